@@ -1,0 +1,30 @@
+#include "common/ids.h"
+
+#include <algorithm>
+
+#include "common/text.h"
+
+namespace proffer {
+
+bool is_valid_name(std::string_view text) {
+  if (text.empty() || text.size() > 128 || text == "." || text == "..") return false;
+  return std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+           c == '_' || c == '-';
+  });
+}
+
+Result<void> check_name(std::string_view what, std::string_view text) {
+  if (is_valid_name(text)) return {};
+  return Error::invalid_argument(proffer::text(
+      what, " must be 1 to 128 of the characters A-Z a-z 0-9 . _ - and not '.' or '..', not ",
+      quoted(text)));
+}
+
+bool is_valid_secret(std::string_view text) {
+  return text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+         });
+}
+
+}  // namespace proffer

@@ -1,0 +1,80 @@
+#pragma once
+
+// Every maximum with its reason and what happens there. Nothing grows without one.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/time.h"
+
+namespace proffer {
+
+// Amounts, in milli-units: 2^50 is a thousand times the largest cluster that we know of, and keeps
+// the cross products of shares within 128 bits. Parsers and codecs refuse more.
+inline constexpr int64_t kAmountMax = int64_t{1} << 50;
+
+// Weights of roles, in milli-weights: 0.001 to 1000. Refused outside.
+inline constexpr int64_t kWeightMin = 1;
+inline constexpr int64_t kWeightMax = 1'000'000;
+inline constexpr int64_t kWeightOne = 1'000;
+
+// One frame. Larger ones end the connection (ZMQ_MAXMSGSIZE) and cannot be encoded.
+inline constexpr size_t kFrameBytesMax = size_t{1} << 20;
+// Parts of a multipart message that a ROUTER looks at; the rest is dropped with the message.
+inline constexpr size_t kFramePartsMax = 4;
+// Words that a Cap'n Proto reader may walk in one frame: the frame once, and a little.
+inline constexpr size_t kTraversalWordsMax = kFrameBytesMax / 8 + 64 * 1024;
+inline constexpr int kNestingMax = 16;
+
+// Text fields of messages. Longer ones are refused by the codec.
+inline constexpr size_t kNameBytesMax = 128;
+inline constexpr size_t kRoleBytesMax = 512;
+inline constexpr size_t kReasonTextBytesMax = 4 * 1024;   // messages for people; senders cut
+inline constexpr size_t kCommandBytesMax = 64 * 1024;
+inline constexpr size_t kEnvironmentEntriesMax = 1'024;
+inline constexpr size_t kEnvironmentBytesMax = 128 * 1024;
+inline constexpr size_t kPayloadBytesMax = 512 * 1024;    // a task's data, a message between peers
+inline constexpr size_t kUpdateDataBytesMax = 16 * 1024;  // data carried by a status update
+inline constexpr size_t kRelayedBytesMax = 256 * 1024;    // requests relayed to a framework
+inline constexpr size_t kJsonBytesMax = 768 * 1024;       // calls and replies
+inline constexpr int kJsonDepthMax = 32;
+inline constexpr size_t kReplyRowsMax = 1'000;
+
+// Lists in one message.
+inline constexpr size_t kAsksMax = 256;               // of one framework; refused with an error
+inline constexpr size_t kConstraintsMax = 32;         // of one ask
+inline constexpr size_t kConstraintValuesMax = 64;
+inline constexpr size_t kConstraintTextBytesMax = 1'024;
+inline constexpr size_t kAttributesMax = 64;          // of one agent
+inline constexpr size_t kOffersPerMessageMax = 256;   // more go in further messages
+inline constexpr size_t kOperationsMax = 1'024;       // of one accept
+inline constexpr size_t kTasksPerMessageMax = 1'024;  // reregister and reconcile come in parts
+inline constexpr size_t kPortRangesMax = 256;
+inline constexpr size_t kGpuDevicesMax = 64;          // of one agent
+inline constexpr size_t kPortNamesMax = 64;           // dynamic ports of one task
+inline constexpr int64_t kAskCountMax = 10'000'000;
+
+// What one process holds.
+inline constexpr size_t kPeersMax = 20'000;              // sessions of a master; more are refused
+inline constexpr size_t kOutgoingPerPeerMax = 20'000;    // frames queued to a slow peer; then dropped
+inline constexpr size_t kFrameworksMax = 10'000;
+inline constexpr size_t kTasksPerAgentMax = 10'000;      // further launches are refused
+inline constexpr size_t kEndedTasksKept = 10'000;        // in the master, for `tasks --all`
+inline constexpr size_t kUnacknowledgedMax = 200'000;    // updates waiting in the master in all
+inline constexpr size_t kUpdatesPerTaskMax = 64;         // unacknowledged, of one task
+inline constexpr size_t kFiltersPerFrameworkMax = 20'000;
+inline constexpr size_t kMessagesPerTurn = 256;          // handled before the loop looks at timers
+
+// Defaults (DESIGN §11).
+inline constexpr Duration kHeartbeatInterval = seconds(5);
+inline constexpr Duration kAgentTimeout = seconds(30);
+inline constexpr Duration kReregistrationTimeout = minutes(10);
+inline constexpr Duration kOfferTimeout = seconds(30);
+inline constexpr Duration kDeclineFilter = seconds(5);
+inline constexpr Duration kFailoverTimeout = hours(24 * 7);
+inline constexpr Duration kAttachedFailoverTimeout = seconds(10);
+inline constexpr Duration kExecutorWaitsForAgent = minutes(10);
+inline constexpr Duration kClaimAfter = seconds(30);
+inline constexpr Duration kKillGrace = seconds(5);
+
+}  // namespace proffer

@@ -1,0 +1,40 @@
+#pragma once
+
+// A small seeded generator (SplitMix64, Steele et al., OOPSLA 2014) for jitter and simulations: the
+// same everywhere, never for secrets.
+
+#include <cstdint>
+
+#include "common/check.h"
+
+namespace proffer {
+
+class Prng {
+ public:
+  explicit constexpr Prng(uint64_t seed) : state_(seed) {}
+
+  constexpr uint64_t next() {
+    state_ += 0x9E3779B97F4A7C15u;
+    uint64_t z = state_;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+  }
+  // Even over 0..bound-1, but for a bias below bound / 2^64. Needs bound > 0.
+  uint64_t below(uint64_t bound) {
+    CHECK_GT(bound, 0u);
+    return next() % bound;
+  }
+  // Even over first..last, both included.
+  int64_t between(int64_t first, int64_t last) {
+    CHECK_LE(first, last);
+    return first + static_cast<int64_t>(below(static_cast<uint64_t>(last - first) + 1));
+  }
+  // True `numerator` times out of `denominator`.
+  bool chance(uint64_t numerator, uint64_t denominator) { return below(denominator) < numerator; }
+
+ private:
+  uint64_t state_;
+};
+
+}  // namespace proffer
