@@ -57,6 +57,7 @@ inline constexpr int64_t kAskCountMax = 10'000'000;
 // What one process holds.
 inline constexpr size_t kPeersMax = 20'000;              // sessions of a master; more are refused
 inline constexpr size_t kOutgoingPerPeerMax = 20'000;    // frames queued to a slow peer; then dropped
+inline constexpr size_t kOutgoingBytesPerPeerMax = size_t{64} << 20;  // as above, in bytes
 inline constexpr size_t kFrameworksMax = 10'000;
 inline constexpr size_t kTasksPerAgentMax = 10'000;      // further launches are refused
 inline constexpr size_t kEndedTasksKept = 10'000;        // in the master, for `tasks --all`

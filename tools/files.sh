@@ -5,9 +5,13 @@
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-if [ -e .git ] && list=$(git ls-files --cached --others --exclude-standard 2>/dev/null); then
-  # Files that are deleted but still tracked are left out.
-  printf '%s\n' "$list" | while IFS= read -r file; do [ ! -f "$file" ] || printf '%s\n' "$file"; done
+
+listed() { git -c core.quotePath=false ls-files --cached --others --exclude-standard 2>/dev/null; }
+# Files that are deleted but still tracked are left out.
+existing() { while IFS= read -r file; do [ ! -f "$file" ] || printf '%s\n' "$file"; done; }
+
+if [ -e .git ] && list=$(listed); then
+  existing <<<"$list"
 else
   find . \( -path ./build -o -path './build-*' -o -path ./.git \) -prune -o -type f -print |
     sed 's|^\./||'

@@ -1,0 +1,169 @@
+#pragma once
+
+// The fair-share library: who is offered what. It knows nothing of messages, clocks or I/O.
+//
+// Inputs are events: an agent, a framework or its asks changed, an offer was answered, a task
+// ended. They only mark what is dirty. decide() then gives grants and rescinds (DESIGN §8). The same
+// events in the same order give the same output.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "common/offers.h"
+#include "common/roles.h"
+#include "common/share.h"
+#include "common/time.h"
+
+namespace proffer {
+
+struct AllocatorOptions {
+  Duration offer_timeout = kOfferTimeout;  // the lease of each offer
+  Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
+  RoleWeights weights = {};
+};
+
+// What an agent brings: its slices together are its total.
+struct AgentResources {
+  Attributes attributes = {};
+  std::vector<Slice> slices = {};
+  PortSet ports = {};  // all of them; which are free is told with ports_changed()
+};
+
+// A part of an agent for a framework from now until `expires`. Becomes an offer.
+struct Grant {
+  Offer offer = {};
+  FrameworkId framework = {};
+  RoleName role = {};
+  Time expires = {};
+};
+
+enum class RescindReason : uint8_t { kExpired, kAgentLost, kFrameworkLost, kAgentChanged };
+
+// An outstanding offer ends without an answer; its resources are free again already.
+struct Rescind {
+  OfferId offer = {};
+  FrameworkId framework = {};
+  RescindReason reason = RescindReason::kExpired;
+};
+
+struct Decision {
+  std::vector<Grant> grants;
+  std::vector<Rescind> rescinds;
+};
+
+// The first-depth answer to "why is this ask not met".
+struct AskStatus {
+  AskName ask = {};
+  int64_t wanted = 0;              // not yet launched
+  int64_t offered = 0;             // of these, in outstanding offers
+  bool could_ever_fit = true;      // on some agent if it were empty
+  std::optional<AgentId> claimed = {};  // the agent that is set aside for it
+};
+
+struct LeafStatus {
+  FrameworkId framework = {};
+  RoleName role = {};
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  Share dominant_share = {};  // unweighted, of allocated and offered
+  Share weighted_share = {};  // of the framework within its role
+  bool suppressed = false;
+  std::vector<AskStatus> asks = {};
+};
+
+struct RoleStatus {
+  RoleName role = {};
+  int64_t weight = kWeightOne;
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  Share dominant_share = {};  // unweighted
+};
+
+struct AgentUse {
+  AgentId agent = {};
+  ResourceVector total = {};
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  Resources free = {};
+  bool active = true;
+};
+
+class Allocator {
+ public:
+  explicit Allocator(AllocatorOptions options);
+  ~Allocator();
+  Allocator(const Allocator&) = delete;
+  Allocator& operator=(const Allocator&) = delete;
+
+  // --- agents ---------------------------------------------------------------------------------
+  // Adds an agent with nothing allocated, or replaces what an agent brings; then its outstanding
+  // offers are rescinded and what is allocated stays. A total below what is allocated is allowed: free
+  // is then negative in no kind but zero, until enough has ended. O(log n).
+  void set_agent(const AgentId& agent, AgentResources resources);
+  // Its free resources are offered only while active; becoming inactive rescinds its offers. A new
+  // agent is active. Inactive agents still count in the cluster's total, or not: `counts`.
+  void set_agent_active(const AgentId& agent, bool active);
+  // Also forgets what is allocated there.
+  void remove_agent(const AgentId& agent);
+  // Which of its ports are free now.
+  void set_free_ports(const AgentId& agent, PortSet free);
+
+  // --- frameworks -----------------------------------------------------------------------------
+  void add_framework(const FrameworkId& framework, const RoleName& role, OfferMode mode);
+  // A framework that is not active gets no offers and its outstanding ones are rescinded. A new one
+  // is active.
+  void set_framework_active(const FrameworkId& framework, bool active);
+  // Its offers are gone; what is allocated to it must have been released or is forgotten here.
+  void remove_framework(const FrameworkId& framework);
+  // The full set, replacing the one before. Asks must have passed check_ask(). An unchanged ask (all
+  // but its count) keeps its place in waiting and its claim.
+  void declare_asks(const FrameworkId& framework, std::vector<Ask> asks, Time now);
+  // No offers until revive, which also clears filters.
+  void suppress(const FrameworkId& framework);
+  void revive(const FrameworkId& framework);
+  void set_weight(const RoleName& role, int64_t weight);
+
+  // --- the life of an offer and of what is allocated --------------------------------------------
+  // The offer, if it is outstanding and was made to this framework. O(log n).
+  const Grant* find_offer(const OfferId& offer, const FrameworkId& framework) const;
+  // The offer is answered and leaves. Of it `used` is allocated from now on (must be contained in the
+  // offer: CHECKed), launching `fills` tasks of each ask; the rest is free, and refused as said
+  // for this framework. An accept that uses all has an empty refusal.
+  void settle(const OfferId& offer, const Resources& used, const std::vector<AskFill>& fills,
+              const Refusal& refusal, Time now);
+  // What a task or executor held is free again. CHECKs that it was allocated.
+  void release(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
+  // What an agent that came back says is running: allocated without an offer, even above the total.
+  void adopt(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
+  // The outstanding offers of a framework that expire later than now, e.g. to show them.
+  std::vector<const Grant*> offers() const;
+
+  // --- decisions ------------------------------------------------------------------------------
+  // When decide() wants to be called: at once (<= now) if something is dirty, else when the next lease,
+  // filter or claim is due, else never.
+  std::optional<Time> next_decision(Time now) const;
+  // One run over what is dirty. Afterwards no unfiltered ask outside claims fits a free slice that
+  // it may use.
+  Decision decide(Time now);
+
+  // --- pictures and laws ----------------------------------------------------------------------
+  ResourceVector total() const;  // of the cluster
+  std::vector<RoleStatus> roles() const;
+  std::vector<LeafStatus> leaves() const;
+  std::vector<AgentUse> agents() const;
+  // Broken invariants of DESIGN §10 (1, 2, 5). For tests: O(everything).
+  std::vector<Violation> violations() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+// Whether an ask from a peer may be declared: name, shape, count 0..kAskCountMax, ports, role of the
+// framework or empty, constraints that compile. Errors: kInvalidArgument says which ask and value.
+Result<void> check_ask(const Ask& ask);
+
+}  // namespace proffer

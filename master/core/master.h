@@ -1,0 +1,121 @@
+#pragma once
+
+// The master's core: all that it decides. Pure: a shell (master/shell, sim) feeds it events and carries
+// out what the outbox says. One event is one step is one transaction (DESIGN §2).
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "common/trace.h"
+#include "proto/messages.h"
+#include "proto/records.h"
+#include "proto/status.h"
+
+namespace proffer::master {
+
+struct MasterOptions {
+  LeaderEpoch leader = {};  // this life's; made durable by the shell before the core is made
+  Time started_at = {};
+  Duration heartbeat = kHeartbeatInterval;
+  Duration agent_timeout = kAgentTimeout;  // silence after which an agent is unreachable
+  Duration reregistration_timeout = kReregistrationTimeout;  // after which it is removed
+  AllocatorOptions allocator = {};
+};
+
+// --- events -------------------------------------------------------------------------------------------
+
+// A decoded frame of anything but a Call: calls are outside sessions and the shell's to read.
+struct FrameReceived {
+  PeerId peer = {};
+  proto::Envelope envelope = {};
+};
+// The frame could not be decoded, or the peer broke a rule of the transport.
+struct FrameMalformed {
+  PeerId peer = {};
+  Error error = Error::invalid_argument("malformed frame");
+};
+// The connection is gone: a hint that was confirmed, or the peer was too slow.
+struct PeerLost {
+  PeerId peer = {};
+};
+// An operator kills a task, given as FRAMEWORK/TASK or a unique prefix. Answered under `call`.
+struct OperatorKill {
+  uint64_t call = 0;
+  std::string task = {};
+  std::optional<Duration> grace = {};
+};
+// Time passed; also the moment of decisions.
+struct Tick {};
+
+using MasterEvent = std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, Tick>;
+
+// --- what a step says -----------------------------------------------------------------------------------
+
+struct Send {
+  PeerId peer = {};
+  proto::Envelope envelope = {};
+};
+// Ends the connection after what was sent to it before.
+struct Drop {
+  PeerId peer = {};
+};
+struct Answer {
+  uint64_t call = 0;
+  Result<void> result = {};
+};
+using MasterAction = std::variant<Send, Drop, Answer>;
+
+// The shell makes the records durable, then carries out the actions of the step, in step order.
+struct MasterOutbox {
+  std::vector<proto::RegistryWrite> records = {};
+  std::vector<MasterAction> actions = {};
+  std::vector<TraceEvent> trace = {};
+
+  void clear() {
+    records.clear();
+    actions.clear();
+    trace.clear();
+  }
+};
+
+// The registry's rows.
+struct MasterSnapshot {
+  std::vector<proto::RegistryRow> rows = {};
+};
+
+// --- the core ------------------------------------------------------------------------------------------------
+
+class Master {
+ public:
+  // Restores the durable part; agents and schedulers tell the rest when they register again.
+  Master(MasterOptions options, const MasterSnapshot& snapshot);
+  ~Master();
+  Master(const Master&) = delete;
+  Master& operator=(const Master&) = delete;
+
+  void handle(const MasterEvent& event, Time now, MasterOutbox& out);
+  // At the latest then handle(Tick{}); in the past or now if a decision waits.
+  std::optional<Time> next_deadline() const;
+
+  proto::MasterStatus status() const;
+  std::vector<proto::AgentRow> agents() const;
+  std::vector<proto::FrameworkRow> frameworks() const;
+  std::vector<proto::RoleRow> roles() const;
+  std::vector<proto::OfferRow> offers() const;
+  // O(log tasks + limit).
+  std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query) const;
+
+  MasterSnapshot snapshot() const;
+  // Broken invariants of DESIGN §10 (1 to 5). O(everything); for tests and the simulator.
+  std::vector<Violation> violations() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace proffer::master

@@ -1,0 +1,98 @@
+// host:port: what people type, what sockets take, and whether others can reach it.
+
+#include "net/address.h"
+
+#include <arpa/inet.h>
+
+#include <array>
+
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+constexpr size_t kHostBytesMax = 253;  // of a DNS name
+constexpr int64_t kPortMax = 65'535;
+
+bool is_host_char(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '-' || c == '_';
+}
+
+bool is_host_name(std::string_view text) {
+  if (text.empty() || text.size() > kHostBytesMax) return false;
+  for (const char c : text) {
+    if (!is_host_char(c)) return false;
+  }
+  return true;
+}
+
+bool is_ipv6(const std::string& text) {
+  std::array<unsigned char, 16> bytes{};
+  return inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
+}
+
+Error not_an_address(std::string_view what, std::string_view text_given) {
+  return Error::invalid_argument(
+             text(what, " ", quoted(text_given), " is not an address, as host:port"))
+      .with_hint("for example 127.0.0.1:5050, master.example:5050 or [::1]:5050");
+}
+
+// Brackets are needed where a port follows and the host has colons of its own.
+std::string bracketed(const std::string& host) {
+  return host.find(':') == std::string::npos ? host : text("[", host, "]");
+}
+
+}  // namespace
+
+Result<Address> parse_address(std::string_view what, std::string_view text_given,
+                              uint16_t default_port) {
+  Address address;
+  std::string_view rest = text_given;  // what follows the host: "" or ":port"
+  if (!rest.empty() && rest.front() == '[') {
+    const size_t end = rest.find(']');
+    if (end == std::string_view::npos) return not_an_address(what, text_given);
+    address.host = std::string(rest.substr(1, end - 1));
+    if (!is_ipv6(address.host)) return not_an_address(what, text_given);
+    rest.remove_prefix(end + 1);
+  } else {
+    const size_t end = std::min(rest.find(':'), rest.size());
+    address.host = std::string(rest.substr(0, end));
+    if (!is_host_name(address.host)) return not_an_address(what, text_given);
+    rest.remove_prefix(end);
+  }
+  if (rest.empty()) {
+    if (default_port == 0) return not_an_address(what, text_given);
+    address.port = default_port;
+    return address;
+  }
+  if (rest.front() != ':') return not_an_address(what, text_given);
+  const Result<int64_t> port =
+      parse_whole(text("port of ", what), rest.substr(1), 0, kPortMax);
+  if (!port) return port.error();
+  address.port = static_cast<uint16_t>(*port);
+  return address;
+}
+
+std::string to_text(const Address& address) {
+  return text(bracketed(address.host), ":", address.port);
+}
+
+std::string tcp_endpoint(const Address& address) { return text("tcp://", to_text(address)); }
+
+std::string ipc_endpoint(std::string_view path) { return text("ipc://", path); }
+
+std::string http_url(const Address& address) { return text("http://", to_text(address)); }
+
+bool is_loopback(std::string_view host) {
+  const std::string name(host);
+  if (name == "localhost") return true;
+  in_addr v4{};
+  if (inet_pton(AF_INET, name.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+  in6_addr v6{};
+  if (inet_pton(AF_INET6, name.c_str(), &v6) != 1) return false;
+  if (IN6_IS_ADDR_V4MAPPED(&v6)) return v6.s6_addr[12] == 127;
+  return IN6_IS_ADDR_LOOPBACK(&v6);
+}
+
+}  // namespace proffer

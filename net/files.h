@@ -1,0 +1,77 @@
+#pragma once
+
+// Opening what lies under a root directory and nothing else, for the file part of the HTTP server.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "common/time.h"
+
+namespace proffer {
+
+struct DirEntry {
+  std::string name = {};
+  bool is_directory = false;
+  int64_t bytes = 0;
+  Time modified = {};
+  bool operator==(const DirEntry&) const = default;
+};
+
+// Entries of one directory that are listed; the rest is left out.
+inline constexpr size_t kDirEntriesMax = 10'000;
+
+// The real path of `relative` under `root`, with symbolic links resolved. Errors: kInvalidArgument
+// (absolute, a NUL, a ".." part, too long), kNotFound, kFailedPrecondition (a link leads out of the
+// root).
+Result<std::filesystem::path> confine(const std::filesystem::path& root, std::string_view relative);
+
+// A descriptor with its owner.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd();
+  Fd(Fd&& other) noexcept : fd_(other.release()) {}
+  Fd& operator=(Fd&& other) noexcept;
+  int get() const { return fd_; }
+  int release() {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+struct OpenFile {
+  Fd fd = {};
+  bool is_directory = false;
+  int64_t bytes = 0;
+};
+
+// Opens a regular file or a directory for reading. Between the check and the opening nobody can swap
+// a link in: each part of the confined path is opened without following links. Never blocks on a
+// FIFO. Errors: as confine(), and kFailedPrecondition for devices, FIFOs and what may not be read.
+Result<OpenFile> open_confined(const std::filesystem::path& root, std::string_view relative);
+
+// Regular files and directories, bytewise by name. Links are listed as what they are not: left out.
+Result<std::vector<DirEntry>> list_directory(const OpenFile& directory);
+
+// What one `Range` header asks for, in bytes of a file of `bytes`.
+struct ByteRange {
+  enum class Kind : uint8_t { kWhole, kPart, kUnsatisfiable };
+  Kind kind = Kind::kWhole;
+  int64_t first = 0;
+  int64_t count = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+// "bytes=a-b", "bytes=a-", "bytes=-n". Several ranges, other units and nonsense mean the whole file
+// (RFC 9110 §14.2 lets a server ignore the header).
+ByteRange parse_byte_range(std::string_view header, int64_t bytes);
+
+}  // namespace proffer

@@ -1,0 +1,142 @@
+#pragma once
+
+// HTTP/1.1 for people and tools: answers of the loop (status, metrics) and files, at one address.
+//
+// The server's own threads read requests and serve files, so a slow disk never holds up the loop. All
+// other requests are handed to the loop and answered from there, now or later. Only GET and HEAD, and
+// POST with a small body; others get 405.
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/result.h"
+#include "net/address.h"
+#include "net/files.h"
+#include "net/loop.h"
+
+namespace proffer {
+
+inline constexpr size_t kHttpConnectionsMax = 2'000;      // more are closed at once
+inline constexpr size_t kHttpRequestBytesMax = 32 * 1024;  // line and headers; more are refused
+inline constexpr size_t kHttpBodyBytesMax = 256 * 1024;   // of a POST; more get 413
+inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;  // waiting for a slow reader of a stream
+inline constexpr int kHttpThreads = 2;
+
+struct HttpRequest {
+  std::string method = {};  // "GET", "HEAD", "POST"
+  std::string path = {};    // decoded once; begins with '/'; hostile: may hold "..", "//", any byte but NUL
+  std::vector<std::pair<std::string, std::string>> query = {};    // decoded
+  std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case
+  std::string body = {};
+
+  // The first value of that name; empty text for "?follow".
+  std::optional<std::string_view> param(std::string_view name) const;
+  std::optional<std::string_view> header(std::string_view name) const;
+};
+
+// A body that is written bit by bit. Loop thread; may outlive the connection and the server.
+class HttpStream {
+ public:
+  HttpStream(HttpStream&&) noexcept;
+  HttpStream& operator=(HttpStream&&) noexcept;
+  ~HttpStream();  // cuts the connection unless finish() was called
+
+  // Queues `bytes`; false, with nothing queued, if more than kHttpStreamBytesMax would wait or the
+  // reader has gone. After false on_writable is called once there is room. A write to an empty queue
+  // is always taken.
+  bool write(std::string_view bytes);
+  // The body ends here.
+  void finish();
+  bool is_closed() const;
+  void on_writable(std::function<void()> fn);
+  // The reader has gone (noticed within about a second) or got everything.
+  void on_closed(std::function<void()> fn);
+
+ private:
+  friend class HttpResponder;
+  struct Impl;
+  explicit HttpStream(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+// The duty to answer one request, at most once. Loop thread; may outlive the connection and the
+// server. One that is destroyed without an answer answers 500.
+class HttpResponder {
+ public:
+  HttpResponder(HttpResponder&&) noexcept;
+  HttpResponder& operator=(HttpResponder&&) noexcept;
+  ~HttpResponder();
+
+  void respond(int status, std::string_view content_type, std::string body);
+  void respond_json(int status, std::string body) {
+    respond(status, "application/json", std::move(body));
+  }
+  void respond_text(int status, std::string body) {
+    respond(status, "text/plain; charset=utf-8", std::move(body));
+  }
+  HttpStream stream(int status, std::string_view content_type);
+
+ private:
+  friend class HttpServer;
+  struct Impl;
+  explicit HttpResponder(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+// What a path below the files' prefix means.
+struct ServedPath {
+  std::filesystem::path root = {};  // nothing outside it is ever served
+  std::string relative = {};        // "" is the root itself
+  // Asked at the end of the file while a reader follows: may more come? None: no. Called from the
+  // server's threads.
+  std::function<bool()> is_growing = {};
+};
+
+// Files at one prefix. Both functions are called from the server's threads, at the same time: they
+// work on values that nobody changes, or take a lock.
+struct FilesRoute {
+  std::string prefix = {};  // "/v1/files/"; empty: no files
+  // `rest` is the decoded path after the prefix, hostile. An error becomes 404 (kNotFound), 400
+  // (kInvalidArgument), 403 (kFailedPrecondition) or 500, with its message as the body.
+  std::function<Result<ServedPath>(std::string_view rest)> resolve = {};
+  // The answer to a directory, as JSON.
+  std::function<std::string(const std::vector<DirEntry>&)> encode_directory = {};
+};
+
+// Files answer with Range (206, 416), and with "?follow=1" stream what is appended until is_growing
+// says no and the end is reached; "&offset=N" begins at byte N.
+class HttpServer {
+ public:
+  struct Options {
+    Address address = {"127.0.0.1", 0};  // a numeric address or "localhost"; port 0: any free one
+    std::function<void(const HttpRequest&, HttpResponder)> handler = {};
+    FilesRoute files = {};
+    size_t connections_max = kHttpConnectionsMax;
+  };
+  // Errors: kInvalidArgument (address), kFailedPrecondition (port in use, or no such local address),
+  // kUnavailable.
+  static Result<std::unique_ptr<HttpServer>> listen(Loop& loop, Options options);
+  // Cuts all connections; waits for the server's threads.
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  const Address& address() const;  // with the real port
+  uint16_t port() const { return address().port; }
+  size_t connections() const;
+
+ private:
+  struct Impl;
+  explicit HttpServer(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace proffer

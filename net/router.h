@@ -1,0 +1,102 @@
+#pragma once
+
+// The listening side of messages: a ZeroMQ ROUTER whose peers are DEALERs.
+//
+// A peer is one connection. It becomes known with its first well-formed frame and gets a PeerId that
+// is never given again; after a reconnect it is another peer. One message is exactly one frame of 1
+// to kFrameBytesMax bytes; anything else ends that peer's session and is counted. Empty frames go out
+// now and then to find out whether a peer is still connected: a Dealer ignores them.
+//
+// Nothing here blocks. Handlers are called from the loop only, never from within send() or drop().
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "common/ids.h"
+#include "common/limits.h"
+#include "common/result.h"
+#include "net/loop.h"
+
+namespace proffer {
+
+// Why a peer's session ended.
+enum class PeerLoss : uint8_t {
+  kDisconnected,  // the connection is gone: closed, killed, or network error
+  kOverflow,      // it read too slowly: its outgoing queue was full
+  kMalformed,     // it sent something that is not one frame
+};
+std::string_view to_text(PeerLoss loss);
+
+class Router {
+ public:
+  struct Handlers {
+    // The bytes are valid during the call only and not aligned.
+    std::function<void(PeerId, std::span<const std::byte>)> on_frame = {};
+    // Told once per peer, after its last frame; the id is unknown from then on. Not told for peers
+    // that were dropped by drop(). Within milliseconds of a disconnect as a rule; but the
+    // application's heartbeats are what counts.
+    std::function<void(PeerId, PeerLoss)> on_lost = {};
+  };
+  struct Options {
+    size_t peers_max = kPeersMax;  // more connections are shut when they first speak
+    // What waits for one slow peer, beside what ZeroMQ and the kernel hold (about 1,000 frames).
+    size_t outgoing_frames_max = kOutgoingPerPeerMax;
+    size_t outgoing_bytes_max = kOutgoingBytesPerPeerMax;
+  };
+  struct Counters {
+    uint64_t frames_received = 0;  // handed to on_frame
+    uint64_t frames_sent = 0;
+    uint64_t malformed = 0;      // messages that were not one frame
+    uint64_t ignored = 0;        // frames of peers whose session had ended
+    uint64_t overflows = 0;      // peers dropped because they read too slowly
+    uint64_t peers_refused = 0;  // connections over peers_max
+    uint64_t peers_seen = 0;
+    uint64_t peers_lost = 0;
+    bool operator==(const Counters&) const = default;
+  };
+
+  // Binds "tcp://127.0.0.1:5050" (port 0: any free one; "tcp://[::1]:0") or "ipc:///path". An ipc path
+  // that is in use is taken over silently: hold a lock on its directory first (DESIGN §12).
+  // Errors: kInvalidArgument (not such an endpoint, path too long), kFailedPrecondition (in use, or
+  // no such local address), kUnavailable.
+  static Result<std::unique_ptr<Router>> bind(Loop& loop, const std::string& endpoint,
+                                              Handlers handlers, Options options);
+  static Result<std::unique_ptr<Router>> bind(Loop& loop, const std::string& endpoint,
+                                              Handlers handlers) {
+    return bind(loop, endpoint, std::move(handlers), Options());
+  }
+  // What was sent is given 100 ms to leave.
+  ~Router();
+  Router(const Router&) = delete;
+  Router& operator=(const Router&) = delete;
+
+  // The real address, with the port that was given: "tcp://127.0.0.1:41003".
+  const std::string& endpoint() const;
+  // 0 for ipc.
+  uint16_t port() const;
+
+  // Sends or queues one frame (1 to kFrameBytesMax bytes; anything else is a bug). False if the
+  // peer's session has ended, also by this very frame (overflow): on_lost says so later. True
+  // promises nothing: only the application's acknowledgement does.
+  bool send(PeerId peer, std::span<const std::byte> frame);
+  // Ends a peer's session: its queue is freed and its frames are ignored from now on; its connection
+  // is shut with the next frame it sends. No on_lost follows. Unknown peers are ignored.
+  void drop(PeerId peer);
+
+  bool is_connected(PeerId peer) const;
+  size_t peers() const;                    // with a session
+  size_t queued(PeerId peer) const;        // frames waiting here for a slow peer
+  std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1" or "localhost:uid:gid:pid"
+  const Counters& counters() const;
+
+ private:
+  struct Impl;
+  explicit Router(std::shared_ptr<Impl> impl);
+  std::shared_ptr<Impl> impl_;
+};
+
+}  // namespace proffer

@@ -1,0 +1,365 @@
+#pragma once
+
+// The messages of docs/PROTOCOL.md as plain values; proto/schema/wire.capnp is the same as a
+// specification, proto/codec translates. Bounds on every text and list: common/limits.h.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/offers.h"
+#include "common/resources.h"
+#include "common/time.h"
+#include "proto/task_state.h"
+
+namespace proffer::proto {
+
+// Raised when a message changes its meaning; versions N and N-1 work together.
+inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersionMin = 1;
+
+using Environment = std::map<std::string, std::string>;
+
+// --- tasks and their updates ------------------------------------------------------------------------
+
+// The executors that lie beside the agent. Anything else is a shell command line.
+inline constexpr std::string_view kCommandExecutor = "builtin:command";
+inline constexpr std::string_view kBatchExecutor = "builtin:batch";
+
+// What a framework launches.
+struct TaskSpec {
+  TaskId id = {};
+  AskName ask = {};           // the ask it fills; empty: none
+  ResourceVector shape = {};  // devices and ports are chosen by the master
+  std::string command = {};   // a shell command line; for the command executor
+  Environment environment = {};
+  std::vector<std::string> port_names = {};  // each gets a free port, told as $PORT_<name>
+  std::string executor = std::string(kCommandExecutor);
+  ExecutorId executor_id = {};  // tasks with the same one share an executor; empty: one of its own
+  Duration kill_grace = kKillGrace;
+  std::string data = {};  // for the executor; opaque to everybody else
+
+  bool operator==(const TaskSpec&) const = default;
+};
+
+// What the master chose for a task.
+struct Assignment {
+  Resources resources = {};  // with gpu devices and ports
+  std::map<std::string, uint16_t> ports = {};  // by port name
+
+  bool operator==(const Assignment&) const = default;
+};
+
+// One update of a task. Sent until acknowledged, at least once and in order of `sequence` for each
+// source of a task.
+struct TaskStatus {
+  TaskId task = {};
+  AgentId agent = {};  // empty if it was never sent to one
+  TaskState state = TaskState::kStaging;
+  TaskReason reason = TaskReason::kNone;
+  UpdateSource source = UpdateSource::kAgent;
+  // From the agent: 1, 2, … for each launch. From the master: rising over its whole life and later
+  // ones. Zero: an answer to reconcile, not to be acknowledged.
+  uint64_t sequence = 0;
+  std::string message = {};  // for people
+  std::string data = {};     // from the executor to its scheduler
+  std::optional<int32_t> exit_code = {};
+  std::optional<int32_t> signal = {};
+  Time at = {};
+
+  bool operator==(const TaskStatus&) const = default;
+};
+
+// --- scheduler to master -------------------------------------------------------------------------------
+
+// First message of a session. With a framework id it fails over to this session; the secret must be
+// the one of the first. Without an id, the same secret finds the framework that it made before.
+struct Subscribe {
+  FrameworkId framework = {};
+  std::string name = {};
+  RoleName role = {};
+  OfferMode mode = OfferMode::kAsks;
+  Secret secret = {};
+  Duration failover_timeout = {};
+  std::string user = {};  // who runs it, for people
+
+  bool operator==(const Subscribe&) const = default;
+};
+
+// All asks of the framework; replaces the set before. Generations rise within a framework's process.
+struct DeclareAsks {
+  uint64_t generation = 0;
+  std::vector<Ask> asks = {};
+  bool operator==(const DeclareAsks&) const = default;
+};
+
+struct Launch {
+  AgentId agent = {};
+  std::vector<TaskSpec> tasks = {};
+  bool operator==(const Launch&) const = default;
+};
+using Operation = std::variant<Launch>;
+
+// Uses offers. May span agents; operations use the offers of their agent. What is left is refused.
+struct Accept {
+  std::vector<OfferId> offers = {};
+  std::vector<Operation> operations = {};
+  Refusal refusal = {};
+  bool operator==(const Accept&) const = default;
+};
+
+struct Decline {
+  std::vector<OfferId> offers = {};
+  Refusal refusal = {};
+  bool operator==(const Decline&) const = default;
+};
+
+struct Suppress {
+  bool operator==(const Suppress&) const = default;
+};
+struct Revive {
+  bool operator==(const Revive&) const = default;
+};
+
+// From a scheduler to the master, and from there to the agent and the executor.
+struct KillTask {
+  FrameworkId framework = {};  // ignored from a scheduler
+  TaskId task = {};
+  std::optional<Duration> grace = {};  // else the task's own
+  bool operator==(const KillTask&) const = default;
+};
+
+// Of the update (source, sequence) and all before it of that source and task. From scheduler to
+// master to agent to executor.
+struct Acknowledge {
+  FrameworkId framework = {};  // ignored from a scheduler
+  TaskId task = {};
+  AgentId agent = {};
+  UpdateSource source = UpdateSource::kAgent;
+  uint64_t sequence = 0;
+  bool operator==(const Acknowledge&) const = default;
+};
+
+// Explicit: the truth about these. Implicit (no tasks): about all that the master knows. Answered by
+// updates of sequence 0.
+struct Reconcile {
+  std::vector<TaskId> tasks = {};
+  bool operator==(const Reconcile&) const = default;
+};
+
+// Bytes between a scheduler and its executor, both ways, best effort.
+struct FrameworkMessage {
+  FrameworkId framework = {};  // ignored from a scheduler
+  AgentId agent = {};
+  ExecutorId executor = {};
+  bool to_scheduler = false;
+  std::string data = {};
+  bool operator==(const FrameworkMessage&) const = default;
+};
+
+// The framework ends: its tasks are killed and its id is forgotten.
+struct Teardown {
+  bool operator==(const Teardown&) const = default;
+};
+
+// --- master to scheduler ---------------------------------------------------------------------------------
+
+struct Subscribed {
+  FrameworkId framework = {};
+  SessionEpoch session = {};
+  bool failed_over = false;  // the id was known; reconcile follows
+  Duration heartbeat = {};
+  Duration timeout = {};  // silence after which a peer is taken for lost
+  bool operator==(const Subscribed&) const = default;
+};
+
+struct Offers {
+  std::vector<Offer> offers = {};
+  bool operator==(const Offers&) const = default;
+};
+
+struct Rescind {
+  std::vector<OfferId> offers = {};
+  bool operator==(const Rescind&) const = default;
+};
+
+struct Update {
+  FrameworkId framework = {};
+  TaskStatus status = {};
+  bool operator==(const Update&) const = default;
+};
+
+// Told when it changes: which asks no agent could ever meet.
+struct AskReport {
+  struct Row {
+    AskName ask = {};
+    bool could_ever_fit = true;
+    std::string why = {};  // for people, if it could not
+    bool operator==(const Row&) const = default;
+  };
+  uint64_t generation = 0;
+  std::vector<Row> rows = {};
+  bool operator==(const AskReport&) const = default;
+};
+
+// An agent or an executor of this framework is no more. Its tasks have updates of their own.
+struct Failure {
+  AgentId agent = {};
+  ExecutorId executor = {};  // empty: the agent
+  std::string message = {};
+  bool operator==(const Failure&) const = default;
+};
+
+// The typed refusal of the last message or of the session.
+struct ErrorMessage {
+  ErrorCode code = ErrorCode::kInvalidArgument;
+  std::string message = {};
+  std::string hint = {};
+  bool ends_session = false;  // nothing further is heard on this connection
+  bool retry = true;          // whether a new session can help
+  bool operator==(const ErrorMessage&) const = default;
+};
+
+// --- agent and master --------------------------------------------------------------------------------------
+
+// A task as its agent knows it.
+struct AgentTask {
+  FrameworkId framework = {};
+  TaskId task = {};
+  AskName ask = {};
+  ExecutorId executor = {};
+  TaskState state = TaskState::kStaging;  // as of the last update made, acknowledged or not
+  uint64_t sequence = 0;                  // of that update
+  Resources resources = {};
+  std::vector<TaskStatus> unacknowledged = {};
+  bool operator==(const AgentTask&) const = default;
+};
+
+// First message of an agent's session. Its tasks follow in `tasks_follow` RegisterTasks messages; the
+// agent is served when all are there.
+struct RegisterAgent {
+  AgentId agent = {};
+  Secret secret = {};
+  Attributes attributes = {};
+  std::vector<Slice> slices = {};
+  PortSet ports = {};
+  std::string http_address = {};  // host:port of its files
+  uint32_t tasks_follow = 0;
+  bool operator==(const RegisterAgent&) const = default;
+};
+
+struct RegisterTasks {
+  std::vector<AgentTask> tasks = {};
+  bool operator==(const RegisterTasks&) const = default;
+};
+
+// The agent leaves for good; it runs nothing.
+struct UnregisterAgent {
+  bool operator==(const UnregisterAgent&) const = default;
+};
+
+struct AgentRegistered {
+  AgentId agent = {};
+  SessionEpoch session = {};
+  Duration heartbeat = {};
+  Duration timeout = {};
+  bool operator==(const AgentRegistered&) const = default;
+};
+
+// To the agent, and from there to the executor.
+struct RunTask {
+  FrameworkId framework = {};
+  TaskSpec spec = {};
+  Assignment assignment = {};
+  bool operator==(const RunTask&) const = default;
+};
+
+// All executors and tasks of this framework end, with grace.
+struct ShutdownFramework {
+  FrameworkId framework = {};
+  bool operator==(const ShutdownFramework&) const = default;
+};
+
+// --- executor and agent ---------------------------------------------------------------------------------------
+
+// First message of an executor's session. The token came with its environment.
+struct ExecutorHello {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  Secret token = {};
+  bool operator==(const ExecutorHello&) const = default;
+};
+
+struct ExecutorWelcome {
+  SessionEpoch session = {};
+  Duration heartbeat = {};
+  Duration timeout = {};
+  bool operator==(const ExecutorWelcome&) const = default;
+};
+
+// What became of a task. The agent gives it source and sequence; the answer is Acknowledge with the
+// executor's own `sequence`.
+struct ExecutorUpdate {
+  TaskStatus status = {};
+  bool operator==(const ExecutorUpdate&) const = default;
+};
+
+// The executor ends its tasks, with grace, and itself.
+struct ExecutorShutdown {
+  bool operator==(const ExecutorShutdown&) const = default;
+};
+
+// --- everybody ---------------------------------------------------------------------------------------------------
+
+// Any message shows life; this one is sent when there is no other.
+struct Heartbeat {
+  bool operator==(const Heartbeat&) const = default;
+};
+
+// CLI to master: a method of the API with its arguments as JSON.
+struct Call {
+  uint64_t id = 0;
+  std::string method = {};
+  std::string json = {};
+  bool operator==(const Call&) const = default;
+};
+
+struct Reply {
+  uint64_t id = 0;
+  std::string json = {};
+  std::string next = {};  // where the next page begins; empty: this was the last
+  std::optional<ErrorMessage> error = {};
+  bool operator==(const Reply&) const = default;
+};
+
+// A union member that this version does not know: counted and ignored.
+struct Unknown {
+  uint32_t tag = 0;
+  bool operator==(const Unknown&) const = default;
+};
+
+using Message =
+    std::variant<Unknown, Subscribe, DeclareAsks, Accept, Decline, Suppress, Revive, KillTask,
+                 Acknowledge, Reconcile, FrameworkMessage, Teardown, Subscribed, Offers, Rescind,
+                 Update, AskReport, Failure, ErrorMessage, RegisterAgent, RegisterTasks,
+                 UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
+                 ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply>;
+
+// "subscribe", "declare_asks", …, for traces and errors.
+std::string_view message_name(const Message& message);
+
+// One frame.
+struct Envelope {
+  uint32_t version = kProtocolVersion;
+  LeaderEpoch leader = {};  // the sender's, or the highest that it has seen
+  uint64_t sequence = 0;    // from 1 on each connection, each way
+  Message message = {};
+  bool operator==(const Envelope&) const = default;
+};
+
+}  // namespace proffer::proto

@@ -1,0 +1,106 @@
+#pragma once
+
+// What is durable, as values: the master's registry and the agent's checkpoint. proto/codec gives them
+// bytes; one function in each core applies them, live and in replay.
+
+#include <variant>
+
+#include "proto/messages.h"
+
+namespace proffer::proto {
+
+// --- the master's registry: rows that replace or erase each other by key ----------------------------
+
+// A framework with a failover timeout above zero. Key: its id.
+struct FrameworkRecord {
+  FrameworkId framework = {};
+  std::string name = {};
+  RoleName role = {};
+  OfferMode mode = OfferMode::kAsks;
+  Secret secret = {};
+  Duration failover_timeout = {};
+  std::string user = {};
+  bool operator==(const FrameworkRecord&) const = default;
+};
+
+// An agent that was admitted. Key: its id.
+struct AgentRecord {
+  AgentId agent = {};
+  Secret secret = {};
+  bool unreachable = false;
+  bool operator==(const AgentRecord&) const = default;
+};
+
+// A role with a weight of its own. Key: its name.
+struct RoleRecord {
+  RoleName role = {};
+  int64_t weight = kWeightOne;
+  bool operator==(const RoleRecord&) const = default;
+};
+
+using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord>;
+
+// Put the row, or erase the one with its key.
+struct RegistryWrite {
+  RegistryRow row = {};
+  bool erase = false;
+  bool operator==(const RegistryWrite&) const = default;
+};
+
+// --- the agent's checkpoint: a log ------------------------------------------------------------------
+
+// The identity under which the agent registers; the highest leader epoch that it has seen.
+struct AgentIdentity {
+  AgentId agent = {};
+  Secret secret = {};
+  LeaderEpoch leader = {};
+  bool operator==(const AgentIdentity&) const = default;
+};
+
+// An executor is about to be started (pid 0), or was (pid and start time in clock ticks since boot,
+// which together name a process for good until the reboot; `boot_id` says which boot).
+struct ExecutorRecord {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  Secret token = {};
+  uint64_t run = 0;  // numbers the executors' sandboxes on this agent
+  int32_t pid = 0;
+  uint64_t start_ticks = 0;
+  std::string boot_id = {};
+  bool operator==(const ExecutorRecord&) const = default;
+};
+
+struct ExecutorGone {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  bool operator==(const ExecutorGone&) const = default;
+};
+
+// A task was received.
+struct TaskRecord {
+  FrameworkId framework = {};
+  TaskSpec spec = {};
+  Assignment assignment = {};
+  ExecutorId executor = {};
+  bool operator==(const TaskRecord&) const = default;
+};
+
+// An update was made, and is to be acknowledged.
+struct UpdateRecord {
+  FrameworkId framework = {};
+  TaskStatus status = {};
+  bool operator==(const UpdateRecord&) const = default;
+};
+
+// All updates of a task up to `sequence` were acknowledged. The task is forgotten with its last one.
+struct AcknowledgedRecord {
+  FrameworkId framework = {};
+  TaskId task = {};
+  uint64_t sequence = 0;
+  bool operator==(const AcknowledgedRecord&) const = default;
+};
+
+using CheckpointRecord = std::variant<AgentIdentity, ExecutorRecord, ExecutorGone, TaskRecord,
+                                      UpdateRecord, AcknowledgedRecord>;
+
+}  // namespace proffer::proto

@@ -1,0 +1,150 @@
+#pragma once
+
+// Pictures of the cores as plain values. proto/json prints them for HTTP, CLI and web alike.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/share.h"
+#include "proto/messages.h"
+
+namespace proffer::proto {
+
+enum class AgentState : uint8_t { kActive, kDisconnected, kUnreachable };
+std::string_view to_text(AgentState state);
+std::optional<AgentState> parse_agent_state(std::string_view text);
+
+struct AgentRow {
+  AgentId agent = {};
+  AgentState state = AgentState::kActive;
+  Attributes attributes = {};
+  Resources total = {};
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  ResourceVector free = {};
+  std::string http_address = {};
+  int64_t tasks = 0;
+  Time registered_at = {};
+  bool operator==(const AgentRow&) const = default;
+};
+
+enum class FrameworkState : uint8_t { kConnected, kDisconnected };
+std::string_view to_text(FrameworkState state);
+std::optional<FrameworkState> parse_framework_state(std::string_view text);
+
+struct AskRow {
+  AskName ask = {};
+  ResourceVector shape = {};
+  int64_t wanted = 0;
+  int64_t offered = 0;
+  bool could_ever_fit = true;
+  AgentId claimed = {};  // empty: none
+  bool operator==(const AskRow&) const = default;
+};
+
+struct FrameworkRow {
+  FrameworkId framework = {};
+  std::string name = {};
+  RoleName role = {};
+  std::string user = {};
+  FrameworkState state = FrameworkState::kConnected;
+  OfferMode mode = OfferMode::kAsks;
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  int64_t dominant_share_millionths = 0;
+  int64_t tasks = 0;  // not terminal
+  bool suppressed = false;
+  Duration failover_timeout = {};
+  std::vector<AskRow> asks = {};
+  Time subscribed_at = {};
+  bool operator==(const FrameworkRow&) const = default;
+};
+
+struct RoleRow {
+  RoleName role = {};
+  int64_t weight = kWeightOne;
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  int64_t dominant_share_millionths = 0;
+  bool operator==(const RoleRow&) const = default;
+};
+
+struct TaskRow {
+  FrameworkId framework = {};
+  TaskId task = {};
+  AgentId agent = {};
+  TaskState state = TaskState::kStaging;
+  TaskReason reason = TaskReason::kNone;
+  std::string message = {};
+  std::string command = {};  // cut to 200 bytes
+  Resources resources = {};
+  std::map<std::string, uint16_t> ports = {};
+  std::optional<int32_t> exit_code = {};
+  std::optional<int32_t> signal = {};
+  std::string http_address = {};  // of its agent: /v1/files/<framework>/<task>/stdout
+  Time launched_at = {};
+  Time changed_at = {};
+  bool operator==(const TaskRow&) const = default;
+};
+
+struct OfferRow {
+  OfferId offer = {};
+  FrameworkId framework = {};
+  AgentId agent = {};
+  Resources resources = {};
+  Time expires = {};
+  bool operator==(const OfferRow&) const = default;
+};
+
+struct MasterStatus {
+  LeaderEpoch leader = {};
+  Time started_at = {};
+  Time now = {};
+  ResourceVector total = {};
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  int64_t agents_active = 0;
+  int64_t agents_disconnected = 0;
+  int64_t agents_unreachable = 0;
+  int64_t frameworks_connected = 0;
+  int64_t frameworks_disconnected = 0;
+  int64_t tasks_staging = 0;  // staging, running, killing, unreachable: now
+  int64_t tasks_running = 0;
+  int64_t tasks_killing = 0;
+  int64_t tasks_unreachable = 0;
+  int64_t tasks_ended = 0;  // since this master started
+  int64_t offers = 0;
+  bool operator==(const MasterStatus&) const = default;
+};
+
+// Which tasks, and from where: pages of `limit` rows in order of (framework, task).
+struct TaskQuery {
+  std::string prefix = {};  // of "framework/task" or of the task id
+  bool ended = false;       // also tasks that ended
+  std::string after = {};   // "framework/task" of the last row of the page before
+  size_t limit = kReplyRowsMax;
+  bool operator==(const TaskQuery&) const = default;
+};
+
+struct AgentExecutorRow {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  int32_t pid = 0;
+  int64_t tasks = 0;
+  bool operator==(const AgentExecutorRow&) const = default;
+};
+
+struct AgentStatus {
+  AgentId agent = {};
+  bool registered = false;
+  LeaderEpoch leader = {};
+  Resources total = {};
+  ResourceVector used = {};
+  int64_t tasks = 0;
+  int64_t updates_unacknowledged = 0;
+  std::vector<AgentExecutorRow> executors = {};
+  bool operator==(const AgentStatus&) const = default;
+};
+
+}  // namespace proffer::proto

@@ -1,0 +1,147 @@
+#pragma once
+
+// The life of a task as a table. docs/STATES.md is drawn from it and the matrix test walks it.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace proffer::proto {
+
+enum class TaskState : uint8_t {
+  kStaging,      // launched by the scheduler, not yet running
+  kRunning,
+  kKilling,      // a kill was asked; it may still run
+  kUnreachable,  // its agent is past its timeout; it may still run
+  kFinished,     // ended with success
+  kFailed,       // ended without
+  kKilled,       // ended because somebody asked
+  kLost,         // nobody runs it and nobody knows how it ended
+  kGone,         // its agent will never return
+  kRefused,      // never started: the launch was refused
+};
+inline constexpr size_t kTaskStateCount = 10;
+
+constexpr bool is_terminal(TaskState state) { return state >= TaskState::kFinished; }
+
+std::string_view to_text(TaskState state);  // "staging", "running", …
+std::optional<TaskState> parse_task_state(std::string_view text);
+
+enum class TaskEvent : uint8_t {
+  kStarted,
+  kKillAsked,
+  kFinished,
+  kFailed,
+  kKilled,
+  kLost,         // the agent or the master lost it
+  kAgentLost,    // the agent is past its timeout
+  kAgentBack,    // it came back with the task running
+  kAgentGone,    // it never comes back
+  kRefused,
+};
+inline constexpr size_t kTaskEventCount = 10;
+
+std::string_view to_text(TaskEvent event);
+
+struct TaskTransition {
+  TaskState from;
+  TaskEvent event;
+  TaskState to;
+};
+
+inline constexpr TaskTransition kTaskTransitions[] = {
+    {TaskState::kStaging, TaskEvent::kStarted, TaskState::kRunning},
+    {TaskState::kStaging, TaskEvent::kKillAsked, TaskState::kKilling},
+    {TaskState::kStaging, TaskEvent::kFinished, TaskState::kFinished},
+    {TaskState::kStaging, TaskEvent::kFailed, TaskState::kFailed},
+    {TaskState::kStaging, TaskEvent::kKilled, TaskState::kKilled},
+    {TaskState::kStaging, TaskEvent::kLost, TaskState::kLost},
+    {TaskState::kStaging, TaskEvent::kAgentLost, TaskState::kUnreachable},
+    {TaskState::kStaging, TaskEvent::kAgentGone, TaskState::kGone},
+    {TaskState::kStaging, TaskEvent::kRefused, TaskState::kRefused},
+
+    {TaskState::kRunning, TaskEvent::kKillAsked, TaskState::kKilling},
+    {TaskState::kRunning, TaskEvent::kFinished, TaskState::kFinished},
+    {TaskState::kRunning, TaskEvent::kFailed, TaskState::kFailed},
+    {TaskState::kRunning, TaskEvent::kKilled, TaskState::kKilled},
+    {TaskState::kRunning, TaskEvent::kLost, TaskState::kLost},
+    {TaskState::kRunning, TaskEvent::kAgentLost, TaskState::kUnreachable},
+    {TaskState::kRunning, TaskEvent::kAgentGone, TaskState::kGone},
+
+    {TaskState::kKilling, TaskEvent::kFinished, TaskState::kFinished},
+    {TaskState::kKilling, TaskEvent::kFailed, TaskState::kFailed},
+    {TaskState::kKilling, TaskEvent::kKilled, TaskState::kKilled},
+    {TaskState::kKilling, TaskEvent::kLost, TaskState::kLost},
+    {TaskState::kKilling, TaskEvent::kAgentLost, TaskState::kUnreachable},
+    {TaskState::kKilling, TaskEvent::kAgentGone, TaskState::kGone},
+    {TaskState::kKilling, TaskEvent::kRefused, TaskState::kRefused},
+
+    {TaskState::kUnreachable, TaskEvent::kAgentBack, TaskState::kRunning},
+    {TaskState::kUnreachable, TaskEvent::kFinished, TaskState::kFinished},
+    {TaskState::kUnreachable, TaskEvent::kFailed, TaskState::kFailed},
+    {TaskState::kUnreachable, TaskEvent::kKilled, TaskState::kKilled},
+    {TaskState::kUnreachable, TaskEvent::kLost, TaskState::kLost},
+    {TaskState::kUnreachable, TaskEvent::kAgentGone, TaskState::kGone},
+};
+
+// The state after `event`, or nothing if the event means nothing in `from`: a duplicate, or a message
+// overtaken by another. The caller counts and ignores those.
+constexpr std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
+  for (const TaskTransition& row : kTaskTransitions) {
+    if (row.from == from && row.event == event) return row.to;
+  }
+  return std::nullopt;
+}
+
+namespace detail {
+constexpr bool task_table_is_sound() {
+  for (const TaskTransition& a : kTaskTransitions) {
+    if (is_terminal(a.from)) return false;  // Terminal states have no way out.
+    int rows = 0;
+    for (const TaskTransition& b : kTaskTransitions) rows += a.from == b.from && a.event == b.event;
+    if (rows != 1) return false;  // No two rows disagree.
+  }
+  return true;
+}
+}  // namespace detail
+static_assert(detail::task_table_is_sound());
+
+// The event that an update of this state tells.
+std::optional<TaskEvent> event_of(TaskState told);
+
+// Why a task is in its state; the one list.
+enum class TaskReason : uint8_t {
+  kNone,
+  kCommandExited,       // the command ended by itself; exit_code says how
+  kCommandSignalled,    // a signal that nobody here sent; `signal`
+  kKilledByScheduler,
+  kKilledByOperator,
+  kFrameworkTornDown,
+  kLaunchFailed,        // the executor or command could not be started
+  kExecutorEnded,       // the executor ended before its task
+  kExecutorTimeout,     // the executor did not register in time
+  kAgentRestarted,      // the agent restarted and ended what it ran
+  kAgentUnreachable,
+  kAgentReturned,       // the agent came back with the task
+  kAgentRemoved,
+  kAgentForgot,         // the agent came back without the task
+  kTaskUnknown,         // nobody knows the task
+  kDuplicateTaskId,
+  kOfferNotValid,       // expired, rescinded, used or not this framework's
+  kResourcesExceeded,   // the offers have too little
+  kAgentNotAvailable,
+  kPortsNotAvailable,
+  kTaskInvalid,         // a field of the task is wrong; the message says which
+  kAgentFull,           // kTasksPerAgentMax
+};
+inline constexpr size_t kTaskReasonCount = 22;
+
+std::string_view to_text(TaskReason reason);  // "command_exited", …
+std::optional<TaskReason> parse_task_reason(std::string_view text);
+
+// Who made an update.
+enum class UpdateSource : uint8_t { kAgent, kMaster };
+
+}  // namespace proffer::proto

@@ -1,0 +1,89 @@
+#pragma once
+
+// The executor driver's core: the session with the agent, updates that are resent until acknowledged,
+// and the end when the agent stays away. Pure.
+
+#include <memory>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "common/trace.h"
+#include "proto/messages.h"
+
+namespace proffer::sdk {
+
+struct ExecutorDriverOptions {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  Secret token = {};
+  Duration heartbeat = kHeartbeatInterval;
+  Duration agent_timeout = kAgentTimeout;
+  Duration wait_for_agent = kExecutorWaitsForAgent;
+};
+
+struct AgentConnected {};
+struct AgentDisconnected {};
+struct AgentFrame {
+  proto::Envelope envelope = {};
+};
+// The executor tells what became of a task (state, reason, message, data, exit_code, signal).
+struct TellUpdate {
+  proto::TaskStatus status = {};
+};
+struct TellMessage {
+  std::string data = {};
+};
+// The executor has nothing more to do: Finished follows when all its updates are acknowledged.
+struct FinishWhenAcknowledged {};
+struct ExecutorTick {};
+
+using ExecutorDriverEvent = std::variant<AgentConnected, AgentDisconnected, AgentFrame, TellUpdate,
+                                         TellMessage, FinishWhenAcknowledged, ExecutorTick>;
+
+struct SendToAgent {
+  proto::Envelope envelope = {};
+};
+struct ResetAgent {};
+struct StartTask {
+  proto::RunTask run = {};
+};
+struct EndTask {
+  TaskId task = {};
+  std::optional<Duration> grace = {};
+};
+struct HearMessage {
+  std::string data = {};
+};
+// End all tasks, with grace, then finish. `agent_away`: the agent stayed away too long.
+struct EndAll {
+  bool agent_away = false;
+};
+// The process may exit.
+struct Finished {};
+
+using ExecutorDriverAction =
+    std::variant<SendToAgent, ResetAgent, StartTask, EndTask, HearMessage, EndAll, Finished>;
+
+struct ExecutorDriverOutbox {
+  std::vector<ExecutorDriverAction> actions = {};
+  void clear() { actions.clear(); }
+};
+
+class ExecutorDriver {
+ public:
+  explicit ExecutorDriver(ExecutorDriverOptions options);
+  ~ExecutorDriver();
+  ExecutorDriver(const ExecutorDriver&) = delete;
+  ExecutorDriver& operator=(const ExecutorDriver&) = delete;
+
+  void handle(const ExecutorDriverEvent& event, Time now, ExecutorDriverOutbox& out);
+  std::optional<Time> next_deadline() const;
+  std::vector<Violation> violations() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace proffer::sdk

@@ -1,0 +1,117 @@
+#pragma once
+
+// For authors of schedulers: one object, a few callbacks, one loop. Everything runs on the thread that
+// calls run(); callbacks may call any member.
+//
+//   int main(int argc, char** argv) {
+//     proffer::sdk::Scheduler hello(proffer::sdk::options_from(argc, argv, "hello"));
+//     hello.ask("echo", "cpus:0.1;mem:32", 5);
+//     hello.on_offer([&](const proffer::Offer& offer) { hello.launch(offer, "echo hello"); });
+//     hello.on_update([&](const proffer::proto::TaskStatus& task) { … hello.stop(); });
+//     return hello.run();
+//   }
+//
+// Asks are declarative: say once what you want and how often; offers come to that measure, fairly
+// shared. With OfferMode::kOpen and no asks you get classic open offers. Subscription, reconnecting,
+// acknowledgement and reconciliation are done for you; each update is heard exactly once, in order.
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "sdk/notifications.h"
+
+namespace proffer::sdk {
+
+struct SchedulerOptions {
+  std::string name = {};
+  RoleName role = RoleName("default");
+  OfferMode mode = OfferMode::kAsks;
+  std::string master = "127.0.0.1:5050";
+  std::string user = {};
+  // How long the tasks outlive this process. Zero: they end with the connection.
+  Duration failover_timeout = kFailoverTimeout;
+  // Keeps the framework's id and secret (mode 0600): started again with it, the scheduler finds its
+  // tasks. Empty: a new framework each time.
+  std::string session_file = {};
+};
+
+// --master=HOST:PORT (else $PROFFER_MASTER, else the default), --role=ROLE, --name=NAME,
+// --session_file=PATH; other arguments are left alone. Prints what is wrong and exits with 2.
+SchedulerOptions options_from(int argc, char** argv, std::string_view name);
+
+class Scheduler {
+ public:
+  explicit Scheduler(SchedulerOptions options);
+  ~Scheduler();
+  Scheduler(const Scheduler&) = delete;
+  Scheduler& operator=(const Scheduler&) = delete;
+
+  // --- what happens ------------------------------------------------------------------------------
+  void on_subscribed(std::function<void(const proto::Subscribed&)> callback);
+  // Each offer once. One that is neither accepted nor declined when the callback returns stays the
+  // scheduler's until its lease ends.
+  void on_offer(std::function<void(const Offer&)> callback);
+  void on_rescind(std::function<void(OfferId)> callback);
+  void on_update(std::function<void(const proto::TaskStatus&)> callback);
+  void on_message(std::function<void(const proto::FrameworkMessage&)> callback);
+  void on_ask_report(std::function<void(const proto::AskReport&)> callback);
+  void on_failure(std::function<void(const proto::Failure&)> callback);
+  void on_disconnected(std::function<void(const std::string& reason)> callback);
+  // Refused for good. Without a callback, run() prints the error and returns 1.
+  void on_refused(std::function<void(const Error&)> callback);
+  // Everything, for a framework with a core of its own; called before the callbacks above.
+  void on_notification(std::function<void(const Notification&)> callback);
+
+  // --- what to do --------------------------------------------------------------------------------------
+  // Declares one ask beside the others; one of the same name is replaced. `resources` as in
+  // "cpus:1;mem:512". A wrong text ends the program with a clear message (use the Ask form to handle it).
+  void ask(std::string_view name, std::string_view resources, int64_t count);
+  void ask(Ask ask);
+  void withdraw(const AskName& name);
+  // Declares exactly these.
+  void ask_all(std::vector<Ask> asks);
+
+  // Uses the offer for these tasks; what is left of it is declined for `refuse_for`.
+  void accept(const Offer& offer, std::vector<proto::TaskSpec> tasks,
+              Duration refuse_for = Duration());
+  // One command for each task that the offer was made for (an open offer: one), with ids made from the
+  // ask's name. Returns their ids.
+  std::vector<TaskId> launch(const Offer& offer, std::string_view command);
+  void decline(const Offer& offer, Duration refuse_for = kDeclineFilter);
+  void decline(const Offer& offer, Refusal refusal);
+  void kill(const TaskId& task, std::optional<Duration> grace = std::nullopt);
+  void message(const AgentId& agent, const ExecutorId& executor, std::string data);
+  void reconcile(std::vector<TaskId> tasks = {});
+  void suppress();
+  void revive();
+  // Any command, for a framework with a core of its own.
+  void command(Command command);
+
+  const FrameworkId& framework() const;  // empty until subscribed
+  std::vector<TaskId> live_tasks() const;
+
+  // --- the loop ---------------------------------------------------------------------------------------------
+  Time now() const;
+  // Calls once, after the given time.
+  void after(Duration duration, std::function<void()> callback);
+  // SIGINT, SIGTERM …; replaces what run() does by default, which is stop(130) and stop(143).
+  void on_signal(int signal, std::function<void()> callback);
+  // Runs `work` on another thread and `done` on this one.
+  void run_aside(std::function<void()> work, std::function<void()> done);
+  // Until stop(), whose exit code it returns.
+  int run();
+  // Tears the framework down, so its tasks end, and leaves run().
+  void stop(int exit_code = 0);
+  // Leaves run() with the framework and its tasks in place, to be found by its session file.
+  void detach(int exit_code = 0);
+
+ private:
+  class Shell;
+  std::unique_ptr<Shell> shell_;
+};
+
+}  // namespace proffer::sdk

@@ -1,0 +1,165 @@
+#pragma once
+
+// The agent's core: what one machine runs for whom. Pure: the shell starts and kills processes, talks to
+// the master and to executors, and writes the checkpoint.
+//
+// Records are written before the actions of the same step are carried out, so that a kill -9 at any
+// instant loses nothing that was told.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/trace.h"
+#include "proto/messages.h"
+#include "proto/records.h"
+#include "proto/status.h"
+
+namespace proffer::agent {
+
+struct AgentOptions {
+  AgentId name = {};
+  Secret fresh_secret = {};  // from the system's randomness; used if the snapshot has no identity
+  Attributes attributes = {};
+  Resources total = {};
+  std::string http_address = {};
+  std::string boot_id = {};  // which boot of the machine this is
+  Duration heartbeat = kHeartbeatInterval;  // until the master says another
+  Duration master_timeout = kAgentTimeout;  // silence after which a new session is begun; likewise
+  Duration executor_start_timeout = minutes(1);
+  uint64_t seed = 0;  // for jitter
+};
+
+// --- events -------------------------------------------------------------------------------------------
+
+struct MasterConnected {};  // a fresh connection
+struct MasterDisconnected {};
+struct MasterFrame {
+  proto::Envelope envelope = {};
+};
+struct ExecutorFrame {
+  PeerId peer = {};
+  proto::Envelope envelope = {};
+};
+// Its connection is gone or its frames were malformed.
+struct ExecutorPeerLost {
+  PeerId peer = {};
+};
+struct ExecutorStarted {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  int32_t pid = 0;
+  uint64_t start_ticks = 0;
+};
+struct ExecutorStartFailed {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  Error error = Error::internal("");
+};
+// The process ended; all that it left in its session was killed.
+struct ExecutorExited {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  std::optional<int32_t> exit_code = {};
+  std::optional<int32_t> signal = {};
+};
+// What EndLeftover asked is done: the process and its session are no more.
+struct LeftoverEnded {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+};
+// SIGTERM. With `kill_tasks` all tasks end first and the agent unregisters.
+struct StopAsked {
+  bool kill_tasks = false;
+};
+struct Tick {};
+
+using AgentEvent =
+    std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame, ExecutorPeerLost,
+                 ExecutorStarted, ExecutorStartFailed, ExecutorExited, LeftoverEnded, StopAsked, Tick>;
+
+// --- what a step says -----------------------------------------------------------------------------------
+
+struct SendToMaster {
+  proto::Envelope envelope = {};
+};
+struct ResetMaster {};  // end this connection and make a fresh one, with back-off
+struct SendToExecutor {
+  PeerId peer = {};
+  proto::Envelope envelope = {};
+};
+struct DropExecutorPeer {
+  PeerId peer = {};
+};
+// Start it in its own session, in sandbox <framework>/<executor>/<run> (made first), with stdout and
+// stderr there. `program` is kCommandExecutor, kBatchExecutor or a shell command line.
+struct StartExecutor {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  std::string program = {};
+  Secret token = {};
+  proto::Environment environment = {};  // of the executor, beside what every one gets
+};
+// SIGKILL to its whole session. ExecutorExited follows.
+struct KillExecutor {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+};
+// An executor that an earlier life of this agent started: end it and its session, if pid and start
+// time are still its. LeftoverEnded follows.
+struct EndLeftover {
+  proto::ExecutorRecord executor = {};
+};
+// The process may end now.
+struct Exit {};
+
+using AgentAction = std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer,
+                                 StartExecutor, KillExecutor, EndLeftover, Exit>;
+
+struct AgentOutbox {
+  std::vector<proto::CheckpointRecord> records = {};
+  bool sync = false;  // the records must survive a reboot (identity)
+  std::vector<AgentAction> actions = {};
+  std::vector<TraceEvent> trace = {};
+
+  void clear() {
+    records.clear();
+    sync = false;
+    actions.clear();
+    trace.clear();
+  }
+};
+
+// The records that say all that is durable; replaying them gives the same core.
+struct AgentSnapshot {
+  std::vector<proto::CheckpointRecord> records = {};
+};
+
+// --- the core ------------------------------------------------------------------------------------------------
+
+class Agent {
+ public:
+  Agent(AgentOptions options, const AgentSnapshot& snapshot);
+  ~Agent();
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+
+  void handle(const AgentEvent& event, Time now, AgentOutbox& out);
+  std::optional<Time> next_deadline() const;  // the first is at once: leftovers are ended, then it registers
+  proto::AgentStatus status() const;
+  AgentSnapshot snapshot() const;  // compact
+  std::vector<Violation> violations() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace proffer::agent
