@@ -48,16 +48,8 @@ Result<Attributes> parse_attributes(std::string_view whole) {
     }
     const std::string_view name = trimmed(part.substr(0, colon));
     const std::string_view value = trimmed(part.substr(colon + 1));
-    if (Result<void> named = check_name("attribute name", name); !named) {
-      return std::move(named).error();
-    }
-    if (name == "host") {
-      return Error::invalid_argument("attribute 'host' is the agent's name and cannot be set")
-          .with_hint("give the agent another name with --name");
-    }
-    if (!is_plain_value(value) || value.size() > kNameBytesMax) {
-      return Error::invalid_argument(text("the value of attribute ", quoted(name),
-                                          " must be 1 to 128 bytes, not ", quoted(value)));
+    if (Result<void> checked = check_attribute(name, value); !checked) {
+      return std::move(checked).error();
     }
     if (!attributes.emplace(name, value).second) {
       return Error::invalid_argument(text("attribute ", quoted(name), " is given twice"));
@@ -67,6 +59,20 @@ Result<Attributes> parse_attributes(std::string_view whole) {
     }
   }
   return attributes;
+}
+
+Result<void> check_attribute(std::string_view name, std::string_view value) {
+  if (Result<void> named = check_name("attribute name", name); !named) return named;
+  if (name == "host") {
+    return Error::invalid_argument("attribute 'host' is the agent's name and cannot be set")
+        .with_hint("give the agent another name with --name");
+  }
+  if (!is_plain_value(value) || value.size() > kNameBytesMax) {
+    return Error::invalid_argument(text("the value of attribute ", quoted(name),
+                                        " must be 1 to 128 bytes without control characters, not ",
+                                        quoted(value)));
+  }
+  return {};
 }
 
 std::string to_text(const Attributes& attributes) {

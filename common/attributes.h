@@ -19,6 +19,8 @@ using Attributes = std::map<std::string, std::string>;
 // is the agent's name and cannot be set), more than kAttributesMax.
 Result<Attributes> parse_attributes(std::string_view text);
 std::string to_text(const Attributes& attributes);
+// The rules that parse_attributes enforces on each, for attributes that come from peers.
+Result<void> check_attribute(std::string_view name, std::string_view value);
 
 // One condition on an agent. `host` as the attribute is the agent's name.
 struct Constraint {

@@ -18,6 +18,9 @@ inline constexpr int64_t kWeightMin = 1;
 inline constexpr int64_t kWeightMax = 1'000'000;
 inline constexpr int64_t kWeightOne = 1'000;
 
+// Spans of time that people and peers give: longer ones are refused, as most likely a wrong unit.
+inline constexpr Duration kDurationMax = hours(24 * 365 * 10);
+
 // One frame. Larger ones end the connection (ZMQ_MAXMSGSIZE) and cannot be encoded.
 inline constexpr size_t kFrameBytesMax = size_t{1} << 20;
 // Parts of a multipart message that a ROUTER looks at; the rest is dropped with the message.
@@ -25,10 +28,13 @@ inline constexpr size_t kFramePartsMax = 4;
 // Words that a Cap'n Proto reader may walk in one frame: the frame once, and a little.
 inline constexpr size_t kTraversalWordsMax = kFrameBytesMax / 8 + 64 * 1024;
 inline constexpr int kNestingMax = 16;
+inline constexpr size_t kSegmentsMax = 64;  // of one frame; we send one
 
 // Text fields of messages. Longer ones are refused by the codec.
 inline constexpr size_t kNameBytesMax = 128;
 inline constexpr size_t kRoleBytesMax = 512;
+inline constexpr size_t kAddressBytesMax = 264;           // a host name of 255 bytes, ':' and a port
+inline constexpr size_t kPageTextBytesMax = 512;          // where a next page of a reply begins
 inline constexpr size_t kReasonTextBytesMax = 4 * 1024;   // messages for people; senders cut
 inline constexpr size_t kCommandBytesMax = 64 * 1024;
 inline constexpr size_t kEnvironmentEntriesMax = 1'024;
@@ -47,7 +53,9 @@ inline constexpr size_t kConstraintValuesMax = 64;
 inline constexpr size_t kConstraintTextBytesMax = 1'024;
 inline constexpr size_t kAttributesMax = 64;          // of one agent
 inline constexpr size_t kOffersPerMessageMax = 256;   // more go in further messages
+inline constexpr size_t kOfferIdsMax = 1'024;         // named in one accept, decline or rescind
 inline constexpr size_t kOperationsMax = 1'024;       // of one accept
+inline constexpr size_t kSlicesMax = 64;              // of one agent or offer
 inline constexpr size_t kTasksPerMessageMax = 1'024;  // reregister and reconcile come in parts
 inline constexpr size_t kPortRangesMax = 256;
 inline constexpr size_t kGpuDevicesMax = 64;          // of one agent
@@ -65,6 +73,13 @@ inline constexpr size_t kUnacknowledgedMax = 200'000;    // updates waiting in t
 inline constexpr size_t kUpdatesPerTaskMax = 64;         // unacknowledged, of one task
 inline constexpr size_t kFiltersPerFrameworkMax = 20'000;
 inline constexpr size_t kMessagesPerTurn = 256;          // handled before the loop looks at timers
+
+// Durable state.
+inline constexpr size_t kStoreValueBytesMax = size_t{1} << 20;   // of one record; larger is a bug
+inline constexpr size_t kStoreQueuedMax = 100'000;  // batches waiting for the disk; then it fails
+inline constexpr size_t kStoreGroupMax = 4'096;     // batches in one transaction; the rest waits
+inline constexpr size_t kCheckpointRecordBytesMax = size_t{2} << 20;  // of one record; refused
+inline constexpr size_t kCheckpointRewriteBytes = size_t{1} << 20;    // smaller logs are left alone
 
 // Defaults (DESIGN §11).
 inline constexpr Duration kHeartbeatInterval = seconds(5);

@@ -14,6 +14,10 @@ namespace proffer {
 
 // 'text', with control characters and invalid UTF-8 escaped and long values cut, for error messages.
 std::string quoted(std::string_view text);
+// The same; where <iomanip> is included, std::quoted would be the better match for a std::string.
+inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }
+inline std::string quoted(std::string& text) { return quoted(std::string_view(text)); }
+inline std::string quoted(const char* text) { return quoted(std::string_view(text)); }
 
 namespace detail {
 inline void append_text(std::string& out, std::string_view part) { out += part; }

@@ -25,7 +25,7 @@ constexpr std::array<Unit, 8> kUnits = {{
     {"us", 1'000},
     {"ns", 1},
 }};
-constexpr int64_t kDurationMax = kSecond * 3600 * 24 * 365 * 10;
+constexpr int64_t kNanosMax = kDurationMax.nanos();
 
 Error wrong_duration(std::string_view text) {
   return Error::invalid_argument(proffer::text(
@@ -49,10 +49,10 @@ Result<Duration> parse_duration(std::string_view whole) {
     if (unit.nanos == 1 && *milli % 1000 != 0) return wrong_duration(whole);
     if (unit.nanos >= 1000) {
       const int64_t step = unit.nanos / 1000;
-      if (*milli > kDurationMax / step) return wrong_duration(whole);
+      if (*milli > kNanosMax / step) return wrong_duration(whole);
       return Duration::nanos(*milli * step);
     }
-    if (*milli / 1000 > kDurationMax) return wrong_duration(whole);
+    if (*milli / 1000 > kNanosMax) return wrong_duration(whole);
     return Duration::nanos(*milli / 1000);
   }
   return wrong_duration(whole);

@@ -2,9 +2,9 @@
 
 #include "net/address.h"
 
-#include <arpa/inet.h>
-
 #include <array>
+
+#include <arpa/inet.h>
 
 #include "common/text.h"
 
@@ -67,8 +67,7 @@ Result<Address> parse_address(std::string_view what, std::string_view text_given
     return address;
   }
   if (rest.front() != ':') return not_an_address(what, text_given);
-  const Result<int64_t> port =
-      parse_whole(text("port of ", what), rest.substr(1), 0, kPortMax);
+  const Result<int64_t> port = parse_whole(text("port of ", what), rest.substr(1), 0, kPortMax);
   if (!port) return port.error();
   address.port = static_cast<uint16_t>(*port);
   return address;

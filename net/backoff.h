@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "common/prng.h"
 #include "common/time.h"
 
 namespace proffer {
@@ -14,11 +15,11 @@ struct BackoffLimits {
   bool operator==(const BackoffLimits&) const = default;
 };
 
-// The k-th wait is uniform in [w/2, w] with w = min(max, min * 2^k): never zero, so that nobody spins,
-// and spread, so that a thousand agents do not come back in the same millisecond.
+// The k-th wait is uniform in [w/2, w] with w = min(max, min * 2^k): never zero, so that nobody
+// spins, and spread, so that a thousand agents do not come back in the same millisecond.
 class Backoff {
  public:
-  Backoff(BackoffLimits limits, uint64_t seed) : limits_(limits), state_(seed) {}
+  Backoff(BackoffLimits limits, uint64_t seed) : limits_(limits), prng_(seed) {}
 
   Duration next();
   // The next wait is a short one again.
@@ -27,7 +28,7 @@ class Backoff {
 
  private:
   BackoffLimits limits_;
-  uint64_t state_;
+  Prng prng_;
   int attempts_ = 0;
 };
 

@@ -35,9 +35,9 @@ class Dealer {
     std::function<void(const std::string& reason)> on_failed = {};
   };
   struct Options {
-    std::string endpoint = {};     // "tcp://host:port" or "ipc:///path"
-    bool keep_connected = true;    // try again by itself, after failures and disconnects
-    uint64_t seed = 0;             // of the jitter; give each process its own
+    std::string endpoint = {};   // "tcp://host:port" or "ipc:///path"
+    bool keep_connected = true;  // try again by itself, after failures and disconnects
+    uint64_t seed = 0;           // of the jitter; give each process its own
     BackoffLimits backoff = {};
     Duration connect_timeout = seconds(5);  // from the attempt to the end of the handshake
     size_t outgoing_frames_max = kOutgoingPerPeerMax;  // over it the session ends
@@ -56,12 +56,12 @@ class Dealer {
   void set_endpoint(std::string endpoint);
   const std::string& endpoint() const;
 
-  // Sends or queues one frame (1 to kFrameBytesMax bytes; anything else is a bug). False if there is
-  // no session, or if this frame has ended it (overflow).
+  // Sends or queues one frame (1 to kFrameBytesMax bytes; anything else is a bug). False if there
+  // is no session, or if this frame has ended it (overflow).
   bool send(std::span<const std::byte> frame);
 
-  // Ends the session; on_disconnected(reason) follows, and then (if keep_connected) a fresh one after
-  // the back-off. An attempt under way is given up likewise. Nothing if closed.
+  // Ends the session; on_disconnected(reason) follows, and then (if keep_connected) a fresh one
+  // after the back-off. An attempt under way is given up likewise. Nothing if closed.
   void reset(std::string reason);
   // Ends everything; no handler is called any more. What was not sent yet is lost.
   void close();

@@ -54,9 +54,10 @@ struct OpenFile {
   int64_t bytes = 0;
 };
 
-// Opens a regular file or a directory for reading. Between the check and the opening nobody can swap
-// a link in: each part of the confined path is opened without following links. Never blocks on a
-// FIFO. Errors: as confine(), and kFailedPrecondition for devices, FIFOs and what may not be read.
+// Opens a regular file or a directory for reading. Between the check and the opening nobody can
+// swap a link in: each part of the confined path is opened without following links. Never blocks on
+// a FIFO. Errors: as confine(), and kFailedPrecondition for devices, FIFOs and what may not be
+// read.
 Result<OpenFile> open_confined(const std::filesystem::path& root, std::string_view relative);
 
 // Regular files and directories, bytewise by name. Links are listed as what they are not: left out.

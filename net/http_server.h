@@ -2,9 +2,9 @@
 
 // HTTP/1.1 for people and tools: answers of the loop (status, metrics) and files, at one address.
 //
-// The server's own threads read requests and serve files, so a slow disk never holds up the loop. All
-// other requests are handed to the loop and answered from there, now or later. Only GET and HEAD, and
-// POST with a small body; others get 405.
+// The server's own threads read requests and serve files, so a slow disk never holds up the loop.
+// All other requests are handed to the loop and answered from there, now or later. Only GET and
+// HEAD, and POST with a small body; others get 405.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,15 +24,16 @@
 
 namespace proffer {
 
-inline constexpr size_t kHttpConnectionsMax = 2'000;      // more are closed at once
+inline constexpr size_t kHttpConnectionsMax = 2'000;  // more wait to be accepted, or are closed
 inline constexpr size_t kHttpRequestBytesMax = 32 * 1024;  // line and headers; more are refused
-inline constexpr size_t kHttpBodyBytesMax = 256 * 1024;   // of a POST; more get 413
-inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;  // waiting for a slow reader of a stream
+inline constexpr size_t kHttpBodyBytesMax = 256 * 1024;    // of a POST; more get 413
+inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;   // waiting for a slow reader of a stream
 inline constexpr int kHttpThreads = 2;
 
 struct HttpRequest {
   std::string method = {};  // "GET", "HEAD", "POST"
-  std::string path = {};    // decoded once; begins with '/'; hostile: may hold "..", "//", any byte but NUL
+  std::string path =
+      {};  // decoded once; begins with '/'; hostile: may hold "..", "//", any byte but NUL
   std::vector<std::pair<std::string, std::string>> query = {};    // decoded
   std::vector<std::pair<std::string, std::string>> headers = {};  // names in lower case
   std::string body = {};
@@ -50,8 +51,8 @@ class HttpStream {
   ~HttpStream();  // cuts the connection unless finish() was called
 
   // Queues `bytes`; false, with nothing queued, if more than kHttpStreamBytesMax would wait or the
-  // reader has gone. After false on_writable is called once there is room. A write to an empty queue
-  // is always taken.
+  // reader has gone. After false on_writable is called once there is room. A write to an empty
+  // queue is always taken.
   bool write(std::string_view bytes);
   // The body ends here.
   void finish();
@@ -121,8 +122,8 @@ class HttpServer {
     FilesRoute files = {};
     size_t connections_max = kHttpConnectionsMax;
   };
-  // Errors: kInvalidArgument (address), kFailedPrecondition (port in use, or no such local address),
-  // kUnavailable.
+  // Errors: kInvalidArgument (address), kFailedPrecondition (port in use, or no such local
+  // address), kUnavailable.
   static Result<std::unique_ptr<HttpServer>> listen(Loop& loop, Options options);
   // Cuts all connections; waits for the server's threads.
   ~HttpServer();

@@ -1,11 +1,8 @@
-// One turn of the loop, in libuv's order: descriptors (poll), then `on_check` lets the sockets handle
-// their messages, then `on_prepare` runs what is due at the turn's end and takes the last look before
-// libuv blocks. Start reading at Loop::Impl::on_prepare.
+// One turn of the loop, in libuv's order: descriptors (poll), then `on_check` lets the sockets
+// handle their messages, then `on_prepare` runs what is due at the turn's end and takes the last
+// look before libuv blocks. Start reading at Loop::Impl::on_prepare.
 
 #include "net/loop.h"
-
-#include <uv.h>
-#include <zmq.h>
 
 #include <algorithm>
 #include <ctime>
@@ -13,6 +10,9 @@
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include <uv.h>
+#include <zmq.h>
 
 #include "common/check.h"
 
@@ -67,9 +67,9 @@ struct Loop::Impl {
     uv_check_init(&uv, &check);
     uv_idle_init(&uv, &idle);
     uv_timer_init(&uv, &timer);
-    CHECK_EQ(uv_async_init(&uv, &wake,
-                           [](uv_async_t* h) { static_cast<Impl*>(h->data)->on_wake(); }),
-             0);
+    CHECK_EQ(
+        uv_async_init(&uv, &wake, [](uv_async_t* h) { static_cast<Impl*>(h->data)->on_wake(); }),
+        0);
     prepare.data = check.data = idle.data = timer.data = wake.data = this;
     uv_check_start(&check, [](uv_check_t* h) { static_cast<Impl*>(h->data)->on_check(); });
     uv_prepare_start(&prepare, [](uv_prepare_t* h) { static_cast<Impl*>(h->data)->on_prepare(); });
@@ -88,8 +88,10 @@ struct Loop::Impl {
     for (const auto& fn : ready) fn();
   }
 
-  // By index: a handler may make and destroy sockets. A removed one leaves a null until the turn ends.
+  // By index: a handler may make and destroy sockets. A removed one leaves a null until the turn
+  // ends.
   void on_check() {
+    if (is_stopping) return;  // the last turn is over; libuv just looks once more
     for (size_t i = 0; i < pumps.size(); ++i) {
       if (pumps[i] != nullptr) pumps[i]->pump();
     }
@@ -157,7 +159,8 @@ struct Loop::Impl {
     const int64_t millis =
         wait.nanos() <= 0 ? 0 : wait.millis() + (wait.nanos() % 1'000'000 != 0 ? 1 : 0);
     uv_update_time(&uv);
-    uv_timer_start(&timer, [](uv_timer_t*) {}, static_cast<uint64_t>(millis), 0);
+    uv_timer_start(
+        &timer, [](uv_timer_t*) {}, static_cast<uint64_t>(millis), 0);
   }
 };
 
@@ -171,11 +174,11 @@ Loop::~Loop() {
     uv_close(reinterpret_cast<uv_handle_t*>(signal.first),
              [](uv_handle_t* h) { delete reinterpret_cast<uv_signal_t*>(h); });
   }
-  for (auto* handle : {reinterpret_cast<uv_handle_t*>(&impl_->prepare),
-                       reinterpret_cast<uv_handle_t*>(&impl_->check),
-                       reinterpret_cast<uv_handle_t*>(&impl_->idle),
-                       reinterpret_cast<uv_handle_t*>(&impl_->timer),
-                       reinterpret_cast<uv_handle_t*>(&impl_->wake)}) {
+  for (auto* handle :
+       {reinterpret_cast<uv_handle_t*>(&impl_->prepare),
+        reinterpret_cast<uv_handle_t*>(&impl_->check), reinterpret_cast<uv_handle_t*>(&impl_->idle),
+        reinterpret_cast<uv_handle_t*>(&impl_->timer),
+        reinterpret_cast<uv_handle_t*>(&impl_->wake)}) {
     uv_close(handle, nullptr);
   }
   uv_run(&impl_->uv, UV_RUN_DEFAULT);  // until work under way has ended and handles are closed

@@ -48,16 +48,16 @@ class Loop {
   // run() returns at the end of this turn, or of its first one if it is not running.
   void stop();
 
-  // Runs `fn` in the loop's thread in a coming turn. Any thread, never blocks. The queue has no bound of
-  // its own: callers are bounded by theirs (connections, work under way).
+  // Runs `fn` in the loop's thread in a coming turn. Any thread, never blocks. The queue has no
+  // bound of its own: callers are bounded by theirs (connections, work under way).
   void post(std::function<void()> fn);
   // Runs `fn` at the end of this turn (in the next one if that end is already being run).
   void defer(std::function<void()> fn);
   // Runs `on_worker` in a thread of the worker pool (four, shared by all loops), then `on_done` in
   // the loop. For fsync, files, and pure functions on values that nobody changes meanwhile.
   void work(std::function<void()> on_worker, std::function<void()> on_done);
-  // Calls `fn` in the loop for each delivery of `signal`; replaces the function given before, and an
-  // empty one gives the signal its default back. Bursts may be merged into one call.
+  // Calls `fn` in the loop for each delivery of `signal`; replaces the function given before, and
+  // an empty one gives the signal its default back. Bursts may be merged into one call.
   void on_signal(int signal, std::function<void()> fn);
 
   // For sockets. `pump` must be removed before it dies.
@@ -84,12 +84,13 @@ class Timer {
 
   // At `due`, at most about a millisecond late on an idle machine; a time that has come is due at
   // the end of this turn, or of the next one if armed by a timer, a deferred function or a turn
-  // hook. The next turn looks at I/O without blocking, so re-arming for ever starves nobody. Nothing
-  // disarms. Replaces what was armed before. O(log timers).
+  // hook. The next turn looks at I/O without blocking, so re-arming for ever starves nobody.
+  // Nothing disarms. Replaces what was armed before. O(log timers).
   void arm(std::optional<Time> due);
   bool is_armed() const;
 
  private:
+  friend class Loop;
   Loop& loop_;
   struct State;
   std::shared_ptr<State> state_;

@@ -2,10 +2,10 @@
 
 // The listening side of messages: a ZeroMQ ROUTER whose peers are DEALERs.
 //
-// A peer is one connection. It becomes known with its first well-formed frame and gets a PeerId that
-// is never given again; after a reconnect it is another peer. One message is exactly one frame of 1
-// to kFrameBytesMax bytes; anything else ends that peer's session and is counted. Empty frames go out
-// now and then to find out whether a peer is still connected: a Dealer ignores them.
+// A peer is one connection. It becomes known with its first well-formed frame and gets a PeerId
+// that is never given again; after a reconnect it is another peer. One message is exactly one frame
+// of 1 to kFrameBytesMax bytes; anything else ends that peer's session and is counted. Empty frames
+// go out now and then to find out whether a peer is still connected: a Dealer ignores them.
 //
 // Nothing here blocks. Handlers are called from the loop only, never from within send() or drop().
 
@@ -59,8 +59,8 @@ class Router {
     bool operator==(const Counters&) const = default;
   };
 
-  // Binds "tcp://127.0.0.1:5050" (port 0: any free one; "tcp://[::1]:0") or "ipc:///path". An ipc path
-  // that is in use is taken over silently: hold a lock on its directory first (DESIGN §12).
+  // Binds "tcp://127.0.0.1:5050" (port 0: any free one; "tcp://[::1]:0") or "ipc:///path". An ipc
+  // path that is in use is taken over silently: hold a lock on its directory first (DESIGN §12).
   // Errors: kInvalidArgument (not such an endpoint, path too long), kFailedPrecondition (in use, or
   // no such local address), kUnavailable.
   static Result<std::unique_ptr<Router>> bind(Loop& loop, const std::string& endpoint,
@@ -83,13 +83,13 @@ class Router {
   // peer's session has ended, also by this very frame (overflow): on_lost says so later. True
   // promises nothing: only the application's acknowledgement does.
   bool send(PeerId peer, std::span<const std::byte> frame);
-  // Ends a peer's session: its queue is freed and its frames are ignored from now on; its connection
-  // is shut with the next frame it sends. No on_lost follows. Unknown peers are ignored.
+  // Ends a peer's session: its queue is freed and its frames are ignored from now on; its
+  // connection is shut with the next frame it sends. No on_lost follows. Unknown peers are ignored.
   void drop(PeerId peer);
 
   bool is_connected(PeerId peer) const;
-  size_t peers() const;                    // with a session
-  size_t queued(PeerId peer) const;        // frames waiting here for a slow peer
+  size_t peers() const;                         // with a session
+  size_t queued(PeerId peer) const;             // frames waiting here for a slow peer
   std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1" or "localhost:uid:gid:pid"
   const Counters& counters() const;
 

@@ -1,1 +1,356 @@
-#include "common/result.h"
+// The agent's log. `scan` is the function to read first: it decides what a file's bytes mean, for
+// open() and salvage() alike. Numbers are little-endian.
+//
+//   header   "proffckp"  version u32  CRC-32C of the 12 bytes before u32
+//   record   mark u32    length u32   CRC-32C of length and payload u32   payload
+//
+// The mark is there to find a valid record behind damage: that is what tells a crash while the last
+// record was written (its bytes are cut) from damage in the middle (the file is refused).
+
+#include "store/checkpoint_log.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/limits.h"
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+constexpr std::string_view kMagic = "proffckp";
+constexpr uint32_t kVersion = 1;
+constexpr size_t kHeaderBytes = 16;
+constexpr uint32_t kMark = 0xb5d1a7c3;
+constexpr size_t kFrameBytes = 12;
+constexpr int kDamagedFilesMax = 1'000;  // kept side by side; then the operator must clear some
+
+constexpr std::array<uint32_t, 256> crc_table() {
+  std::array<uint32_t, 256> table = {};
+  for (uint32_t i = 0; i < 256; ++i) {
+    uint32_t crc = i;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? 0x82f63b78U : 0U);
+    table[i] = crc;
+  }
+  return table;
+}
+constexpr std::array<uint32_t, 256> kCrcTable = crc_table();
+
+void put_u32(std::string& out, uint32_t value) {
+  for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>((value >> shift) & 0xff);
+}
+
+uint32_t get_u32(std::string_view bytes, size_t at) {
+  uint32_t value = 0;
+  for (size_t i = 0; i < 4; ++i) {
+    value |= static_cast<uint32_t>(static_cast<uint8_t>(bytes[at + i])) << (8 * i);
+  }
+  return value;
+}
+
+std::string header_bytes() {
+  std::string out(kMagic);
+  put_u32(out, kVersion);
+  put_u32(out, crc32c(out));
+  return out;
+}
+
+void put_record(std::string& out, const std::string& payload) {
+  std::string checked;
+  put_u32(checked, static_cast<uint32_t>(payload.size()));
+  checked += payload;
+  put_u32(out, kMark);
+  out.append(checked, 0, 4);
+  put_u32(out, crc32c(checked));
+  out += payload;
+}
+
+// The payload of the valid record that begins at `at`, if there is one.
+std::optional<std::string_view> record_at(std::string_view file, size_t at) {
+  if (file.size() - at < kFrameBytes || get_u32(file, at) != kMark) return std::nullopt;
+  const size_t length = get_u32(file, at + 4);
+  if (length > kCheckpointRecordBytesMax || length > file.size() - at - kFrameBytes) {
+    return std::nullopt;
+  }
+  std::string checked(file.substr(at + 4, 4));
+  checked += file.substr(at + kFrameBytes, length);
+  if (crc32c(checked) != get_u32(file, at + 8)) return std::nullopt;
+  return file.substr(at + kFrameBytes, length);
+}
+
+// Where the next valid record at or behind `from` begins, or npos.
+size_t next_record(std::string_view file, size_t from) {
+  std::string mark;
+  put_u32(mark, kMark);
+  for (size_t at = file.find(mark, from); at != std::string_view::npos;
+       at = file.find(mark, at + 1)) {
+    if (record_at(file, at)) return at;
+  }
+  return std::string_view::npos;
+}
+
+enum class Outcome { kWhole, kTornTail, kDamaged, kNewer };
+
+struct Scan {
+  Outcome outcome = Outcome::kWhole;
+  std::vector<std::string> records = {};  // up to the first byte that is not valid
+  size_t valid_bytes = 0;                 // that they take, with the header
+};
+
+Scan scan(std::string_view file) {
+  Scan result;
+  const std::string header = header_bytes();
+  if (file.substr(0, kHeaderBytes) != header) {
+    if (file.size() >= kHeaderBytes && file.substr(0, kMagic.size()) == kMagic &&
+        crc32c(file.substr(0, 12)) == get_u32(file, 12)) {
+      result.outcome = Outcome::kNewer;
+    } else {
+      // A crash while it was made leaves a beginning of the header; anything else is not ours.
+      const bool begun = file == std::string_view(header).substr(0, file.size());
+      result.outcome = begun ? Outcome::kTornTail : Outcome::kDamaged;
+    }
+    return result;
+  }
+  size_t at = kHeaderBytes;
+  while (at < file.size()) {
+    const std::optional<std::string_view> payload = record_at(file, at);
+    if (!payload) break;
+    result.records.emplace_back(*payload);
+    at += kFrameBytes + payload->size();
+  }
+  result.valid_bytes = at;
+  if (at < file.size()) {
+    const bool more = next_record(file, at) != std::string_view::npos;
+    result.outcome = more ? Outcome::kDamaged : Outcome::kTornTail;
+  }
+  return result;
+}
+
+Error failure(std::string_view what, const std::string& path, int code) {
+  const std::string message =
+      text("cannot ", what, " checkpoint log ", quoted(path), ": ", std::strerror(code));
+  if (code == ENOSPC || code == EDQUOT || code == EFBIG) {
+    return Error::resource_exhausted(message).with_hint("make room on the disk");
+  }
+  return Error::unavailable(message);
+}
+
+// A file descriptor that is closed when it goes.
+class File {
+ public:
+  explicit File(int fd) : fd_(fd) {}
+  ~File() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int get() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// 0, or the errno. One write() unless the system takes less.
+int write_at(int fd, std::string_view bytes, uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t written = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return errno;
+    if (written == 0) return ENOSPC;
+    bytes.remove_prefix(static_cast<size_t>(written));
+    at += static_cast<uint64_t>(written);
+  }
+  return 0;
+}
+
+Result<std::string> read_all(int fd, const std::string& path) {
+  struct stat status = {};
+  if (::fstat(fd, &status) != 0) return failure("read", path, errno);
+  if (!S_ISREG(status.st_mode)) {
+    return Error::unavailable(text("checkpoint log ", quoted(path), " is not a regular file"));
+  }
+  std::string bytes(static_cast<size_t>(status.st_size), '\0');
+  size_t read = 0;
+  while (read < bytes.size()) {
+    const ssize_t got =
+        ::pread(fd, bytes.data() + read, bytes.size() - read, static_cast<off_t>(read));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return failure("read", path, errno);
+    if (got == 0) break;
+    read += static_cast<size_t>(got);
+  }
+  bytes.resize(read);
+  return bytes;
+}
+
+std::string damaged_path(const std::string& path, int n) { return text(path, ".damaged-", n); }
+
+// The number of the newest damaged file, 0 if there is none.
+int newest_damaged(const std::string& path) {
+  int n = 0;
+  while (n < kDamagedFilesMax && ::access(damaged_path(path, n + 1).c_str(), F_OK) == 0) ++n;
+  return n;
+}
+
+// Renames a file that is refused, and says so.
+Error set_aside(const std::string& path) {
+  const int n = newest_damaged(path) + 1;
+  if (n > kDamagedFilesMax) {
+    return Error::corruption(text("checkpoint log ", quoted(path), " is damaged"))
+        .with_hint(text("remove some of the ", kDamagedFilesMax, " older damaged ones beside it"));
+  }
+  const std::string aside = damaged_path(path, n);
+  if (::rename(path.c_str(), aside.c_str()) != 0) return failure("set aside", path, errno);
+  return Error::corruption(text("checkpoint log ", quoted(path), " is damaged; it was renamed to ",
+                                quoted(aside)))
+      .with_hint(
+          "tasks that only it names are lost; the agent makes a new log when it starts again");
+}
+
+// All of it, or an error that names a record that is too large.
+Result<std::string> print_records(const std::vector<std::string>& records) {
+  std::string out;
+  for (const std::string& record : records) {
+    if (record.size() > kCheckpointRecordBytesMax) {
+      return Error::invalid_argument(text("a checkpoint record has at most ",
+                                          kCheckpointRecordBytesMax, " bytes, not ",
+                                          record.size()));
+    }
+    put_record(out, record);
+  }
+  return out;
+}
+
+}  // namespace
+
+uint32_t crc32c(std::string_view bytes) {
+  uint32_t crc = 0xffffffff;
+  for (const char byte : bytes) {
+    crc = (crc >> 8) ^ kCrcTable[(crc ^ static_cast<uint8_t>(byte)) & 0xff];
+  }
+  return crc ^ 0xffffffff;
+}
+
+Result<CheckpointLog::Opened> CheckpointLog::open(const std::string& path) {
+  // What a crashed rewrite() left: never renamed, so never meant.
+  ::unlink((path + ".tmp").c_str());
+
+  File file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.get() < 0) return failure("open", path, errno);
+  Result<std::string> bytes = read_all(file.get(), path);
+  if (!bytes) return std::move(bytes).error();
+
+  Scan found = scan(*bytes);
+  if (found.outcome == Outcome::kDamaged) return set_aside(path);
+  if (found.outcome == Outcome::kNewer) {
+    return Error::unsupported(text("checkpoint log ", quoted(path), " has version ",
+                                   get_u32(*bytes, 8), ", this program knows version ", kVersion))
+        .with_hint("start the newer agent that wrote it");
+  }
+  if (::ftruncate(file.get(), static_cast<off_t>(found.valid_bytes)) != 0) {
+    return failure("cut", path, errno);
+  }
+  Opened opened;
+  opened.cut_bytes = bytes->size() - found.valid_bytes;
+  opened.records = std::move(found.records);
+  uint64_t size = found.valid_bytes;
+  if (size == 0) {
+    const std::string header = header_bytes();
+    if (int code = write_at(file.get(), header, 0); code != 0) return failure("begin", path, code);
+    size = header.size();
+  }
+  opened.log.reset(new CheckpointLog(path, file.release(), size));
+  return opened;
+}
+
+Result<std::vector<std::string>> CheckpointLog::salvage(const std::string& path) {
+  const int n = newest_damaged(path);
+  if (n == 0) return Error::not_found(text("no damaged checkpoint log beside ", quoted(path)));
+  const std::string aside = damaged_path(path, n);
+  File file(::open(aside.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return failure("open", aside, errno);
+  Result<std::string> bytes = read_all(file.get(), aside);
+  if (!bytes) return std::move(bytes).error();
+  std::vector<std::string> records;
+  size_t at = next_record(*bytes, 0);
+  while (at != std::string::npos) {
+    const std::string_view payload = *record_at(*bytes, at);
+    records.emplace_back(payload);
+    at = next_record(*bytes, at + kFrameBytes + payload.size());
+  }
+  return records;
+}
+
+CheckpointLog::CheckpointLog(std::string path, int fd, uint64_t size)
+    : path_(std::move(path)), fd_(fd), size_(size) {}
+
+CheckpointLog::~CheckpointLog() { ::close(fd_); }
+
+// Whether the file ends where the last whole record does, after one more try to make it so.
+Result<void> CheckpointLog::ready() {
+  if (failed_) return *failed_;
+  if (!ragged_) return {};
+  if (::ftruncate(fd_, static_cast<off_t>(size_)) != 0) return failure("cut", path_, errno);
+  ragged_ = false;
+  return {};
+}
+
+Result<void> CheckpointLog::append(const std::vector<std::string>& records) {
+  if (Result<void> good = ready(); !good) return good;
+  Result<std::string> bytes = print_records(records);
+  if (!bytes) return std::move(bytes).error();
+  if (int code = write_at(fd_, *bytes, size_); code != 0) {
+    ragged_ = true;
+    (void)ready();  // If it cannot be cut now, the next append tries again first.
+    return failure("write", path_, code);
+  }
+  size_ += bytes->size();
+  return {};
+}
+
+Result<void> CheckpointLog::sync() {
+  if (Result<void> good = ready(); !good) return good;
+  if (::fdatasync(fd_) != 0) {
+    failed_ = Error::unavailable(
+        text("cannot flush checkpoint log ", quoted(path_), ": ", std::strerror(errno)));
+    return *failed_;
+  }
+  return {};
+}
+
+Result<void> CheckpointLog::rewrite(const std::vector<std::string>& records) {
+  if (failed_) return *failed_;
+  Result<std::string> bytes = print_records(records);
+  if (!bytes) return std::move(bytes).error();
+  const std::string whole = header_bytes() + *bytes;
+  const std::string temporary = path_ + ".tmp";
+
+  File file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (file.get() < 0) return failure("rewrite", temporary, errno);
+  int code = write_at(file.get(), whole, 0);
+  // Flushed before it takes the other's place: a rename may reach the disk before the bytes do.
+  if (code == 0 && ::fdatasync(file.get()) != 0) code = errno;
+  if (code == 0 && ::rename(temporary.c_str(), path_.c_str()) != 0) code = errno;
+  if (code != 0) {
+    ::unlink(temporary.c_str());
+    return failure("rewrite", path_, code);
+  }
+  ::close(fd_);
+  fd_ = file.release();
+  size_ = whole.size();
+  ragged_ = false;
+  return {};
+}
+
+bool CheckpointLog::wants_rewrite(uint64_t live_bytes) const {
+  return size_ > kCheckpointRewriteBytes && size_ / 2 > live_bytes;
+}
+
+}  // namespace proffer

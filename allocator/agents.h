@@ -1,0 +1,84 @@
+#pragma once
+
+// The agents as the allocator sees them, and the index of those with something free.
+
+#include <cstdint>
+#include <map>
+#include <set>
+
+#include "allocator/held.h"
+#include "common/attributes.h"
+#include "common/ids.h"
+
+namespace proffer::fair {
+
+struct AskEntry;
+
+struct Agent {
+  AgentId id = {};
+  Attributes attributes = {};
+  uint64_t attributes_version = 0;  // never used twice, whatever agent; for caches
+  bool active = true;
+
+  Resources total = {};  // its unreserved slices
+  Held allocated = {};
+  Held offered = {};
+  Resources free = {};                             // what is neither, per kind and device
+  std::map<FrameworkId, Held> allocated_to = {};   // none is zero
+  std::set<OfferId> offers = {};                   // outstanding
+
+  PortSet ports = {};
+  PortSet free_ports = {};
+  int64_t free_port_count = 0;
+  int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
+
+  AskEntry* claim = nullptr;  // what becomes free here is for this ask alone
+  uint64_t growths = 0;       // how often something became free here
+
+  // Kept by FreeAgents.
+  bool listed = false;
+  int64_t weighted_free = 0;
+  uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
+
+  int64_t ports_left() const { return free_port_count - ports_offered; }
+  bool has_gpus() const { return total.amounts[ResourceKind::kGpus] > 0; }
+};
+
+struct AgentById {
+  bool operator()(const Agent* a, const Agent* b) const { return a->id < b->id; }
+};
+using AgentSet = std::set<Agent*, AgentById>;
+// By weighted free amount, then id. An ask's remainder on an agent is this less the ask's own
+// weighted amount, so the first that fits, from below, is the best fit.
+using AgentsByFree = std::map<int64_t, AgentSet>;
+
+// Amounts as one number: the sum of each kind's fraction of `total`, in 2^-20, rounded down by kind.
+int64_t weighted(const ResourceVector& amounts, const ResourceVector& total);
+
+// The agents from which one may take: active, not claimed, something free. A change of an agent is
+// made between erase() and insert(). O(log n) each.
+class FreeAgents {
+ public:
+  void insert(Agent& agent, const ResourceVector& cluster_total);
+  void erase(Agent& agent);
+  // Marks that the agent has more than before: who was blocked should look at it again.
+  void stamp(Agent& agent);
+  uint64_t latest() const { return stamp_; }
+
+  const AgentsByFree& plain() const { return by_free_[0]; }
+  const AgentsByFree& with_gpus() const { return by_free_[1]; }
+  // By stamp, so that those that grew after some moment are at the end.
+  const std::map<uint64_t, Agent*>& by_stamp() const { return by_stamp_; }
+  // Those stamped since clear_fresh(), by id.
+  const AgentSet& fresh() const { return fresh_; }
+  void clear_fresh() { fresh_.clear(); }
+  void forget_fresh(Agent& agent) { fresh_.erase(&agent); }
+
+ private:
+  AgentsByFree by_free_[2];
+  std::map<uint64_t, Agent*> by_stamp_;
+  AgentSet fresh_;
+  uint64_t stamp_ = 0;
+};
+
+}  // namespace proffer::fair

@@ -1,0 +1,93 @@
+// proffer-master: reads flags, wires the shell, runs the loop.
+
+#include <gflags/gflags.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "common/check.h"
+#include "common/roles.h"
+#include "common/text.h"
+#include "master/shell/master_shell.h"
+#include "net/daemon_flags.h"
+
+DEFINE_string(address, "127.0.0.1", "the address to serve on");
+DEFINE_int32(port, 5050, "port for agents, schedulers and the CLI; 0: any free one");
+DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on");
+DEFINE_int32(http_port, 5080, "port for HTTP; 0: any free one");
+DEFINE_string(data_dir, "/var/lib/proffer/master", "the registry and address.json");
+DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
+DEFINE_string(offer_timeout, "30s", "how long an offer may stay unanswered");
+DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted from each peer");
+DEFINE_string(agent_timeout, "30s", "silence after which a peer is taken for lost");
+DEFINE_string(reregistration_timeout, "10m",
+              "how long an unreachable agent is waited for before its tasks are gone");
+DEFINE_string(claim_after, "30s",
+              "how long the ask that is first by share waits before an agent is set aside for it");
+
+// gflags calls it after it has printed what is wrong with a flag; its header does not declare it.
+namespace google {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace {
+
+using namespace proffer;
+
+master::MasterShellOptions options_from_flags() {
+  master::MasterShellOptions options;
+  options.address = {FLAGS_address, flag_port("port", FLAGS_port)};
+  options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
+  options.data_dir = FLAGS_data_dir;
+  if (options.data_dir.empty()) {
+    exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
+  }
+  if (!is_loopback(FLAGS_address) || !is_loopback(FLAGS_http_address)) {
+    exit_with(Error::unsupported(text("the master serves only on this machine, not on ",
+                                      quoted(is_loopback(FLAGS_address) ? FLAGS_http_address
+                                                                        : FLAGS_address)))
+                  .with_hint("keys, which anything beyond loopback needs, are not there yet"),
+              2);
+  }
+  options.core.allocator.weights = flag_value("weights", parse_role_weights(FLAGS_weights));
+  options.core.allocator.offer_timeout = flag_duration("offer_timeout", FLAGS_offer_timeout);
+  options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
+  options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);
+  options.core.agent_timeout = flag_duration("agent_timeout", FLAGS_agent_timeout);
+  options.core.reregistration_timeout =
+      flag_duration("reregistration_timeout", FLAGS_reregistration_timeout);
+  if (options.core.agent_timeout < options.core.heartbeat * 2) {
+    exit_with(Error::invalid_argument(
+                  text("--agent_timeout must be at least twice --heartbeat, not ",
+                       quoted(FLAGS_agent_timeout), " with ", quoted(FLAGS_heartbeat))),
+              2);
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  google::gflags_exitfunc = [](int) { std::exit(2); };
+  gflags::SetUsageMessage("shares a cluster between frameworks; see docs/ARCHITECTURE.md");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  if (argc > 1) {
+    exit_with(Error::invalid_argument(text("unexpected argument ", quoted(argv[1])))
+                  .with_hint("proffer-master takes only flags: proffer-master --help"),
+              2);
+  }
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+
+  Loop loop;
+  Result<std::unique_ptr<master::MasterShell>> shell =
+      master::MasterShell::start(loop, options_from_flags());
+  if (!shell) exit_with(shell.error(), 1);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    loop.on_signal(signal, [&] { loop.stop(); });
+  }
+  loop.run();
+  if (const Result<void>& outcome = (*shell)->outcome(); !outcome) exit_with(outcome.error(), 1);
+  LOG(INFO) << "master ends";
+  return 0;
+}

@@ -1,0 +1,97 @@
+// One page of one kind of row. The core gives rows in order of their key; a page begins behind the key
+// `after`, and shrinks until it fits the bound of a reply.
+
+#include "master/shell/api.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::master {
+namespace {
+
+// `rows` begin behind `after` already; at most `limit` and as many as fit a reply.
+template <class Row, class KeyOf, class Encode>
+Page page_of(std::vector<Row> rows, size_t limit, bool more, KeyOf key_of, Encode encode) {
+  if (rows.size() > limit) {
+    rows.resize(limit);
+    more = true;
+  }
+  while (true) {
+    Page page{.json = encode(rows)};
+    if (page.json.size() <= kJsonBytesMax || rows.size() <= 1) {
+      if (more && !rows.empty()) page.next = key_of(rows.back());
+      return page;
+    }
+    rows.resize(rows.size() / 2);
+    more = true;
+  }
+}
+
+// The rows behind the key `after`, of rows in order of their key.
+template <class Row, class KeyOf, class Encode>
+Page page_after(std::vector<Row> rows, const proto::TaskQuery& query, KeyOf key_of, Encode encode) {
+  if (!query.after.empty()) {
+    const auto first = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
+      return key_of(row) > query.after;
+    });
+    rows.erase(rows.begin(), first);
+  }
+  return page_of(std::move(rows), query.limit, false, key_of, encode);
+}
+
+}  // namespace
+
+const std::vector<std::string_view>& read_methods() {
+  static const std::vector<std::string_view> kMethods = {"status", "agents", "frameworks",
+                                                         "roles",  "tasks",  "offers"};
+  return kMethods;
+}
+
+Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments) {
+  Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
+  if (!query) return std::move(query).error().in(text("arguments of ", method));
+  if (method == "status") return Page{.json = proto::status_json(core.status())};
+  if (method == "agents") {
+    return page_after(
+        core.agents(), *query, [](const proto::AgentRow& row) { return row.agent.str(); },
+        proto::agents_json);
+  }
+  if (method == "frameworks") {
+    return page_after(
+        core.frameworks(), *query,
+        [](const proto::FrameworkRow& row) { return row.framework.str(); }, proto::frameworks_json);
+  }
+  if (method == "roles") {
+    return page_after(
+        core.roles(), *query, [](const proto::RoleRow& row) { return row.role.str(); },
+        proto::roles_json);
+  }
+  if (method == "offers") {
+    return page_after(
+        core.offers(), *query,
+        [](const proto::OfferRow& row) {
+          const std::string digits = std::to_string(row.offer.value());
+          return std::string(20 - std::min<size_t>(20, digits.size()), '0') + digits;
+        },
+        proto::offers_json);
+  }
+  if (method == "tasks") {
+    std::vector<proto::TaskRow> rows = core.tasks(*query);
+    const bool more = rows.size() == query->limit;
+    return page_of(
+        std::move(rows), query->limit, more,
+        [](const proto::TaskRow& row) { return row.framework.str() + "/" + row.task.str(); },
+        proto::tasks_json);
+  }
+  const std::string_view near = nearest(method, read_methods());
+  Error error = Error::not_found(
+      text("unknown method ", quoted(method),
+           "; known are status, agents, frameworks, roles, tasks, offers and kill"));
+  if (near.empty()) return error;
+  return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,316 @@
+// The story of a frame: decoded, one step of the core, its records made durable, its messages sent. Read
+// Impl::step first. Steps leave in their order: while one waits for the disk, later ones wait behind it.
+
+#include "master/shell/master_shell.h"
+
+#include <unistd.h>
+
+#include <map>
+
+#include "common/text.h"
+#include "master/shell/api.h"
+#include "net/http_server.h"
+#include "net/router.h"
+#include "net/trace_log.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/records.h"
+#include "proto/json/json.h"
+#include "store/sqlite_store.h"
+
+namespace proffer::master {
+namespace {
+
+int http_status(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument: return 400;
+    case ErrorCode::kNotFound: return 404;
+    case ErrorCode::kResourceExhausted: return 429;
+    default: return 500;
+  }
+}
+
+// The arguments of a call from the query of a URL: ?prefix=…&ended=1&after=…&limit=….
+Result<std::string> arguments_of(const HttpRequest& request) {
+  proto::TaskQuery query;
+  for (const auto& [name, value] : request.query) {
+    if (name == "prefix") {
+      query.prefix = value;
+    } else if (name == "after") {
+      query.after = value;
+    } else if (name == "ended") {
+      query.ended = value != "0" && value != "false";
+    } else if (name == "limit") {
+      const Result<int64_t> limit =
+          parse_whole("limit", value, 1, static_cast<int64_t>(kReplyRowsMax));
+      if (!limit) return limit.error();
+      query.limit = static_cast<size_t>(*limit);
+    } else {
+      return Error::invalid_argument(text("unknown parameter ", quoted(name),
+                                          "; known are prefix, ended, after and limit"));
+    }
+  }
+  return proto::task_query_json(query);
+}
+
+}  // namespace
+
+struct MasterShell::Impl {
+  explicit Impl(Loop& l) : loop(l) {}
+
+  Loop& loop;
+  std::unique_ptr<SqliteStore> store;
+  std::unique_ptr<Master> core;
+  std::unique_ptr<Router> router;
+  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<Timer> timer;
+  Address address;
+  Result<void> outcome;
+
+  proto::Encoder encoder;
+  MasterOutbox out;
+  TraceLog trace;
+  uint64_t calls = 0;
+  std::map<uint64_t, std::pair<PeerId, uint64_t>> calls_waiting;  // our number: who, their number
+
+  Result<void> start(MasterShellOptions options);
+  Result<MasterSnapshot> restore();
+  void on_frame(PeerId peer, std::span<const std::byte> frame);
+  void on_call(PeerId peer, const proto::Call& call);
+  void on_request(const HttpRequest& request, HttpResponder responder);
+  void step(const MasterEvent& event);
+  void deliver(std::vector<MasterAction> actions);
+  void send(PeerId peer, const proto::Envelope& envelope);
+  void reply(PeerId peer, proto::Reply message);
+  std::string metrics() const;
+};
+
+Result<void> MasterShell::Impl::start(MasterShellOptions options) {
+  Result<std::unique_ptr<SqliteStore>> opened =
+      SqliteStore::open(options.data_dir, [this](std::function<void()> work,
+                                                 std::function<void()> done) {
+        loop.work(std::move(work), std::move(done));
+      });
+  if (!opened) return std::move(opened).error();
+  store = *std::move(opened);
+  Result<LeaderEpoch> leader = store->begin_epoch();
+  if (!leader) return std::move(leader).error();
+  Result<MasterSnapshot> snapshot = restore();
+  if (!snapshot) return std::move(snapshot).error();
+
+  options.core.leader = *leader;
+  options.core.started_at = loop.now();
+  core = std::make_unique<Master>(options.core, *snapshot);
+  timer = std::make_unique<Timer>(loop, [this] { step(Tick{}); });
+
+  Result<std::unique_ptr<Router>> bound = Router::bind(
+      loop, tcp_endpoint(options.address),
+      {.on_frame = [this](PeerId peer, std::span<const std::byte> frame) { on_frame(peer, frame); },
+       .on_lost = [this](PeerId peer, PeerLoss) { step(PeerLost{peer}); }});
+  if (!bound) return std::move(bound).error();
+  router = *std::move(bound);
+  address = {options.address.host, router->port()};
+
+  HttpServer::Options web;
+  web.address = options.http;
+  web.handler = [this](const HttpRequest& request, HttpResponder responder) {
+    on_request(request, std::move(responder));
+  };
+  Result<std::unique_ptr<HttpServer>> listening = HttpServer::listen(loop, std::move(web));
+  if (!listening) return std::move(listening).error();
+  http = *std::move(listening);
+
+  timer->arm(core->next_deadline());
+  LOG(INFO) << "master serves address=" << to_text(address)
+            << " http=" << to_text(http->address()) << " leader=" << leader->value();
+  return write_file_atomically(
+      options.data_dir + "/address.json",
+      proto::json_line({{"address", to_text(address)},
+                        {"http", to_text(http->address())},
+                        {"pid", static_cast<int64_t>(getpid())}}) +
+          "\n");
+}
+
+Result<MasterSnapshot> MasterShell::Impl::restore() {
+  Result<std::vector<StoreRecord>> records = store->load();
+  if (!records) return std::move(records).error();
+  MasterSnapshot snapshot;
+  for (const StoreRecord& record : *records) {
+    Result<proto::RegistryRow> row = proto::decode_row(record.table, record.key, *record.value);
+    if (!row) return std::move(row).error().in("reading the registry");
+    snapshot.rows.push_back(*std::move(row));
+  }
+  return snapshot;
+}
+
+void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
+  Result<proto::Envelope> envelope = proto::decode(frame);
+  if (!envelope) return step(FrameMalformed{peer, std::move(envelope).error()});
+  if (const auto* call = std::get_if<proto::Call>(&envelope->message)) return on_call(peer, *call);
+  step(FrameReceived{peer, *std::move(envelope)});
+}
+
+void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
+  const auto refuse = [&](const Error& error) {
+    reply(peer, {.id = call.id,
+                 .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
+  };
+  if (call.method == "kill") {
+    Result<proto::KillCall> kill = proto::parse_kill_call(call.json);
+    if (!kill) return refuse(kill.error());
+    calls_waiting[++calls] = {peer, call.id};
+    return step(OperatorKill{calls, std::move(kill->task), kill->grace});
+  }
+  Result<Page> page = read_api(*core, call.method, call.json);
+  if (!page) return refuse(page.error());
+  reply(peer, {.id = call.id, .json = std::move(page->json), .next = std::move(page->next)});
+}
+
+void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
+  constexpr std::string_view kApi = "/v1/";
+  if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
+  if (request.path == "/metrics") {
+    return responder.respond(200, "text/plain; version=0.0.4", metrics());
+  }
+  if (!request.path.starts_with(kApi)) {
+    return responder.respond_json(
+        404, proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
+                                   .with_hint("try /v1/status, /v1/agents, /v1/frameworks, "
+                                              "/v1/roles, /v1/tasks, /v1/offers, /metrics")));
+  }
+  const Result<std::string> arguments = arguments_of(request);
+  Result<Page> page =
+      arguments ? read_api(*core, std::string_view(request.path).substr(kApi.size()), *arguments)
+                : Result<Page>(arguments.error());
+  if (!page) {
+    return responder.respond_json(http_status(page.error().code()),
+                                  proto::error_json(page.error()));
+  }
+  responder.respond_json(200, std::move(page->json));
+}
+
+// One event, one step. Messages leave only when the records of their step are on disk, so nobody hears
+// of a decision that a restart could forget.
+void MasterShell::Impl::step(const MasterEvent& event) {
+  if (!outcome) return;
+  out.clear();
+  const Time now = loop.now();
+  core->handle(event, now, out);
+  trace.write(out.trace, now.nanos() / 1'000'000'000);
+  if (out.records.empty() && store->pending() == 0) {
+    deliver(std::move(out.actions));
+  } else {
+    std::vector<StoreRecord> records;
+    for (const proto::RegistryWrite& write : out.records) {
+      StoreRecord record{.table = proto::table_of(write.row), .key = proto::key_of(write.row)};
+      if (!write.erase) record.value = proto::encode_row(write.row);
+      records.push_back(std::move(record));
+    }
+    store->append(std::move(records),
+                  [this, actions = std::move(out.actions)](Result<void> done) mutable {
+                    if (done) return deliver(std::move(actions));
+                    if (!outcome) return;
+                    LOG(ERROR) << "the registry cannot be written, the master ends: "
+                               << done.error().message() << "; " << done.error().hint();
+                    outcome = std::move(done);
+                    loop.stop();
+                  });
+  }
+  timer->arm(core->next_deadline());
+}
+
+void MasterShell::Impl::deliver(std::vector<MasterAction> actions) {
+  for (MasterAction& action : actions) {
+    if (const auto* message = std::get_if<Send>(&action)) {
+      send(message->peer, message->envelope);
+    } else if (const auto* ended = std::get_if<Drop>(&action)) {
+      router->drop(ended->peer);
+    } else if (const auto* answer = std::get_if<Answer>(&action)) {
+      const auto at = calls_waiting.find(answer->call);
+      if (at == calls_waiting.end()) continue;
+      const auto [peer, id] = at->second;
+      calls_waiting.erase(at);
+      proto::Reply told{.id = id, .json = "{}"};
+      if (!answer->result) {
+        const Error& error = answer->result.error();
+        told.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
+      }
+      reply(peer, std::move(told));
+    }
+  }
+}
+
+void MasterShell::Impl::send(PeerId peer, const proto::Envelope& envelope) {
+  const Result<std::span<const std::byte>> frame = encoder.encode(envelope);
+  if (!frame) {  // The gap in the sequence ends that session; it registers again.
+    LOG(ERROR) << "cannot send " << proto::message_name(envelope.message) << ": "
+               << frame.error().message();
+    return;
+  }
+  router->send(peer, *frame);
+}
+
+void MasterShell::Impl::reply(PeerId peer, proto::Reply message) {
+  send(peer, {.leader = LeaderEpoch(), .sequence = 0, .message = std::move(message)});
+}
+
+std::string MasterShell::Impl::metrics() const {
+  const proto::MasterStatus status = core->status();
+  MetricsText text;
+  const auto agents = [&](std::string state, int64_t count) {
+    text.gauge("proffer_agents", "Agents by state.", count, {{"state", std::move(state)}});
+  };
+  agents("active", status.agents_active);
+  agents("disconnected", status.agents_disconnected);
+  agents("unreachable", status.agents_unreachable);
+  const auto frameworks = [&](std::string state, int64_t count) {
+    text.gauge("proffer_frameworks", "Frameworks by state.", count, {{"state", std::move(state)}});
+  };
+  frameworks("connected", status.frameworks_connected);
+  frameworks("disconnected", status.frameworks_disconnected);
+  const auto tasks = [&](std::string state, int64_t count) {
+    text.gauge("proffer_tasks", "Tasks that have not ended, by state.", count,
+               {{"state", std::move(state)}});
+  };
+  tasks("staging", status.tasks_staging);
+  tasks("running", status.tasks_running);
+  tasks("killing", status.tasks_killing);
+  tasks("unreachable", status.tasks_unreachable);
+  text.counter("proffer_tasks_ended_total", "Tasks that ended since this master started.",
+               static_cast<uint64_t>(status.tasks_ended));
+  text.gauge("proffer_offers", "Outstanding offers.", status.offers);
+  const auto amounts = [&](std::string_view name, std::string_view help,
+                           const ResourceVector& vector) {
+    for (const ResourceKind kind : kResourceKinds) {
+      text.gauge_milli(name, help, vector[kind], {{"kind", std::string(to_text(kind))}});
+    }
+  };
+  amounts("proffer_resources_total", "Resources of the cluster, in CPUs, MiB and GPUs.",
+          status.total);
+  amounts("proffer_resources_allocated", "Resources that tasks use.", status.allocated);
+  amounts("proffer_resources_offered", "Resources in outstanding offers.", status.offered);
+  const Router::Counters& frames = router->counters();
+  text.counter("proffer_frames_received_total", "Frames from peers.", frames.frames_received);
+  text.counter("proffer_frames_sent_total", "Frames to peers.", frames.frames_sent);
+  text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
+  text.counter("proffer_peers_overflowed_total", "Peers dropped because they read too slowly.",
+               frames.overflows);
+  text.gauge("proffer_peers", "Connections with a session.", static_cast<int64_t>(router->peers()));
+  text.events(trace);
+  return text.take();
+}
+
+Result<std::unique_ptr<MasterShell>> MasterShell::start(Loop& loop, MasterShellOptions options) {
+  auto impl = std::make_unique<Impl>(loop);
+  if (Result<void> started = impl->start(std::move(options)); !started) {
+    return std::move(started).error();
+  }
+  return std::unique_ptr<MasterShell>(new MasterShell(std::move(impl)));
+}
+
+MasterShell::MasterShell(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+MasterShell::~MasterShell() = default;
+const Address& MasterShell::address() const { return impl_->address; }
+const Address& MasterShell::http_address() const { return impl_->http->address(); }
+const Result<void>& MasterShell::outcome() const { return impl_->outcome; }
+
+}  // namespace proffer::master

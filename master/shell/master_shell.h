@@ -1,0 +1,43 @@
+#pragma once
+
+// The master as a process: sockets, the registry, HTTP and the clock around the core. It decides
+// nothing.
+
+#include <memory>
+#include <string>
+
+#include "common/result.h"
+#include "master/core/master.h"
+#include "net/address.h"
+#include "net/loop.h"
+
+namespace proffer::master {
+
+struct MasterShellOptions {
+  MasterOptions core = {};  // leader and started_at are filled in here
+  Address address = {"127.0.0.1", 5050};
+  Address http = {"127.0.0.1", 5080};
+  std::string data_dir = {};
+};
+
+class MasterShell {
+ public:
+  // Takes the directory's lock, begins a leader epoch, restores the registry, binds, and writes
+  // address.json. Errors: a wrong or used directory, a port in use, a damaged registry.
+  static Result<std::unique_ptr<MasterShell>> start(Loop& loop, MasterShellOptions options);
+  ~MasterShell();
+  MasterShell(const MasterShell&) = delete;
+  MasterShell& operator=(const MasterShell&) = delete;
+
+  const Address& address() const;
+  const Address& http_address() const;
+  // Why the loop was stopped, if the registry failed.
+  const Result<void>& outcome() const;
+
+ private:
+  struct Impl;
+  explicit MasterShell(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace proffer::master

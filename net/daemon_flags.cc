@@ -1,0 +1,35 @@
+#include "net/daemon_flags.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "common/text.h"
+
+namespace proffer {
+
+void exit_with(const Error& error, int status) {
+  std::fprintf(stderr, "error: %s\n", error.message().c_str());
+  if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+  std::exit(status);
+}
+
+Duration flag_duration(std::string_view flag, std::string_view text) {
+  const Duration duration = flag_value(flag, parse_duration(text));
+  if (duration <= Duration()) {
+    exit_with(Error::invalid_argument(proffer::text("--", flag, " must be above zero, not ",
+                                                    quoted(text))),
+              2);
+  }
+  return duration;
+}
+
+uint16_t flag_port(std::string_view flag, int64_t port) {
+  if (port < 0 || port > 65535) {
+    exit_with(Error::invalid_argument(
+                  text("--", flag, " must be from 0 (any free port) to 65535, not ", port)),
+              2);
+  }
+  return static_cast<uint16_t>(port);
+}
+
+}  // namespace proffer

@@ -1,0 +1,28 @@
+#pragma once
+
+// What the daemons' flags have in common: texts into values, and a clear end when one is wrong.
+
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+#include "common/time.h"
+
+namespace proffer {
+
+// Prints "error: …" and "  hint: …" to standard error and ends the process with `status`.
+[[noreturn]] void exit_with(const Error& error, int status);
+
+// The value, or the end with status 2 (usage) and the flag's name.
+template <class T>
+T flag_value(std::string_view flag, Result<T> parsed) {
+  if (!parsed) exit_with(std::move(parsed).error().in("--" + std::string(flag)), 2);
+  return *std::move(parsed);
+}
+
+// A duration above zero, or the end with status 2.
+Duration flag_duration(std::string_view flag, std::string_view text);
+// A port from 0 (any free one) to 65535, or the end with status 2.
+uint16_t flag_port(std::string_view flag, int64_t port);
+
+}  // namespace proffer

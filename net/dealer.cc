@@ -1,0 +1,255 @@
+// The life of a session: start_attempt, then what the socket's monitor says (on_event), then `end`,
+// which tells the owner and arms the next attempt. Everything that ends a session only notes the
+// reason; the next pump carries it out, so no handler is called from within a call of the owner.
+
+#include "net/dealer.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <zmq.h>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "net/zmq_socket.h"
+
+namespace proffer {
+namespace {
+
+enum class State : uint8_t { kClosed, kWaiting, kConnecting, kConnected };
+
+// A session that lasted this long was a good one: the next retry is quick again.
+constexpr Duration kGoodSession = seconds(1);
+
+constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                        ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+struct Session {
+  ZmqSocket socket;
+  ZmqMonitor monitor;
+  explicit Session(Loop& loop) : socket(loop, ZMQ_DEALER), monitor(loop, socket, kEvents) {}
+};
+
+}  // namespace
+
+struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
+  // Why the session ends. Not at once: the frames that came before are still to be read.
+  struct Ending {
+    std::string reason;
+    bool at_once = false;
+  };
+
+  Loop& loop;
+  Options options;
+  Handlers handlers;
+  Backoff backoff;
+  State state = State::kClosed;
+  std::unique_ptr<Session> session;
+  uint64_t sessions = 0;
+  Time since;  // of the session
+  std::optional<Ending> ending;
+  std::deque<std::vector<std::byte>> queue;
+  size_t queued_bytes = 0;
+  Timer retry_timer;
+  Timer deadline_timer;
+
+  Impl(Loop& on, Options o, Handlers h)
+      : loop(on),
+        options(std::move(o)),
+        handlers(std::move(h)),
+        backoff(options.backoff, options.seed),
+        retry_timer(on, [this] { start_attempt(); }),
+        deadline_timer(on, [this] {
+          end_soon(text("no answer from ", options.endpoint, " within ",
+                        to_text(options.connect_timeout)),
+                   true);
+        }) {}
+
+  void start_attempt() {
+    retry_timer.arm(std::nullopt);
+    state = State::kConnecting;
+    ending.reset();
+    ++sessions;
+    session = std::make_unique<Session>(loop);
+    ZmqSocket& socket = session->socket;
+    socket.set(ZMQ_RECONNECT_IVL, -1);  // a reconnected socket would mix two sessions
+    socket.set(ZMQ_CONNECT_TIMEOUT, static_cast<int>(options.connect_timeout.millis()));
+    const int64_t frame_max = kFrameBytesMax;
+    CHECK_EQ(zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), 0);
+    if (options.endpoint.find('[') != std::string::npos) socket.set(ZMQ_IPV6, 1);
+    deadline_timer.arm(loop.now() + options.connect_timeout);
+    if (zmq_connect(socket.get(), options.endpoint.c_str()) != 0) {
+      end_soon(
+          text("cannot connect to ", quoted(options.endpoint), ": ", zmq_strerror(zmq_errno())),
+          true);
+    }
+  }
+
+  bool has_session() const { return state == State::kConnected && !ending; }
+
+  // The reason given first stands, but "at once" wins over "after the last frame".
+  void end_soon(std::string reason, bool at_once) {
+    if (session == nullptr) return;
+    if (!ending) ending = Ending{std::move(reason), at_once};
+    ending->at_once = ending->at_once || at_once;
+  }
+
+  void pump() override {
+    const auto self = shared_from_this();  // a handler may destroy the Dealer
+    if (session == nullptr) return;
+    const uint64_t mine = sessions;
+    const auto is_mine = [this, mine] { return session != nullptr && sessions == mine; };
+    while (is_mine()) {
+      const std::optional<ZmqMonitor::Event> event = session->monitor.next();
+      if (!event) break;
+      on_event(*event);
+    }
+    bool is_drained = false;
+    for (size_t i = 0; i < kMessagesPerTurn && !is_drained && is_mine(); ++i) {
+      if (ending && ending->at_once) break;
+      is_drained = !receive_one();
+    }
+    if (is_mine() && !ending) flush();
+    if (is_mine() && ending && (is_drained || ending->at_once)) end();
+  }
+
+  bool is_pending() override {
+    if (session == nullptr) return false;
+    return ending.has_value() || session->monitor.is_readable() || session->socket.is_readable() ||
+           (!queue.empty() && session->socket.is_writable());
+  }
+
+  void on_event(const ZmqMonitor::Event& event) {
+    switch (event.kind) {
+      case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+        if (state != State::kConnecting || ending) return;
+        deadline_timer.arm(std::nullopt);
+        state = State::kConnected;
+        since = loop.now();
+        if (handlers.on_connected) handlers.on_connected();
+        return;
+      case ZMQ_EVENT_DISCONNECTED:
+        return end_soon(text("connection to ", options.endpoint, " was closed by the other end"),
+                        false);
+      case ZMQ_EVENT_CLOSED:
+        return end_soon(text("nobody listens at ", options.endpoint), false);
+      default:
+        return end_soon(text("handshake with ", options.endpoint, " failed"), false);
+    }
+  }
+
+  // One message; false if there is none. The other end sends single frames: more parts are a broken
+  // peer. An empty frame only asks whether we are here.
+  bool receive_one() {
+    zmq_msg_t frame;
+    zmq_msg_init(&frame);
+    if (zmq_msg_recv(&frame, session->socket.get(), ZMQ_DONTWAIT) < 0) {
+      zmq_msg_close(&frame);
+      return false;
+    }
+    bool more = zmq_msg_more(&frame) != 0;
+    if (more) {
+      while (more) {
+        more = zmq_msg_recv(&frame, session->socket.get(), ZMQ_DONTWAIT) >= 0 &&
+               zmq_msg_more(&frame) != 0;
+      }
+      end_soon(text(options.endpoint, " sent a message of several frames"), true);
+    } else if (zmq_msg_size(&frame) > 0 && state == State::kConnected && handlers.on_frame) {
+      handlers.on_frame(
+          {static_cast<const std::byte*>(zmq_msg_data(&frame)), zmq_msg_size(&frame)});
+    }
+    zmq_msg_close(&frame);
+    return true;
+  }
+
+  bool send_now(std::span<const std::byte> frame) {
+    return zmq_send(session->socket.get(), frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
+  }
+
+  bool send(std::span<const std::byte> frame) {
+    CHECK(!frame.empty() && frame.size() <= kFrameBytesMax) << "frame of " << frame.size();
+    if (!has_session()) return false;
+    if (queue.empty() && send_now(frame)) return true;
+    if (queue.size() >= options.outgoing_frames_max ||
+        queued_bytes + frame.size() > options.outgoing_bytes_max) {
+      end_soon(text(options.endpoint, " reads too slowly"), true);
+      return false;
+    }
+    queue.emplace_back(frame.begin(), frame.end());
+    queued_bytes += frame.size();
+    return true;
+  }
+
+  void flush() {
+    for (size_t i = 0; i < kMessagesPerTurn && !queue.empty(); ++i) {
+      if (!send_now(queue.front())) return;
+      queued_bytes -= queue.front().size();
+      queue.pop_front();
+    }
+  }
+
+  void forget_session() {
+    session.reset();
+    ending.reset();
+    queue = {};
+    queued_bytes = 0;
+    deadline_timer.arm(std::nullopt);
+  }
+
+  void end() {
+    const std::string reason = ending->reason;
+    const bool was_connected = state == State::kConnected;
+    const Time now = loop.now();
+    forget_session();
+    if (was_connected && now - since >= kGoodSession) backoff.reset();
+    state = options.keep_connected ? State::kWaiting : State::kClosed;
+    if (options.keep_connected) retry_timer.arm(now + backoff.next());
+    const auto& tell = was_connected ? handlers.on_disconnected : handlers.on_failed;
+    if (tell) tell(reason);
+  }
+
+  void close() {
+    forget_session();
+    retry_timer.arm(std::nullopt);
+    state = State::kClosed;
+    ++sessions;
+  }
+};
+
+Dealer::Dealer(Loop& loop, Options options, Handlers handlers)
+    : impl_(std::make_shared<Impl>(loop, std::move(options), std::move(handlers))) {
+  loop.add(impl_.get());
+}
+
+Dealer::~Dealer() {
+  impl_->close();
+  impl_->loop.remove(impl_.get());
+}
+
+void Dealer::connect() {
+  if (impl_->state == State::kClosed || impl_->state == State::kWaiting) impl_->start_attempt();
+}
+
+void Dealer::set_endpoint(std::string endpoint) { impl_->options.endpoint = std::move(endpoint); }
+const std::string& Dealer::endpoint() const { return impl_->options.endpoint; }
+bool Dealer::send(std::span<const std::byte> frame) { return impl_->send(frame); }
+void Dealer::reset(std::string reason) { impl_->end_soon(std::move(reason), true); }
+void Dealer::close() { impl_->close(); }
+
+void Dealer::close_gracefully(Duration linger) {
+  if (impl_->session != nullptr && impl_->has_session()) {
+    while (!impl_->queue.empty() && impl_->send_now(impl_->queue.front())) impl_->queue.pop_front();
+    impl_->session->socket.set(ZMQ_LINGER, static_cast<int>(linger.millis()));
+  }
+  impl_->close();
+}
+
+bool Dealer::is_connected() const { return impl_->has_session(); }
+size_t Dealer::queued() const { return impl_->queue.size(); }
+
+}  // namespace proffer

@@ -1,0 +1,725 @@
+// Requests come in on libmicrohttpd's threads (on_request). Those for files are answered right
+// there (serve_file); for all others the connection is suspended, the request posted to the loop,
+// and the connection resumed when the answer has come (HttpResponder), whereupon on_request is
+// called again and queues it. Streams and followers suspend their connection whenever they have
+// nothing to send; a timer of the loop wakes followers to look again, and streams to see whether
+// the reader has gone.
+//
+// One mutex guards what the loop and the threads share. libmicrohttpd must not be stopped while a
+// connection is suspended, so every suspension goes through suspend(), which refuses once closing.
+
+#include "net/http_server.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <unordered_set>
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+constexpr Duration kFollowEvery = milliseconds(50);  // how soon a follower sees what was appended
+constexpr Duration kLookEvery = seconds(1);          // whether a silent stream's reader has gone
+constexpr unsigned kIdleSecondsMax = 60;  // of a connection that neither reads nor writes
+constexpr int kBacklog = 1024;
+constexpr size_t kBlockBytes = 16 * 1024;
+constexpr std::string_view kTextType = "text/plain; charset=utf-8";
+
+struct Shared;
+
+// One request and its answer. `shared->mutex` guards what is marked (m).
+struct Exchange {
+  enum class Phase : uint8_t { kReading, kWaiting, kAnswered, kQueued };
+  enum class Sleep : uint8_t { kNone, kForAnswer, kForStream, kForFile };  // why it is suspended
+
+  std::shared_ptr<Shared> shared;
+  HttpRequest request;  // written by the server's thread until it is posted
+  bool is_body_too_large = false;
+
+  MHD_Connection* connection = nullptr;  // (m) none once libmicrohttpd has finished with it
+  Phase phase = Phase::kReading;         // (m)
+  Sleep sleep = Sleep::kNone;            // (m)
+  Time looked;                           // (m) when a stream was last woken to look
+  int status = 500;                      // (m)
+  std::string content_type;              // (m)
+  bool is_stream = false;                // (m)
+  std::string bytes;                     // (m) the body, or what waits in a stream
+  bool is_finished = false;              // (m) the stream's end has been written
+  bool is_cut = false;                   // (m) the stream was destroyed before its end
+  bool wants_room = false;               // (m) a write was refused
+
+  // Loop thread only.
+  std::function<void()> on_writable;
+  std::function<void()> on_closed;
+};
+using ExchangePtr = std::shared_ptr<Exchange>;
+
+struct Shared : std::enable_shared_from_this<Shared> {
+  Loop& loop;
+  const HttpServer::Options options;  // not changed any more
+  std::mutex mutex;
+  bool is_closing = false;                  // (m)
+  bool is_sweep_asked = false;              // (m)
+  std::unordered_set<Exchange*> suspended;  // (m)
+  std::function<void()> start_sweep;        // loop thread; empty once closed
+
+  Shared(Loop& on, HttpServer::Options o) : loop(on), options(std::move(o)) {}
+};
+
+// Puts the connection to sleep; false if the server is closing. Under the mutex, in the
+// connection's thread. The sweeping timer is asked for whoever must be woken by time.
+bool suspend(Exchange& exchange, Exchange::Sleep why) {
+  Shared& shared = *exchange.shared;
+  if (shared.is_closing) return false;
+  exchange.sleep = why;
+  shared.suspended.insert(&exchange);
+  MHD_suspend_connection(exchange.connection);
+  if (why != Exchange::Sleep::kForAnswer && !shared.is_sweep_asked) {
+    shared.is_sweep_asked = true;
+    shared.loop.post([weak = shared.weak_from_this()] {
+      const auto held = weak.lock();
+      if (held && held->start_sweep) held->start_sweep();
+    });
+  }
+  return true;
+}
+
+// Under the mutex, any thread.
+void wake(Exchange& exchange) {
+  if (exchange.sleep == Exchange::Sleep::kNone) return;
+  exchange.sleep = Exchange::Sleep::kNone;
+  exchange.shared->suspended.erase(&exchange);
+  MHD_resume_connection(exchange.connection);
+}
+
+// ---- Reading a request.
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// %41 -> A, once. Nothing for a broken escape or a NUL.
+std::optional<std::string> percent_decoded(std::string_view text_given) {
+  std::string out;
+  out.reserve(text_given.size());
+  for (size_t i = 0; i < text_given.size(); ++i) {
+    if (text_given[i] != '%') {
+      out += text_given[i];
+      continue;
+    }
+    if (i + 2 >= text_given.size()) return std::nullopt;
+    const int high = hex_digit(text_given[i + 1]);
+    const int low = hex_digit(text_given[i + 2]);
+    if (high < 0 || low < 0 || (high == 0 && low == 0)) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+std::string lower(std::string_view text_given) {
+  std::string out(text_given);
+  for (char& c : out) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return out;
+}
+
+using Pairs = std::vector<std::pair<std::string, std::string>>;
+
+Pairs values_of(MHD_Connection* connection, MHD_ValueKind kind) {
+  Pairs pairs;
+  MHD_get_connection_values(
+      connection, kind,
+      [](void* out, MHD_ValueKind, const char* key, const char* value) {
+        static_cast<Pairs*>(out)->emplace_back(key, value == nullptr ? "" : value);
+        return MHD_YES;
+      },
+      &pairs);
+  return pairs;
+}
+
+// The request's line and headers; false if an escape is broken or the target is not a path.
+bool read_head(Exchange& exchange, const char* url, const char* method) {
+  HttpRequest& request = exchange.request;
+  request.method = method;
+  const std::optional<std::string> path = percent_decoded(url);
+  if (!path || !path->starts_with('/')) return false;
+  request.path = *path;
+  for (const auto& [key, value] : values_of(exchange.connection, MHD_GET_ARGUMENT_KIND)) {
+    const std::optional<std::string> name = percent_decoded(key);
+    const std::optional<std::string> decoded = percent_decoded(value);
+    if (!name || !decoded) return false;
+    request.query.emplace_back(*name, *decoded);
+  }
+  for (const auto& [key, value] : values_of(exchange.connection, MHD_HEADER_KIND)) {
+    request.headers.emplace_back(lower(key), value);
+  }
+  return true;
+}
+
+std::optional<std::string_view> first_of(const Pairs& pairs, std::string_view name) {
+  for (const auto& [key, value] : pairs) {
+    if (key == name) return value;
+  }
+  return std::nullopt;
+}
+
+// ---- Answering, in the connection's thread.
+
+void add_header(MHD_Response* response, const char* name, std::string_view value) {
+  MHD_add_response_header(response, name, std::string(value).c_str());
+}
+
+MHD_Result queue(MHD_Connection* connection, int status, MHD_Response* response) {
+  if (response == nullptr) return MHD_NO;
+  add_header(response, "X-Content-Type-Options", "nosniff");
+  add_header(response, "Cache-Control", "no-store");
+  const MHD_Result result = MHD_queue_response(connection, static_cast<unsigned>(status), response);
+  MHD_destroy_response(response);  // libmicrohttpd keeps its own reference
+  return result;
+}
+
+MHD_Result queue_body(MHD_Connection* connection, int status, std::string_view content_type,
+                      const std::string& body) {
+  MHD_Response* response = MHD_create_response_from_buffer(
+      body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_MUST_COPY);
+  if (response == nullptr) return MHD_NO;
+  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+  if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
+    add_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
+  }
+  return queue(connection, status, response);
+}
+
+MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view message) {
+  return queue_body(connection, status, kTextType, text(message, "\n"));
+}
+
+int status_of(const Error& error) {
+  switch (error.code()) {
+    case ErrorCode::kInvalidArgument:
+      return MHD_HTTP_BAD_REQUEST;
+    case ErrorCode::kNotFound:
+      return MHD_HTTP_NOT_FOUND;
+    case ErrorCode::kFailedPrecondition:
+      return MHD_HTTP_FORBIDDEN;
+    case ErrorCode::kUnavailable:
+      return MHD_HTTP_SERVICE_UNAVAILABLE;
+    default:
+      return MHD_HTTP_INTERNAL_SERVER_ERROR;
+  }
+}
+
+// The other end has closed, or closed its sending half: we take that as gone, as most servers do.
+bool has_hung_up(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* found =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+  if (found == nullptr) return true;
+  pollfd entry{found->connect_fd, POLLRDHUP, 0};
+  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
+}
+
+ssize_t read_stream(void* owner, uint64_t, char* out, size_t max) {
+  Exchange& exchange = **static_cast<ExchangePtr*>(owner);
+  Shared& shared = *exchange.shared;
+  const std::lock_guard lock(shared.mutex);
+  if (exchange.is_cut || shared.is_closing) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (!exchange.bytes.empty()) {
+    const size_t count = std::min(max, exchange.bytes.size());
+    exchange.bytes.copy(out, count);
+    exchange.bytes.erase(0, count);
+    if (exchange.wants_room && exchange.bytes.size() <= kHttpStreamBytesMax / 2) {
+      exchange.wants_room = false;
+      shared.loop.post([held = *static_cast<ExchangePtr*>(owner)] {
+        if (const auto call = held->on_writable) call();
+      });
+    }
+    return static_cast<ssize_t>(count);
+  }
+  if (exchange.is_finished) return MHD_CONTENT_READER_END_OF_STREAM;
+  if (has_hung_up(exchange.connection)) return MHD_CONTENT_READER_END_WITH_ERROR;
+  return suspend(exchange, Exchange::Sleep::kForStream) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+// Under the mutex.
+MHD_Result queue_answer(const ExchangePtr& exchange) {
+  exchange->phase = Exchange::Phase::kQueued;
+  if (!exchange->is_stream) {
+    const std::string body = std::move(exchange->bytes);
+    exchange->bytes.clear();
+    return queue_body(exchange->connection, exchange->status, exchange->content_type, body);
+  }
+  MHD_Response* response = MHD_create_response_from_callback(
+      MHD_SIZE_UNKNOWN, kBlockBytes, &read_stream, new ExchangePtr(exchange),
+      [](void* owner) { delete static_cast<ExchangePtr*>(owner); });
+  if (response == nullptr) return MHD_NO;
+  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, exchange->content_type);
+  return queue(exchange->connection, exchange->status, response);
+}
+
+// ---- Files, in the connection's thread.
+
+struct Follower {
+  ExchangePtr exchange;
+  Fd fd;
+  int64_t offset = 0;
+  std::function<bool()> is_growing;
+};
+
+ssize_t read_follower(void* owner, uint64_t, char* out, size_t max) {
+  Follower& follower = *static_cast<Follower*>(owner);
+  const auto read_more = [&] {
+    const ssize_t count = pread(follower.fd.get(), out, max, follower.offset);
+    if (count > 0) follower.offset += count;
+    return count;
+  };
+  ssize_t count = read_more();
+  if (count == 0 && !(follower.is_growing && follower.is_growing())) {
+    count = read_more();  // what was appended between the two questions
+    if (count == 0) return MHD_CONTENT_READER_END_OF_STREAM;
+  }
+  if (count < 0) return MHD_CONTENT_READER_END_WITH_ERROR;
+  if (count > 0) return count;
+  const std::lock_guard lock(follower.exchange->shared->mutex);
+  if (has_hung_up(follower.exchange->connection)) return MHD_CONTENT_READER_END_WITH_ERROR;
+  return suspend(*follower.exchange, Exchange::Sleep::kForFile) ? 0
+                                                                : MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath served) {
+  int64_t offset = 0;
+  if (const auto given = exchange->request.param("offset")) {
+    const Result<int64_t> parsed = parse_whole("offset", *given, 0, int64_t{1} << 50);
+    if (!parsed) return queue_text(exchange->connection, 400, parsed.error().message());
+    offset = *parsed;
+  }
+  auto* follower = new Follower{exchange, std::move(file.fd), offset, std::move(served.is_growing)};
+  MHD_Response* response =
+      MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlockBytes, &read_follower, follower,
+                                        [](void* owner) { delete static_cast<Follower*>(owner); });
+  if (response == nullptr) return MHD_NO;
+  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, kTextType);
+  return queue(exchange->connection, MHD_HTTP_OK, response);
+}
+
+// What a browser shows instead of storing.
+bool is_text_name(std::string_view relative) {
+  const std::string_view name = relative.substr(relative.rfind('/') + 1);
+  return name == "stdout" || name == "stderr" || name.ends_with(".txt") || name.ends_with(".log");
+}
+
+MHD_Result queue_file(const ExchangePtr& exchange, OpenFile file, std::string_view relative) {
+  MHD_Connection* connection = exchange->connection;
+  const ByteRange range =
+      parse_byte_range(exchange->request.header("range").value_or(""), file.bytes);
+  if (range.kind == ByteRange::Kind::kUnsatisfiable) {
+    MHD_Response* response =
+        MHD_create_response_from_buffer(0, const_cast<char*>(""), MHD_RESPMEM_PERSISTENT);
+    if (response == nullptr) return MHD_NO;
+    add_header(response, MHD_HTTP_HEADER_CONTENT_RANGE, text("bytes */", file.bytes));
+    return queue(connection, MHD_HTTP_RANGE_NOT_SATISFIABLE, response);
+  }
+  MHD_Response* response = MHD_create_response_from_fd_at_offset64(
+      static_cast<uint64_t>(range.count), file.fd.get(), static_cast<uint64_t>(range.first));
+  if (response == nullptr) return MHD_NO;
+  file.fd.release();  // the response closes it
+  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+             is_text_name(relative) ? kTextType : "application/octet-stream");
+  add_header(response, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
+  if (range.kind == ByteRange::Kind::kWhole) return queue(connection, MHD_HTTP_OK, response);
+  add_header(response, MHD_HTTP_HEADER_CONTENT_RANGE,
+             text("bytes ", range.first, "-", range.first + range.count - 1, "/", file.bytes));
+  return queue(connection, MHD_HTTP_PARTIAL_CONTENT, response);
+}
+
+MHD_Result serve_file(const ExchangePtr& exchange) {
+  const FilesRoute& route = exchange->shared->options.files;
+  const HttpRequest& request = exchange->request;
+  MHD_Connection* connection = exchange->connection;
+  const auto refuse = [&](const Error& error) {
+    return queue_text(connection, status_of(error), error.message());
+  };
+  if (request.method == "POST") return queue_text(connection, 405, "files can only be read");
+  Result<ServedPath> served =
+      route.resolve(std::string_view(request.path).substr(route.prefix.size()));
+  if (!served) return refuse(served.error());
+  Result<OpenFile> file = open_confined(served->root, served->relative);
+  if (!file) return refuse(file.error());
+  if (file->is_directory) {
+    const Result<std::vector<DirEntry>> entries = list_directory(*file);
+    if (!entries) return refuse(entries.error());
+    if (!route.encode_directory) return queue_text(connection, 404, "this is a directory");
+    return queue_body(connection, 200, "application/json", route.encode_directory(*entries));
+  }
+  const std::optional<std::string_view> follow = request.param("follow");
+  if (follow && *follow != "0")
+    return queue_follower(exchange, *std::move(file), *std::move(served));
+  return queue_file(exchange, *std::move(file), served->relative);
+}
+
+}  // namespace
+
+// ---- What the loop sees.
+
+std::optional<std::string_view> HttpRequest::param(std::string_view name) const {
+  return first_of(query, name);
+}
+
+std::optional<std::string_view> HttpRequest::header(std::string_view name) const {
+  return first_of(headers, name);
+}
+
+struct HttpStream::Impl {
+  ExchangePtr exchange;
+};
+
+HttpStream::HttpStream(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpStream::HttpStream(HttpStream&&) noexcept = default;
+HttpStream& HttpStream::operator=(HttpStream&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
+
+HttpStream::~HttpStream() {
+  if (impl_ == nullptr) return;
+  Exchange& exchange = *impl_->exchange;
+  exchange.on_writable = {};
+  exchange.on_closed = {};
+  const std::lock_guard lock(exchange.shared->mutex);
+  if (exchange.is_finished) return;
+  exchange.is_cut = true;
+  if (exchange.connection != nullptr) wake(exchange);
+}
+
+bool HttpStream::write(std::string_view bytes) {
+  Exchange& exchange = *impl_->exchange;
+  const std::lock_guard lock(exchange.shared->mutex);
+  if (exchange.connection == nullptr || exchange.is_finished) return false;
+  if (!exchange.bytes.empty() && exchange.bytes.size() + bytes.size() > kHttpStreamBytesMax) {
+    exchange.wants_room = true;
+    return false;
+  }
+  exchange.bytes += bytes;
+  if (exchange.sleep == Exchange::Sleep::kForStream) wake(exchange);
+  return true;
+}
+
+void HttpStream::finish() {
+  Exchange& exchange = *impl_->exchange;
+  const std::lock_guard lock(exchange.shared->mutex);
+  exchange.is_finished = true;
+  if (exchange.sleep == Exchange::Sleep::kForStream) wake(exchange);
+}
+
+bool HttpStream::is_closed() const {
+  const std::lock_guard lock(impl_->exchange->shared->mutex);
+  return impl_->exchange->connection == nullptr;
+}
+
+void HttpStream::on_writable(std::function<void()> fn) {
+  impl_->exchange->on_writable = std::move(fn);
+}
+
+void HttpStream::on_closed(std::function<void()> fn) { impl_->exchange->on_closed = std::move(fn); }
+
+struct HttpResponder::Impl {
+  ExchangePtr exchange;
+};
+
+HttpResponder::HttpResponder(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpResponder::HttpResponder(HttpResponder&&) noexcept = default;
+HttpResponder& HttpResponder::operator=(HttpResponder&& other) noexcept {
+  std::swap(impl_, other.impl_);
+  return *this;
+}
+
+HttpResponder::~HttpResponder() {
+  if (impl_ != nullptr) respond_text(500, "no answer\n");
+}
+
+void HttpResponder::respond(int status, std::string_view content_type, std::string body) {
+  CHECK(impl_ != nullptr) << "answered twice";
+  const ExchangePtr exchange = std::exchange(impl_, nullptr)->exchange;
+  const std::lock_guard lock(exchange->shared->mutex);
+  exchange->status = status;
+  exchange->content_type = content_type;
+  exchange->bytes = std::move(body);
+  exchange->phase = Exchange::Phase::kAnswered;
+  if (exchange->connection != nullptr) wake(*exchange);
+}
+
+HttpStream HttpResponder::stream(int status, std::string_view content_type) {
+  CHECK(impl_ != nullptr) << "answered twice";
+  const ExchangePtr exchange = std::exchange(impl_, nullptr)->exchange;
+  auto stream = std::make_shared<HttpStream::Impl>();
+  stream->exchange = exchange;
+  const std::lock_guard lock(exchange->shared->mutex);
+  exchange->status = status;
+  exchange->content_type = content_type;
+  exchange->is_stream = true;
+  exchange->phase = Exchange::Phase::kAnswered;
+  if (exchange->connection != nullptr) wake(*exchange);
+  return HttpStream(std::move(stream));
+}
+
+// ---- The server.
+
+struct HttpServer::Impl {
+  std::shared_ptr<Shared> shared;
+  MHD_Daemon* daemon = nullptr;
+  Address address;
+  Timer sweep_timer;
+
+  explicit Impl(std::shared_ptr<Shared> s)
+      : shared(std::move(s)), sweep_timer(shared->loop, [this] { sweep(); }) {}
+
+  // Wakes followers each time, streams each second.
+  void sweep() {
+    const Time now = shared->loop.now();
+    const std::lock_guard lock(shared->mutex);
+    std::vector<Exchange*> due;
+    bool is_needed = false;
+    for (Exchange* exchange : shared->suspended) {
+      if (exchange->sleep == Exchange::Sleep::kForAnswer) continue;
+      is_needed = true;
+      if (exchange->sleep == Exchange::Sleep::kForFile || now - exchange->looked >= kLookEvery) {
+        due.push_back(exchange);
+      }
+    }
+    for (Exchange* exchange : due) {
+      exchange->looked = now;
+      wake(*exchange);
+    }
+    shared->is_sweep_asked = is_needed;
+    if (is_needed) sweep_timer.arm(now + kFollowEvery);
+  }
+
+  void post(const ExchangePtr& exchange) {
+    shared->loop.post([exchange] {
+      {
+        const std::lock_guard lock(exchange->shared->mutex);
+        if (exchange->shared->is_closing) return;
+      }
+      auto responder = std::make_shared<HttpResponder::Impl>();
+      responder->exchange = exchange;
+      exchange->shared->options.handler(exchange->request, HttpResponder(std::move(responder)));
+    });
+  }
+
+  // The request has been read. Either it is answered here, or it waits for the loop.
+  MHD_Result dispatch(const ExchangePtr& exchange) {
+    const FilesRoute& files = shared->options.files;
+    MHD_Connection* connection = exchange->connection;
+    if (exchange->is_body_too_large) {
+      return queue_text(connection, 413,
+                        text("a body may have at most ", kHttpBodyBytesMax, " bytes"));
+    }
+    if (!files.prefix.empty() && exchange->request.path.starts_with(files.prefix)) {
+      const MHD_Result result = serve_file(exchange);
+      const std::lock_guard lock(shared->mutex);
+      exchange->phase = Exchange::Phase::kQueued;
+      return result;
+    }
+    if (!shared->options.handler) return queue_text(connection, 404, "nothing is served here");
+    {
+      const std::lock_guard lock(shared->mutex);
+      exchange->phase = Exchange::Phase::kWaiting;
+      if (!suspend(*exchange, Exchange::Sleep::kForAnswer)) return MHD_NO;
+    }
+    post(exchange);
+    return MHD_YES;
+  }
+
+  // Called first with the headers, then with each piece of the body, then at its end, and again
+  // after each resumption until an answer is queued.
+  MHD_Result on_request(MHD_Connection* connection, const char* url, const char* method,
+                        const char* upload, size_t* upload_bytes, void** slot) {
+    if (*slot == nullptr) {
+      auto exchange = std::make_shared<Exchange>();
+      exchange->shared = shared;
+      exchange->connection = connection;
+      *slot = new ExchangePtr(exchange);  // until on_completed
+      if (!read_head(*exchange, url, method)) {
+        return queue_text(connection, 400, "the request's target is not a well-formed path");
+      }
+      const std::string& name = exchange->request.method;
+      if (name != "GET" && name != "HEAD" && name != "POST") {
+        return queue_text(connection, 405, "only GET, HEAD and POST are served");
+      }
+      return MHD_YES;
+    }
+    const ExchangePtr exchange = *static_cast<ExchangePtr*>(*slot);
+    if (*upload_bytes > 0) {
+      std::string& body = exchange->request.body;
+      if (body.size() + *upload_bytes > kHttpBodyBytesMax) {
+        exchange->is_body_too_large = true;
+        body.clear();
+      }
+      if (!exchange->is_body_too_large) body.append(upload, *upload_bytes);
+      *upload_bytes = 0;
+      return MHD_YES;
+    }
+    Exchange::Phase phase{};
+    {
+      const std::lock_guard lock(shared->mutex);
+      if (shared->is_closing) return MHD_NO;
+      phase = exchange->phase;
+      if (phase == Exchange::Phase::kAnswered) return queue_answer(exchange);
+      if (phase == Exchange::Phase::kWaiting) {
+        return suspend(*exchange, Exchange::Sleep::kForAnswer) ? MHD_YES : MHD_NO;
+      }
+    }
+    return phase == Exchange::Phase::kReading ? dispatch(exchange) : MHD_NO;
+  }
+
+  void on_completed(void** slot) {
+    if (*slot == nullptr) return;
+    const std::unique_ptr<ExchangePtr> owner(static_cast<ExchangePtr*>(*slot));
+    *slot = nullptr;
+    const ExchangePtr exchange = *owner;
+    bool is_stream = false;
+    {
+      const std::lock_guard lock(shared->mutex);
+      shared->suspended.erase(exchange.get());
+      exchange->connection = nullptr;
+      exchange->sleep = Exchange::Sleep::kNone;
+      exchange->bytes = {};
+      is_stream = exchange->is_stream;
+    }
+    if (!is_stream) return;
+    shared->loop.post([exchange] {
+      if (const auto call = std::exchange(exchange->on_closed, {})) call();
+    });
+  }
+};
+
+namespace {
+
+struct Listener {
+  Fd fd;
+  uint16_t port = 0;
+};
+
+Result<Listener> open_listener(const Address& address) {
+  const std::string host = address.host == "localhost" ? "127.0.0.1" : address.host;
+  sockaddr_storage storage{};
+  socklen_t size = 0;
+  auto* v4 = reinterpret_cast<sockaddr_in*>(&storage);
+  auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+  if (inet_pton(AF_INET, host.c_str(), &v4->sin_addr) == 1) {
+    v4->sin_family = AF_INET;
+    v4->sin_port = htons(address.port);
+    size = sizeof *v4;
+  } else if (inet_pton(AF_INET6, host.c_str(), &v6->sin6_addr) == 1) {
+    v6->sin6_family = AF_INET6;
+    v6->sin6_port = htons(address.port);
+    size = sizeof *v6;
+  } else {
+    return Error::invalid_argument(text("HTTP address ", proffer::quoted(address.host),
+                                        " must be numeric, as 127.0.0.1, or localhost"));
+  }
+  const auto failed = [&](int error) -> Error {
+    if (error == EADDRINUSE) {
+      return Error::failed_precondition(text("HTTP port ", address.port,
+                                             " is in use by another program (listening on ",
+                                             to_text(address), ")"))
+          .with_hint("stop that program, or choose another --http_port; 0 takes any free one");
+    }
+    if (error == EADDRNOTAVAIL) {
+      return Error::failed_precondition(text(proffer::quoted(host), " is no address of this machine"))
+          .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
+    }
+    return Error::unavailable(
+        text("cannot listen on ", to_text(address), ": ", std::strerror(error)));
+  };
+  Fd fd(socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (fd.get() < 0) return failed(errno);
+  const int on = 1;
+  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on,
+             sizeof on);  // a quick restart finds TIME_WAIT
+  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&storage), size) != 0) return failed(errno);
+  if (::listen(fd.get(), kBacklog) != 0) return failed(errno);
+  if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0)
+    return failed(errno);
+  const uint16_t port = ntohs(storage.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
+  return Listener{std::move(fd), port};
+}
+
+}  // namespace
+
+HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options options) {
+  Result<Listener> listener = open_listener(options.address);
+  if (!listener) return listener.error();
+  const size_t connections_max = std::max<size_t>(options.connections_max, kHttpThreads);
+  auto impl = std::make_shared<Impl>(std::make_shared<Shared>(loop, std::move(options)));
+  impl->address = {impl->shared->options.address.host, listener->port};
+  impl->shared->start_sweep = [raw = impl.get()] {
+    if (!raw->sweep_timer.is_armed()) raw->sweep_timer.arm(raw->shared->loop.now() + kFollowEvery);
+  };
+
+  const MHD_AccessHandlerCallback on_request =
+      [](void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
+         const char* upload, size_t* upload_bytes, void** slot) {
+        return static_cast<Impl*>(self)->on_request(connection, url, method, upload, upload_bytes,
+                                                    slot);
+      };
+  const MHD_RequestCompletedCallback on_completed = [](void* self, MHD_Connection*, void** slot,
+                                                       MHD_RequestTerminationCode) {
+    static_cast<Impl*>(self)->on_completed(slot);
+  };
+  // Escapes are decoded by percent_decoded(), which refuses what libmicrohttpd would let pass.
+  size_t (*const keep_escapes)(void*, MHD_Connection*, char*) =
+      [](void*, MHD_Connection*, char* raw) { return std::strlen(raw); };
+  impl->daemon = MHD_start_daemon(
+      MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, on_request,
+      impl.get(), MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listener->fd.get()),
+      MHD_OPTION_THREAD_POOL_SIZE, unsigned{kHttpThreads}, MHD_OPTION_CONNECTION_LIMIT,
+      static_cast<unsigned>(connections_max), MHD_OPTION_CONNECTION_TIMEOUT, kIdleSecondsMax,
+      MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHttpRequestBytesMax, MHD_OPTION_UNESCAPE_CALLBACK,
+      keep_escapes, nullptr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, impl.get(), MHD_OPTION_END);
+  if (impl->daemon == nullptr) {
+    return Error::unavailable(text("cannot start the HTTP server on ", to_text(impl->address), ": ",
+                                   std::strerror(errno)));
+  }
+  listener->fd.release();  // the daemon closes it
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+HttpServer::~HttpServer() {
+  impl_->shared->start_sweep = {};
+  {
+    const std::lock_guard lock(impl_->shared->mutex);
+    impl_->shared->is_closing = true;
+    const std::vector<Exchange*> sleepers(impl_->shared->suspended.begin(),
+                                          impl_->shared->suspended.end());
+    for (Exchange* exchange : sleepers) wake(*exchange);
+  }
+  MHD_stop_daemon(impl_->daemon);
+}
+
+const Address& HttpServer::address() const { return impl_->address; }
+
+size_t HttpServer::connections() const {
+  const MHD_DaemonInfo* found =
+      MHD_get_daemon_info(impl_->daemon, MHD_DAEMON_INFO_CURRENT_CONNECTIONS);
+  return found == nullptr ? 0 : found->num_connections;
+}
+
+}  // namespace proffer

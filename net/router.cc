@@ -1,0 +1,530 @@
+// Frames in, frames out, and who is still there. The story of receiving is Impl::pump; of a slow
+// peer Impl::send and retry; of a lost one Impl::on_hint, probe, and tell_losses.
+//
+// A disconnect is learnt in three ways: libzmq's monitor names a descriptor (a hint: descriptors
+// are reused), a descriptor turns up with another peer, or a send says "no such host". The first
+// two are confirmed by the third, with an empty frame. A peer is told lost only after its last
+// frame.
+
+#include "net/router.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include <sys/socket.h>
+#include <zmq.h>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "net/zmq_socket.h"
+
+namespace proffer {
+namespace {
+
+constexpr int kBacklog = 4096;  // thousands of agents come back at once
+constexpr int kLingerMillis = 100;
+constexpr Duration kRetryMin = milliseconds(1);  // of frames to slow peers
+constexpr Duration kRetryMax = milliseconds(50);
+constexpr Duration kProbeMin = milliseconds(1);  // doubling: about a quarter of a second in all
+constexpr int kProbesMax = 8;
+constexpr Duration kSweepEvery = seconds(10);      // of ended sessions whose connection stays open
+constexpr Duration kDrainMax = milliseconds(100);  // last frames are waited for no longer
+constexpr size_t kIpcPathBytesMax = 107;           // sun_path, less its NUL
+constexpr size_t kHintsPerTurn = 1'024;
+
+enum class Sent : uint8_t { kYes, kFull, kGone };
+
+struct Peer {
+  PeerId id;
+  std::string routing;  // libzmq's name of the connection
+  int fd = -1;          // of the connection; a hint
+  std::string address;
+  bool has_ended = false;  // dropped or lost: frames are ignored until the connection is gone
+  bool is_gone = false;    // the connection is gone; last frames may still be read
+  Time gone_since;
+  std::deque<std::vector<std::byte>> queue;
+  size_t queued_bytes = 0;
+};
+
+// A received part, freed at the end of its scope.
+struct Part {
+  zmq_msg_t message;
+  Part() { zmq_msg_init(&message); }
+  ~Part() { zmq_msg_close(&message); }
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  bool receive(void* socket) { return zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0; }
+  bool has_more() const { return zmq_msg_more(&message) != 0; }
+  size_t size() const { return zmq_msg_size(&message); }
+  const void* bytes() { return zmq_msg_data(&message); }
+};
+
+Error bind_error(const std::string& endpoint, int error) {
+  const size_t scheme = endpoint.find("://");
+  const std::string_view place = scheme == std::string::npos
+                                     ? std::string_view(endpoint)
+                                     : std::string_view(endpoint).substr(scheme + 3);
+  switch (error) {
+    case EADDRINUSE: {
+      const size_t colon = place.rfind(':');
+      const std::string_view port =
+          colon == std::string_view::npos ? place : place.substr(colon + 1);
+      return Error::failed_precondition(
+                 text("port ", port, " is in use by another program (binding ", endpoint, ")"))
+          .with_hint("stop that program, or choose another port; 0 takes any free one");
+    }
+    case EADDRNOTAVAIL:
+    case ENODEV:
+      return Error::failed_precondition(text(quoted(place), " is no address of this machine"))
+          .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
+    case EINVAL:
+    case EPROTONOSUPPORT:
+      return Error::invalid_argument(
+          text(quoted(endpoint), " is not tcp://host:port or ipc:///path"));
+    default:
+      return Error::unavailable(text("cannot bind ", endpoint, ": ", zmq_strerror(error)));
+  }
+}
+
+uint16_t port_of(const std::string& endpoint) {
+  if (!endpoint.starts_with("tcp://")) return 0;
+  const Result<int64_t> port =
+      parse_whole("port", std::string_view(endpoint).substr(endpoint.rfind(':') + 1), 0, 65'535);
+  return port ? static_cast<uint16_t>(*port) : uint16_t{0};
+}
+
+}  // namespace
+
+std::string_view to_text(PeerLoss loss) {
+  switch (loss) {
+    case PeerLoss::kDisconnected:
+      return "disconnected";
+    case PeerLoss::kOverflow:
+      return "overflow";
+    case PeerLoss::kMalformed:
+      return "malformed";
+  }
+  return "unknown";
+}
+
+struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
+  struct Suspect {
+    int probes = 0;
+    Time due;
+  };
+  struct Hint {
+    int fd = -1;
+    std::string routing;  // whose descriptor it was when the hint came; empty: not known yet
+    Time since;
+  };
+
+  Loop& loop;
+  Handlers handlers;
+  Options options;
+  ZmqSocket socket;
+  ZmqMonitor monitor;
+  std::string bound;
+  uint16_t bound_port = 0;
+  bool is_closed = false;
+
+  std::unordered_map<std::string, std::unique_ptr<Peer>> by_routing;
+  std::unordered_map<PeerId, Peer*> by_id;  // with a session
+  std::unordered_map<int, Peer*> by_fd;
+  uint64_t last_id = 0;
+  Counters counts;
+
+  std::vector<Hint> hints;
+  std::unordered_map<std::string, Suspect> suspects;  // by routing id; order does not matter
+  std::vector<std::string> gone;                      // routing ids, not told yet
+  std::vector<std::pair<PeerId, PeerLoss>> losses;    // to tell
+  std::vector<PeerId> backlogged;
+  Duration retry_wait = kRetryMin;
+  Timer retry_timer;
+  Timer probe_timer;
+  Timer sweep_timer;
+
+  Impl(Loop& on, Handlers h, Options o)
+      : loop(on),
+        handlers(std::move(h)),
+        options(o),
+        socket(on, ZMQ_ROUTER),
+        monitor(on, socket, ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED),
+        retry_timer(on, [this] { retry(); }),
+        probe_timer(on, [this] { probe(); }),
+        sweep_timer(on, [this] { sweep(); }) {
+    socket.set(ZMQ_ROUTER_MANDATORY, 1);
+    socket.set(ZMQ_BACKLOG, kBacklog);
+    socket.set(ZMQ_LINGER, kLingerMillis);
+    const int64_t frame_max = kFrameBytesMax;
+    CHECK_EQ(zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), 0);
+  }
+
+  // ---- Receiving.
+
+  void pump() override {
+    const auto self = shared_from_this();  // a handler may destroy the Router
+    const Time started = loop.now();
+    read_hints(started);
+    bool is_drained = false;
+    for (size_t i = 0; i < kMessagesPerTurn && !is_closed && !is_drained; ++i) {
+      is_drained = !receive_one();
+    }
+    if (is_closed) return;
+    apply_hints(is_drained, started);
+    settle_gone(is_drained, started);
+    tell_losses();
+  }
+
+  bool is_pending() override {
+    return socket.is_readable() || monitor.is_readable() || !hints.empty() || !gone.empty() ||
+           !losses.empty();
+  }
+
+  // One message of whatever form; false if there is none.
+  bool receive_one() {
+    Part routing;
+    if (!routing.receive(socket.get())) return false;
+    Part frame;
+    const bool has_frame = routing.has_more() && frame.receive(socket.get());
+    // All parts of a message are there once its first is; each is freed before the next is taken.
+    bool has_extra = has_frame && frame.has_more();
+    for (bool more = has_extra; more;) {
+      Part extra;
+      more = extra.receive(socket.get()) && extra.has_more();
+    }
+    const std::string name(static_cast<const char*>(routing.bytes()), routing.size());
+    const int fd = has_frame ? zmq_msg_get(&frame.message, ZMQ_SRCFD) : -1;
+    const bool is_well_formed =
+        has_frame && !has_extra && frame.size() > 0 && frame.size() <= kFrameBytesMax;
+    const auto found = by_routing.find(name);
+    Peer* peer = found == by_routing.end() ? nullptr : found->second.get();
+
+    if (!is_well_formed) {
+      ++counts.malformed;
+      if (peer != nullptr && !peer->has_ended) lose(*peer, PeerLoss::kMalformed);
+      end_connection(name, fd);
+      return true;
+    }
+    if (peer == nullptr) {
+      if (by_routing.size() >= options.peers_max) {
+        ++counts.peers_refused;
+        end_connection(name, fd);
+        return true;
+      }
+      peer = &welcome(name, fd, frame);
+    }
+    if (peer->has_ended) {
+      ++counts.ignored;
+      end_connection(name, fd);
+      return true;
+    }
+    ++counts.frames_received;
+    if (handlers.on_frame) {
+      handlers.on_frame(peer->id, {static_cast<const std::byte*>(frame.bytes()), frame.size()});
+    }
+    return true;
+  }
+
+  Peer& welcome(const std::string& name, int fd, Part& frame) {
+    auto owned = std::make_unique<Peer>();
+    Peer& peer = *owned;
+    peer.id = PeerId(++last_id);
+    peer.routing = name;
+    peer.fd = fd;
+    const char* address = zmq_msg_gets(&frame.message, "Peer-Address");
+    if (address != nullptr) peer.address = address;
+    by_routing.emplace(name, std::move(owned));
+    by_id.emplace(peer.id, &peer);
+    ++counts.peers_seen;
+    if (fd >= 0) {
+      Peer*& holder = by_fd[fd];
+      if (holder != nullptr) suspect(holder->routing);  // its descriptor is somebody else's now
+      holder = &peer;
+    }
+    return peer;
+  }
+
+  // Shuts a connection that has just spoken, if it is still there: its descriptor may be somebody
+  // else's by now, so libzmq is asked first.
+  void end_connection(const std::string& name, int fd) {
+    if (fd >= 0 && probe_peer(name) != Sent::kGone) shutdown(fd, SHUT_RDWR);
+    suspect(name);
+  }
+
+  // ---- Sending.
+
+  Sent try_send(const std::string& name, std::span<const std::byte> frame) {
+    if (zmq_send(socket.get(), name.data(), name.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+      return zmq_errno() == EAGAIN ? Sent::kFull : Sent::kGone;
+    }
+    if (zmq_send(socket.get(), frame.data(), frame.size(), ZMQ_DONTWAIT) < 0) return Sent::kGone;
+    return Sent::kYes;
+  }
+
+  Sent probe_peer(const std::string& name) { return try_send(name, {}); }
+
+  bool send(PeerId id, std::span<const std::byte> frame) {
+    CHECK(!frame.empty() && frame.size() <= kFrameBytesMax) << "frame of " << frame.size();
+    const auto found = by_id.find(id);
+    if (found == by_id.end() || found->second->is_gone) return false;
+    Peer& peer = *found->second;
+    if (peer.queue.empty()) {
+      switch (try_send(peer.routing, frame)) {
+        case Sent::kYes:
+          ++counts.frames_sent;
+          return true;
+        case Sent::kGone:
+          mark_gone(peer);
+          return false;
+        case Sent::kFull:
+          break;
+      }
+      backlogged.push_back(id);
+      retry_wait = kRetryMin;
+      if (!retry_timer.is_armed()) retry_timer.arm(loop.now() + retry_wait);
+    }
+    if (peer.queue.size() >= options.outgoing_frames_max ||
+        peer.queued_bytes + frame.size() > options.outgoing_bytes_max) {
+      ++counts.overflows;
+      lose(peer, PeerLoss::kOverflow);
+      return false;
+    }
+    peer.queue.emplace_back(frame.begin(), frame.end());
+    peer.queued_bytes += frame.size();
+    return true;
+  }
+
+  // A ROUTER cannot say when a full peer has room again, so a timer asks: soon while there is
+  // progress, less often while there is none.
+  void retry() {
+    bool progress = false;
+    std::vector<PeerId> waiting;
+    waiting.swap(backlogged);
+    for (const PeerId id : waiting) {
+      const auto found = by_id.find(id);
+      if (found == by_id.end()) continue;
+      Peer& peer = *found->second;
+      for (size_t i = 0; i < kMessagesPerTurn && !peer.queue.empty(); ++i) {
+        const Sent sent = try_send(peer.routing, peer.queue.front());
+        if (sent == Sent::kFull) break;
+        if (sent == Sent::kGone) {
+          mark_gone(peer);
+          break;
+        }
+        ++counts.frames_sent;
+        progress = true;
+        peer.queued_bytes -= peer.queue.front().size();
+        peer.queue.pop_front();
+      }
+      if (!peer.queue.empty()) backlogged.push_back(id);
+    }
+    if (backlogged.empty()) return;
+    retry_wait = progress ? kRetryMin : std::min(retry_wait * 2, kRetryMax);
+    retry_timer.arm(loop.now() + retry_wait);
+  }
+
+  // ---- Ends of sessions.
+
+  // The session is over; the entry stays until the connection is gone, to know its frames.
+  void end_session(Peer& peer) {
+    peer.has_ended = true;
+    peer.queue = {};
+    peer.queued_bytes = 0;
+    by_id.erase(peer.id);
+    if (!sweep_timer.is_armed()) sweep_timer.arm(loop.now() + kSweepEvery);
+  }
+
+  void lose(Peer& peer, PeerLoss why) {
+    end_session(peer);
+    ++counts.peers_lost;
+    losses.emplace_back(peer.id, why);
+  }
+
+  void mark_gone(Peer& peer) {
+    peer.queue = {};
+    peer.queued_bytes = 0;
+    if (peer.is_gone) return;
+    peer.is_gone = true;
+    peer.gone_since = loop.now();
+    gone.push_back(peer.routing);
+  }
+
+  // Those whose connection was gone before this batch of messages was read to its end have no more
+  // frames. Under a flood of others the end is not waited for long.
+  void settle_gone(bool is_drained, Time started) {
+    std::vector<std::string> later;
+    for (const std::string& name : gone) {
+      const auto found = by_routing.find(name);
+      if (found == by_routing.end()) continue;
+      Peer& peer = *found->second;
+      const bool is_read = is_drained && peer.gone_since < started;
+      if (!is_read && loop.now() - peer.gone_since < kDrainMax) {
+        later.push_back(name);
+        continue;
+      }
+      if (!peer.has_ended) lose(peer, PeerLoss::kDisconnected);
+      const auto holder = by_fd.find(peer.fd);
+      if (holder != by_fd.end() && holder->second == &peer) by_fd.erase(holder);
+      by_routing.erase(found);
+    }
+    gone.swap(later);
+  }
+
+  void tell_losses() {
+    std::vector<std::pair<PeerId, PeerLoss>> told;
+    told.swap(losses);
+    for (const auto& [id, why] : told) {
+      if (is_closed) return;
+      if (handlers.on_lost) handlers.on_lost(id, why);
+    }
+  }
+
+  void drop(PeerId id) {
+    const auto found = by_id.find(id);
+    if (found != by_id.end()) end_session(*found->second);
+    // Lost, but not told yet: now it need not be.
+    std::erase_if(losses, [id](const auto& loss) { return loss.first == id; });
+  }
+
+  // ---- Hints and probes.
+
+  void read_hints(Time now) {
+    for (size_t i = 0; i < kHintsPerTurn; ++i) {
+      const std::optional<ZmqMonitor::Event> event = monitor.next();
+      if (!event) return;
+      if (event->kind != ZMQ_EVENT_DISCONNECTED) continue;
+      const auto holder = by_fd.find(event->value);
+      hints.push_back(
+          {event->value, holder == by_fd.end() ? std::string() : holder->second->routing, now});
+    }
+  }
+
+  // A hint may come before the first frame of its peer has been read, so it waits for the end of
+  // what is there to read.
+  void apply_hints(bool is_drained, Time now) {
+    std::vector<Hint> later;
+    for (Hint& hint : hints) {
+      if (hint.routing.empty()) {
+        const auto holder = by_fd.find(hint.fd);
+        if (holder != by_fd.end()) hint.routing = holder->second->routing;
+      }
+      if (!hint.routing.empty()) {
+        suspect(hint.routing);
+      } else if (!is_drained && now - hint.since < kDrainMax) {
+        later.push_back(std::move(hint));
+      }
+    }
+    hints.swap(later);
+  }
+
+  void suspect(const std::string& name) {
+    if (by_routing.find(name) == by_routing.end()) return;
+    const Time now = loop.now();
+    suspects[name] = Suspect{.probes = 0, .due = now};
+    probe_timer.arm(now);
+  }
+
+  // The monitor may be quicker than the socket's own news of the same disconnect, so a success is
+  // asked again a few times before the hint is given up.
+  void probe() {
+    const Time now = loop.now();
+    std::optional<Time> next;
+    for (auto each = suspects.begin(); each != suspects.end();) {
+      if (is_settled(each->first, each->second, now)) {
+        each = suspects.erase(each);
+        continue;
+      }
+      next = next ? std::min(*next, each->second.due) : each->second.due;
+      ++each;
+    }
+    probe_timer.arm(next);
+  }
+
+  // Probes if it is time to; true if it is gone, or seems to be there after all.
+  bool is_settled(const std::string& name, Suspect& each, Time now) {
+    const auto found = by_routing.find(name);
+    if (found == by_routing.end() || found->second->is_gone) return true;
+    if (each.due > now) return false;
+    if (probe_peer(name) == Sent::kGone) {
+      mark_gone(*found->second);
+      return true;
+    }
+    each.due = now + kProbeMin * (int64_t{1} << ++each.probes);
+    return each.probes >= kProbesMax;
+  }
+
+  // Events can be lost; an ended session's entry must not stay for ever.
+  void sweep() {
+    bool any = false;
+    for (const auto& [name, peer] : by_routing) {
+      if (!peer->has_ended || peer->is_gone) continue;
+      any = true;
+      if (probe_peer(name) == Sent::kGone) mark_gone(*peer);
+    }
+    if (any) sweep_timer.arm(loop.now() + kSweepEvery);
+  }
+};
+
+Router::Router(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
+  impl_->loop.add(impl_.get());
+}
+
+// The Impl may outlive us by the handler that is destroying us, so what belongs to the loop goes
+// now.
+Router::~Router() {
+  impl_->is_closed = true;
+  impl_->loop.remove(impl_.get());
+  impl_->retry_timer.arm(std::nullopt);
+  impl_->probe_timer.arm(std::nullopt);
+  impl_->sweep_timer.arm(std::nullopt);
+}
+
+Result<std::unique_ptr<Router>> Router::bind(Loop& loop, const std::string& endpoint,
+                                             Handlers handlers, Options options) {
+  const bool is_ipc = endpoint.starts_with("ipc://");
+  if (!is_ipc && !endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
+  if (is_ipc && endpoint.size() - std::strlen("ipc://") > kIpcPathBytesMax) {
+    return Error::invalid_argument(text("socket path ", quoted(endpoint.substr(6)),
+                                        " is longer than ", kIpcPathBytesMax, " bytes"))
+        .with_hint("use a shorter directory");
+  }
+  auto impl = std::make_shared<Impl>(loop, std::move(handlers), options);
+  if (endpoint.find('[') != std::string::npos) impl->socket.set(ZMQ_IPV6, 1);
+  if (zmq_bind(impl->socket.get(), endpoint.c_str()) != 0) {
+    return bind_error(endpoint, zmq_errno());
+  }
+  impl->bound = impl->socket.get_text(ZMQ_LAST_ENDPOINT);
+  impl->bound_port = port_of(impl->bound);
+  return std::unique_ptr<Router>(new Router(std::move(impl)));
+}
+
+const std::string& Router::endpoint() const { return impl_->bound; }
+uint16_t Router::port() const { return impl_->bound_port; }
+bool Router::send(PeerId peer, std::span<const std::byte> frame) {
+  return impl_->send(peer, frame);
+}
+void Router::drop(PeerId peer) { impl_->drop(peer); }
+size_t Router::peers() const { return impl_->by_id.size(); }
+const Router::Counters& Router::counters() const { return impl_->counts; }
+
+bool Router::is_connected(PeerId peer) const {
+  const auto found = impl_->by_id.find(peer);
+  return found != impl_->by_id.end() && !found->second->is_gone;
+}
+
+size_t Router::queued(PeerId peer) const {
+  const auto found = impl_->by_id.find(peer);
+  return found == impl_->by_id.end() ? 0 : found->second->queue.size();
+}
+
+std::string Router::peer_address(PeerId peer) const {
+  const auto found = impl_->by_id.find(peer);
+  return found == impl_->by_id.end() ? std::string() : found->second->address;
+}
+
+}  // namespace proffer

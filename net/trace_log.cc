@@ -1,0 +1,117 @@
+#include "net/trace_log.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+constexpr uint64_t kWarningsPerSecond = 10;
+
+Error file_error(std::string_view verb, const std::string& path) {
+  return Error::unavailable(text("cannot ", verb, " ", quoted(path), ": ", std::strerror(errno)));
+}
+
+}  // namespace
+
+void TraceLog::write(const std::vector<TraceEvent>& events, int64_t now_s) {
+  for (const TraceEvent& event : events) {
+    ++counts_[event.what];
+    switch (event.level) {
+      case TraceLevel::kLongLived: LOG(INFO) << to_text(event); break;
+      case TraceLevel::kShortLived: VLOG(1) << to_text(event); break;
+      case TraceLevel::kMessage: VLOG(2) << to_text(event); break;
+      case TraceLevel::kMisbehaved: warn(event, now_s); break;
+      case TraceLevel::kOperator: LOG(ERROR) << to_text(event); break;
+    }
+  }
+}
+
+void TraceLog::warn(const TraceEvent& event, int64_t now_s) {
+  Limit& limit = limits_[event.what];
+  if (limit.second != now_s) {
+    limit.second = now_s;
+    limit.in_second = 0;
+  }
+  if (++limit.in_second > kWarningsPerSecond) {
+    ++limit.left_out;
+    return;
+  }
+  if (limit.left_out > 0) {
+    LOG(WARNING) << to_text(event) << " left_out=" << limit.left_out;
+    limit.left_out = 0;
+  } else {
+    LOG(WARNING) << to_text(event);
+  }
+}
+
+void MetricsText::sample(std::string_view type, std::string_view name, std::string_view help,
+                         std::string_view value, const Labels& labels) {
+  if (last_name_ != name) {
+    last_name_ = name;
+    text_ += text("# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
+  }
+  text_ += name;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    text_ += i == 0 ? "{" : ",";
+    text_ += text(labels[i].first, "=\"");
+    for (const char c : labels[i].second) {
+      if (c == '\\' || c == '"') text_ += '\\';
+      if (c == '\n') text_ += "\\n";
+      else text_ += c;
+    }
+    text_ += '"';
+  }
+  if (!labels.empty()) text_ += '}';
+  text_ += text(" ", value, "\n");
+}
+
+void MetricsText::gauge(std::string_view name, std::string_view help, int64_t value,
+                        const Labels& labels) {
+  sample("gauge", name, help, std::to_string(value), labels);
+}
+
+void MetricsText::counter(std::string_view name, std::string_view help, uint64_t value,
+                          const Labels& labels) {
+  sample("counter", name, help, std::to_string(value), labels);
+}
+
+void MetricsText::gauge_milli(std::string_view name, std::string_view help, int64_t milli,
+                              const Labels& labels) {
+  sample("gauge", name, help, print_milli(milli), labels);
+}
+
+void MetricsText::events(const TraceLog& log) {
+  for (const auto& [what, count] : log.counts()) {
+    counter("proffer_events_total", "What happened, by kind of event.", count,
+            {{"event", std::string(what)}});
+  }
+}
+
+Result<void> write_file_atomically(const std::string& path, std::string_view bytes) {
+  const std::string temporary = path + ".new";
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) return file_error("write", temporary);
+  while (!bytes.empty()) {
+    const ssize_t written = ::write(fd, bytes.data(), bytes.size());
+    if (written < 0) {
+      if (errno == EINTR) continue;
+      const Error error = file_error("write", temporary);
+      ::close(fd);
+      return error;
+    }
+    bytes.remove_prefix(static_cast<size_t>(written));
+  }
+  if (::close(fd) != 0) return file_error("write", temporary);
+  if (::rename(temporary.c_str(), path.c_str()) != 0) return file_error("rename to", path);
+  return {};
+}
+
+}  // namespace proffer

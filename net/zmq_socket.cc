@@ -1,0 +1,80 @@
+// The few calls into libzmq that Router and Dealer share. Through its C interface: it reports by
+// return value, so there is nothing to catch.
+
+#include "net/zmq_socket.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+
+#include <zmq.h>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer {
+
+ZmqSocket::ZmqSocket(Loop& loop, int type) : socket_(zmq_socket(loop.zmq_context(), type)) {
+  // The only causes: no descriptors left, or more sockets than the context's maximum.
+  CHECK(socket_ != nullptr) << "no socket: " << zmq_strerror(zmq_errno());
+  set(ZMQ_LINGER, 0);
+  waker_ = std::make_unique<FdWatcher>(loop, get_int(ZMQ_FD), FdWatcher::Events{.readable = true},
+                                       [](FdWatcher::Events) {});
+}
+
+ZmqSocket::~ZmqSocket() {
+  waker_.reset();  // before the descriptor is closed
+  CHECK_EQ(zmq_close(socket_), 0);
+}
+
+void ZmqSocket::set(int option, int value) {
+  CHECK_EQ(zmq_setsockopt(socket_, option, &value, sizeof value), 0)
+      << "option " << option << ": " << zmq_strerror(zmq_errno());
+}
+
+int ZmqSocket::get_int(int option) const {
+  int value = 0;
+  size_t size = sizeof value;
+  CHECK_EQ(zmq_getsockopt(socket_, option, &value, &size), 0);
+  return value;
+}
+
+std::string ZmqSocket::get_text(int option) const {
+  std::array<char, 512> value{};
+  size_t size = value.size();
+  CHECK_EQ(zmq_getsockopt(socket_, option, value.data(), &size), 0);
+  return std::string(value.data(), size > 0 ? size - 1 : 0);
+}
+
+bool ZmqSocket::is_readable() const { return (get_int(ZMQ_EVENTS) & ZMQ_POLLIN) != 0; }
+bool ZmqSocket::is_writable() const { return (get_int(ZMQ_EVENTS) & ZMQ_POLLOUT) != 0; }
+
+ZmqMonitor::ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds) : of_(of), pair_(loop, ZMQ_PAIR) {
+  static std::atomic<uint64_t> count{0};  // names within the process's contexts
+  const std::string endpoint = text("inproc://monitor-", ++count);
+  CHECK_EQ(zmq_socket_monitor(of.get(), endpoint.c_str(), kinds), 0);
+  // Without a bound, or a burst of disconnects would lose events; the loop reads them every turn.
+  pair_.set(ZMQ_RCVHWM, 0);
+  CHECK_EQ(zmq_connect(pair_.get(), endpoint.c_str()), 0);
+}
+
+ZmqMonitor::~ZmqMonitor() { zmq_socket_monitor(of_.get(), nullptr, 0); }
+
+// Two parts: 16 bits of kind and 32 bits of value, then the address.
+std::optional<ZmqMonitor::Event> ZmqMonitor::next() {
+  std::array<char, 6> head{};
+  if (zmq_recv(pair_.get(), head.data(), head.size(), ZMQ_DONTWAIT) != int{head.size()}) {
+    return std::nullopt;
+  }
+  uint16_t kind = 0;
+  int32_t value = 0;
+  std::memcpy(&kind, head.data(), sizeof kind);
+  std::memcpy(&value, head.data() + sizeof kind, sizeof value);
+  while (pair_.get_int(ZMQ_RCVMORE) != 0) {
+    std::array<char, 256> address{};
+    zmq_recv(pair_.get(), address.data(), address.size(), ZMQ_DONTWAIT);
+  }
+  return Event{.kind = kind, .value = value};
+}
+
+}  // namespace proffer

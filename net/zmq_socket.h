@@ -1,0 +1,56 @@
+#pragma once
+
+// Inside net only: a ZeroMQ socket that wakes the loop, and its monitor.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "net/loop.h"
+
+namespace proffer {
+
+// Its descriptor only wakes the loop; the owner is a Pump and asks for messages there. Closing is
+// immediate for us; libzmq finishes in the background, at most for the linger that was set.
+class ZmqSocket {
+ public:
+  ZmqSocket(Loop& loop, int type);
+  ~ZmqSocket();
+  ZmqSocket(const ZmqSocket&) = delete;
+  ZmqSocket& operator=(const ZmqSocket&) = delete;
+
+  void* get() const { return socket_; }
+  void set(int option, int value);
+  int get_int(int option) const;
+  std::string get_text(int option) const;
+  bool is_readable() const;
+  bool is_writable() const;
+
+ private:
+  void* socket_;
+  std::unique_ptr<FdWatcher> waker_;
+};
+
+// What libzmq reports about the connections of `of`, which must outlive it. Made before `of` binds
+// or connects.
+class ZmqMonitor {
+ public:
+  struct Event {
+    int kind = 0;   // ZMQ_EVENT_…
+    int value = 0;  // a descriptor or an errno, by kind
+  };
+  ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds);
+  ~ZmqMonitor();
+  ZmqMonitor(const ZmqMonitor&) = delete;
+  ZmqMonitor& operator=(const ZmqMonitor&) = delete;
+
+  std::optional<Event> next();
+  bool is_readable() const { return pair_.is_readable(); }
+
+ private:
+  ZmqSocket& of_;
+  ZmqSocket pair_;
+};
+
+}  // namespace proffer

@@ -1,0 +1,532 @@
+// How values become the structs of the schema, one function for each. Empty texts, lists and zero
+// amounts are not set: absence means the same and costs nothing. Start at write_message.
+
+#include "proto/codec/wire_writer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace proffer::proto {
+namespace {
+
+template <class Wire, class Enum>
+Wire same(Enum value) {
+  return static_cast<Wire>(static_cast<uint16_t>(value));
+}
+
+kj::StringPtr text_of(const std::string& value) { return {value.c_str(), value.size()}; }
+
+template <class Tag>
+kj::StringPtr text_of(const Id<Tag>& id) {
+  return text_of(id.str());
+}
+
+capnp::Data::Reader data_of(const std::string& value) {
+  return {reinterpret_cast<const capnp::byte*>(value.data()), value.size()};
+}
+
+// How much of a text for people is sent: whole, or to the last whole character that fits.
+size_t words_size(const std::string& words) {
+  if (words.size() <= kReasonTextBytesMax) return words.size();
+  size_t size = kReasonTextBytesMax;
+  while (size + 4 > kReasonTextBytesMax && (static_cast<unsigned char>(words[size]) & 0xC0) == 0x80) {
+    --size;
+  }
+  return size;
+}
+
+void fill(capnp::Text::Builder out, const std::string& words) {
+  std::memcpy(out.begin(), words.data(), out.size());
+}
+
+template <class List, class Values>
+void fill_texts(List out, const Values& values) {
+  unsigned i = 0;
+  for (const auto& value : values) out.set(i++, text_of(value));
+}
+
+template <class List>
+void fill_offer_ids(List out, const std::vector<OfferId>& offers) {
+  unsigned i = 0;
+  for (const OfferId offer : offers) out.set(i++, offer.value());
+}
+
+// --- resources --------------------------------------------------------------------------------------
+
+void write(const ResourceVector& amounts, wire::Amounts::Builder out) {
+  out.setCpus(amounts[ResourceKind::kCpus]);
+  out.setMem(amounts[ResourceKind::kMem]);
+  out.setDisk(amounts[ResourceKind::kDisk]);
+  out.setGpus(amounts[ResourceKind::kGpus]);
+}
+
+void fill_ports(capnp::List<wire::PortRange>::Builder out, const PortSet& ports) {
+  for (unsigned i = 0; i < out.size(); ++i) {
+    out[i].setFirst(ports.ranges()[i].first);
+    out[i].setLast(ports.ranges()[i].last);
+  }
+}
+
+unsigned ranges_count(const PortSet& ports) {
+  return static_cast<unsigned>(std::min(ports.ranges().size(), kPortRangesMax));
+}
+
+void write(const Resources& resources, wire::Resources::Builder out) {
+  if (!resources.amounts.is_zero()) write(resources.amounts, out.initAmounts());
+  if (!resources.gpus.empty()) {
+    auto gpus = out.initGpus(static_cast<unsigned>(resources.gpus.size()));
+    for (unsigned i = 0; i < gpus.size(); ++i) {
+      gpus[i].setIndex(static_cast<uint8_t>(resources.gpus[i].index));
+      gpus[i].setMilli(static_cast<uint16_t>(resources.gpus[i].milli));
+    }
+  }
+  if (!resources.ports.empty()) {
+    fill_ports(out.initPorts(ranges_count(resources.ports)), resources.ports);
+  }
+}
+
+void write(const Slice& slice, wire::Slice::Builder out) {
+  write(slice.resources, out.initResources());
+  if (!slice.reserved_for.empty()) out.setReservedFor(text_of(slice.reserved_for));
+  out.setRevocable(slice.revocable);
+}
+
+// Whatever has a list of attributes, slices and ports: offers and agents.
+template <class Value, class Builder>
+void write_agent_parts(const Value& value, Builder out) {
+  if (!value.attributes.empty()) {
+    auto attributes = out.initAttributes(static_cast<unsigned>(value.attributes.size()));
+    unsigned i = 0;
+    for (const auto& [name, text] : value.attributes) {
+      attributes[i].setName(text_of(name));
+      attributes[i++].setValue(text_of(text));
+    }
+  }
+  if (!value.slices.empty()) {
+    auto slices = out.initSlices(static_cast<unsigned>(value.slices.size()));
+    for (unsigned i = 0; i < slices.size(); ++i) write(value.slices[i], slices[i]);
+  }
+  if (!value.ports.empty()) fill_ports(out.initPorts(ranges_count(value.ports)), value.ports);
+}
+
+void write(const Constraint& constraint, wire::Constraint::Builder out) {
+  out.setAttribute(text_of(constraint.attribute));
+  out.setOp(same<wire::ConstraintOperator>(constraint.op));
+  if (constraint.values.empty()) return;
+  fill_texts(out.initValues(static_cast<unsigned>(constraint.values.size())), constraint.values);
+}
+
+void write(const Ask& ask, wire::Ask::Builder out) {
+  out.setName(text_of(ask.name));
+  if (!ask.shape.is_zero()) write(ask.shape, out.initShape());
+  out.setCount(ask.count);
+  if (!ask.constraints.empty()) {
+    auto constraints = out.initConstraints(static_cast<unsigned>(ask.constraints.size()));
+    for (unsigned i = 0; i < constraints.size(); ++i) write(ask.constraints[i], constraints[i]);
+  }
+  out.setPorts(static_cast<uint16_t>(std::clamp<int64_t>(ask.ports, 0, 65535)));
+  out.setPriority(ask.priority);
+  if (!ask.role.empty()) out.setRole(text_of(ask.role));
+}
+
+void write(const Offer& offer, wire::Offer::Builder out) {
+  out.setId(offer.id.value());
+  out.setAgent(text_of(offer.agent));
+  write_agent_parts(offer, out);
+  if (!offer.fills.empty()) {
+    auto fills = out.initFills(static_cast<unsigned>(offer.fills.size()));
+    for (unsigned i = 0; i < fills.size(); ++i) {
+      fills[i].setAsk(text_of(offer.fills[i].ask));
+      fills[i].setCount(offer.fills[i].count);
+    }
+  }
+  out.setLeaseNanos(offer.lease.nanos());
+}
+
+void write(const Refusal& refusal, wire::Refusal::Builder out) {
+  out.setRefuseNanos(refusal.refuse_for.nanos());
+  if (!refusal.too_little.empty()) {
+    auto kinds = out.initTooLittle(static_cast<unsigned>(refusal.too_little.size()));
+    for (unsigned i = 0; i < kinds.size(); ++i) {
+      kinds.set(i, same<wire::ResourceKind>(refusal.too_little[i]));
+    }
+  }
+  out.setWrongAgent(refusal.wrong_agent);
+}
+
+// --- tasks ------------------------------------------------------------------------------------------
+
+void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
+  out.setId(text_of(spec.id));
+  if (!spec.ask.empty()) out.setAsk(text_of(spec.ask));
+  if (!spec.shape.is_zero()) write(spec.shape, out.initShape());
+  if (!spec.command.empty()) out.setCommand(text_of(spec.command));
+  if (!spec.environment.empty()) {
+    auto environment = out.initEnvironment(static_cast<unsigned>(spec.environment.size()));
+    unsigned i = 0;
+    for (const auto& [name, value] : spec.environment) {
+      environment[i].setName(text_of(name));
+      if (!value.empty()) environment[i].setValue(text_of(value));
+      ++i;
+    }
+  }
+  if (!spec.port_names.empty()) {
+    fill_texts(out.initPortNames(static_cast<unsigned>(spec.port_names.size())), spec.port_names);
+  }
+  out.setExecutor(text_of(spec.executor));
+  if (!spec.executor_id.empty()) out.setExecutorId(text_of(spec.executor_id));
+  out.setKillGraceNanos(spec.kill_grace.nanos());
+  if (!spec.data.empty()) out.setData(data_of(spec.data));
+}
+
+void write(const Assignment& assignment, wire::Assignment::Builder out) {
+  write(assignment.resources, out.initResources());
+  if (assignment.ports.empty()) return;
+  auto ports = out.initPorts(static_cast<unsigned>(assignment.ports.size()));
+  unsigned i = 0;
+  for (const auto& [name, port] : assignment.ports) {
+    ports[i].setName(text_of(name));
+    ports[i++].setPort(port);
+  }
+}
+
+void write(const TaskStatus& status, wire::TaskStatus::Builder out) {
+  out.setTask(text_of(status.task));
+  if (!status.agent.empty()) out.setAgent(text_of(status.agent));
+  out.setState(same<wire::TaskState>(status.state));
+  out.setReason(same<wire::TaskReason>(status.reason));
+  out.setSource(same<wire::UpdateSource>(status.source));
+  out.setSequence(status.sequence);
+  if (!status.message.empty()) {
+    fill(out.initMessage(static_cast<unsigned>(words_size(status.message))), status.message);
+  }
+  if (!status.data.empty()) out.setData(data_of(status.data));
+  out.setHasExitCode(status.exit_code.has_value());
+  out.setExitCode(status.exit_code.value_or(0));
+  out.setHasSignal(status.signal.has_value());
+  out.setSignal(status.signal.value_or(0));
+  out.setAtNanos(status.at.nanos());
+}
+
+void write(const AgentTask& task, wire::AgentTask::Builder out) {
+  out.setFramework(text_of(task.framework));
+  out.setTask(text_of(task.task));
+  if (!task.ask.empty()) out.setAsk(text_of(task.ask));
+  if (!task.executor.empty()) out.setExecutor(text_of(task.executor));
+  out.setState(same<wire::TaskState>(task.state));
+  out.setSequence(task.sequence);
+  write(task.resources, out.initResources());
+  if (!task.unacknowledged.empty()) {
+    auto updates = out.initUnacknowledged(static_cast<unsigned>(task.unacknowledged.size()));
+    for (unsigned i = 0; i < updates.size(); ++i) write(task.unacknowledged[i], updates[i]);
+  }
+}
+
+// --- messages: one overload each, which also chooses the member of the union -------------------------
+
+void write(const Unknown& message, wire::Envelope::Builder) {
+  LOG(FATAL) << "an unknown message cannot be sent, tag " << message.tag;
+}
+
+void write(const Subscribe& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initSubscribe();
+  if (!message.framework.empty()) out.setFramework(text_of(message.framework));
+  out.setName(text_of(message.name));
+  out.setRole(text_of(message.role));
+  out.setMode(same<wire::OfferMode>(message.mode));
+  out.setSecret(text_of(message.secret));
+  out.setFailoverNanos(message.failover_timeout.nanos());
+  if (!message.user.empty()) out.setUser(text_of(message.user));
+}
+
+void write(const DeclareAsks& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initDeclareAsks();
+  out.setGeneration(message.generation);
+  auto asks = out.initAsks(static_cast<unsigned>(message.asks.size()));
+  for (unsigned i = 0; i < asks.size(); ++i) write(message.asks[i], asks[i]);
+}
+
+void write(const Launch& launch, wire::Operation::Builder operation) {
+  auto out = operation.initLaunch();
+  out.setAgent(text_of(launch.agent));
+  auto tasks = out.initTasks(static_cast<unsigned>(launch.tasks.size()));
+  for (unsigned i = 0; i < tasks.size(); ++i) write(launch.tasks[i], tasks[i]);
+}
+
+void write(const Accept& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initAccept();
+  fill_offer_ids(out.initOffers(static_cast<unsigned>(message.offers.size())), message.offers);
+  auto operations = out.initOperations(static_cast<unsigned>(message.operations.size()));
+  for (unsigned i = 0; i < operations.size(); ++i) {
+    std::visit([&](const auto& operation) { write(operation, operations[i]); },
+               message.operations[i]);
+  }
+  if (message.refusal != Refusal{}) write(message.refusal, out.initRefusal());
+}
+
+void write(const Decline& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initDecline();
+  fill_offer_ids(out.initOffers(static_cast<unsigned>(message.offers.size())), message.offers);
+  if (message.refusal != Refusal{}) write(message.refusal, out.initRefusal());
+}
+
+void write(const Suppress&, wire::Envelope::Builder envelope) { envelope.setSuppress(); }
+void write(const Revive&, wire::Envelope::Builder envelope) { envelope.setRevive(); }
+
+void write(const KillTask& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initKillTask();
+  if (!message.framework.empty()) out.setFramework(text_of(message.framework));
+  out.setTask(text_of(message.task));
+  if (message.grace) out.setGraceNanos(message.grace->nanos());
+}
+
+void write(const Acknowledge& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initAcknowledge();
+  if (!message.framework.empty()) out.setFramework(text_of(message.framework));
+  out.setTask(text_of(message.task));
+  if (!message.agent.empty()) out.setAgent(text_of(message.agent));
+  out.setSource(same<wire::UpdateSource>(message.source));
+  out.setSequence(message.sequence);
+}
+
+void write(const Reconcile& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initReconcile();
+  fill_texts(out.initTasks(static_cast<unsigned>(message.tasks.size())), message.tasks);
+}
+
+void write(const FrameworkMessage& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initFrameworkMessage();
+  if (!message.framework.empty()) out.setFramework(text_of(message.framework));
+  out.setAgent(text_of(message.agent));
+  out.setExecutor(text_of(message.executor));
+  out.setToScheduler(message.to_scheduler);
+  if (!message.data.empty()) out.setData(data_of(message.data));
+}
+
+void write(const Teardown&, wire::Envelope::Builder envelope) { envelope.setTeardown(); }
+
+void write(const Subscribed& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initSubscribed();
+  out.setFramework(text_of(message.framework));
+  out.setSession(message.session.value());
+  out.setFailedOver(message.failed_over);
+  out.setHeartbeatNanos(message.heartbeat.nanos());
+  out.setTimeoutNanos(message.timeout.nanos());
+}
+
+void write(const Offers& message, wire::Envelope::Builder envelope) {
+  auto offers = envelope.initOffers().initOffers(static_cast<unsigned>(message.offers.size()));
+  for (unsigned i = 0; i < offers.size(); ++i) write(message.offers[i], offers[i]);
+}
+
+void write(const Rescind& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initRescind();
+  fill_offer_ids(out.initOffers(static_cast<unsigned>(message.offers.size())), message.offers);
+}
+
+void write(const Update& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initUpdate();
+  out.setFramework(text_of(message.framework));
+  write(message.status, out.initStatus());
+}
+
+void write(const AskReport& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initAskReport();
+  out.setGeneration(message.generation);
+  auto rows = out.initRows(static_cast<unsigned>(message.rows.size()));
+  for (unsigned i = 0; i < rows.size(); ++i) {
+    const AskReport::Row& row = message.rows[i];
+    rows[i].setAsk(text_of(row.ask));
+    rows[i].setCouldEverFit(row.could_ever_fit);
+    if (!row.why.empty()) fill(rows[i].initWhy(static_cast<unsigned>(words_size(row.why))), row.why);
+  }
+}
+
+void write(const Failure& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initFailure();
+  out.setAgent(text_of(message.agent));
+  if (!message.executor.empty()) out.setExecutor(text_of(message.executor));
+  if (!message.message.empty()) {
+    fill(out.initMessage(static_cast<unsigned>(words_size(message.message))), message.message);
+  }
+}
+
+void write(const ErrorMessage& message, wire::ErrorMessage::Builder out) {
+  out.setCode(same<wire::ErrorCode>(message.code));
+  if (!message.message.empty()) {
+    fill(out.initMessage(static_cast<unsigned>(words_size(message.message))), message.message);
+  }
+  if (!message.hint.empty()) {
+    fill(out.initHint(static_cast<unsigned>(words_size(message.hint))), message.hint);
+  }
+  out.setEndsSession(message.ends_session);
+  out.setRetry(message.retry);
+}
+
+void write(const ErrorMessage& message, wire::Envelope::Builder envelope) {
+  write(message, envelope.initError());
+}
+
+void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initRegisterAgent();
+  out.setAgent(text_of(message.agent));
+  out.setSecret(text_of(message.secret));
+  write_agent_parts(message, out);
+  if (!message.http_address.empty()) out.setHttpAddress(text_of(message.http_address));
+  out.setTasksFollow(message.tasks_follow);
+}
+
+void write(const RegisterTasks& message, wire::Envelope::Builder envelope) {
+  auto tasks = envelope.initRegisterTasks().initTasks(static_cast<unsigned>(message.tasks.size()));
+  for (unsigned i = 0; i < tasks.size(); ++i) write(message.tasks[i], tasks[i]);
+}
+
+void write(const UnregisterAgent&, wire::Envelope::Builder envelope) {
+  envelope.setUnregisterAgent();
+}
+
+void write(const AgentRegistered& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initAgentRegistered();
+  out.setAgent(text_of(message.agent));
+  out.setSession(message.session.value());
+  out.setHeartbeatNanos(message.heartbeat.nanos());
+  out.setTimeoutNanos(message.timeout.nanos());
+}
+
+void write(const RunTask& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initRunTask();
+  out.setFramework(text_of(message.framework));
+  write(message.spec, out.initSpec());
+  write(message.assignment, out.initAssignment());
+}
+
+void write(const ShutdownFramework& message, wire::Envelope::Builder envelope) {
+  envelope.initShutdownFramework().setFramework(text_of(message.framework));
+}
+
+void write(const ExecutorHello& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initExecutorHello();
+  out.setFramework(text_of(message.framework));
+  out.setExecutor(text_of(message.executor));
+  out.setToken(text_of(message.token));
+}
+
+void write(const ExecutorWelcome& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initExecutorWelcome();
+  out.setSession(message.session.value());
+  out.setHeartbeatNanos(message.heartbeat.nanos());
+  out.setTimeoutNanos(message.timeout.nanos());
+}
+
+void write(const ExecutorUpdate& message, wire::Envelope::Builder envelope) {
+  write(message.status, envelope.initExecutorUpdate().initStatus());
+}
+
+void write(const ExecutorShutdown&, wire::Envelope::Builder envelope) {
+  envelope.setExecutorShutdown();
+}
+void write(const Heartbeat&, wire::Envelope::Builder envelope) { envelope.setHeartbeat(); }
+
+void write(const Call& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initCall();
+  out.setId(message.id);
+  out.setMethod(text_of(message.method));
+  if (!message.json.empty()) out.setJson(text_of(message.json));
+}
+
+void write(const Reply& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initReply();
+  out.setId(message.id);
+  if (!message.json.empty()) out.setJson(text_of(message.json));
+  if (!message.next.empty()) out.setNext(text_of(message.next));
+  if (message.error) write(*message.error, out.initError());
+}
+
+// --- the registry -----------------------------------------------------------------------------------
+
+void write(const FrameworkRecord& record, wire::RegistryRow::Builder row) {
+  auto out = row.initFramework();
+  out.setFramework(text_of(record.framework));
+  out.setName(text_of(record.name));
+  out.setRole(text_of(record.role));
+  out.setMode(same<wire::OfferMode>(record.mode));
+  out.setSecret(text_of(record.secret));
+  out.setFailoverNanos(record.failover_timeout.nanos());
+  if (!record.user.empty()) out.setUser(text_of(record.user));
+}
+
+void write(const AgentRecord& record, wire::RegistryRow::Builder row) {
+  auto out = row.initAgent();
+  out.setAgent(text_of(record.agent));
+  out.setSecret(text_of(record.secret));
+  out.setUnreachable(record.unreachable);
+}
+
+void write(const RoleRecord& record, wire::RegistryRow::Builder row) {
+  auto out = row.initRole();
+  out.setRole(text_of(record.role));
+  out.setWeight(record.weight);
+}
+
+// --- the checkpoint ---------------------------------------------------------------------------------
+
+void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
+  auto out = entry.initIdentity();
+  out.setAgent(text_of(record.agent));
+  out.setSecret(text_of(record.secret));
+  out.setLeader(record.leader.value());
+}
+
+void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) {
+  auto out = entry.initExecutor();
+  out.setFramework(text_of(record.framework));
+  out.setExecutor(text_of(record.executor));
+  out.setToken(text_of(record.token));
+  out.setRun(record.run);
+  out.setPid(record.pid);
+  out.setStartTicks(record.start_ticks);
+  if (!record.boot_id.empty()) out.setBootId(text_of(record.boot_id));
+}
+
+void write(const ExecutorGone& record, wire::CheckpointRecord::Builder entry) {
+  auto out = entry.initExecutorGone();
+  out.setFramework(text_of(record.framework));
+  out.setExecutor(text_of(record.executor));
+}
+
+void write(const TaskRecord& record, wire::CheckpointRecord::Builder entry) {
+  auto out = entry.initTask();
+  out.setFramework(text_of(record.framework));
+  write(record.spec, out.initSpec());
+  write(record.assignment, out.initAssignment());
+  out.setExecutor(text_of(record.executor));
+}
+
+void write(const UpdateRecord& record, wire::CheckpointRecord::Builder entry) {
+  auto out = entry.initUpdate();
+  out.setFramework(text_of(record.framework));
+  write(record.status, out.initStatus());
+}
+
+void write(const AcknowledgedRecord& record, wire::CheckpointRecord::Builder entry) {
+  auto out = entry.initAcknowledged();
+  out.setFramework(text_of(record.framework));
+  out.setTask(text_of(record.task));
+  out.setSequence(record.sequence);
+}
+
+}  // namespace
+
+void write_message(const Message& message, wire::Envelope::Builder out) {
+  std::visit([&](const auto& alternative) { write(alternative, out); }, message);
+}
+
+void write_row(const RegistryRow& row, wire::RegistryRow::Builder out) {
+  std::visit([&](const auto& alternative) { write(alternative, out); }, row);
+}
+
+void write_record(const CheckpointRecord& record, wire::CheckpointRecord::Builder out) {
+  std::visit([&](const auto& alternative) { write(alternative, out); }, record);
+}
+
+}  // namespace proffer::proto

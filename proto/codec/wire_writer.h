@@ -1,0 +1,15 @@
+#pragma once
+
+// Values into the builders of the schema. Inside of the codec only.
+
+#include "proto/records.h"
+#include "wire.capnp.h"
+
+namespace proffer::proto {
+
+// `message` must not be Unknown.
+void write_message(const Message& message, wire::Envelope::Builder out);
+void write_row(const RegistryRow& row, wire::RegistryRow::Builder out);
+void write_record(const CheckpointRecord& record, wire::CheckpointRecord::Builder out);
+
+}  // namespace proffer::proto

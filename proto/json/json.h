@@ -1,0 +1,97 @@
+#pragma once
+
+// The only encoder of JSON: HTTP, `--json` and calls say the same. Objects are in one line without a
+// newline at the end. Names are snake_case; amounts are exact decimal numbers in units of the text form
+// (CPUs, MiB, GPUs); `*_s` are seconds, of a time since the epoch, to the millisecond. Optionals
+// without a value are left out. Invalid UTF-8 is replaced by U+FFFD.
+//
+// Parsers read what the encoders wrote: what is missing has its default, members that they do not know
+// are ignored (the other side may be newer). They refuse with kInvalidArgument, saying what and where:
+// what is not JSON, is deeper than kJsonDepthMax, names a member twice, or has a wrong type, an unknown
+// word or an amount out of bounds.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/result.h"
+#include "proto/status.h"
+
+namespace proffer::proto {
+
+// --- what the master tells ----------------------------------------------------------------------------
+
+// {"agents":[{"agent","state","attributes","total","allocated","offered","free","http_address",
+// "tasks","registered_at_s"}]}
+std::string agents_json(const std::vector<AgentRow>& rows);
+Result<std::vector<AgentRow>> parse_agents(std::string_view json);
+
+std::string frameworks_json(const std::vector<FrameworkRow>& rows);  // {"frameworks":[…]}
+Result<std::vector<FrameworkRow>> parse_frameworks(std::string_view json);
+
+std::string roles_json(const std::vector<RoleRow>& rows);  // {"roles":[…]}
+Result<std::vector<RoleRow>> parse_roles(std::string_view json);
+
+std::string tasks_json(const std::vector<TaskRow>& rows);  // {"tasks":[…]}
+Result<std::vector<TaskRow>> parse_tasks(std::string_view json);
+
+std::string offers_json(const std::vector<OfferRow>& rows);  // {"offers":[…]}
+Result<std::vector<OfferRow>> parse_offers(std::string_view json);
+
+std::string status_json(const MasterStatus& status);  // the bare object
+Result<MasterStatus> parse_status(std::string_view json);
+
+// --- what an agent tells ------------------------------------------------------------------------------
+
+std::string agent_status_json(const AgentStatus& status);
+Result<AgentStatus> parse_agent_status(std::string_view json);
+
+// One entry of a directory of an agent's sandbox.
+struct FileRow {
+  std::string name = {};
+  int64_t size = 0;  // bytes; of a directory: zero
+  bool directory = false;
+  bool operator==(const FileRow&) const = default;
+};
+std::string files_json(const std::vector<FileRow>& rows);  // {"files":[{"name","size","directory"}]}
+Result<std::vector<FileRow>> parse_files(std::string_view json);
+
+// --- arguments of calls -------------------------------------------------------------------------------
+// These come from people: a member that is not known is refused. Empty text is the same as {}.
+
+std::string task_query_json(const TaskQuery& query);
+Result<TaskQuery> parse_task_query(std::string_view json);  // a limit from 1 to kReplyRowsMax
+
+// `task` is FRAMEWORK/TASK or a prefix of it, as typed. No grace: the task's own.
+struct KillCall {
+  std::string task = {};
+  std::optional<Duration> grace = {};
+  bool operator==(const KillCall&) const = default;
+};
+std::string kill_call_json(const KillCall& call);
+Result<KillCall> parse_kill_call(std::string_view json);
+
+// --- errors and events --------------------------------------------------------------------------------
+
+// {"error":{"code","message","hint"}}; without a hint if there is none.
+std::string error_json(const Error& error);
+
+// A number with up to three decimals, exactly: 1500 is 1.5.
+struct MilliNumber {
+  int64_t milli = 0;
+  auto operator<=>(const MilliNumber&) const = default;
+};
+using JsonValue = std::variant<std::string, int64_t, bool, MilliNumber, std::vector<std::string>>;
+
+// One object in this order of members, for commands that print one object per line:
+// json_line({{"event", "task_started"}, {"task", id}, {"attempt", int64_t{2}}}).
+std::string json_line(const std::vector<std::pair<std::string_view, JsonValue>>& members);
+// The reverse (address.json, tests): an object of such values. A whole number is an int64_t.
+Result<std::map<std::string, JsonValue>> parse_json_line(std::string_view json);
+
+}  // namespace proffer::proto

@@ -1,0 +1,550 @@
+@0xd2f3b8a1c6e94d57;
+
+# The protocol of Proffer: what masters, agents, schedulers, executors and the CLI say to each other, and
+# the durable records in which the master and the agents say things to their later selves. This file is
+# the specification; proto/messages.h and proto/records.h are the same as plain values.
+#
+# Frames. One ZeroMQ message part is one frame: an Envelope in Cap'n Proto's unpacked stream encoding
+# (segment table and segments, at most 64), at most 1 MiB, a multiple of 8 bytes, nothing after it.
+# Receivers copy frames that are not aligned to 8 bytes.
+#
+# Everything has a bound; the number is given here and its reason in common/limits.h. A receiver refuses
+# a frame that breaks one, answers with `error`, and ends the session. Where nothing else is said:
+#
+#   name       Text of 1 to 128 of A-Z a-z 0-9 . _ - and not "." or ".."
+#   role       names joined by '/', at most 512 bytes
+#   secret     32 of 0-9 a-f
+#   nanos      Int64, a span of time in nanoseconds, 0 to ten years
+#   time       Int64, nanoseconds since 1970 UTC, not negative
+#   amount     Int64, milli-units, 0 to 2^50: 1 CPU, 1 MiB and 1 GPU are 1000 each
+#   words      Text for people, at most 4 KiB of any bytes; senders cut longer ones
+#   optional   an empty Text or a zero number where a name, role or number is meant: there is none
+#   sorted     in strictly rising order of the named field, so that nothing is there twice
+#
+# Versions. `version` comes first and stays where it is. A receiver refuses a version that it does not
+# speak with an `error` that names both. Within a version, fields and union members are only added at
+# the end. A message that the receiver does not know is counted and ignored. An enumerator, an operation or
+# a record that it does not know makes the frame wrong, because guessing would change its meaning: raise
+# the version to add one.
+
+using Cxx = import "/capnp/c++.capnp";
+$Cxx.namespace("proffer::wire");
+
+struct Envelope {
+  version @0 :UInt32;   # kProtocolVersion of the sender.
+  leader @1 :UInt64;    # Leader epoch: a master's own, or the highest that the sender has seen; 0: none yet.
+  sequence @2 :UInt64;  # Of this frame on this connection and direction: 1, 2, … A gap ends the connection.
+
+  union {
+    none @3 :Void;  # Never sent; ignored like a message that is not known.
+
+    # Scheduler to master.
+    subscribe @4 :Subscribe;
+    declareAsks @5 :DeclareAsks;
+    accept @6 :Accept;
+    decline @7 :Decline;
+    suppress @8 :Void;            # No offers until revive.
+    revive @9 :Void;              # Offers again; clears all filters.
+    killTask @10 :KillTask;       # Also master to agent, and agent to executor.
+    acknowledge @11 :Acknowledge; # Also master to agent, and agent to executor.
+    reconcile @12 :Reconcile;
+    frameworkMessage @13 :FrameworkMessage;  # Between scheduler, master, agent and executor, both ways.
+    teardown @14 :Void;           # The framework ends: its tasks are killed, its id is forgotten.
+
+    # Master to scheduler.
+    subscribed @15 :Subscribed;
+    offers @16 :Offers;
+    rescind @17 :Rescind;
+    update @18 :Update;           # Also agent to master.
+    askReport @19 :AskReport;
+    failure @20 :Failure;
+    error @21 :ErrorMessage;      # To anybody.
+
+    # Agent and master.
+    registerAgent @22 :RegisterAgent;
+    registerTasks @23 :RegisterTasks;
+    unregisterAgent @24 :Void;    # The agent leaves for good; it runs nothing.
+    agentRegistered @25 :AgentRegistered;
+    runTask @26 :RunTask;         # Also agent to executor.
+    shutdownFramework @27 :ShutdownFramework;
+
+    # Executor and agent.
+    executorHello @28 :ExecutorHello;
+    executorWelcome @29 :ExecutorWelcome;
+    executorUpdate @30 :ExecutorUpdate;
+    executorShutdown @31 :Void;   # The executor ends its tasks, with grace, and itself.
+
+    # Everybody.
+    heartbeat @32 :Void;          # Sent when there is nothing else to say. Any message shows life.
+    call @33 :Call;
+    reply @34 :Reply;
+  }
+}
+
+# --- resources ----------------------------------------------------------------------------------------
+
+enum ResourceKind { cpus @0; mem @1; disk @2; gpus @3; }
+
+# Amounts of all kinds. Absent where a field of this type is not set: all zero.
+struct Amounts {
+  cpus @0 :Int64;  # amount
+  mem @1 :Int64;   # amount
+  disk @2 :Int64;  # amount
+  gpus @3 :Int64;  # amount
+}
+
+# A GPU device of an agent, or a part of one.
+struct GpuDevice {
+  index @0 :UInt8;   # 0 to 63, as the agent counts them.
+  milli @1 :UInt16;  # 1 to 1000 thousandths of it.
+}
+
+struct PortRange {
+  first @0 :UInt16;  # 1 to 65535
+  last @1 :UInt16;   # first to 65535; included
+}
+
+# Amounts with the devices and ports that they stand for.
+struct Resources {
+  amounts @0 :Amounts;
+  gpus @1 :List(GpuDevice);   # At most 64, sorted by index. If there are any, they sum up to amounts.gpus.
+  ports @2 :List(PortRange);  # At most 256, sorted, with a gap between each two.
+}
+
+# A part of one agent's resources with one reservation state.
+struct Slice {
+  resources @0 :Resources;
+  reservedFor @1 :Text;  # optional role
+  revocable @2 :Bool;    # May be taken back with a revoke notice.
+}
+
+# An entry of an agent's attributes.
+struct Attribute {
+  name @0 :Text;   # name; not "host", which is the agent's name
+  value @1 :Text;  # 1 to 128 bytes without control characters
+}
+
+enum ConstraintOperator { equals @0; notEquals @1; in @2; notIn @3; matches @4; exists @5; }
+
+struct Constraint {
+  attribute @0 :Text;       # name; "host" is the agent's
+  op @1 :ConstraintOperator;
+  # equals, notEquals and matches (RE2, fully anchored): one; in and notIn: 1 to 64; exists: none. Each 1
+  # to 1024 bytes without control characters, no space at its ends; in a list, no ',', '[' or ']'.
+  values @2 :List(Text);
+}
+
+# What a framework could use: `count` further tasks of one shape, beyond those launched.
+struct Ask {
+  name @0 :Text;      # name, unique within the framework
+  shape @1 :Amounts;  # Of one task; gpus below 1000 or whole thousands.
+  count @2 :Int64;    # 0 to 10,000,000
+  constraints @3 :List(Constraint);  # At most 32; all must hold.
+  ports @4 :UInt16;   # 0 to 64 dynamic ports that each task will want
+  priority @5 :Int32; # Within the framework; higher first.
+  role @6 :Text;      # optional role; the framework's own or below it. Absent: the framework's own.
+}
+
+# How a framework takes resources: to the measure of its asks, or as open offers.
+enum OfferMode { asks @0; open @1; }
+
+# How many tasks of which ask an offer was made for.
+struct AskFill {
+  ask @0 :Text;     # name
+  count @1 :Int64;  # 0 to 10,000,000
+}
+
+# Slices of one agent proposed to one framework.
+struct Offer {
+  id @0 :UInt64;     # Not zero; unique within one leader epoch.
+  agent @1 :Text;    # name
+  attributes @2 :List(Attribute);  # At most 64, sorted by name.
+  slices @3 :List(Slice);          # At most 64.
+  fills @4 :List(AskFill);         # At most 256. None: an open offer.
+  # The agent's free ports, for information: the 256 lowest ranges at most. Ports are taken at launch.
+  ports @5 :List(PortRange);
+  leaseNanos @6 :Int64;            # nanos, from when the master sent it until it expires
+}
+
+# What a framework does not want of what it was offered.
+struct Refusal {
+  refuseNanos @0 :Int64;               # nanos; without a reason below: no offers of this agent for so long
+  tooLittle @1 :List(ResourceKind);    # At most 4: not until the agent has more of these.
+  wrongAgent @2 :Bool;                 # Not until the agent registers with other attributes.
+}
+
+# --- tasks --------------------------------------------------------------------------------------------
+
+enum TaskState {
+  staging @0; running @1; killing @2; unreachable @3;
+  finished @4; failed @5; killed @6; lost @7; gone @8; refused @9;  # These are terminal.
+}
+
+# Why a task is in its state; proto/task_state.h says more of each.
+enum TaskReason {
+  none @0; commandExited @1; commandSignalled @2; killedByScheduler @3; killedByOperator @4;
+  frameworkTornDown @5; launchFailed @6; executorEnded @7; executorTimeout @8; agentRestarted @9;
+  agentUnreachable @10; agentReturned @11; agentRemoved @12; agentForgot @13; taskUnknown @14;
+  duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
+  portsNotAvailable @19; taskInvalid @20; agentFull @21;
+}
+
+# Who made an update.
+enum UpdateSource { agent @0; master @1; }
+
+# A variable of a task's environment.
+struct Variable {
+  name @0 :Text;   # At least one byte, without '=' and NUL.
+  value @1 :Text;  # Without NUL.
+}
+
+struct TaskSpec {
+  id @0 :Text;             # name, unique within the framework
+  ask @1 :Text;            # optional name: the ask that it fills
+  shape @2 :Amounts;       # Devices and ports are chosen by the master.
+  command @3 :Text;        # A shell command line for builtin:command; at most 64 KiB, without NUL.
+  environment @4 :List(Variable);  # At most 1024 and 128 KiB in all, sorted by name.
+  portNames @5 :List(Text);        # At most 64 names; each gets a free port, told as $PORT_<name>.
+  executor @6 :Text;       # "builtin:command", "builtin:batch" or a shell command line; 1 byte to 64 KiB, no NUL.
+  executorId @7 :Text;     # optional name: tasks with the same one share an executor
+  killGraceNanos @8 :Int64;# nanos from the polite signal to the other one
+  data @9 :Data;           # For the executor; at most 512 KiB.
+}
+
+# A dynamic port and the name under which the task asked for it.
+struct NamedPort {
+  name @0 :Text;    # name
+  port @1 :UInt16;  # 1 to 65535
+}
+
+# What the master chose for a task.
+struct Assignment {
+  resources @0 :Resources;
+  ports @1 :List(NamedPort);  # At most 64, sorted by name.
+}
+
+# One update of a task. Sent until acknowledged; at least once and in order of `sequence` for each source.
+struct TaskStatus {
+  task @0 :Text;       # name
+  agent @1 :Text;      # optional name; absent if the task was never sent to one
+  state @2 :TaskState;
+  reason @3 :TaskReason;
+  source @4 :UpdateSource;
+  # From the agent: 1, 2, … for each launch. From the master: rising over all its lives. From an executor:
+  # its own count. 0: an answer to reconcile, not to be acknowledged.
+  sequence @5 :UInt64;
+  message @6 :Text;    # words
+  data @7 :Data;       # From the executor to its scheduler; at most 16 KiB.
+  hasExitCode @8 :Bool;
+  exitCode @9 :Int32;  # Of the command; only with hasExitCode.
+  hasSignal @10 :Bool;
+  signal @11 :Int32;   # That ended the command; only with hasSignal.
+  atNanos @12 :Int64;  # time, by the clock of the source
+}
+
+# --- scheduler to master ------------------------------------------------------------------------------
+
+# First message of a session. With a framework id it fails over to this session; the secret must be the
+# first one's. Without, the same secret finds the framework that it made before.
+struct Subscribe {
+  framework @0 :Text;  # optional name
+  name @1 :Text;       # name
+  role @2 :Text;       # role
+  mode @3 :OfferMode;
+  secret @4 :Text;     # secret
+  failoverNanos @5 :Int64;  # nanos that the tasks outlive a lost scheduler; 0: not at all, and nothing is durable
+  user @6 :Text;       # Who runs it, for people; at most 128 bytes.
+}
+
+# All asks of the framework; replaces those before.
+struct DeclareAsks {
+  generation @0 :UInt64;  # Rises within a framework's process.
+  asks @1 :List(Ask);     # At most 256.
+}
+
+struct Launch {
+  agent @0 :Text;            # name
+  tasks @1 :List(TaskSpec);  # At most 1024.
+}
+
+struct Operation {
+  union {
+    launch @0 :Launch;
+    none @1 :Void;  # Never sent.
+  }
+}
+
+# Uses offers, of one agent or several; operations use the offers of their agent. The rest is declined.
+struct Accept {
+  offers @0 :List(UInt64);         # At most 1024, none zero.
+  operations @1 :List(Operation);  # At most 1024.
+  refusal @2 :Refusal;             # Of what is left.
+}
+
+struct Decline {
+  offers @0 :List(UInt64);  # At most 1024, none zero.
+  refusal @1 :Refusal;
+}
+
+struct KillTask {
+  framework @0 :Text;          # optional name; absent and ignored from a scheduler
+  task @1 :Text;               # name
+  graceNanos @2 :Int64 = -1;   # nanos; -1: the task's own
+}
+
+# Of the update (source, sequence) and all before it of that source and task.
+struct Acknowledge {
+  framework @0 :Text;  # optional name; absent and ignored from a scheduler
+  task @1 :Text;       # name
+  agent @2 :Text;      # optional name, as in the update
+  source @3 :UpdateSource;
+  sequence @4 :UInt64;
+}
+
+# Explicit: the truth about these tasks. Without any: about all that the master knows. Answered by updates
+# of sequence 0.
+struct Reconcile {
+  tasks @0 :List(Text);  # At most 1024 names.
+}
+
+# Bytes between a scheduler and its executor, best effort.
+struct FrameworkMessage {
+  framework @0 :Text;    # optional name; absent and ignored from a scheduler
+  agent @1 :Text;        # name
+  executor @2 :Text;     # name
+  toScheduler @3 :Bool;
+  data @4 :Data;         # At most 512 KiB.
+}
+
+# --- master to scheduler ------------------------------------------------------------------------------
+
+struct Subscribed {
+  framework @0 :Text;        # name
+  session @1 :UInt64;        # Counts the sessions of this framework.
+  failedOver @2 :Bool;       # The framework was known; it reconciles.
+  heartbeatNanos @3 :Int64;  # nanos between two messages at most
+  timeoutNanos @4 :Int64;    # nanos of silence after which a peer is taken for lost
+}
+
+struct Offers {
+  offers @0 :List(Offer);  # At most 256.
+}
+
+# These are no longer valid.
+struct Rescind {
+  offers @0 :List(UInt64);  # At most 1024, none zero.
+}
+
+struct Update {
+  framework @0 :Text;       # name
+  status @1 :TaskStatus;
+}
+
+# Which asks no agent could ever meet; told when that changes.
+struct AskReport {
+  generation @0 :UInt64;  # Of the declaration that it is about.
+  rows @1 :List(Row);     # At most 256.
+
+  struct Row {
+    ask @0 :Text;             # name
+    couldEverFit @1 :Bool;
+    why @2 :Text;             # words, if it could not
+  }
+}
+
+# An agent or an executor of this framework is no more. Its tasks have updates of their own.
+struct Failure {
+  agent @0 :Text;     # name
+  executor @1 :Text;  # optional name; absent: the whole agent
+  message @2 :Text;   # words
+}
+
+enum ErrorCode {
+  invalidArgument @0; notFound @1; alreadyExists @2; failedPrecondition @3; resourceExhausted @4;
+  unavailable @5; timeout @6; corruption @7; unsupported @8; internal @9;
+}
+
+# The typed refusal of the last message, or of the session.
+struct ErrorMessage {
+  code @0 :ErrorCode;
+  message @1 :Text;      # words
+  hint @2 :Text;         # words: what to do instead; may be empty
+  endsSession @3 :Bool;  # Nothing further is heard on this connection.
+  retry @4 :Bool;        # Whether a new session can help.
+}
+
+# --- agent and master ---------------------------------------------------------------------------------
+
+# A task as its agent knows it.
+struct AgentTask {
+  framework @0 :Text;   # name
+  task @1 :Text;        # name
+  ask @2 :Text;         # optional name
+  executor @3 :Text;    # optional name
+  state @4 :TaskState;  # As of the last update made, acknowledged or not,
+  sequence @5 :UInt64;  # which has this number.
+  resources @6 :Resources;
+  unacknowledged @7 :List(TaskStatus);  # At most 64.
+}
+
+# First message of an agent's session. The agent is served when its tasks are there too.
+struct RegisterAgent {
+  agent @0 :Text;                  # name
+  secret @1 :Text;                 # secret
+  attributes @2 :List(Attribute);  # At most 64, sorted by name.
+  slices @3 :List(Slice);          # At most 64.
+  ports @4 :List(PortRange);       # As in Resources.
+  httpAddress @5 :Text;            # host:port of its files, or empty; at most 264 bytes
+  tasksFollow @6 :UInt32;          # 0 to 10,000 registerTasks messages
+}
+
+struct RegisterTasks {
+  tasks @0 :List(AgentTask);  # At most 1024.
+}
+
+struct AgentRegistered {
+  agent @0 :Text;            # name
+  session @1 :UInt64;        # Counts the sessions of this agent.
+  heartbeatNanos @2 :Int64;  # As in Subscribed.
+  timeoutNanos @3 :Int64;
+}
+
+struct RunTask {
+  framework @0 :Text;         # name
+  spec @1 :TaskSpec;
+  assignment @2 :Assignment;
+}
+
+# All executors and tasks of this framework end, with grace.
+struct ShutdownFramework {
+  framework @0 :Text;  # name
+}
+
+# --- executor and agent -------------------------------------------------------------------------------
+
+# First message of an executor's session.
+struct ExecutorHello {
+  framework @0 :Text;  # name
+  executor @1 :Text;   # name
+  token @2 :Text;      # secret; came with the executor's environment
+}
+
+struct ExecutorWelcome {
+  session @0 :UInt64;        # Counts the sessions of this executor.
+  heartbeatNanos @1 :Int64;  # As in Subscribed.
+  timeoutNanos @2 :Int64;
+}
+
+# What became of a task. The agent gives it source and sequence and acknowledges the executor's own sequence.
+struct ExecutorUpdate {
+  status @0 :TaskStatus;
+}
+
+# --- everybody ----------------------------------------------------------------------------------------
+
+# CLI to master: a method of the API.
+struct Call {
+  id @0 :UInt64;    # Chosen by the caller, repeated in the reply.
+  method @1 :Text;  # name
+  json @2 :Text;    # Its arguments; at most 768 KiB.
+}
+
+struct Reply {
+  id @0 :UInt64;
+  json @1 :Text;            # At most 768 KiB; empty with an error.
+  next @2 :Text;            # Where the next page begins, at most 512 bytes; empty: this was the last.
+  error @3 :ErrorMessage;   # Absent: it worked.
+}
+
+# --- the master's registry ----------------------------------------------------------------------------
+
+# A row of the registry, under its table and key. A later row of the same key replaces it.
+struct RegistryRow {
+  union {
+    framework @0 :FrameworkRecord;
+    agent @1 :AgentRecord;
+    role @2 :RoleRecord;
+  }
+}
+
+# A framework with a failover timeout above zero. In "frameworks", by its id. Fields as in Subscribe.
+struct FrameworkRecord {
+  framework @0 :Text;  # name
+  name @1 :Text;
+  role @2 :Text;
+  mode @3 :OfferMode;
+  secret @4 :Text;
+  failoverNanos @5 :Int64;
+  user @6 :Text;
+}
+
+# An agent that was admitted. In "agents", by its name.
+struct AgentRecord {
+  agent @0 :Text;        # name
+  secret @1 :Text;       # secret
+  unreachable @2 :Bool;  # It was past its timeout and has not come back.
+}
+
+# A role with a weight of its own. In "roles", by its name.
+struct RoleRecord {
+  role @0 :Text;     # role
+  weight @1 :Int64;  # 1 to 1,000,000 milli-weights
+}
+
+# --- the agent's checkpoint ---------------------------------------------------------------------------
+
+# An entry of the agent's log, in the order in which things happened.
+struct CheckpointRecord {
+  union {
+    identity @0 :AgentIdentity;
+    executor @1 :ExecutorRecord;
+    executorGone @2 :ExecutorGone;
+    task @3 :TaskRecord;
+    update @4 :UpdateRecord;
+    acknowledged @5 :AcknowledgedRecord;
+  }
+}
+
+# Under which the agent registers.
+struct AgentIdentity {
+  agent @0 :Text;     # name
+  secret @1 :Text;    # secret
+  leader @2 :UInt64;  # The highest leader epoch that it has seen; older ones are refused.
+}
+
+# An executor is about to be started, or was.
+struct ExecutorRecord {
+  framework @0 :Text;     # name
+  executor @1 :Text;      # name
+  token @2 :Text;         # secret
+  run @3 :UInt64;         # Numbers the executors' sandboxes on this agent.
+  pid @4 :Int32;          # 0: not started yet.
+  startTicks @5 :UInt64;  # Clock ticks from boot to the start of pid: together they name a process.
+  bootId @6 :Text;        # Which boot; at most 128 bytes.
+}
+
+struct ExecutorGone {
+  framework @0 :Text;  # name
+  executor @1 :Text;   # name
+}
+
+# A task was received.
+struct TaskRecord {
+  framework @0 :Text;  # name
+  spec @1 :TaskSpec;
+  assignment @2 :Assignment;
+  executor @3 :Text;   # name of the one that runs it
+}
+
+# An update was made, and is to be acknowledged.
+struct UpdateRecord {
+  framework @0 :Text;  # name
+  status @1 :TaskStatus;
+}
+
+# All updates of a task up to `sequence` were acknowledged. The task is forgotten with its last one.
+struct AcknowledgedRecord {
+  framework @0 :Text;  # name
+  task @1 :Text;       # name
+  sequence @2 :UInt64;
+}

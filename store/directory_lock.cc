@@ -1,0 +1,87 @@
+// A lock by flock on a file of the directory. The file stays when the lock is given up: removing it
+// would let two processes lock two files of the same name.
+
+#include "store/directory_lock.h"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+// `proffer::quoted` in full: <filesystem> brings std::quoted, which a std::string would find too.
+
+Error failure(std::string_view what, const std::string& path, int code) {
+  return Error::unavailable(text(what, " ", proffer::quoted(path), ": ", std::strerror(code)));
+}
+
+// Makes the directory, and its name durable in its parent.
+Result<void> make_directory(const std::string& directory) {
+  std::error_code code;
+  const std::filesystem::path path = std::filesystem::absolute(directory, code);
+  if (code) return failure("cannot use directory", directory, code.value());
+  if (std::filesystem::is_directory(path, code)) return {};
+  std::filesystem::create_directories(path.parent_path(), code);
+  if (code) return failure("cannot make directory", path.parent_path().string(), code.value());
+  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+    return failure("cannot make directory", directory, errno);
+  }
+  const int parent = ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (parent >= 0) {
+    ::fsync(parent);
+    ::close(parent);
+  }
+  return {};
+}
+
+// The id that the holder wrote, or empty.
+std::string holder(int fd) {
+  char buffer[32] = {};
+  const ssize_t size = ::pread(fd, buffer, sizeof(buffer) - 1, 0);
+  if (size <= 0) return {};
+  std::string_view id = trimmed(std::string_view(buffer, static_cast<size_t>(size)));
+  if (id.find_first_not_of("0123456789") != std::string_view::npos) return {};
+  return std::string(id);
+}
+
+}  // namespace
+
+Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
+  if (Result<void> made = make_directory(directory); !made) return std::move(made).error();
+  const std::string path = directory + "/lock";
+  const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return failure("cannot open", path, errno);
+  DirectoryLock lock(fd);
+  while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return failure("cannot lock", path, errno);
+    const std::string id = holder(fd);
+    return Error::failed_precondition(text("directory ", proffer::quoted(directory),
+                                           " is in use by another process",
+                                           id.empty() ? std::string() : " (pid " + id + ")"))
+        .with_hint("end that process first, or give this one a directory of its own");
+  }
+  // Only for people: the lock itself is the kernel's.
+  const std::string id = text(::getpid(), "\n");
+  if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, id.data(), id.size(), 0) < 0) {
+    return failure("cannot write", path, errno);
+  }
+  return lock;
+}
+
+DirectoryLock::~DirectoryLock() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+DirectoryLock::DirectoryLock(DirectoryLock&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+
+}  // namespace proffer

@@ -1,0 +1,29 @@
+#pragma once
+
+// One process per directory: masters take it on their data directory, agents on their work
+// directory, before they bind or write anything.
+
+#include <string>
+
+#include "common/result.h"
+
+namespace proffer {
+
+// Held while the object lives, and given up by the system when the process ends, however it ends.
+class DirectoryLock {
+ public:
+  // Makes `directory` if it is missing (mode 0700) and locks the file `lock` in it, which then
+  // holds this process's id. Errors: kFailedPrecondition: another process holds it, and which, with
+  // a hint; kUnavailable: the directory cannot be made or written.
+  static Result<DirectoryLock> take(const std::string& directory);
+
+  ~DirectoryLock();
+  DirectoryLock(DirectoryLock&& other) noexcept;
+  DirectoryLock& operator=(DirectoryLock&&) = delete;
+
+ private:
+  explicit DirectoryLock(int fd) : fd_(fd) {}
+  int fd_ = -1;
+};
+
+}  // namespace proffer

@@ -1,0 +1,249 @@
+// The agent's log under everything that crashes, full disks and damage do to a file.
+
+#include "store/checkpoint_log.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "common/limits.h"
+#include "tests/store/support.h"
+
+namespace proffer::checkpoint_log_test {
+namespace {
+
+using store_test::read_file;
+using store_test::TemporaryDirectory;
+using store_test::write_file;
+using Records = std::vector<std::string>;
+
+const Records kThree = {"first", "", std::string("\0\xff third", 8)};
+
+// A log file with these records, closed.
+void make_log(const std::string& path, const Records& records) {
+  auto opened = CheckpointLog::open(path);
+  ASSERT_TRUE(opened) << opened.error().message();
+  ASSERT_TRUE(opened->log->append(records));
+}
+
+Records read_log(const std::string& path) {
+  auto opened = CheckpointLog::open(path);
+  EXPECT_TRUE(opened) << opened.error().message();
+  return opened ? opened->records : Records{"cannot be opened"};
+}
+
+bool exists(const std::string& path) { return std::filesystem::exists(path); }
+
+TEST(CheckpointLog, ChecksumIsTheOneOfTheStandard) {
+  EXPECT_EQ(crc32c("123456789"), 0xe3069283U);
+  EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8a9136aaU);  // RFC 3720, B.4.
+  EXPECT_EQ(crc32c(""), 0U);
+}
+
+TEST(CheckpointLog, WhatWasAppendedIsThereAgain) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  {
+    auto opened = CheckpointLog::open(path).value();
+    EXPECT_TRUE(opened.records.empty());
+    EXPECT_EQ(opened.cut_bytes, 0U);
+    EXPECT_TRUE(opened.log->append({kThree[0]}));
+    EXPECT_TRUE(opened.log->append({kThree[1], kThree[2]}));
+    EXPECT_TRUE(opened.log->append({}));
+    EXPECT_TRUE(opened.log->sync());
+    EXPECT_EQ(opened.log->size(), std::filesystem::file_size(path));
+  }
+  auto again = CheckpointLog::open(path).value();
+  EXPECT_EQ(again.records, kThree);
+  EXPECT_EQ(again.cut_bytes, 0U);
+  EXPECT_TRUE(again.log->append({"fourth"}));
+  again.log.reset();
+  EXPECT_EQ(read_log(path).size(), 4U);
+}
+
+TEST(CheckpointLog, OnlyItsOwnerMayReadIt) {
+  TemporaryDirectory directory;
+  make_log(directory.file("checkpoint.log"), {"secret"});
+  struct stat status = {};
+  ASSERT_EQ(::stat(directory.file("checkpoint.log").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
+}
+
+// A crash may leave any beginning of the file. Whole records are kept, the rest is cut, and the log
+// goes on from there.
+TEST(CheckpointLog, ATornTailIsCutAtWhateverByteItWasTorn) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  make_log(path, kThree);
+  const std::string whole = read_file(path);
+  const size_t ends[] = {16, 16 + 12 + 5, 16 + 12 + 5 + 12, whole.size()};
+  for (size_t size = 0; size <= whole.size(); ++size) {
+    write_file(path, whole.substr(0, size));
+    size_t kept = 0;
+    while (kept < 3 && ends[kept + 1] <= size) ++kept;
+    auto opened = CheckpointLog::open(path);
+    ASSERT_TRUE(opened) << size << ": " << opened.error().message();
+    EXPECT_EQ(opened->records, Records(kThree.begin(), kThree.begin() + static_cast<long>(kept)))
+        << size;
+    EXPECT_EQ(opened->cut_bytes, size < 16 ? size : size - ends[kept]) << size;
+
+    ASSERT_TRUE(opened->log->append({"more"}));
+    opened->log.reset();
+    const Records after = read_log(path);
+    ASSERT_EQ(after.size(), kept + 1) << size;
+    EXPECT_EQ(after.back(), "more");
+  }
+}
+
+TEST(CheckpointLog, ATailOfZerosOrNoiseIsCut) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  for (const std::string& tail : {std::string(100, '\0'), std::string(100, '\xc3')}) {
+    std::filesystem::remove(path);
+    make_log(path, kThree);
+    write_file(path, read_file(path) + tail);
+    auto opened = CheckpointLog::open(path).value();
+    EXPECT_EQ(opened.records, kThree);
+    EXPECT_EQ(opened.cut_bytes, 100U);
+  }
+}
+
+// Each single damaged byte: in the last record it cannot be told from a torn tail; anywhere before,
+// a valid record follows, and the file is refused by name. Never are records skipped in silence.
+TEST(CheckpointLog, ADamagedMiddleIsSetAsideByName) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  make_log(path, kThree);
+  const std::string whole = read_file(path);
+  const size_t last = whole.size() - 12 - kThree[2].size();
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string bytes = whole;
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x40);
+    write_file(path, bytes);
+    auto opened = CheckpointLog::open(path);
+    if (at >= last) {
+      ASSERT_TRUE(opened) << at << ": " << opened.error().message();
+      EXPECT_EQ(opened->records, Records(kThree.begin(), kThree.begin() + 2)) << at;
+      continue;
+    }
+    ASSERT_FALSE(opened) << at;
+    EXPECT_EQ(opened.error().code(), ErrorCode::kCorruption) << at;
+    const std::string aside = path + ".damaged-1";
+    EXPECT_NE(opened.error().message().find(aside), std::string::npos) << opened.error().message();
+    EXPECT_FALSE(exists(path));
+    EXPECT_EQ(read_file(aside), bytes);
+    std::filesystem::remove(aside);
+  }
+}
+
+TEST(CheckpointLog, AfterDamageANewLogBeginsAndTheOldOnesStayBesideIt) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  EXPECT_EQ(CheckpointLog::salvage(path).error().code(), ErrorCode::kNotFound);
+  for (int round = 1; round <= 2; ++round) {
+    make_log(path, {"one", "two", "three", std::to_string(round)});
+    std::string bytes = read_file(path);
+    bytes[16 + 12 + 3 + 12] = 'T';  // In the payload of the second record.
+    write_file(path, bytes);
+    EXPECT_FALSE(CheckpointLog::open(path));
+    EXPECT_TRUE(exists(path + ".damaged-" + std::to_string(round)));
+    EXPECT_EQ(CheckpointLog::salvage(path).value(),
+              (Records{"one", "three", std::to_string(round)}));
+    EXPECT_TRUE(read_log(path).empty());
+  }
+}
+
+TEST(CheckpointLog, AForeignFileIsNotOverwritten) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  write_file(path, "#!/bin/sh\necho somebody's file\n");
+  EXPECT_EQ(CheckpointLog::open(path).error().code(), ErrorCode::kCorruption);
+  EXPECT_EQ(read_file(path + ".damaged-1"), "#!/bin/sh\necho somebody's file\n");
+
+  ::mkdir(directory.file("a directory").c_str(), 0700);
+  EXPECT_FALSE(CheckpointLog::open(directory.file("a directory")));
+  EXPECT_FALSE(CheckpointLog::open(directory.file("missing/checkpoint.log")));
+}
+
+TEST(CheckpointLog, ALogOfANewerProgramIsRefusedAndLeftAlone) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  std::string bytes("proffckp\x02\0\0\0", 12);
+  const uint32_t crc = crc32c(bytes);
+  for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>((crc >> shift) & 0xff);
+  bytes += "what version 2 writes";
+  write_file(path, bytes);
+
+  auto opened = CheckpointLog::open(path);
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code(), ErrorCode::kUnsupported);
+  EXPECT_EQ(read_file(path), bytes);
+}
+
+TEST(CheckpointLog, AFullDiskRefusesTheBatchAsAWholeAndTheLogStaysUsable) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  auto opened = CheckpointLog::open(path).value();
+  ASSERT_TRUE(opened.log->append({"before"}));
+  {
+    store_test::FullDisk full(1'000);
+    const Result<void> refused = opened.log->append({"fits", std::string(2'000, 'x')});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+    EXPECT_EQ(std::filesystem::file_size(path), opened.log->size());
+    EXPECT_TRUE(opened.log->append({"small enough"}));
+    EXPECT_FALSE(opened.log->rewrite({std::string(2'000, 'x')}));
+    EXPECT_FALSE(exists(path + ".tmp"));
+  }
+  EXPECT_TRUE(opened.log->append({"after"}));
+  opened.log.reset();
+  EXPECT_EQ(read_log(path), (Records{"before", "small enough", "after"}));
+}
+
+TEST(CheckpointLog, ARecordAboveTheLimitIsRefusedAndTheLimitItselfIsNot) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  auto opened = CheckpointLog::open(path).value();
+  EXPECT_EQ(opened.log->append({std::string(kCheckpointRecordBytesMax + 1, 'x')}).error().code(),
+            ErrorCode::kInvalidArgument);
+  const std::string largest(kCheckpointRecordBytesMax, 'x');
+  EXPECT_TRUE(opened.log->append({largest}));
+  opened.log.reset();
+  EXPECT_EQ(read_log(path), Records{largest});
+}
+
+TEST(CheckpointLog, RewritingKeepsOnlyWhatIsGivenAndTheLogGoesOn) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  auto opened = CheckpointLog::open(path).value();
+  const std::string kilobyte(1'000, 'x');
+  EXPECT_FALSE(opened.log->wants_rewrite(0));
+  while (opened.log->size() <= kCheckpointRewriteBytes) {
+    ASSERT_TRUE(opened.log->append({kilobyte}));
+  }
+  EXPECT_TRUE(opened.log->wants_rewrite(10));
+  EXPECT_FALSE(opened.log->wants_rewrite(opened.log->size() * 2 / 3));
+
+  ASSERT_TRUE(opened.log->rewrite({"live", "too"}));
+  EXPECT_EQ(opened.log->size(), std::filesystem::file_size(path));
+  EXPECT_FALSE(opened.log->wants_rewrite(10));
+  ASSERT_TRUE(opened.log->append({"later"}));
+  opened.log.reset();
+  EXPECT_EQ(read_log(path), (Records{"live", "too", "later"}));
+}
+
+// A crash between the temporary file and the rename: the old log counts.
+TEST(CheckpointLog, ATemporaryFileOfACrashedRewriteIsIgnoredAndRemoved) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  make_log(path, kThree);
+  make_log(directory.file("other.log"), {"never in force"});
+  const std::string other = read_file(directory.file("other.log"));
+  for (size_t size = 0; size <= other.size(); ++size) {
+    write_file(path + ".tmp", other.substr(0, size));
+    EXPECT_EQ(read_log(path), kThree);
+    EXPECT_FALSE(exists(path + ".tmp"));
+  }
+}
+
+}  // namespace
+}  // namespace proffer::checkpoint_log_test

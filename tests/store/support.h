@@ -1,0 +1,113 @@
+#pragma once
+
+// What the tests of the stores share: a directory of their own, a disk that fills up, and a worker
+// that works when it is told to.
+
+#include <csignal>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <sstream>
+#include <string>
+#include <utility>
+
+#include <sys/resource.h>
+
+#include "common/check.h"
+#include "store/store.h"
+
+namespace proffer::store_test {
+
+// Gone with everything in it at the end of the test.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory() {
+    std::string name = (std::filesystem::temp_directory_path() / "proffer-store-XXXXXX").string();
+    CHECK(::mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TemporaryDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+
+  std::string file(const std::string& name) const { return path_ + "/" + name; }
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+// While it lives, no file of this process grows beyond `bytes`: a full disk for who writes.
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    CHECK_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    CHECK_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FullDisk() {
+    CHECK_EQ(::setrlimit(RLIMIT_FSIZE, &before_), 0);
+    std::signal(SIGXFSZ, handler_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_ = {};
+  void (*handler_)(int);
+};
+
+// A worker and a loop in one: what was given to it waits until run().
+class Worker {
+ public:
+  RunOffLoop run_off_loop() {
+    return [this](std::function<void()> work, std::function<void()> done) {
+      waiting_.emplace_back(std::move(work), std::move(done));
+    };
+  }
+  // One piece of work, as the worker thread and then the loop would do it. False if there is none.
+  bool run_one() {
+    if (waiting_.empty()) return false;
+    auto [work, done] = std::move(waiting_.front());
+    waiting_.pop_front();
+    work();
+    done();
+    return true;
+  }
+  // Until nothing waits. Returns how many pieces of work there were.
+  int run() {
+    int count = 0;
+    while (run_one()) ++count;
+    return count;
+  }
+
+ private:
+  std::deque<std::pair<std::function<void()>, std::function<void()>>> waiting_;
+};
+
+inline std::string read_file(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+inline void write_file(const std::string& path, const std::string& bytes) {
+  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  out << bytes;
+  CHECK(out.good()) << path;
+}
+
+inline StoreRecord put(std::string table, std::string key, std::string value) {
+  return StoreRecord{.table = std::move(table), .key = std::move(key), .value = std::move(value)};
+}
+inline StoreRecord erase(std::string table, std::string key) {
+  return StoreRecord{.table = std::move(table), .key = std::move(key)};
+}
+
+}  // namespace proffer::store_test
