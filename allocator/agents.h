@@ -23,9 +23,9 @@ struct Agent {
   Resources total = {};  // its unreserved slices
   Held allocated = {};
   Held offered = {};
-  Resources free = {};                             // what is neither, per kind and device
-  std::map<FrameworkId, Held> allocated_to = {};   // none is zero
-  std::set<OfferId> offers = {};                   // outstanding
+  Resources free = {};                            // what is neither, per kind and device
+  std::map<FrameworkId, Held> allocated_to = {};  // none is zero
+  std::set<OfferId> offers = {};                  // outstanding
 
   PortSet ports = {};
   PortSet free_ports = {};
@@ -45,6 +45,7 @@ struct Agent {
 };
 
 struct AgentById {
+  using is_transparent = void;
   bool operator()(const Agent* a, const Agent* b) const { return a->id < b->id; }
 };
 using AgentSet = std::set<Agent*, AgentById>;
@@ -52,7 +53,8 @@ using AgentSet = std::set<Agent*, AgentById>;
 // weighted amount, so the first that fits, from below, is the best fit.
 using AgentsByFree = std::map<int64_t, AgentSet>;
 
-// Amounts as one number: the sum of each kind's fraction of `total`, in 2^-20, rounded down by kind.
+// Amounts as one number: the sum of each kind's fraction of `total`, in 2^-20, rounded down by
+// kind.
 int64_t weighted(const ResourceVector& amounts, const ResourceVector& total);
 
 // The agents from which one may take: active, not claimed, something free. A change of an agent is

@@ -3,8 +3,8 @@
 // The fair-share library: who is offered what. It knows nothing of messages, clocks or I/O.
 //
 // Inputs are events: an agent, a framework or its asks changed, an offer was answered, a task
-// ended. They only mark what is dirty. decide() then gives grants and rescinds (DESIGN §8). The same
-// events in the same order give the same output.
+// ended. They only mark what is dirty. decide() then gives grants and rescinds (DESIGN §8). The
+// same events in the same order give the same output.
 
 #include <cstdint>
 #include <map>
@@ -57,9 +57,9 @@ struct Decision {
 // The first-depth answer to "why is this ask not met".
 struct AskStatus {
   AskName ask = {};
-  int64_t wanted = 0;              // not yet launched
-  int64_t offered = 0;             // of these, in outstanding offers
-  bool could_ever_fit = true;      // on some agent if it were empty
+  int64_t wanted = 0;                   // not yet launched
+  int64_t offered = 0;                  // of these, in outstanding offers
+  bool could_ever_fit = true;           // on some agent if it were empty
   std::optional<AgentId> claimed = {};  // the agent that is set aside for it
 };
 
@@ -100,8 +100,8 @@ class Allocator {
 
   // --- agents ---------------------------------------------------------------------------------
   // Adds an agent with nothing allocated, or replaces what an agent brings; then its outstanding
-  // offers are rescinded and what is allocated stays. A total below what is allocated is allowed: free
-  // is then negative in no kind but zero, until enough has ended. O(log n).
+  // offers are rescinded and what is allocated stays. A total below what is allocated is allowed:
+  // free is then negative in no kind but zero, until enough has ended. O(log n).
   void set_agent(const AgentId& agent, AgentResources resources);
   // Its free resources are offered only while active; becoming inactive rescinds its offers. A new
   // agent is active. Inactive agents still count in the cluster's total, or not: `counts`.
@@ -118,8 +118,8 @@ class Allocator {
   void set_framework_active(const FrameworkId& framework, bool active);
   // Its offers are gone; what is allocated to it must have been released or is forgotten here.
   void remove_framework(const FrameworkId& framework);
-  // The full set, replacing the one before. Asks must have passed check_ask(). An unchanged ask (all
-  // but its count) keeps its place in waiting and its claim.
+  // The full set, replacing the one before. Asks must have passed check_ask(). An unchanged ask
+  // (all but its count) keeps its place in waiting and its claim.
   void declare_asks(const FrameworkId& framework, std::vector<Ask> asks, Time now);
   // No offers until revive, which also clears filters.
   void suppress(const FrameworkId& framework);
@@ -129,8 +129,8 @@ class Allocator {
   // --- the life of an offer and of what is allocated --------------------------------------------
   // The offer, if it is outstanding and was made to this framework. O(log n).
   const Grant* find_offer(const OfferId& offer, const FrameworkId& framework) const;
-  // The offer is answered and leaves. Of it `used` is allocated from now on (must be contained in the
-  // offer: CHECKed), launching `fills` tasks of each ask; the rest is free, and refused as said
+  // The offer is answered and leaves. Of it `used` is allocated from now on (must be contained in
+  // the offer: CHECKed), launching `fills` tasks of each ask; the rest is free, and refused as said
   // for this framework. An accept that uses all has an empty refusal.
   void settle(const OfferId& offer, const Resources& used, const std::vector<AskFill>& fills,
               const Refusal& refusal, Time now);
@@ -142,8 +142,8 @@ class Allocator {
   std::vector<const Grant*> offers() const;
 
   // --- decisions ------------------------------------------------------------------------------
-  // When decide() wants to be called: at once (<= now) if something is dirty, else when the next lease,
-  // filter or claim is due, else never.
+  // When decide() wants to be called: at once (<= now) if something is dirty, else when the next
+  // lease, filter or claim is due, else never.
   std::optional<Time> next_decision(Time now) const;
   // One run over what is dirty. Afterwards no unfiltered ask outside claims fits a free slice that
   // it may use.
@@ -162,8 +162,9 @@ class Allocator {
   std::unique_ptr<State> state_;
 };
 
-// Whether an ask from a peer may be declared: name, shape, count 0..kAskCountMax, ports, role of the
-// framework or empty, constraints that compile. Errors: kInvalidArgument says which ask and value.
+// Whether an ask from a peer may be declared: name, shape, count 0..kAskCountMax, ports, role of
+// the framework or empty, constraints that compile. Errors: kInvalidArgument says which ask and
+// value.
 Result<void> check_ask(const Ask& ask);
 
 }  // namespace proffer

@@ -16,9 +16,8 @@ bool AskEntry::matches(const Agent& agent) const {
 
 bool Leaf::wants_offers() const {
   if (!active || suppressed) return false;
-  return mode == OfferMode::kOpen || std::any_of(order.begin(), order.end(), [](const AskEntry* a) {
-           return a->unmet() > 0;
-         });
+  return mode == OfferMode::kOpen ||
+         std::any_of(order.begin(), order.end(), [](const AskEntry* a) { return a->unmet() > 0; });
 }
 
 void Leaf::sort_asks() {
@@ -26,6 +25,15 @@ void Leaf::sort_asks() {
     return std::tuple(-int64_t{a->ask.priority}, a->granted_at, a->place) <
            std::tuple(-int64_t{b->ask.priority}, b->granted_at, b->place);
   });
+}
+
+void Leaf::move_behind_peers(const AskEntry& ask) {
+  if (order.size() < 2) return;
+  const auto at = std::find(order.begin(), order.end(), &ask);
+  const auto end = std::find_if(at, order.end(), [&](const AskEntry* other) {
+    return other->ask.priority != ask.ask.priority;
+  });
+  std::rotate(at, at + 1, end);
 }
 
 void LeafOrder::insert(Leaf& leaf) {

@@ -26,9 +26,10 @@ struct AskEntry {
   Leaf* leaf = nullptr;
   Ask ask = {};
   ConstraintMatcher matcher = {};
-  size_t place = 0;        // in the declaration
-  int64_t offered = 0;     // tasks of it in outstanding offers
-  uint64_t granted_at = 0; // which grant was its last; the longest ago goes first within a priority
+  size_t place = 0;     // in the declaration
+  int64_t offered = 0;  // tasks of it in outstanding offers
+  uint64_t granted_at =
+      0;  // which grant was its last; the longest ago goes first within a priority
   // No agent whose stamp is not later fits it; zero: not looked yet.
   uint64_t tried_at = 0;
 
@@ -39,6 +40,7 @@ struct AskEntry {
   Agent* claim = nullptr;
   uint64_t claim_order = 0;    // earlier claims first
   uint64_t claim_growths = 0;  // of the claimed agent when we last looked at it
+  uint64_t hopeless_at = 0;    // version of the agents in which none could ever fit it
   uint64_t claim_tried = 0;    // version of the claimable world in which there was no agent for it
 
   int64_t unmet() const { return ask.count > offered ? ask.count - offered : 0; }
@@ -55,9 +57,9 @@ struct AskEntry {
 
 // Why one framework is not offered one agent for now.
 struct Filter {
-  std::optional<Time> until = {};                 // without a reason
+  std::optional<Time> until = {};                   // without a reason
   std::map<ResourceKind, int64_t> too_little = {};  // until more than this is free there, in each
-  std::optional<Attributes> wrong_agent = {};     // until its attributes are others
+  std::optional<Attributes> wrong_agent = {};       // until its attributes are others
 };
 
 struct Role;
@@ -79,12 +81,12 @@ struct Leaf {
   AskEntry* claimed = nullptr;        // its ask that has a claim, at most one
 
   std::map<AgentId, Filter> filters = {};
-  AgentSet retry = {};           // agents to look at again whatever their stamp
+  AgentSet retry = {};            // agents to look at again whatever their stamp
   std::set<OfferId> offers = {};  // outstanding
 
   // Open offers only.
-  uint64_t tried_at = 0;   // as AskEntry's
-  AgentSet open_on = {};   // agents with an outstanding open offer to it
+  uint64_t tried_at = 0;    // as AskEntry's
+  AgentSet open_on = {};    // agents with an outstanding open offer to it
   int64_t entitlement = 0;  // see entitlement.h; of the current decision
 
   bool in_order[2] = {false, false};  // kept by LeafOrder
@@ -92,6 +94,8 @@ struct Leaf {
   ResourceVector use() const { return allocated + offered; }
   bool wants_offers() const;
   void sort_asks();
+  // The same for one ask that has just been granted something.
+  void move_behind_peers(const AskEntry& ask);
 };
 
 struct LeafByShare {

@@ -12,8 +12,9 @@ using Operator = Constraint::Operator;
 
 Error wrong_constraint(std::string_view whole, std::string_view why) {
   return Error::invalid_argument(text("constraint ", quoted(whole), ": ", why))
-      .with_hint("constraints are: NAME == VALUE, NAME != VALUE, NAME in [A, B], NAME not in [A, B], "
-                 "NAME =~ REGEX, NAME exists");
+      .with_hint(
+          "constraints are: NAME == VALUE, NAME != VALUE, NAME in [A, B], NAME not in [A, B], "
+          "NAME =~ REGEX, NAME exists");
 }
 
 bool is_plain_value(std::string_view value) {
@@ -143,12 +144,18 @@ std::string to_text(const Constraint& constraint) {
   };
   const auto only = [&] { return constraint.values.empty() ? "" : constraint.values.front(); };
   switch (constraint.op) {
-    case Operator::kEquals: return text(constraint.attribute, " == ", only());
-    case Operator::kNotEquals: return text(constraint.attribute, " != ", only());
-    case Operator::kIn: return text(constraint.attribute, " in ", list());
-    case Operator::kNotIn: return text(constraint.attribute, " not in ", list());
-    case Operator::kMatches: return text(constraint.attribute, " =~ ", only());
-    case Operator::kExists: return text(constraint.attribute, " exists");
+    case Operator::kEquals:
+      return text(constraint.attribute, " == ", only());
+    case Operator::kNotEquals:
+      return text(constraint.attribute, " != ", only());
+    case Operator::kIn:
+      return text(constraint.attribute, " in ", list());
+    case Operator::kNotIn:
+      return text(constraint.attribute, " not in ", list());
+    case Operator::kMatches:
+      return text(constraint.attribute, " =~ ", only());
+    case Operator::kExists:
+      return text(constraint.attribute, " exists");
   }
   LOG(FATAL) << "constraint operator " << static_cast<int>(constraint.op);
   return {};
@@ -166,13 +173,15 @@ Result<void> check_constraint(const Constraint& constraint) {
   for (const std::string& value : constraint.values) {
     if (!is_plain_value(value)) {
       return Error::invalid_argument(text("a value must be 1 to ", kConstraintTextBytesMax,
-                                          " bytes without control characters, not ", quoted(value)));
+                                          " bytes without control characters, not ",
+                                          quoted(value)));
     }
     const bool has_separator = value.find_first_of(",[]") != std::string::npos;
     if ((is_list && has_separator) || trimmed(value) != value) {
       return Error::invalid_argument(
           text("a value must not begin or end with a space, nor, in a list, have , [ or ] in it, "
-               "not ", quoted(value)));
+               "not ",
+               quoted(value)));
     }
   }
   return {};

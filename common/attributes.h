@@ -15,8 +15,8 @@ namespace proffer {
 // "rack:r1;disk:ssd". Names are valid names; values are text without ';', at most 128 bytes.
 using Attributes = std::map<std::string, std::string>;
 
-// Errors: kInvalidArgument names the part: no colon, a wrong name, a name given twice, `host` (which
-// is the agent's name and cannot be set), more than kAttributesMax.
+// Errors: kInvalidArgument names the part: no colon, a wrong name, a name given twice, `host`
+// (which is the agent's name and cannot be set), more than kAttributesMax.
 Result<Attributes> parse_attributes(std::string_view text);
 std::string to_text(const Attributes& attributes);
 // The rules that parse_attributes enforces on each, for attributes that come from peers.
@@ -33,10 +33,10 @@ struct Constraint {
   bool operator==(const Constraint&) const = default;
 };
 
-// "rack == r1", "zone != z3", "disk in [ssd, nvme]", "disk not in [hdd]", "host =~ big-.*" (RE2, fully
-// anchored), "gpu exists". A missing attribute meets only != and not in. Errors: kInvalidArgument
-// says what is wrong and which operators there are. The expression of =~ is checked by
-// ConstraintMatcher::compile.
+// "rack == r1", "zone != z3", "disk in [ssd, nvme]", "disk not in [hdd]", "host =~ big-.*" (RE2,
+// fully anchored), "gpu exists". A missing attribute meets only != and not in. Errors:
+// kInvalidArgument says what is wrong and which operators there are. The expression of =~ is
+// checked by ConstraintMatcher::compile.
 Result<Constraint> parse_constraint(std::string_view text);
 std::string to_text(const Constraint& constraint);
 // The rules that parse_constraint enforces, for constraints that come from peers.

@@ -1,8 +1,8 @@
 #include "common/constraint_matcher.h"
 
-#include <re2/re2.h>
-
 #include <algorithm>
+
+#include <re2/re2.h>
 
 #include "common/text.h"
 
@@ -19,11 +19,15 @@ bool is_met(const Constraint& constraint, const re2::RE2* expression, const std:
   };
   switch (constraint.op) {
     case Operator::kEquals:
-    case Operator::kIn: return value != nullptr && listed();
+    case Operator::kIn:
+      return value != nullptr && listed();
     case Operator::kNotEquals:
-    case Operator::kNotIn: return value == nullptr || !listed();
-    case Operator::kMatches: return value != nullptr && re2::RE2::FullMatch(*value, *expression);
-    case Operator::kExists: return value != nullptr;
+    case Operator::kNotIn:
+      return value == nullptr || !listed();
+    case Operator::kMatches:
+      return value != nullptr && re2::RE2::FullMatch(*value, *expression);
+    case Operator::kExists:
+      return value != nullptr;
   }
   LOG(FATAL) << "constraint operator " << static_cast<int>(constraint.op);
   return false;

@@ -46,10 +46,10 @@ using AgentId = Id<struct AgentTag>;          // the agent's name, unique in the
 using TaskId = Id<struct TaskTag>;            // chosen by the framework, unique within it
 using ExecutorId = Id<struct ExecutorTag>;    // chosen by the framework, unique within it and agent
 using RoleName = Id<struct RoleTag>;
-using AskName = Id<struct AskTag>;            // chosen by the framework, unique within it
+using AskName = Id<struct AskTag>;  // chosen by the framework, unique within it
 
-using OfferId = Number<struct OfferTag>;            // unique within one leader epoch
-using PeerId = Number<struct PeerTag>;              // a connection, given by the shell; never reused
+using OfferId = Number<struct OfferTag>;  // unique within one leader epoch
+using PeerId = Number<struct PeerTag>;    // a connection, given by the shell; never reused
 using LeaderEpoch = Number<struct LeaderEpochTag>;  // one life of a master as leader
 using SessionEpoch = Number<struct SessionTag>;     // one session of an agent's or framework's id
 

@@ -33,9 +33,9 @@ inline constexpr size_t kSegmentsMax = 64;  // of one frame; we send one
 // Text fields of messages. Longer ones are refused by the codec.
 inline constexpr size_t kNameBytesMax = 128;
 inline constexpr size_t kRoleBytesMax = 512;
-inline constexpr size_t kAddressBytesMax = 264;           // a host name of 255 bytes, ':' and a port
-inline constexpr size_t kPageTextBytesMax = 512;          // where a next page of a reply begins
-inline constexpr size_t kReasonTextBytesMax = 4 * 1024;   // messages for people; senders cut
+inline constexpr size_t kAddressBytesMax = 264;          // a host name of 255 bytes, ':' and a port
+inline constexpr size_t kPageTextBytesMax = 512;         // where a next page of a reply begins
+inline constexpr size_t kReasonTextBytesMax = 4 * 1024;  // messages for people; senders cut
 inline constexpr size_t kCommandBytesMax = 64 * 1024;
 inline constexpr size_t kEnvironmentEntriesMax = 1'024;
 inline constexpr size_t kEnvironmentBytesMax = 128 * 1024;
@@ -47,8 +47,8 @@ inline constexpr int kJsonDepthMax = 32;
 inline constexpr size_t kReplyRowsMax = 1'000;
 
 // Lists in one message.
-inline constexpr size_t kAsksMax = 256;               // of one framework; refused with an error
-inline constexpr size_t kConstraintsMax = 32;         // of one ask
+inline constexpr size_t kAsksMax = 256;        // of one framework; refused with an error
+inline constexpr size_t kConstraintsMax = 32;  // of one ask
 inline constexpr size_t kConstraintValuesMax = 64;
 inline constexpr size_t kConstraintTextBytesMax = 1'024;
 inline constexpr size_t kAttributesMax = 64;          // of one agent
@@ -58,24 +58,24 @@ inline constexpr size_t kOperationsMax = 1'024;       // of one accept
 inline constexpr size_t kSlicesMax = 64;              // of one agent or offer
 inline constexpr size_t kTasksPerMessageMax = 1'024;  // reregister and reconcile come in parts
 inline constexpr size_t kPortRangesMax = 256;
-inline constexpr size_t kGpuDevicesMax = 64;          // of one agent
-inline constexpr size_t kPortNamesMax = 64;           // dynamic ports of one task
+inline constexpr size_t kGpuDevicesMax = 64;  // of one agent
+inline constexpr size_t kPortNamesMax = 64;   // dynamic ports of one task
 inline constexpr int64_t kAskCountMax = 10'000'000;
 
 // What one process holds.
-inline constexpr size_t kPeersMax = 20'000;              // sessions of a master; more are refused
-inline constexpr size_t kOutgoingPerPeerMax = 20'000;    // frames queued to a slow peer; then dropped
+inline constexpr size_t kPeersMax = 20'000;            // sessions of a master; more are refused
+inline constexpr size_t kOutgoingPerPeerMax = 20'000;  // frames queued to a slow peer; then dropped
 inline constexpr size_t kOutgoingBytesPerPeerMax = size_t{64} << 20;  // as above, in bytes
 inline constexpr size_t kFrameworksMax = 10'000;
-inline constexpr size_t kTasksPerAgentMax = 10'000;      // further launches are refused
-inline constexpr size_t kEndedTasksKept = 10'000;        // in the master, for `tasks --all`
-inline constexpr size_t kUnacknowledgedMax = 200'000;    // updates waiting in the master in all
-inline constexpr size_t kUpdatesPerTaskMax = 64;         // unacknowledged, of one task
+inline constexpr size_t kTasksPerAgentMax = 10'000;    // further launches are refused
+inline constexpr size_t kEndedTasksKept = 10'000;      // in the master, for `tasks --all`
+inline constexpr size_t kUnacknowledgedMax = 200'000;  // updates waiting in the master in all
+inline constexpr size_t kUpdatesPerTaskMax = 64;       // unacknowledged, of one task
 inline constexpr size_t kFiltersPerFrameworkMax = 20'000;
-inline constexpr size_t kMessagesPerTurn = 256;          // handled before the loop looks at timers
+inline constexpr size_t kMessagesPerTurn = 256;  // handled before the loop looks at timers
 
 // Durable state.
-inline constexpr size_t kStoreValueBytesMax = size_t{1} << 20;   // of one record; larger is a bug
+inline constexpr size_t kStoreValueBytesMax = size_t{1} << 20;  // of one record; larger is a bug
 inline constexpr size_t kStoreQueuedMax = 100'000;  // batches waiting for the disk; then it fails
 inline constexpr size_t kStoreGroupMax = 4'096;     // batches in one transaction; the rest waits
 inline constexpr size_t kCheckpointRecordBytesMax = size_t{2} << 20;  // of one record; refused

@@ -67,9 +67,9 @@ struct Offer {
 // Why a framework declines: the offer had too little of a kind, or a wrong agent. An agent declined
 // for a reason comes again only when it has more of what was missing.
 struct Refusal {
-  Duration refuse_for = {};                  // without a reason; zero: no filter
+  Duration refuse_for = {};                   // without a reason; zero: no filter
   std::vector<ResourceKind> too_little = {};  // of these kinds
-  bool wrong_agent = false;                  // its attributes: until it registers with others
+  bool wrong_agent = false;                   // its attributes: until it registers with others
 
   bool operator==(const Refusal&) const = default;
 };

@@ -32,7 +32,8 @@ Result<int64_t> parse_mebibytes(std::string_view amount) {
       {"KiB", 1, 1024}, {"MiB", 1, 1}, {"GiB", 1024, 1}, {"TiB", 1024 * 1024, 1}};
   for (const Unit& unit : kUnits) {
     if (amount.size() <= unit.name.size() || !amount.ends_with(unit.name)) continue;
-    Result<int64_t> milli = parse_milli(trimmed(amount.substr(0, amount.size() - unit.name.size())));
+    Result<int64_t> milli =
+        parse_milli(trimmed(amount.substr(0, amount.size() - unit.name.size())));
     if (!milli) return milli;
     if (*milli > kAmountMax / unit.numerator) {
       return Error::invalid_argument(text("the amount ", quoted(amount), " is too large"));
@@ -49,9 +50,9 @@ Result<int64_t> parse_mebibytes(std::string_view amount) {
 
 Result<PortSet> parse_ports(std::string_view body) {
   const auto wrong = [&](std::string_view part) {
-    return Error::invalid_argument(text(
-        "ports must be ranges in brackets from 1 to 65535, as in [31000-31099,32000], not ",
-        quoted(part)));
+    return Error::invalid_argument(
+        text("ports must be ranges in brackets from 1 to 65535, as in [31000-31099,32000], not ",
+             quoted(part)));
   };
   if (body.size() < 2 || body.front() != '[' || body.back() != ']') return wrong(body);
   const std::string_view inside = trimmed(body.substr(1, body.size() - 2));
@@ -128,9 +129,8 @@ bool PortSet::contains(const PortSet& other) const {
 
 bool PortSet::intersects(const PortSet& other) const {
   return std::any_of(other.ranges_.begin(), other.ranges_.end(), [&](const PortRange& a) {
-    return std::any_of(ranges_.begin(), ranges_.end(), [&](const PortRange& b) {
-      return a.first <= b.last && b.first <= a.last;
-    });
+    return std::any_of(ranges_.begin(), ranges_.end(),
+                       [&](const PortRange& b) { return a.first <= b.last && b.first <= a.last; });
   });
 }
 
@@ -228,8 +228,10 @@ int64_t count_that_fits(const ResourceVector& shape, const Resources& free, int6
   if (gpus == 0 || count <= 0) return std::max<int64_t>(count, 0);
   int64_t by_device = 0;
   for (const GpuDevice& device : free.gpus) {
-    if (gpus < kWholeDevice) by_device += device.milli / gpus;
-    else if (device.milli == kWholeDevice) ++by_device;
+    if (gpus < kWholeDevice)
+      by_device += device.milli / gpus;
+    else if (device.milli == kWholeDevice)
+      ++by_device;
   }
   if (gpus >= kWholeDevice) by_device = by_device * kWholeDevice / gpus;
   return std::min(count, by_device);

@@ -1,7 +1,8 @@
 #pragma once
 
-// Exact amounts of resources and their text form, "cpus:2;mem:512;disk:1024;gpus:1;ports:[31000-32000]".
-// Amounts are int64 milli-units: 1 CPU = 1000, 1 MiB = 1000, 1 GPU = 1000.
+// Exact amounts of resources and their text form,
+// "cpus:2;mem:512;disk:1024;gpus:1;ports:[31000-32000]". Amounts are int64 milli-units: 1 CPU =
+// 1000, 1 MiB = 1000, 1 GPU = 1000.
 
 #include <array>
 #include <compare>
@@ -29,13 +30,16 @@ std::optional<ResourceKind> parse_resource_kind(std::string_view text);
 class ResourceVector {
  public:
   constexpr ResourceVector() = default;
-  static constexpr ResourceVector of(int64_t cpus, int64_t mem, int64_t disk = 0, int64_t gpus = 0) {
+  static constexpr ResourceVector of(int64_t cpus, int64_t mem, int64_t disk = 0,
+                                     int64_t gpus = 0) {
     ResourceVector v;
     v.milli_ = {cpus, mem, disk, gpus};
     return v;
   }
 
-  constexpr int64_t operator[](ResourceKind kind) const { return milli_[static_cast<size_t>(kind)]; }
+  constexpr int64_t operator[](ResourceKind kind) const {
+    return milli_[static_cast<size_t>(kind)];
+  }
   constexpr int64_t& operator[](ResourceKind kind) { return milli_[static_cast<size_t>(kind)]; }
 
   constexpr bool operator==(const ResourceVector&) const = default;

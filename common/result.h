@@ -37,7 +37,9 @@ class [[nodiscard]] Error {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
 
-  static Error invalid_argument(std::string m) { return {ErrorCode::kInvalidArgument, std::move(m)}; }
+  static Error invalid_argument(std::string m) {
+    return {ErrorCode::kInvalidArgument, std::move(m)};
+  }
   static Error not_found(std::string m) { return {ErrorCode::kNotFound, std::move(m)}; }
   static Error already_exists(std::string m) { return {ErrorCode::kAlreadyExists, std::move(m)}; }
   static Error failed_precondition(std::string m) {

@@ -35,8 +35,8 @@ int64_t Share::millionths() const {
   return whole > Uint128(kMax) ? kMax : static_cast<int64_t>(whole);
 }
 
-double Share::approximate() const {  // for printing
-  return static_cast<double>(numerator_) * kWeightOne /  // for printing
+double Share::approximate() const {                                           // for printing
+  return static_cast<double>(numerator_) * kWeightOne /                       // for printing
          (static_cast<double>(denominator_) * static_cast<double>(weight_));  // for printing
 }
 

@@ -15,7 +15,8 @@ namespace proffer {
 class Share {
  public:
   constexpr Share() = default;  // zero
-  // numerator in [0, kAmountMax], denominator in [1, kAmountMax], weight in [kWeightMin, kWeightMax].
+  // numerator in [0, kAmountMax], denominator in [1, kAmountMax], weight in [kWeightMin,
+  // kWeightMax].
   static Share of(int64_t numerator, int64_t denominator, int64_t weight = kWeightOne);
 
   std::strong_ordering operator<=>(const Share& o) const;

@@ -16,10 +16,14 @@ size_t utf8_length(std::string_view text, size_t i) {
   const unsigned char lead = byte(i);
   size_t length = 0;
   if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
-  else if (lead >= 0xE0 && lead <= 0xEF) length = 3;
-  else if (lead >= 0xF0 && lead <= 0xF4) length = 4;
-  else return 0;
+  if (lead >= 0xC2 && lead <= 0xDF)
+    length = 2;
+  else if (lead >= 0xE0 && lead <= 0xEF)
+    length = 3;
+  else if (lead >= 0xF0 && lead <= 0xF4)
+    length = 4;
+  else
+    return 0;
   if (i + length > text.size()) return 0;
   for (size_t k = i + 1; k < i + length; ++k) {
     if ((byte(k) & 0xC0) != 0x80) return 0;
@@ -33,8 +37,10 @@ size_t utf8_length(std::string_view text, size_t i) {
 
 void append_escaped(std::string& out, unsigned char c) {
   constexpr std::string_view kDigits = "0123456789abcdef";
-  if (c == '\n') out += "\\n";
-  else if (c == '\t') out += "\\t";
+  if (c == '\n')
+    out += "\\n";
+  else if (c == '\t')
+    out += "\\t";
   else {
     out += "\\x";
     out += kDigits[c >> 4];
@@ -82,9 +88,9 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 
 Result<int64_t> parse_milli(std::string_view text) {
   const auto wrong = [&] {
-    return Error::invalid_argument(
-        proffer::text("an amount must be a number from 0 to ", kAmountMax / 1000,
-                      " with at most 3 decimals, not ", quoted(text)));
+    return Error::invalid_argument(proffer::text("an amount must be a number from 0 to ",
+                                                 kAmountMax / 1000,
+                                                 " with at most 3 decimals, not ", quoted(text)));
   };
   const size_t point = text.find('.');
   const std::string_view whole = text.substr(0, point);
@@ -109,7 +115,8 @@ Result<int64_t> parse_milli(std::string_view text) {
 
 std::string print_milli(int64_t milli) {
   std::string out = milli < 0 ? "-" : "";
-  const uint64_t amount = milli < 0 ? ~static_cast<uint64_t>(milli) + 1 : static_cast<uint64_t>(milli);
+  const uint64_t amount =
+      milli < 0 ? ~static_cast<uint64_t>(milli) + 1 : static_cast<uint64_t>(milli);
   out += std::to_string(amount / 1000);
   uint64_t rest = amount % 1000;
   if (rest == 0) return out;
@@ -118,7 +125,8 @@ std::string print_milli(int64_t milli) {
   return out + "." + decimals;
 }
 
-Result<int64_t> parse_whole(std::string_view what, std::string_view text, int64_t min, int64_t max) {
+Result<int64_t> parse_whole(std::string_view what, std::string_view text, int64_t min,
+                            int64_t max) {
   const auto wrong = [&] {
     return Error::invalid_argument(proffer::text(what, " must be a whole number from ", min, " to ",
                                                  max, ", not ", quoted(text)));

@@ -12,7 +12,8 @@
 
 namespace proffer {
 
-// 'text', with control characters and invalid UTF-8 escaped and long values cut, for error messages.
+// 'text', with control characters and invalid UTF-8 escaped and long values cut, for error
+// messages.
 std::string quoted(std::string_view text);
 // The same; where <iomanip> is included, std::quoted would be the better match for a std::string.
 inline std::string quoted(const std::string& text) { return quoted(std::string_view(text)); }

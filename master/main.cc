@@ -1,9 +1,9 @@
 // proffer-master: reads flags, wires the shell, runs the loop.
 
-#include <gflags/gflags.h>
-
 #include <csignal>
 #include <cstdlib>
+
+#include <gflags/gflags.h>
 
 #include "common/check.h"
 #include "common/roles.h"
@@ -43,9 +43,9 @@ master::MasterShellOptions options_from_flags() {
     exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
   }
   if (!is_loopback(FLAGS_address) || !is_loopback(FLAGS_http_address)) {
-    exit_with(Error::unsupported(text("the master serves only on this machine, not on ",
-                                      quoted(is_loopback(FLAGS_address) ? FLAGS_http_address
-                                                                        : FLAGS_address)))
+    exit_with(Error::unsupported(
+                  text("the master serves only on this machine, not on ",
+                       quoted(is_loopback(FLAGS_address) ? FLAGS_http_address : FLAGS_address)))
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }

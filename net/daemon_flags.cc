@@ -16,8 +16,8 @@ void exit_with(const Error& error, int status) {
 Duration flag_duration(std::string_view flag, std::string_view text) {
   const Duration duration = flag_value(flag, parse_duration(text));
   if (duration <= Duration()) {
-    exit_with(Error::invalid_argument(proffer::text("--", flag, " must be above zero, not ",
-                                                    quoted(text))),
+    exit_with(Error::invalid_argument(
+                  proffer::text("--", flag, " must be above zero, not ", quoted(text))),
               2);
   }
   return duration;

@@ -641,7 +641,8 @@ Result<Listener> open_listener(const Address& address) {
           .with_hint("stop that program, or choose another --http_port; 0 takes any free one");
     }
     if (error == EADDRNOTAVAIL) {
-      return Error::failed_precondition(text(proffer::quoted(host), " is no address of this machine"))
+      return Error::failed_precondition(
+                 text(proffer::quoted(host), " is no address of this machine"))
           .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
     }
     return Error::unavailable(

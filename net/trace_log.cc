@@ -1,11 +1,11 @@
 #include "net/trace_log.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -25,11 +25,21 @@ void TraceLog::write(const std::vector<TraceEvent>& events, int64_t now_s) {
   for (const TraceEvent& event : events) {
     ++counts_[event.what];
     switch (event.level) {
-      case TraceLevel::kLongLived: LOG(INFO) << to_text(event); break;
-      case TraceLevel::kShortLived: VLOG(1) << to_text(event); break;
-      case TraceLevel::kMessage: VLOG(2) << to_text(event); break;
-      case TraceLevel::kMisbehaved: warn(event, now_s); break;
-      case TraceLevel::kOperator: LOG(ERROR) << to_text(event); break;
+      case TraceLevel::kLongLived:
+        LOG(INFO) << to_text(event);
+        break;
+      case TraceLevel::kShortLived:
+        VLOG(1) << to_text(event);
+        break;
+      case TraceLevel::kMessage:
+        VLOG(2) << to_text(event);
+        break;
+      case TraceLevel::kMisbehaved:
+        warn(event, now_s);
+        break;
+      case TraceLevel::kOperator:
+        LOG(ERROR) << to_text(event);
+        break;
     }
   }
 }
@@ -64,8 +74,10 @@ void MetricsText::sample(std::string_view type, std::string_view name, std::stri
     text_ += text(labels[i].first, "=\"");
     for (const char c : labels[i].second) {
       if (c == '\\' || c == '"') text_ += '\\';
-      if (c == '\n') text_ += "\\n";
-      else text_ += c;
+      if (c == '\n')
+        text_ += "\\n";
+      else
+        text_ += c;
     }
     text_ += '"';
   }

@@ -1,7 +1,7 @@
 #pragma once
 
-// What daemons do with a core's trace: log lines (glog), and one counter for each kind of event. They
-// come from the same events, so they cannot disagree.
+// What daemons do with a core's trace: log lines (glog), and one counter for each kind of event.
+// They come from the same events, so they cannot disagree.
 
 #include <cstdint>
 #include <map>
@@ -17,8 +17,8 @@ namespace proffer {
 
 class TraceLog {
  public:
-  // Logs by level and counts. Warnings that peers can cause are limited to ten per event and second;
-  // how many were left out is said with the next one.
+  // Logs by level and counts. Warnings that peers can cause are limited to ten per event and
+  // second; how many were left out is said with the next one.
   void write(const std::vector<TraceEvent>& events, int64_t now_s);
 
   const std::map<std::string_view, uint64_t>& counts() const { return counts_; }
@@ -41,7 +41,8 @@ class MetricsText {
   using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
   // `help` once per name; all samples of a name must follow each other.
-  void gauge(std::string_view name, std::string_view help, int64_t value, const Labels& labels = {});
+  void gauge(std::string_view name, std::string_view help, int64_t value,
+             const Labels& labels = {});
   void counter(std::string_view name, std::string_view help, uint64_t value,
                const Labels& labels = {});
   // In units of 1000 milli.

@@ -1,8 +1,8 @@
 #pragma once
 
 // One connection seen from one end. Frames carry a sequence from 1, so what the network lost or
-// repeated is seen: a duplicate is dropped, a gap ends the connection, and registering again tells the
-// full state. Hence no message within a session needs a timer of its own to be sent again.
+// repeated is seen: a duplicate is dropped, a gap ends the connection, and registering again tells
+// the full state. Hence no message within a session needs a timer of its own to be sent again.
 
 #include "proto/messages.h"
 

@@ -25,7 +25,8 @@ inline constexpr uint32_t kProtocolVersionMin = 1;
 
 using Environment = std::map<std::string, std::string>;
 
-// --- tasks and their updates ------------------------------------------------------------------------
+// --- tasks and their updates
+// ------------------------------------------------------------------------
 
 // The executors that lie beside the agent. Anything else is a shell command line.
 inline constexpr std::string_view kCommandExecutor = "builtin:command";
@@ -49,7 +50,7 @@ struct TaskSpec {
 
 // What the master chose for a task.
 struct Assignment {
-  Resources resources = {};  // with gpu devices and ports
+  Resources resources = {};                    // with gpu devices and ports
   std::map<std::string, uint16_t> ports = {};  // by port name
 
   bool operator==(const Assignment&) const = default;
@@ -75,7 +76,8 @@ struct TaskStatus {
   bool operator==(const TaskStatus&) const = default;
 };
 
-// --- scheduler to master -------------------------------------------------------------------------------
+// --- scheduler to master
+// -------------------------------------------------------------------------------
 
 // First message of a session. With a framework id it fails over to this session; the secret must be
 // the one of the first. Without an id, the same secret finds the framework that it made before.
@@ -91,7 +93,8 @@ struct Subscribe {
   bool operator==(const Subscribe&) const = default;
 };
 
-// All asks of the framework; replaces the set before. Generations rise within a framework's process.
+// All asks of the framework; replaces the set before. Generations rise within a framework's
+// process.
 struct DeclareAsks {
   uint64_t generation = 0;
   std::vector<Ask> asks = {};
@@ -145,8 +148,8 @@ struct Acknowledge {
   bool operator==(const Acknowledge&) const = default;
 };
 
-// Explicit: the truth about these. Implicit (no tasks): about all that the master knows. Answered by
-// updates of sequence 0.
+// Explicit: the truth about these. Implicit (no tasks): about all that the master knows. Answered
+// by updates of sequence 0.
 struct Reconcile {
   std::vector<TaskId> tasks = {};
   bool operator==(const Reconcile&) const = default;
@@ -167,7 +170,8 @@ struct Teardown {
   bool operator==(const Teardown&) const = default;
 };
 
-// --- master to scheduler ---------------------------------------------------------------------------------
+// --- master to scheduler
+// ---------------------------------------------------------------------------------
 
 struct Subscribed {
   FrameworkId framework = {};
@@ -225,7 +229,8 @@ struct ErrorMessage {
   bool operator==(const ErrorMessage&) const = default;
 };
 
-// --- agent and master --------------------------------------------------------------------------------------
+// --- agent and master
+// --------------------------------------------------------------------------------------
 
 // A task as its agent knows it.
 struct AgentTask {
@@ -240,8 +245,8 @@ struct AgentTask {
   bool operator==(const AgentTask&) const = default;
 };
 
-// First message of an agent's session. Its tasks follow in `tasks_follow` RegisterTasks messages; the
-// agent is served when all are there.
+// First message of an agent's session. Its tasks follow in `tasks_follow` RegisterTasks messages;
+// the agent is served when all are there.
 struct RegisterAgent {
   AgentId agent = {};
   Secret secret = {};
@@ -285,7 +290,8 @@ struct ShutdownFramework {
   bool operator==(const ShutdownFramework&) const = default;
 };
 
-// --- executor and agent ---------------------------------------------------------------------------------------
+// --- executor and agent
+// ---------------------------------------------------------------------------------------
 
 // First message of an executor's session. The token came with its environment.
 struct ExecutorHello {
@@ -314,7 +320,8 @@ struct ExecutorShutdown {
   bool operator==(const ExecutorShutdown&) const = default;
 };
 
-// --- everybody ---------------------------------------------------------------------------------------------------
+// --- everybody
+// ---------------------------------------------------------------------------------------------------
 
 // Any message shows life; this one is sent when there is no other.
 struct Heartbeat {

@@ -1,7 +1,7 @@
 #pragma once
 
-// What is durable, as values: the master's registry and the agent's checkpoint. proto/codec gives them
-// bytes; one function in each core applies them, live and in replay.
+// What is durable, as values: the master's registry and the agent's checkpoint. proto/codec gives
+// them bytes; one function in each core applies them, live and in replay.
 
 #include <variant>
 
@@ -9,7 +9,8 @@
 
 namespace proffer::proto {
 
-// --- the master's registry: rows that replace or erase each other by key ----------------------------
+// --- the master's registry: rows that replace or erase each other by key
+// ----------------------------
 
 // A framework with a failover timeout above zero. Key: its id.
 struct FrameworkRecord {
@@ -47,7 +48,8 @@ struct RegistryWrite {
   bool operator==(const RegistryWrite&) const = default;
 };
 
-// --- the agent's checkpoint: a log ------------------------------------------------------------------
+// --- the agent's checkpoint: a log
+// ------------------------------------------------------------------
 
 // The identity under which the agent registers; the highest leader epoch that it has seen.
 struct AgentIdentity {
@@ -92,7 +94,8 @@ struct UpdateRecord {
   bool operator==(const UpdateRecord&) const = default;
 };
 
-// All updates of a task up to `sequence` were acknowledged. The task is forgotten with its last one.
+// All updates of a task up to `sequence` were acknowledged. The task is forgotten with its last
+// one.
 struct AcknowledgedRecord {
   FrameworkId framework = {};
   TaskId task = {};

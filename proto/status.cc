@@ -6,9 +6,12 @@ namespace proffer::proto {
 
 std::string_view to_text(AgentState state) {
   switch (state) {
-    case AgentState::kActive: return "active";
-    case AgentState::kDisconnected: return "disconnected";
-    case AgentState::kUnreachable: return "unreachable";
+    case AgentState::kActive:
+      return "active";
+    case AgentState::kDisconnected:
+      return "disconnected";
+    case AgentState::kUnreachable:
+      return "unreachable";
   }
   LOG(FATAL) << "agent state " << static_cast<int>(state);
   return {};
@@ -24,8 +27,10 @@ std::optional<AgentState> parse_agent_state(std::string_view text) {
 
 std::string_view to_text(FrameworkState state) {
   switch (state) {
-    case FrameworkState::kConnected: return "connected";
-    case FrameworkState::kDisconnected: return "disconnected";
+    case FrameworkState::kConnected:
+      return "connected";
+    case FrameworkState::kDisconnected:
+      return "disconnected";
   }
   LOG(FATAL) << "framework state " << static_cast<int>(state);
   return {};

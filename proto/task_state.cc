@@ -63,16 +63,25 @@ std::optional<TaskReason> parse_task_reason(std::string_view text) {
 
 std::optional<TaskEvent> event_of(TaskState told) {
   switch (told) {
-    case TaskState::kRunning: return TaskEvent::kStarted;
-    case TaskState::kFinished: return TaskEvent::kFinished;
-    case TaskState::kFailed: return TaskEvent::kFailed;
-    case TaskState::kKilled: return TaskEvent::kKilled;
-    case TaskState::kLost: return TaskEvent::kLost;
-    case TaskState::kGone: return TaskEvent::kAgentGone;
-    case TaskState::kRefused: return TaskEvent::kRefused;
-    case TaskState::kUnreachable: return TaskEvent::kAgentLost;
+    case TaskState::kRunning:
+      return TaskEvent::kStarted;
+    case TaskState::kFinished:
+      return TaskEvent::kFinished;
+    case TaskState::kFailed:
+      return TaskEvent::kFailed;
+    case TaskState::kKilled:
+      return TaskEvent::kKilled;
+    case TaskState::kLost:
+      return TaskEvent::kLost;
+    case TaskState::kGone:
+      return TaskEvent::kAgentGone;
+    case TaskState::kRefused:
+      return TaskEvent::kRefused;
+    case TaskState::kUnreachable:
+      return TaskEvent::kAgentLost;
     case TaskState::kStaging:
-    case TaskState::kKilling: return std::nullopt;
+    case TaskState::kKilling:
+      return std::nullopt;
   }
   LOG(FATAL) << "task state " << static_cast<int>(told);
   return std::nullopt;

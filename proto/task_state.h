@@ -11,7 +11,7 @@
 namespace proffer::proto {
 
 enum class TaskState : uint8_t {
-  kStaging,      // launched by the scheduler, not yet running
+  kStaging,  // launched by the scheduler, not yet running
   kRunning,
   kKilling,      // a kill was asked; it may still run
   kUnreachable,  // its agent is past its timeout; it may still run
@@ -35,10 +35,10 @@ enum class TaskEvent : uint8_t {
   kFinished,
   kFailed,
   kKilled,
-  kLost,         // the agent or the master lost it
-  kAgentLost,    // the agent is past its timeout
-  kAgentBack,    // it came back with the task running
-  kAgentGone,    // it never comes back
+  kLost,       // the agent or the master lost it
+  kAgentLost,  // the agent is past its timeout
+  kAgentBack,  // it came back with the task running
+  kAgentGone,  // it never comes back
   kRefused,
 };
 inline constexpr size_t kTaskEventCount = 10;
@@ -86,8 +86,8 @@ inline constexpr TaskTransition kTaskTransitions[] = {
     {TaskState::kUnreachable, TaskEvent::kAgentGone, TaskState::kGone},
 };
 
-// The state after `event`, or nothing if the event means nothing in `from`: a duplicate, or a message
-// overtaken by another. The caller counts and ignores those.
+// The state after `event`, or nothing if the event means nothing in `from`: a duplicate, or a
+// message overtaken by another. The caller counts and ignores those.
 constexpr std::optional<TaskState> next_state(TaskState from, TaskEvent event) {
   for (const TaskTransition& row : kTaskTransitions) {
     if (row.from == from && row.event == event) return row.to;
@@ -114,27 +114,27 @@ std::optional<TaskEvent> event_of(TaskState told);
 // Why a task is in its state; the one list.
 enum class TaskReason : uint8_t {
   kNone,
-  kCommandExited,       // the command ended by itself; exit_code says how
-  kCommandSignalled,    // a signal that nobody here sent; `signal`
+  kCommandExited,     // the command ended by itself; exit_code says how
+  kCommandSignalled,  // a signal that nobody here sent; `signal`
   kKilledByScheduler,
   kKilledByOperator,
   kFrameworkTornDown,
-  kLaunchFailed,        // the executor or command could not be started
-  kExecutorEnded,       // the executor ended before its task
-  kExecutorTimeout,     // the executor did not register in time
-  kAgentRestarted,      // the agent restarted and ended what it ran
+  kLaunchFailed,     // the executor or command could not be started
+  kExecutorEnded,    // the executor ended before its task
+  kExecutorTimeout,  // the executor did not register in time
+  kAgentRestarted,   // the agent restarted and ended what it ran
   kAgentUnreachable,
-  kAgentReturned,       // the agent came back with the task
+  kAgentReturned,  // the agent came back with the task
   kAgentRemoved,
-  kAgentForgot,         // the agent came back without the task
-  kTaskUnknown,         // nobody knows the task
+  kAgentForgot,  // the agent came back without the task
+  kTaskUnknown,  // nobody knows the task
   kDuplicateTaskId,
-  kOfferNotValid,       // expired, rescinded, used or not this framework's
-  kResourcesExceeded,   // the offers have too little
+  kOfferNotValid,      // expired, rescinded, used or not this framework's
+  kResourcesExceeded,  // the offers have too little
   kAgentNotAvailable,
   kPortsNotAvailable,
-  kTaskInvalid,         // a field of the task is wrong; the message says which
-  kAgentFull,           // kTasksPerAgentMax
+  kTaskInvalid,  // a field of the task is wrong; the message says which
+  kAgentFull,    // kTasksPerAgentMax
 };
 inline constexpr size_t kTaskReasonCount = 22;
 

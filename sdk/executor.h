@@ -1,7 +1,7 @@
 #pragma once
 
-// For authors of executors: the process on an agent that runs tasks of one framework. Everything runs
-// on the thread that calls run().
+// For authors of executors: the process on an agent that runs tasks of one framework. Everything
+// runs on the thread that calls run().
 //
 //   int main() {
 //     proffer::sdk::Executor executor;
@@ -33,12 +33,12 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
 
   void on_task(std::function<void(const proto::RunTask&)> callback);
-  // The task is to end within its grace; answer with killed() when it has. Without a callback a task
-  // that is killed is told as killed at once.
+  // The task is to end within its grace; answer with killed() when it has. Without a callback a
+  // task that is killed is told as killed at once.
   void on_kill(std::function<void(const TaskId&, std::optional<Duration> grace)> callback);
   void on_message(std::function<void(const std::string& data)> callback);
-  // Everything ends: the framework was torn down, or the agent stayed away. Without a callback run()
-  // returns at once.
+  // Everything ends: the framework was torn down, or the agent stayed away. Without a callback
+  // run() returns at once.
   void on_shutdown(std::function<void()> callback);
 
   void running(const TaskId& task, std::string data = {});
@@ -49,7 +49,8 @@ class Executor {
   void update(proto::TaskStatus status);
   void message(std::string data);
 
-  // --- the loop ---------------------------------------------------------------------------------------------
+  // --- the loop
+  // ---------------------------------------------------------------------------------------------
   Time now() const;
   void after(Duration duration, std::function<void()> callback);
   void on_signal(int signal, std::function<void()> callback);

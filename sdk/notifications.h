@@ -1,7 +1,7 @@
 #pragma once
 
-// What a scheduler hears and what it can say, as values: the callbacks and calls of sdk/scheduler.h,
-// and the events and actions of a framework's own pure core.
+// What a scheduler hears and what it can say, as values: the callbacks and calls of
+// sdk/scheduler.h, and the events and actions of a framework's own pure core.
 
 #include <variant>
 
@@ -18,8 +18,9 @@ struct Refused {
   Error error = Error::internal("");
 };
 
-// Offers are void after a rescind, a disconnect, or when their lease ended. Updates come at least once
-// from the network, but exactly once and in order here; they are acknowledged when the callback returns.
+// Offers are void after a rescind, a disconnect, or when their lease ended. Updates come at least
+// once from the network, but exactly once and in order here; they are acknowledged when the
+// callback returns.
 using Notification =
     std::variant<proto::Subscribed, proto::Offers, proto::Rescind, proto::TaskStatus,
                  proto::FrameworkMessage, proto::AskReport, proto::Failure, Disconnected, Refused>;

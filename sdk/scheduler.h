@@ -1,7 +1,7 @@
 #pragma once
 
-// For authors of schedulers: one object, a few callbacks, one loop. Everything runs on the thread that
-// calls run(); callbacks may call any member.
+// For authors of schedulers: one object, a few callbacks, one loop. Everything runs on the thread
+// that calls run(); callbacks may call any member.
 //
 //   int main(int argc, char** argv) {
 //     proffer::sdk::Scheduler hello(proffer::sdk::options_from(argc, argv, "hello"));
@@ -12,8 +12,9 @@
 //   }
 //
 // Asks are declarative: say once what you want and how often; offers come to that measure, fairly
-// shared. With OfferMode::kOpen and no asks you get classic open offers. Subscription, reconnecting,
-// acknowledgement and reconciliation are done for you; each update is heard exactly once, in order.
+// shared. With OfferMode::kOpen and no asks you get classic open offers. Subscription,
+// reconnecting, acknowledgement and reconciliation are done for you; each update is heard exactly
+// once, in order.
 
 #include <functional>
 #include <memory>
@@ -66,9 +67,11 @@ class Scheduler {
   // Everything, for a framework with a core of its own; called before the callbacks above.
   void on_notification(std::function<void(const Notification&)> callback);
 
-  // --- what to do --------------------------------------------------------------------------------------
-  // Declares one ask beside the others; one of the same name is replaced. `resources` as in
-  // "cpus:1;mem:512". A wrong text ends the program with a clear message (use the Ask form to handle it).
+  // --- what to do
+  // -------------------------------------------------------------------------------------- Declares
+  // one ask beside the others; one of the same name is replaced. `resources` as in
+  // "cpus:1;mem:512". A wrong text ends the program with a clear message (use the Ask form to
+  // handle it).
   void ask(std::string_view name, std::string_view resources, int64_t count);
   void ask(Ask ask);
   void withdraw(const AskName& name);
@@ -78,8 +81,8 @@ class Scheduler {
   // Uses the offer for these tasks; what is left of it is declined for `refuse_for`.
   void accept(const Offer& offer, std::vector<proto::TaskSpec> tasks,
               Duration refuse_for = Duration());
-  // One command for each task that the offer was made for (an open offer: one), with ids made from the
-  // ask's name. Returns their ids.
+  // One command for each task that the offer was made for (an open offer: one), with ids made from
+  // the ask's name. Returns their ids.
   std::vector<TaskId> launch(const Offer& offer, std::string_view command);
   void decline(const Offer& offer, Duration refuse_for = kDeclineFilter);
   void decline(const Offer& offer, Refusal refusal);
@@ -94,7 +97,8 @@ class Scheduler {
   const FrameworkId& framework() const;  // empty until subscribed
   std::vector<TaskId> live_tasks() const;
 
-  // --- the loop ---------------------------------------------------------------------------------------------
+  // --- the loop
+  // ---------------------------------------------------------------------------------------------
   Time now() const;
   // Calls once, after the given time.
   void after(Duration duration, std::function<void()> callback);

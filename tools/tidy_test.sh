@@ -67,6 +67,8 @@ refuses 'may not include <unistd.h>' master/core/offers.h '#include <unistd.h>'
 refuses 'may not include <capnp/' net/loop.cc '#include <capnp/message.h>'
 refuses 'may not include <glog/' net/loop.cc '#include <glog/logging.h>'
 refuses 'may not include <thread>' master/core/offers.h '#include <thread>'
+accepts proto/codec/wire.cc '#include "wire.capnp.h"'
+refuses 'may not include "proto/schema/wire.capnp.h"' net/loop.cc '#include "wire.capnp.h"'
 refuses 'include from the root' net/loop.cc '#include "loop.h"'
 refuses 'no row' elsewhere/x.cc 'int x;'
 refuses 'may not link proffer_net' master/CMakeLists.txt \

@@ -1,7 +1,7 @@
 #pragma once
 
-// The master's core: all that it decides. Pure: a shell (master/shell, sim) feeds it events and carries
-// out what the outbox says. One event is one step is one transaction (DESIGN §2).
+// The master's core: all that it decides. Pure: a shell (master/shell, sim) feeds it events and
+// carries out what the outbox says. One event is one step is one transaction (DESIGN §2).
 
 #include <memory>
 #include <optional>
@@ -26,7 +26,8 @@ struct MasterOptions {
   AllocatorOptions allocator = {};
 };
 
-// --- events -------------------------------------------------------------------------------------------
+// --- events
+// -------------------------------------------------------------------------------------------
 
 // A decoded frame of anything but a Call: calls are outside sessions and the shell's to read.
 struct FrameReceived {
@@ -53,7 +54,8 @@ struct Tick {};
 
 using MasterEvent = std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, Tick>;
 
-// --- what a step says -----------------------------------------------------------------------------------
+// --- what a step says
+// -----------------------------------------------------------------------------------
 
 struct Send {
   PeerId peer = {};
@@ -87,7 +89,8 @@ struct MasterSnapshot {
   std::vector<proto::RegistryRow> rows = {};
 };
 
-// --- the core ------------------------------------------------------------------------------------------------
+// --- the core
+// ------------------------------------------------------------------------------------------------
 
 class Master {
  public:

@@ -1,5 +1,5 @@
-// One page of one kind of row. The core gives rows in order of their key; a page begins behind the key
-// `after`, and shrinks until it fits the bound of a reply.
+// One page of one kind of row. The core gives rows in order of their key; a page begins behind the
+// key `after`, and shrinks until it fits the bound of a reply.
 
 #include "master/shell/api.h"
 
@@ -34,9 +34,8 @@ Page page_of(std::vector<Row> rows, size_t limit, bool more, KeyOf key_of, Encod
 template <class Row, class KeyOf, class Encode>
 Page page_after(std::vector<Row> rows, const proto::TaskQuery& query, KeyOf key_of, Encode encode) {
   if (!query.after.empty()) {
-    const auto first = std::find_if(rows.begin(), rows.end(), [&](const Row& row) {
-      return key_of(row) > query.after;
-    });
+    const auto first = std::find_if(rows.begin(), rows.end(),
+                                    [&](const Row& row) { return key_of(row) > query.after; });
     rows.erase(rows.begin(), first);
   }
   return page_of(std::move(rows), query.limit, false, key_of, encode);

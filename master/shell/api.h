@@ -1,7 +1,7 @@
 #pragma once
 
-// The read side of the one API: the same methods for calls (CLI) and HTTP, the same JSON from the same
-// encoder (DESIGN §12).
+// The read side of the one API: the same methods for calls (CLI) and HTTP, the same JSON from the
+// same encoder (DESIGN §12).
 
 #include <string>
 #include <string_view>
@@ -17,9 +17,9 @@ struct Page {
   std::string next = {};  // give it as `after` for the next page; empty: this was the last
 };
 
-// `method` is "status", "agents", "frameworks", "roles", "tasks" or "offers"; `arguments` is JSON as
-// of proto::TaskQuery ("" for none). Errors: kNotFound with the known methods, kInvalidArgument for
-// the arguments. Pages have at most kReplyRowsMax rows and kJsonBytesMax bytes.
+// `method` is "status", "agents", "frameworks", "roles", "tasks" or "offers"; `arguments` is JSON
+// as of proto::TaskQuery ("" for none). Errors: kNotFound with the known methods, kInvalidArgument
+// for the arguments. Pages have at most kReplyRowsMax rows and kJsonBytesMax bytes.
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments);
 
 // The methods that read_api knows.

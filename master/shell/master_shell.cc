@@ -1,11 +1,12 @@
-// The story of a frame: decoded, one step of the core, its records made durable, its messages sent. Read
-// Impl::step first. Steps leave in their order: while one waits for the disk, later ones wait behind it.
+// The story of a frame: decoded, one step of the core, its records made durable, its messages sent.
+// Read Impl::step first. Steps leave in their order: while one waits for the disk, later ones wait
+// behind it.
 
 #include "master/shell/master_shell.h"
 
-#include <unistd.h>
-
 #include <map>
+
+#include <unistd.h>
 
 #include "common/text.h"
 #include "master/shell/api.h"
@@ -22,10 +23,14 @@ namespace {
 
 int http_status(ErrorCode code) {
   switch (code) {
-    case ErrorCode::kInvalidArgument: return 400;
-    case ErrorCode::kNotFound: return 404;
-    case ErrorCode::kResourceExhausted: return 429;
-    default: return 500;
+    case ErrorCode::kInvalidArgument:
+      return 400;
+    case ErrorCode::kNotFound:
+      return 404;
+    case ErrorCode::kResourceExhausted:
+      return 429;
+    default:
+      return 500;
   }
 }
 
@@ -45,8 +50,8 @@ Result<std::string> arguments_of(const HttpRequest& request) {
       if (!limit) return limit.error();
       query.limit = static_cast<size_t>(*limit);
     } else {
-      return Error::invalid_argument(text("unknown parameter ", quoted(name),
-                                          "; known are prefix, ended, after and limit"));
+      return Error::invalid_argument(
+          text("unknown parameter ", quoted(name), "; known are prefix, ended, after and limit"));
     }
   }
   return proto::task_query_json(query);
@@ -85,9 +90,8 @@ struct MasterShell::Impl {
 };
 
 Result<void> MasterShell::Impl::start(MasterShellOptions options) {
-  Result<std::unique_ptr<SqliteStore>> opened =
-      SqliteStore::open(options.data_dir, [this](std::function<void()> work,
-                                                 std::function<void()> done) {
+  Result<std::unique_ptr<SqliteStore>> opened = SqliteStore::open(
+      options.data_dir, [this](std::function<void()> work, std::function<void()> done) {
         loop.work(std::move(work), std::move(done));
       });
   if (!opened) return std::move(opened).error();
@@ -120,14 +124,13 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
   http = *std::move(listening);
 
   timer->arm(core->next_deadline());
-  LOG(INFO) << "master serves address=" << to_text(address)
-            << " http=" << to_text(http->address()) << " leader=" << leader->value();
-  return write_file_atomically(
-      options.data_dir + "/address.json",
-      proto::json_line({{"address", to_text(address)},
-                        {"http", to_text(http->address())},
-                        {"pid", static_cast<int64_t>(getpid())}}) +
-          "\n");
+  LOG(INFO) << "master serves address=" << to_text(address) << " http=" << to_text(http->address())
+            << " leader=" << leader->value();
+  return write_file_atomically(options.data_dir + "/address.json",
+                               proto::json_line({{"address", to_text(address)},
+                                                 {"http", to_text(http->address())},
+                                                 {"pid", static_cast<int64_t>(getpid())}}) +
+                                   "\n");
 }
 
 Result<MasterSnapshot> MasterShell::Impl::restore() {
@@ -188,8 +191,8 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   responder.respond_json(200, std::move(page->json));
 }
 
-// One event, one step. Messages leave only when the records of their step are on disk, so nobody hears
-// of a decision that a restart could forget.
+// One event, one step. Messages leave only when the records of their step are on disk, so nobody
+// hears of a decision that a restart could forget.
 void MasterShell::Impl::step(const MasterEvent& event) {
   if (!outcome) return;
   out.clear();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Durable records as the bytes of proto/schema/wire.capnp: rows of the master's registry and entries of
-// the agent's checkpoint. A checksum, if any, is the store's.
+// Durable records as the bytes of proto/schema/wire.capnp: rows of the master's registry and
+// entries of the agent's checkpoint. A checksum, if any, is the store's.
 
 #include <string>
 #include <string_view>
@@ -17,9 +17,10 @@ std::string key_of(const RegistryRow& row);
 
 // Never too large: a row is a few names. Texts are cut as in frames.
 std::string encode_row(const RegistryRow& row);
-// Errors: kCorruption if the bytes are not a row that keeps its bounds, or not the one of this table and
-// key.
-Result<RegistryRow> decode_row(std::string_view table, std::string_view key, std::string_view bytes);
+// Errors: kCorruption if the bytes are not a row that keeps its bounds, or not the one of this
+// table and key.
+Result<RegistryRow> decode_row(std::string_view table, std::string_view key,
+                               std::string_view bytes);
 
 // A record that came from decoded messages always fits kFrameBytesMax; CHECKs that it does.
 std::string encode_record(const CheckpointRecord& record);

@@ -29,7 +29,8 @@ capnp::Data::Reader data_of(const std::string& value) {
 size_t words_size(const std::string& words) {
   if (words.size() <= kReasonTextBytesMax) return words.size();
   size_t size = kReasonTextBytesMax;
-  while (size + 4 > kReasonTextBytesMax && (static_cast<unsigned char>(words[size]) & 0xC0) == 0x80) {
+  while (size + 4 > kReasonTextBytesMax &&
+         (static_cast<unsigned char>(words[size]) & 0xC0) == 0x80) {
     --size;
   }
   return size;
@@ -51,7 +52,8 @@ void fill_offer_ids(List out, const std::vector<OfferId>& offers) {
   for (const OfferId offer : offers) out.set(i++, offer.value());
 }
 
-// --- resources --------------------------------------------------------------------------------------
+// --- resources
+// --------------------------------------------------------------------------------------
 
 void write(const ResourceVector& amounts, wire::Amounts::Builder out) {
   out.setCpus(amounts[ResourceKind::kCpus]);
@@ -67,9 +69,7 @@ void fill_ports(capnp::List<wire::PortRange>::Builder out, const PortSet& ports)
   }
 }
 
-unsigned ranges_count(const PortSet& ports) {
-  return static_cast<unsigned>(std::min(ports.ranges().size(), kPortRangesMax));
-}
+unsigned ranges_count(const PortSet& ports) { return static_cast<unsigned>(ports.ranges().size()); }
 
 void write(const Resources& resources, wire::Resources::Builder out) {
   if (!resources.amounts.is_zero()) write(resources.amounts, out.initAmounts());
@@ -91,7 +91,7 @@ void write(const Slice& slice, wire::Slice::Builder out) {
   out.setRevocable(slice.revocable);
 }
 
-// Whatever has a list of attributes, slices and ports: offers and agents.
+// Whatever has lists of attributes and slices: offers and agents.
 template <class Value, class Builder>
 void write_agent_parts(const Value& value, Builder out) {
   if (!value.attributes.empty()) {
@@ -106,7 +106,6 @@ void write_agent_parts(const Value& value, Builder out) {
     auto slices = out.initSlices(static_cast<unsigned>(value.slices.size()));
     for (unsigned i = 0; i < slices.size(); ++i) write(value.slices[i], slices[i]);
   }
-  if (!value.ports.empty()) fill_ports(out.initPorts(ranges_count(value.ports)), value.ports);
 }
 
 void write(const Constraint& constraint, wire::Constraint::Builder out) {
@@ -140,6 +139,10 @@ void write(const Offer& offer, wire::Offer::Builder out) {
       fills[i].setCount(offer.fills[i].count);
     }
   }
+  if (!offer.ports.empty()) {  // For information, so part of them will do.
+    const size_t ranges = std::min(offer.ports.ranges().size(), kPortRangesMax);
+    fill_ports(out.initPorts(static_cast<unsigned>(ranges)), offer.ports);
+  }
   out.setLeaseNanos(offer.lease.nanos());
 }
 
@@ -154,7 +157,8 @@ void write(const Refusal& refusal, wire::Refusal::Builder out) {
   out.setWrongAgent(refusal.wrong_agent);
 }
 
-// --- tasks ------------------------------------------------------------------------------------------
+// --- tasks
+// ------------------------------------------------------------------------------------------
 
 void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   out.setId(text_of(spec.id));
@@ -222,7 +226,8 @@ void write(const AgentTask& task, wire::AgentTask::Builder out) {
   }
 }
 
-// --- messages: one overload each, which also chooses the member of the union -------------------------
+// --- messages: one overload each, which also chooses the member of the union
+// -------------------------
 
 void write(const Unknown& message, wire::Envelope::Builder) {
   LOG(FATAL) << "an unknown message cannot be sent, tag " << message.tag;
@@ -338,7 +343,8 @@ void write(const AskReport& message, wire::Envelope::Builder envelope) {
     const AskReport::Row& row = message.rows[i];
     rows[i].setAsk(text_of(row.ask));
     rows[i].setCouldEverFit(row.could_ever_fit);
-    if (!row.why.empty()) fill(rows[i].initWhy(static_cast<unsigned>(words_size(row.why))), row.why);
+    if (!row.why.empty())
+      fill(rows[i].initWhy(static_cast<unsigned>(words_size(row.why))), row.why);
   }
 }
 
@@ -372,6 +378,9 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
   out.setAgent(text_of(message.agent));
   out.setSecret(text_of(message.secret));
   write_agent_parts(message, out);
+  if (!message.ports.empty()) {
+    fill_ports(out.initPorts(ranges_count(message.ports)), message.ports);
+  }
   if (!message.http_address.empty()) out.setHttpAddress(text_of(message.http_address));
   out.setTasksFollow(message.tasks_follow);
 }
@@ -442,7 +451,8 @@ void write(const Reply& message, wire::Envelope::Builder envelope) {
   if (message.error) write(*message.error, out.initError());
 }
 
-// --- the registry -----------------------------------------------------------------------------------
+// --- the registry
+// -----------------------------------------------------------------------------------
 
 void write(const FrameworkRecord& record, wire::RegistryRow::Builder row) {
   auto out = row.initFramework();
@@ -468,7 +478,8 @@ void write(const RoleRecord& record, wire::RegistryRow::Builder row) {
   out.setWeight(record.weight);
 }
 
-// --- the checkpoint ---------------------------------------------------------------------------------
+// --- the checkpoint
+// ---------------------------------------------------------------------------------
 
 void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
   auto out = entry.initIdentity();

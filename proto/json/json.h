@@ -1,14 +1,14 @@
 #pragma once
 
-// The only encoder of JSON: HTTP, `--json` and calls say the same. Objects are in one line without a
-// newline at the end. Names are snake_case; amounts are exact decimal numbers in units of the text form
-// (CPUs, MiB, GPUs); `*_s` are seconds, of a time since the epoch, to the millisecond. Optionals
-// without a value are left out. Invalid UTF-8 is replaced by U+FFFD.
+// The only encoder of JSON: HTTP, `--json` and calls say the same. Objects are in one line without
+// a newline at the end. Names are snake_case; amounts are exact decimal numbers in units of the
+// text form (CPUs, MiB, GPUs); `*_s` are seconds, of a time since the epoch, to the millisecond.
+// Optionals without a value are left out. Invalid UTF-8 is replaced by U+FFFD.
 //
-// Parsers read what the encoders wrote: what is missing has its default, members that they do not know
-// are ignored (the other side may be newer). They refuse with kInvalidArgument, saying what and where:
-// what is not JSON, is deeper than kJsonDepthMax, names a member twice, or has a wrong type, an unknown
-// word or an amount out of bounds.
+// Parsers read what the encoders wrote: what is missing has its default, members that they do not
+// know are ignored (the other side may be newer). They refuse with kInvalidArgument, saying what
+// and where: what is not JSON, is deeper than kJsonDepthMax, names a member twice, or has a wrong
+// type, an unknown word or an amount out of bounds.
 
 #include <cstdint>
 #include <map>
@@ -24,7 +24,8 @@
 
 namespace proffer::proto {
 
-// --- what the master tells ----------------------------------------------------------------------------
+// --- what the master tells
+// ----------------------------------------------------------------------------
 
 // {"agents":[{"agent","state","attributes","total","allocated","offered","free","http_address",
 // "tasks","registered_at_s"}]}
@@ -46,7 +47,8 @@ Result<std::vector<OfferRow>> parse_offers(std::string_view json);
 std::string status_json(const MasterStatus& status);  // the bare object
 Result<MasterStatus> parse_status(std::string_view json);
 
-// --- what an agent tells ------------------------------------------------------------------------------
+// --- what an agent tells
+// ------------------------------------------------------------------------------
 
 std::string agent_status_json(const AgentStatus& status);
 Result<AgentStatus> parse_agent_status(std::string_view json);
@@ -58,11 +60,13 @@ struct FileRow {
   bool directory = false;
   bool operator==(const FileRow&) const = default;
 };
-std::string files_json(const std::vector<FileRow>& rows);  // {"files":[{"name","size","directory"}]}
+std::string files_json(
+    const std::vector<FileRow>& rows);  // {"files":[{"name","size","directory"}]}
 Result<std::vector<FileRow>> parse_files(std::string_view json);
 
-// --- arguments of calls -------------------------------------------------------------------------------
-// These come from people: a member that is not known is refused. Empty text is the same as {}.
+// --- arguments of calls
+// ------------------------------------------------------------------------------- These come from
+// people: a member that is not known is refused. Empty text is the same as {}.
 
 std::string task_query_json(const TaskQuery& query);
 Result<TaskQuery> parse_task_query(std::string_view json);  // a limit from 1 to kReplyRowsMax
@@ -76,7 +80,8 @@ struct KillCall {
 std::string kill_call_json(const KillCall& call);
 Result<KillCall> parse_kill_call(std::string_view json);
 
-// --- errors and events --------------------------------------------------------------------------------
+// --- errors and events
+// --------------------------------------------------------------------------------
 
 // {"error":{"code","message","hint"}}; without a hint if there is none.
 std::string error_json(const Error& error);

@@ -19,14 +19,17 @@ struct DriverOptions {
   RoleName role = RoleName("default");
   OfferMode mode = OfferMode::kAsks;
   std::string user = {};
-  Secret secret = {};  // from the system's randomness, or of the framework's first life
+  Secret secret = {};          // from the system's randomness, or of the framework's first life
   FrameworkId framework = {};  // of the first life; empty: a new framework
   Duration failover_timeout = kFailoverTimeout;
   Duration heartbeat = kHeartbeatInterval;
   Duration master_timeout = kAgentTimeout;
+  // Where the author keeps the identity; only for the hint of a refusal.
+  std::string session_file = {};
 };
 
-// --- events -------------------------------------------------------------------------------------------
+// --- events
+// -------------------------------------------------------------------------------------------
 
 struct MasterConnected {};  // a fresh connection
 struct MasterDisconnected {
@@ -35,7 +38,8 @@ struct MasterDisconnected {
 struct MasterFrame {
   proto::Envelope envelope = {};
 };
-// The author wants this. Before the first session, commands that need one are kept (asks) or refused.
+// The author wants this. Before the first session, commands that need one are kept (asks) or
+// refused.
 struct CommandGiven {
   Command command = {};
 };
@@ -44,7 +48,8 @@ struct Tick {};
 using DriverEvent =
     std::variant<MasterConnected, MasterDisconnected, MasterFrame, CommandGiven, Tick>;
 
-// --- what a step says -----------------------------------------------------------------------------------
+// --- what a step says
+// -----------------------------------------------------------------------------------
 
 struct SendToMaster {
   proto::Envelope envelope = {};
@@ -83,6 +88,8 @@ class Driver {
   std::optional<Time> next_deadline() const;
   const FrameworkId& framework() const;
   bool subscribed() const;
+  // What was declared last, less what was launched since; what an ask "beside the others" adds to.
+  const std::vector<Ask>& asks() const;
   // Tasks that were launched and have had no terminal update.
   std::vector<TaskId> live_tasks() const;
   std::vector<Violation> violations() const;

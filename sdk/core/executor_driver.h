@@ -1,7 +1,7 @@
 #pragma once
 
-// The executor driver's core: the session with the agent, updates that are resent until acknowledged,
-// and the end when the agent stays away. Pure.
+// The executor driver's core: the session with the agent, updates that are resent until
+// acknowledged, and the end when the agent stays away. Pure.
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The agent's core: what one machine runs for whom. Pure: the shell starts and kills processes, talks to
-// the master and to executors, and writes the checkpoint.
+// The agent's core: what one machine runs for whom. Pure: the shell starts and kills processes,
+// talks to the master and to executors, and writes the checkpoint.
 //
 // Records are written before the actions of the same step are carried out, so that a kill -9 at any
 // instant loses nothing that was told.
@@ -25,19 +25,26 @@ struct AgentOptions {
   Attributes attributes = {};
   Resources total = {};
   std::string http_address = {};
-  std::string boot_id = {};  // which boot of the machine this is
+  std::string boot_id = {};                 // which boot of the machine this is
   Duration heartbeat = kHeartbeatInterval;  // until the master says another
   Duration master_timeout = kAgentTimeout;  // silence after which a new session is begun; likewise
+  // Until an executor says hello, after its start and after its connection was lost.
   Duration executor_start_timeout = minutes(1);
+  Duration executor_heartbeat = kHeartbeatInterval;
+  Duration executor_timeout = kAgentTimeout;
   uint64_t seed = 0;  // for jitter
 };
 
-// --- events -------------------------------------------------------------------------------------------
+// --- events
+// -------------------------------------------------------------------------------------------
 
 struct MasterConnected {};  // a fresh connection
 struct MasterDisconnected {};
 struct MasterFrame {
   proto::Envelope envelope = {};
+  // From the system's randomness, for the executor that this frame may make necessary. Empty: one
+  // is made from the seed, which is for simulations only.
+  Secret spare_token = {};
 };
 struct ExecutorFrame {
   PeerId peer = {};
@@ -79,11 +86,12 @@ struct StopAsked {
 };
 struct Tick {};
 
-using AgentEvent =
-    std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame, ExecutorPeerLost,
-                 ExecutorStarted, ExecutorStartFailed, ExecutorExited, LeftoverEnded, StopAsked, Tick>;
+using AgentEvent = std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame,
+                                ExecutorPeerLost, ExecutorStarted, ExecutorStartFailed,
+                                ExecutorExited, LeftoverEnded, StopAsked, Tick>;
 
-// --- what a step says -----------------------------------------------------------------------------------
+// --- what a step says
+// -----------------------------------------------------------------------------------
 
 struct SendToMaster {
   proto::Envelope envelope = {};
@@ -96,8 +104,8 @@ struct SendToExecutor {
 struct DropExecutorPeer {
   PeerId peer = {};
 };
-// Start it in its own session, in sandbox <framework>/<executor>/<run> (made first), with stdout and
-// stderr there. `program` is kCommandExecutor, kBatchExecutor or a shell command line.
+// Start it in its own session, in sandbox <framework>/<executor>/<run> (made first), with stdout
+// and stderr there. `program` is kCommandExecutor, kBatchExecutor or a shell command line.
 struct StartExecutor {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -117,8 +125,11 @@ struct KillExecutor {
 struct EndLeftover {
   proto::ExecutorRecord executor = {};
 };
-// The process may end now.
-struct Exit {};
+// The process may end now. A reason: it ends because it cannot do its work, and an operator must
+// act.
+struct Exit {
+  std::string reason = {};
+};
 
 using AgentAction = std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer,
                                  StartExecutor, KillExecutor, EndLeftover, Exit>;
@@ -142,7 +153,8 @@ struct AgentSnapshot {
   std::vector<proto::CheckpointRecord> records = {};
 };
 
-// --- the core ------------------------------------------------------------------------------------------------
+// --- the core
+// ------------------------------------------------------------------------------------------------
 
 class Agent {
  public:
@@ -152,7 +164,8 @@ class Agent {
   Agent& operator=(const Agent&) = delete;
 
   void handle(const AgentEvent& event, Time now, AgentOutbox& out);
-  std::optional<Time> next_deadline() const;  // the first is at once: leftovers are ended, then it registers
+  std::optional<Time> next_deadline()
+      const;  // the first is at once: leftovers are ended, then it registers
   proto::AgentStatus status() const;
   AgentSnapshot snapshot() const;  // compact
   std::vector<Violation> violations() const;

@@ -1,0 +1,99 @@
+// The public face of the allocator: each call goes to State, whose story begins in decide.cc.
+
+#include "allocator/allocator.h"
+
+#include "allocator/state.h"
+#include "common/text.h"
+
+namespace proffer {
+
+Allocator::Allocator(AllocatorOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
+Allocator::~Allocator() = default;
+
+void Allocator::set_agent(const AgentId& agent, AgentResources resources) {
+  state_->set_agent(agent, std::move(resources));
+}
+void Allocator::set_agent_active(const AgentId& agent, bool active) {
+  state_->set_agent_active(agent, active);
+}
+void Allocator::remove_agent(const AgentId& agent) { state_->remove_agent(agent); }
+void Allocator::set_free_ports(const AgentId& agent, PortSet free) {
+  state_->set_free_ports(agent, std::move(free));
+}
+
+void Allocator::add_framework(const FrameworkId& framework, const RoleName& role, OfferMode mode) {
+  state_->add_framework(framework, role, mode);
+}
+void Allocator::set_framework_active(const FrameworkId& framework, bool active) {
+  state_->set_framework_active(framework, active);
+}
+void Allocator::remove_framework(const FrameworkId& framework) {
+  state_->remove_framework(framework);
+}
+void Allocator::declare_asks(const FrameworkId& framework, std::vector<Ask> asks, Time) {
+  state_->declare_asks(framework, std::move(asks));
+}
+void Allocator::suppress(const FrameworkId& framework) { state_->suppress(framework); }
+void Allocator::revive(const FrameworkId& framework) { state_->revive(framework); }
+void Allocator::set_weight(const RoleName& role, int64_t weight) {
+  state_->set_weight(role, weight);
+}
+
+const Grant* Allocator::find_offer(const OfferId& offer, const FrameworkId& framework) const {
+  return state_->find_offer(offer, framework);
+}
+void Allocator::settle(const OfferId& offer, const Resources& used,
+                       const std::vector<AskFill>& fills, const Refusal& refusal, Time now) {
+  state_->settle(offer, used, fills, refusal, now);
+}
+void Allocator::release(const AgentId& agent, const FrameworkId& framework,
+                        const Resources& resources) {
+  state_->release(agent, framework, resources);
+}
+void Allocator::adopt(const AgentId& agent, const FrameworkId& framework,
+                      const Resources& resources) {
+  state_->adopt(agent, framework, resources);
+}
+std::vector<const Grant*> Allocator::offers() const { return state_->offers(); }
+
+std::optional<Time> Allocator::next_decision(Time now) const { return state_->next_decision(now); }
+Decision Allocator::decide(Time now) { return state_->decide(now); }
+
+ResourceVector Allocator::total() const { return state_->total(); }
+std::vector<RoleStatus> Allocator::roles() const { return state_->roles(); }
+std::vector<LeafStatus> Allocator::leaves() const { return state_->leaves(); }
+std::vector<AgentUse> Allocator::agents() const { return state_->agents(); }
+std::vector<Violation> Allocator::violations() const { return state_->violations(); }
+
+Result<void> check_ask(const Ask& ask) {
+  if (Result<void> checked = check_name("ask", ask.name.str()); !checked) return checked;
+  const auto context = [&] { return text("ask ", quoted(ask.name.str())); };
+  if (Result<void> checked = check_shape(ask.shape); !checked) {
+    return std::move(checked).error().in(context());
+  }
+  if (ask.count < 0 || ask.count > kAskCountMax) {
+    return Error::invalid_argument(
+               text("its count must be from 0 to ", kAskCountMax, ", not ", ask.count))
+        .in(context());
+  }
+  if (ask.ports < 0 || ask.ports > static_cast<int64_t>(kPortNamesMax)) {
+    return Error::invalid_argument(
+               text("its ports must be from 0 to ", kPortNamesMax, ", not ", ask.ports))
+        .in(context());
+  }
+  if (!ask.role.empty()) {
+    Result<RoleName> role = parse_role(ask.role.str());
+    if (!role) return std::move(role).error().in(context());
+  }
+  if (ask.constraints.size() > kConstraintsMax) {
+    return Error::invalid_argument(text("it has ", ask.constraints.size(), " constraints, at most ",
+                                        kConstraintsMax, " are allowed"))
+        .in(context());
+  }
+  Result<ConstraintMatcher> matcher = ConstraintMatcher::compile(ask.constraints);
+  if (!matcher) return std::move(matcher).error().in(context());
+  return {};
+}
+
+}  // namespace proffer

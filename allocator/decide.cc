@@ -1,0 +1,107 @@
+// One decision: what is due by time (leases, filters, waits for claims), then the asks by least
+// share, then open offers of what is left, then claims for those that starve; at the end what was
+// given becomes offers. Guarantees will come before the asks, reclaim after the claims.
+
+#include "allocator/state.h"
+
+namespace proffer {
+
+Allocator::State::State(AllocatorOptions options)
+    : options_(std::move(options)), weights_(options_.weights) {}
+
+Decision Allocator::State::decide(Time now) {
+  given_.clear();
+  if (shares_dirty_) rebuild_shares();
+  if (least_shape_dirty_) {
+    least_shape_.reset();
+    for (const auto& [id, l] : leaves_) {
+      for (const AskEntry* ask : l->order) {
+        least_shape_ = least_shape_ ? least_shape_->min(ask->ask.shape) : ask->ask.shape;
+      }
+    }
+    least_shape_dirty_ = false;
+  }
+
+  // A scheduler that lets its lease end is asked again a little later, so that a dead one does not
+  // keep what others need.
+  while (const auto next = outstanding_.first_to_expire()) {
+    if (next->first > now) break;
+    const fair::OutstandingOffer* offer = outstanding_.find(next->second);
+    Leaf& l = *offer->leaf;
+    Agent& a = *offer->agent;
+    rescind(next->second, RescindReason::kExpired);
+    Filter filter;
+    filter.until = now + kDeclineFilter;
+    add_filter(l, a, std::move(filter));
+  }
+  end_filters(now);
+  fire_claim_timers(now);
+
+  fill(now);
+  fill_open(now);
+  thaw();
+  assign_claims(now);
+
+  Decision decision;
+  decision.rescinds = std::move(rescinds_);
+  rescinds_.clear();
+  decision.grants.reserve(gifts_.size());
+  for (Gift& gift : gifts_) {
+    Grant grant;
+    grant.offer.id = outstanding_.next_id();
+    grant.offer.agent = gift.agent->id;
+    grant.offer.attributes = gift.agent->attributes;
+    grant.offer.slices.push_back(Slice{.resources = gift.resources});
+    grant.offer.fills = std::move(gift.fills);
+    grant.offer.ports = gift.agent->free_ports;
+    grant.offer.lease = options_.offer_timeout;
+    grant.framework = gift.leaf->framework;
+    grant.role = gift.leaf->role->name;
+    grant.expires = later(now, options_.offer_timeout);
+    decision.grants.push_back(grant);
+    outstanding_.add(
+        {std::move(grant), gift.leaf, gift.agent, std::move(gift.resources), gift.ports});
+  }
+  gifts_.clear();
+  gift_at_.clear();
+  least_with_due_.clear();
+  entitlements_known_ = false;
+  free_.clear_fresh();
+  dirty_ = false;
+  decided_at_ = now;
+  return decision;
+}
+
+std::optional<Time> Allocator::State::next_decision(Time now) const {
+  if (dirty_) return now;
+  std::optional<Time> next;
+  const auto consider = [&](Time at) { next = next ? std::min(*next, at) : at; };
+  if (const auto expiry = outstanding_.first_to_expire()) consider(expiry->first);
+  if (!filter_timers_.empty()) consider(filter_timers_.begin()->at);
+  if (!ask_timers_.empty()) consider(ask_timers_.begin()->at);
+  return next;
+}
+
+Time Allocator::State::later(Time now, Duration duration) {
+  if (duration > Time::far_future() - now && now >= Time()) return Time::far_future();
+  return now + duration;
+}
+
+void Allocator::State::mark_dirty() {
+  dirty_ = true;
+  given_.clear();
+}
+
+fair::Agent& Allocator::State::agent(const AgentId& id) {
+  const auto at = agents_.find(id);
+  CHECK(at != agents_.end()) << "no agent " << id.str();
+  return *at->second;
+}
+
+fair::Leaf& Allocator::State::leaf(const FrameworkId& id) {
+  const auto at = leaves_.find(id);
+  CHECK(at != leaves_.end()) << "no framework " << id.str();
+  return *at->second;
+}
+
+}  // namespace proffer

@@ -1,0 +1,164 @@
+// Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): one
+// task's worth to the leaf with the least share, update the shares, again. fill() first.
+//
+// What makes it cheap: a leaf for which nothing fits is frozen for the rest of the decision, and in
+// the next ones it looks only at agents that have grown since. Several tasks are given at once
+// while the order would not change.
+
+#include <algorithm>
+
+#include "allocator/state.h"
+
+namespace proffer {
+
+void Allocator::State::fill(Time now) {
+  while (true) {
+    // While an agent that grew may still serve someone, all that are hungry are asked, least share
+    // first. After that only those that changed themselves have anything new to look at.
+    while (!free_.fresh().empty() && !may_fit_someone(**free_.fresh().begin())) {
+      free_.forget_fresh(**free_.fresh().begin());
+    }
+    const fair::LeafOrder& order = free_.fresh().empty() ? anew_ : hungry_;
+    Leaf* least = order.first();
+    if (least == nullptr) return;
+    const bool given = least->mode == OfferMode::kOpen ? give_fair_piece(*least, order, now)
+                                                       : give_to_asks(*least, order, now);
+    if (!given) freeze(*least, now);
+  }
+}
+
+bool Allocator::State::may_fit_someone(const Agent& a) const {
+  return least_shape_ && least_shape_->fits_in(a.free.amounts);
+}
+
+bool Allocator::State::give_to_asks(Leaf& l, const fair::LeafOrder& order, Time now) {
+  for (AskEntry* ask : l.order) {
+    if (ask->unmet() == 0) continue;
+    // Being first counts for its claim even if another ask of it is served now.
+    if (ask->due && ask->claim == nullptr && l.claimed == nullptr &&
+        (least_with_due_.empty() || least_with_due_.back().first != &l)) {
+      least_with_due_.emplace_back(&l, rank_of(l));
+    }
+    if (Agent* a = place(*ask, now)) {
+      give(*ask, *a, order, now);
+      return true;
+    }
+  }
+  return false;
+}
+
+void Allocator::State::give(AskEntry& ask, Agent& a, const fair::LeafOrder& order, Time now) {
+  Leaf& l = *ask.leaf;
+  const bool from_claim = ask.claim == &a;
+  int64_t count_max = from_claim ? 1 : ask.unmet();
+  if (ask.ask.ports > 0) count_max = std::min(count_max, a.ports_left() / ask.ask.ports);
+  // Asks of one priority take turns, so that none of them starves.
+  const bool has_peer = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
+    return other != &ask && other->ask.priority == ask.ask.priority && other->unmet() > 0;
+  });
+  if (has_peer) count_max = std::min<int64_t>(count_max, 1);
+  count_max = count_that_fits(ask.ask.shape, a.free, count_max);
+  Rank before_last;
+  const int64_t count = tasks_in_turn(l, ask, count_max, order, &before_last);
+
+  Resources given{.amounts = ask.ask.shape * count};
+  Resources last{.amounts = ask.ask.shape};
+  if (ask.ask.shape[ResourceKind::kGpus] > 0) {
+    Resources left = a.free;
+    given = {};
+    for (int64_t i = 0; i < count; ++i) {
+      last = carve(ask.ask.shape, left);
+      left -= last;
+      given += last;
+    }
+  }
+  add_gift(l, a, given, &ask, count);
+  if (!from_claim) given_.push_back({&l, &a, std::move(last), before_last});
+
+  ask.granted_at = ++grants_;
+  l.move_behind_peers(ask);
+  if (from_claim) {
+    // The wait is over. The ask stays due: its next task does not wait again.
+    drop_claim(ask);
+  } else {
+    if (ask.claim != nullptr) drop_claim(ask);
+    ask.waiting_since = now;
+    ask.due = false;
+    due_.erase(&ask);
+  }
+  if (ask.unmet() == 0) stop_waiting(ask);
+  update_hunger(l, false);
+}
+
+// How many tasks the first leaf of `order` gets before another is first, and its rank before the
+// last of them.
+int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_max,
+                                        const fair::LeafOrder& order, Rank* before_last) const {
+  CHECK_GT(count_max, 0);
+  const Leaf* next_leaf = order.second_leaf();
+  const Role* next_role = order.second_role();
+  ResourceVector leaf_use = l.use();
+  ResourceVector role_use = l.role->use();
+  *before_last = rank_of(l);
+  int64_t count = 1;
+  for (; count < count_max; ++count) {
+    leaf_use += ask.ask.shape;
+    role_use += ask.ask.shape;
+    Rank rank{dominant_share(role_use, total_, l.role->weight), dominant_share(leaf_use, total_)};
+    if (next_leaf != nullptr) {
+      const auto by_share = rank.leaf <=> next_leaf->share;
+      if (by_share > 0 || (by_share == 0 && next_leaf->framework < l.framework)) break;
+    }
+    if (next_role != nullptr) {
+      const auto by_share = rank.role <=> next_role->share;
+      if (by_share > 0 || (by_share == 0 && next_role->name < l.role->name)) break;
+    }
+    *before_last = rank;
+  }
+  return count;
+}
+
+void Allocator::State::add_gift(Leaf& l, Agent& a, const Resources& resources, const AskEntry* ask,
+                                int64_t count) {
+  const auto [at, is_new] = gift_at_.try_emplace({&l, &a}, gifts_.size());
+  if (is_new) {
+    gifts_.push_back(Gift{.leaf = &l, .agent = &a});
+    remove_filter(l, a.id);  // One that has ended by its reason.
+  }
+  Gift& gift = gifts_[at->second];
+  gift.resources += resources;
+  a.offered.add(resources);
+  if (ask == nullptr) {
+    l.open_on.insert(&a);
+  } else {
+    AskEntry& entry = *l.asks.at(ask->ask.name);
+    entry.offered += count;
+    gift.ports += ask->ask.ports * count;
+    a.ports_offered += ask->ask.ports * count;
+    const auto fill = std::find_if(gift.fills.begin(), gift.fills.end(),
+                                   [&](const AskFill& f) { return f.ask == ask->ask.name; });
+    if (fill == gift.fills.end())
+      gift.fills.push_back({ask->ask.name, count});
+    else
+      fill->count += count;
+  }
+  change_use(l, {}, resources.amounts);
+  refresh(a, false);
+}
+
+void Allocator::State::freeze(Leaf& l, Time now) {
+  if (hungry_.contains(l)) frozen_.push_back(&l);
+  hungry_.erase(l);
+  anew_.erase(l);
+  if (l.mode == OfferMode::kAsks) {
+    l.retry.clear();
+    start_waiting(l, now);
+  }
+}
+
+void Allocator::State::thaw() {
+  for (Leaf* l : frozen_) update_hunger(*l, false);
+  frozen_.clear();
+}
+
+}  // namespace proffer

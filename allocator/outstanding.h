@@ -1,0 +1,40 @@
+#pragma once
+
+// The outstanding offers and when they expire.
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "allocator/allocator.h"
+#include "allocator/leaves.h"
+
+namespace proffer::fair {
+
+struct OutstandingOffer {
+  Grant grant = {};
+  Leaf* leaf = nullptr;
+  Agent* agent = nullptr;
+  Resources resources = {};  // the sum of its slices
+  int64_t ports = 0;         // that its fills want
+};
+
+class OutstandingOffers {
+ public:
+  OfferId next_id() { return OfferId(++last_id_); }
+  // Adds it here, at its agent and at its leaf.
+  void add(OutstandingOffer offer);
+  // Takes it away from all three. CHECKs that it is here.
+  OutstandingOffer take(const OfferId& id);
+  const OutstandingOffer* find(const OfferId& id) const;
+  // The one that expires first and when.
+  std::optional<std::pair<Time, OfferId>> first_to_expire() const;
+  const std::map<OfferId, OutstandingOffer>& all() const { return offers_; }
+
+ private:
+  std::map<OfferId, OutstandingOffer> offers_;
+  std::set<std::pair<Time, OfferId>> by_expiry_;
+  uint64_t last_id_ = 0;
+};
+
+}  // namespace proffer::fair

@@ -1,0 +1,62 @@
+#include "cli/arguments.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+namespace proffer::cli {
+
+struct Arguments::Impl {
+  CLI::App app;
+  std::string usage;
+};
+
+Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_unique<Impl>()) {
+  impl_->usage = std::move(usage);
+  impl_->app.description("usage: " + impl_->usage + "\n\n" + what);
+}
+Arguments::~Arguments() = default;
+
+void Arguments::flag(const std::string& names, bool* target, const std::string& help) {
+  impl_->app.add_flag(names, *target, help);
+}
+
+void Arguments::option(const std::string& names, std::string* target, const std::string& help) {
+  impl_->app.add_option(names, *target, help);
+}
+
+void Arguments::option(const std::string& names, int64_t* target, const std::string& help) {
+  impl_->app.add_option(names, *target, help);
+}
+
+void Arguments::option(const std::string& names, std::vector<std::string>* target,
+                       const std::string& help) {
+  impl_->app.add_option(names, *target, help)->allow_extra_args(false);
+}
+
+void Arguments::required(const std::string& name, std::string* target, const std::string& help) {
+  impl_->app.add_option(name, *target, help)->required();
+}
+
+void Arguments::command_line(std::vector<std::string>* target, const std::string& help) {
+  impl_->app.prefix_command();
+  impl_->app.footer("CMD…  " + help);
+  impl_->app.final_callback([this, target] { *target = impl_->app.remaining(); });
+}
+
+std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
+  std::vector<std::string> reversed(words.rbegin(), words.rend());  // What CLI11 wants.
+  try {
+    impl_->app.parse(std::move(reversed));
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(impl_->app.help().c_str(), stdout);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "error: %s\n  hint: %s, or --help\n", error.what(), impl_->usage.c_str());
+    return 2;
+  }
+  return std::nullopt;
+}
+
+}  // namespace proffer::cli

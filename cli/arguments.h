@@ -1,0 +1,38 @@
+#pragma once
+
+// What a command takes from its command line. CLI11 stays behind this.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace proffer::cli {
+
+// The words of one command. The targets live longer than parse().
+class Arguments {
+ public:
+  // `usage` as in "proffer kill TASK".
+  Arguments(std::string usage, std::string what);
+  ~Arguments();
+  Arguments(const Arguments&) = delete;
+  Arguments& operator=(const Arguments&) = delete;
+
+  void flag(const std::string& names, bool* target, const std::string& help);
+  void option(const std::string& names, std::string* target, const std::string& help);
+  void option(const std::string& names, int64_t* target, const std::string& help);
+  void option(const std::string& names, std::vector<std::string>* target, const std::string& help);
+  void required(const std::string& name, std::string* target, const std::string& help);
+  // Everything from the first word that is no option, or behind "--".
+  void command_line(std::vector<std::string>* target, const std::string& help);
+
+  // None to go on; else the exit status: 0 after --help, 2 after an error was printed.
+  std::optional<int> parse(const std::vector<std::string>& words);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace proffer::cli

@@ -1,0 +1,21 @@
+#pragma once
+
+// Each command in a file of its own: words in, exit status out.
+
+#include <string>
+#include <vector>
+
+namespace proffer::cli {
+
+using Words = std::vector<std::string>;
+
+int run_status(const Words& words);
+int run_agents(const Words& words);
+int run_frameworks(const Words& words);
+int run_tasks(const Words& words);
+int run_logs(const Words& words);
+int run_kill(const Words& words);
+int run_run(const Words& words);
+int run_dev(const Words& words);
+
+}  // namespace proffer::cli

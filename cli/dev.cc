@@ -1,0 +1,423 @@
+// proffer dev: a master and agents on this machine, as separate processes. Read Dev::go first. It
+// restarts nothing; it says what ended, and at the end it leaves nothing behind.
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <sstream>
+#include <thread>
+
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/children.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/programs.h"
+#include "common/roles.h"
+#include "common/text.h"
+#include "net/loop.h"
+#include "net/trace_log.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int64_t kAgentsMax = 200;
+constexpr Duration kStartTimeout = seconds(30);
+constexpr Duration kPoll = milliseconds(10);
+constexpr Duration kStopTimeout = seconds(10);  // kill grace of tasks and a margin
+constexpr int64_t kFirstPort = 31'000;
+constexpr int64_t kLastPort = 31'999;
+
+struct DevOptions {
+  std::string dir = {};
+  int64_t agents = 1;
+  std::string resources = {};
+  std::string attributes = {};
+  std::string weights = {};
+  std::string offer_timeout = {};
+  std::string claim_after = {};
+  int64_t port = 5050;
+  int64_t http_port = 5080;
+  bool keep = false;
+  bool json = false;
+};
+
+using Addresses = std::map<std::string, proto::JsonValue>;
+
+// What a daemon wrote once it served; none while it has not.
+std::optional<Addresses> read_addresses(const std::string& path) {
+  std::ifstream file(path);
+  if (!file) return std::nullopt;
+  std::stringstream content;
+  content << file.rdbuf();
+  Result<Addresses> parsed = proto::parse_json_line(trimmed(content.str()));
+  if (!parsed) return std::nullopt;
+  return *std::move(parsed);
+}
+
+std::string text_of(const Addresses& addresses, const std::string& name) {
+  const auto at = addresses.find(name);
+  if (at == addresses.end()) return {};
+  const auto* value = std::get_if<std::string>(&at->second);
+  return value == nullptr ? std::string() : *value;
+}
+
+// What each agent has unless told: an even part of the machine, at least one CPU.
+std::string even_part(int64_t agents) {
+  const int64_t cpus = std::max<int64_t>(1, ::sysconf(_SC_NPROCESSORS_ONLN) / agents);
+  const int64_t mebibytes = ::sysconf(_SC_PHYS_PAGES) / 1024 * (::sysconf(_SC_PAGESIZE) / 1024);
+  const int64_t mem = std::max<int64_t>(256, mebibytes * 8 / 10 / agents);
+  std::error_code error;
+  const fs::space_info space = fs::space(fs::temp_directory_path(), error);
+  const int64_t disk =
+      error ? 1024 : static_cast<int64_t>(space.available / 1024 / 1024) * 8 / 10 / agents;
+  return text("cpus:", cpus, ";mem:", mem, ";disk:", std::max<int64_t>(disk, 1));
+}
+
+class Dev {
+ public:
+  explicit Dev(DevOptions options)
+      : options_(std::move(options)),
+        children_(loop_, [this](const std::string& name, const std::string& how) {
+          on_ended(name, how);
+        }) {}
+  int go();
+
+ private:
+  Result<void> start_master();
+  Result<void> start_agent(int64_t number);
+  Result<void> wait_for(const std::string& name, const std::string& dir, Addresses* addresses);
+  Result<void> wait_for_agents();
+  Result<void> start_all();
+  // Turns the loop until `ready`, a signal or the time-out.
+  Result<void> turn_until(const std::string& what, const std::function<bool()>& ready);
+  void say_where();
+  void on_ended(const std::string& name, const std::string& how);
+  void stop_all();
+  void say(const std::string& line) {
+    if (!options_.json) print_line(line);
+  }
+  std::string dir_of(const std::string& name) const { return options_.dir + "/" + name; }
+
+  DevOptions options_;
+  Loop loop_;
+  Children children_;
+  std::vector<std::string> agents_;
+  std::vector<std::string> sockets_;
+  Addresses master_;
+  bool asked_to_end_ = false;
+  bool stopping_ = false;
+};
+
+int Dev::go() {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    loop_.on_signal(signal, [this] {
+      asked_to_end_ = true;
+      loop_.stop();
+    });
+  }
+  int status = 0;
+  if (const Result<void> started = start_all(); !started) {
+    if (!asked_to_end_) status = print_error(started.error(), options_.json);
+  } else {
+    say_where();
+    while (!asked_to_end_ && children_.running() > 0) loop_.run();
+    if (!asked_to_end_) {
+      status = print_error(Error::internal("all processes of the cluster have ended"), false);
+    }
+  }
+  stop_all();
+  return status;
+}
+
+Result<void> Dev::start_all() {
+  if (Result<void> started = start_master(); !started) return started;
+  for (int64_t i = 1; i <= options_.agents; ++i) {
+    if (Result<void> started = start_agent(i); !started) return started;
+  }
+  if (Result<void> ready = wait_for_agents(); !ready) return ready;
+  // Whoever waits for this file finds the whole cluster.
+  return write_file_atomically(options_.dir + "/address.json",
+                               proto::json_line({{"address", text_of(master_, "address")},
+                                                 {"http", text_of(master_, "http")},
+                                                 {"pid", static_cast<int64_t>(getpid())}}) +
+                                   "\n");
+}
+
+Result<void> Dev::start_master() {
+  const Result<std::string> program = find_program("master");
+  if (!program) return program.error();
+  std::vector<std::string> command = {*program,
+                                      "--data_dir=" + dir_of("master"),
+                                      text("--port=", options_.port),
+                                      text("--http_port=", options_.http_port),
+                                      "--heartbeat=1s",
+                                      "--agent_timeout=5s",
+                                      "--weights=" + options_.weights};
+  if (!options_.offer_timeout.empty()) {
+    command.push_back("--offer_timeout=" + options_.offer_timeout);
+  }
+  if (!options_.claim_after.empty()) command.push_back("--claim_after=" + options_.claim_after);
+  if (Result<void> started = children_.start("master", std::move(command), dir_of("master.log"));
+      !started) {
+    return started;
+  }
+  return wait_for("master", dir_of("master"), &master_);
+}
+
+Result<void> Dev::start_agent(int64_t number) {
+  const Result<std::string> program = find_program("agent");
+  if (!program) return program.error();
+  const std::string name = text("agent-", number);
+  std::string resources =
+      options_.resources.empty() ? even_part(options_.agents) : options_.resources;
+  if (resources.find("ports:") == std::string::npos) {
+    const int64_t each = (kLastPort - kFirstPort + 1) / options_.agents;
+    const int64_t first = kFirstPort + (number - 1) * each;
+    resources += text(";ports:[", first, "-", first + each - 1, "]");
+  }
+  std::vector<std::string> command = {*program,
+                                      "--master=" + text_of(master_, "address"),
+                                      "--name=" + name,
+                                      "--work_dir=" + dir_of(name),
+                                      "--http_port=0",
+                                      "--resources=" + resources,
+                                      "--attributes=" + options_.attributes,
+                                      "--tasks_on_exit=kill",
+                                      "--heartbeat=1s"};
+  agents_.push_back(name);
+  return children_.start(name, std::move(command), dir_of(name + ".log"));
+}
+
+Result<void> Dev::turn_until(const std::string& what, const std::function<bool()>& ready) {
+  const Time deadline = loop_.now() + kStartTimeout;
+  Timer timer(loop_, [this] { loop_.stop(); });
+  while (!ready()) {
+    if (asked_to_end_) return Error::failed_precondition("interrupted");
+    if (loop_.now() >= deadline) {
+      return Error::timeout(text(what, " did not start in ", to_text(kStartTimeout)))
+          .with_hint(text("its log is in ", options_.dir, ", kept with --keep"));
+    }
+    timer.arm(loop_.now() + kPoll);
+    loop_.run();
+  }
+  return {};
+}
+
+Result<void> Dev::wait_for(const std::string& name, const std::string& dir, Addresses* addresses) {
+  bool ended = false;
+  const Result<void> turned = turn_until(name, [&] {
+    if (std::optional<Addresses> read = read_addresses(dir + "/address.json")) {
+      *addresses = *std::move(read);
+      return true;
+    }
+    ended = !children_.is_running(name);
+    return ended;
+  });
+  if (!turned) return turned;
+  if (!ended) return {};
+  std::ifstream file(dir_of(name + ".log"));
+  std::string last;
+  std::string line;
+  std::string hint;
+  while (std::getline(file, line)) {
+    if (line.starts_with("error: ")) last = line.substr(7);
+    if (line.starts_with("  hint: ")) hint = line.substr(8);
+  }
+  return Error::failed_precondition(
+             text(name, " did not start: ", last.empty() ? "see its log" : last))
+      .with_hint(hint);
+}
+
+Result<void> Dev::wait_for_agents() {
+  for (const std::string& name : agents_) {
+    Addresses addresses;
+    if (Result<void> ready = wait_for(name, dir_of(name), &addresses); !ready) return ready;
+    sockets_.push_back(text_of(addresses, "socket"));
+  }
+  const Result<Address> master = master_address(text_of(master_, "address"));
+  if (!master) return master.error();
+  return turn_until("the cluster", [&] {
+    const Result<CallResult> answer = call(*master, "status", "");
+    if (!answer) return false;
+    const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
+    return status && status->agents_active == options_.agents;
+  });
+}
+
+void Dev::say_where() {
+  const std::string master = text_of(master_, "address");
+  if (options_.json) {
+    print_line(proto::json_line({{"event", std::string("ready")},
+                                 {"master", master},
+                                 {"http", text_of(master_, "http")},
+                                 {"agents", agents_},
+                                 {"dir", options_.dir}}));
+    return;
+  }
+  print_line(text("master   ", master, "  http://", text_of(master_, "http"), "/v1/status"));
+  for (const std::string& name : agents_) {
+    const std::optional<Addresses> addresses = read_addresses(dir_of(name) + "/address.json");
+    print_line(
+        text(name, "  http://", addresses ? text_of(*addresses, "http") : "?", "/v1/status"));
+  }
+  print_line(text("files    ", options_.dir, options_.keep ? "" : " (removed at the end)"));
+  print_line("");
+  const bool is_default = master == "127.0.0.1:5050";
+  const std::string flag = is_default ? "" : " --master=" + master;
+  print_line(text("try      proffer run", flag, " -- echo hello"));
+  print_line(text("         proffer status", flag));
+  print_line("ready; Ctrl-C ends everything");
+}
+
+void Dev::on_ended(const std::string& name, const std::string& how) {
+  if (stopping_) return;
+  if (options_.json) {
+    print_line(
+        proto::json_line({{"event", std::string("ended")}, {"process", name}, {"how", how}}));
+  }
+  say(text(name, " ended: ", how));
+  loop_.stop();
+}
+
+// Agents end their tasks first, then the master ends; whatever is left is killed.
+void Dev::stop_all() {
+  stopping_ = true;
+  asked_to_end_ = false;  // A second Ctrl-C cuts the wait short.
+  say("ending the cluster");
+  const auto turn_for = [&](Duration limit, const std::function<bool()>& done) {
+    const Time deadline = loop_.now() + limit;
+    Timer timer(loop_, [this] { loop_.stop(); });
+    while (!done() && !asked_to_end_ && loop_.now() < deadline) {
+      timer.arm(loop_.now() + kPoll);
+      loop_.run();
+    }
+  };
+  for (const std::string& name : agents_) children_.signal(name, SIGTERM);
+  turn_for(kStopTimeout,
+           [&] { return children_.running() == (children_.is_running("master") ? 1u : 0u); });
+  children_.signal("master", SIGTERM);
+  turn_for(seconds(2), [&] { return children_.running() == 0; });
+  Children::end_all_descendants();
+  std::error_code ignored;
+  for (const std::string& socket : sockets_) {
+    if (!socket.empty()) fs::remove(socket, ignored);
+  }
+  if (options_.keep) {
+    fs::remove(options_.dir + "/address.json", ignored);
+    say(text("its files are kept in ", options_.dir));
+  } else {
+    fs::remove_all(options_.dir, ignored);
+  }
+}
+
+std::string default_dir() {
+  return text(fs::temp_directory_path().string(), "/proffer-dev-", static_cast<int64_t>(getuid()));
+}
+
+// An empty or new directory, or one that an earlier cluster of ours left.
+Result<void> prepare_dir(const DevOptions& options) {
+  std::error_code error;
+  const std::optional<Addresses> running = read_addresses(options.dir + "/address.json");
+  if (running) {
+    const auto at = running->find("pid");
+    const auto* pid = at == running->end() ? nullptr : std::get_if<int64_t>(&at->second);
+    if (pid != nullptr && ::kill(static_cast<pid_t>(*pid), 0) == 0) {
+      return Error::failed_precondition(text("a cluster is running already in ",
+                                             quoted(options.dir), " (process ", *pid, ")"))
+          .with_hint("use it, end it, or give this one its own --dir, --port=0 and --http-port=0");
+    }
+  }
+  if (options.dir == default_dir()) fs::remove_all(options.dir, error);
+  if (fs::exists(options.dir) && !fs::is_empty(options.dir, error) &&
+      !fs::exists(options.dir + "/master")) {
+    return Error::already_exists(text("directory ", quoted(options.dir), " holds something else"))
+        .with_hint("give a new or empty directory with --dir");
+  }
+  fs::create_directories(options.dir, error);
+  if (error) {
+    return Error::invalid_argument(
+        text("cannot make directory ", quoted(options.dir), ": ", error.message()));
+  }
+  fs::permissions(options.dir, fs::perms::owner_all, error);
+  fs::remove(options.dir + "/address.json", error);
+  return {};
+}
+
+Result<void> check(const DevOptions& options) {
+  if (options.agents < 1 || options.agents > kAgentsMax) {
+    return Error::invalid_argument(
+        text("--agents must be from 1 to ", kAgentsMax, ", not ", options.agents));
+  }
+  for (const auto& [name, port] : {std::pair<std::string_view, int64_t>("--port", options.port),
+                                   {"--http-port", options.http_port}}) {
+    if (port < 0 || port > 65535) {
+      return Error::invalid_argument(
+          text(name, " must be from 0 (any free port) to 65535, not ", port));
+    }
+  }
+  if (!options.resources.empty()) {
+    const Result<Resources> parsed = parse_agent_resources(options.resources);
+    if (!parsed) return Error(parsed.error()).in("--resources");
+  }
+  if (const Result<Attributes> parsed = parse_attributes(options.attributes); !parsed) {
+    return Error(parsed.error()).in("--attributes");
+  }
+  if (const Result<RoleWeights> parsed = parse_role_weights(options.weights); !parsed) {
+    return Error(parsed.error()).in("--weights");
+  }
+  for (const auto& [name, value] : {std::pair("--offer-timeout", &options.offer_timeout),
+                                    std::pair("--claim-after", &options.claim_after)}) {
+    if (value->empty()) continue;
+    if (const Result<Duration> parsed = parse_duration(*value); !parsed) {
+      return Error(parsed.error()).in(name);
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+int run_dev(const Words& words) {
+  DevOptions options;
+  Arguments arguments("proffer dev [--agents N] [options]",
+                      "start a local cluster: a master and agents as processes on this machine");
+  arguments.option("--agents", &options.agents, "how many agents (1)");
+  arguments.option("--resources", &options.resources,
+                   "of each agent, as in 'cpus:2;mem:2048' (an even part of this machine)");
+  arguments.option("--attributes", &options.attributes, "of each agent, as in 'rack:r1;disk:ssd'");
+  arguments.option("--weights", &options.weights, "of roles, as in ads=2,batch=0.5");
+  arguments.option("--port", &options.port, "the master's port; 0: any free one (5050)");
+  arguments.option("--http-port", &options.http_port, "its HTTP port; 0: any free one (5080)");
+  arguments.option("--offer-timeout", &options.offer_timeout, "lease of offers (30s)");
+  arguments.option("--claim-after", &options.claim_after,
+                   "wait before an agent is set aside for an ask (30s)");
+  arguments.option("--dir", &options.dir,
+                   "where its files go (proffer-dev-<uid> in the temporary "
+                   "directory)");
+  arguments.flag("--keep", &options.keep, "keep the files at the end");
+  arguments.flag("--json", &options.json, "one JSON object per line");
+  if (const auto status = arguments.parse(words)) return *status;
+  if (options.dir.empty()) options.dir = default_dir();
+  std::error_code error;
+  options.dir = fs::absolute(options.dir, error).lexically_normal().string();
+  if (const Result<void> checked = check(options); !checked) {
+    print_error(checked.error(), options.json);
+    return kExitUsage;
+  }
+  if (const Result<void> prepared = prepare_dir(options); !prepared) {
+    return print_error(prepared.error(), options.json);
+  }
+  Dev dev(std::move(options));
+  return dev.go();
+}
+
+}  // namespace proffer::cli

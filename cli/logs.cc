@@ -1,0 +1,47 @@
+// proffer logs: finds the task by its name, then reads from its agent.
+
+#include <cstdio>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/task_output.h"
+
+namespace proffer::cli {
+
+int run_logs(const Words& words) {
+  std::string master_flag;
+  std::string word;
+  std::string file = "stdout";
+  bool json = false;
+  bool follow = false;
+  bool use_stderr = false;
+  Arguments arguments("proffer logs TASK [-f] [--stderr]", "the output of a task");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.flag("-f,--follow", &follow, "go on until the task has ended");
+  arguments.flag("--stderr", &use_stderr, "standard error instead of standard output");
+  arguments.option("--file", &file, "another file of its sandbox");
+  arguments.required("TASK", &word, "FRAMEWORK/TASK or a unique prefix");
+  if (const auto status = arguments.parse(words)) return *status;
+  if (use_stderr) file = "stderr";
+  const Result<Address> master = master_address(master_flag);
+  if (!master) {
+    print_error(master.error(), json);
+    return kExitUsage;
+  }
+  const Result<proto::TaskRow> task = find_task(*master, word);
+  if (!task) return print_error(task.error(), json);
+  const std::atomic<bool> cancelled = false;
+  const Result<void> done = stream_file(
+      *task, file, follow,
+      [](std::string_view bytes) {
+        std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+        std::fflush(stdout);
+      },
+      cancelled);
+  return done ? 0 : print_error(done.error(), json);
+}
+
+}  // namespace proffer::cli

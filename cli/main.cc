@@ -1,0 +1,86 @@
+// proffer: one program for people. A command is a function here, or a program of its own beside it.
+
+#include <cstdio>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/programs.h"
+#include "common/check.h"
+#include "common/text.h"
+
+namespace {
+
+using namespace proffer;
+using namespace proffer::cli;
+
+struct Command {
+  std::string_view name;
+  int (*run)(const Words&);  // null: becomes proffer-<name>
+  std::string_view what;
+};
+
+constexpr Command kCommands[] = {
+    {"dev", run_dev, "start a local cluster: a master and some agents"},
+    {"run", run_run, "run a command on the cluster and stream its output"},
+    {"batch", nullptr, "run MapReduce jobs: proffer batch run JOB.yaml"},
+    {"status", run_status, "the cluster in a few lines"},
+    {"agents", run_agents, "the machines and what they have"},
+    {"frameworks", run_frameworks, "the tenants and their shares"},
+    {"tasks", run_tasks, "what runs, and with --all what ran"},
+    {"logs", run_logs, "the output of a task"},
+    {"kill", run_kill, "end a task"},
+    {"master", nullptr, "run a master"},
+    {"agent", nullptr, "run an agent"},
+    {"sim", nullptr, "run simulations of the cluster from a seed"},
+};
+
+void print_usage(std::FILE* where) {
+  std::fputs("usage: proffer COMMAND …\n\n", where);
+  for (const Command& command : kCommands) {
+    std::fprintf(where, "  %-12s %s\n", std::string(command.name).c_str(),
+                 std::string(command.what).c_str());
+  }
+  std::fputs(
+      "\nproffer COMMAND --help says more. The master is at --master=HOST:PORT, else "
+      "$PROFFER_MASTER,\nelse 127.0.0.1:5050.\n",
+      where);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  google::InitGoogleLogging(argv[0]);
+  if (argc < 2) {
+    print_usage(stderr);
+    return kExitUsage;
+  }
+  const std::string_view name = argv[1];
+  const Words words(argv + 2, argv + argc);
+  if (name == "--help" || name == "-h" || name == "help") {
+    print_usage(stdout);
+    return 0;
+  }
+  if (name == "--version") {
+    print_line("proffer " PROFFER_VERSION);
+    return 0;
+  }
+  std::vector<std::string_view> known;
+  for (const Command& command : kCommands) {
+    if (command.name == name) {
+      if (command.run != nullptr) return command.run(words);
+      return print_error(become(name, words), false);
+    }
+    known.push_back(command.name);
+  }
+  const std::string_view near = nearest(name, known);
+  print_error(Error::invalid_argument(text("unknown command ", quoted(name)))
+                  .with_hint(near.empty() ? std::string("proffer --help lists the commands")
+                                          : text("did you mean `proffer ", near, "`?")),
+              false);
+  return kExitUsage;
+}

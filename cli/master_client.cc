@@ -1,0 +1,141 @@
+#include "cli/master_client.h"
+
+#include <cstdlib>
+#include <optional>
+
+#include "common/text.h"
+#include "net/dealer.h"
+#include "net/loop.h"
+#include "proto/codec/codec.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr size_t kCandidatesShown = 5;
+
+Error unreachable(const Address& master, std::string_view why) {
+  return Error::unavailable(text("cannot reach a master at ", to_text(master), ": ", why))
+      .with_hint(
+          "start a local cluster with `proffer dev`, or say where the master is with "
+          "--master=HOST:PORT or $PROFFER_MASTER");
+}
+
+std::string name_of(const proto::TaskRow& row) {
+  return row.framework.str() + "/" + row.task.str();
+}
+
+}  // namespace
+
+Result<Address> master_address(const std::string& flag) {
+  constexpr uint16_t kDefaultPort = 5050;
+  if (!flag.empty()) return parse_address("--master", flag, kDefaultPort);
+  const char* variable = std::getenv("PROFFER_MASTER");
+  if (variable != nullptr && *variable != '\0') {
+    return parse_address("$PROFFER_MASTER", variable, kDefaultPort);
+  }
+  return Address{"127.0.0.1", kDefaultPort};
+}
+
+Result<CallResult> call(const Address& master, std::string_view method, std::string_view arguments,
+                        Duration timeout) {
+  Loop loop;
+  std::optional<Result<CallResult>> answer;
+  const auto finish = [&](Result<CallResult> result) {
+    if (!answer) answer = std::move(result);
+    loop.stop();
+  };
+  proto::Encoder encoder;
+  std::unique_ptr<Dealer> dealer;
+  dealer = std::make_unique<Dealer>(
+      loop, Dealer::Options{.endpoint = tcp_endpoint(master), .keep_connected = false},
+      Dealer::Handlers{
+          .on_connected =
+              [&] {
+                const auto frame = encoder.encode(
+                    {.message = proto::Call{
+                         .id = 1, .method = std::string(method), .json = std::string(arguments)}});
+                if (!frame) return finish(frame.error());
+                dealer->send(*frame);
+              },
+          .on_frame =
+              [&](std::span<const std::byte> frame) {
+                Result<proto::Envelope> envelope = proto::decode(frame);
+                if (!envelope) {
+                  return finish(std::move(envelope).error().in("the master's answer"));
+                }
+                if (auto* error = std::get_if<proto::ErrorMessage>(&envelope->message)) {
+                  return finish(Error(error->code, error->message).with_hint(error->hint));
+                }
+                auto* reply = std::get_if<proto::Reply>(&envelope->message);
+                if (reply == nullptr) return;
+                if (reply->error) {
+                  return finish(Error(reply->error->code, reply->error->message)
+                                    .with_hint(reply->error->hint));
+                }
+                finish(CallResult{std::move(reply->json), std::move(reply->next)});
+              },
+          .on_disconnected =
+              [&](const std::string& reason) { finish(unreachable(master, reason)); },
+          .on_failed = [&](const std::string& reason) { finish(unreachable(master, reason)); }});
+  Timer timer(loop, [&] { finish(unreachable(master, text("no answer in ", to_text(timeout)))); });
+  timer.arm(loop.now() + timeout);
+  dealer->connect();
+  loop.run();
+  dealer->close();
+  return *std::move(answer);
+}
+
+template <class Row>
+Result<std::vector<Row>> call_list(const Address& master, std::string_view method,
+                                   proto::TaskQuery query,
+                                   Result<std::vector<Row>> (*parse)(std::string_view)) {
+  std::vector<Row> rows;
+  while (true) {
+    Result<CallResult> page = call(master, method, proto::task_query_json(query));
+    if (!page) return std::move(page).error();
+    Result<std::vector<Row>> parsed = parse(page->json);
+    if (!parsed) return std::move(parsed).error().in("the master's answer");
+    rows.insert(rows.end(), parsed->begin(), parsed->end());
+    if (page->next.empty() || parsed->empty()) return rows;
+    query.after = page->next;
+  }
+}
+
+template Result<std::vector<proto::AgentRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::AgentRow>> (*)(std::string_view));
+template Result<std::vector<proto::FrameworkRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::FrameworkRow>> (*)(std::string_view));
+template Result<std::vector<proto::RoleRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::RoleRow>> (*)(std::string_view));
+template Result<std::vector<proto::TaskRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::TaskRow>> (*)(std::string_view));
+
+Result<proto::TaskRow> find_task(const Address& master, const std::string& word) {
+  proto::TaskQuery query{.prefix = word, .ended = true, .limit = 2 * kCandidatesShown};
+  Result<CallResult> page = call(master, "tasks", proto::task_query_json(query));
+  if (!page) return std::move(page).error();
+  Result<std::vector<proto::TaskRow>> rows = proto::parse_tasks(page->json);
+  if (!rows) return std::move(rows).error().in("the master's answer");
+  if (rows->empty()) {
+    return Error::not_found(text("no task begins with ", quoted(word)))
+        .with_hint("proffer tasks --all lists them as FRAMEWORK/TASK");
+  }
+  if (rows->size() == 1) return std::move(rows->front());
+  for (proto::TaskRow& row : *rows) {
+    if (name_of(row) == word || row.task.str() == word) return std::move(row);
+  }
+  std::string candidates;
+  for (size_t i = 0; i < rows->size() && i < kCandidatesShown; ++i) {
+    candidates += text(i == 0 ? "" : ", ", name_of((*rows)[i]));
+  }
+  if (rows->size() > kCandidatesShown) candidates += ", …";
+  return Error::invalid_argument(text("several tasks begin with ", quoted(word), ": ", candidates))
+      .with_hint("give more of the name");
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,52 @@
+#pragma once
+
+// One address, one question at a time: calls to the master's API.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "net/address.h"
+#include "proto/status.h"
+
+namespace proffer::cli {
+
+// --master, else $PROFFER_MASTER, else 127.0.0.1:5050. Errors: kInvalidArgument.
+Result<Address> master_address(const std::string& flag);
+
+struct CallResult {
+  std::string json = {};
+  std::string next = {};
+};
+
+// Asks once, on a connection of its own, and waits for the answer. Errors: kUnavailable if the
+// master does not answer in time, with a hint; else the master's.
+Result<CallResult> call(const Address& master, std::string_view method, std::string_view arguments,
+                        Duration timeout = seconds(5));
+
+// All pages of a list. `parse` as proto::parse_agents.
+template <class Row>
+Result<std::vector<Row>> call_list(const Address& master, std::string_view method,
+                                   proto::TaskQuery query,
+                                   Result<std::vector<Row>> (*parse)(std::string_view));
+
+extern template Result<std::vector<proto::AgentRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::AgentRow>> (*)(std::string_view));
+extern template Result<std::vector<proto::FrameworkRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::FrameworkRow>> (*)(std::string_view));
+extern template Result<std::vector<proto::RoleRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::RoleRow>> (*)(std::string_view));
+extern template Result<std::vector<proto::TaskRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::TaskRow>> (*)(std::string_view));
+
+// The one task that `word` (FRAMEWORK/TASK or a unique prefix of it or of the task's id) means,
+// ended ones too. Errors: kNotFound, kInvalidArgument (several, with the first candidates).
+Result<proto::TaskRow> find_task(const Address& master, const std::string& word);
+
+}  // namespace proffer::cli

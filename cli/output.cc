@@ -1,0 +1,101 @@
+#include "cli/output.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+// Columns that a terminal needs; continuation bytes of UTF-8 take none.
+size_t width(std::string_view cell) {
+  return static_cast<size_t>(std::count_if(cell.begin(), cell.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+  }));
+}
+
+std::string printable(std::string cell) {
+  for (char& c : cell) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
+  }
+  return cell;
+}
+
+// tenths/10 with one decimal, or none if it is whole.
+std::string one_decimal(int64_t tenths) {
+  if (tenths % 10 == 0) return std::to_string(tenths / 10);
+  return text(tenths / 10, ".", tenths % 10);
+}
+
+}  // namespace
+
+int print_error(const Error& error, bool json) {
+  if (json) {
+    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
+  } else {
+    std::fprintf(stderr, "error: %s\n", error.message().c_str());
+    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+  }
+  if (error.code() == ErrorCode::kUnavailable) return kExitUnreachable;
+  return kExitRefused;
+}
+
+void Table::print() const {
+  std::vector<size_t> widths;
+  for (const std::vector<std::string>& row : rows_) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+  }
+  std::string out;
+  for (const std::vector<std::string>& row : rows_) {
+    for (size_t i = 0; i < row.size(); ++i) {
+      out += printable(row[i]);
+      if (i + 1 < row.size()) out += std::string(widths[i] - width(row[i]) + 2, ' ');
+    }
+    out += '\n';
+  }
+  std::fputs(out.c_str(), stdout);
+}
+
+void print_line(std::string_view line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+std::string mebibytes(int64_t milli) {
+  const int64_t mib = milli / 1000;
+  if (mib < 1024) return text(print_milli(milli), " MiB");
+  if (mib < 1024 * 1024) return text(one_decimal(mib * 10 / 1024), " GiB");
+  return text(one_decimal(mib * 10 / 1024 / 1024), " TiB");
+}
+
+std::string use_of(const ResourceVector& used, const ResourceVector& total) {
+  std::string out;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (total[kind] == 0 && used[kind] == 0) continue;
+    if (!out.empty()) out += ", ";
+    if (kind == ResourceKind::kMem || kind == ResourceKind::kDisk) {
+      out += text(to_text(kind), " ", mebibytes(used[kind]), " of ", mebibytes(total[kind]));
+    } else {
+      out += text(to_text(kind), " ", print_milli(used[kind]), " of ", print_milli(total[kind]));
+    }
+  }
+  return out;
+}
+
+std::string age(Duration duration) {
+  const int64_t seconds = std::max<int64_t>(0, duration.nanos() / 1'000'000'000);
+  if (seconds < 120) return text(seconds, "s");
+  if (seconds < 7200) return text(seconds / 60, "m");
+  if (seconds < 48 * 3600) return text(seconds / 3600, "h");
+  return text(seconds / 86400, "d");
+}
+
+std::string percent(int64_t millionths) {
+  return text(millionths / 10000, ".", millionths / 1000 % 10, "%");
+}
+
+}  // namespace proffer::cli

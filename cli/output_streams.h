@@ -1,0 +1,39 @@
+#pragma once
+
+// The output of many running tasks at once, on one thread of its own.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "net/address.h"
+#include "proto/status.h"
+
+namespace proffer::cli {
+
+class OutputStreams {
+ public:
+  enum class Stream : uint8_t { kStdout, kStderr };
+  // Called on the streams' thread, one at a time.
+  using Sink = std::function<void(const TaskId&, Stream, std::string_view bytes)>;
+  using Failed = std::function<void(const TaskId&, const std::string& why)>;
+
+  OutputStreams(Address master, Sink sink, Failed failed);
+  // Cuts what still streams.
+  ~OutputStreams();
+  OutputStreams(const OutputStreams&) = delete;
+  OutputStreams& operator=(const OutputStreams&) = delete;
+
+  // Follows both files of a task that runs, until it has ended. Any thread; at most 100 tasks
+  // stream at once, the others wait their turn.
+  void follow(const FrameworkId& framework, const TaskId& task);
+  // Blocks until all that was asked for has been written.
+  void wait();
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace proffer::cli

@@ -1,0 +1,19 @@
+#pragma once
+
+// Our programs lie beside each other.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+
+namespace proffer::cli {
+
+// The path of proffer-<name>: in $PROFFER_BIN_DIR, else beside this executable. Errors: kNotFound.
+Result<std::string> find_program(std::string_view name);
+
+// Becomes proffer-<name> with these words. Returns only an error.
+Error become(std::string_view name, const std::vector<std::string>& words);
+
+}  // namespace proffer::cli

@@ -1,0 +1,368 @@
+// proffer run: a framework of one ask. Its tasks' output is streamed from their agents; its exit
+// code is theirs.
+
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/output_streams.h"
+#include "common/roles.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "sdk/scheduler.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr Duration kConnectTimeout = seconds(10);
+constexpr int64_t kCountMax = 10'000;
+constexpr std::string_view kAsk = "run";
+
+struct RunOptions {
+  std::string name = "run";
+  RoleName role = RoleName("default");
+  Address master = {};
+  Ask ask = {};
+  proto::Environment environment = {};
+  std::string command = {};
+  Duration kill_grace = kKillGrace;
+  bool json = false;
+};
+
+// One word is a shell command line; of several, each is one argument.
+std::string shell_command(const Words& words) {
+  if (words.size() == 1) return words.front();
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ' ';
+    out += '\'';
+    for (const char c : word) {
+      if (c == '\'')
+        out += "'\\''";
+      else
+        out += c;
+    }
+    out += '\'';
+  }
+  return out;
+}
+
+std::string user_name() {
+  const char* user = std::getenv("USER");
+  return user != nullptr && *user != '\0' ? user : text("uid-", static_cast<int64_t>(getuid()));
+}
+
+// What ended well has 0, a command its own code, a signal 128 and its number as in a shell.
+int exit_code_of(const proto::TaskStatus& status) {
+  if (status.state == proto::TaskState::kFinished) return 0;
+  if (status.exit_code && *status.exit_code != 0) return *status.exit_code & 0xFF;
+  if (status.signal) return 128 + *status.signal;
+  return kExitRefused;
+}
+
+class Run {
+ public:
+  explicit Run(RunOptions options)
+      : options_(std::move(options)),
+        scheduler_({.name = options_.name,
+                    .role = options_.role,
+                    .master = to_text(options_.master),
+                    .user = user_name(),
+                    .failover_timeout = kAttachedFailoverTimeout}),
+        streams_(
+            options_.master,
+            [this](const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
+              write(task, stream, bytes);
+            },
+            [this](const TaskId& task, const std::string& why) {
+              std::fprintf(stderr, "warning: output of task %s of %s is lost: %s\n",
+                           task.str().c_str(), scheduler_.framework().str().c_str(), why.c_str());
+            }) {}
+
+  int go();
+
+ private:
+  void on_offer(const Offer& offer);
+  void on_update(const proto::TaskStatus& status);
+  void on_ask_report(const proto::AskReport& report);
+  void declare();
+  void end_if_all_ended();
+  void write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes);
+  void flush_partial_lines();
+  void tell(std::string_view event, const proto::TaskStatus& status);
+  void finish(const Error& error);
+
+  const RunOptions options_;
+  sdk::Scheduler scheduler_;
+  OutputStreams streams_;
+  int64_t launched_ = 0;
+  int64_t wanted_ = 0;  // not yet launched
+  std::set<TaskId> live_;
+  std::set<TaskId> followed_;
+  int exit_code_ = 0;
+  bool connected_ = false;
+  bool ending_ = false;
+  std::map<std::pair<TaskId, OutputStreams::Stream>, std::string> partial_;  // lines, with a count
+};
+
+int Run::go() {
+  wanted_ = options_.ask.count;
+  scheduler_.on_subscribed([this](const proto::Subscribed&) { connected_ = true; });
+  scheduler_.on_offer([this](const Offer& offer) { on_offer(offer); });
+  scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
+  scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
+  scheduler_.on_refused([this](const Error& error) { finish(error); });
+  scheduler_.after(kConnectTimeout, [this] {
+    if (connected_) return;
+    finish(Error::unavailable(text("cannot reach a master at ", to_text(options_.master), " in ",
+                                   to_text(kConnectTimeout)))
+               .with_hint("start a local cluster with `proffer dev`, or say where the master is "
+                          "with --master=HOST:PORT or $PROFFER_MASTER"));
+  });
+  declare();
+  return scheduler_.run();
+}
+
+void Run::declare() {
+  Ask ask = options_.ask;
+  ask.count = wanted_;
+  scheduler_.ask(std::move(ask));
+}
+
+void Run::on_offer(const Offer& offer) {
+  std::vector<proto::TaskSpec> tasks;
+  for (const AskFill& fill : offer.fills) {
+    for (int64_t i = 0; i < fill.count && wanted_ > 0; ++i, --wanted_) {
+      proto::TaskSpec task;
+      task.id = TaskId(text(options_.name, "-", ++launched_));
+      task.ask = fill.ask;
+      task.shape = options_.ask.shape;
+      task.command = options_.command;
+      task.environment = options_.environment;
+      task.kill_grace = options_.kill_grace;
+      live_.insert(task.id);
+      tasks.push_back(std::move(task));
+    }
+  }
+  if (tasks.empty()) return scheduler_.decline(offer);
+  scheduler_.accept(offer, std::move(tasks));
+}
+
+void Run::on_update(const proto::TaskStatus& status) {
+  if (status.state == proto::TaskState::kRunning && followed_.insert(status.task).second) {
+    tell("running", status);
+    streams_.follow(scheduler_.framework(), status.task);
+  }
+  if (!proto::is_terminal(status.state) || live_.erase(status.task) == 0) {
+    if (status.state == proto::TaskState::kUnreachable) {
+      std::fprintf(stderr, "warning: agent %s of task %s is unreachable, waiting for it\n",
+                   status.agent.str().c_str(), status.task.str().c_str());
+    }
+    return;
+  }
+  if (status.reason == proto::TaskReason::kOfferNotValid ||
+      status.reason == proto::TaskReason::kAgentNotAvailable) {
+    ++wanted_;  // The offer was gone before the answer arrived: nothing has run.
+    return declare();
+  }
+  tell("ended", status);
+  const int code = exit_code_of(status);
+  if (exit_code_ == 0) exit_code_ = code;
+  if (!status.exit_code && status.state != proto::TaskState::kFinished && !options_.json) {
+    std::fprintf(stderr, "error: task %s was %s: %s%s%s\n", status.task.str().c_str(),
+                 std::string(to_text(status.state)).c_str(),
+                 std::string(to_text(status.reason)).c_str(), status.message.empty() ? "" : ": ",
+                 status.message.c_str());
+  }
+  end_if_all_ended();
+}
+
+void Run::on_ask_report(const proto::AskReport& report) {
+  for (const proto::AskReport::Row& row : report.rows) {
+    if (row.could_ever_fit) continue;
+    std::fprintf(stderr, "waiting: no agent could run this: %s\n", row.why.c_str());
+  }
+}
+
+void Run::end_if_all_ended() {
+  if (!live_.empty() || wanted_ > 0 || ending_) return;
+  ending_ = true;
+  scheduler_.run_aside([this] { streams_.wait(); },
+                       [this] {
+                         flush_partial_lines();
+                         scheduler_.stop(exit_code_);
+                       });
+}
+
+void Run::finish(const Error& error) { scheduler_.stop(print_error(error, options_.json)); }
+
+void Run::tell(std::string_view event, const proto::TaskStatus& status) {
+  if (!options_.json) return;
+  std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
+      {"event", std::string(event)},
+      {"framework", scheduler_.framework().str()},
+      {"task", status.task.str()},
+      {"agent", status.agent.str()},
+      {"state", std::string(to_text(status.state))},
+      {"reason", std::string(to_text(status.reason))}};
+  if (status.exit_code) members.emplace_back("exit_code", int64_t{*status.exit_code});
+  if (status.signal) members.emplace_back("signal", int64_t{*status.signal});
+  print_line(proto::json_line(members));
+}
+
+// Of one task as it comes; of several line by line, with the task's name before each.
+void Run::write(const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
+  const bool to_stdout = stream == OutputStreams::Stream::kStdout;
+  std::FILE* file = to_stdout || options_.json ? stdout : stderr;
+  if (options_.json) {
+    print_line(proto::json_line({{"event", std::string("output")},
+                                 {"task", task.str()},
+                                 {"stream", std::string(to_stdout ? "stdout" : "stderr")},
+                                 {"text", std::string(bytes)}}));
+    return;
+  }
+  if (options_.ask.count == 1) {
+    std::fwrite(bytes.data(), 1, bytes.size(), file);
+    std::fflush(file);
+    return;
+  }
+  std::string& partial = partial_[{task, stream}];
+  while (!bytes.empty()) {
+    const size_t end = bytes.find('\n');
+    partial += bytes.substr(0, end);
+    if (end == std::string_view::npos) break;
+    std::fprintf(file, "%s| %s\n", task.str().c_str(), partial.c_str());
+    partial.clear();
+    bytes.remove_prefix(end + 1);
+  }
+  std::fflush(file);
+}
+
+// The last lines of tasks that ended without a newline.
+void Run::flush_partial_lines() {
+  for (const auto& [key, line] : partial_) {
+    if (line.empty()) continue;
+    std::FILE* file = key.second == OutputStreams::Stream::kStdout ? stdout : stderr;
+    std::fprintf(file, "%s| %s\n", key.first.str().c_str(), line.c_str());
+  }
+}
+
+// An amount of an option into the ask, or the error with the option's name.
+Result<void> set_amount(ResourceVector* shape, ResourceKind kind, const std::string& value) {
+  if (value.empty()) return {};
+  Result<Resources> parsed = parse_resources(text(to_text(kind), ":", value));
+  if (!parsed) {
+    return std::move(parsed).error().in(text("--", to_text(kind)));
+  }
+  (*shape)[kind] = parsed->amounts[kind];
+  return {};
+}
+
+Result<void> set_environment(proto::Environment* environment,
+                             const std::vector<std::string>& entries) {
+  for (const std::string& entry : entries) {
+    const size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return Error::invalid_argument(
+          text("--env must be NAME=VALUE, as in --env LEVEL=3, not ", quoted(entry)));
+    }
+    (*environment)[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
+  return {};
+}
+
+}  // namespace
+
+int run_run(const Words& words) {
+  std::string master_flag;
+  std::string cpus = "1";
+  std::string mem = "128";
+  std::string disk;
+  std::string gpus;
+  std::string name = "run";
+  std::string role = "default";
+  std::string grace;
+  int64_t count = 1;
+  std::vector<std::string> environment;
+  std::vector<std::string> constraints;
+  Words command;
+  RunOptions options;
+  Arguments arguments("proffer run [options] -- CMD…",
+                      "run a command on the cluster, stream its output, return its exit code");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.option("--cpus", &cpus, "CPUs of each task (1)");
+  arguments.option("--mem", &mem, "memory of each task, in MiB or with a unit (128)");
+  arguments.option("--disk", &disk, "disk of each task, in MiB or with a unit");
+  arguments.option("--gpus", &gpus, "GPUs of each task: a part of one, or whole ones");
+  arguments.option("--count", &count, "how many tasks (1)");
+  arguments.option("--env", &environment, "NAME=VALUE; can be repeated");
+  arguments.option("--constraint", &constraints,
+                   "where it may run, as in 'rack == r1'; can be repeated");
+  arguments.option("--name", &name, "the framework's name (run)");
+  arguments.option("--role", &role, "the role to run under (default)");
+  arguments.option("--grace", &grace, "between the polite and the final signal (5s)");
+  arguments.flag("--json", &options.json, "one JSON object per line");
+  arguments.command_line(&command, "one word is a shell command line; several are arguments");
+  if (const auto status = arguments.parse(words)) return *status;
+
+  const auto usage = [&](Error error) {
+    print_error(error, options.json);
+    return kExitUsage;
+  };
+  if (!command.empty() && command.front() == "--") command.erase(command.begin());
+  if (command.empty()) {
+    return usage(Error::invalid_argument("there is no command to run")
+                     .with_hint("proffer run -- echo hello"));
+  }
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage(master.error());
+  options.master = *master;
+  if (Result<void> named = check_name("--name", name); !named) return usage(named.error());
+  options.name = name;
+  const Result<RoleName> parsed_role = parse_role(role);
+  if (!parsed_role) return usage(parsed_role.error());
+  options.role = *parsed_role;
+  if (count < 1 || count > kCountMax) {
+    return usage(
+        Error::invalid_argument(text("--count must be from 1 to ", kCountMax, ", not ", count)));
+  }
+  options.ask.name = AskName(std::string(kAsk));
+  options.ask.count = count;
+  const std::pair<ResourceKind, const std::string*> amounts[] = {{ResourceKind::kCpus, &cpus},
+                                                                 {ResourceKind::kMem, &mem},
+                                                                 {ResourceKind::kDisk, &disk},
+                                                                 {ResourceKind::kGpus, &gpus}};
+  for (const auto& [kind, value] : amounts) {
+    if (Result<void> set = set_amount(&options.ask.shape, kind, *value); !set) {
+      return usage(set.error());
+    }
+  }
+  if (Result<void> checked = check_shape(options.ask.shape); !checked) {
+    return usage(checked.error());
+  }
+  for (const std::string& constraint : constraints) {
+    Result<Constraint> parsed = parse_constraint(constraint);
+    if (!parsed) return usage(parsed.error());
+    options.ask.constraints.push_back(*std::move(parsed));
+  }
+  if (Result<void> set = set_environment(&options.environment, environment); !set) {
+    return usage(set.error());
+  }
+  if (!grace.empty()) {
+    const Result<Duration> parsed = parse_duration(grace);
+    if (!parsed) return usage(parsed.error());
+    options.kill_grace = *parsed;
+  }
+  options.command = shell_command(command);
+  Run run(std::move(options));
+  return run.go();
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,122 @@
+// proffer status, agents, frameworks: pictures of the cluster.
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+struct Common {
+  std::string master = {};
+  bool json = false;
+};
+
+void add_common(Arguments& arguments, Common* common) {
+  arguments.option("--master", &common->master, "the master's HOST:PORT");
+  arguments.flag("--json", &common->json, "print one JSON object");
+}
+
+// What a wrong --master is: usage.
+int usage_error(const Error& error, bool json) {
+  print_error(error, json);
+  return kExitUsage;
+}
+
+std::string total_text(const ResourceVector& total) {
+  const std::string text = to_text(total);
+  return text.empty() ? "nothing" : text;
+}
+
+}  // namespace
+
+int run_status(const Words& words) {
+  Common common;
+  Arguments arguments("proffer status [--json]", "the cluster in a few lines");
+  add_common(arguments, &common);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(common.master);
+  if (!master) return usage_error(master.error(), common.json);
+  const Result<CallResult> answer = call(*master, "status", "");
+  if (!answer) return print_error(answer.error(), common.json);
+  if (common.json) {
+    print_line(answer->json);
+    return 0;
+  }
+  const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
+  if (!status) return print_error(status.error(), false);
+  print_line(text("master      ", to_text(*master), ", leader epoch ", status->leader.value(),
+                  ", up ", age(status->now - status->started_at)));
+  print_line(text("agents      ", status->agents_active, " active, ", status->agents_disconnected,
+                  " disconnected, ", status->agents_unreachable, " unreachable"));
+  print_line(text("frameworks  ", status->frameworks_connected, " connected, ",
+                  status->frameworks_disconnected, " disconnected"));
+  print_line(text("tasks       ", status->tasks_running, " running, ", status->tasks_staging,
+                  " staging, ", status->tasks_killing, " killing, ", status->tasks_unreachable,
+                  " unreachable; ", status->tasks_ended, " ended"));
+  print_line(text("allocated   ", use_of(status->allocated, status->total)));
+  print_line(text("offered     ", total_text(status->offered), " in ", status->offers, " offers"));
+  return 0;
+}
+
+int run_agents(const Words& words) {
+  Common common;
+  Arguments arguments("proffer agents [--json]", "the machines and what they have");
+  add_common(arguments, &common);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(common.master);
+  if (!master) return usage_error(master.error(), common.json);
+  const Result<std::vector<proto::AgentRow>> rows =
+      call_list<proto::AgentRow>(*master, "agents", {}, proto::parse_agents);
+  if (!rows) return print_error(rows.error(), common.json);
+  if (common.json) {
+    print_line(proto::agents_json(*rows));
+    return 0;
+  }
+  Table table({"AGENT", "STATE", "TASKS", "ALLOCATED", "ATTRIBUTES", "HTTP"});
+  for (const proto::AgentRow& row : *rows) {
+    table.row({row.agent.str(), std::string(to_text(row.state)), std::to_string(row.tasks),
+               use_of(row.allocated, row.total.amounts),
+               row.attributes.empty() ? "-" : to_text(row.attributes), row.http_address});
+  }
+  table.print();
+  return 0;
+}
+
+int run_frameworks(const Words& words) {
+  Common common;
+  Arguments arguments("proffer frameworks [--json]", "the tenants and their shares");
+  add_common(arguments, &common);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(common.master);
+  if (!master) return usage_error(master.error(), common.json);
+  const Result<std::vector<proto::FrameworkRow>> rows =
+      call_list<proto::FrameworkRow>(*master, "frameworks", {}, proto::parse_frameworks);
+  if (!rows) return print_error(rows.error(), common.json);
+  if (common.json) {
+    print_line(proto::frameworks_json(*rows));
+    return 0;
+  }
+  Table table({"FRAMEWORK", "ROLE", "STATE", "TASKS", "SHARE", "ALLOCATED", "WANTS", "USER"});
+  for (const proto::FrameworkRow& row : *rows) {
+    int64_t wanted = 0;
+    bool impossible = false;
+    for (const proto::AskRow& ask : row.asks) {
+      wanted += ask.wanted;
+      impossible |= !ask.could_ever_fit && ask.wanted > 0;
+    }
+    const std::string wants = row.mode == OfferMode::kOpen
+                                  ? "open offers"
+                                  : text(wanted, " tasks", impossible ? " (some fit nowhere)" : "");
+    table.row({row.framework.str(), row.role.str(), std::string(to_text(row.state)),
+               std::to_string(row.tasks), percent(row.dominant_share_millionths),
+               total_text(row.allocated), wants, row.user});
+  }
+  table.print();
+  return 0;
+}
+
+}  // namespace proffer::cli

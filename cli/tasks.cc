@@ -1,0 +1,93 @@
+// proffer tasks and proffer kill.
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+std::string outcome_of(const proto::TaskRow& row) {
+  if (row.exit_code) return text("exit ", *row.exit_code);
+  if (row.signal) return text("signal ", *row.signal);
+  if (row.reason == proto::TaskReason::kNone) return "-";
+  return std::string(to_text(row.reason));
+}
+
+std::string shortened(const std::string& command) {
+  constexpr size_t kShown = 40;
+  if (command.empty()) return "-";
+  return command.size() <= kShown ? command : command.substr(0, kShown) + "…";
+}
+
+}  // namespace
+
+int run_tasks(const Words& words) {
+  std::string master_flag;
+  std::string prefix;
+  bool json = false;
+  bool all = false;
+  Arguments arguments("proffer tasks [PREFIX] [--all] [--json]",
+                      "what runs, and with --all what ran");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "print one JSON object");
+  arguments.flag("--all", &all, "also tasks that have ended");
+  arguments.option("PREFIX", &prefix, "only FRAMEWORK/TASK or task ids that begin so");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) {
+    print_error(master.error(), json);
+    return kExitUsage;
+  }
+  const Result<std::vector<proto::TaskRow>> rows = call_list<proto::TaskRow>(
+      *master, "tasks", {.prefix = prefix, .ended = all}, proto::parse_tasks);
+  if (!rows) return print_error(rows.error(), json);
+  if (json) {
+    print_line(proto::tasks_json(*rows));
+    return 0;
+  }
+  Table table({"TASK", "STATE", "AGENT", "RESOURCES", "OUTCOME", "COMMAND"});
+  for (const proto::TaskRow& row : *rows) {
+    table.row({row.framework.str() + "/" + row.task.str(), std::string(to_text(row.state)),
+               row.agent.empty() ? "-" : row.agent.str(), to_text(row.resources), outcome_of(row),
+               shortened(row.command)});
+  }
+  table.print();
+  return 0;
+}
+
+int run_kill(const Words& words) {
+  std::string master_flag;
+  std::string task;
+  std::string grace;
+  bool json = false;
+  Arguments arguments("proffer kill TASK [--grace DURATION]", "end a task");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.option("--grace", &grace, "time between the polite and the final signal, as in 5s");
+  arguments.required("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) {
+    print_error(master.error(), json);
+    return kExitUsage;
+  }
+  proto::KillCall kill{.task = task};
+  if (!grace.empty()) {
+    Result<Duration> parsed = parse_duration(grace);
+    if (!parsed) {
+      print_error(std::move(parsed).error().in("--grace"), json);
+      return kExitUsage;
+    }
+    kill.grace = *parsed;
+  }
+  const Result<CallResult> answer = call(*master, "kill", proto::kill_call_json(kill));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+}  // namespace proffer::cli

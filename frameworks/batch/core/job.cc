@@ -1,0 +1,235 @@
+// The rules for a job, before anything is started. `check_job` is the list of them.
+
+#include "frameworks/batch/core/job.h"
+
+#include <array>
+#include <limits>
+
+#include "common/text.h"
+
+namespace proffer::batch {
+namespace {
+
+bool is_environment_name(std::string_view name) {
+  if (name.empty() || name.size() > kNameBytesMax || (name[0] >= '0' && name[0] <= '9'))
+    return false;
+  for (const char c : name) {
+    if (!((c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_')) {
+      return false;
+    }
+  }
+  return true;
+}
+
+bool has_nul(std::string_view text) { return text.find('\0') != std::string_view::npos; }
+
+Result<void> check_command(std::string_view what, std::string_view command) {
+  if (command.size() > kStreamCommandBytesMax) {
+    return Error::invalid_argument(text("the command of ", what, " has ", command.size(),
+                                        " bytes; at most ", kStreamCommandBytesMax, " are allowed"))
+        .with_hint("put it into a script and ship that with files");
+  }
+  if (has_nul(command)) {
+    return Error::invalid_argument(text("the command of ", what, " has a NUL byte"));
+  }
+  return {};
+}
+
+Result<void> check_path(std::string_view what, std::string_view path) {
+  if (path.empty() || path.front() != '/' || path.size() >= kPathBytesMax || has_nul(path)) {
+    return Error::invalid_argument(text(what, " path ", quoted(path),
+                                        " must be absolute, without NUL ",
+                                        "bytes, and shorter than ", kPathBytesMax, " bytes"));
+  }
+  return {};
+}
+
+Result<void> check_environment(const proto::Environment& env) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : env) {
+    if (!is_environment_name(name)) {
+      return Error::invalid_argument(text("environment name ", quoted(name),
+                                          " must be of A-Z a-z 0-9 _ and not start with a digit"));
+    }
+    if (has_nul(value)) {
+      return Error::invalid_argument(
+          text("the value of environment variable ", name, " has a NUL byte"));
+    }
+    bytes += name.size() + value.size();
+  }
+  if (bytes > kJobEnvironmentBytesMax) {
+    return Error::invalid_argument(text("the environment has ", bytes, " bytes; at most ",
+                                        kJobEnvironmentBytesMax, " are allowed"));
+  }
+  return {};
+}
+
+Result<void> check_files(const std::map<std::string, std::string>& files) {
+  size_t bytes = 0;
+  for (const auto& [name, content] : files) {
+    if (Result<void> ok = check_shipped_name(name); !ok) return ok;
+    bytes += content.size();
+  }
+  if (bytes > kShippedBytesMax) {
+    return Error::invalid_argument(text("the shipped files have ", bytes,
+                                        " bytes together; at most ", kShippedBytesMax,
+                                        " are allowed"))
+        .with_hint("put large files where all agents can read them, and name their path");
+  }
+  if (files.size() > kShippedFilesMax) {
+    return Error::invalid_argument(
+        text(files.size(), " files are shipped; at most ", kShippedFilesMax, " are allowed"));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_shipped_name(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kOurs = {"stdout", "stderr", "map.out", "map.index",
+                                                     ".proffer"};
+  if (Result<void> ok = check_name("name of a shipped file", name); !ok) return ok;
+  for (const std::string_view ours : kOurs) {
+    if (name == ours) {
+      return Error::invalid_argument(text("a shipped file cannot be named ", quoted(name),
+                                          ": the task has a file of that name"));
+    }
+  }
+  return {};
+}
+
+Result<void> check_job(const JobSpec& spec) {
+  if (Result<void> ok = check_name("job name", spec.name); !ok) return ok;
+  if (spec.map.empty()) {
+    return Error::invalid_argument("the job has no mapper")
+        .with_hint("give one with --map 'COMMAND', or `map: COMMAND` in the job file");
+  }
+  if (spec.reducers < 0 || spec.reducers > kReducersMax) {
+    return Error::invalid_argument(
+        text("reducers must be from 0 to ", kReducersMax, ", not ", spec.reducers));
+  }
+  if (spec.reduce.empty() && spec.reducers > 0) {
+    return Error::invalid_argument("the job has no reducer")
+        .with_hint("give one with --reduce 'COMMAND', or --reducers 0 for a job of mappers only");
+  }
+  if (!spec.reduce.empty() && spec.reducers == 0) {
+    return Error::invalid_argument("the job has a reducer, but reducers is 0")
+        .with_hint("leave out reduce, or set reducers to at least 1");
+  }
+  if (Result<void> ok = check_command("map", spec.map); !ok) return ok;
+  if (Result<void> ok = check_command("reduce", spec.reduce); !ok) return ok;
+  if (spec.inputs.empty()) {
+    return Error::invalid_argument("the job has no input")
+        .with_hint("give one with --input PATH, or `input: PATH` in the job file");
+  }
+  if (spec.inputs.size() > kInputsMax) {
+    return Error::invalid_argument(text("the job has ", spec.inputs.size(), " inputs; at most ",
+                                        kInputsMax, " are allowed"))
+        .with_hint("name the directory that has them");
+  }
+  for (const std::string& input : spec.inputs) {
+    if (Result<void> ok = check_path("input", input); !ok) return ok;
+  }
+  if (spec.output.empty()) {
+    return Error::invalid_argument("the job has no output")
+        .with_hint("give one with --output DIRECTORY, or `output: DIRECTORY` in the job file");
+  }
+  if (Result<void> ok = check_path("output", spec.output); !ok) return ok;
+  if (spec.split_bytes < 1) {
+    return Error::invalid_argument(text("split must be at least 1 byte, not ", spec.split_bytes));
+  }
+  if (Result<void> ok = check_files(spec.files); !ok) return ok;
+  if (Result<void> ok = check_environment(spec.env); !ok) return ok;
+  if (Result<void> ok = check_shape(spec.resources); !ok) return ok;
+  if (spec.resources.is_zero()) {
+    return Error::invalid_argument("a task must take some resources")
+        .with_hint("cpus:1;mem:256 is the default");
+  }
+  if (spec.attempts < 1) {
+    return Error::invalid_argument(text("attempts must be at least 1, not ", spec.attempts));
+  }
+  return {};
+}
+
+Result<int64_t> parse_bytes(std::string_view what, std::string_view given) {
+  struct Unit {
+    std::string_view name;
+    int64_t bytes;
+  };
+  constexpr std::array<Unit, 6> kUnits = {{{"", 1},
+                                           {"B", 1},
+                                           {"KiB", int64_t{1} << 10},
+                                           {"MiB", int64_t{1} << 20},
+                                           {"GiB", int64_t{1} << 30},
+                                           {"TiB", int64_t{1} << 40}}};
+  constexpr int64_t kBytesMax = int64_t{1} << 50;
+  const std::string_view value = trimmed(given);
+  const size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+  const std::string_view unit = trimmed(value.substr(digits));
+  for (const Unit& known : kUnits) {
+    if (unit != known.name || digits == 0 || digits > 16) continue;
+    int64_t number = 0;
+    for (const char c : value.substr(0, digits)) number = number * 10 + (c - '0');
+    if (number > kBytesMax / known.bytes) break;
+    return number * known.bytes;
+  }
+  return Error::invalid_argument(text(what, " ", quoted(given), " is not a number of bytes"))
+      .with_hint("write 8MiB, 512KiB, 1GiB or 4096; at most 1024TiB");
+}
+
+std::string print_bytes(int64_t bytes) {
+  constexpr std::array<std::string_view, 5> kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  int64_t divisor = 1;
+  while (unit + 1 < kUnits.size() && bytes / divisor >= 1'024) {
+    divisor *= 1'024;
+    ++unit;
+  }
+  if (unit == 0) return text(bytes, " B");
+  return text(bytes / divisor, ".", bytes % divisor * 10 / divisor, " ", kUnits[unit]);
+}
+
+std::string printable_tail(std::string_view given, size_t bytes_max) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  if (given.size() > bytes_max) {
+    given.remove_prefix(given.size() - bytes_max);
+    const size_t newline = given.find('\n');
+    if (newline != std::string_view::npos && newline + 1 < given.size())
+      given.remove_prefix(newline + 1);
+  }
+  std::string out;
+  for (size_t i = 0; i < given.size();) {
+    const auto lead = static_cast<unsigned char>(given[i]);
+    size_t length = 1;
+    bool plain = (lead >= 0x20 && lead < 0x7F) || lead == '\n' || lead == '\t';
+    if (lead >= 0xC2 && lead < 0xF5) {  // Perhaps UTF-8 of two to four bytes.
+      length = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+      plain = i + length <= given.size();
+      for (size_t k = 1; plain && k < length; ++k) {
+        plain = (static_cast<unsigned char>(given[i + k]) & 0xC0) == 0x80;
+      }
+      const auto next = plain ? static_cast<unsigned char>(given[i + 1]) : 0;
+      // Overlong forms, surrogates, beyond Unicode, and the control characters of C1.
+      if ((lead == 0xE0 && next < 0xA0) || (lead == 0xED && next > 0x9F) ||
+          (lead == 0xF0 && next < 0x90) || (lead == 0xF4 && next > 0x8F) ||
+          (lead == 0xC2 && next < 0xA0)) {
+        plain = false;
+      }
+    }
+    if (plain) {
+      out += given.substr(i, length);
+      i += length;
+      continue;
+    }
+    if (lead != '\r') {
+      out += "\\x";
+      out += kDigits[lead >> 4];
+      out += kDigits[lead & 15];
+    }
+    ++i;
+  }
+  while (!out.empty() && out.back() == '\n') out.pop_back();
+  return out;
+}
+
+}  // namespace proffer::batch

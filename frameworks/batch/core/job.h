@@ -1,0 +1,70 @@
+#pragma once
+
+// What somebody wants computed: a streaming MapReduce over files.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/resources.h"
+#include "common/result.h"
+#include "proto/messages.h"
+
+namespace proffer::batch {
+
+// Every maximum with its reason; a job beyond one is refused before it starts. Together they keep a
+// work item (work.h) below kPayloadBytesMax.
+inline constexpr int64_t kReducersMax = 10'000;  // partition numbers have five digits
+inline constexpr size_t kMapsMax = 50'000;       // each reduce is told of each map
+inline constexpr size_t kShippedBytesMax =
+    256 * 1024;  // of all files together; sent with each task
+inline constexpr size_t kShippedFilesMax = 256;
+inline constexpr size_t kStreamCommandBytesMax = 16 * 1024;
+inline constexpr size_t kJobEnvironmentBytesMax = 32 * 1024;
+inline constexpr size_t kPathBytesMax = 4'096;  // PATH_MAX
+inline constexpr size_t kInputsMax = 1'000;
+inline constexpr size_t kStderrTailBytesMax = 4 * 1024;  // of a failed task, told to its job
+
+inline constexpr int32_t kAttempts = 4;
+inline constexpr int64_t kSplitBytes = int64_t{8} << 20;
+inline constexpr std::string_view kDefaultResources = "cpus:1;mem:256";
+
+// Mapper and reducer are shell command lines (lines in, key<TAB>value out) under LC_ALL=C. Paths
+// are absolute and the same on all agents.
+struct JobSpec {
+  std::string name = "batch";
+  RoleName role = RoleName("default");
+  std::string map = {};
+  std::string reduce = {};  // empty only if there are no reducers
+  std::vector<std::string> inputs = {};
+  std::string output = {};
+  int64_t reducers = 1;  // 0: the mappers' output is the result
+  int64_t split_bytes = kSplitBytes;
+  std::map<std::string, std::string> files = {};  // contents by name, put into each sandbox
+  proto::Environment env = {};
+  ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
+  int32_t attempts = kAttempts;  // a task that fails so often ends the job
+
+  bool operator==(const JobSpec&) const = default;
+};
+
+// Errors: kInvalidArgument says which value is wrong, what is allowed and what to do.
+Result<void> check_job(const JobSpec& spec);
+
+// A name under which a file may be shipped: a valid name that the task itself does not use.
+Result<void> check_shipped_name(std::string_view name);
+
+// "8MiB", "1GiB", "100KiB", "4096" (bytes), "4096B". Errors: kInvalidArgument.
+Result<int64_t> parse_bytes(std::string_view what, std::string_view text);
+// "8.0 MiB", "812 B": for people, rounded down to one decimal.
+std::string print_bytes(int64_t bytes);
+
+// Text of programs for a terminal: invalid UTF-8 and control characters but newline and TAB are
+// escaped, so that it can do nothing to the screen. At most `bytes_max` of the end, from the start
+// of a line where there is one.
+std::string printable_tail(std::string_view text, size_t bytes_max);
+
+}  // namespace proffer::batch

@@ -1,0 +1,186 @@
+// The moves of tasks between pending, running and done. Each function is one move and keeps the
+// sets and counts in step; job_core.cc decides which move.
+
+#include "frameworks/batch/core/stage.h"
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::batch {
+
+std::string_view to_text(TaskKind kind) { return kind == TaskKind::kMap ? "map" : "reduce"; }
+
+std::vector<std::string> Stage::avoided(size_t max) const {
+  std::set<AgentId> agents;
+  for (const uint32_t number : elsewhere_) {
+    const std::set<AgentId>& failed_on = tasks_[number].failed_on;
+    agents.insert(failed_on.begin(), failed_on.end());
+    if (agents.size() >= max) break;
+  }
+  std::vector<std::string> names;
+  for (const AgentId& agent : agents) {
+    if (names.size() == max) break;
+    names.push_back(agent.str());
+  }
+  return names;
+}
+
+std::optional<Time> Stage::next_deadline() const {
+  std::optional<Time> first;
+  for (const uint32_t number : elsewhere_) {
+    const Time until = *tasks_[number].elsewhere_until;
+    if (!first || until < *first) first = until;
+  }
+  return first;
+}
+
+std::optional<uint32_t> Stage::pick(const AgentId& agent, bool elsewhere_first) const {
+  const auto untried = [&](const std::set<uint32_t>& from) -> std::optional<uint32_t> {
+    for (const uint32_t number : from) {
+      if (tasks_[number].failed_on.count(agent) == 0) return number;
+    }
+    return std::nullopt;
+  };
+  if (const auto first = untried(elsewhere_first ? elsewhere_ : pending_)) return first;
+  if (const auto second = untried(elsewhere_first ? pending_ : elsewhere_)) return second;
+  if (!pending_.empty()) return *pending_.begin();
+  return std::nullopt;
+}
+
+TaskId Stage::launch(uint32_t number) {
+  JobTask& task = tasks_[number];
+  const TaskId id = attempt_id(number, ++task.launches);
+  resume(number, id);
+  return id;
+}
+
+void Stage::resume(uint32_t number, TaskId id) {
+  JobTask& task = tasks_[number];
+  CHECK(task.state == JobTask::State::kPending) << id.str();
+  unwant(number);
+  task.state = JobTask::State::kRunning;
+  task.active = std::move(id);
+  ++running_;
+}
+
+void Stage::lose(uint32_t number) {
+  CHECK(tasks_[number].state == JobTask::State::kRunning) << number;
+  --running_;
+  want(number);
+}
+
+int32_t Stage::fail(uint32_t number, const AgentId& agent, std::optional<Time> elsewhere_until) {
+  JobTask& task = tasks_[number];
+  CHECK(task.state == JobTask::State::kRunning) << number;
+  --running_;
+  ++failed_;
+  if (!agent.empty()) task.failed_on.insert(agent);
+  task.elsewhere_until = elsewhere_until;
+  want(number);
+  return ++task.failures;
+}
+
+void Stage::complete(uint32_t number, uint32_t attempt, const AgentId& agent, TaskResult result) {
+  JobTask& task = tasks_[number];
+  CHECK(task.state != JobTask::State::kDone) << number;
+  if (task.state == JobTask::State::kRunning)
+    --running_;
+  else
+    unwant(number);
+  task.state = JobTask::State::kDone;
+  task.active = {};
+  task.winner = attempt;
+  task.winner_agent = agent;
+  task.result = std::move(result);
+  outputs_[agent].insert(number);
+  ++done_;
+  add_to_sums(task.result, 1);
+}
+
+void Stage::forget(uint32_t number) {
+  JobTask& task = tasks_[number];
+  CHECK(task.state == JobTask::State::kDone) << number;
+  add_to_sums(task.result, -1);
+  const auto outputs = outputs_.find(task.winner_agent);
+  outputs->second.erase(number);
+  if (outputs->second.empty()) outputs_.erase(outputs);
+  task.winner = 0;
+  task.winner_agent = {};
+  task.result = {};
+  --done_;
+  ++recomputed_;
+  want(number);
+}
+
+void Stage::end_waits(std::optional<Time> now) {
+  for (auto it = elsewhere_.begin(); it != elsewhere_.end();) {
+    const uint32_t number = *it;
+    if (now && *tasks_[number].elsewhere_until > *now) {
+      ++it;
+      continue;
+    }
+    it = elsewhere_.erase(it);
+    tasks_[number].elsewhere_until.reset();
+    pending_.insert(number);
+  }
+}
+
+void Stage::want(uint32_t number) {
+  JobTask& task = tasks_[number];
+  task.state = JobTask::State::kPending;
+  task.active = {};
+  if (task.elsewhere_until)
+    elsewhere_.insert(number);
+  else
+    pending_.insert(number);
+}
+
+void Stage::unwant(uint32_t number) {
+  pending_.erase(number);
+  elsewhere_.erase(number);
+  tasks_[number].elsewhere_until.reset();
+}
+
+void Stage::add_to_sums(const TaskResult& result, int64_t sign) {
+  sums_.records_in += sign * result.records_in;
+  sums_.bytes_in += sign * result.bytes_in;
+  sums_.records_out += sign * result.records_out;
+  sums_.bytes_out += sign * result.bytes_out;
+}
+
+void Stage::check(std::vector<Violation>& out) const {
+  const auto broken = [&](uint32_t number, std::string_view what) {
+    out.push_back(Violation{text(to_text(kind_), " task ", number, ": ", what)});
+  };
+  size_t running = 0;
+  size_t done = 0;
+  size_t with_output = 0;
+  for (uint32_t i = 0; i < tasks_.size(); ++i) {
+    const JobTask& task = tasks_[i];
+    const bool is_pending = pending_.count(i) != 0;
+    const bool is_elsewhere = elsewhere_.count(i) != 0;
+    running += task.state == JobTask::State::kRunning;
+    done += task.state == JobTask::State::kDone;
+    if ((task.state == JobTask::State::kPending) != (is_pending != is_elsewhere)) {
+      broken(i, "is wanted without being pending, or not while it is, or twice");
+    }
+    if (is_elsewhere != task.elsewhere_until.has_value()) broken(i, "its wait for another agent");
+    if ((task.state == JobTask::State::kRunning) == task.active.empty()) broken(i, "its attempt");
+    if ((task.state == JobTask::State::kDone) != (task.winner != 0)) broken(i, "its winner");
+    if (task.winner > task.launches) broken(i, "a winner that was never launched");
+    if (task.failures > static_cast<int32_t>(task.launches))
+      broken(i, "more failures than launches");
+    if (task.state == JobTask::State::kDone) {
+      const auto found = outputs_.find(task.winner_agent);
+      if (found == outputs_.end() || found->second.count(i) == 0) broken(i, "its output");
+    }
+  }
+  for (const auto& [agent, numbers] : outputs_) with_output += numbers.size();
+  if (running != running_ || done != done_ || with_output != done_) {
+    out.push_back(
+        Violation{text(to_text(kind_), " tasks: counts ", running_, " running, ", done_, " done, ",
+                       with_output, " outputs; found ", running, " and ", done)});
+  }
+}
+
+}  // namespace proffer::batch

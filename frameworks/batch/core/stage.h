@@ -1,0 +1,106 @@
+#pragma once
+
+// The tasks of one kind, map or reduce, and which of them want an agent.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/result.h"
+#include "common/time.h"
+#include "frameworks/batch/core/work.h"
+
+namespace proffer::batch {
+
+enum class TaskKind : uint8_t { kMap, kReduce };
+std::string_view to_text(TaskKind kind);  // "map", "reduce"
+
+struct JobTask {
+  enum class State : uint8_t { kPending, kRunning, kDone };
+  State state = State::kPending;
+  uint32_t launches = 0;  // attempts are numbered 1, 2, …
+  int32_t failures = 0;
+  int32_t fetch_failures = 0;
+  std::set<AgentId> failed_on = {};
+  std::optional<Time> elsewhere_until = {};  // pending, and only for agents not in failed_on
+  TaskId active = {};                        // the attempt that counts, while running
+  uint32_t winner = 0;                       // these three once done
+  AgentId winner_agent = {};
+  TaskResult result = {};
+};
+
+class Stage {
+ public:
+  Stage(TaskKind kind, size_t size) : kind_(kind), tasks_(size) {
+    for (uint32_t i = 0; i < size; ++i) pending_.insert(pending_.end(), i);
+  }
+
+  TaskKind kind() const { return kind_; }
+  size_t size() const { return tasks_.size(); }
+  const JobTask& task(uint32_t number) const { return tasks_[number]; }
+  size_t done() const { return done_; }
+  size_t running() const { return running_; }
+  bool all_done() const { return done_ == tasks_.size(); }
+  int64_t failed() const { return failed_; }
+  int64_t recomputed() const { return recomputed_; }
+  // Sums of the results of the tasks that are done.
+  const TaskResult& sums() const { return sums_; }
+
+  // Tasks that want an agent: any, or one on which they have not failed.
+  const std::set<uint32_t>& pending() const { return pending_; }
+  const std::set<uint32_t>& elsewhere() const { return elsewhere_; }
+  // The agents that the tasks of elsewhere() avoid, at most `max` of them.
+  std::vector<std::string> avoided(size_t max) const;
+  std::optional<Time> next_deadline() const;
+
+  // What to launch on this agent, of both sets; the set that the offer was made for first. A task
+  // of pending() that failed there is the last choice.
+  std::optional<uint32_t> pick(const AgentId& agent, bool elsewhere_first) const;
+
+  // The task gets a further attempt, numbered task(number).launches; its id.
+  TaskId launch(uint32_t number);
+  TaskId attempt_id(uint32_t number, uint32_t attempt) const {
+    return TaskId(kind_ == TaskKind::kMap ? map_task_id(number, attempt)
+                                          : reduce_task_id(number, attempt));
+  }
+  // An attempt that was given up counts again; only of a pending task.
+  void resume(uint32_t number, TaskId id);
+  // The attempt that counted is no more; nobody's fault.
+  void lose(uint32_t number);
+  // The attempt that counted failed. Returns how often the task has.
+  int32_t fail(uint32_t number, const AgentId& agent, std::optional<Time> elsewhere_until);
+  int32_t fetch_failed(uint32_t number) { return ++tasks_[number].fetch_failures; }
+  // This attempt won, whether it counted or not. Not of a task that is done.
+  void complete(uint32_t number, uint32_t attempt, const AgentId& agent, TaskResult result);
+  // The output of a task that is done is gone.
+  void forget(uint32_t number);
+  // Those that have waited long enough take any agent; without a time, all.
+  void end_waits(std::optional<Time> now);
+
+  // Maps that are done, by the agent that has their output.
+  const std::map<AgentId, std::set<uint32_t>>& outputs() const { return outputs_; }
+
+  void check(std::vector<Violation>& out) const;
+
+ private:
+  void want(uint32_t number);
+  void unwant(uint32_t number);
+  void add_to_sums(const TaskResult& result, int64_t sign);
+
+  TaskKind kind_;
+  std::vector<JobTask> tasks_;
+  std::set<uint32_t> pending_;
+  std::set<uint32_t> elsewhere_;
+  std::map<AgentId, std::set<uint32_t>> outputs_;
+  size_t running_ = 0;
+  size_t done_ = 0;
+  int64_t failed_ = 0;
+  int64_t recomputed_ = 0;
+  TaskResult sums_;
+};
+
+}  // namespace proffer::batch

@@ -1,0 +1,65 @@
+#pragma once
+
+// The machines that were admitted to the cluster.
+
+#include <map>
+#include <set>
+
+#include "common/attributes.h"
+#include "common/offers.h"
+#include "master/core/tasks.h"
+#include "proto/records.h"
+#include "proto/status.h"
+
+namespace proffer::master {
+
+// What an agent runs against our will: a task that the master has ended. It is being killed, its
+// resources count until it has ended, its updates are acknowledged and told to nobody.
+struct Stray {
+  Resources resources = {};
+};
+
+struct Agent {
+  AgentId id = {};
+  Secret secret = {};
+  proto::AgentState state = proto::AgentState::kDisconnected;
+  // Registered in this life of the master. Until all admitted agents have, or are removed, nobody
+  // can say that a task does not exist.
+  bool seen = false;
+  bool allocatable = false;  // known to the allocator: not unreachable
+  PeerId peer = {};          // zero: not connected
+  SessionEpoch session = {};
+
+  Attributes attributes = {};
+  std::vector<Slice> slices = {};  // without ports
+  PortSet ports = {};
+  PortSet free_ports = {};
+  std::string http_address = {};
+  // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.
+  ResourceVector most = {};
+
+  Time registered_at = {};
+  Time lost_at = {};  // when its connection was lost
+  std::set<Task*, TaskOrder> tasks = {};
+  std::map<TaskKey, Stray> strays = {};
+
+  bool connected() const { return static_cast<bool>(peer); }
+  ResourceVector total() const;
+};
+
+class Agents {
+ public:
+  Agent* find(const AgentId& agent);
+  const Agent* find(const AgentId& agent) const;
+  Agent& add(const AgentId& agent, const Secret& secret);
+  void erase(const AgentId& agent) { agents_.erase(agent); }
+
+  size_t size() const { return agents_.size(); }
+  const std::map<AgentId, Agent>& all() const { return agents_; }
+  std::map<AgentId, Agent>& all() { return agents_; }
+
+ private:
+  std::map<AgentId, Agent> agents_;
+};
+
+}  // namespace proffer::master

@@ -1,0 +1,67 @@
+#pragma once
+
+// The tenants: who subscribed, and who may come back.
+
+#include <map>
+#include <set>
+#include <utility>
+
+#include "common/offers.h"
+#include "master/core/tasks.h"
+#include "proto/records.h"
+
+namespace proffer::master {
+
+struct Framework {
+  proto::FrameworkRecord record = {};  // in the registry only if it may come back
+  // Torn down: no peer, no offers; here until the last of its tasks has ended on its agent.
+  bool gone = false;
+  PeerId peer = {};  // zero: not connected
+  SessionEpoch session = {};
+
+  uint64_t generation = 0;                // of its asks
+  std::map<AskName, Ask> asks = {};       // declared in this session
+  std::set<AskName> reported_unfit = {};  // what the last AskReport of this session said
+  bool asks_reported = true;              // the report fits these asks
+
+  // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no
+  // table.
+  std::map<std::pair<TaskId, uint64_t>, proto::TaskStatus> refusals = {};
+  // Tasks asked after that nobody knows, while agents that may know them are awaited.
+  std::set<TaskId> waiting = {};
+
+  int64_t tasks = 0;  // in the table of tasks
+  int64_t held = 0;   // tasks and strays whose resources are allocated
+  Time subscribed_at = {};
+
+  const FrameworkId& id() const { return record.framework; }
+  bool connected() const { return static_cast<bool>(peer); }
+  bool durable() const { return !gone && record.failover_timeout > Duration(); }
+};
+
+// The role under which the tasks of frameworks that this master never knew count until they have
+// ended.
+inline const RoleName kGoneRole("_gone");
+
+class Frameworks {
+ public:
+  Framework* find(const FrameworkId& framework);
+  const Framework* find(const FrameworkId& framework) const;
+  // By the secret with which it subscribed; never one that is gone.
+  Framework* find(const Secret& secret);
+  // Takes an id and secret that are not in use.
+  Framework& add(proto::FrameworkRecord record);
+  // Its secret no longer finds it.
+  void mark_gone(Framework& framework);
+  void erase(const FrameworkId& framework);
+
+  size_t size() const { return frameworks_.size(); }
+  const std::map<FrameworkId, Framework>& all() const { return frameworks_; }
+  std::map<FrameworkId, Framework>& all() { return frameworks_; }
+
+ private:
+  std::map<FrameworkId, Framework> frameworks_;
+  std::map<Secret, FrameworkId> by_secret_;
+};
+
+}  // namespace proffer::master

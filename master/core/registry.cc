@@ -1,0 +1,50 @@
+#include "master/core/registry.h"
+
+namespace proffer::master {
+namespace {
+
+template <class Table, class Key, class Record>
+void put_or_erase(Table& table, const Key& key, const Record& record, bool erase) {
+  if (erase) {
+    table.erase(key);
+  } else {
+    table.insert_or_assign(key, record);
+  }
+}
+
+template <class Table, class Key>
+const typename Table::mapped_type* find_in(const Table& table, const Key& key) {
+  const auto found = table.find(key);
+  return found == table.end() ? nullptr : &found->second;
+}
+
+}  // namespace
+
+void Registry::apply(const proto::RegistryWrite& write) {
+  if (const auto* agent = std::get_if<proto::AgentRecord>(&write.row)) {
+    put_or_erase(agents_, agent->agent, *agent, write.erase);
+  } else if (const auto* framework = std::get_if<proto::FrameworkRecord>(&write.row)) {
+    put_or_erase(frameworks_, framework->framework, *framework, write.erase);
+  } else if (const auto* role = std::get_if<proto::RoleRecord>(&write.row)) {
+    put_or_erase(roles_, role->role, *role, write.erase);
+  }
+}
+
+std::vector<proto::RegistryRow> Registry::rows() const {
+  std::vector<proto::RegistryRow> rows;
+  rows.reserve(agents_.size() + frameworks_.size() + roles_.size());
+  for (const auto& [id, record] : agents_) rows.emplace_back(record);
+  for (const auto& [id, record] : frameworks_) rows.emplace_back(record);
+  for (const auto& [name, record] : roles_) rows.emplace_back(record);
+  return rows;
+}
+
+const proto::AgentRecord* Registry::find(const AgentId& agent) const {
+  return find_in(agents_, agent);
+}
+
+const proto::FrameworkRecord* Registry::find(const FrameworkId& framework) const {
+  return find_in(frameworks_, framework);
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,33 @@
+#pragma once
+
+// The durable part of the master: what a restart finds again.
+
+#include <map>
+#include <vector>
+
+#include "proto/records.h"
+
+namespace proffer::master {
+
+class Registry {
+ public:
+  // The one place where rows change, live and in replay. Putting what is there and erasing what is
+  // not change nothing.
+  void apply(const proto::RegistryWrite& write);
+
+  // All rows, agents first, each kind in order of its key.
+  std::vector<proto::RegistryRow> rows() const;
+  const proto::AgentRecord* find(const AgentId& agent) const;
+  const proto::FrameworkRecord* find(const FrameworkId& framework) const;
+
+  const std::map<AgentId, proto::AgentRecord>& agents() const { return agents_; }
+  const std::map<FrameworkId, proto::FrameworkRecord>& frameworks() const { return frameworks_; }
+  const std::map<RoleName, proto::RoleRecord>& roles() const { return roles_; }
+
+ private:
+  std::map<AgentId, proto::AgentRecord> agents_;
+  std::map<FrameworkId, proto::FrameworkRecord> frameworks_;
+  std::map<RoleName, proto::RoleRecord> roles_;
+};
+
+}  // namespace proffer::master

@@ -1,0 +1,65 @@
+#pragma once
+
+// Who is connected: one entry for each connection that is open, and what it registered as.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/limits.h"
+#include "proto/channel.h"
+#include "proto/messages.h"
+
+namespace proffer::master {
+
+enum class PeerKind : uint8_t {
+  kNew,          // has not registered
+  kRegistering,  // an agent whose tasks are still to come
+  kAgent,
+  kScheduler,
+};
+
+// An agent's registration that comes in parts.
+struct Registration {
+  proto::RegisterAgent first = {};
+  std::vector<proto::AgentTask> tasks = {};
+  uint32_t messages_left = 0;
+};
+
+struct Peer {
+  PeerId id = {};
+  PeerKind kind = PeerKind::kNew;
+  AgentId agent = {};          // of an agent
+  FrameworkId framework = {};  // of a scheduler
+  proto::Channel channel = {};
+  Time heard_at = {};
+  Time said_at = {};
+  std::unique_ptr<Registration> registration = {};  // while registering
+};
+
+class Sessions {
+ public:
+  Peer* find(PeerId peer);
+  const Peer* find(PeerId peer) const;
+  // A connection of which we hear for the first time; nullptr if there are kPeersMax.
+  Peer* open(PeerId peer, Time now);
+  // The connection has ended. Frames that still come on it are known as such for a while.
+  void close(PeerId peer);
+  bool was_closed(PeerId peer) const { return closed_.contains(peer); }
+
+  size_t size() const { return peers_.size(); }
+  const std::map<PeerId, Peer>& all() const { return peers_; }
+
+ private:
+  // Only to tell late frames of an ended connection from the first ones of a new one.
+  static constexpr size_t kClosedKept = 4'096;
+
+  std::map<PeerId, Peer> peers_;
+  std::set<PeerId> closed_;
+  std::deque<PeerId> closed_order_;
+};
+
+}  // namespace proffer::master

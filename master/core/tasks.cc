@@ -1,0 +1,183 @@
+#include "master/core/tasks.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+
+namespace proffer::master {
+namespace {
+
+// Calls visit(entry) for the entries of an ordered table that match a TaskQuery::prefix and come
+// after `after`, in order, until it returns false. Goes from framework to framework, so that
+// entries which do not match are skipped, not looked at.
+template <class Table, class Visit>
+void visit_matching(const Table& table, std::string_view prefix, const TaskKey& after,
+                    Visit visit) {
+  auto at = after.framework.empty() ? table.begin() : table.upper_bound(after);
+  while (at != table.end()) {
+    const FrameworkId& framework = at->first.framework;
+    const bool whole =  // The prefix ends within "framework/".
+        prefix.size() <= framework.str().size() + 1 && (framework.str() + "/").starts_with(prefix);
+    if (whole) {
+      if (!visit(*at)) return;
+      ++at;
+      continue;
+    }
+    // By the task's id, either after "framework/" or alone; never both, since ids have no '/'.
+    std::string_view of_task = prefix;
+    if (prefix.starts_with(framework.str() + "/"))
+      of_task.remove_prefix(framework.str().size() + 1);
+    const TaskKey first{framework, TaskId(std::string(of_task))};
+    if (at->first < first) at = table.lower_bound(first);
+    while (at != table.end() && at->first.framework == first.framework &&
+           at->first.task.str().starts_with(of_task)) {
+      if (!visit(*at)) return;
+      ++at;
+    }
+    // To the next framework. No id begins with a byte of zero.
+    if (at != table.end() && at->first.framework == first.framework) {
+      at = table.lower_bound({FrameworkId(first.framework.str() + '\0'), {}});
+    }
+  }
+}
+
+TaskKey parse_key(std::string_view text) {
+  const size_t slash = text.find('/');
+  if (slash == std::string_view::npos) return {FrameworkId(std::string(text)), {}};
+  return {FrameworkId(std::string(text.substr(0, slash))),
+          TaskId(std::string(text.substr(slash + 1)))};
+}
+
+}  // namespace
+
+std::string to_text(const TaskKey& key) { return key.framework.str() + "/" + key.task.str(); }
+
+Task* Tasks::find(const TaskKey& key) {
+  const auto found = live_.find(key);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+const Task* Tasks::find(const TaskKey& key) const {
+  const auto found = live_.find(key);
+  return found == live_.end() ? nullptr : &found->second;
+}
+
+Task& Tasks::add(Task task) {
+  const TaskKey key = task.key;
+  ended_.erase(key);
+  const auto [added, is_new] = live_.try_emplace(key, std::move(task));
+  CHECK(is_new) << "task " << to_text(key) << " is there already";
+  ++counts_[static_cast<size_t>(added->second.state)];
+  if (added->second.ended()) ++ended_in_all_;
+  return added->second;
+}
+
+bool Tasks::move(Task& task, proto::TaskEvent event, Time now) {
+  const std::optional<proto::TaskState> next = proto::next_state(task.state, event);
+  if (!next) return false;
+  --counts_[static_cast<size_t>(task.state)];
+  task.state = *next;
+  task.changed_at = now;
+  ++counts_[static_cast<size_t>(task.state)];
+  if (task.ended()) ++ended_in_all_;
+  return true;
+}
+
+void Tasks::end(const Task& task) {
+  CHECK(task.ended() && !task.held) << to_text(task.key);
+  --counts_[static_cast<size_t>(task.state)];
+  proto::TaskRow row = row_of(task);
+  live_.erase(TaskKey(task.key));  // A copy: the task goes with it.
+  keep(std::move(row));
+}
+
+void Tasks::add_refused(proto::TaskRow row) {
+  ++ended_in_all_;
+  keep(std::move(row));
+}
+
+void Tasks::keep(proto::TaskRow row) {
+  const TaskKey key{row.framework, row.task};
+  const uint64_t number = ++ended_numbers_;
+  ended_.insert_or_assign(key, Ended{std::move(row), number});
+  ended_order_.emplace_back(number, key);
+  if (ended_order_.size() <= kEndedTasksKept) return;
+  const auto oldest = ended_.find(ended_order_.front().second);
+  if (oldest != ended_.end() && oldest->second.number == ended_order_.front().first) {
+    ended_.erase(oldest);
+  }
+  ended_order_.pop_front();
+}
+
+const proto::TaskRow* Tasks::find_ended(const TaskKey& key) const {
+  const auto found = ended_.find(key);
+  return found == ended_.end() ? nullptr : &found->second.row;
+}
+
+bool Tasks::is_used(const TaskKey& key) const {
+  if (live_.contains(key)) return true;
+  const proto::TaskRow* row = find_ended(key);
+  return row != nullptr && row->state != proto::TaskState::kRefused;
+}
+
+std::vector<Task*> Tasks::of(const FrameworkId& framework) {
+  std::vector<Task*> tasks;
+  for (auto at = live_.lower_bound({framework, {}});
+       at != live_.end() && at->first.framework == framework; ++at) {
+    tasks.push_back(&at->second);
+  }
+  return tasks;
+}
+
+std::vector<const Task*> Tasks::matching(std::string_view prefix, size_t limit) const {
+  std::vector<const Task*> found;
+  visit_matching(live_, prefix, {}, [&](const auto& entry) {
+    if (!entry.second.ended()) found.push_back(&entry.second);
+    return found.size() < limit;
+  });
+  return found;
+}
+
+std::vector<proto::TaskRow> Tasks::rows(const proto::TaskQuery& query) const {
+  std::vector<proto::TaskRow> rows;
+  if (query.limit == 0) return rows;
+  const TaskKey after = parse_key(query.after);
+  visit_matching(live_, query.prefix, after, [&](const auto& entry) {
+    if (query.ended || !entry.second.ended()) rows.push_back(row_of(entry.second));
+    return rows.size() < query.limit;
+  });
+  if (!query.ended) return rows;
+  // The two tables have no key in common: both in order, the first of both.
+  std::vector<proto::TaskRow> of_ended;
+  visit_matching(ended_, query.prefix, after, [&](const auto& entry) {
+    of_ended.push_back(entry.second.row);
+    return of_ended.size() < query.limit;
+  });
+  std::vector<proto::TaskRow> both;
+  both.reserve(rows.size() + of_ended.size());
+  std::merge(std::make_move_iterator(rows.begin()), std::make_move_iterator(rows.end()),
+             std::make_move_iterator(of_ended.begin()), std::make_move_iterator(of_ended.end()),
+             std::back_inserter(both), [](const proto::TaskRow& a, const proto::TaskRow& b) {
+               return std::tie(a.framework, a.task) < std::tie(b.framework, b.task);
+             });
+  if (both.size() > query.limit) both.resize(query.limit);
+  return both;
+}
+
+proto::TaskRow row_of(const Task& task) {
+  return {.framework = task.key.framework,
+          .task = task.key.task,
+          .agent = task.agent,
+          .state = task.state,
+          .reason = task.reason,
+          .message = task.message,
+          .command = task.command,
+          .resources = task.assignment.resources,
+          .ports = task.assignment.ports,
+          .exit_code = task.exit_code,
+          .signal = task.signal,
+          .launched_at = task.launched_at,
+          .changed_at = task.changed_at};
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,116 @@
+#pragma once
+
+// The tasks that the master knows: live ones until their last update is acknowledged, and the last
+// kEndedTasksKept that ended.
+
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/resources.h"
+#include "proto/messages.h"
+#include "proto/status.h"
+#include "proto/task_state.h"
+
+namespace proffer::master {
+
+struct TaskKey {
+  FrameworkId framework = {};
+  TaskId task = {};
+  auto operator<=>(const TaskKey&) const = default;
+  bool operator==(const TaskKey&) const = default;
+};
+// "framework/task".
+std::string to_text(const TaskKey& key);
+
+struct Task {
+  TaskKey key = {};
+  AgentId agent = {};
+  proto::TaskState state = proto::TaskState::kStaging;  // changed by Tasks::move only
+  proto::TaskReason reason = proto::TaskReason::kNone;
+  std::string message = {};
+  std::optional<int32_t> exit_code = {};
+  std::optional<int32_t> signal = {};
+
+  AskName ask = {};
+  ExecutorId executor = {};
+  std::string command = {};  // cut, for people
+  proto::Assignment assignment = {};
+  bool held = false;  // its resources are allocated
+  // To send it again, until its agent has said anything of it.
+  std::unique_ptr<proto::TaskSpec> spec = {};
+
+  bool kill_asked = false;  // by its scheduler or an operator; kept while its agent is away
+  bool kill_by_operator = false;
+  std::optional<Duration> kill_grace = {};
+
+  // Updates that its scheduler has not acknowledged, in the order in which they came.
+  std::vector<proto::TaskStatus> pending = {};
+  std::vector<uint64_t> pending_numbers = {};  // of each: its place among those of all tasks
+  uint64_t agent_sequence = 0;                 // of the last update that its agent told
+  uint64_t acknowledged = 0;                   // the agent's updates, up to this one
+
+  Time launched_at = {};
+  Time changed_at = {};
+
+  bool ended() const { return proto::is_terminal(state); }
+};
+
+struct TaskOrder {
+  bool operator()(const Task* a, const Task* b) const { return a->key < b->key; }
+};
+
+class Tasks {
+ public:
+  Task* find(const TaskKey& key);
+  const Task* find(const TaskKey& key) const;
+  // Its key must not be in the table. A refused launch of the same id before is forgotten.
+  Task& add(Task task);
+  // Along the table of states; false, and nothing changes, if the event means nothing in its state.
+  bool move(Task& task, proto::TaskEvent event, Time now);
+  // Out of the table and into the list of those that ended.
+  void end(const Task& task);
+  // A launch that was refused is only ever in the list of those that ended.
+  void add_refused(proto::TaskRow row);
+
+  const proto::TaskRow* find_ended(const TaskKey& key) const;
+  // Whether this id was used and may not be used again: it lives or ended. A refused one never
+  // began.
+  bool is_used(const TaskKey& key) const;
+
+  // The tasks of one framework, in order of their ids.
+  std::vector<Task*> of(const FrameworkId& framework);
+  // Live tasks that have not ended and match as TaskQuery::prefix says, at most `limit`, in order.
+  // With a prefix O(frameworks * log tasks + limit).
+  std::vector<const Task*> matching(std::string_view prefix, size_t limit) const;
+  // The page that the query asks for; `http_address` is left empty.
+  std::vector<proto::TaskRow> rows(const proto::TaskQuery& query) const;
+
+  int64_t count(proto::TaskState state) const { return counts_[static_cast<size_t>(state)]; }
+  int64_t ended() const { return ended_in_all_; }
+  const std::map<TaskKey, Task>& all() const { return live_; }
+  size_t ended_kept() const { return ended_.size(); }
+
+ private:
+  struct Ended {
+    proto::TaskRow row = {};
+    uint64_t number = 0;
+  };
+  void keep(proto::TaskRow row);
+
+  std::map<TaskKey, Task> live_;
+  std::map<TaskKey, Ended> ended_;
+  std::deque<std::pair<uint64_t, TaskKey>> ended_order_;  // may name some that were replaced
+  uint64_t ended_numbers_ = 0;
+  int64_t ended_in_all_ = 0;
+  std::array<int64_t, proto::kTaskStateCount> counts_{};
+};
+
+proto::TaskRow row_of(const Task& task);
+
+}  // namespace proffer::master

@@ -1,0 +1,747 @@
+// How bytes from anybody become values that cores can trust. One function for each struct of the
+// schema, in its order; each checks what the comments of the schema say. The first thing wrong is
+// kept, later ones are skipped. Start at read(Envelope), at the end.
+
+#include "proto/codec/wire_reader.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+#include "common/roles.h"
+#include "common/text.h"
+
+namespace proffer::proto {
+namespace {
+
+std::string_view view(capnp::Text::Reader in) { return {in.begin(), in.size()}; }
+
+Error too_long(std::string_view what, size_t size, size_t max) {
+  return Error::invalid_argument(
+      text(what, " has ", size, " bytes; at most ", max, " are allowed"));
+}
+
+Error not_sorted(std::string_view what) {
+  return Error::invalid_argument(text(what, " must be sorted, with none twice"));
+}
+
+}  // namespace
+
+// --- fields
+// -----------------------------------------------------------------------------------------
+
+void WireReader::text(capnp::Text::Reader in, std::string_view what, size_t bytes_max,
+                      std::string& out) {
+  if (in.size() > bytes_max) return refuse(too_long(what, in.size(), bytes_max));
+  out.assign(in.begin(), in.size());
+}
+
+// Text for the operating system, which ends it at the first NUL.
+void WireReader::c_text(capnp::Text::Reader in, std::string_view what, size_t bytes_max,
+                        std::string& out) {
+  if (view(in).find('\0') != std::string_view::npos) {
+    return refuse(Error::invalid_argument(proffer::text(what, " must not have a NUL byte in it")));
+  }
+  text(in, what, bytes_max, out);
+}
+
+void WireReader::data(capnp::Data::Reader in, std::string_view what, size_t bytes_max,
+                      std::string& out) {
+  if (in.size() > bytes_max) return refuse(too_long(what, in.size(), bytes_max));
+  out.assign(reinterpret_cast<const char*>(in.begin()), in.size());
+}
+
+void WireReader::words(capnp::Text::Reader in, std::string& out) {
+  text(in, "a text for people", kReasonTextBytesMax, out);
+}
+
+void WireReader::name(capnp::Text::Reader in, std::string_view what, std::string& out) {
+  const std::string_view value = view(in);
+  if (!is_valid_name(value)) return accept(check_name(what, value));
+  out.assign(value);
+}
+
+template <class Tag>
+void WireReader::name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out) {
+  const std::string_view value = view(in);
+  if (!is_valid_name(value)) return accept(check_name(what, value));
+  out = Id<Tag>(std::string(value));
+}
+
+template <class Tag>
+void WireReader::optional_name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out) {
+  if (in.size() > 0) name(in, what, out);
+}
+
+void WireReader::role(capnp::Text::Reader in, RoleName& out) {
+  Result<RoleName> role = parse_role(view(in));
+  if (!role) return refuse(std::move(role).error());
+  out = *std::move(role);
+}
+
+void WireReader::secret(capnp::Text::Reader in, Secret& out) {
+  if (!is_valid_secret(view(in))) {  // Not quoted: it may be nearly right.
+    return refuse(Error::invalid_argument("a secret must be 32 hexadecimal digits in lower case"));
+  }
+  out = Secret(std::string(view(in)));
+}
+
+void WireReader::span(int64_t nanos, std::string_view what, Duration& out) {
+  if (nanos < 0 || nanos > kDurationMax.nanos()) {
+    return refuse(Error::invalid_argument(
+        proffer::text(what, " must be from 0 to ", kDurationMax.nanos(), " ns, not ", nanos)));
+  }
+  out = Duration::nanos(nanos);
+}
+
+void WireReader::time(int64_t nanos, Time& out) {
+  if (nanos < 0) {
+    return refuse(Error::invalid_argument(
+        proffer::text("a time must not be before 1970, as ", nanos, " ns is")));
+  }
+  out = Time::from_nanos(nanos);
+}
+
+void WireReader::whole(int64_t in, std::string_view what, int64_t min, int64_t max, int64_t& out) {
+  if (in < min || in > max) {
+    return refuse(Error::invalid_argument(
+        proffer::text(what, " must be from ", min, " to ", max, ", not ", in)));
+  }
+  out = in;
+}
+
+template <class Enum, class Wire>
+void WireReader::enumerator(Wire in, std::string_view what, size_t known, Enum& out) {
+  const auto raw = static_cast<uint16_t>(in);
+  if (raw >= known) {
+    return refuse(Error::invalid_argument(proffer::text("unknown ", what, " ", raw)));
+  }
+  out = static_cast<Enum>(raw);
+}
+
+bool WireReader::count(size_t size, std::string_view what, size_t max) {
+  if (size <= max) return true;
+  refuse(Error::invalid_argument(
+      proffer::text("there are ", size, " ", what, "; at most ", max, " are allowed")));
+  return false;
+}
+
+// --- resources
+// --------------------------------------------------------------------------------------
+
+void WireReader::offer_ids(capnp::List<uint64_t>::Reader in, std::vector<OfferId>& out) {
+  if (!count(in.size(), "offer ids", kOfferIdsMax)) return;
+  out.reserve(in.size());
+  for (const uint64_t id : in) {
+    if (id == 0) return refuse(Error::invalid_argument("an offer id must not be zero"));
+    out.emplace_back(id);
+  }
+}
+
+void WireReader::amounts(wire::Amounts::Reader in, ResourceVector& out) {
+  whole(in.getCpus(), "milli-cpus", 0, kAmountMax, out[ResourceKind::kCpus]);
+  whole(in.getMem(), "milli-MiB of mem", 0, kAmountMax, out[ResourceKind::kMem]);
+  whole(in.getDisk(), "milli-MiB of disk", 0, kAmountMax, out[ResourceKind::kDisk]);
+  whole(in.getGpus(), "milli-gpus", 0, kAmountMax, out[ResourceKind::kGpus]);
+}
+
+void WireReader::ports(capnp::List<wire::PortRange>::Reader in, PortSet& out) {
+  if (in.size() == 0 || !count(in.size(), "port ranges", kPortRangesMax)) return;
+  std::vector<PortRange> ranges;
+  ranges.reserve(in.size());
+  int least = 1;
+  for (const wire::PortRange::Reader range : in) {
+    const int first = range.getFirst();
+    const int last = range.getLast();
+    if (first < least || first > last) {
+      return refuse(Error::invalid_argument(
+          proffer::text("port ranges must be sorted with gaps between them, from 1 to 65535; ",
+                        first, " to ", last, " is not")));
+    }
+    ranges.push_back({static_cast<uint16_t>(first), static_cast<uint16_t>(last)});
+    least = last + 2;
+  }
+  out = PortSet(std::move(ranges));
+}
+
+void WireReader::resources(wire::Resources::Reader in, Resources& out) {
+  amounts(in.getAmounts(), out.amounts);
+  ports(in.getPorts(), out.ports);
+  const auto gpus = in.getGpus();
+  if (gpus.size() == 0 || !count(gpus.size(), "gpu devices", kGpuDevicesMax)) return;
+  out.gpus.reserve(gpus.size());
+  int64_t sum = 0;
+  int32_t least = 0;
+  for (const wire::GpuDevice::Reader gpu : gpus) {
+    const GpuDevice device{.index = gpu.getIndex(), .milli = gpu.getMilli()};
+    if (device.index < least) return refuse(not_sorted("gpu devices"));
+    if (device.index >= static_cast<int32_t>(kGpuDevicesMax) || device.milli < 1 ||
+        device.milli > 1000) {
+      return refuse(Error::invalid_argument(
+          proffer::text("a gpu device must be 0.001 to 1 of device 0 to ", kGpuDevicesMax - 1,
+                        ", not ", print_milli(device.milli), " of ", device.index)));
+    }
+    least = device.index + 1;
+    sum += device.milli;
+    out.gpus.push_back(device);
+  }
+  if (sum != out.amounts[ResourceKind::kGpus]) {
+    refuse(Error::invalid_argument(proffer::text("gpu devices sum up to ", print_milli(sum),
+                                                 ", but the amount of gpus is ",
+                                                 print_milli(out.amounts[ResourceKind::kGpus]))));
+  }
+}
+
+void WireReader::attributes(capnp::List<wire::Attribute>::Reader in, Attributes& out) {
+  if (!count(in.size(), "attributes", kAttributesMax)) return;
+  for (const wire::Attribute::Reader attribute : in) {
+    const std::string_view name = view(attribute.getName());
+    const std::string_view value = view(attribute.getValue());
+    if (Result<void> checked = check_attribute(name, value); !checked) return accept(checked);
+    if (!out.empty() && name <= out.rbegin()->first) return refuse(not_sorted("attributes"));
+    out.emplace_hint(out.end(), name, value);
+  }
+}
+
+void WireReader::slices(capnp::List<wire::Slice>::Reader in, std::vector<Slice>& out) {
+  if (!count(in.size(), "slices", kSlicesMax)) return;
+  out.resize(in.size());
+  for (unsigned i = 0; i < in.size() && ok(); ++i) {
+    resources(in[i].getResources(), out[i].resources);
+    if (in[i].getReservedFor().size() > 0) role(in[i].getReservedFor(), out[i].reserved_for);
+    out[i].revocable = in[i].getRevocable();
+  }
+}
+
+void WireReader::constraint(wire::Constraint::Reader in, Constraint& out) {
+  text(in.getAttribute(), "the attribute of a constraint", kNameBytesMax, out.attribute);
+  enumerator(in.getOp(), "constraint operator", 6, out.op);
+  const auto values = in.getValues();
+  if (!count(values.size(), "values of a constraint", kConstraintValuesMax)) return;
+  out.values.resize(values.size());
+  for (unsigned i = 0; i < values.size() && ok(); ++i) {
+    text(values[i], "a value of a constraint", kConstraintTextBytesMax, out.values[i]);
+  }
+  if (!ok()) return;
+  if (Result<void> checked = check_constraint(out); !checked) {
+    refuse(std::move(checked).error().in(proffer::text("constraint on ", quoted(out.attribute))));
+  }
+}
+
+void WireReader::ask(wire::Ask::Reader in, Ask& out) {
+  name(in.getName(), "ask name", out.name);
+  amounts(in.getShape(), out.shape);
+  whole(in.getCount(), "the count of an ask", 0, kAskCountMax, out.count);
+  const auto constraints = in.getConstraints();
+  if (!count(constraints.size(), "constraints of an ask", kConstraintsMax)) return;
+  out.constraints.resize(constraints.size());
+  for (unsigned i = 0; i < constraints.size() && ok(); ++i) {
+    constraint(constraints[i], out.constraints[i]);
+  }
+  whole(in.getPorts(), "the ports of an ask", 0, int64_t{kPortNamesMax}, out.ports);
+  out.priority = in.getPriority();
+  if (in.getRole().size() > 0) role(in.getRole(), out.role);
+}
+
+void WireReader::offer(wire::Offer::Reader in, Offer& out) {
+  out.id = OfferId(in.getId());
+  if (!out.id) return refuse(Error::invalid_argument("an offer id must not be zero"));
+  name(in.getAgent(), "agent name", out.agent);
+  attributes(in.getAttributes(), out.attributes);
+  slices(in.getSlices(), out.slices);
+  const auto fills = in.getFills();
+  if (!count(fills.size(), "asks filled by an offer", kAsksMax)) return;
+  out.fills.resize(fills.size());
+  for (unsigned i = 0; i < fills.size() && ok(); ++i) {
+    name(fills[i].getAsk(), "ask name", out.fills[i].ask);
+    whole(fills[i].getCount(), "the count of an ask", 0, kAskCountMax, out.fills[i].count);
+  }
+  ports(in.getPorts(), out.ports);
+  span(in.getLeaseNanos(), "the lease of an offer", out.lease);
+}
+
+void WireReader::refusal(wire::Refusal::Reader in, Refusal& out) {
+  span(in.getRefuseNanos(), "the time of a refusal", out.refuse_for);
+  const auto kinds = in.getTooLittle();
+  if (!count(kinds.size(), "resource kinds of a refusal", kResourceKindCount)) return;
+  for (const wire::ResourceKind kind : kinds) {
+    enumerator(kind, "resource kind", kResourceKindCount, out.too_little.emplace_back());
+  }
+  out.wrong_agent = in.getWrongAgent();
+}
+
+// --- tasks
+// ------------------------------------------------------------------------------------------
+
+void WireReader::environment(capnp::List<wire::Variable>::Reader in, Environment& out) {
+  if (!count(in.size(), "environment variables", kEnvironmentEntriesMax)) return;
+  size_t bytes = 0;
+  for (const wire::Variable::Reader variable : in) {
+    const std::string_view name = view(variable.getName());
+    bytes += name.size() + variable.getValue().size();
+    if (bytes > kEnvironmentBytesMax) {
+      return refuse(Error::invalid_argument(proffer::text(
+          "an environment has at most ", kEnvironmentBytesMax, " bytes of names and values")));
+    }
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string_view::npos) {
+      return refuse(Error::invalid_argument(
+          proffer::text("the name of an environment variable must not be empty nor have '=' or NUL "
+                        "in it, as ",
+                        quoted(name), " has")));
+    }
+    if (!out.empty() && name <= out.rbegin()->first) return refuse(not_sorted("environment"));
+    std::string& value = out.emplace_hint(out.end(), name, std::string())->second;
+    c_text(variable.getValue(), "an environment variable", kEnvironmentBytesMax, value);
+  }
+}
+
+void WireReader::spec(wire::TaskSpec::Reader in, TaskSpec& out) {
+  name(in.getId(), "task id", out.id);
+  optional_name(in.getAsk(), "ask name", out.ask);
+  amounts(in.getShape(), out.shape);
+  c_text(in.getCommand(), "the command of a task", kCommandBytesMax, out.command);
+  environment(in.getEnvironment(), out.environment);
+  const auto ports = in.getPortNames();
+  if (!count(ports.size(), "port names", kPortNamesMax)) return;
+  out.port_names.resize(ports.size());
+  for (unsigned i = 0; i < ports.size() && ok(); ++i)
+    name(ports[i], "port name", out.port_names[i]);
+  c_text(in.getExecutor(), "the executor of a task", kCommandBytesMax, out.executor);
+  if (out.executor.empty()) {
+    refuse(Error::invalid_argument("the executor of a task must not be empty"));
+  }
+  optional_name(in.getExecutorId(), "executor id", out.executor_id);
+  span(in.getKillGraceNanos(), "the kill grace of a task", out.kill_grace);
+  data(in.getData(), "the data of a task", kPayloadBytesMax, out.data);
+}
+
+void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
+  resources(in.getResources(), out.resources);
+  const auto ports = in.getPorts();
+  if (!count(ports.size(), "assigned ports", kPortNamesMax)) return;
+  for (const wire::NamedPort::Reader port : ports) {
+    const std::string_view name = view(port.getName());
+    if (!is_valid_name(name)) return accept(check_name("port name", name));
+    if (port.getPort() == 0) return refuse(Error::invalid_argument("a port must not be zero"));
+    if (!out.ports.empty() && name <= out.ports.rbegin()->first) {
+      return refuse(not_sorted("assigned ports"));
+    }
+    out.ports.emplace_hint(out.ports.end(), name, port.getPort());
+  }
+}
+
+void WireReader::status(wire::TaskStatus::Reader in, TaskStatus& out) {
+  name(in.getTask(), "task id", out.task);
+  optional_name(in.getAgent(), "agent name", out.agent);
+  enumerator(in.getState(), "task state", kTaskStateCount, out.state);
+  enumerator(in.getReason(), "task reason", kTaskReasonCount, out.reason);
+  enumerator(in.getSource(), "update source", 2, out.source);
+  out.sequence = in.getSequence();
+  words(in.getMessage(), out.message);
+  data(in.getData(), "the data of an update", kUpdateDataBytesMax, out.data);
+  if (in.getHasExitCode()) out.exit_code = in.getExitCode();
+  if (in.getHasSignal()) out.signal = in.getSignal();
+  time(in.getAtNanos(), out.at);
+}
+
+void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getTask(), "task id", out.task);
+  optional_name(in.getAsk(), "ask name", out.ask);
+  optional_name(in.getExecutor(), "executor id", out.executor);
+  enumerator(in.getState(), "task state", kTaskStateCount, out.state);
+  out.sequence = in.getSequence();
+  resources(in.getResources(), out.resources);
+  const auto updates = in.getUnacknowledged();
+  if (!count(updates.size(), "unacknowledged updates of a task", kUpdatesPerTaskMax)) return;
+  out.unacknowledged.resize(updates.size());
+  for (unsigned i = 0; i < updates.size() && ok(); ++i) status(updates[i], out.unacknowledged[i]);
+}
+
+// --- scheduler to master
+// ----------------------------------------------------------------------------
+
+void WireReader::fill(wire::Subscribe::Reader in, Subscribe& out) {
+  optional_name(in.getFramework(), "framework id", out.framework);
+  name(in.getName(), "framework name", out.name);
+  role(in.getRole(), out.role);
+  enumerator(in.getMode(), "offer mode", 2, out.mode);
+  secret(in.getSecret(), out.secret);
+  span(in.getFailoverNanos(), "the failover timeout", out.failover_timeout);
+  text(in.getUser(), "the user", kNameBytesMax, out.user);
+}
+
+void WireReader::fill(wire::DeclareAsks::Reader in, DeclareAsks& out) {
+  out.generation = in.getGeneration();
+  const auto asks = in.getAsks();
+  if (!count(asks.size(), "asks", kAsksMax)) return;
+  out.asks.resize(asks.size());
+  for (unsigned i = 0; i < asks.size() && ok(); ++i) ask(asks[i], out.asks[i]);
+}
+
+void WireReader::operation(wire::Operation::Reader in, Operation& out) {
+  if (!in.isLaunch()) {
+    return refuse(
+        Error::unsupported(proffer::text("unknown operation ", static_cast<uint16_t>(in.which()))));
+  }
+  Launch& launch = out.emplace<Launch>();
+  name(in.getLaunch().getAgent(), "agent name", launch.agent);
+  const auto tasks = in.getLaunch().getTasks();
+  if (!count(tasks.size(), "tasks of a launch", kTasksPerMessageMax)) return;
+  launch.tasks.resize(tasks.size());
+  for (unsigned i = 0; i < tasks.size() && ok(); ++i) spec(tasks[i], launch.tasks[i]);
+}
+
+void WireReader::fill(wire::Accept::Reader in, Accept& out) {
+  offer_ids(in.getOffers(), out.offers);
+  const auto operations = in.getOperations();
+  if (!count(operations.size(), "operations", kOperationsMax)) return;
+  out.operations.resize(operations.size());
+  for (unsigned i = 0; i < operations.size() && ok(); ++i) {
+    operation(operations[i], out.operations[i]);
+  }
+  refusal(in.getRefusal(), out.refusal);
+}
+
+void WireReader::fill(wire::Decline::Reader in, Decline& out) {
+  offer_ids(in.getOffers(), out.offers);
+  refusal(in.getRefusal(), out.refusal);
+}
+
+void WireReader::fill(wire::KillTask::Reader in, KillTask& out) {
+  optional_name(in.getFramework(), "framework id", out.framework);
+  name(in.getTask(), "task id", out.task);
+  if (in.getGraceNanos() != -1)
+    span(in.getGraceNanos(), "the grace of a kill", out.grace.emplace());
+}
+
+void WireReader::fill(wire::Acknowledge::Reader in, Acknowledge& out) {
+  optional_name(in.getFramework(), "framework id", out.framework);
+  name(in.getTask(), "task id", out.task);
+  optional_name(in.getAgent(), "agent name", out.agent);
+  enumerator(in.getSource(), "update source", 2, out.source);
+  out.sequence = in.getSequence();
+}
+
+void WireReader::fill(wire::Reconcile::Reader in, Reconcile& out) {
+  const auto tasks = in.getTasks();
+  if (!count(tasks.size(), "tasks to reconcile", kTasksPerMessageMax)) return;
+  out.tasks.resize(tasks.size());
+  for (unsigned i = 0; i < tasks.size() && ok(); ++i) name(tasks[i], "task id", out.tasks[i]);
+}
+
+void WireReader::fill(wire::FrameworkMessage::Reader in, FrameworkMessage& out) {
+  optional_name(in.getFramework(), "framework id", out.framework);
+  name(in.getAgent(), "agent name", out.agent);
+  name(in.getExecutor(), "executor id", out.executor);
+  out.to_scheduler = in.getToScheduler();
+  data(in.getData(), "a framework message", kPayloadBytesMax, out.data);
+}
+
+// --- master to scheduler
+// ----------------------------------------------------------------------------
+
+void WireReader::fill(wire::Subscribed::Reader in, Subscribed& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  out.session = SessionEpoch(in.getSession());
+  out.failed_over = in.getFailedOver();
+  span(in.getHeartbeatNanos(), "the heartbeat", out.heartbeat);
+  span(in.getTimeoutNanos(), "the timeout", out.timeout);
+}
+
+void WireReader::fill(wire::Offers::Reader in, Offers& out) {
+  const auto offers = in.getOffers();
+  if (!count(offers.size(), "offers", kOffersPerMessageMax)) return;
+  out.offers.resize(offers.size());
+  for (unsigned i = 0; i < offers.size() && ok(); ++i) offer(offers[i], out.offers[i]);
+}
+
+void WireReader::fill(wire::Rescind::Reader in, Rescind& out) {
+  offer_ids(in.getOffers(), out.offers);
+}
+
+void WireReader::fill(wire::Update::Reader in, Update& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  status(in.getStatus(), out.status);
+}
+
+void WireReader::fill(wire::AskReport::Reader in, AskReport& out) {
+  out.generation = in.getGeneration();
+  const auto rows = in.getRows();
+  if (!count(rows.size(), "rows of an ask report", kAsksMax)) return;
+  out.rows.resize(rows.size());
+  for (unsigned i = 0; i < rows.size() && ok(); ++i) {
+    name(rows[i].getAsk(), "ask name", out.rows[i].ask);
+    out.rows[i].could_ever_fit = rows[i].getCouldEverFit();
+    words(rows[i].getWhy(), out.rows[i].why);
+  }
+}
+
+void WireReader::fill(wire::Failure::Reader in, Failure& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  optional_name(in.getExecutor(), "executor id", out.executor);
+  words(in.getMessage(), out.message);
+}
+
+void WireReader::error_message(wire::ErrorMessage::Reader in, ErrorMessage& out) {
+  enumerator(in.getCode(), "error code", kErrorCodeCount, out.code);
+  words(in.getMessage(), out.message);
+  words(in.getHint(), out.hint);
+  out.ends_session = in.getEndsSession();
+  out.retry = in.getRetry();
+}
+
+// --- agent and master
+// -------------------------------------------------------------------------------
+
+void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  secret(in.getSecret(), out.secret);
+  attributes(in.getAttributes(), out.attributes);
+  slices(in.getSlices(), out.slices);
+  ports(in.getPorts(), out.ports);
+  text(in.getHttpAddress(), "the HTTP address", kAddressBytesMax, out.http_address);
+  int64_t follow = 0;
+  whole(in.getTasksFollow(), "the number of messages with tasks", 0, int64_t{kTasksPerAgentMax},
+        follow);
+  out.tasks_follow = static_cast<uint32_t>(follow);
+}
+
+void WireReader::fill(wire::RegisterTasks::Reader in, RegisterTasks& out) {
+  const auto tasks = in.getTasks();
+  if (!count(tasks.size(), "tasks of an agent in one message", kTasksPerMessageMax)) return;
+  out.tasks.resize(tasks.size());
+  for (unsigned i = 0; i < tasks.size() && ok(); ++i) agent_task(tasks[i], out.tasks[i]);
+}
+
+void WireReader::fill(wire::AgentRegistered::Reader in, AgentRegistered& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  out.session = SessionEpoch(in.getSession());
+  span(in.getHeartbeatNanos(), "the heartbeat", out.heartbeat);
+  span(in.getTimeoutNanos(), "the timeout", out.timeout);
+}
+
+void WireReader::fill(wire::RunTask::Reader in, RunTask& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  spec(in.getSpec(), out.spec);
+  assignment(in.getAssignment(), out.assignment);
+}
+
+void WireReader::fill(wire::ShutdownFramework::Reader in, ShutdownFramework& out) {
+  name(in.getFramework(), "framework id", out.framework);
+}
+
+// --- executor and agent
+// -----------------------------------------------------------------------------
+
+void WireReader::fill(wire::ExecutorHello::Reader in, ExecutorHello& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getExecutor(), "executor id", out.executor);
+  secret(in.getToken(), out.token);
+}
+
+void WireReader::fill(wire::ExecutorWelcome::Reader in, ExecutorWelcome& out) {
+  out.session = SessionEpoch(in.getSession());
+  span(in.getHeartbeatNanos(), "the heartbeat", out.heartbeat);
+  span(in.getTimeoutNanos(), "the timeout", out.timeout);
+}
+
+void WireReader::fill(wire::ExecutorUpdate::Reader in, ExecutorUpdate& out) {
+  status(in.getStatus(), out.status);
+}
+
+// --- everybody
+// --------------------------------------------------------------------------------------
+
+void WireReader::fill(wire::Call::Reader in, Call& out) {
+  out.id = in.getId();
+  name(in.getMethod(), "method", out.method);
+  text(in.getJson(), "the arguments of a call", kJsonBytesMax, out.json);
+}
+
+void WireReader::fill(wire::Reply::Reader in, Reply& out) {
+  out.id = in.getId();
+  text(in.getJson(), "a reply", kJsonBytesMax, out.json);
+  text(in.getNext(), "the next page of a reply", kPageTextBytesMax, out.next);
+  if (in.hasError()) error_message(in.getError(), out.error.emplace());
+}
+
+void WireReader::read(wire::Envelope::Reader in, Message& out) {
+  using Which = wire::Envelope::Which;
+  const auto into = [&](auto reader, auto& message) { fill(reader, message); };
+  switch (in.which()) {
+    case Which::SUBSCRIBE:
+      return into(in.getSubscribe(), out.emplace<Subscribe>());
+    case Which::DECLARE_ASKS:
+      return into(in.getDeclareAsks(), out.emplace<DeclareAsks>());
+    case Which::ACCEPT:
+      return into(in.getAccept(), out.emplace<Accept>());
+    case Which::DECLINE:
+      return into(in.getDecline(), out.emplace<Decline>());
+    case Which::SUPPRESS:
+      out.emplace<Suppress>();
+      return;
+    case Which::REVIVE:
+      out.emplace<Revive>();
+      return;
+    case Which::KILL_TASK:
+      return into(in.getKillTask(), out.emplace<KillTask>());
+    case Which::ACKNOWLEDGE:
+      return into(in.getAcknowledge(), out.emplace<Acknowledge>());
+    case Which::RECONCILE:
+      return into(in.getReconcile(), out.emplace<Reconcile>());
+    case Which::FRAMEWORK_MESSAGE:
+      return into(in.getFrameworkMessage(), out.emplace<FrameworkMessage>());
+    case Which::TEARDOWN:
+      out.emplace<Teardown>();
+      return;
+    case Which::SUBSCRIBED:
+      return into(in.getSubscribed(), out.emplace<Subscribed>());
+    case Which::OFFERS:
+      return into(in.getOffers(), out.emplace<Offers>());
+    case Which::RESCIND:
+      return into(in.getRescind(), out.emplace<Rescind>());
+    case Which::UPDATE:
+      return into(in.getUpdate(), out.emplace<Update>());
+    case Which::ASK_REPORT:
+      return into(in.getAskReport(), out.emplace<AskReport>());
+    case Which::FAILURE:
+      return into(in.getFailure(), out.emplace<Failure>());
+    case Which::ERROR:
+      return into(in.getError(), out.emplace<ErrorMessage>());
+    case Which::REGISTER_AGENT:
+      return into(in.getRegisterAgent(), out.emplace<RegisterAgent>());
+    case Which::REGISTER_TASKS:
+      return into(in.getRegisterTasks(), out.emplace<RegisterTasks>());
+    case Which::UNREGISTER_AGENT:
+      out.emplace<UnregisterAgent>();
+      return;
+    case Which::AGENT_REGISTERED:
+      return into(in.getAgentRegistered(), out.emplace<AgentRegistered>());
+    case Which::RUN_TASK:
+      return into(in.getRunTask(), out.emplace<RunTask>());
+    case Which::SHUTDOWN_FRAMEWORK:
+      return into(in.getShutdownFramework(), out.emplace<ShutdownFramework>());
+    case Which::EXECUTOR_HELLO:
+      return into(in.getExecutorHello(), out.emplace<ExecutorHello>());
+    case Which::EXECUTOR_WELCOME:
+      return into(in.getExecutorWelcome(), out.emplace<ExecutorWelcome>());
+    case Which::EXECUTOR_UPDATE:
+      return into(in.getExecutorUpdate(), out.emplace<ExecutorUpdate>());
+    case Which::EXECUTOR_SHUTDOWN:
+      out.emplace<ExecutorShutdown>();
+      return;
+    case Which::HEARTBEAT:
+      out.emplace<Heartbeat>();
+      return;
+    case Which::CALL:
+      return into(in.getCall(), out.emplace<Call>());
+    case Which::REPLY:
+      return into(in.getReply(), out.emplace<Reply>());
+    case Which::NONE:
+      break;
+  }
+  out = Unknown{.tag = static_cast<uint16_t>(in.which())};  // From a later version.
+}
+
+// --- the registry
+// -----------------------------------------------------------------------------------
+
+void WireReader::fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getName(), "framework name", out.name);
+  role(in.getRole(), out.role);
+  enumerator(in.getMode(), "offer mode", 2, out.mode);
+  secret(in.getSecret(), out.secret);
+  span(in.getFailoverNanos(), "the failover timeout", out.failover_timeout);
+  text(in.getUser(), "the user", kNameBytesMax, out.user);
+}
+
+void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  secret(in.getSecret(), out.secret);
+  out.unreachable = in.getUnreachable();
+}
+
+void WireReader::fill(wire::RoleRecord::Reader in, RoleRecord& out) {
+  role(in.getRole(), out.role);
+  whole(in.getWeight(), "the weight of a role in milli-weights", kWeightMin, kWeightMax,
+        out.weight);
+}
+
+void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
+  switch (in.which()) {
+    case wire::RegistryRow::FRAMEWORK:
+      return fill(in.getFramework(), out.emplace<FrameworkRecord>());
+    case wire::RegistryRow::AGENT:
+      return fill(in.getAgent(), out.emplace<AgentRecord>());
+    case wire::RegistryRow::ROLE:
+      return fill(in.getRole(), out.emplace<RoleRecord>());
+  }
+  refuse(Error::unsupported(
+      proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));
+}
+
+// --- the checkpoint
+// ---------------------------------------------------------------------------------
+
+void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  secret(in.getSecret(), out.secret);
+  out.leader = LeaderEpoch(in.getLeader());
+}
+
+void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getExecutor(), "executor id", out.executor);
+  secret(in.getToken(), out.token);
+  out.run = in.getRun();
+  int64_t pid = 0;
+  whole(in.getPid(), "a process id", 0, std::numeric_limits<int32_t>::max(), pid);
+  out.pid = static_cast<int32_t>(pid);
+  out.start_ticks = in.getStartTicks();
+  text(in.getBootId(), "a boot id", kNameBytesMax, out.boot_id);
+}
+
+void WireReader::fill(wire::ExecutorGone::Reader in, ExecutorGone& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getExecutor(), "executor id", out.executor);
+}
+
+void WireReader::fill(wire::TaskRecord::Reader in, TaskRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  spec(in.getSpec(), out.spec);
+  assignment(in.getAssignment(), out.assignment);
+  name(in.getExecutor(), "executor id", out.executor);
+}
+
+void WireReader::fill(wire::UpdateRecord::Reader in, UpdateRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  status(in.getStatus(), out.status);
+}
+
+void WireReader::fill(wire::AcknowledgedRecord::Reader in, AcknowledgedRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getTask(), "task id", out.task);
+  out.sequence = in.getSequence();
+}
+
+void WireReader::read(wire::CheckpointRecord::Reader in, CheckpointRecord& out) {
+  switch (in.which()) {
+    case wire::CheckpointRecord::IDENTITY:
+      return fill(in.getIdentity(), out.emplace<AgentIdentity>());
+    case wire::CheckpointRecord::EXECUTOR:
+      return fill(in.getExecutor(), out.emplace<ExecutorRecord>());
+    case wire::CheckpointRecord::EXECUTOR_GONE:
+      return fill(in.getExecutorGone(), out.emplace<ExecutorGone>());
+    case wire::CheckpointRecord::TASK:
+      return fill(in.getTask(), out.emplace<TaskRecord>());
+    case wire::CheckpointRecord::UPDATE:
+      return fill(in.getUpdate(), out.emplace<UpdateRecord>());
+    case wire::CheckpointRecord::ACKNOWLEDGED:
+      return fill(in.getAcknowledged(), out.emplace<AcknowledgedRecord>());
+  }
+  refuse(Error::unsupported(
+      proffer::text("unknown kind of checkpoint record ", static_cast<uint16_t>(in.which()))));
+}
+
+}  // namespace proffer::proto

@@ -1,0 +1,113 @@
+#pragma once
+
+// Readers of the schema into values, with every rule of the schema checked. Inside of the codec
+// only.
+
+#include <optional>
+
+#include "common/result.h"
+#include "proto/records.h"
+#include "wire.capnp.h"
+
+namespace proffer::proto {
+
+// Fills values and remembers what was wrong first; what it filled is of use only if nothing was.
+// kj may throw from any of these, on pointers that lead nowhere.
+class WireReader {
+ public:
+  void read(wire::Envelope::Reader in, Message& out);
+  void read(wire::RegistryRow::Reader in, RegistryRow& out);
+  void read(wire::CheckpointRecord::Reader in, CheckpointRecord& out);
+
+  bool ok() const { return !error_.has_value(); }
+  Error take_error() { return *std::move(error_); }
+
+ private:
+  void refuse(Error error) {
+    if (ok()) error_ = std::move(error);
+  }
+  void accept(Result<void> checked) {
+    if (!checked) refuse(std::move(checked).error());
+  }
+
+  // --- fields: `what` names them in errors ---
+  void text(capnp::Text::Reader in, std::string_view what, size_t bytes_max, std::string& out);
+  void c_text(capnp::Text::Reader in, std::string_view what, size_t bytes_max, std::string& out);
+  void data(capnp::Data::Reader in, std::string_view what, size_t bytes_max, std::string& out);
+  void words(capnp::Text::Reader in, std::string& out);
+  void name(capnp::Text::Reader in, std::string_view what, std::string& out);
+  template <class Tag>
+  void name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out);
+  template <class Tag>
+  void optional_name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out);
+  void role(capnp::Text::Reader in, RoleName& out);
+  void secret(capnp::Text::Reader in, Secret& out);
+  void span(int64_t nanos, std::string_view what, Duration& out);
+  void time(int64_t nanos, Time& out);
+  void whole(int64_t in, std::string_view what, int64_t min, int64_t max, int64_t& out);
+  template <class Enum, class Wire>
+  void enumerator(Wire in, std::string_view what, size_t count, Enum& out);
+  // Whether a list has at most so many entries.
+  bool count(size_t size, std::string_view what, size_t max);
+
+  // --- parts of messages ---
+  void offer_ids(capnp::List<uint64_t>::Reader in, std::vector<OfferId>& out);
+  void amounts(wire::Amounts::Reader in, ResourceVector& out);
+  void ports(capnp::List<wire::PortRange>::Reader in, PortSet& out);
+  void resources(wire::Resources::Reader in, Resources& out);
+  void attributes(capnp::List<wire::Attribute>::Reader in, Attributes& out);
+  void slices(capnp::List<wire::Slice>::Reader in, std::vector<Slice>& out);
+  void constraint(wire::Constraint::Reader in, Constraint& out);
+  void ask(wire::Ask::Reader in, Ask& out);
+  void offer(wire::Offer::Reader in, Offer& out);
+  void refusal(wire::Refusal::Reader in, Refusal& out);
+  void environment(capnp::List<wire::Variable>::Reader in, Environment& out);
+  void spec(wire::TaskSpec::Reader in, TaskSpec& out);
+  void assignment(wire::Assignment::Reader in, Assignment& out);
+  void status(wire::TaskStatus::Reader in, TaskStatus& out);
+  void agent_task(wire::AgentTask::Reader in, AgentTask& out);
+  void operation(wire::Operation::Reader in, Operation& out);
+  void error_message(wire::ErrorMessage::Reader in, ErrorMessage& out);
+
+  // --- messages ---
+  void fill(wire::Subscribe::Reader in, Subscribe& out);
+  void fill(wire::DeclareAsks::Reader in, DeclareAsks& out);
+  void fill(wire::Accept::Reader in, Accept& out);
+  void fill(wire::Decline::Reader in, Decline& out);
+  void fill(wire::KillTask::Reader in, KillTask& out);
+  void fill(wire::Acknowledge::Reader in, Acknowledge& out);
+  void fill(wire::Reconcile::Reader in, Reconcile& out);
+  void fill(wire::FrameworkMessage::Reader in, FrameworkMessage& out);
+  void fill(wire::Subscribed::Reader in, Subscribed& out);
+  void fill(wire::Offers::Reader in, Offers& out);
+  void fill(wire::Rescind::Reader in, Rescind& out);
+  void fill(wire::Update::Reader in, Update& out);
+  void fill(wire::AskReport::Reader in, AskReport& out);
+  void fill(wire::Failure::Reader in, Failure& out);
+  void fill(wire::ErrorMessage::Reader in, ErrorMessage& out) { error_message(in, out); }
+  void fill(wire::RegisterAgent::Reader in, RegisterAgent& out);
+  void fill(wire::RegisterTasks::Reader in, RegisterTasks& out);
+  void fill(wire::AgentRegistered::Reader in, AgentRegistered& out);
+  void fill(wire::RunTask::Reader in, RunTask& out);
+  void fill(wire::ShutdownFramework::Reader in, ShutdownFramework& out);
+  void fill(wire::ExecutorHello::Reader in, ExecutorHello& out);
+  void fill(wire::ExecutorWelcome::Reader in, ExecutorWelcome& out);
+  void fill(wire::ExecutorUpdate::Reader in, ExecutorUpdate& out);
+  void fill(wire::Call::Reader in, Call& out);
+  void fill(wire::Reply::Reader in, Reply& out);
+
+  // --- records ---
+  void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);
+  void fill(wire::AgentRecord::Reader in, AgentRecord& out);
+  void fill(wire::RoleRecord::Reader in, RoleRecord& out);
+  void fill(wire::AgentIdentity::Reader in, AgentIdentity& out);
+  void fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out);
+  void fill(wire::ExecutorGone::Reader in, ExecutorGone& out);
+  void fill(wire::TaskRecord::Reader in, TaskRecord& out);
+  void fill(wire::UpdateRecord::Reader in, UpdateRecord& out);
+  void fill(wire::AcknowledgedRecord::Reader in, AcknowledgedRecord& out);
+
+  std::optional<Error> error_;
+};
+
+}  // namespace proffer::proto

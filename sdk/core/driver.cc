@@ -1,0 +1,584 @@
+// The life of a scheduler's sessions: MasterConnected → Subscribe → Subscribed, then whatever may
+// have been lost is said again (on_subscribed is the heart), until the connection ends and it
+// begins anew. Within a connection nothing is lost or reordered, so nothing is sent twice there.
+// What the author wants while there is no session is kept if it can be: asks, kills,
+// reconciliation, teardown.
+
+#include "sdk/core/driver.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "common/text.h"
+#include "proto/channel.h"
+#include "sdk/core/accept_plan.h"
+#include "sdk/core/held_offers.h"
+#include "sdk/core/known_tasks.h"
+#include "sdk/core/sendable.h"
+
+namespace proffer::sdk {
+namespace {
+
+enum class Session : uint8_t { kAway, kSubscribing, kSubscribed, kDone };
+
+// How long a teardown tries to find the master before it gives up.
+constexpr Duration kTeardownPatience = seconds(10);
+// Lists of ids in one message; more go in further messages.
+constexpr size_t kIdsPerMessageMax = kTasksPerMessageMax;
+// Kills and reconciliations of tasks that the driver does not know, kept for the next session.
+constexpr size_t kUnknownKeptMax = kEndedTasksKept;
+// Below this a heartbeat would be a flood.
+constexpr Duration kHeartbeatMin = milliseconds(10);
+
+struct Step {
+  Time now;
+  DriverOutbox& out;
+};
+
+void tell(Step& step, Notification notification) {
+  step.out.actions.push_back(Notify{std::move(notification)});
+}
+
+void trace(Step& step, TraceLevel level, std::string_view what,
+           std::vector<std::pair<std::string_view, std::string>> fields = {}) {
+  step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+}
+
+// An answer that the driver gives in the master's place.
+proto::TaskStatus local_status(const TaskId& task, proto::TaskState state, proto::TaskReason reason,
+                               std::string message, Time now) {
+  return {.task = task,
+          .state = state,
+          .reason = reason,
+          .source = proto::UpdateSource::kMaster,
+          .message = std::move(message),
+          .at = now};
+}
+
+}  // namespace
+
+class Driver::State {
+ public:
+  explicit State(DriverOptions options)
+      : options_(std::move(options)),
+        framework_(options_.framework),
+        heartbeat_(options_.heartbeat),
+        timeout_(options_.master_timeout),
+        tasks_(kEndedTasksKept) {}
+
+  void handle(const DriverEvent& event, Time now, DriverOutbox& out) {
+    if (session_ == Session::kDone) return;
+    Step step{now, out};
+    offers_.expire(now);
+    std::visit([&](const auto& e) { on(step, e); }, event);
+  }
+
+  std::optional<Time> next_deadline() const {
+    if (session_ == Session::kDone) return std::nullopt;
+    std::optional<Time> next = give_up_at_;
+    const auto at = [&next](Time time) { next = next ? std::min(*next, time) : time; };
+    if (session_ != Session::kAway) at(heard_at_ + timeout_);
+    if (session_ == Session::kSubscribed) at(sent_at_ + heartbeat_);
+    return next;
+  }
+
+  std::vector<TaskId> live_tasks() const {
+    std::vector<TaskId> live;
+    for (const auto& [id, task] : tasks_.live()) live.push_back(id);
+    return live;
+  }
+
+  std::vector<Violation> violations() const {
+    std::vector<Violation> found = tasks_.violations();
+    for (Violation& violation : offers_.violations()) found.push_back(std::move(violation));
+    if (session_ != Session::kSubscribed && offers_.size() > 0) {
+      found.push_back({text(offers_.size(), " offers held without a session")});
+    }
+    std::set<AskName> names;
+    for (const Ask& ask : asks_) {
+      if (ask.count < 0 || !names.insert(ask.name).second) {
+        found.push_back({text("ask ", quoted(ask.name.str()), " counts ", ask.count)});
+      }
+    }
+    for (const auto& [task, grace] : kills_) {
+      if (tasks_.has_ended(task)) {
+        found.push_back({text("a kill waits for the ended task ", quoted(task.str()))});
+      }
+    }
+    if (session_ == Session::kSubscribed && framework_.empty()) {
+      found.push_back({"subscribed without an id"});
+    }
+    return found;
+  }
+
+  const FrameworkId& framework() const { return framework_; }
+  bool subscribed() const { return session_ == Session::kSubscribed; }
+  const std::vector<Ask>& asks() const { return asks_; }
+
+ private:
+  // --- connections
+  // ---------------------------------------------------------------------------------
+
+  void on(Step& step, const MasterConnected&) {
+    lose(step, "a new connection was made");
+    session_ = Session::kSubscribing;
+    channel_ = {};
+    ++connection_;
+    heard_at_ = step.now;
+    send(step, proto::Subscribe{.framework = framework_,
+                                .name = options_.name,
+                                .role = options_.role,
+                                .mode = options_.mode,
+                                .secret = options_.secret,
+                                .failover_timeout = options_.failover_timeout,
+                                .user = options_.user});
+  }
+
+  void on(Step& step, const MasterDisconnected& event) { lose(step, event.reason); }
+
+  void on(Step& step, const MasterFrame& event) {
+    if (session_ == Session::kAway) return;  // late, of a connection that was given up
+    switch (channel_.admit(event.envelope)) {
+      case proto::Channel::Verdict::kDuplicate:
+        return;
+      case proto::Channel::Verdict::kBroken:
+        return reset(step, "frames were lost on the way");
+      case proto::Channel::Verdict::kDeliver:
+        break;
+    }
+    heard_at_ = step.now;
+    leader_ = std::max(leader_, event.envelope.leader);
+    std::visit([&](const auto& message) { on_message(step, message); }, event.envelope.message);
+  }
+
+  void on(Step& step, const Tick&) {
+    if (give_up_at_ && *give_up_at_ <= step.now) {
+      trace(step, TraceLevel::kMisbehaved, "teardown given up: the master cannot be reached",
+            {{"framework", framework_.str()}});
+      return finish(step);
+    }
+    if (session_ != Session::kAway && heard_at_ + timeout_ <= step.now) {
+      return reset(step, text("the master was silent for ", to_text(timeout_)));
+    }
+    if (session_ == Session::kSubscribed && sent_at_ + heartbeat_ <= step.now) {
+      send(step, proto::Heartbeat{});
+    }
+  }
+
+  // Whatever the connection carried is void. The author hears of it if there was a session.
+  void lose(Step& step, const std::string& reason) {
+    const bool had_session = session_ == Session::kSubscribed;
+    session_ = Session::kAway;
+    offers_.clear();
+    if (!had_session || is_ending()) return;
+    trace(step, TraceLevel::kLongLived, "master lost", {{"reason", reason}});
+    tell(step, Disconnected{reason});
+  }
+
+  void reset(Step& step, const std::string& reason) {
+    step.out.actions.push_back(ResetMaster{});
+    lose(step, reason);
+  }
+
+  void send(Step& step, proto::Message message) {
+    sent_at_ = step.now;
+    step.out.actions.push_back(SendToMaster{channel_.stamp(leader_, std::move(message))});
+  }
+
+  void finish(Step& step) {
+    session_ = Session::kDone;
+    offers_.clear();
+    kills_.clear();
+    give_up_at_.reset();
+    step.out.actions.push_back(Done{});
+  }
+
+  bool is_ending() const { return give_up_at_.has_value(); }
+
+  // --- the master's messages
+  // -----------------------------------------------------------------------
+
+  // A newer master may say what we do not know.
+  void on_message(Step& step, const proto::Unknown& message) {
+    trace(step, TraceLevel::kMessage, "unknown message ignored",
+          {{"tag", std::to_string(message.tag)}});
+  }
+
+  void on_message(Step&, const proto::Heartbeat&) {}
+
+  // The rest is never sent to a scheduler.
+  template <class Other>
+  void on_message(Step& step, const Other& message) {
+    unexpected(step, proto::message_name(message));
+  }
+
+  void unexpected(Step& step, std::string_view what) {
+    trace(step, TraceLevel::kMisbehaved, "unexpected message from the master",
+          {{"message", std::string(what)}});
+    reset(step, text("the master sent an unexpected message, ", what));
+  }
+
+  // Whether there is a session for this message; if not, that ends the connection.
+  bool expects(Step& step, std::string_view what) {
+    if (session_ == Session::kSubscribed) return true;
+    unexpected(step, what);
+    return false;
+  }
+
+  void on_message(Step& step, const proto::Subscribed& message) {
+    if (session_ != Session::kSubscribing || message.framework.empty() ||
+        (!framework_.empty() && framework_ != message.framework)) {
+      return unexpected(step, "subscribed");
+    }
+    framework_ = message.framework;
+    session_ = Session::kSubscribed;
+    heartbeat_ = std::max(message.heartbeat > Duration() ? message.heartbeat : options_.heartbeat,
+                          kHeartbeatMin);
+    timeout_ = std::max(message.timeout > Duration() ? message.timeout : options_.master_timeout,
+                        kHeartbeatMin);
+    if (is_ending()) {
+      send(step, proto::Teardown{});
+      return finish(step);
+    }
+
+    const bool is_first = !std::exchange(was_subscribed_, true);
+    trace(step, TraceLevel::kLongLived, "subscribed",
+          {{"framework", framework_.str()}, {"session", std::to_string(message.session.value())}});
+    if (is_first) {
+      step.out.actions.push_back(SaveIdentity{framework_, options_.secret});
+    }
+    tell(step, message);
+
+    // What may have been lost, or ended with the connection, is said again. A process that takes
+    // over knows nothing of the filters of the one before and does without them.
+    if (suppressed_) {
+      send(step, proto::Suppress{});
+    } else if (revive_ || (is_first && message.failed_over)) {
+      send(step, proto::Revive{});
+    }
+    revive_ = false;
+    if (!asks_.empty()) declare(step);
+    for (const auto& [id, task] : tasks_.live()) reconcile_.insert(id);
+    reconcile_all_ = reconcile_all_ || (is_first && message.failed_over);
+    reconcile(step);
+    for (const auto& [task, grace] : kills_) send(step, proto::KillTask{{}, task, grace});
+  }
+
+  void on_message(Step& step, const proto::Offers& message) {
+    if (!expects(step, "offers")) return;
+    for (const Offer& offer : message.offers) offers_.add(offer, step.now);
+    tell(step, message);
+  }
+
+  void on_message(Step& step, const proto::Rescind& message) {
+    if (!expects(step, "rescind")) return;
+    // Those that were answered meanwhile are no news.
+    proto::Rescind news{.offers = offers_.take(message.offers, step.now)};
+    if (!news.offers.empty()) tell(step, std::move(news));
+  }
+
+  void on_message(Step& step, const proto::Update& message) {
+    if (!expects(step, "update")) return;
+    const proto::TaskStatus& status = message.status;
+    if (!message.framework.empty() && message.framework != framework_) {
+      return trace(step, TraceLevel::kMisbehaved, "update of another framework",
+                   {{"framework", message.framework.str()}, {"task", status.task.str()}});
+    }
+    bool is_redeclared = false;
+    if (const KnownTasks::Heard heard = tasks_.hear(status); heard.is_news) {
+      if (heard.has_ended) {
+        kills_.erase(status.task);
+        if (status.state == proto::TaskState::kRefused) is_redeclared = give_back(heard.task);
+      }
+      tell(step, status);
+    }
+    // A repeated one is acknowledged again: the first answer may have been lost.
+    if (status.sequence > 0) {
+      send(step, proto::Acknowledge{{}, status.task, status.agent, status.source, status.sequence});
+    }
+    if (is_redeclared) declare(step);
+  }
+
+  void on_message(Step& step, const proto::FrameworkMessage& message) {
+    if (expects(step, "framework_message")) tell(step, message);
+  }
+
+  void on_message(Step& step, const proto::AskReport& message) {
+    if (expects(step, "ask_report")) tell(step, message);
+  }
+
+  void on_message(Step& step, const proto::Failure& message) {
+    if (expects(step, "failure")) tell(step, message);
+  }
+
+  void on_message(Step& step, const proto::ErrorMessage& message) {
+    trace(step, TraceLevel::kMisbehaved, "error from the master",
+          {{"code", std::string(to_text(message.code))}, {"message", message.message}});
+    const bool ends = message.ends_session || session_ != Session::kSubscribed;
+    if (ends && !message.retry) {
+      // A framework that is to end has then ended.
+      if (!is_ending()) tell(step, Refused{refusal_of(message)});
+      return finish(step);
+    }
+    if (ends) reset(step, message.message);
+  }
+
+  Error refusal_of(const proto::ErrorMessage& message) const {
+    std::string hint = message.hint;
+    if (message.code == ErrorCode::kNotFound && !options_.framework.empty() && !was_subscribed_) {
+      hint = text(
+          "the master has forgotten this framework: it was torn down, was away for longer "
+          "than its failover timeout, or belongs to another cluster; remove ",
+          options_.session_file.empty() ? "its session file" : quoted(options_.session_file),
+          " to start as a new one");
+    }
+    return Error(message.code, message.message).with_hint(std::move(hint));
+  }
+
+  // A refused launch does not count as one: its ask wants it again, unless the author has declared
+  // since. The master counts so too, but for a launch of an earlier connection, on which the ask
+  // was declared: then true is returned and it is declared again.
+  bool give_back(const KnownTasks::Task& task) {
+    if (task.ask.empty() || task.declaration != declaration_) return false;
+    for (Ask& ask : asks_) {
+      if (ask.name != task.ask) continue;
+      ask.count = std::min(ask.count + 1, kAskCountMax);
+      return task.connection != connection_;
+    }
+    return false;
+  }
+
+  // --- what the author wants
+  // -----------------------------------------------------------------------
+
+  void on(Step& step, const CommandGiven& event) {
+    std::visit([&](const auto& command) { on_command(step, command); }, event.command);
+  }
+
+  void on_command(Step& step, const proto::DeclareAsks& command) {
+    ++declaration_;
+    asks_.clear();
+    proto::AskReport report{.generation = generation_ + 1};
+    std::set<AskName> names;
+    size_t bytes = 0;
+    for (const Ask& ask : command.asks) {
+      std::string why;
+      if (const Result<void> checked = check_ask(ask); !checked) {
+        why = checked.error().message();
+      } else if (names.count(ask.name) > 0) {
+        why = "another ask of this name was declared with it";
+      } else if (asks_.size() == kAsksMax || bytes + bytes_of(ask) > kSendableBytesMax) {
+        why = text("a framework declares at most ", kAsksMax, " asks and ",
+                   kSendableBytesMax / 1024, " KiB");
+      }
+      // No agent could ever meet what cannot even be declared: the report says so.
+      if (!why.empty()) {
+        report.rows.push_back({.ask = ask.name, .could_ever_fit = false, .why = std::move(why)});
+        continue;
+      }
+      bytes += bytes_of(ask);
+      names.insert(ask.name);
+      asks_.push_back(ask);
+    }
+    if (session_ == Session::kSubscribed) declare(step);
+    if (report.rows.empty() || is_ending()) return;
+    trace(step, TraceLevel::kMisbehaved, "asks that cannot be declared",
+          {{"ask", report.rows.front().ask.str()}, {"message", report.rows.front().why}});
+    tell(step, std::move(report));
+  }
+
+  void declare(Step& step) {
+    send(step, proto::DeclareAsks{.generation = ++generation_, .asks = asks_});
+  }
+
+  void on_command(Step& step, const proto::Accept& command) {
+    // Take. An offer is answered once, whatever the answer is.
+    std::vector<OfferId> named = command.offers;
+    std::sort(named.begin(), named.end());
+    named.erase(std::unique(named.begin(), named.end()), named.end());
+    const std::vector<OfferId> valid = offers_.take(named, step.now);
+
+    // Decide. Offers that are void would all be refused by the master too; the author sees the same
+    // whoever noticed it first.
+    if (valid.empty() || valid.size() != named.size() || named.size() > kOperationsMax) {
+      decline(step, valid, command.refusal);
+      const std::string why = session_ != Session::kSubscribed
+                                  ? "there is no session with the master"
+                              : named.empty() ? "no offer was named"
+                              : named.size() > kOperationsMax
+                                  ? text("an accept names at most ", kOperationsMax, " offers")
+                                  : "an offer was rescinded, has expired, or was answered before";
+      return refuse(step, refuse_all(command, why));
+    }
+    AcceptPlan plan = plan_accept(command, tasks_);
+    plan.accept.offers = valid;
+
+    // Apply.
+    for (const proto::Operation& operation : plan.accept.operations) {
+      const auto& launch = std::get<proto::Launch>(operation);
+      for (const proto::TaskSpec& task : launch.tasks) {
+        tasks_.launch(task.id, launch.agent, task.ask, declaration_, connection_);
+        for (Ask& ask : asks_) {
+          if (ask.name == task.ask && ask.count > 0) --ask.count;
+        }
+      }
+    }
+
+    // Tell.
+    send(step, std::move(plan.accept));
+    refuse(step, plan.refusals);
+  }
+
+  void refuse(Step& step, const std::vector<LocalRefusal>& refusals) {
+    for (const LocalRefusal& refusal : refusals) {
+      if (is_valid_name(refusal.task.str()) && tasks_.may_launch(refusal.task)) {
+        tasks_.refuse(refusal.task);
+        kills_.erase(refusal.task);
+      }
+      if (is_ending()) continue;
+      proto::TaskStatus status = local_status(refusal.task, proto::TaskState::kRefused,
+                                              refusal.reason, refusal.message, step.now);
+      status.agent = refusal.agent;
+      tell(step, std::move(status));
+    }
+  }
+
+  void on_command(Step& step, const proto::Decline& command) {
+    decline(step, offers_.take(command.offers, step.now), command.refusal);
+  }
+
+  // Offers are held only in a session.
+  void decline(Step& step, const std::vector<OfferId>& offers, const Refusal& refusal) {
+    for (size_t first = 0; first < offers.size(); first += kIdsPerMessageMax) {
+      const size_t last = std::min(first + kIdsPerMessageMax, offers.size());
+      send(step, proto::Decline{{offers.begin() + static_cast<ptrdiff_t>(first),
+                                 offers.begin() + static_cast<ptrdiff_t>(last)},
+                                sendable(refusal)});
+    }
+  }
+
+  void on_command(Step& step, const proto::Suppress&) {
+    suppressed_ = true;
+    if (session_ == Session::kSubscribed) send(step, proto::Suppress{});
+  }
+
+  void on_command(Step& step, const proto::Revive&) {
+    suppressed_ = false;
+    revive_ = session_ != Session::kSubscribed;
+    if (!revive_) send(step, proto::Revive{});
+  }
+
+  // A kill is wanted until its task has ended, and said again in each session until then.
+  void on_command(Step& step, const proto::KillTask& command) {
+    if (tasks_.has_ended(command.task)) return;
+    if (!is_valid_name(command.task.str())) return unknown(step, command.task);
+    std::optional<Duration> grace = command.grace;
+    if (grace) grace = std::clamp(*grace, Duration(), hours(24));
+    if (!tasks_.is_live(command.task) && kills_.count(command.task) == 0 &&
+        kills_.size() >= kUnknownKeptMax + tasks_.live().size()) {
+      return trace(step, TraceLevel::kMisbehaved, "too many kills of unknown tasks",
+                   {{"task", command.task.str()}});
+    }
+    kills_[command.task] = grace;
+    if (session_ == Session::kSubscribed) send(step, proto::KillTask{{}, command.task, grace});
+  }
+
+  void on_command(Step& step, const proto::Reconcile& command) {
+    if (command.tasks.empty()) reconcile_all_ = true;
+    for (const TaskId& task : command.tasks) {
+      if (!is_valid_name(task.str())) {
+        unknown(step, task);
+      } else if (session_ == Session::kSubscribed || reconcile_.size() < kUnknownKeptMax) {
+        reconcile_.insert(task);
+      } else {
+        trace(step, TraceLevel::kMisbehaved, "too many tasks to reconcile", {{"task", task.str()}});
+      }
+    }
+    if (session_ == Session::kSubscribed) reconcile(step);
+  }
+
+  void reconcile(Step& step) {
+    if (std::exchange(reconcile_all_, false)) send(step, proto::Reconcile{});
+    proto::Reconcile part;
+    for (const TaskId& task : reconcile_) {
+      part.tasks.push_back(task);
+      if (part.tasks.size() < kTasksPerMessageMax) continue;
+      send(step, std::exchange(part, {}));
+    }
+    if (!part.tasks.empty()) send(step, std::move(part));
+    reconcile_.clear();
+  }
+
+  // What is no task id is nobody's task.
+  void unknown(Step& step, const TaskId& task) {
+    if (is_ending()) return;
+    tell(step, local_status(task, proto::TaskState::kLost, proto::TaskReason::kTaskUnknown,
+                            text(quoted(task.str()), " is not a task id"), step.now));
+  }
+
+  void on_command(Step& step, const proto::FrameworkMessage& command) {
+    if (session_ != Session::kSubscribed || !is_valid_name(command.agent.str()) ||
+        !is_valid_name(command.executor.str()) || command.data.size() > kPayloadBytesMax) {
+      return trace(step, TraceLevel::kMessage, "message to an executor dropped",
+                   {{"agent", command.agent.str()}, {"executor", command.executor.str()}});
+    }
+    send(step, proto::FrameworkMessage{
+                   .agent = command.agent, .executor = command.executor, .data = command.data});
+  }
+
+  void on_command(Step& step, const proto::Teardown&) {
+    if (is_ending()) return;
+    if (session_ == Session::kSubscribed) {
+      send(step, proto::Teardown{});
+      return finish(step);
+    }
+    // A master that was never told of this framework has nothing to tear down.
+    if (framework_.empty() && connection_ == 0) return finish(step);
+    give_up_at_ = step.now + kTeardownPatience;
+  }
+
+  // --- state
+  // ---------------------------------------------------------------------------------------
+
+  const DriverOptions options_;
+
+  Session session_ = Session::kAway;
+  proto::Channel channel_ = {};
+  uint64_t connection_ = 0;  // counts them
+  bool was_subscribed_ = false;
+  FrameworkId framework_ = {};
+  LeaderEpoch leader_ = {};  // the highest seen
+  Duration heartbeat_ = {};
+  Duration timeout_ = {};
+  Time heard_at_ = {};
+  Time sent_at_ = {};
+  std::optional<Time> give_up_at_ = {};  // a teardown waits for a session until then
+
+  std::vector<Ask> asks_ = {};  // as declared last, less what was launched since
+  uint64_t declaration_ = 0;    // counts the author's
+  uint64_t generation_ = 0;     // counts those sent
+  bool suppressed_ = false;
+  bool revive_ = false;  // wanted while there was no session
+
+  HeldOffers offers_ = {};  // empty without a session
+  KnownTasks tasks_;
+  std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted, with their grace
+  std::set<TaskId> reconcile_ = {};                       // for the next session
+  bool reconcile_all_ = false;
+};
+
+Driver::Driver(DriverOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Driver::~Driver() = default;
+
+void Driver::handle(const DriverEvent& event, Time now, DriverOutbox& out) {
+  state_->handle(event, now, out);
+}
+std::optional<Time> Driver::next_deadline() const { return state_->next_deadline(); }
+const FrameworkId& Driver::framework() const { return state_->framework(); }
+bool Driver::subscribed() const { return state_->subscribed(); }
+const std::vector<Ask>& Driver::asks() const { return state_->asks(); }
+std::vector<TaskId> Driver::live_tasks() const { return state_->live_tasks(); }
+std::vector<Violation> Driver::violations() const { return state_->violations(); }
+
+}  // namespace proffer::sdk

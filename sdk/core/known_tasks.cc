@@ -1,0 +1,111 @@
+// Which updates are news: hear(). Updates come again after each fail-over, answers to reconcile
+// tell what is mostly known, and several who know of a task's end may each tell it; the author
+// hears each change once.
+
+#include "sdk/core/known_tasks.h"
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::sdk {
+
+using proto::TaskState;
+
+namespace {
+
+size_t index_of(proto::UpdateSource source) { return static_cast<size_t>(source); }
+
+}  // namespace
+
+bool KnownTasks::may_launch(const TaskId& task) const {
+  if (live_.count(task) > 0) return false;
+  const auto ended = ended_.find(task);
+  return ended == ended_.end() || ended->second.state == TaskState::kRefused;
+}
+
+void KnownTasks::launch(const TaskId& task, const AgentId& agent, const AskName& ask,
+                        uint64_t declaration, uint64_t connection) {
+  CHECK(may_launch(task)) << task.str();
+  Task entry{.agent = agent, .ask = ask, .declaration = declaration, .connection = connection};
+  // The master counts on over refusals of the same id.
+  if (const auto ended = ended_.find(task); ended != ended_.end()) {
+    entry.heard = ended->second.heard;
+    ended_.erase(ended);
+  }
+  live_.emplace(task, std::move(entry));
+}
+
+void KnownTasks::refuse(const TaskId& task) {
+  CHECK(may_launch(task)) << task.str();
+  if (ended_.count(task) == 0) remember(task, TaskState::kRefused, {});
+}
+
+void KnownTasks::remember(const TaskId& task, TaskState state,
+                          const std::array<uint64_t, 2>& heard) {
+  ended_[task] = Ended{.state = state, .heard = heard, .serial = ++serial_};
+  ring_.emplace_back(task, serial_);
+  while (ring_.size() > ended_max_) {
+    const auto oldest = ended_.find(ring_.front().first);
+    if (oldest != ended_.end() && oldest->second.serial == ring_.front().second) {
+      ended_.erase(oldest);
+    }
+    ring_.pop_front();
+  }
+}
+
+KnownTasks::Heard KnownTasks::hear(const proto::TaskStatus& status) {
+  const size_t source = index_of(status.source);
+  auto live = live_.find(status.task);
+  bool is_new = false;
+  if (live == live_.end()) {
+    Task entry{.agent = status.agent, .state = status.state};
+    if (const auto ended = ended_.find(status.task); ended != ended_.end()) {
+      // An end is final. But a refusal ends only a launch of ours: if the id turns out to run, it
+      // is a task of this framework's life before, which is why the launch was refused.
+      if (ended->second.state != TaskState::kRefused || is_terminal(status.state)) return {};
+      entry.heard = ended->second.heard;
+      ended_.erase(ended);
+    }
+    live = live_.emplace(status.task, std::move(entry)).first;
+    is_new = true;
+  }
+  Task& task = live->second;
+  if (status.sequence > 0) {
+    if (status.sequence <= task.heard[source]) return {};
+    task.heard[source] = status.sequence;
+  } else if (!is_new && status.state == task.state) {
+    return {};
+  }
+  Heard heard{.is_news = true, .has_ended = is_terminal(status.state), .task = task};
+  task.state = status.state;
+  if (!status.agent.empty()) task.agent = status.agent;
+  if (heard.has_ended) {
+    const std::array<uint64_t, 2> sequences = task.heard;
+    live_.erase(live);
+    remember(status.task, status.state, sequences);
+  }
+  return heard;
+}
+
+std::vector<Violation> KnownTasks::violations() const {
+  std::vector<Violation> found;
+  for (const auto& [id, task] : live_) {
+    if (is_terminal(task.state)) {
+      found.push_back({text("task ", quoted(id.str()), " lives in state ", to_text(task.state))});
+    }
+    if (ended_.count(id) > 0) {
+      found.push_back({text("task ", quoted(id.str()), " lives and has ended")});
+    }
+  }
+  for (const auto& [id, ended] : ended_) {
+    if (!is_terminal(ended.state)) {
+      found.push_back({text("task ", quoted(id.str()), " ended in state ", to_text(ended.state))});
+    }
+  }
+  if (ring_.size() > ended_max_ || ended_.size() > ring_.size()) {
+    found.push_back({text(ended_.size(), " ended tasks in a ring of ", ring_.size())});
+  }
+  return found;
+}
+
+}  // namespace proffer::sdk

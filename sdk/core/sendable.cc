@@ -1,0 +1,132 @@
+// The bounds of proto/schema/wire.capnp on what authors give: tasks, asks, refusals. One check for
+// each kind, in the order of the schema's fields.
+
+#include "sdk/core/sendable.h"
+
+#include <algorithm>
+
+#include "common/roles.h"
+#include "common/text.h"
+
+namespace proffer::sdk {
+namespace {
+
+// Spans of time on the wire end here.
+constexpr Duration kSpanMax = hours(24 * 3650);
+
+// A text or data field: pointer, bytes, terminator, padding.
+size_t bytes_of_text(const std::string& value) { return 8 + (value.size() + 8) / 8 * 8; }
+
+bool has_nul(const std::string& value) { return value.find('\0') != std::string::npos; }
+
+Result<void> check_size(std::string_view what, size_t size, size_t max) {
+  if (size <= max) return {};
+  return Error::invalid_argument(text(what, " must be at most ", max, ", not ", size));
+}
+
+Result<void> check_environment(const proto::Environment& environment) {
+  if (Result<void> r =
+          check_size("the environment's variables", environment.size(), kEnvironmentEntriesMax);
+      !r) {
+    return r;
+  }
+  size_t bytes = 0;
+  for (const auto& [name, value] : environment) {
+    if (name.empty() || name.find('=') != std::string::npos || has_nul(name) || has_nul(value)) {
+      return Error::invalid_argument(
+          text("a variable's name must not be empty or have '=' or NUL, its value no NUL: ",
+               quoted(name)));
+    }
+    bytes += name.size() + value.size();
+  }
+  return check_size("the environment's bytes", bytes, kEnvironmentBytesMax);
+}
+
+Result<void> check_port_names(const std::vector<std::string>& names) {
+  if (Result<void> r = check_size("port names", names.size(), kPortNamesMax); !r) return r;
+  for (const std::string& name : names) {
+    if (Result<void> r = check_name("a port name", name); !r) return r;
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_task(const proto::TaskSpec& task) {
+  if (Result<void> r = check_name("a task id", task.id.str()); !r) return r;
+  if (!task.ask.empty()) {
+    if (Result<void> r = check_name("an ask's name", task.ask.str()); !r) return r;
+  }
+  if (Result<void> r = check_shape(task.shape); !r) return r;
+  if (Result<void> r = check_size("a command's bytes", task.command.size(), kCommandBytesMax); !r) {
+    return r;
+  }
+  if (has_nul(task.command)) return Error::invalid_argument("a command must have no NUL");
+  if (Result<void> r = check_environment(task.environment); !r) return r;
+  if (Result<void> r = check_port_names(task.port_names); !r) return r;
+  if (task.executor.empty() || task.executor.size() > kCommandBytesMax || has_nul(task.executor)) {
+    return Error::invalid_argument(text("an executor is 1 to ", kCommandBytesMax,
+                                        " bytes without NUL, not ", quoted(task.executor)));
+  }
+  if (!task.executor_id.empty()) {
+    if (Result<void> r = check_name("an executor id", task.executor_id.str()); !r) return r;
+  }
+  if (task.kill_grace < Duration() || task.kill_grace > kSpanMax) {
+    return Error::invalid_argument(
+        text("a kill grace must be from 0 to ten years, not ", task.kill_grace.millis(), "ms"));
+  }
+  return check_size("a task's data bytes", task.data.size(), kPayloadBytesMax);
+}
+
+Result<void> check_ask(const Ask& ask) {
+  if (Result<void> r = check_name("an ask's name", ask.name.str()); !r) return r;
+  if (Result<void> r = check_shape(ask.shape); !r) return r;
+  if (ask.count < 0 || ask.count > kAskCountMax) {
+    return Error::invalid_argument(
+        text("a count must be from 0 to ", kAskCountMax, ", not ", ask.count));
+  }
+  if (Result<void> r = check_size("constraints", ask.constraints.size(), kConstraintsMax); !r) {
+    return r;
+  }
+  for (const Constraint& constraint : ask.constraints) {
+    if (Result<void> r = check_constraint(constraint); !r) return r;
+  }
+  if (ask.ports < 0 || ask.ports > static_cast<int64_t>(kPortNamesMax)) {
+    return Error::invalid_argument(
+        text("ports must be from 0 to ", kPortNamesMax, ", not ", ask.ports));
+  }
+  if (!ask.role.empty()) {
+    if (Result<RoleName> r = parse_role(ask.role.str()); !r) return std::move(r).error();
+  }
+  return {};
+}
+
+size_t bytes_of(const proto::TaskSpec& task) {
+  size_t bytes = 192 + bytes_of_text(task.id.str()) + bytes_of_text(task.ask.str()) +
+                 bytes_of_text(task.command) + bytes_of_text(task.executor) +
+                 bytes_of_text(task.executor_id.str()) + bytes_of_text(task.data);
+  for (const auto& [name, value] : task.environment) {
+    bytes += 8 + bytes_of_text(name) + bytes_of_text(value);
+  }
+  for (const std::string& name : task.port_names) bytes += bytes_of_text(name);
+  return bytes;
+}
+
+size_t bytes_of(const Ask& ask) {
+  size_t bytes = 192 + bytes_of_text(ask.name.str()) + bytes_of_text(ask.role.str());
+  for (const Constraint& constraint : ask.constraints) {
+    bytes += 40 + bytes_of_text(constraint.attribute);
+    for (const std::string& value : constraint.values) bytes += bytes_of_text(value);
+  }
+  return bytes;
+}
+
+Refusal sendable(Refusal refusal) {
+  refusal.refuse_for = std::clamp(refusal.refuse_for, Duration(), kSpanMax);
+  std::vector<ResourceKind>& kinds = refusal.too_little;
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
+  return refusal;
+}
+
+}  // namespace proffer::sdk

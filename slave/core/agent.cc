@@ -1,0 +1,215 @@
+// The frame of the core: events go to their stories, deadlines too, and whatever is durable goes
+// through `record`. Read State::handle first, then make_update, which every story of a task ends
+// with.
+
+#include "slave/core/agent.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "slave/core/state.h"
+
+namespace proffer::agent {
+
+Agent::State::State(AgentOptions options, const AgentSnapshot& snapshot)
+    : options_(std::move(options)),
+      prng_(options_.seed),
+      heartbeat_(options_.heartbeat),
+      master_timeout_(options_.master_timeout) {
+  for (const proto::CheckpointRecord& record : snapshot.records) ledger_.apply(record);
+  const auto& identity = ledger_.identity();
+  CHECK(!identity || identity->agent == options_.name)
+      << "the checkpoint is of agent " << identity->agent.str() << ", not " << options_.name.str();
+}
+
+void Agent::State::handle(const AgentEvent& event, Time now, AgentOutbox& out) {
+  if (ended_) return;
+  Step step{now, out};
+  if (!begun_) begin(step);
+  std::visit([&](const auto& one) { on(one, step); }, event);
+  if (stopping_) finish_stop(step);
+}
+
+std::optional<Time> Agent::State::next_deadline() const {
+  if (ended_) return std::nullopt;
+  if (!begun_) return Time();
+  return deadlines_.first();
+}
+
+void Agent::State::on(const Tick&, Step& step) {
+  while (const std::optional<Deadline> due = deadlines_.take_due(step.now)) {
+    on_deadline(*due, step);
+  }
+}
+
+void Agent::State::on_deadline(const Deadline& due, Step& step) {
+  const ExecutorKey executor{due.framework, ExecutorId(due.id)};
+  switch (due.kind) {
+    case Deadline::Kind::kLeftovers:
+      return report_leftovers(step);
+    case Deadline::Kind::kRegister:
+      return begin_session(step);
+    case Deadline::Kind::kMasterPulse:
+      return master_pulse(step);
+    case Deadline::Kind::kExecutorPulse:
+      return executor_pulse(executor, step);
+    case Deadline::Kind::kExecutorSession:
+      return session_overdue(executor, step);
+    case Deadline::Kind::kExecutorKill:
+      return kill_executor(executor, step);
+    case Deadline::Kind::kTaskKill:
+      return kill_overdue({due.framework, TaskId(due.id)}, step);
+  }
+  LOG(FATAL) << "deadline " << static_cast<int>(due.kind);
+}
+
+void Agent::State::record(proto::CheckpointRecord record, Step& step) {
+  ledger_.apply(record);
+  step.out.records.push_back(std::move(record));
+}
+
+void Agent::State::trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step) {
+  step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+}
+
+// Gives the update its place in the task's life: recorded, then told to the master if there is a
+// session. False if it means nothing in the task's state, or if it is one of many that nobody
+// acknowledges and does not end the task.
+bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Step& step) {
+  const TaskEntry* task = ledger_.find(key);
+  CHECK(task != nullptr) << "task " << key.first.str() << "/" << key.second.str();
+  const std::optional<proto::TaskEvent> event = proto::event_of(status.state);
+  CHECK(event) << "an update of a task to " << to_text(status.state);
+  // Running again is news of a running task: its data.
+  const bool moves = proto::next_state(task->state, *event).has_value() ||
+                     (task->state == status.state && task->is_live());
+  if (!moves) return false;
+  const bool ends = proto::is_terminal(status.state);
+  if (!ends && (task->unacknowledged.size() + 1 >= kUpdatesPerTaskMax ||
+                task->unacknowledged_bytes + weight_of(status) > kUnacknowledgedBytesMax)) {
+    trace(TraceLevel::kMisbehaved, "update left out",
+          {{"framework", key.first.str()},
+           {"task", key.second.str()},
+           {"unacknowledged", std::to_string(task->unacknowledged.size())}},
+          step);
+    return false;
+  }
+
+  status.task = key.second;
+  status.agent = options_.name;
+  status.source = proto::UpdateSource::kAgent;
+  status.sequence = task->sequence + 1;
+  status.at = step.now;
+  TraceFields fields = {{"framework", key.first.str()},
+                        {"task", key.second.str()},
+                        {"state", std::string(to_text(status.state))}};
+  if (status.reason != proto::TaskReason::kNone) {
+    fields.emplace_back("reason", std::string(to_text(status.reason)));
+  }
+  trace(TraceLevel::kShortLived, "task update", std::move(fields), step);
+  record(proto::UpdateRecord{key.first, status}, step);
+  if (session_ == Session::kRegistered) {
+    send_to_master(proto::Update{key.first, std::move(status)}, step);
+  } else if (session_ == Session::kRegistering) {
+    untold_.emplace_back(key, status.sequence);
+  }
+  return true;
+}
+
+proto::AgentStatus Agent::State::status() const {
+  proto::AgentStatus status{
+      .agent = options_.name,
+      .registered = session_ == Session::kRegistered,
+      .leader = ledger_.identity() ? ledger_.identity()->leader : LeaderEpoch(),
+      .total = options_.total,
+      .used = ledger_.used().amounts,
+      .tasks = static_cast<int64_t>(ledger_.live_tasks()),
+      .updates_unacknowledged = static_cast<int64_t>(ledger_.unacknowledged())};
+  for (const auto& [key, executor] : ledger_.executors()) {
+    const auto live = executors_.find(key);
+    status.executors.push_back(
+        {.framework = key.first,
+         .executor = key.second,
+         .pid = executor.pid,
+         .tasks = live == executors_.end() ? 0 : static_cast<int64_t>(live->second.tasks.size())});
+  }
+  return status;
+}
+
+std::vector<Violation> Agent::State::violations() const {
+  std::vector<Violation> found = ledger_.violations();
+  if (!begun_) return found;
+  if (!ledger_.identity()) found.push_back({"no identity"});
+  if (ledger_.tasks().size() > kTasksPerAgentMax) found.push_back({"too many tasks"});
+  if (!recovered_) {
+    if (!executors_.empty() || !live_.empty()) found.push_back({"something runs before recovery"});
+    if (leftovers_.empty()) found.push_back({"recovery waits for nothing"});
+    return found;
+  }
+  if (!options_.total.contains(ledger_.used())) {
+    found.push_back({text("used ", to_text(ledger_.used()), " is more than the total ",
+                          to_text(options_.total))});
+  }
+  if (live_.size() != ledger_.live_tasks()) found.push_back({"live tasks do not match the ledger"});
+  if (executors_.size() != ledger_.executors().size()) {
+    found.push_back({"executors do not match the ledger"});
+  }
+  size_t assigned = 0;
+  for (const auto& [key, executor] : executors_) {
+    assigned += executor.tasks.size() + executor.waiting.size();
+    check_executor(key, executor, found);
+  }
+  if (assigned != live_.size()) found.push_back({"a live task is not with exactly one executor"});
+  return found;
+}
+
+void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& executor,
+                                  std::vector<Violation>& found) const {
+  const auto report = [&](std::string_view what) {
+    found.push_back({text("executor ", key.first.str(), "/", key.second.str(), ": ", what)});
+  };
+  const auto recorded = ledger_.executors().find(key);
+  if (recorded == ledger_.executors().end() || recorded->second.run != executor.run) {
+    report("is not the one of the ledger");
+  }
+  for (const TaskId& task : executor.tasks) {
+    const auto live = live_.find({key.first, task});
+    if (live == live_.end()) {
+      report("runs a task that is not live");
+    } else if (!live->second.delivered && executor.peer && !executor.leaving) {
+      report("has a session, but was not given a task");
+    }
+  }
+  for (const TaskId& task : executor.waiting) {
+    const auto live = live_.find({key.first, task});
+    if (live == live_.end() || live->second.delivered)
+      report("a wrong task waits for its next run");
+  }
+  if (executor.own && executor.tasks.size() > 1) report("runs more than its own task");
+  if (!executor.waiting.empty() && !executor.leaving) report("a task waits for no reason");
+  if (executor.peer) {
+    const auto peer = peers_.find(*executor.peer);
+    if (peer == peers_.end() || peer->second != key) report("its peer is not known");
+  } else if (!executor.killed &&
+             !deadlines_.time_of({Deadline::Kind::kExecutorSession, key.first, key.second.str()})) {
+    report("nobody waits for its hello");
+  }
+  if (executor.leaving && executor.tasks.empty() && !executor.killed &&
+      !deadlines_.time_of({Deadline::Kind::kExecutorKill, key.first, key.second.str()})) {
+    report("nobody waits for its end");
+  }
+}
+
+Agent::Agent(AgentOptions options, const AgentSnapshot& snapshot)
+    : state_(std::make_unique<State>(std::move(options), snapshot)) {}
+Agent::~Agent() = default;
+void Agent::handle(const AgentEvent& event, Time now, AgentOutbox& out) {
+  state_->handle(event, now, out);
+}
+std::optional<Time> Agent::next_deadline() const { return state_->next_deadline(); }
+proto::AgentStatus Agent::status() const { return state_->status(); }
+AgentSnapshot Agent::snapshot() const { return state_->snapshot(); }
+std::vector<Violation> Agent::violations() const { return state_->violations(); }
+
+}  // namespace proffer::agent

@@ -1,0 +1,144 @@
+// How records change what is durable. The order of a log is the order of events; the order of
+// Ledger::records() is tasks that have ended first, so that ports and devices are given back before
+// a live task takes them.
+
+#include "slave/core/ledger.h"
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::agent {
+
+size_t weight_of(const proto::TaskStatus& status) {
+  constexpr size_t kFixed = 512;  // ids, numbers and the list's pointers
+  return kFixed + std::min(status.message.size(), kReasonTextBytesMax) + status.data.size();
+}
+
+const TaskEntry* Ledger::find(const TaskKey& key) const {
+  const auto at = tasks_.find(key);
+  return at == tasks_.end() ? nullptr : &at->second;
+}
+
+void Ledger::apply(const proto::CheckpointRecord& record) {
+  std::visit([this](const auto& one) { apply_one(one); }, record);
+}
+
+void Ledger::apply_one(const proto::AgentIdentity& identity) { identity_ = identity; }
+
+void Ledger::apply_one(const proto::ExecutorRecord& executor) {
+  executors_[{executor.framework, executor.executor}] = executor;
+  if (executor.run > last_run_.run) {
+    last_run_ = {
+        .framework = executor.framework, .executor = executor.executor, .run = executor.run};
+  }
+}
+
+void Ledger::apply_one(const proto::ExecutorGone& gone) {
+  executors_.erase({gone.framework, gone.executor});
+}
+
+void Ledger::apply_one(const proto::TaskRecord& task) {
+  const auto [at, added] = tasks_.try_emplace({task.framework, task.spec.id});
+  if (!added) return;
+  at->second.record = task;
+  used_ += task.assignment.resources;
+  ++live_tasks_;
+}
+
+void Ledger::apply_one(const proto::UpdateRecord& update) {
+  const auto at = tasks_.find({update.framework, update.status.task});
+  if (at == tasks_.end()) return;
+  TaskEntry& task = at->second;
+  if (update.status.sequence <= task.sequence) return;
+  if (task.is_live() && proto::is_terminal(update.status.state)) {
+    used_ -= task.record.assignment.resources;
+    --live_tasks_;
+  }
+  task.state = update.status.state;
+  task.sequence = update.status.sequence;
+  task.unacknowledged.push_back(update.status);
+  task.unacknowledged_bytes += weight_of(update.status);
+  ++unacknowledged_;
+}
+
+void Ledger::apply_one(const proto::AcknowledgedRecord& acknowledged) {
+  const auto at = tasks_.find({acknowledged.framework, acknowledged.task});
+  if (at == tasks_.end()) return;
+  TaskEntry& task = at->second;
+  while (!task.unacknowledged.empty() &&
+         task.unacknowledged.front().sequence <= acknowledged.sequence) {
+    task.unacknowledged_bytes -= weight_of(task.unacknowledged.front());
+    task.unacknowledged.pop_front();
+    --unacknowledged_;
+  }
+  if (!task.is_live() && task.unacknowledged.empty()) tasks_.erase(at);
+}
+
+std::vector<proto::CheckpointRecord> Ledger::records() const {
+  std::vector<proto::CheckpointRecord> records;
+  if (identity_) records.push_back(*identity_);
+  // Runs only rise, also when the executor with the highest has been forgotten.
+  if (last_run_.run > 0) {
+    records.push_back(last_run_);
+    records.push_back(proto::ExecutorGone{last_run_.framework, last_run_.executor});
+  }
+  for (const auto& [key, executor] : executors_) records.push_back(executor);
+  for (const bool live : {false, true}) {
+    for (const auto& [key, task] : tasks_) {
+      if (task.is_live() != live) continue;
+      records.push_back(task.record);
+      // The last acknowledged one says which sequence comes next, and the state if it is the last.
+      const uint64_t acknowledged = task.sequence - task.unacknowledged.size();
+      if (acknowledged > 0) {
+        const proto::TaskState state =
+            task.unacknowledged.empty() ? task.state : proto::TaskState::kRunning;
+        records.push_back(proto::UpdateRecord{
+            key.first, {.task = key.second, .state = state, .sequence = acknowledged}});
+        records.push_back(proto::AcknowledgedRecord{key.first, key.second, acknowledged});
+      }
+      for (const proto::TaskStatus& status : task.unacknowledged) {
+        records.push_back(proto::UpdateRecord{key.first, status});
+      }
+    }
+  }
+  return records;
+}
+
+std::vector<Violation> Ledger::violations() const {
+  std::vector<Violation> found;
+  const auto report = [&](const TaskKey& key, std::string_view what) {
+    found.push_back({text("task ", key.first.str(), "/", key.second.str(), ": ", what)});
+  };
+  ResourceVector used;
+  size_t live = 0;
+  size_t waiting = 0;
+  for (const auto& [key, task] : tasks_) {
+    if (task.is_live()) {
+      used += task.record.assignment.resources.amounts;
+      ++live;
+    } else if (task.unacknowledged.empty()) {
+      report(key, "ended and acknowledged, but not forgotten");
+    }
+    waiting += task.unacknowledged.size();
+    size_t bytes = 0;
+    uint64_t expected = task.sequence - task.unacknowledged.size() + 1;
+    for (const proto::TaskStatus& status : task.unacknowledged) {
+      if (status.sequence != expected++) report(key, "updates are not in order");
+      if (proto::is_terminal(status.state) && status.sequence != task.sequence) {
+        report(key, "an update follows the one that ended it");
+      }
+      bytes += weight_of(status);
+    }
+    if (!task.unacknowledged.empty() && task.unacknowledged.back().state != task.state) {
+      report(key, "its state is not that of its last update");
+    }
+    if (bytes != task.unacknowledged_bytes) report(key, "bytes of updates are miscounted");
+    if (task.unacknowledged.size() > kUpdatesPerTaskMax) report(key, "too many updates wait");
+  }
+  if (!(used == used_.amounts)) found.push_back({"used is not the sum of the live tasks"});
+  if (live != live_tasks_) found.push_back({"live tasks are miscounted"});
+  if (waiting != unacknowledged_) found.push_back({"unacknowledged updates are miscounted"});
+  return found;
+}
+
+}  // namespace proffer::agent

@@ -1,0 +1,241 @@
+// The session with the master: registration with all that the agent knows, heartbeats both ways,
+// and the refusal of masters that have been deposed. Whatever goes wrong ends the connection; the
+// next one registers again, so nothing here is sent twice. Read begin_session first.
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "slave/core/state.h"
+
+namespace proffer::agent {
+namespace {
+
+// Of a task in a registration beside its updates: ids, resources, pointers.
+constexpr size_t kTaskBytes = 2 * 1024;
+
+proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task) {
+  return {.framework = key.first,
+          .task = key.second,
+          .ask = task.record.spec.ask,
+          .executor = task.record.executor,
+          .state = task.state,
+          .sequence = task.sequence,
+          .resources = task.record.assignment.resources,
+          .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()}};
+}
+
+// All tasks in parts that fit their frames with room to spare.
+std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, TaskEntry>& tasks) {
+  std::vector<proto::RegisterTasks> parts;
+  size_t bytes = 0;
+  for (const auto& [key, task] : tasks) {
+    const size_t more = kTaskBytes + task.unacknowledged_bytes;
+    if (parts.empty() || bytes + more > kFrameBytesMax / 2 ||
+        parts.back().tasks.size() >= kTasksPerMessageMax) {
+      parts.emplace_back();
+      bytes = 0;
+    }
+    parts.back().tasks.push_back(agent_task(key, task));
+    bytes += more;
+  }
+  return parts;
+}
+
+}  // namespace
+
+void Agent::State::on(const MasterConnected&, Step& step) {
+  end_session();
+  session_ = Session::kConnected;
+  channel_ = proto::Channel();
+  begin_session(step);
+}
+
+void Agent::State::on(const MasterDisconnected&, Step& step) {
+  if (session_ == Session::kRegistered) {
+    trace(TraceLevel::kLongLived, "master disconnected", {{"agent", options_.name.str()}}, step);
+  }
+  end_session();
+}
+
+void Agent::State::end_session() {
+  session_ = Session::kNone;
+  untold_.clear();
+  deadlines_.clear({Deadline::Kind::kMasterPulse});
+}
+
+void Agent::State::reset_master(std::string_view reason, Step& step) {
+  trace(TraceLevel::kLongLived, "session with the master ends", {{"reason", std::string(reason)}},
+        step);
+  end_session();
+  step.out.actions.push_back(ResetMaster{});
+}
+
+// Registers as soon as there is a connection, recovery is over and no refusal forbids it.
+void Agent::State::begin_session(Step& step) {
+  if (session_ != Session::kConnected || !recovered_ || stopping_) return;
+  if (deadlines_.time_of({Deadline::Kind::kRegister})) return;
+  register_agent(step);
+}
+
+void Agent::State::register_agent(Step& step) {
+  session_ = Session::kRegistering;
+  heartbeat_ = options_.heartbeat;
+  master_timeout_ = options_.master_timeout;
+  last_heard_ = step.now;
+  const proto::AgentIdentity& identity = *ledger_.identity();
+  std::vector<proto::RegisterTasks> parts = registration_parts(ledger_.tasks());
+  send_to_master(proto::RegisterAgent{.agent = identity.agent,
+                                      .secret = identity.secret,
+                                      .attributes = options_.attributes,
+                                      .slices = {{.resources = {.amounts = options_.total.amounts,
+                                                                .gpus = options_.total.gpus}}},
+                                      .ports = options_.total.ports,
+                                      .http_address = options_.http_address,
+                                      .tasks_follow = static_cast<uint32_t>(parts.size())},
+                 step);
+  for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
+  master_pulse(step);
+}
+
+void Agent::State::send_to_master(proto::Message message, Step& step) {
+  last_sent_ = step.now;
+  step.out.actions.push_back(
+      SendToMaster{channel_.stamp(ledger_.identity()->leader, std::move(message))});
+}
+
+// Looks at both clocks and waits for the one that runs out first. What moves them meanwhile does
+// not touch the deadline: it is looked at again when it comes.
+void Agent::State::master_pulse(Step& step) {
+  if (session_ != Session::kRegistering && session_ != Session::kRegistered) return;
+  if (step.now >= last_heard_ + master_timeout_) return reset_master("silence", step);
+  if (step.now >= last_sent_ + heartbeat_) send_to_master(proto::Heartbeat{}, step);
+  deadlines_.set({Deadline::Kind::kMasterPulse},
+                 std::min(last_heard_ + master_timeout_, last_sent_ + heartbeat_));
+}
+
+void Agent::State::on(const MasterFrame& frame, Step& step) {
+  if (session_ == Session::kNone) return;  // of a connection that was given up
+  if (!admit_leader(frame.envelope.leader, step)) return;
+  switch (channel_.admit(frame.envelope)) {
+    case proto::Channel::Verdict::kDeliver:
+      break;
+    case proto::Channel::Verdict::kDuplicate:
+      return trace(TraceLevel::kMessage, "duplicate frame", {{"from", "master"}}, step);
+    case proto::Channel::Verdict::kBroken:
+      return reset_master("gap in the frames", step);
+  }
+  last_heard_ = step.now;
+  on_master_message(frame, step);
+}
+
+// A master that was deposed does not know it yet; what it says must change nothing.
+bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
+  proto::AgentIdentity identity = *ledger_.identity();
+  if (leader == identity.leader) return true;
+  if (leader < identity.leader) {
+    trace(TraceLevel::kOperator,
+          "a master of an older epoch was refused; stop it, or restore its newer registry",
+          {{"leader", std::to_string(leader.value())},
+           {"known", std::to_string(identity.leader.value())}},
+          step);
+    reset_master("older leader epoch", step);
+    return false;
+  }
+  identity.leader = leader;
+  record(std::move(identity), step);
+  step.out.sync = true;
+  return true;
+}
+
+void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
+  const proto::Message& message = frame.envelope.message;
+  trace(TraceLevel::kMessage, "from master",
+        {{"message", std::string(proto::message_name(message))}}, step);
+  if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) return on_error(*error, step);
+  if (std::holds_alternative<proto::Heartbeat>(message)) return;
+  if (std::holds_alternative<proto::Unknown>(message)) {
+    return trace(TraceLevel::kMisbehaved, "unknown message", {{"from", "master"}}, step);
+  }
+  if (const auto* registered = std::get_if<proto::AgentRegistered>(&message)) {
+    if (session_ == Session::kRegistering) return on_registered(*registered, step);
+  } else if (session_ == Session::kRegistered) {
+    if (const auto* run = std::get_if<proto::RunTask>(&message)) {
+      return on_run_task(*run, frame.spare_token, step);
+    }
+    if (const auto* kill = std::get_if<proto::KillTask>(&message)) return on_kill_task(*kill, step);
+    if (const auto* acknowledge = std::get_if<proto::Acknowledge>(&message)) {
+      return on_acknowledge(*acknowledge, step);
+    }
+    if (const auto* shutdown = std::get_if<proto::ShutdownFramework>(&message)) {
+      return on_shutdown_framework(shutdown->framework, step);
+    }
+    if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
+      const auto at = executors_.find({words->framework, words->executor});
+      if (at != executors_.end() && at->second.peer) send_to_executor(at->second, *words, step);
+      return;
+    }
+  }
+  trace(TraceLevel::kMisbehaved, "unexpected message",
+        {{"from", "master"}, {"message", std::string(proto::message_name(message))}}, step);
+  reset_master("unexpected message", step);
+}
+
+void Agent::State::on_registered(const proto::AgentRegistered& registered, Step& step) {
+  session_ = Session::kRegistered;
+  ever_registered_ = true;
+  if (registered.heartbeat > Duration()) heartbeat_ = registered.heartbeat;
+  if (registered.timeout > Duration()) master_timeout_ = registered.timeout;
+  trace(TraceLevel::kLongLived, "agent registered",
+        {{"agent", options_.name.str()},
+         {"session", std::to_string(registered.session.value())},
+         {"tasks", std::to_string(ledger_.live_tasks())}},
+        step);
+  const std::vector<std::pair<TaskKey, uint64_t>> untold = std::move(untold_);
+  untold_.clear();
+  for (const auto& [key, sequence] : untold) {
+    const TaskEntry* task = ledger_.find(key);
+    if (task == nullptr) continue;
+    for (const proto::TaskStatus& status : task->unacknowledged) {
+      if (status.sequence == sequence) send_to_master(proto::Update{key.first, status}, step);
+    }
+  }
+  master_pulse(step);
+}
+
+// A refusal that a new session cannot change is an operator's business. An agent that has nothing
+// to lose ends and says so, where it was started; one that has tasks keeps them and tries again
+// slowly.
+void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
+  if (error.retry) {
+    trace(TraceLevel::kMisbehaved, "error from the master", {{"message", error.message}}, step);
+    if (error.ends_session) reset_master("the master ended it", step);
+    return;
+  }
+  trace(TraceLevel::kOperator, "the master refuses this agent; correct what it says",
+        {{"message", error.message}, {"hint", error.hint}}, step);
+  if (!ever_registered_ && ledger_.tasks().empty() && ledger_.executors().empty()) {
+    ended_ = true;
+    step.out.actions.push_back(Exit{text("the master refuses this agent: ", error.message,
+                                         error.hint.empty() ? "" : "; ", error.hint)});
+    return;
+  }
+  deadlines_.set({Deadline::Kind::kRegister}, step.now + kRefusedWait);
+  reset_master("refused", step);
+}
+
+void Agent::State::on_acknowledge(const proto::Acknowledge& acknowledge, Step& step) {
+  const TaskKey key{acknowledge.framework, acknowledge.task};
+  const TaskEntry* task = ledger_.find(key);
+  if (task == nullptr || acknowledge.source != proto::UpdateSource::kAgent ||
+      task->unacknowledged.empty() ||
+      task->unacknowledged.front().sequence > acknowledge.sequence) {
+    return trace(TraceLevel::kMessage, "late acknowledgement",
+                 {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  }
+  record(proto::AcknowledgedRecord{key.first, key.second,
+                                   std::min(acknowledge.sequence, task->sequence)},
+         step);
+}
+
+}  // namespace proffer::agent

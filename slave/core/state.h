@@ -1,0 +1,190 @@
+#pragma once
+
+// What the agent's core is made of; agent.h says what it is for. One file for each story:
+// recovery.cc, session.cc (the master), launch.cc, executors.cc, kill.cc; agent.cc puts events to
+// them.
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/prng.h"
+#include "proto/channel.h"
+#include "slave/core/agent.h"
+#include "slave/core/deadlines.h"
+#include "slave/core/ledger.h"
+
+namespace proffer::agent {
+
+// Beyond its grace a task has this long until its executor is killed.
+inline constexpr Duration kKillMargin = seconds(5);
+// An executor with nothing to do has this long to leave by itself.
+inline constexpr Duration kLeaveGrace = seconds(5);
+// A registration that the master refused for good is tried again after this; an operator may have
+// corrected what was wrong.
+inline constexpr Duration kRefusedWait = seconds(30);
+// How often it is said that a process of an earlier life cannot be ended.
+inline constexpr Duration kLeftoversReport = seconds(30);
+
+// One step: what the handlers are told and what they say.
+struct Step {
+  Time now = {};
+  AgentOutbox& out;
+};
+
+using TraceFields = std::vector<std::pair<std::string_view, std::string>>;
+
+// Why a launch is refused.
+struct LaunchRefusal {
+  proto::TaskReason reason = proto::TaskReason::kNone;
+  std::string message = {};
+};
+
+class Agent::State {
+ public:
+  State(AgentOptions options, const AgentSnapshot& snapshot);
+
+  void handle(const AgentEvent& event, Time now, AgentOutbox& out);
+  std::optional<Time> next_deadline() const;
+  proto::AgentStatus status() const;
+  AgentSnapshot snapshot() const { return {ledger_.records()}; }
+  std::vector<Violation> violations() const;
+
+ private:
+  struct Kill {
+    Duration grace = {};
+    proto::TaskReason reason = proto::TaskReason::kNone;
+  };
+  // The part of a live task that ends with this process.
+  struct LiveTask {
+    Secret token = {};               // for its executor, if one is started for it
+    bool delivered = false;          // the executor was told to run it
+    uint64_t executor_sequence = 0;  // the executor's last update that was taken
+    std::optional<Kill> kill = {};
+  };
+  // One run of an executor, until its process is gone.
+  struct LiveExecutor {
+    uint64_t run = 0;
+    Secret token = {};
+    std::string program = {};
+    bool own = false;                  // for one task only
+    std::set<TaskId> tasks = {};       // live ones of this run
+    std::vector<TaskId> waiting = {};  // for the next run, since this one is leaving
+    bool leaving = false;              // takes no more tasks
+    bool shutdown = false;             // was asked to end
+    bool killed = false;
+    std::optional<PeerId> peer = {};  // while it has a session
+    proto::Channel channel = {};
+    uint64_t sessions = 0;
+    Time last_sent = {};
+    Time last_heard = {};
+  };
+  using Executors = std::map<ExecutorKey, LiveExecutor>;
+  struct Ending {
+    std::optional<int32_t> exit_code = {};
+    std::optional<int32_t> signal = {};
+  };
+
+  // agent.cc
+  void on(const Tick&, Step& step);
+  void on_deadline(const Deadline& due, Step& step);
+  void record(proto::CheckpointRecord record, Step& step);
+  void trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step);
+  bool make_update(const TaskKey& key, proto::TaskStatus status, Step& step);
+  void check_executor(const ExecutorKey& key, const LiveExecutor& executor,
+                      std::vector<Violation>& found) const;
+
+  // recovery.cc
+  void begin(Step& step);
+  void on(const LeftoverEnded& ended, Step& step);
+  void report_leftovers(Step& step);
+  void finish_recovery(Step& step);
+
+  // session.cc
+  void on(const MasterConnected&, Step& step);
+  void on(const MasterDisconnected&, Step& step);
+  void on(const MasterFrame& frame, Step& step);
+  void on_master_message(const MasterFrame& frame, Step& step);
+  bool admit_leader(LeaderEpoch leader, Step& step);
+  void begin_session(Step& step);
+  void register_agent(Step& step);
+  void on_registered(const proto::AgentRegistered& registered, Step& step);
+  void on_error(const proto::ErrorMessage& error, Step& step);
+  void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
+  void reset_master(std::string_view reason, Step& step);
+  void end_session();
+  void send_to_master(proto::Message message, Step& step);
+  void master_pulse(Step& step);
+
+  // launch.cc
+  void on_run_task(const proto::RunTask& run, const Secret& token, Step& step);
+  std::optional<LaunchRefusal> launch_refusal(const proto::RunTask& run,
+                                              const ExecutorId& executor) const;
+  void refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal, Step& step);
+  void assign(const TaskKey& task, const ExecutorKey& executor, Step& step);
+  void start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step);
+
+  // executors.cc
+  void on(const ExecutorStarted& started, Step& step);
+  void on(const ExecutorStartFailed& failed, Step& step);
+  void on(const ExecutorExited& exited, Step& step);
+  void on(const ExecutorFrame& frame, Step& step);
+  void on(const ExecutorPeerLost& lost, Step& step);
+  void on_hello(PeerId peer, const proto::Envelope& envelope, Step& step);
+  void on_executor_message(const ExecutorKey& key, const proto::Message& message, Step& step);
+  void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& status, Step& step);
+  void refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry, Step& step);
+  void forget_peer(const ExecutorKey& key, Step& step);
+  void drop_peer(const ExecutorKey& key, Step& step);
+  void send_to_executor(LiveExecutor& executor, proto::Message message, Step& step);
+  void deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task, Step& step);
+  void executor_pulse(const ExecutorKey& key, Step& step);
+  void session_overdue(const ExecutorKey& key, Step& step);
+  void executor_gone(const ExecutorKey& key, proto::TaskReason reason, const std::string& message,
+                     const Ending& ending, Step& step);
+  LiveExecutor* find_run(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
+
+  // kill.cc
+  void on(const StopAsked& stop, Step& step);
+  void on_kill_task(const proto::KillTask& kill, Step& step);
+  void on_shutdown_framework(const FrameworkId& framework, Step& step);
+  void kill_task(const TaskKey& key, Duration grace, proto::TaskReason reason, Step& step);
+  void kill_overdue(const TaskKey& key, Step& step);
+  void shut_down(const ExecutorKey& key, Duration grace, Step& step);
+  void kill_executor(const ExecutorKey& key, Step& step);
+  void task_ended(const TaskKey& key, Step& step);
+  void finish_stop(Step& step);
+
+  AgentOptions options_;
+  Prng prng_;
+  Ledger ledger_;
+  Deadlines deadlines_;
+
+  bool begun_ = false;
+  bool recovered_ = false;
+  std::map<ExecutorKey, proto::ExecutorRecord> leftovers_;  // still to be ended
+
+  // The session with the master.
+  enum class Session : uint8_t { kNone, kConnected, kRegistering, kRegistered };
+  Session session_ = Session::kNone;
+  proto::Channel channel_;
+  Duration heartbeat_;
+  Duration master_timeout_;
+  Time last_sent_;
+  Time last_heard_;
+  bool ever_registered_ = false;
+  std::vector<std::pair<TaskKey, uint64_t>> untold_;  // updates made while registering
+
+  std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks, once recovered
+  Executors executors_;               // keys are those of the ledger's executors, once recovered
+  std::map<PeerId, ExecutorKey> peers_;
+
+  bool stopping_ = false;
+  bool ended_ = false;
+};
+
+}  // namespace proffer::agent

@@ -1,0 +1,270 @@
+#pragma once
+
+// Small worked examples of the allocator. Each step checks violations() without being asked.
+//
+//   AllocatorScenario s;
+//   s.agent("a1", "cpus:9;mem:18GiB");
+//   s.framework("A").asks("cpus:1;mem:4GiB");
+//   s.run_until_nothing_fits();
+//   EXPECT_EQ(s.framework("A").tasks(), 3);
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "allocator/allocator.h"
+#include "common/text.h"
+
+namespace proffer {
+
+inline std::ostream& operator<<(std::ostream& out, const Share& share) {
+  return out << share.millionths() << " millionths";
+}
+
+class AllocatorScenario {
+ public:
+  struct Task {
+    AgentId agent;
+    AskName ask;
+    Resources resources;
+  };
+
+  // A framework, by name, in the role of its own name unless said otherwise.
+  class Framework {
+   public:
+    Framework(AllocatorScenario& s, FrameworkId id) : s_(s), id_(std::move(id)) {}
+
+    // Replaces the ask of this name; others stay. Subscribes first if needed.
+    Framework& asks(const std::string& shape, int64_t count = 1'000,
+                    const std::string& name = "task", const std::string& constraint = "",
+                    int64_t ports = 0, int32_t priority = 0) {
+      subscribes(OfferMode::kAsks);
+      Ask ask{.name = AskName(name),
+              .shape = parse_shape(shape).value(),
+              .count = count,
+              .ports = ports,
+              .priority = priority};
+      if (!constraint.empty()) ask.constraints.push_back(parse_constraint(constraint).value());
+      EXPECT_TRUE(check_ask(ask).has_value());
+      std::vector<Ask>& declared = s_.asks_[id_];
+      bool known = false;
+      for (Ask& other : declared) {
+        if (other.name != ask.name) continue;
+        other = ask;
+        known = true;
+      }
+      if (!known) declared.push_back(ask);
+      s_.allocator_.declare_asks(id_, declared, s_.now_);
+      s_.check();
+      return *this;
+    }
+    Framework& subscribes(OfferMode mode = OfferMode::kOpen) {
+      if (s_.roles_of_.count(id_) > 0) return *this;
+      s_.roles_of_[id_] = RoleName(id_.str());
+      s_.allocator_.add_framework(id_, s_.roles_of_[id_], mode);
+      s_.check();
+      return *this;
+    }
+    Framework& in_role(const std::string& role, OfferMode mode = OfferMode::kAsks) {
+      s_.roles_of_[id_] = RoleName(role);
+      s_.allocator_.add_framework(id_, RoleName(role), mode);
+      s_.check();
+      return *this;
+    }
+
+    // Launches what its outstanding offers were made for: the tasks of the fills, or all of an open
+    // offer as one task.
+    void accepts_all() {
+      for (const Grant& grant : outstanding()) accept(grant);
+    }
+    void declines(const std::string& agent, const Refusal& refusal) {
+      bool had_any = false;
+      for (const Grant& grant : outstanding()) {
+        if (grant.offer.agent != AgentId(agent)) continue;
+        had_any = true;
+        s_.allocator_.settle(grant.offer.id, {}, {}, refusal, s_.now_);
+        s_.check();
+      }
+      EXPECT_TRUE(had_any) << id_.str() << " has no offer of " << agent << " to decline";
+    }
+    void declines(const std::string& agent, Duration refuse_for = kDeclineFilter) {
+      declines(agent, Refusal{.refuse_for = refuse_for});
+    }
+    // Ends its oldest tasks of this ask.
+    void ends(int64_t count, const std::string& ask = "task") {
+      for (auto at = running().begin(); at != running().end() && count > 0;) {
+        if (at->ask != AskName(ask)) {
+          ++at;
+          continue;
+        }
+        s_.allocator_.release(at->agent, id_, at->resources);
+        at = running().erase(at);
+        --count;
+        s_.check();
+      }
+      EXPECT_EQ(count, 0) << id_.str() << " has fewer tasks of " << ask;
+    }
+    void suppresses() {
+      s_.allocator_.suppress(id_);
+      s_.check();
+    }
+    void revives() {
+      s_.allocator_.revive(id_);
+      s_.check();
+    }
+
+    int64_t tasks(const std::string& ask = "task") {
+      int64_t count = 0;
+      for (const Task& task : running()) count += task.ask == AskName(ask) ? 1 : 0;
+      return count;
+    }
+    int64_t tasks_on(const std::string& agent) {
+      int64_t count = 0;
+      for (const Task& task : running()) count += task.agent == AgentId(agent) ? 1 : 0;
+      return count;
+    }
+    std::vector<Task>& running() { return s_.tasks_[id_]; }
+    std::vector<Grant> outstanding() {
+      std::vector<Grant> all;
+      for (const Grant* grant : s_.allocator_.offers()) {
+        if (grant->framework == id_) all.push_back(*grant);
+      }
+      return all;
+    }
+    // "a1 cpus:4;mem:8192" for each outstanding offer, by agent.
+    std::vector<std::string> offers() {
+      std::vector<std::string> all;
+      for (const Grant& grant : outstanding()) {
+        all.push_back(text(grant.offer.agent.str(), " ", to_text(grant.offer.total())));
+      }
+      std::sort(all.begin(), all.end());
+      return all;
+    }
+    LeafStatus status() {
+      for (const LeafStatus& leaf : s_.allocator_.leaves()) {
+        if (leaf.framework == id_) return leaf;
+      }
+      ADD_FAILURE() << "no framework " << id_.str();
+      return {};
+    }
+    Share dominant_share() { return status().dominant_share; }
+    AskStatus ask(const std::string& name = "task") {
+      for (const AskStatus& ask : status().asks) {
+        if (ask.ask == AskName(name)) return ask;
+      }
+      ADD_FAILURE() << "no ask " << name;
+      return {};
+    }
+    const FrameworkId& id() const { return id_; }
+
+   private:
+    void accept(const Grant& grant) {
+      Resources rest = grant.offer.total();
+      Resources used;
+      for (const AskFill& fill : grant.offer.fills) {
+        for (int64_t i = 0; i < fill.count; ++i) {
+          const Resources one = carve(shape_of(fill.ask), rest);
+          rest -= one;
+          used += one;
+          running().push_back({grant.offer.agent, fill.ask, one});
+        }
+      }
+      if (grant.offer.fills.empty()) {
+        used = rest;
+        running().push_back({grant.offer.agent, AskName("task"), used});
+      }
+      for (Ask& ask : s_.asks_[id_]) {
+        for (const AskFill& fill : grant.offer.fills) {
+          if (fill.ask == ask.name) ask.count -= fill.count;
+        }
+      }
+      s_.allocator_.settle(grant.offer.id, used, grant.offer.fills, {}, s_.now_);
+      s_.check();
+    }
+    ResourceVector shape_of(const AskName& name) {
+      for (const Ask& ask : s_.asks_[id_]) {
+        if (ask.name == name) return ask.shape;
+      }
+      ADD_FAILURE() << "no ask " << name.str();
+      return {};
+    }
+
+    AllocatorScenario& s_;
+    FrameworkId id_;
+  };
+
+  explicit AllocatorScenario(AllocatorOptions options = {}) : allocator_(std::move(options)) {}
+
+  void agent(const std::string& name, const std::string& resources,
+             const std::string& attributes = "") {
+    Resources all = parse_agent_resources(resources).value();
+    PortSet ports = all.ports;
+    all.ports = {};
+    allocator_.set_agent(AgentId(name), {.attributes = parse_attributes(attributes).value(),
+                                         .slices = {Slice{.resources = all}},
+                                         .ports = ports});
+    check();
+  }
+  void loses(const std::string& agent) {
+    allocator_.remove_agent(AgentId(agent));
+    for (auto& [id, tasks] : tasks_) {
+      std::erase_if(tasks, [&](const Task& task) { return task.agent == AgentId(agent); });
+    }
+    check();
+  }
+  void weight(const std::string& role, int64_t milli) {
+    allocator_.set_weight(RoleName(role), milli);
+    check();
+  }
+  Framework framework(const std::string& name) { return Framework(*this, FrameworkId(name)); }
+
+  Decision decide() {
+    Decision decision = allocator_.decide(now_);
+    check();
+    for (const Rescind& rescind : decision.rescinds) rescinds_.push_back(rescind);
+    // A decision leaves nothing that is due now.
+    EXPECT_TRUE(!allocator_.next_decision(now_) || *allocator_.next_decision(now_) > now_);
+    return decision;
+  }
+  // Time passes; decisions happen when they are due. Offers stay as they are.
+  void advance(Duration duration) {
+    const Time end = now_ + duration;
+    while (const std::optional<Time> next = allocator_.next_decision(now_)) {
+      if (*next > end) break;
+      now_ = std::max(now_, *next);
+      decide();
+    }
+    now_ = end;
+  }
+  // All offers are accepted until there are none.
+  void run_until_nothing_fits() {
+    for (int i = 0; i < 1'000; ++i) {
+      decide();
+      if (allocator_.offers().empty()) return;
+      for (const auto& [id, role] : roles_of_) Framework(*this, id).accepts_all();
+    }
+    FAIL() << "offers do not end";
+  }
+
+  Allocator& allocator() { return allocator_; }
+  Time now() const { return now_; }
+  const std::vector<Rescind>& rescinds() const { return rescinds_; }
+  void check() const {
+    for (const Violation& violation : allocator_.violations()) ADD_FAILURE() << violation.what;
+  }
+
+ private:
+  Allocator allocator_;
+  Time now_ = Time() + seconds(1'000);
+  std::map<FrameworkId, RoleName> roles_of_;
+  std::map<FrameworkId, std::vector<Ask>> asks_;
+  std::map<FrameworkId, std::vector<Task>> tasks_;
+  std::vector<Rescind> rescinds_;
+};
+
+// Names for googletest's messages.
+using Offers = std::vector<std::string>;
+
+}  // namespace proffer

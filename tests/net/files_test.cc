@@ -1,0 +1,139 @@
+// Paths that must stay below their root, and byte ranges.
+
+#include "net/files.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/net/support.h"
+
+namespace proffer::files_test {
+namespace {
+
+namespace fs = std::filesystem;
+using net_test::TempDir;
+
+// outside/secret, root/{stdout, sub/deep}, and links of all kinds in root.
+struct Tree {
+  TempDir dir;
+  fs::path root = dir.path() / "root";
+  Tree() {
+    fs::create_directories(root / "sub");
+    fs::create_directories(dir.path() / "outside");
+    fs::create_directories(dir.path() / "root-twin");
+    dir.write("outside/secret", "secret");
+    dir.write("root-twin/secret", "secret");
+    dir.write("root/stdout", "hello");
+    dir.write("root/sub/deep", "deep");
+    fs::create_symlink("sub/deep", root / "inner");
+    fs::create_symlink(root / "sub", root / "inner_absolute");
+    fs::create_symlink("../outside/secret", root / "out");
+    fs::create_symlink("../outside", root / "out_dir");
+    fs::create_symlink("../root-twin", root / "twin");
+    fs::create_symlink("loop", root / "loop");
+    fs::create_symlink("/etc/passwd", root / "absolute");
+  }
+};
+
+TEST(Files, WithinTheRootAreFoundAlsoThroughLinks) {
+  const Tree tree;
+  for (const std::string path :
+       {"stdout", "sub/deep", "inner", "inner_absolute/deep", "sub//deep", "./stdout"}) {
+    const Result<OpenFile> file = open_confined(tree.root, path);
+    ASSERT_TRUE(file) << path << ": " << file.error().message();
+    EXPECT_FALSE(file->is_directory);
+    EXPECT_GT(file->bytes, 0) << path;
+  }
+  for (const std::string path : {"", ".", "sub", "inner_absolute", "sub/"}) {
+    const Result<OpenFile> file = open_confined(tree.root, path);
+    ASSERT_TRUE(file) << path << ": " << file.error().message();
+    EXPECT_TRUE(file->is_directory) << path;
+  }
+}
+
+TEST(Files, OutsideTheRootAreNeverOpened) {
+  const Tree tree;
+  const struct {
+    std::string path;
+    ErrorCode code;
+  } rows[] = {
+      {"../outside/secret", ErrorCode::kInvalidArgument},
+      {"sub/../../outside/secret", ErrorCode::kInvalidArgument},
+      {"..", ErrorCode::kInvalidArgument},
+      {"/etc/passwd", ErrorCode::kInvalidArgument},
+      {"//etc/passwd", ErrorCode::kInvalidArgument},
+      {std::string("stdout\0x", 8), ErrorCode::kInvalidArgument},
+      {std::string(5000, 'x'), ErrorCode::kInvalidArgument},
+      {"out", ErrorCode::kFailedPrecondition},
+      {"out_dir/secret", ErrorCode::kFailedPrecondition},
+      {"out_dir", ErrorCode::kFailedPrecondition},
+      {"twin/secret", ErrorCode::kFailedPrecondition},
+      {"absolute", ErrorCode::kFailedPrecondition},
+      {"loop", ErrorCode::kFailedPrecondition},
+      {"nothing", ErrorCode::kNotFound},
+      {"stdout/below", ErrorCode::kNotFound},
+      {"%2e%2e/outside/secret", ErrorCode::kNotFound},  // Decoding is done once, elsewhere.
+  };
+  for (const auto& row : rows) {
+    const Result<OpenFile> file = open_confined(tree.root, row.path);
+    ASSERT_FALSE(file) << row.path;
+    EXPECT_EQ(file.error().code(), row.code) << row.path << ": " << file.error().message();
+  }
+}
+
+TEST(Files, ThatAreNoFilesAreRefusedWithoutWaiting) {
+  const Tree tree;
+  ASSERT_EQ(mkfifo((tree.root / "fifo").c_str(), 0600), 0);
+  const Result<OpenFile> file = open_confined(tree.root, "fifo");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition);
+}
+
+TEST(Files, AreListedByNameWithoutLinks) {
+  const Tree tree;
+  const Result<OpenFile> directory = open_confined(tree.root, "");
+  ASSERT_TRUE(directory);
+  const Result<std::vector<DirEntry>> entries = list_directory(*directory);
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 2u);
+  EXPECT_EQ((*entries)[0].name, "stdout");
+  EXPECT_EQ((*entries)[0].bytes, 5);
+  EXPECT_FALSE((*entries)[0].is_directory);
+  EXPECT_GT((*entries)[0].modified, Time());
+  EXPECT_EQ((*entries)[1].name, "sub");
+  EXPECT_TRUE((*entries)[1].is_directory);
+}
+
+TEST(Files, RangesAreReadAsTheStandardSays) {
+  using Kind = ByteRange::Kind;
+  const struct {
+    const char* header;
+    ByteRange range;
+  } rows[] = {
+      {"", {Kind::kWhole, 0, 100}},
+      {"bytes=0-99", {Kind::kPart, 0, 100}},
+      {"bytes=0-0", {Kind::kPart, 0, 1}},
+      {"bytes=10-19", {Kind::kPart, 10, 10}},
+      {"bytes=90-1000", {Kind::kPart, 90, 10}},
+      {"bytes=40-", {Kind::kPart, 40, 60}},
+      {"bytes=-30", {Kind::kPart, 70, 30}},
+      {"bytes=-1000", {Kind::kPart, 0, 100}},
+      {"bytes=100-", {Kind::kUnsatisfiable, 0, 0}},
+      {"bytes=100-200", {Kind::kUnsatisfiable, 0, 0}},
+      {"bytes=-0", {Kind::kUnsatisfiable, 0, 0}},
+      {"bytes=9-3", {Kind::kWhole, 0, 100}},
+      {"bytes=0-1,5-6", {Kind::kWhole, 0, 100}},
+      {"bytes=a-b", {Kind::kWhole, 0, 100}},
+      {"bytes=", {Kind::kWhole, 0, 100}},
+      {"bytes=-", {Kind::kWhole, 0, 100}},
+      {"bytes=99999999999999999999-", {Kind::kWhole, 0, 100}},
+      {"lines=1-2", {Kind::kWhole, 0, 100}},
+  };
+  for (const auto& row : rows)
+    EXPECT_EQ(parse_byte_range(row.header, 100), row.range) << row.header;
+  EXPECT_EQ(parse_byte_range("bytes=0-", 0), (ByteRange{Kind::kUnsatisfiable, 0, 0}));
+}
+
+}  // namespace
+}  // namespace proffer::files_test

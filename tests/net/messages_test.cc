@@ -1,0 +1,438 @@
+// Router and Dealer: frames both ways, sessions that begin and end, peers that are lost or slow.
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zmq.h>
+
+#include "net/address.h"
+#include "net/dealer.h"
+#include "net/router.h"
+#include "tests/net/support.h"
+
+namespace proffer::messages_test {
+namespace {
+
+using net_test::bytes;
+using net_test::run_for;
+using net_test::run_until;
+using net_test::TempDir;
+using net_test::text_of;
+
+// A Router that notes what happens.
+struct Server {
+  std::vector<std::pair<PeerId, std::string>> frames;
+  std::vector<std::pair<PeerId, PeerLoss>> lost;
+  std::function<void(PeerId, const std::string&)> also;
+  std::unique_ptr<Router> router;
+
+  Server(Loop& loop, const std::string& endpoint, Router::Options options = {}) {
+    auto bound = Router::bind(
+        loop, endpoint,
+        {.on_frame =
+             [this](PeerId peer, std::span<const std::byte> frame) {
+               frames.emplace_back(peer, text_of(frame));
+               if (also) also(peer, frames.back().second);
+             },
+         .on_lost = [this](PeerId peer, PeerLoss why) { lost.emplace_back(peer, why); }},
+        options);
+    CHECK(bound) << bound.error().message();
+    router = *std::move(bound);
+  }
+  void echoes() {
+    also = [this](PeerId peer, const std::string& frame) { router->send(peer, bytes(frame)); };
+  }
+};
+
+// A Dealer that notes what happens.
+struct Client {
+  int connected = 0;
+  std::vector<std::string> frames;
+  std::vector<std::string> disconnects;
+  std::vector<std::string> failures;
+  std::string greeting;  // sent at each connect
+  std::function<void(const std::string&)> also;
+  std::unique_ptr<Dealer> dealer;
+
+  Client(Loop& loop, Dealer::Options options, std::string hello = "hello")
+      : greeting(std::move(hello)) {
+    dealer = std::make_unique<Dealer>(
+        loop, std::move(options),
+        Dealer::Handlers{
+            .on_connected =
+                [this] {
+                  ++connected;
+                  if (!greeting.empty()) dealer->send(bytes(greeting));
+                },
+            .on_frame =
+                [this](std::span<const std::byte> frame) {
+                  frames.push_back(text_of(frame));
+                  if (also) also(frames.back());
+                },
+            .on_disconnected = [this](const std::string& why) { disconnects.push_back(why); },
+            .on_failed = [this](const std::string& why) { failures.push_back(why); }});
+    dealer->connect();
+  }
+};
+
+// Dealers that read slowly or send nonsense: libzmq without our rules around it.
+struct RawDealer {
+  void* socket;
+  RawDealer(Loop& loop, const std::string& endpoint)
+      : socket(zmq_socket(loop.zmq_context(), ZMQ_DEALER)) {
+    const int none = 0;
+    zmq_setsockopt(socket, ZMQ_LINGER, &none, sizeof none);
+    const int few = 10;
+    zmq_setsockopt(socket, ZMQ_RCVHWM, &few, sizeof few);
+    CHECK_EQ(zmq_connect(socket, endpoint.c_str()), 0);
+  }
+  ~RawDealer() { zmq_close(socket); }
+  RawDealer(const RawDealer&) = delete;
+  RawDealer& operator=(const RawDealer&) = delete;
+  void send(std::string_view frame, bool more = false) {
+    CHECK_GE(zmq_send(socket, frame.data(), frame.size(), more ? ZMQ_SNDMORE : 0), 0);
+  }
+};
+
+class Transport : public testing::TestWithParam<const char*> {
+ protected:
+  std::string endpoint() const {
+    return std::string(GetParam()) == "tcp" ? "tcp://127.0.0.1:0"
+                                            : ipc_endpoint((dir_.path() / "s").string());
+  }
+  TempDir dir_;
+  Loop loop_;
+};
+INSTANTIATE_TEST_SUITE_P(Messages, Transport, testing::Values("tcp", "ipc"),
+                         [](const auto& row) { return std::string(row.param); });
+
+TEST_P(Transport, CarriesFramesBothWaysInOrder) {
+  Server server(loop_, endpoint());
+  server.echoes();
+  Client client(loop_, {.endpoint = server.router->endpoint()}, "0");
+  ASSERT_TRUE(run_until(loop_, [&] { return client.connected == 1; }));
+  for (int i = 1; i < 2'000; ++i) EXPECT_TRUE(client.dealer->send(bytes(text(i))));
+  ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 2'000; }));
+  for (int i = 0; i < 2'000; ++i) EXPECT_EQ(client.frames[static_cast<size_t>(i)], text(i));
+  EXPECT_EQ(server.router->peers(), 1u);
+  EXPECT_EQ(server.router->counters().frames_received, 2'000u);
+}
+
+TEST_P(Transport, CarriesTheLargestFrameAndEveryByte) {
+  Server server(loop_, endpoint());
+  server.echoes();
+  std::string large(kFrameBytesMax, '\0');
+  for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 31);
+  Client client(loop_, {.endpoint = server.router->endpoint()}, large);
+  ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 1; }));
+  EXPECT_EQ(client.frames[0], large);
+}
+
+TEST_P(Transport, TellsALostPeerOnceAndAfterItsLastFrame) {
+  Server server(loop_, endpoint());
+  auto client =
+      std::make_unique<Client>(loop_, Dealer::Options{.endpoint = server.router->endpoint()});
+  Client other(loop_, {.endpoint = server.router->endpoint()}, "other");
+  ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 2; }));
+  for (int i = 0; i < 300; ++i) client->dealer->send(bytes("x"));
+  client->dealer->send(bytes("last"));
+  client->dealer->close_gracefully(seconds(5));
+  ASSERT_TRUE(run_until(loop_, [&] { return server.lost.size() == 1; }));
+  EXPECT_EQ(server.frames.back().second, "last");
+  EXPECT_EQ(server.lost[0], std::pair(server.frames.back().first, PeerLoss::kDisconnected));
+  EXPECT_FALSE(server.router->send(server.lost[0].first, bytes("x")));
+  run_for(loop_, milliseconds(50));
+  EXPECT_EQ(server.lost.size(), 1u);
+  EXPECT_EQ(server.router->peers(), 1u);
+}
+
+TEST_P(Transport, NoticesAKilledProcess) {
+  Server server(loop_, endpoint());
+  const std::string endpoint = server.router->endpoint();
+  const pid_t child = fork();
+  if (child == 0) {
+    void* context = zmq_ctx_new();
+    void* socket = zmq_socket(context, ZMQ_DEALER);
+    zmq_connect(socket, endpoint.c_str());
+    zmq_send(socket, "here", 4, 0);
+    while (true) pause();
+  }
+  ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 1; }));
+  EXPECT_TRUE(server.lost.empty());
+  kill(child, SIGKILL);
+  EXPECT_TRUE(run_until(loop_, [&] { return server.lost.size() == 1; }));
+  waitpid(child, nullptr, 0);
+}
+
+// A busy timer before each send is what swallows wake-ups if a socket is not asked in every turn.
+TEST_P(Transport, PingPongNeverStallsUnderBusyTimers) {
+  Server server(loop_, endpoint());
+  server.echoes();
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 3; ++i) {
+    clients.push_back(
+        std::make_unique<Client>(loop_, Dealer::Options{.endpoint = server.router->endpoint()}));
+    Client& client = *clients.back();
+    client.also = [&client](const std::string& frame) {
+      if (client.frames.size() < 3'000) client.dealer->send(bytes(frame));
+    };
+  }
+  Timer busy(loop_, [&] {
+    const Time end = loop_.now() + milliseconds(2);
+    while (loop_.now() < end) {
+    }
+    if (!server.frames.empty()) server.router->send(server.frames[0].first, bytes("tick"));
+    busy.arm(loop_.now() + milliseconds(5));
+  });
+  busy.arm(loop_.now());
+  EXPECT_TRUE(run_until(loop_, [&] {
+    return std::all_of(clients.begin(), clients.end(),
+                       [](const auto& client) { return client->frames.size() >= 3'000; });
+  }));
+}
+
+TEST(Messages, AreAllHandledBeforeATimerArmedByOneOfThem) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  size_t frames_at_decision = 0;
+  Timer decide(loop, [&] { frames_at_decision = server.frames.size(); });
+  std::vector<std::unique_ptr<Client>> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(std::make_unique<Client>(
+        loop, Dealer::Options{.endpoint = server.router->endpoint()}, "x"));
+  }
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 20; }));
+  server.also = [&](PeerId, const std::string&) {
+    if (!decide.is_armed()) decide.arm(loop.now());
+  };
+  for (auto& client : clients) client->dealer->send(bytes("y"));
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 40; }));
+  ASSERT_TRUE(run_until(loop, [&] { return !decide.is_armed(); }));
+  EXPECT_EQ(frames_at_decision, 40u);
+}
+
+TEST(Messages, EndpointsInUseOrWrongAreRefusedWithAReason) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  EXPECT_NE(server.router->port(), 0);
+  const auto again = Router::bind(loop, server.router->endpoint(), {});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(again.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_NE(again.error().message().find(text(server.router->port())), std::string::npos);
+  EXPECT_NE(again.error().hint().find("another port"), std::string::npos);
+
+  for (const std::string wrong :
+       {"", "tcp://", "udp://127.0.0.1:1", "127.0.0.1:5050", "tcp://127.0.0.1:x"}) {
+    const auto refused = Router::bind(loop, wrong, {});
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument) << wrong;
+  }
+  const auto remote = Router::bind(loop, "tcp://192.0.2.1:0", {});
+  ASSERT_FALSE(remote);
+  EXPECT_EQ(remote.error().code(), ErrorCode::kFailedPrecondition);
+  const auto long_path = Router::bind(loop, ipc_endpoint("/" + std::string(200, 'x')), {});
+  ASSERT_FALSE(long_path);
+  EXPECT_EQ(long_path.error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(Messages, AClientConnectsOnceTheServerIsThere) {
+  Loop loop;
+  uint16_t port = 0;
+  { port = Server(loop, "tcp://127.0.0.1:0").router->port(); }
+  Client client(loop, {.endpoint = tcp_endpoint({"127.0.0.1", port}),
+                       .backoff = {.min = milliseconds(1), .max = milliseconds(20)}});
+  ASSERT_TRUE(run_until(loop, [&] { return client.failures.size() >= 3; }));
+  EXPECT_NE(client.failures[0].find(text(port)), std::string::npos);
+  EXPECT_EQ(client.connected, 0);
+  EXPECT_FALSE(client.dealer->send(bytes("nobody hears this")));
+
+  Server server(loop, tcp_endpoint({"127.0.0.1", port}));
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  EXPECT_EQ(server.frames[0].second, "hello");
+  EXPECT_TRUE(client.disconnects.empty());
+}
+
+TEST(Messages, AClientComesBackToARestartedServerAsAnotherPeer) {
+  Loop loop;
+  auto server = std::make_unique<Server>(loop, "tcp://127.0.0.1:0");
+  const std::string endpoint = server->router->endpoint();
+  Client client(
+      loop, {.endpoint = endpoint, .backoff = {.min = milliseconds(1), .max = milliseconds(20)}});
+  ASSERT_TRUE(run_until(loop, [&] { return server->frames.size() == 1; }));
+  server.reset();
+  ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
+  EXPECT_FALSE(client.dealer->is_connected());
+  // libzmq closes the old listener in the background, so the port may be taken for a moment.
+  std::vector<std::string> frames;
+  std::unique_ptr<Router> restarted;
+  ASSERT_TRUE(run_until(loop, [&] {
+    auto bound =
+        Router::bind(loop, endpoint, {.on_frame = [&](PeerId, std::span<const std::byte> frame) {
+                       frames.push_back(text_of(frame));
+                     }});
+    if (bound) restarted = *std::move(bound);
+    return restarted != nullptr;
+  }));
+  ASSERT_TRUE(run_until(loop, [&] { return frames.size() == 1; }));
+  EXPECT_EQ(frames[0], "hello");
+  EXPECT_EQ(client.connected, 2);
+  EXPECT_EQ(client.disconnects.size(), 1u);
+}
+
+TEST(Messages, AResetIsAFreshSession) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  Client client(loop, {.endpoint = server.router->endpoint()});
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  client.dealer->reset("an older epoch");
+  EXPECT_FALSE(client.dealer->is_connected());
+  EXPECT_TRUE(client.disconnects.empty());  // Told from the loop, not from within reset().
+  ASSERT_TRUE(
+      run_until(loop, [&] { return server.frames.size() == 2 && server.lost.size() == 1; }));
+  EXPECT_EQ(client.disconnects, std::vector<std::string>{"an older epoch"});
+  EXPECT_NE(server.frames[0].first, server.frames[1].first);
+  EXPECT_EQ(server.lost[0].first, server.frames[0].first);
+}
+
+TEST(Messages, ADroppedPeerIsHeardNoMoreAndItsConnectionShut) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  Client client(loop, {.endpoint = server.router->endpoint(), .keep_connected = false});
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  const PeerId peer = server.frames[0].first;
+  server.router->drop(peer);
+  EXPECT_FALSE(server.router->send(peer, bytes("x")));
+  client.dealer->send(bytes("still here"));
+  ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
+  EXPECT_EQ(server.frames.size(), 1u);
+  EXPECT_EQ(server.router->counters().ignored, 1u);
+  EXPECT_TRUE(server.lost.empty());
+  EXPECT_EQ(server.router->peers(), 0u);
+}
+
+TEST(Messages, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0", {.outgoing_frames_max = 100});
+  RawDealer slow(loop, server.router->endpoint());
+  slow.send("slow");
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  const PeerId slow_peer = server.frames[0].first;
+  Client client(loop, {.endpoint = server.router->endpoint()}, "quick");
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 2; }));
+  const PeerId quick_peer = server.frames[1].first;
+
+  const std::string frame(64 * 1024, 'x');
+  size_t sent = 0;
+  Timer feed(loop, [&] {
+    for (int i = 0; i < 50; ++i) {
+      if (!server.router->send(slow_peer, bytes(frame))) return;
+      ++sent;
+    }
+    server.router->send(quick_peer, bytes("go on"));
+    feed.arm(loop.now());
+  });
+  feed.arm(loop.now());
+  ASSERT_TRUE(run_until(loop, [&] { return server.lost.size() == 1; }));
+  EXPECT_EQ(server.lost[0], std::pair(slow_peer, PeerLoss::kOverflow));
+  EXPECT_EQ(server.router->counters().overflows, 1u);
+  EXPECT_GT(sent, 100u);
+  EXPECT_LT(sent, 100'000u);
+  server.router->send(quick_peer, bytes("the end"));
+  EXPECT_TRUE(
+      run_until(loop, [&] { return !client.frames.empty() && client.frames.back() == "the end"; }));
+}
+
+TEST(Messages, FramesQueuedForASlowPeerArriveInOrderOnceItReads) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  RawDealer slow(loop, server.router->endpoint());
+  slow.send("slow");
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  const PeerId peer = server.frames[0].first;
+  const std::string padding(60'000, ' ');
+  size_t sent = 0;
+  while (server.router->queued(peer) < 50) {
+    ASSERT_TRUE(server.router->send(peer, bytes(text(sent, padding))));
+    ++sent;
+  }
+  size_t received = 0;
+  std::string buffer(100'000, '\0');
+  EXPECT_TRUE(run_until(loop, [&] {
+    while (true) {
+      const int size = zmq_recv(slow.socket, buffer.data(), buffer.size(), ZMQ_DONTWAIT);
+      if (size < 0) return received == sent;
+      if (size == 0) continue;  // A probe.
+      EXPECT_EQ(buffer.substr(0, static_cast<size_t>(size)), text(received, padding));
+      ++received;
+    }
+  }));
+  EXPECT_EQ(server.router->queued(peer), 0u);
+}
+
+TEST(Messages, ADealerWhoseServerDoesNotReadEndsTheSessionAtTheBound) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  Client client(
+      loop,
+      {.endpoint = server.router->endpoint(), .keep_connected = false, .outgoing_frames_max = 10});
+  ASSERT_TRUE(run_until(loop, [&] { return client.connected == 1; }));
+  const std::string frame(64 * 1024, 'x');
+  int sent = 0;
+  // No turn of the loop in between: the Router cannot read.
+  while (client.dealer->send(bytes(frame))) ++sent;
+  EXPECT_GT(sent, 10);
+  EXPECT_FALSE(client.dealer->is_connected());
+  ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
+  EXPECT_NE(client.disconnects[0].find("slowly"), std::string::npos);
+}
+
+TEST(Messages, HandlersMayDestroyTheirSocket) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  server.echoes();
+  std::unique_ptr<Dealer> dealer;
+  bool destroyed = false;
+  dealer =
+      std::make_unique<Dealer>(loop, Dealer::Options{.endpoint = server.router->endpoint()},
+                               Dealer::Handlers{.on_connected = [&] { dealer->send(bytes("x")); },
+                                                .on_frame =
+                                                    [&](std::span<const std::byte>) {
+                                                      dealer.reset();
+                                                      destroyed = true;
+                                                    }});
+  dealer->connect();
+  ASSERT_TRUE(run_until(loop, [&] { return destroyed; }));
+  server.also = [&](PeerId, const std::string&) { server.router.reset(); };
+  Client client(loop, {.endpoint = server.router->endpoint(), .keep_connected = false});
+  EXPECT_TRUE(run_until(loop, [&] { return server.router == nullptr; }));
+}
+
+TEST(Messages, AProcessMayEndRightAfterItsLastMessage) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  const std::string endpoint = server.router->endpoint();
+  const pid_t child = fork();
+  if (child == 0) {
+    {
+      Loop own;
+      Client client(own, {.endpoint = endpoint}, "");
+      if (!run_until(own, [&] { return client.connected == 1; })) _exit(1);
+      client.dealer->send(bytes("teardown"));
+      client.dealer->close_gracefully(seconds(10));
+      client.dealer.reset();
+    }
+    _exit(0);
+  }
+  EXPECT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  EXPECT_TRUE(run_until(loop, [&] { return server.lost.size() == 1; }));
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+}
+
+}  // namespace
+}  // namespace proffer::messages_test

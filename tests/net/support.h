@@ -1,0 +1,128 @@
+#pragma once
+
+// What the tests of net share: waiting with a deadline, bytes, and plain blocking sockets as
+// clients that are not ours.
+
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "net/files.h"
+#include "net/loop.h"
+
+namespace proffer::net_test {
+
+// Generous, for a loaded machine: only a failing test ever waits so long.
+inline constexpr Duration kDeadline = seconds(60);
+
+// Turns the loop until `done` holds; false at the deadline.
+inline bool run_until(Loop& loop, const std::function<bool()>& done, Duration max = kDeadline) {
+  bool reached = false;
+  const Time end = loop.now() + max;
+  const auto look = [&] {
+    reached = done();
+    if (reached || loop.now() >= end) loop.stop();
+  };
+  const TurnHook hook(loop, look);
+  // What other threads change makes no turn of its own.
+  std::unique_ptr<Timer> again;
+  again = std::make_unique<Timer>(loop, [&] { again->arm(loop.now() + milliseconds(5)); });
+  again->arm(loop.now());
+  loop.run();
+  return reached;
+}
+
+// Turns for a while, for what must not happen.
+inline void run_for(Loop& loop, Duration span) {
+  run_until(
+      loop, [] { return false; }, span);
+}
+
+inline std::span<const std::byte> bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+inline std::string text_of(std::span<const std::byte> frame) {
+  return std::string(reinterpret_cast<const char*>(frame.data()), frame.size());
+}
+
+// A blocking TCP connection to this machine with a receive timeout; -1 if refused.
+inline Fd connect_tcp(uint16_t port) {
+  Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval timeout{60, 0};
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Fd();
+  return fd;
+}
+
+// False if the other end has closed.
+inline bool send_all(const Fd& fd, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t count = ::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    if (count <= 0) return false;
+    text.remove_prefix(static_cast<size_t>(count));
+  }
+  return true;
+}
+
+// Everything until the other end closes.
+inline std::string receive_all(const Fd& fd) {
+  std::string all;
+  char buffer[16 * 1024];
+  while (true) {
+    const ssize_t count = recv(fd.get(), buffer, sizeof buffer, 0);
+    if (count <= 0) return all;
+    all.append(buffer, static_cast<size_t>(count));
+  }
+}
+
+// Until `all` contains `wanted`, or the other end closes.
+inline bool receive_until(const Fd& fd, std::string& all, std::string_view wanted) {
+  char buffer[16 * 1024];
+  while (all.find(wanted) == std::string::npos) {
+    const ssize_t count = recv(fd.get(), buffer, sizeof buffer, 0);
+    if (count <= 0) return false;
+    all.append(buffer, static_cast<size_t>(count));
+  }
+  return true;
+}
+
+// A directory of the test's own, removed with all in it.
+class TempDir {
+ public:
+  TempDir() {
+    std::string name = (std::filesystem::temp_directory_path() / "proffer-net-XXXXXX").string();
+    CHECK(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+  }
+  ~TempDir() { std::filesystem::remove_all(path_); }
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  void write(const std::string& name, std::string_view content) const {
+    std::ofstream(path_ / name, std::ios::binary) << content;
+  }
+  void append(const std::string& name, std::string_view content) const {
+    std::ofstream(path_ / name, std::ios::binary | std::ios::app) << content;
+  }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace proffer::net_test

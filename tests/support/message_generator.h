@@ -1,0 +1,427 @@
+#pragma once
+
+// Messages and records at random, within every bound: what a peer may send. Each alternative by its
+// index, so that tests can go through all of them. Equal seeds give equal messages.
+
+#include <array>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/limits.h"
+#include "common/prng.h"
+#include "proto/records.h"
+
+namespace proffer::proto {
+
+class MessageGenerator {
+ public:
+  explicit MessageGenerator(uint64_t seed) : prng_(seed) {}
+
+  // `index` in 1..count-1; Unknown (0) cannot be sent.
+  static constexpr size_t kMessageCount = std::variant_size_v<Message>;
+  Message message(size_t index) { return make_variant<Message>(index); }
+  Message message() { return message(1 + prng_.below(kMessageCount - 1)); }
+  Envelope envelope() { return envelope(message()); }
+  Envelope envelope(Message message) {
+    return {.leader = LeaderEpoch(any_number()),
+            .sequence = any_number(),
+            .message = std::move(message)};
+  }
+  RegistryRow row(size_t index) { return make_variant<RegistryRow>(index); }
+  CheckpointRecord record(size_t index) { return make_variant<CheckpointRecord>(index); }
+
+  // A name of 1 to 128 bytes, mostly short.
+  std::string name() {
+    static constexpr std::string_view kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    std::string out;
+    const size_t size = rarely() ? kNameBytesMax : 1 + prng_.below(20);
+    for (size_t i = 0; i < size; ++i) out += kLetters[prng_.below(kLetters.size())];
+    return out == "." || out == ".." ? "dot" : out;
+  }
+  std::string role() {
+    std::string out = name();
+    while (out.size() + kNameBytesMax + 1 <= kRoleBytesMax && prng_.chance(1, 3))
+      out += "/" + name();
+    return out;
+  }
+  std::string secret() {
+    std::string out;
+    for (int i = 0; i < 32; ++i) out += "0123456789abcdef"[prng_.below(16)];
+    return out;
+  }
+  // Any bytes, mostly few, seldom `size_max` of them.
+  std::string bytes(size_t size_max) {
+    std::string out(size(30, size_max), '\0');
+    for (char& c : out) c = static_cast<char>(prng_.below(256));
+    return out;
+  }
+  // Bytes without control characters, of at least one byte.
+  std::string plain(size_t size_max) {
+    std::string out(1 + size(20, size_max - 1), 'x');
+    for (char& c : out) c = static_cast<char>(prng_.between('.', '~'));
+    std::erase_if(out, [](char c) { return c == '[' || c == ']'; });
+    return out.empty() ? "v" : out;
+  }
+  Duration duration() {
+    return rarely() ? kDurationMax : Duration::nanos(prng_.between(0, kDurationMax.nanos()));
+  }
+  Time time() {
+    return rarely() ? Time::far_future()
+                    : Time::from_nanos(prng_.between(0, std::numeric_limits<int64_t>::max() - 1));
+  }
+  int64_t amount() {
+    if (rarely()) return kAmountMax;
+    return prng_.chance(1, 3) ? 0 : prng_.between(0, 100'000'000);
+  }
+  ResourceVector amounts() {
+    ResourceVector out;
+    for (const ResourceKind kind : kResourceKinds) out[kind] = amount();
+    return out;
+  }
+  PortSet ports(size_t ranges_max = kPortRangesMax) {
+    std::vector<PortRange> ranges;
+    int next = 1;
+    const size_t count = size(3, ranges_max);
+    for (size_t i = 0; i < count; ++i) {
+      const int first = next + static_cast<int>(prng_.below(100));
+      const int last = first + static_cast<int>(prng_.below(100));
+      ranges.push_back({static_cast<uint16_t>(first), static_cast<uint16_t>(last)});
+      next = last + 2;
+    }
+    return PortSet(std::move(ranges));
+  }
+  Resources resources() {
+    Resources out{.amounts = amounts(), .ports = ports()};
+    if (prng_.chance(1, 2)) return out;
+    out.amounts[ResourceKind::kGpus] = 0;
+    for (int32_t i = 0; i < static_cast<int32_t>(kGpuDevicesMax); ++i) {
+      if (!prng_.chance(1, 8)) continue;
+      const auto milli = static_cast<int32_t>(prng_.between(1, 1000));
+      out.gpus.push_back({i, milli});
+      out.amounts[ResourceKind::kGpus] += milli;
+    }
+    return out;
+  }
+  Attributes attributes() {
+    Attributes out;
+    const size_t count = size(4, kAttributesMax);
+    for (size_t i = 0; i < count; ++i) out.emplace(name(), plain(kNameBytesMax));
+    out.erase("host");
+    return out;
+  }
+  Environment environment() {
+    Environment out;
+    const size_t count = size(4, kEnvironmentEntriesMax);
+    for (size_t i = 0; i < count; ++i) {
+      std::string value = bytes(20);
+      std::erase(value, '\0');
+      out.emplace(name(), std::move(value));
+    }
+    return out;
+  }
+  std::map<std::string, uint16_t> named_ports() {
+    std::map<std::string, uint16_t> out;
+    const size_t count = size(3, kPortNamesMax);
+    for (size_t i = 0; i < count; ++i) {
+      out.emplace(name(), static_cast<uint16_t>(prng_.between(1, 65535)));
+    }
+    return out;
+  }
+  Constraint constraint() {
+    Constraint out{.attribute = name(), .op = enumerator<Constraint::Operator>(6)};
+    const bool list = out.op == Constraint::Operator::kIn || out.op == Constraint::Operator::kNotIn;
+    size_t count = list ? 1 + size(3, kConstraintValuesMax - 1) : 1;
+    if (out.op == Constraint::Operator::kExists) count = 0;
+    for (size_t i = 0; i < count; ++i) out.values.push_back(plain(kConstraintTextBytesMax));
+    return out;
+  }
+  Ask ask() {
+    return {.name = AskName(name()),
+            .shape = amounts(),
+            .count = rarely() ? kAskCountMax : prng_.between(0, 1000),
+            .constraints = several<Constraint>(2, kConstraintsMax, [&] { return constraint(); }),
+            .ports = prng_.between(0, static_cast<int64_t>(kPortNamesMax)),
+            .priority = static_cast<int32_t>(any_number()),
+            .role = RoleName(maybe(role()))};
+  }
+  Slice slice() {
+    return {.resources = resources(), .reserved_for = RoleName(maybe(role())), .revocable = flip()};
+  }
+  Offer offer() {
+    return {.id = OfferId(1 + prng_.below(1000)),
+            .agent = AgentId(name()),
+            .attributes = attributes(),
+            .slices = several<Slice>(2, 4, [&] { return slice(); }),
+            .fills = several<AskFill>(2, kAsksMax,
+                                      [&] {
+                                        return AskFill{.ask = AskName(name()),
+                                                       .count = prng_.between(0, kAskCountMax)};
+                                      }),
+            .ports = ports(),
+            .lease = duration()};
+  }
+  Refusal refusal() {
+    return {
+        .refuse_for = duration(),
+        .too_little = several<ResourceKind>(
+            1, kResourceKindCount, [&] { return enumerator<ResourceKind>(kResourceKindCount); }),
+        .wrong_agent = flip()};
+  }
+  TaskSpec spec() {
+    TaskSpec out{.id = TaskId(name()),
+                 .ask = AskName(maybe(name())),
+                 .shape = amounts(),
+                 .command = bytes(kCommandBytesMax),
+                 .environment = environment(),
+                 .port_names = several<std::string>(2, kPortNamesMax, [&] { return name(); }),
+                 .executor = "./" + name(),
+                 .executor_id = ExecutorId(maybe(name())),
+                 .kill_grace = duration(),
+                 .data = bytes(kPayloadBytesMax)};
+    std::erase(out.command, '\0');
+    return out;
+  }
+  Assignment assignment() { return {.resources = resources(), .ports = named_ports()}; }
+  TaskStatus status() {
+    TaskStatus out{.task = TaskId(name()),
+                   .agent = AgentId(maybe(name())),
+                   .state = enumerator<TaskState>(kTaskStateCount),
+                   .reason = enumerator<TaskReason>(kTaskReasonCount),
+                   .source = enumerator<UpdateSource>(2),
+                   .sequence = any_number(),
+                   .message = bytes(kReasonTextBytesMax),
+                   .data = bytes(kUpdateDataBytesMax),
+                   .at = time()};
+    if (flip()) out.exit_code = static_cast<int32_t>(any_number());
+    if (flip()) out.signal = static_cast<int32_t>(any_number());
+    return out;
+  }
+
+  Prng& prng() { return prng_; }
+
+ private:
+  bool rarely() { return prng_.chance(1, 50); }
+  bool flip() { return prng_.chance(1, 2); }
+  // Few, or seldom the most. Large ones are rarer still: a frame must hold them all.
+  size_t size(size_t few, size_t most) {
+    if (prng_.chance(1, most > 1000 ? 400 : 100)) return most;
+    return prng_.below(std::min(few, most) + 1);
+  }
+  std::string maybe(std::string text) { return flip() ? std::move(text) : std::string(); }
+  uint64_t any_number() {
+    switch (prng_.below(4)) {
+      case 0:
+        return 0;
+      case 1:
+        return std::numeric_limits<uint64_t>::max();
+      case 2:
+        return prng_.below(100);
+      default:
+        return prng_.next();
+    }
+  }
+  template <class Enum>
+  Enum enumerator(size_t count) {
+    return static_cast<Enum>(prng_.below(count));
+  }
+  template <class Value, class Make>
+  std::vector<Value> several(size_t few, size_t most, const Make& make) {
+    std::vector<Value> out(size(few, most));
+    for (Value& value : out) value = make();
+    return out;
+  }
+  std::vector<OfferId> offer_ids() {
+    return several<OfferId>(3, kOfferIdsMax,
+                            [&] { return OfferId(1 + (prng_.next() >> prng_.between(1, 63))); });
+  }
+  std::vector<TaskId> task_ids() {
+    return several<TaskId>(3, kTasksPerMessageMax, [&] { return TaskId(name()); });
+  }
+
+  template <class Variant>
+  Variant make_variant(size_t index) {
+    Variant out;
+    make_at(index, out, std::make_index_sequence<std::variant_size_v<Variant>>());
+    return out;
+  }
+  template <class Variant, size_t... kIndices>
+  void make_at(size_t index, Variant& out, std::index_sequence<kIndices...>) {
+    ((index == kIndices ? make(out.template emplace<kIndices>()) : void()), ...);
+  }
+
+  void make(Unknown&) {}
+  void make(Subscribe& m) {
+    m = {.framework = FrameworkId(maybe(name())),
+         .name = name(),
+         .role = RoleName(role()),
+         .mode = enumerator<OfferMode>(2),
+         .secret = Secret(secret()),
+         .failover_timeout = duration(),
+         .user = bytes(kNameBytesMax)};
+  }
+  void make(DeclareAsks& m) {
+    m = {.generation = any_number(),
+         .asks = several<Ask>(3, prng_.chance(1, 4) ? kAsksMax : 8, [&] { return ask(); })};
+  }
+  void make(Accept& m) {
+    m = {.offers = offer_ids(),
+         .operations = several<Operation>(2, 20,
+                                          [&] {
+                                            return Launch{.agent = AgentId(name()),
+                                                          .tasks = several<TaskSpec>(
+                                                              2, 4, [&] { return spec(); })};
+                                          }),
+         .refusal = flip() ? refusal() : Refusal{}};
+  }
+  void make(Decline& m) { m = {.offers = offer_ids(), .refusal = refusal()}; }
+  void make(Suppress&) {}
+  void make(Revive&) {}
+  void make(KillTask& m) {
+    m = {.framework = FrameworkId(maybe(name())), .task = TaskId(name())};
+    if (flip()) m.grace = duration();
+  }
+  void make(Acknowledge& m) {
+    m = {.framework = FrameworkId(maybe(name())),
+         .task = TaskId(name()),
+         .agent = AgentId(maybe(name())),
+         .source = enumerator<UpdateSource>(2),
+         .sequence = any_number()};
+  }
+  void make(Reconcile& m) { m = {.tasks = task_ids()}; }
+  void make(FrameworkMessage& m) {
+    m = {.framework = FrameworkId(maybe(name())),
+         .agent = AgentId(name()),
+         .executor = ExecutorId(name()),
+         .to_scheduler = flip(),
+         .data = bytes(kPayloadBytesMax)};
+  }
+  void make(Teardown&) {}
+  void make(Subscribed& m) {
+    m = {.framework = FrameworkId(name()),
+         .session = SessionEpoch(any_number()),
+         .failed_over = flip(),
+         .heartbeat = duration(),
+         .timeout = duration()};
+  }
+  void make(Offers& m) {
+    m = {.offers = several<Offer>(3, prng_.chance(1, 4) ? kOffersPerMessageMax : 8,
+                                  [&] { return offer(); })};
+  }
+  void make(Rescind& m) { m = {.offers = offer_ids()}; }
+  void make(Update& m) { m = {.framework = FrameworkId(name()), .status = status()}; }
+  void make(AskReport& m) {
+    m = {.generation = any_number(), .rows = several<AskReport::Row>(3, 20, [&] {
+                                       return AskReport::Row{.ask = AskName(name()),
+                                                             .could_ever_fit = flip(),
+                                                             .why = bytes(kReasonTextBytesMax)};
+                                     })};
+  }
+  void make(Failure& m) {
+    m = {.agent = AgentId(name()),
+         .executor = ExecutorId(maybe(name())),
+         .message = bytes(kReasonTextBytesMax)};
+  }
+  void make(ErrorMessage& m) {
+    m = {.code = enumerator<ErrorCode>(kErrorCodeCount),
+         .message = bytes(kReasonTextBytesMax),
+         .hint = bytes(kReasonTextBytesMax),
+         .ends_session = flip(),
+         .retry = flip()};
+  }
+  void make(RegisterAgent& m) {
+    m = {.agent = AgentId(name()),
+         .secret = Secret(secret()),
+         .attributes = attributes(),
+         .slices = several<Slice>(2, kSlicesMax, [&] { return slice(); }),
+         .ports = ports(),
+         .http_address = bytes(kAddressBytesMax),
+         .tasks_follow = static_cast<uint32_t>(prng_.below(kTasksPerAgentMax + 1))};
+  }
+  void make(RegisterTasks& m) {
+    m = {.tasks = several<AgentTask>(3, 20, [&] {
+           return AgentTask{.framework = FrameworkId(name()),
+                            .task = TaskId(name()),
+                            .ask = AskName(maybe(name())),
+                            .executor = ExecutorId(maybe(name())),
+                            .state = enumerator<TaskState>(kTaskStateCount),
+                            .sequence = any_number(),
+                            .resources = resources(),
+                            .unacknowledged = several<TaskStatus>(1, 8, [&] { return status(); })};
+         })};
+  }
+  void make(UnregisterAgent&) {}
+  void make(AgentRegistered& m) {
+    m = {.agent = AgentId(name()),
+         .session = SessionEpoch(any_number()),
+         .heartbeat = duration(),
+         .timeout = duration()};
+  }
+  void make(RunTask& m) {
+    m = {.framework = FrameworkId(name()), .spec = spec(), .assignment = assignment()};
+  }
+  void make(ShutdownFramework& m) { m = {.framework = FrameworkId(name())}; }
+  void make(ExecutorHello& m) {
+    m = {.framework = FrameworkId(name()),
+         .executor = ExecutorId(name()),
+         .token = Secret(secret())};
+  }
+  void make(ExecutorWelcome& m) {
+    m = {.session = SessionEpoch(any_number()), .heartbeat = duration(), .timeout = duration()};
+  }
+  void make(ExecutorUpdate& m) { m = {.status = status()}; }
+  void make(ExecutorShutdown&) {}
+  void make(Heartbeat&) {}
+  void make(Call& m) { m = {.id = any_number(), .method = name(), .json = bytes(kJsonBytesMax)}; }
+  void make(Reply& m) {
+    m = {.id = any_number(), .json = bytes(kJsonBytesMax), .next = bytes(kPageTextBytesMax)};
+    if (flip()) make(m.error.emplace());
+  }
+
+  void make(FrameworkRecord& r) {
+    r = {.framework = FrameworkId(name()),
+         .name = name(),
+         .role = RoleName(role()),
+         .mode = enumerator<OfferMode>(2),
+         .secret = Secret(secret()),
+         .failover_timeout = duration(),
+         .user = bytes(kNameBytesMax)};
+  }
+  void make(AgentRecord& r) {
+    r = {.agent = AgentId(name()), .secret = Secret(secret()), .unreachable = flip()};
+  }
+  void make(RoleRecord& r) {
+    r = {.role = RoleName(role()), .weight = prng_.between(kWeightMin, kWeightMax)};
+  }
+  void make(AgentIdentity& r) {
+    r = {.agent = AgentId(name()), .secret = Secret(secret()), .leader = LeaderEpoch(any_number())};
+  }
+  void make(ExecutorRecord& r) {
+    r = {.framework = FrameworkId(name()),
+         .executor = ExecutorId(name()),
+         .token = Secret(secret()),
+         .run = any_number(),
+         .pid = static_cast<int32_t>(prng_.between(0, std::numeric_limits<int32_t>::max())),
+         .start_ticks = any_number(),
+         .boot_id = bytes(kNameBytesMax)};
+  }
+  void make(ExecutorGone& r) {
+    r = {.framework = FrameworkId(name()), .executor = ExecutorId(name())};
+  }
+  void make(TaskRecord& r) {
+    r = {.framework = FrameworkId(name()),
+         .spec = spec(),
+         .assignment = assignment(),
+         .executor = ExecutorId(name())};
+  }
+  void make(UpdateRecord& r) { r = {.framework = FrameworkId(name()), .status = status()}; }
+  void make(AcknowledgedRecord& r) {
+    r = {.framework = FrameworkId(name()), .task = TaskId(name()), .sequence = any_number()};
+  }
+
+  Prng prng_;
+};
+
+}  // namespace proffer::proto
