@@ -24,18 +24,22 @@ bool Allocator::State::AskTimer::operator<(const AskTimer& o) const {
          std::tie(o.at, o.ask->leaf->framework, o.ask->ask.name);
 }
 
-// At the end of a decision. Leaves in order of share, until one that could be served later without
-// a claim comes first.
+// At the end of a decision. Leaves in order of share, until one comes first that could be served
+// without a claim, or has one already: who has more waits for it. Of equals each may have one.
 void Allocator::State::assign_claims(Time now) {
   if (due_.empty()) return;
   std::optional<Rank> barrier;
   const auto visit = [&](Leaf& l) {
     if (barrier && *barrier < rank_of(l)) return false;
-    if (l.claimed != nullptr || l.mode == OfferMode::kOpen) return true;
-    if (AskEntry* ask = claimable_ask(l))
-      claim(*ask, now);
-    else if (!barrier && may_be_served_later(l, now))
-      barrier = rank_of(l);
+    if (l.mode == OfferMode::kOpen) return true;
+    if (l.claimed != nullptr) {
+      // Who is behind waits for it, unless there is no telling how long.
+      if (!barrier && !l.claimed->claim_stuck) barrier = rank_of(l);
+      return true;
+    }
+    AskEntry* ask = claimable_ask(l);
+    const bool has_claim = ask != nullptr && claim(*ask, now);
+    if (!barrier && (has_claim || may_be_served_later(l, now))) barrier = rank_of(l);
     return !due_.empty();
   };
   const auto visit_all = [&] {
@@ -118,6 +122,7 @@ void Allocator::State::hold_for(AskEntry& ask, Agent& a, uint64_t order, Time no
   ask.claim = &a;
   ask.claim_order = order;
   ask.claim_growths = a.growths;
+  ask.claim_stuck = false;
   ask.leaf->claimed = &ask;
   due_.erase(&ask);
   claimed_.emplace(order, &ask);
@@ -178,6 +183,7 @@ void Allocator::State::fire_claim_timers(Time now) {
     Agent* const other =
         ask.claim->growths == ask.claim_growths ? claimable_agent(ask, now) : nullptr;
     if (other == nullptr) {
+      ask.claim_stuck = ask.claim->growths == ask.claim_growths;
       ask.claim_growths = ask.claim->growths;
       set_timer(ask, later(now, std::max(options_.claim_after, kClaimReviewMin)));
       continue;

@@ -40,8 +40,10 @@ struct AskEntry {
   Agent* claim = nullptr;
   uint64_t claim_order = 0;    // earlier claims first
   uint64_t claim_growths = 0;  // of the claimed agent when we last looked at it
-  uint64_t hopeless_at = 0;    // version of the agents in which none could ever fit it
-  uint64_t claim_tried = 0;    // version of the claimable world in which there was no agent for it
+  bool claim_stuck =
+      false;  // nothing became free there in the last review, and no other agent will do
+  uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
+  uint64_t claim_tried = 0;  // version of the claimable world in which there was no agent for it
 
   int64_t unmet() const { return ask.count > offered ? ask.count - offered : 0; }
   // Whether the agent has the right attributes and host. Remembered, since expressions are slow.

@@ -100,6 +100,8 @@ class Master {
   Master(const Master&) = delete;
   Master& operator=(const Master&) = delete;
 
+  // What it carries is moved from: prefer this one, tasks are large.
+  void handle(MasterEvent&& event, Time now, MasterOutbox& out);
   void handle(const MasterEvent& event, Time now, MasterOutbox& out);
   // At the latest then handle(Tick{}); in the past or now if a decision waits.
   std::optional<Time> next_deadline() const;

@@ -313,10 +313,12 @@ class Driver::State {
   }
 
   void on_message(Step& step, const proto::ErrorMessage& message) {
-    trace(step, TraceLevel::kMisbehaved, "error from the master",
-          {{"code", std::string(to_text(message.code))}, {"message", message.message}});
     const bool ends = message.ends_session || session_ != Session::kSubscribed;
-    if (ends && !message.retry) {
+    const bool is_final = ends && !message.retry;
+    trace(step, is_final ? TraceLevel::kLongLived : TraceLevel::kMisbehaved,
+          is_final ? "refused by the master" : "error from the master",
+          {{"code", std::string(to_text(message.code))}, {"message", message.message}});
+    if (is_final) {
       // A framework that is to end has then ended.
       if (!is_ending()) tell(step, Refused{refusal_of(message)});
       return finish(step);

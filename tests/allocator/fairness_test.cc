@@ -71,8 +71,8 @@ TEST(Drf, ExampleOfThePaperWeighted) {
 
   s.run_until_nothing_fits();
 
-  // A: 1 CPU, 4 GiB is 2/9 of the memory; B: 2 of its tasks are 2/3 of the CPUs. A second task of
-  // B's came before A's second; a third B does not fit beside A's, which take what is left.
+  // Weighted, a task of A counts 2/9 and one of B 1/9: B is first until a third task of its own no
+  // longer fits; the one CPU that is left is A's.
   EXPECT_EQ(s.framework("B").tasks(), 2);
   EXPECT_EQ(s.framework("A").tasks(), 3);
 

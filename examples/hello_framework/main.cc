@@ -1,0 +1,19 @@
+// The smallest framework: five times "hello" on whatever is offered.
+
+#include <iostream>
+
+#include "sdk/scheduler.h"
+
+int main(int argc, char** argv) {
+  proffer::sdk::Scheduler hello(proffer::sdk::options_from(argc, argv, "hello"));
+  int left = 5;
+  hello.ask("echo", "cpus:0.1;mem:32", left);
+  hello.on_offer([&](const proffer::Offer& offer) { hello.launch(offer, "echo hello"); });
+  hello.on_update([&](const proffer::proto::TaskStatus& task) {
+    std::cout << task.task.str() << " is " << to_text(task.state) << std::endl;
+    if (!is_terminal(task.state)) return;
+    if (task.state != proffer::proto::TaskState::kFinished) hello.stop(1);
+    if (--left == 0) hello.stop();
+  });
+  return hello.run();
+}

@@ -1,0 +1,144 @@
+#pragma once
+
+// Descriptors, pipes, children and buffered lines: what tasks need of the system.
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "common/result.h"
+
+namespace proffer::batch {
+
+// "opening /x: No such file or directory (errno 2)".
+Error system_error(std::string_view what, int error_number);
+
+// Owns a descriptor.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_(fd) {}
+  ~Fd() { reset(); }
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    reset();
+    fd_ = std::exchange(other.fd_, -1);
+    return *this;
+  }
+  int get() const { return fd_; }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+Result<Fd> open_to_read(const std::string& path);
+// Empties or creates it.
+Result<Fd> open_to_write(const std::string& path, mode_t mode = 0644);
+
+struct Pipe {
+  Fd read;
+  Fd write;
+};
+Result<Pipe> make_pipe();
+
+// All of it. `closed` if the reader went away (EPIPE), which may be fine.
+struct WriteOutcome {
+  bool closed = false;
+  std::optional<Error> error = {};
+  bool ok() const { return !closed && !error; }
+};
+WriteOutcome write_all(int fd, std::string_view bytes);
+// At most `size` bytes, appended to nothing: the buffer is overwritten. Zero at the end.
+Result<size_t> read_some(int fd, char* buffer, size_t size);
+
+// Collects small writes.
+class BufferedWriter {
+ public:
+  explicit BufferedWriter(int fd) : fd_(fd) { buffer_.reserve(kBytes); }
+  WriteOutcome write(std::string_view bytes);
+  WriteOutcome flush();
+
+ private:
+  static constexpr size_t kBytes = 256 * 1024;
+  int fd_;
+  std::string buffer_;
+};
+
+// A line longer than this fails its task: it would have to be held in memory.
+inline constexpr size_t kLineBytesMax = size_t{64} << 20;
+
+// Cuts a descriptor's bytes into lines.
+class LineReader {
+ public:
+  explicit LineReader(int fd) : fd_(fd), buffer_(256 * 1024, '\0') {}
+  // The next line without its newline, a view that the next call ends; nothing at the end. A last
+  // line without a newline is a line. Errors: kUnavailable from the system, kResourceExhausted for
+  // a line of more than kLineBytesMax.
+  Result<std::optional<std::string_view>> next();
+
+ private:
+  int fd_;
+  std::string buffer_;
+  size_t begin_ = 0;  // of what is not yet given
+  size_t end_ = 0;
+  bool at_end_ = false;
+};
+
+// --- children ---------------------------------------------------------------------------------------
+
+struct ExitStatus {
+  int code = 0;
+  int signal = 0;  // not zero: it ended by it
+  bool ok() const { return code == 0 && signal == 0; }
+};
+// "exited with 2", "was ended by signal 9 (Killed)".
+std::string to_text(const ExitStatus& status);
+
+// A child in the executor's own process group, so that the agent ends it with the executor. Ended and
+// reaped by its owner at the latest.
+class Child {
+ public:
+  Child() = default;
+  ~Child();
+  Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  Child& operator=(Child&&) = delete;
+
+  // argv[0] is searched for in $PATH of `environment` ("NAME=value"). Signals have their default
+  // actions in it. Descriptors 0, 1 and 2 are these; nothing else is inherited.
+  static Result<Child> start(const std::vector<std::string>& argv,
+                             const std::vector<std::string>& environment, int in, int out, int err);
+  void kill(int signal) const;
+  ExitStatus wait();
+
+ private:
+  pid_t pid_ = -1;
+};
+
+// Signals every process of our process group but us.
+void signal_group(int signal);
+
+// Passes a pipe on to our standard error and keeps the end of it.
+class StderrTail {
+ public:
+  explicit StderrTail(Fd read, size_t bytes_max);
+  ~StderrTail() { join(); }
+  StderrTail(const StderrTail&) = delete;
+  StderrTail& operator=(const StderrTail&) = delete;
+  // Waits until all writers have closed it.
+  std::string join();
+
+ private:
+  Fd read_;
+  size_t bytes_max_;
+  std::string tail_;
+  std::thread thread_;
+};
+
+}  // namespace proffer::batch

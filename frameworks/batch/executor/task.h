@@ -1,0 +1,63 @@
+#pragma once
+
+// One map or reduce task, from its work item to its outcome. Blocks; runs beside the executor's loop.
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "frameworks/batch/core/work.h"
+
+namespace proffer::batch {
+
+struct TaskSetting {
+  std::string framework = {};
+  std::string task = {};          // the task's id
+  std::string sandbox = {};       // absolute; the working directory
+  std::string http_address = {};  // of the agent's files
+  std::map<std::string, std::string> environment = {};  // what the agent gave, without our secrets
+  int64_t sort_bytes = int64_t{64} << 20;  // of memory for sorting
+  const std::atomic<bool>* stopped = nullptr;  // set before our children are signalled
+};
+
+struct TaskOutcome {
+  std::optional<TaskResult> result = {};  // it finished
+  std::string message = {};               // else why it failed, in one line
+  TaskFailure failure = {};
+};
+
+// Leaves no process of the task behind.
+TaskOutcome run_task(const Work& work, const TaskSetting& setting);
+
+// --- its parts ----------------------------------------------------------------------------------------
+
+// What goes wrong in a task: an Error, or map outputs that cannot be had.
+struct TaskTrouble {
+  std::string message = {};
+  std::vector<MapAttempt> fetch_failed = {};
+};
+
+// "NAME=value" for the user's command: the agent's, LC_ALL=C, the job's.
+std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting);
+// For sort: always under LC_ALL=C.
+std::vector<std::string> sort_environment(const TaskSetting& setting);
+// The shipped files, executable, into the sandbox.
+Result<void> write_files(const WorkCommon& common, const TaskSetting& setting);
+
+// All that `from` gives becomes this task's part of the output, aside at first, each line with its
+// newline; counted in records_out and bytes_out. Errors: kUnavailable from the system.
+Result<void> write_part(const WorkCommon& common, const TaskSetting& setting, int from,
+                        TaskResult& result);
+// Puts the part in place at once. Whoever commits a part first wins; a later attempt's is dropped.
+Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting);
+
+std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
+                                   TaskResult& result);
+std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting& setting, int stderr_fd,
+                                      TaskResult& result);
+
+}  // namespace proffer::batch

@@ -1,0 +1,169 @@
+// Who stays away: connections that end or fall silent, agents that become unreachable and are removed, frameworks
+// that do not come back. on_peer_lost for what is lost at once, on_due for what time brings.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::AgentState;
+using proto::TaskEvent;
+using proto::TaskReason;
+
+void Master::State::on_peer_lost(PeerId id, Step& step) {
+  const Peer* peer = sessions_.find(id);
+  if (peer == nullptr) {
+    sessions_.close(id);  // It may be heard of late.
+    return;
+  }
+  const PeerKind kind = peer->kind;
+  const AgentId agent = peer->agent;
+  const FrameworkId framework = peer->framework;
+  deadlines_.cancel({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}});
+  deadlines_.cancel({.kind = DeadlineKind::kPeerHeartbeat, .peer = id, .id = {}});
+  sessions_.close(id);
+  if (kind == PeerKind::kAgent) disconnect(*agents_.find(agent), step);
+  if (kind == PeerKind::kScheduler) disconnect(*frameworks_.find(framework), step);
+}
+
+// Its tasks run on; what it has free is nobody's until it is back.
+void Master::State::disconnect(Agent& agent, Step& step) {
+  agent.peer = PeerId();
+  agent.state = AgentState::kDisconnected;
+  agent.lost_at = step.now;
+  allocator_.set_agent_active(agent.id, false);
+  deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .id = agent.id.str()},
+                 step.now + options_.agent_timeout);
+  step.trace(TraceLevel::kLongLived, "agent disconnected",
+             {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
+}
+
+void Master::State::disconnect(Framework& framework, Step& step) {
+  framework.peer = PeerId();
+  framework.waiting.clear();  // It asks again when it is back.
+  framework.asks.clear();
+  framework.reported_unfit.clear();
+  framework.asks_reported = true;
+  allocator_.set_framework_active(framework.id(), false);
+  allocator_.declare_asks(framework.id(), {}, step.now);
+  step.trace(TraceLevel::kLongLived, "framework disconnected",
+             {{"framework", framework.id().str()}, {"tasks", std::to_string(framework.tasks)}});
+  if (framework.record.failover_timeout <= Duration()) {
+    tear_down(framework, "its scheduler was lost", step);
+    return;
+  }
+  deadlines_.arm({.kind = DeadlineKind::kFailover, .id = framework.id().str()},
+                 step.now + framework.record.failover_timeout);
+}
+
+// Its tasks may still run, but no longer count.
+void Master::State::make_unreachable(Agent& agent, Step& step) {
+  agent.state = AgentState::kUnreachable;
+  write_agent(agent, step);
+  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .id = agent.id.str()});
+  deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .id = agent.id.str()},
+                 std::max(step.now, agent.lost_at + options_.reregistration_timeout));
+  step.trace(TraceLevel::kLongLived, "agent unreachable",
+             {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
+  take_from_allocator(agent, step);
+  for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
+    if (!tasks_.move(*task, TaskEvent::kAgentLost, step.now)) continue;
+    tell(*task, TaskReason::kAgentUnreachable,
+         text("agent ", agent.id.str(), " was not heard of for ",
+              to_text(step.now - agent.lost_at + options_.agent_timeout)),
+         step);
+  }
+}
+
+void Master::State::remove(Agent& agent, std::string_view why, Step& step) {
+  const AgentId id = agent.id;
+  step.trace(TraceLevel::kLongLived, "agent removed",
+             {{"agent", id.str()},
+              {"reason", std::string(why)},
+              {"tasks", std::to_string(agent.tasks.size())}});
+  write(proto::AgentRecord{.agent = id, .secret = agent.secret}, true, step);
+  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .id = id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .id = id.str()});
+  take_from_allocator(agent, step);
+
+  const std::vector<Task*> tasks(agent.tasks.begin(), agent.tasks.end());
+  std::set<FrameworkId> told;
+  for (const Task* task : tasks) told.insert(task->key.framework);
+  const bool was_seen = agent.seen;
+  agents_.erase(id);
+  for (Task* task : tasks) {
+    if (!tasks_.move(*task, TaskEvent::kAgentGone, step.now)) continue;
+    tell(*task, TaskReason::kAgentRemoved, text("agent ", id.str(), " was removed: ", why), step);
+    end_if_told(*task, step);
+  }
+  for (const FrameworkId& framework : told) {
+    const Framework* there = connected_framework(framework);
+    if (there == nullptr) continue;
+    send(there->peer,
+         proto::Failure{.agent = id, .message = text("agent ", id.str(), " was removed: ", why)},
+         step);
+  }
+  if (was_seen) return;
+  --awaited_;
+  agent_seen_or_removed(step);
+}
+
+// What waited for the admitted agents waits no longer when the last of them is back or removed.
+void Master::State::agent_seen_or_removed(Step& step) {
+  report_dirty(step);
+  if (awaited_ == 0) answer_waiting(step);
+}
+
+void Master::State::on_due(const DeadlineKey& key, Step& step) {
+  switch (key.kind) {
+    case DeadlineKind::kPeerSilent: return on_peer_silent(key.peer, step);
+    case DeadlineKind::kPeerHeartbeat: return on_heartbeat_due(key.peer, step);
+    case DeadlineKind::kAgentUnreachable: {
+      if (Agent* agent = agents_.find(AgentId(key.id))) make_unreachable(*agent, step);
+      return;
+    }
+    case DeadlineKind::kAgentRemoved: {
+      if (Agent* agent = agents_.find(AgentId(key.id))) {
+        remove(*agent, "it did not come back in time", step);
+      }
+      return;
+    }
+    case DeadlineKind::kFailover: {
+      if (Framework* framework = frameworks_.find(FrameworkId(key.id))) {
+        tear_down(*framework, "its scheduler did not come back in time", step);
+      }
+      return;
+    }
+    case DeadlineKind::kAskReport: report_due_ = true; return;
+  }
+}
+
+// Looked at when the connection could have been silent for too long; armed again if it was not.
+void Master::State::on_peer_silent(PeerId id, Step& step) {
+  const Peer* peer = sessions_.find(id);
+  if (peer == nullptr) return;
+  const Time due = peer->heard_at + options_.agent_timeout;
+  if (due > step.now) {
+    deadlines_.arm({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}}, due);
+    return;
+  }
+  const bool is_agent = peer->kind == PeerKind::kAgent;
+  const AgentId agent_id = peer->agent;
+  end_session(id,
+              Error::timeout(text("nothing was heard for ", to_text(options_.agent_timeout))),
+              true, step);
+  // It has been away for as long as an agent may be.
+  if (Agent* agent = is_agent ? agents_.find(agent_id) : nullptr) make_unreachable(*agent, step);
+}
+
+void Master::State::on_heartbeat_due(PeerId id, Step& step) {
+  const Peer* peer = sessions_.find(id);
+  if (peer == nullptr) return;
+  if (peer->said_at + options_.heartbeat <= step.now) send(id, proto::Heartbeat{}, step);
+  deadlines_.arm({.kind = DeadlineKind::kPeerHeartbeat, .peer = id, .id = {}},
+                 std::max(peer->said_at + options_.heartbeat, step.now + nanoseconds(1)));
+}
+
+}  // namespace proffer::master

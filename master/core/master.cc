@@ -1,0 +1,106 @@
+// The master's public face, and its beginning: what the registry says is put into the tables, and everybody
+// in it is awaited.
+
+#include "master/core/master.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+Master::Master(MasterOptions options, const MasterSnapshot& snapshot)
+    : state_(std::make_unique<State>(std::move(options), snapshot)) {}
+Master::~Master() = default;
+
+void Master::handle(MasterEvent&& event, Time now, MasterOutbox& out) {
+  Step step{now, out};
+  state_->handle(std::move(event), step);
+}
+void Master::handle(const MasterEvent& event, Time now, MasterOutbox& out) {
+  handle(MasterEvent(event), now, out);
+}
+std::optional<Time> Master::next_deadline() const { return state_->next_deadline(); }
+proto::MasterStatus Master::status() const { return state_->status(); }
+std::vector<proto::AgentRow> Master::agents() const { return state_->agent_rows(); }
+std::vector<proto::FrameworkRow> Master::frameworks() const { return state_->framework_rows(); }
+std::vector<proto::RoleRow> Master::roles() const { return state_->role_rows(); }
+std::vector<proto::OfferRow> Master::offers() const { return state_->offer_rows(); }
+std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query) const {
+  return state_->task_rows(query);
+}
+MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
+std::vector<Violation> Master::violations() const { return state_->violations(); }
+
+Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
+    : options_(std::move(options)), now_(options_.started_at), allocator_(options_.allocator) {
+  for (const proto::RegistryRow& row : snapshot.rows) registry_.apply({row, false});
+  for (const auto& [name, role] : registry_.roles()) {
+    allocator_.set_weight(name, std::clamp(role.weight, kWeightMin, kWeightMax));
+  }
+  for (const auto& [id, record] : registry_.frameworks()) {
+    frameworks_.add(record);
+    allocator_.add_framework(id, record.role, record.mode);
+    allocator_.set_framework_active(id, false);
+    deadlines_.arm({.kind = DeadlineKind::kFailover, .id = id.str()},
+                   options_.started_at + record.failover_timeout);
+  }
+  for (const auto& [id, record] : registry_.agents()) {
+    Agent& agent = agents_.add(id, record.secret);
+    agent.lost_at = options_.started_at;
+    ++awaited_;
+    if (record.unreachable) {
+      agent.state = proto::AgentState::kUnreachable;
+      deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .id = id.str()},
+                     options_.started_at + options_.reregistration_timeout);
+    } else {
+      deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .id = id.str()},
+                     options_.started_at + options_.agent_timeout);
+    }
+  }
+}
+
+void Master::State::handle(MasterEvent&& event, Step& step) {
+  now_ = std::max(now_, step.now);
+  step.now = now_;
+  if (auto* frame = std::get_if<FrameReceived>(&event)) {
+    on_frame(std::move(*frame), step);
+  } else if (const auto* malformed = std::get_if<FrameMalformed>(&event)) {
+    on_malformed(*malformed, step);
+  } else if (const auto* lost = std::get_if<PeerLost>(&event)) {
+    on_peer_lost(lost->peer, step);
+  } else if (const auto* kill = std::get_if<OperatorKill>(&event)) {
+    on_operator_kill(*kill, step);
+  } else {
+    on_tick(step);
+  }
+}
+
+std::optional<Time> Master::State::next_deadline() const {
+  std::optional<Time> next = deadlines_.next();
+  if (const std::optional<Time> decision = allocator_.next_decision(now_)) {
+    next = next ? std::min(*next, *decision) : *decision;
+  }
+  return next;
+}
+
+void Master::State::write(proto::RegistryRow row, bool erase, Step& step) {
+  proto::RegistryWrite write{std::move(row), erase};
+  registry_.apply(write);
+  step.out.records.push_back(std::move(write));
+}
+
+void Master::State::write_agent(const Agent& agent, Step& step) {
+  write(proto::AgentRecord{.agent = agent.id,
+                           .secret = agent.secret,
+                           .unreachable = agent.state == proto::AgentState::kUnreachable},
+        false, step);
+}
+
+Framework* Master::State::connected_framework(const FrameworkId& id) {
+  Framework* framework = frameworks_.find(id);
+  return framework != nullptr && framework->connected() ? framework : nullptr;
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,210 @@
+// A frame comes in: is it the next of its connection, may its sender send it, whose is it. Begin with on_frame.
+// Whatever is wrong ends that connection with a typed error, and nobody else notices.
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+namespace {
+
+std::string peer_text(PeerId peer) { return std::to_string(peer.value()); }
+
+}  // namespace
+
+void Master::State::on_frame(FrameReceived&& frame, Step& step) {
+  if (sessions_.was_closed(frame.peer)) {
+    step.trace(TraceLevel::kMessage, "late frame ignored", {{"peer", peer_text(frame.peer)}});
+    return;
+  }
+  Peer* peer = open(frame.peer, step);
+  if (peer == nullptr) return;
+  switch (peer->channel.admit(frame.envelope)) {
+    case proto::Channel::Verdict::kDeliver: break;
+    case proto::Channel::Verdict::kDuplicate:
+      step.trace(TraceLevel::kMessage, "duplicate frame dropped", {{"peer", peer_text(peer->id)}});
+      return;
+    case proto::Channel::Verdict::kBroken:
+      end_session(peer->id, Error::unavailable("frames of this connection were lost"), true, step);
+      return;
+  }
+  if (frame.envelope.leader > options_.leader) {
+    step.trace(TraceLevel::kOperator, "peer knows a newer leader: stop this master or the other",
+               {{"peer", peer_text(peer->id)},
+                {"leader", std::to_string(frame.envelope.leader.value())}});
+    end_session(peer->id,
+                Error::failed_precondition(text("this master is of leader epoch ",
+                                                options_.leader.value(), ", not ",
+                                                frame.envelope.leader.value())),
+                true, step);
+    return;
+  }
+  peer->heard_at = step.now;
+  on_message(*peer, std::move(frame.envelope.message), step);
+}
+
+void Master::State::on_malformed(const FrameMalformed& frame, Step& step) {
+  if (sessions_.was_closed(frame.peer) || open(frame.peer, step) == nullptr) return;
+  step.trace(TraceLevel::kMisbehaved, "malformed frame",
+             {{"peer", peer_text(frame.peer)}, {"error", frame.error.message()}});
+  end_session(frame.peer, frame.error, true, step);
+}
+
+void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step) {
+  const PeerId id = peer.id;
+  if (const auto* unknown = std::get_if<proto::Unknown>(&message)) {
+    step.trace(TraceLevel::kMessage, "unknown message ignored",
+               {{"peer", peer_text(id)}, {"tag", std::to_string(unknown->tag)}});
+    return;
+  }
+  if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) {
+    // Never answered by an error: two could go on like that.
+    step.trace(TraceLevel::kMisbehaved, "peer sent an error",
+               {{"peer", peer_text(id)}, {"error", quoted(error->message)}});
+    if (error->ends_session) drop(id, step);
+    return;
+  }
+  const std::string_view name = proto::message_name(message);
+  bool handled = false;
+  switch (peer.kind) {
+    case PeerKind::kNew: handled = on_new_peer_message(peer, message, step); break;
+    case PeerKind::kRegistering: handled = on_registering_message(peer, message, step); break;
+    case PeerKind::kAgent: {
+      Agent* agent = agents_.find(peer.agent);
+      CHECK(agent != nullptr && agent->peer == id) << peer.agent.str();
+      handled = on_agent_message(*agent, message, step);
+      break;
+    }
+    case PeerKind::kScheduler: {
+      Framework* framework = frameworks_.find(peer.framework);
+      CHECK(framework != nullptr && framework->peer == id) << peer.framework.str();
+      handled = on_scheduler_message(*framework, message, step);
+      break;
+    }
+  }
+  if (handled) return;
+  step.trace(TraceLevel::kMisbehaved, "message refused",
+             {{"peer", peer_text(id)}, {"message", std::string(name)}});
+  end_session(id,
+              Error::failed_precondition(
+                  text("the message ", name, " may not be sent to the master here")),
+              true, step);
+}
+
+bool Master::State::on_new_peer_message(Peer& peer, proto::Message& message, Step& step) {
+  if (auto* agent = std::get_if<proto::RegisterAgent>(&message)) {
+    on_register_agent(peer, std::move(*agent), step);
+  } else if (auto* subscribe = std::get_if<proto::Subscribe>(&message)) {
+    on_subscribe(peer, std::move(*subscribe), step);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+bool Master::State::on_registering_message(Peer& peer, proto::Message& message, Step& step) {
+  if (auto* tasks = std::get_if<proto::RegisterTasks>(&message)) {
+    on_register_tasks(peer, std::move(*tasks), step);
+    return true;
+  }
+  return std::holds_alternative<proto::Heartbeat>(message);
+}
+
+bool Master::State::on_agent_message(Agent& agent, proto::Message& message, Step& step) {
+  if (auto* update = std::get_if<proto::Update>(&message)) {
+    on_update(agent, std::move(*update), step);
+  } else if (auto* relayed = std::get_if<proto::FrameworkMessage>(&message)) {
+    relay_to_scheduler(agent, std::move(*relayed), step);
+  } else if (std::holds_alternative<proto::UnregisterAgent>(message)) {
+    on_unregister(agent, step);
+  } else {
+    return std::holds_alternative<proto::Heartbeat>(message);
+  }
+  return true;
+}
+
+bool Master::State::on_scheduler_message(Framework& framework, proto::Message& message,
+                                         Step& step) {
+  if (auto* accept = std::get_if<proto::Accept>(&message)) {
+    on_accept(framework, std::move(*accept), step);
+  } else if (const auto* acknowledge = std::get_if<proto::Acknowledge>(&message)) {
+    on_acknowledge(framework, *acknowledge, step);
+  } else if (auto* asks = std::get_if<proto::DeclareAsks>(&message)) {
+    on_declare_asks(framework, std::move(*asks), step);
+  } else if (const auto* decline = std::get_if<proto::Decline>(&message)) {
+    on_decline(framework, *decline, step);
+  } else if (const auto* kill = std::get_if<proto::KillTask>(&message)) {
+    on_kill(framework, *kill, step);
+  } else if (const auto* reconcile = std::get_if<proto::Reconcile>(&message)) {
+    on_reconcile(framework, *reconcile, step);
+  } else if (auto* relayed = std::get_if<proto::FrameworkMessage>(&message)) {
+    relay_to_agent(framework, std::move(*relayed), step);
+  } else if (std::holds_alternative<proto::Suppress>(message)) {
+    allocator_.suppress(framework.id());
+  } else if (std::holds_alternative<proto::Revive>(message)) {
+    allocator_.revive(framework.id());
+  } else if (std::holds_alternative<proto::Teardown>(message)) {
+    tear_down(framework, "its scheduler said so", step);
+  } else {
+    return std::holds_alternative<proto::Heartbeat>(message);
+  }
+  return true;
+}
+
+// The entry of a connection, made when we first hear of it; nullptr, and the peer is told, if there is no
+// room.
+Peer* Master::State::open(PeerId id, Step& step) {
+  if (Peer* known = sessions_.find(id)) return known;
+  if (Peer* opened = sessions_.open(id, step.now)) {
+    deadlines_.arm({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}},
+                   step.now + options_.agent_timeout);
+    return opened;
+  }
+  step.trace(TraceLevel::kMisbehaved, "too many connections", {{"peer", peer_text(id)}});
+  proto::Channel channel;
+  step.out.actions.emplace_back(
+      Send{id, channel.stamp(options_.leader,
+                             proto::ErrorMessage{.code = ErrorCode::kResourceExhausted,
+                                                 .message = text("the master serves at most ",
+                                                                 kPeersMax, " connections"),
+                                                 .ends_session = true})});
+  step.out.actions.emplace_back(Drop{id});
+  return nullptr;
+}
+
+void Master::State::send(PeerId id, proto::Message message, Step& step) {
+  Peer* peer = sessions_.find(id);
+  CHECK(peer != nullptr) << "a message to a peer that is not there: " << id.value();
+  peer->said_at = step.now;
+  step.out.actions.emplace_back(
+      Send{id, peer->channel.stamp(options_.leader, std::move(message))});
+}
+
+void Master::State::send_error(PeerId peer, const Error& error, bool ends_session, bool retry,
+                               Step& step) {
+  send(peer,
+       proto::ErrorMessage{.code = error.code(),
+                           .message = error.message().substr(0, kReasonTextBytesMax),
+                           .hint = error.hint().substr(0, kReasonTextBytesMax),
+                           .ends_session = ends_session,
+                           .retry = retry},
+       step);
+}
+
+void Master::State::end_session(PeerId peer, const Error& error, bool retry, Step& step) {
+  step.trace(TraceLevel::kShortLived, "session ended",
+             {{"peer", peer_text(peer)}, {"error", error.message()}});
+  send_error(peer, error, true, retry, step);
+  drop(peer, step);
+}
+
+void Master::State::drop(PeerId peer, Step& step) {
+  step.out.actions.emplace_back(Drop{peer});
+  on_peer_lost(peer, step);
+}
+
+// Rises over all sessions of this life and, by the epoch, of all lives.
+SessionEpoch Master::State::next_session() {
+  return SessionEpoch((options_.leader.value() << 32) + ++sessions_given_);
+}
+
+}  // namespace proffer::master

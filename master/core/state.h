@@ -1,0 +1,204 @@
+#pragma once
+
+// All that the master knows, as one class whose handlers are in a file per verb. Begin with receive.cc (what
+// comes in) and decide.cc (what goes out by itself).
+
+#include <string_view>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "master/core/accept_plan.h"
+#include "master/core/agents.h"
+#include "master/core/deadlines.h"
+#include "master/core/frameworks.h"
+#include "master/core/master.h"
+#include "master/core/registry.h"
+#include "master/core/sessions.h"
+#include "master/core/tasks.h"
+
+namespace proffer::master {
+
+// One event being handled.
+struct Step {
+  Time now = {};
+  MasterOutbox& out;
+
+  void trace(TraceLevel level, std::string_view what,
+             std::vector<std::pair<std::string_view, std::string>> fields) {
+    out.trace.push_back({level, what, std::move(fields)});
+  }
+};
+
+// Ports are the master's to know, not the allocator's.
+inline Resources amounts_of(const Resources& resources) {
+  return {.amounts = resources.amounts, .gpus = resources.gpus};
+}
+
+class Master::State {
+ public:
+  State(MasterOptions options, const MasterSnapshot& snapshot);
+
+  void handle(MasterEvent&& event, Step& step);
+  std::optional<Time> next_deadline() const;
+
+  // status.cc
+  proto::MasterStatus status() const;
+  std::vector<proto::AgentRow> agent_rows() const;
+  std::vector<proto::FrameworkRow> framework_rows() const;
+  std::vector<proto::RoleRow> role_rows() const;
+  std::vector<proto::OfferRow> offer_rows() const;
+  std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query) const;
+  MasterSnapshot snapshot() const { return {registry_.rows()}; }
+  // violations.cc
+  std::vector<Violation> violations() const;
+
+ private:
+  // receive.cc: from a frame to its handler.
+  void on_frame(FrameReceived&& frame, Step& step);
+  void on_malformed(const FrameMalformed& frame, Step& step);
+  void on_message(Peer& peer, proto::Message&& message, Step& step);
+  bool on_new_peer_message(Peer& peer, proto::Message& message, Step& step);
+  bool on_registering_message(Peer& peer, proto::Message& message, Step& step);
+  bool on_agent_message(Agent& agent, proto::Message& message, Step& step);
+  bool on_scheduler_message(Framework& framework, proto::Message& message, Step& step);
+  Peer* open(PeerId id, Step& step);
+  void send(PeerId peer, proto::Message message, Step& step);
+  void send_error(PeerId peer, const Error& error, bool ends_session, bool retry, Step& step);
+  // The peer is told why, and its connection ends, with all that follows from it.
+  void end_session(PeerId peer, const Error& error, bool retry, Step& step);
+  // The connection ends without a word.
+  void drop(PeerId peer, Step& step);
+  SessionEpoch next_session();
+
+  // lost.cc: connections, agents and frameworks that stay away.
+  void on_peer_lost(PeerId peer, Step& step);
+  void disconnect(Agent& agent, Step& step);
+  void disconnect(Framework& framework, Step& step);
+  void make_unreachable(Agent& agent, Step& step);
+  // Its tasks are gone; the agent is no more: do not use it afterwards.
+  void remove(Agent& agent, std::string_view why, Step& step);
+  void on_peer_silent(PeerId peer, Step& step);
+  void on_heartbeat_due(PeerId peer, Step& step);
+  void on_due(const DeadlineKey& key, Step& step);
+  void agent_seen_or_removed(Step& step);
+
+  // register_agent.cc, reregister.cc
+  void on_register_agent(Peer& peer, proto::RegisterAgent&& message, Step& step);
+  void on_register_tasks(Peer& peer, proto::RegisterTasks&& message, Step& step);
+  void on_unregister(Agent& agent, Step& step);
+  Result<void> check_admission(const proto::RegisterAgent& message,
+                               const ResourceVector& most) const;
+  void complete_registration(PeerId peer, Registration&& registration, Step& step);
+  void compare_tasks(Agent& agent, bool was_known, std::vector<proto::AgentTask>&& told,
+                     Step& step);
+  void compare_told(Agent& agent, bool was_known, proto::AgentTask&& told,
+                    std::set<FrameworkId>& to_shut_down, Step& step);
+  void compare_untold(Agent& agent, Task& task, const Resources& running, Step& step);
+  Task& adopt(Agent& agent, const proto::AgentTask& told, Step& step);
+  void add_stray(Agent& agent, const proto::AgentTask& told, Step& step);
+
+  // subscribe.cc, teardown.cc
+  void on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step);
+  Result<Framework*> find_subscriber(const proto::Subscribe& message);
+  Framework& create_framework(proto::Subscribe&& message, Step& step);
+  // For tasks whose framework this master never knew.
+  Framework& gone_framework(const FrameworkId& id);
+  void tear_down(Framework& framework, std::string_view why, Step& step);
+  // Erases it if it is gone and nothing of it runs: do not use it afterwards.
+  void forget_if_over(Framework& framework);
+
+  // asks.cc
+  void on_declare_asks(Framework& framework, proto::DeclareAsks&& message, Step& step);
+  void report_dirty(Step& step);
+  void report_asks(Step& step);
+  std::string why_unfit(const Ask& ask) const;
+
+  // accept.cc, decline.cc
+  void on_accept(Framework& framework, proto::Accept&& accept, Step& step);
+  TakenOffers take_offers(const Framework& framework, const std::vector<OfferId>& ids) const;
+  void launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
+              proto::Assignment&& assignment, Step& step);
+  void refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
+              TaskRefusal&& refusal, Step& step);
+  void on_decline(Framework& framework, const proto::Decline& decline, Step& step);
+
+  // updates.cc
+  void on_update(Agent& agent, proto::Update&& update, Step& step);
+  void take_update(Agent& agent, Task& task, proto::TaskStatus&& status, Step& step);
+  void on_acknowledge(Framework& framework, const proto::Acknowledge& message, Step& step);
+  void acknowledge_to_agent(const Agent& agent, const TaskKey& key, uint64_t sequence, Step& step);
+  // The master itself says that the task is in its state now.
+  void tell(Task& task, proto::TaskReason reason, std::string message, Step& step);
+  // Keeps the update until it is acknowledged, and sends it if the scheduler is there.
+  void keep_and_send(Framework& framework, Task& task, proto::TaskStatus&& status, Step& step);
+  void send_again(Framework& framework, Step& step);
+  void drop_pending(Task& task);
+  void make_room_for_updates(Step& step);
+  uint64_t next_sequence();
+  // Out of the table; do not use the task afterwards.
+  void end(Task& task, Step& step);
+  // Ends the task if it has ended and nobody is left to be told.
+  bool end_if_told(Task& task, Step& step);
+
+  // held.cc: what tasks take of agents.
+  void hold(Agent& agent, Task& task);
+  void release(Task& task);
+  void release_stray(Agent& agent, const TaskKey& key);
+  void give_back(Agent& agent, const FrameworkId& framework, const Resources& resources);
+  void set_free_ports(Agent& agent, PortSet free);
+  void take_from_allocator(Agent& agent, Step& step);
+
+  // kill.cc
+  void on_kill(Framework& framework, const proto::KillTask& message, Step& step);
+  void on_operator_kill(const OperatorKill& message, Step& step);
+  void kill(Task& task, std::optional<Duration> grace, bool by_operator, Step& step);
+  void send_kill(const Task& task, Step& step);
+
+  // reconcile.cc
+  void on_reconcile(Framework& framework, const proto::Reconcile& message, Step& step);
+  void tell_truth(Framework& framework, const TaskId& task, Step& step);
+  void answer_waiting(Step& step);
+
+  // relay.cc
+  void relay_to_agent(const Framework& framework, proto::FrameworkMessage&& message, Step& step);
+  void relay_to_scheduler(const Agent& agent, proto::FrameworkMessage&& message, Step& step);
+
+  // decide.cc
+  void on_tick(Step& step);
+  void decide(Step& step);
+  void send_offers(const FrameworkId& framework, std::vector<Offer>&& offers, Step& step);
+
+  // The one way in which the registry changes while we live.
+  void write(proto::RegistryRow row, bool erase, Step& step);
+  void write_agent(const Agent& agent, Step& step);
+
+  // violations.cc
+  void check_tasks(std::vector<Violation>& found) const;
+  void check_resources_held(std::vector<Violation>& found) const;
+  void check_sessions(std::vector<Violation>& found) const;
+  void check_registry(std::vector<Violation>& found) const;
+
+  Framework* connected_framework(const FrameworkId& id);
+
+  const MasterOptions options_;
+  Time now_ = {};  // of the last event
+  Registry registry_;
+  Sessions sessions_;
+  Deadlines deadlines_;
+  Agents agents_;
+  Frameworks frameworks_;
+  Tasks tasks_;
+  Allocator allocator_;
+
+  int64_t awaited_ = 0;         // admitted agents that this life has not seen yet
+  ResourceVector most_;         // the sum of Agent::most
+  uint64_t sessions_given_ = 0;
+  uint64_t frameworks_made_ = 0;
+  uint64_t updates_made_ = 0;
+  uint64_t updates_kept_ = 0;   // numbers them in order of arrival
+  size_t unacknowledged_ = 0;   // updates and refusals that are kept, of all frameworks
+  std::optional<Time> reported_at_ = {};
+  bool report_due_ = false;
+};
+
+}  // namespace proffer::master

@@ -1,0 +1,281 @@
+// One executor's side of its session with the agent. Tasks are known by id, so a RunTask that comes
+// again is nothing new; updates are numbered for each task and kept until the agent has written them
+// down. Read State::handle first, then on_agent_message.
+
+#include "sdk/core/executor_driver.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <utility>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "proto/channel.h"
+
+namespace proffer::sdk {
+
+class ExecutorDriver::State {
+ public:
+  explicit State(ExecutorDriverOptions options) : options_(std::move(options)) {}
+
+  void handle(const ExecutorDriverEvent& event, Time now, ExecutorDriverOutbox& out);
+  std::optional<Time> next_deadline() const;
+  std::vector<Violation> violations() const;
+
+ private:
+  struct Step {
+    Time now = {};
+    ExecutorDriverOutbox& out;
+  };
+  // From its RunTask until the update that ends it is acknowledged.
+  struct Task {
+    uint64_t sequence = 0;
+    bool ended = false;
+    std::deque<proto::TaskStatus> unacknowledged = {};
+  };
+  enum class Session : uint8_t { kNone, kGreeting, kOpen };
+
+  void on(const AgentConnected&, Step& step);
+  void on(const AgentDisconnected&, Step& step);
+  void on(const AgentFrame& frame, Step& step);
+  void on(const TellUpdate& tell, Step& step);
+  void on(const TellMessage& tell, Step& step);
+  void on(const FinishWhenAcknowledged&, Step& step);
+  void on(const ExecutorTick&, Step& step);
+
+  void on_agent_message(const proto::Message& message, Step& step);
+  void on_welcome(const proto::ExecutorWelcome& welcome, Step& step);
+  void on_acknowledge(const proto::Acknowledge& acknowledge);
+  void on_error(const proto::ErrorMessage& error, Step& step);
+  void send(proto::Message message, Step& step);
+  void reset(Step& step);
+  void end_session(Time now);
+  void end_all(bool agent_away, Step& step);
+  void finish_if_done(Step& step);
+
+  ExecutorDriverOptions options_;
+  std::map<TaskId, Task> tasks_;
+  size_t unacknowledged_ = 0;
+
+  Session session_ = Session::kNone;
+  proto::Channel channel_;
+  LeaderEpoch leader_;
+  Duration heartbeat_;
+  Duration agent_timeout_;
+  Time last_sent_;
+  Time last_heard_;
+  std::optional<Time> away_since_;  // none: a session is open, or nothing has happened yet
+  bool begun_ = false;
+
+  bool ending_ = false;     // EndAll was said
+  bool abandoned_ = false;  // the agent will not hear the rest
+  bool finishing_ = false;
+  bool finished_ = false;
+};
+
+void ExecutorDriver::State::handle(const ExecutorDriverEvent& event, Time now,
+                                   ExecutorDriverOutbox& out) {
+  if (finished_) return;
+  Step step{now, out};
+  if (!begun_) {
+    begun_ = true;
+    away_since_ = now;
+  }
+  std::visit([&](const auto& one) { on(one, step); }, event);
+  finish_if_done(step);
+}
+
+std::optional<Time> ExecutorDriver::State::next_deadline() const {
+  if (finished_) return std::nullopt;
+  if (!begun_) return Time();
+  std::optional<Time> first;
+  const auto consider = [&](Time due) { first = first ? std::min(*first, due) : due; };
+  if (session_ != Session::kNone) {
+    consider(last_sent_ + heartbeat_);
+    consider(last_heard_ + agent_timeout_);
+  }
+  if (away_since_ && !abandoned_) consider(*away_since_ + options_.wait_for_agent);
+  return first;
+}
+
+void ExecutorDriver::State::on(const AgentConnected&, Step& step) {
+  session_ = Session::kGreeting;
+  channel_ = proto::Channel();
+  heartbeat_ = options_.heartbeat;
+  agent_timeout_ = options_.agent_timeout;
+  last_heard_ = step.now;
+  send(proto::ExecutorHello{options_.framework, options_.executor, options_.token}, step);
+}
+
+void ExecutorDriver::State::on(const AgentDisconnected&, Step& step) { end_session(step.now); }
+
+void ExecutorDriver::State::end_session(Time now) {
+  session_ = Session::kNone;
+  if (!away_since_) away_since_ = now;
+}
+
+void ExecutorDriver::State::reset(Step& step) {
+  end_session(step.now);
+  step.out.actions.push_back(ResetAgent{});
+}
+
+void ExecutorDriver::State::send(proto::Message message, Step& step) {
+  last_sent_ = step.now;
+  step.out.actions.push_back(SendToAgent{channel_.stamp(leader_, std::move(message))});
+}
+
+void ExecutorDriver::State::on(const AgentFrame& frame, Step& step) {
+  if (session_ == Session::kNone) return;
+  switch (channel_.admit(frame.envelope)) {
+    case proto::Channel::Verdict::kDeliver: break;
+    case proto::Channel::Verdict::kDuplicate: return;
+    case proto::Channel::Verdict::kBroken: return reset(step);
+  }
+  last_heard_ = step.now;
+  leader_ = std::max(leader_, frame.envelope.leader);
+  on_agent_message(frame.envelope.message, step);
+}
+
+void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step& step) {
+  if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) return on_error(*error, step);
+  if (const auto* welcome = std::get_if<proto::ExecutorWelcome>(&message)) {
+    return on_welcome(*welcome, step);
+  }
+  if (session_ != Session::kOpen) return reset(step);
+  if (const auto* run = std::get_if<proto::RunTask>(&message)) {
+    if (tasks_.try_emplace(run->spec.id).second) step.out.actions.push_back(StartTask{*run});
+  } else if (const auto* kill = std::get_if<proto::KillTask>(&message)) {
+    const auto at = tasks_.find(kill->task);
+    if (at != tasks_.end() && !at->second.ended) {
+      step.out.actions.push_back(EndTask{kill->task, kill->grace});
+    }
+  } else if (const auto* acknowledge = std::get_if<proto::Acknowledge>(&message)) {
+    on_acknowledge(*acknowledge);
+  } else if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
+    step.out.actions.push_back(HearMessage{words->data});
+  } else if (std::holds_alternative<proto::ExecutorShutdown>(message)) {
+    end_all(false, step);
+  }
+  // A heartbeat says what it says by coming; what a newer agent may say is ignored.
+}
+
+void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, Step& step) {
+  if (session_ != Session::kGreeting) return reset(step);
+  session_ = Session::kOpen;
+  away_since_.reset();
+  if (welcome.heartbeat > Duration()) heartbeat_ = welcome.heartbeat;
+  if (welcome.timeout > Duration()) agent_timeout_ = welcome.timeout;
+  for (const auto& [id, task] : tasks_) {
+    for (const proto::TaskStatus& status : task.unacknowledged) {
+      send(proto::ExecutorUpdate{status}, step);
+    }
+  }
+}
+
+void ExecutorDriver::State::on_acknowledge(const proto::Acknowledge& acknowledge) {
+  const auto at = tasks_.find(acknowledge.task);
+  if (at == tasks_.end()) return;
+  Task& task = at->second;
+  while (!task.unacknowledged.empty() &&
+         task.unacknowledged.front().sequence <= acknowledge.sequence) {
+    task.unacknowledged.pop_front();
+    --unacknowledged_;
+  }
+  if (task.ended && task.unacknowledged.empty()) tasks_.erase(at);
+}
+
+// An agent that does not know this executor never will: nobody else started it.
+void ExecutorDriver::State::on_error(const proto::ErrorMessage& error, Step& step) {
+  if (!error.retry) {
+    end_session(step.now);
+    return end_all(true, step);
+  }
+  if (error.ends_session) reset(step);
+}
+
+void ExecutorDriver::State::on(const TellUpdate& tell, Step& step) {
+  const auto at = tasks_.find(tell.status.task);
+  if (at == tasks_.end() || at->second.ended) return;
+  Task& task = at->second;
+  const bool ends = proto::is_terminal(tell.status.state);
+  if (!ends && task.unacknowledged.size() + 1 >= kUpdatesPerTaskMax) return;
+  proto::TaskStatus status = tell.status;
+  status.sequence = ++task.sequence;
+  status.at = step.now;
+  task.ended = ends;
+  if (session_ == Session::kOpen) send(proto::ExecutorUpdate{status}, step);
+  task.unacknowledged.push_back(std::move(status));
+  ++unacknowledged_;
+}
+
+void ExecutorDriver::State::on(const TellMessage& tell, Step& step) {
+  if (session_ != Session::kOpen) return;  // best effort
+  send(proto::FrameworkMessage{.framework = options_.framework,
+                               .executor = options_.executor,
+                               .to_scheduler = true,
+                               .data = tell.data},
+       step);
+}
+
+void ExecutorDriver::State::on(const FinishWhenAcknowledged&, Step&) { finishing_ = true; }
+
+void ExecutorDriver::State::on(const ExecutorTick&, Step& step) {
+  if (session_ != Session::kNone) {
+    if (step.now >= last_heard_ + agent_timeout_) {
+      reset(step);
+    } else if (step.now >= last_sent_ + heartbeat_) {
+      send(proto::Heartbeat{}, step);
+    }
+  }
+  if (away_since_ && step.now >= *away_since_ + options_.wait_for_agent) end_all(true, step);
+}
+
+void ExecutorDriver::State::end_all(bool agent_away, Step& step) {
+  abandoned_ |= agent_away;
+  if (std::exchange(ending_, true)) return;
+  step.out.actions.push_back(EndAll{agent_away});
+}
+
+void ExecutorDriver::State::finish_if_done(Step& step) {
+  if (!finishing_ || (unacknowledged_ > 0 && !abandoned_)) return;
+  finished_ = true;
+  step.out.actions.push_back(Finished{});
+}
+
+std::vector<Violation> ExecutorDriver::State::violations() const {
+  std::vector<Violation> found;
+  const auto report = [&](const TaskId& task, std::string_view what) {
+    found.push_back({text("task ", task.str(), ": ", what)});
+  };
+  size_t waiting = 0;
+  for (const auto& [id, task] : tasks_) {
+    uint64_t expected = task.sequence - task.unacknowledged.size() + 1;
+    for (const proto::TaskStatus& status : task.unacknowledged) {
+      if (status.sequence != expected++) report(id, "updates are not in order");
+    }
+    if (task.ended && task.unacknowledged.empty()) report(id, "ended, but is not forgotten");
+    if (task.ended && !task.unacknowledged.empty() &&
+        !proto::is_terminal(task.unacknowledged.back().state)) {
+      report(id, "an update follows the one that ended it");
+    }
+    if (task.unacknowledged.size() > kUpdatesPerTaskMax) report(id, "too many updates wait");
+    waiting += task.unacknowledged.size();
+  }
+  if (waiting != unacknowledged_) found.push_back({"unacknowledged updates are miscounted"});
+  if (begun_ && session_ != Session::kOpen && !away_since_ && !finished_) {
+    found.push_back({"the agent is away, but nobody counts the time"});
+  }
+  return found;
+}
+
+ExecutorDriver::ExecutorDriver(ExecutorDriverOptions options)
+    : state_(std::make_unique<State>(std::move(options))) {}
+ExecutorDriver::~ExecutorDriver() = default;
+void ExecutorDriver::handle(const ExecutorDriverEvent& event, Time now, ExecutorDriverOutbox& out) {
+  state_->handle(event, now, out);
+}
+std::optional<Time> ExecutorDriver::next_deadline() const { return state_->next_deadline(); }
+std::vector<Violation> ExecutorDriver::violations() const { return state_->violations(); }
+
+}  // namespace proffer::sdk

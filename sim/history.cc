@@ -1,0 +1,49 @@
+#include "sim/history.h"
+
+#include <ostream>
+
+#include <fmt/format.h>
+
+namespace proffer::sim {
+
+void History::mix(std::string_view bytes) {
+  for (const char c : bytes) {
+    hash_ ^= static_cast<unsigned char>(c);
+    hash_ *= 0x100000001B3u;
+  }
+  mix(bytes.size());
+}
+
+void History::mix(uint64_t number) {
+  hash_ ^= number;
+  hash_ *= 0x100000001B3u;
+  hash_ ^= hash_ >> 29;
+}
+
+void History::add(Time at, const std::string& who, TraceEvent event) {
+  ++events_;
+  mix(static_cast<uint64_t>(at.nanos()));
+  mix(who);
+  mix(event.what);
+  for (const auto& [key, value] : event.fields) {
+    mix(key);
+    mix(value);
+  }
+  if (last_.size() == kKept) last_.pop_front();
+  last_.push_back(Entry{at, who, std::move(event)});
+  if (live_ != nullptr) *live_ << to_text(last_.back()) << '\n';
+}
+
+std::string History::to_text(const Entry& entry) {
+  const int64_t micros = entry.at.nanos() / 1'000;
+  return fmt::format("{}.{:06} {} {}", micros / 1'000'000, micros % 1'000'000, entry.who,
+                     proffer::to_text(entry.event));
+}
+
+std::vector<std::string> History::last() const {
+  std::vector<std::string> lines;
+  for (const Entry& entry : last_) lines.push_back(to_text(entry));
+  return lines;
+}
+
+}  // namespace proffer::sim

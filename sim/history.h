@@ -1,0 +1,48 @@
+#pragma once
+
+// What happened in a simulated world, in its order: one hash of all of it, and the last events as
+// text. Two runs with one hash did the same.
+
+#include <cstdint>
+#include <deque>
+#include <iosfwd>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/time.h"
+#include "common/trace.h"
+
+namespace proffer::sim {
+
+class History {
+ public:
+  // How many events a failure report shows.
+  static constexpr size_t kKept = 50;
+
+  // Each event is also printed to `live` as it happens, if there is one.
+  explicit History(std::ostream* live) : live_(live) {}
+
+  void add(Time at, const std::string& who, TraceEvent event);
+  uint64_t hash() const { return hash_; }
+  uint64_t events() const { return events_; }
+  // "12.034512 a2 agent registered session=3", oldest first, at most kKept.
+  std::vector<std::string> last() const;
+
+ private:
+  struct Entry {
+    Time at = {};
+    std::string who = {};
+    TraceEvent event = {};
+  };
+  static std::string to_text(const Entry& entry);
+  void mix(std::string_view bytes);
+  void mix(uint64_t number);
+
+  std::ostream* live_;
+  uint64_t hash_ = 0xCBF29CE484222325u;  // FNV-1a, 64 bits
+  uint64_t events_ = 0;
+  std::deque<Entry> last_;
+};
+
+}  // namespace proffer::sim

@@ -1,0 +1,279 @@
+// The story of a machine. ExecutorProcess is one executor: start_task and task_ends are its life; Host
+// starts and ends them and tells the agent, if the agent that started them is still there.
+
+#include "sim/host.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::sim {
+namespace {
+
+constexpr Duration kExecMin = milliseconds(1);
+constexpr Duration kExecMax = milliseconds(80);
+// A shared executor leaves when it had nothing to do for so long.
+constexpr Duration kIdle = seconds(10);
+
+}  // namespace
+
+// --- one executor -----------------------------------------------------------------------------------
+
+ExecutorProcess::ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start,
+                                 int32_t pid)
+    : Node(world, text(host.name().str(), ".", start.executor.str(), ".", start.run)),
+      network_(network),
+      host_(host),
+      start_(std::move(start)),
+      pid_(pid) {}
+
+void ExecutorProcess::begin() {
+  if (driver_ != nullptr || leaving_) return;  // Killed before it began.
+  begin_life();
+  driver_ = std::make_unique<sdk::ExecutorDriver>(sdk::ExecutorDriverOptions{
+      .framework = start_.framework, .executor = start_.executor, .token = start_.token});
+  line_ = network_.call(host_.executors(), this);
+  note({.what = "executor begins", .fields = {{"pid", std::to_string(pid_)}}});
+  stepped();
+}
+
+void ExecutorProcess::kill() {
+  leaving_ = true;
+  for (const TaskKey& task : ran_) host_.journal_.unwitnessed(task);
+  while (!running_.empty()) {
+    const TaskId task = running_.begin()->first;
+    running_.erase(running_.begin());
+    host_.journal_.ended({start_.framework, task}, Ending::kTakenDown, 0, 9);
+  }
+  if (!is_up()) return;
+  note({.what = "executor killed", .fields = {{"pid", std::to_string(pid_)}}});
+  network_.hang_up(line_);
+  end_life();
+  driver_.reset();
+}
+
+void ExecutorProcess::on_line_disconnected(const std::string&) { step(sdk::AgentDisconnected{}); }
+
+void ExecutorProcess::step(const sdk::ExecutorDriverEvent& event) {
+  sdk::ExecutorDriverOutbox out;
+  driver_->handle(event, now(), out);
+  for (const sdk::ExecutorDriverAction& action : out.actions) {
+    carry_out(action);
+    if (!is_up()) return;
+  }
+  stepped();
+}
+
+void ExecutorProcess::carry_out(const sdk::ExecutorDriverAction& action) {
+  if (const auto* send = std::get_if<sdk::SendToAgent>(&action)) {
+    network_.send(line_, send->envelope);
+  } else if (std::holds_alternative<sdk::ResetAgent>(action)) {
+    network_.reset(line_);
+  } else if (const auto* task = std::get_if<sdk::StartTask>(&action)) {
+    start_task(task->run);
+  } else if (const auto* ending = std::get_if<sdk::EndTask>(&action)) {
+    end_task(ending->task, ending->grace.value_or(kKillGrace));
+  } else if (std::holds_alternative<sdk::EndAll>(action)) {
+    end_all();
+  } else if (std::holds_alternative<sdk::Finished>(action)) {
+    exit();
+  }
+}
+
+void ExecutorProcess::start_task(const proto::RunTask& run) {
+  const TaskKey key(start_.framework, run.spec.id);
+  for (const Violation& violation :
+       host_.journal_.started(key, host_.name(), run.assignment.resources, now())) {
+    world().violated(name(), violation);
+  }
+  if (!world().violations().empty()) return;
+  note({.what = "task starts", .fields = {{"task", run.spec.id.str()}}});
+  const TaskScript script = host_.scripts_ ? host_.scripts_(run, host_.chance_)
+                                           : TaskScript{parse_sim_task(run.spec.command), {}};
+  ran_.push_back(key);
+  running_[run.spec.id] = Running{script.task, script.data, !run.spec.executor_id.empty()};
+  ++idle_serial_;
+  later(microseconds(host_.chance_.between(10, 3'000)), [this, task = run.spec.id] {
+    if (running_.count(task) == 0) return;
+    step(sdk::TellUpdate{{.task = task, .state = proto::TaskState::kRunning, .at = now()}});
+  });
+  later(microseconds(3'000) + script.task.runs, [this, task = run.spec.id, how = script.task] {
+    task_ends(task, how.signal != 0 ? Ending::kSignalled : Ending::kExited);
+  });
+}
+
+void ExecutorProcess::end_task(const TaskId& task, Duration grace) {
+  const auto at = running_.find(task);
+  if (at == running_.end() || at->second.killing) return;
+  at->second.killing = true;
+  const Duration takes =
+      at->second.task.stubborn
+          ? grace
+          : nanoseconds(host_.chance_.between(0, std::min(grace, milliseconds(50)).nanos()));
+  later(takes, [this, task] { task_ends(task, Ending::kKilled); });
+}
+
+void ExecutorProcess::end_all() {
+  leaving_ = true;
+  for (const auto& [task, running] : std::map<TaskId, Running>(running_)) {
+    end_task(task, kKillGrace);
+  }
+  later(milliseconds(1), [this] { leave_if_idle(); });
+}
+
+void ExecutorProcess::task_ends(const TaskId& task, Ending ending) {
+  const auto at = running_.find(task);
+  if (at == running_.end()) return;
+  const Running was = at->second;
+  running_.erase(at);
+  host_.journal_.ended({start_.framework, task}, ending, was.task.exit_code, was.task.signal);
+  note({.what = "task ends", .fields = {{"task", task.str()}}});
+
+  proto::TaskStatus status{.task = task, .data = was.data, .at = now()};
+  if (ending == Ending::kKilled) {
+    status.state = proto::TaskState::kKilled;
+    status.reason = proto::TaskReason::kKilledByScheduler;
+  } else if (ending == Ending::kSignalled) {
+    status.state = proto::TaskState::kFailed;
+    status.reason = proto::TaskReason::kCommandSignalled;
+    status.signal = was.task.signal;
+  } else {
+    status.state =
+        was.task.exit_code == 0 ? proto::TaskState::kFinished : proto::TaskState::kFailed;
+    status.reason = proto::TaskReason::kCommandExited;
+    status.exit_code = was.task.exit_code;
+  }
+  step(sdk::TellUpdate{std::move(status)});
+  if (!is_up()) return;
+  if (!was.shared || leaving_) {
+    leave_if_idle();
+  } else if (running_.empty()) {
+    later(kIdle, [this, serial = ++idle_serial_] {
+      if (serial == idle_serial_) leave_if_idle();
+    });
+  }
+}
+
+void ExecutorProcess::leave_if_idle() {
+  if (!running_.empty()) return;
+  leaving_ = true;
+  step(sdk::FinishWhenAcknowledged{});
+}
+
+void ExecutorProcess::exit() {
+  while (!running_.empty()) {  // A task that came too late.
+    const TaskKey key(start_.framework, running_.begin()->first);
+    running_.erase(running_.begin());
+    host_.journal_.ended(key, Ending::kTakenDown, 0, 9);
+    host_.journal_.unwitnessed(key);
+  }
+  note({.what = "executor exits", .fields = {{"pid", std::to_string(pid_)}}});
+  network_.hang_up(line_);
+  end_life();
+  host_.exited(*this, 0, std::nullopt);
+  // The driver is in the middle of its step: it stays until the world ends.
+}
+
+// --- the machine ------------------------------------------------------------------------------------
+
+Host::Host(World& world, Network& network, Journal& journal, AgentId name, Resources total)
+    : world_(world),
+      network_(network),
+      journal_(journal),
+      name_(std::move(name)),
+      total_(std::move(total)),
+      executors_(network.add_place()),
+      chance_(world.chance(text("host ", name_.str()))) {
+  journal_.machine(name_, total_);
+}
+
+std::string Host::boot_id() const { return text(name_.str(), "-boot-", boots_); }
+
+void Host::forget_parent() {
+  parent_ = Parent();
+  ++parent_life_;
+}
+
+void Host::start(const ProcessStart& start) {
+  const uint64_t life = parent_life_;
+  const Duration soon = microseconds(chance_.between(50, 2'000));
+  if (start_failures_ > 0 && chance_.chance(start_failures_, 1'000)) {
+    world_.after(soon, [this, life, start] {
+      if (life == parent_life_) {
+        parent_.start_failed(start, Error::resource_exhausted("no more processes"));
+      }
+    });
+    return;
+  }
+  const int32_t pid = ++pids_;
+  all_.push_back(std::make_unique<ExecutorProcess>(world_, network_, *this, start, pid));
+  ExecutorProcess* process = all_.back().get();
+  processes_[pid] = Child{process, life};
+  world_.after(soon, [this, life, start, pid] {
+    if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
+  });
+  world_.after(nanoseconds(chance_.between(kExecMin.nanos(), kExecMax.nanos())),
+               [process] { process->begin(); });
+}
+
+void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
+                  std::optional<int32_t> signal) {
+  const auto at = processes_.find(process.pid());
+  if (at == processes_.end()) return;
+  const uint64_t life = at->second.parent_life;
+  processes_.erase(at);
+  if (life != parent_life_) return;
+  // After `started`: the agent waits for its children on one loop.
+  world_.after(microseconds(chance_.between(2'500, 10'000)),
+               [this, life, start = process.started_as(), exit_code, signal] {
+                 if (life == parent_life_) parent_.exited(start, exit_code, signal);
+               });
+}
+
+void Host::kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) {
+  for (const auto& [pid, child] : processes_) {
+    const ProcessStart& start = child.process->started_as();
+    if (start.framework != framework || start.executor != executor || start.run != run) continue;
+    ExecutorProcess* process = child.process;
+    process->kill();
+    exited(*process, std::nullopt, 9);
+    return;
+  }
+}
+
+// Found by its token, as the real machine finds a process by its environment, whether or not its pid
+// was written down in time.
+void Host::end_leftover(const proto::ExecutorRecord& executor) {
+  if (executor.boot_id == boot_id() || executor.boot_id.empty()) {
+    for (const auto& [pid, child] : processes_) {
+      const ProcessStart& start = child.process->started_as();
+      if (start.framework != executor.framework || start.token != executor.token) continue;
+      ExecutorProcess* process = child.process;
+      process->kill();
+      exited(*process, std::nullopt, 9);
+      break;
+    }
+  }
+  world_.after(microseconds(chance_.between(100, 20'000)),
+               [this, life = parent_life_, executor] {
+                 if (life == parent_life_) parent_.leftover_ended(executor);
+               });
+}
+
+void Host::crash_executor(Prng& chance) {
+  if (processes_.empty()) return;
+  auto at = processes_.begin();
+  std::advance(at, static_cast<int64_t>(chance.below(processes_.size())));
+  ExecutorProcess* process = at->second.process;
+  process->kill();
+  exited(*process, std::nullopt, 11);
+}
+
+void Host::reboot() {
+  ++boots_;
+  for (const auto& [pid, child] : processes_) child.process->kill();
+  processes_.clear();
+}
+
+}  // namespace proffer::sim

@@ -1,0 +1,164 @@
+#pragma once
+
+// A simulated machine: its resources, its disk, and its processes. Executors outlive the agent that
+// started them, as real processes do. All that runs is written into the journal.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/resources.h"
+#include "proto/records.h"
+#include "sdk/core/executor_driver.h"
+#include "sim/journal.h"
+#include "sim/network.h"
+#include "sim/sim_task.h"
+#include "sim/world.h"
+
+namespace proffer::sim {
+
+class Host;
+
+// How to start an executor; StartExecutor of the agent's core.
+struct ProcessStart {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  std::string program = {};
+  Secret token = {};
+};
+
+// What runs instead of real work, for programs that do more than sleep: called when a task starts,
+// says how long it runs and what it tells at its end.
+struct TaskScript {
+  SimTask task = {};
+  std::string data = {};  // of the terminal update
+};
+using TaskScripts = std::function<TaskScript(const proto::RunTask& run, Prng& chance)>;
+
+// An executor on the production driver core, whose tasks take virtual time.
+class ExecutorProcess final : public Node, public Caller {
+ public:
+  ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start, int32_t pid);
+
+  const ProcessStart& started_as() const { return start_; }
+  int32_t pid() const { return pid_; }
+  // The program begins, after the time that a fork and an exec take. May come after kill().
+  void begin();
+  // SIGKILL to the session: nothing of it is left.
+  void kill();
+
+  std::optional<Time> next_deadline() const override { return driver_->next_deadline(); }
+  void tick() override { step(sdk::ExecutorTick{}); }
+  std::vector<Violation> violations() const override { return driver_->violations(); }
+
+  void on_line_connected() override { step(sdk::AgentConnected{}); }
+  void on_line_frame(proto::Envelope envelope) override {
+    step(sdk::AgentFrame{std::move(envelope)});
+  }
+  void on_line_disconnected(const std::string& reason) override;
+
+ private:
+  struct Running {
+    SimTask task = {};
+    std::string data = {};
+    bool shared = false;  // its executor goes on after it
+    bool killing = false;
+  };
+
+  void step(const sdk::ExecutorDriverEvent& event);
+  void carry_out(const sdk::ExecutorDriverAction& action);
+  void start_task(const proto::RunTask& run);
+  void end_task(const TaskId& task, Duration grace);
+  void end_all();
+  void task_ends(const TaskId& task, Ending ending);
+  void leave_if_idle();
+  void exit();
+
+  Network& network_;
+  Host& host_;
+  ProcessStart start_;
+  int32_t pid_;
+  Line line_ = {};
+  std::unique_ptr<sdk::ExecutorDriver> driver_;
+  std::map<TaskId, Running> running_;
+  std::vector<TaskKey> ran_;
+  uint64_t idle_serial_ = 0;
+  bool leaving_ = false;
+};
+
+class Host {
+ public:
+  Host(World& world, Network& network, Journal& journal, AgentId name, Resources total);
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  const AgentId& name() const { return name_; }
+  const Resources& total() const { return total_; }
+  // Where the agent listens for its executors.
+  Place executors() const { return executors_; }
+  std::string boot_id() const;
+
+  // What the agent wrote, and a kill -9 cannot take away.
+  std::vector<proto::CheckpointRecord>& disk() { return disk_; }
+
+  // How often a start fails, per thousand.
+  void set_start_failures(uint32_t rate) { start_failures_ = rate; }
+  void set_scripts(TaskScripts scripts) { scripts_ = std::move(scripts); }
+
+  // --- for the agent; answers come later, to `parent` if it is still there ---
+  struct Parent {
+    std::function<void(const ProcessStart&, int32_t pid, uint64_t start_ticks)> started = {};
+    std::function<void(const ProcessStart&, const Error&)> start_failed = {};
+    std::function<void(const ProcessStart&, std::optional<int32_t> exit_code,
+                       std::optional<int32_t> signal)>
+        exited = {};
+    std::function<void(const proto::ExecutorRecord&)> leftover_ended = {};
+  };
+  void set_parent(Parent parent) { parent_ = std::move(parent); }
+  // The agent ended: nobody waits for its children any more.
+  void forget_parent();
+  void start(const ProcessStart& start);
+  void kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
+  void end_leftover(const proto::ExecutorRecord& executor);
+
+  // --- what befalls it ---
+  // One of its executors, chosen by chance, crashes. Nothing if there is none.
+  void crash_executor(Prng& chance);
+  // All processes end; what the agent wrote stays.
+  void reboot();
+
+  size_t processes() const { return processes_.size(); }
+
+ private:
+  friend class ExecutorProcess;
+  void exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
+              std::optional<int32_t> signal);
+  void remove(ExecutorProcess& process);
+
+  World& world_;
+  Network& network_;
+  Journal& journal_;
+  AgentId name_;
+  Resources total_;
+  Place executors_;
+  Prng chance_;
+  Parent parent_;
+  uint64_t parent_life_ = 0;
+  uint64_t boots_ = 1;
+  int32_t pids_ = 1'000;
+  uint32_t start_failures_ = 0;
+  TaskScripts scripts_;
+  std::vector<proto::CheckpointRecord> disk_;
+  // By pid. With the life of the agent that is its parent, if it still lives.
+  struct Child {
+    ExecutorProcess* process = nullptr;
+    uint64_t parent_life = 0;
+  };
+  std::map<int32_t, Child> processes_;
+  std::vector<std::unique_ptr<ExecutorProcess>> all_;  // also those that ended
+};
+
+}  // namespace proffer::sim

@@ -1,0 +1,140 @@
+// The rules that compare truth with what was told. heard() is the heart: which endings a terminal
+// state may stand for.
+
+#include "sim/journal.h"
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::sim {
+namespace {
+
+using proto::TaskReason;
+using proto::TaskState;
+
+std::string_view to_text(Ending ending) {
+  switch (ending) {
+    case Ending::kRuns: return "runs";
+    case Ending::kExited: return "exited";
+    case Ending::kSignalled: return "signalled";
+    case Ending::kKilled: return "killed";
+    case Ending::kTakenDown: return "taken_down";
+  }
+  return "?";
+}
+
+// Whether the update tells the truth about a task that was started.
+bool is_true(const proto::TaskStatus& told, const JournalEntry& entry) {
+  switch (told.state) {
+    case TaskState::kFinished: return entry.ending == Ending::kExited && entry.exit_code == 0;
+    case TaskState::kFailed:
+      switch (told.reason) {
+        case TaskReason::kCommandExited:
+          return entry.ending == Ending::kExited && entry.exit_code != 0 &&
+                 told.exit_code == entry.exit_code;
+        case TaskReason::kCommandSignalled:
+          return entry.ending == Ending::kSignalled && told.signal == entry.signal;
+        // The executor ended without telling how its tasks had.
+        default: return entry.ending != Ending::kRuns && !entry.witnessed;
+      }
+    // It may have ended by itself in the same moment, unseen.
+    case TaskState::kKilled:
+      return entry.ending == Ending::kKilled || entry.ending == Ending::kTakenDown ||
+             (entry.ending != Ending::kRuns && !entry.witnessed);
+    case TaskState::kLost: return entry.ending != Ending::kRuns;
+    case TaskState::kGone: return true;  // Nobody can know.
+    case TaskState::kRefused: return false;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+std::string to_text(const TaskKey& key) { return text(key.first.str(), "/", key.second.str()); }
+
+std::vector<Violation> Journal::started(const TaskKey& task, const AgentId& machine,
+                                        const Resources& resources, Time now) {
+  std::vector<Violation> found;
+  const std::string name = to_text(task);
+  if (const auto before = entries_.find(task); before != entries_.end()) {
+    found.push_back({text(name, " is started on ", machine.str(), ", and was started on ",
+                          before->second.machine.str(), " before")});
+    return found;
+  }
+  if (accepted_.count(task) == 0) {
+    found.push_back({text(name, " is started without an accept that launches it")});
+  }
+  if (const auto told = heard_.find(task); told != heard_.end()) {
+    found.push_back({text(name, " is started after its scheduler heard that it is ",
+                          proto::to_text(told->second.state))});
+  }
+  ResourceVector& used = used_[machine];
+  used += resources.amounts;
+  if (!used.fits_in(totals_[machine].amounts)) {
+    found.push_back({text(machine.str(), " runs ", proffer::to_text(used), " but has ",
+                          proffer::to_text(totals_[machine].amounts), " when ", name, " starts")});
+  }
+  PortSet& ports = ports_[machine];
+  if (ports.intersects(resources.ports)) {
+    found.push_back({text(name, " gets a port on ", machine.str(), " that another task has")});
+  }
+  ports += resources.ports;
+  entries_[task] = JournalEntry{.machine = machine, .resources = resources, .started = now};
+  running_.insert(task);
+  return found;
+}
+
+void Journal::ended(const TaskKey& task, Ending ending, int32_t exit_code, int32_t signal) {
+  JournalEntry& entry = entries_.at(task);
+  CHECK(running_.erase(task) == 1) << to_text(task) << " ends twice";
+  entry.ending = ending;
+  entry.exit_code = exit_code;
+  entry.signal = signal;
+  used_[entry.machine] -= entry.resources.amounts;
+  ports_[entry.machine] -= entry.resources.ports;
+}
+
+void Journal::unwitnessed(const TaskKey& task) { entries_.at(task).witnessed = false; }
+
+std::vector<Violation> Journal::heard(const FrameworkId& framework,
+                                      const proto::TaskStatus& status) {
+  if (!proto::is_terminal(status.state)) return {};
+  const TaskKey task(framework, status.task);
+  std::vector<Violation> found;
+  const std::string name = text(to_text(task), " is told to be ", proto::to_text(status.state),
+                                " (", proto::to_text(status.reason), ")");
+  const auto before = heard_.find(task);
+  if (before != heard_.end() && before->second.state != status.state) {
+    found.push_back({text(name, ", and was ", proto::to_text(before->second.state), " (",
+                          proto::to_text(before->second.reason), ") before")});
+  }
+  heard_.emplace(task, status);
+  const auto entry = entries_.find(task);
+  if (entry == entries_.end()) {
+    if (status.state == TaskState::kFinished || status.reason == TaskReason::kCommandExited ||
+        status.reason == TaskReason::kCommandSignalled) {
+      found.push_back({text(name, ", but was never started")});
+    }
+  } else if (!is_true(status, entry->second)) {
+    found.push_back({text(name, ", but on ", entry->second.machine.str(), " it ",
+                          to_text(entry->second.ending), " exit=", entry->second.exit_code,
+                          " signal=", entry->second.signal,
+                          " witnessed=", entry->second.witnessed ? "yes" : "no")});
+  }
+  return found;
+}
+
+std::vector<Violation> Journal::unsettled() const {
+  std::vector<Violation> found;
+  for (const TaskKey& task : running_) {
+    found.push_back({text(to_text(task), " still runs on ", entries_.at(task).machine.str())});
+  }
+  for (const TaskKey& task : accepted_) {
+    if (torn_down_.count(task.first) == 0 && heard_.count(task) == 0) {
+      found.push_back({text(to_text(task), " was launched, and nobody heard of its end")});
+    }
+  }
+  return found;
+}
+
+}  // namespace proffer::sim

@@ -1,0 +1,149 @@
+// The story of virtual time. Read run_until first: take the next instant, handle all of it, tick who
+// is due, and again.
+
+#include "sim/world.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::sim {
+namespace {
+
+// A core that wants to be ticked so often at one instant will want it for ever.
+constexpr int kTicksPerInstantMax = 200;
+
+}  // namespace
+
+Prng World::chance(std::string_view purpose) const {
+  uint64_t mixed = seed_ * 0x9E3779B97F4A7C15u + 1;
+  for (const char c : purpose) mixed = (mixed ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  return Prng(mixed);
+}
+
+void World::at(Time at, std::function<void()> what) {
+  CHECK(at >= now_) << "planned for the past";
+  queue_.push_back(Event{at, ++numbers_, std::move(what)});
+  std::push_heap(queue_.begin(), queue_.end(), Later());
+}
+
+std::optional<Time> World::next() const {
+  std::optional<Time> next;
+  if (!queue_.empty()) next = queue_.front().at;
+  if (!due_.empty()) {
+    const Time due = std::max(due_.begin()->first, now_);
+    if (!next || due < *next) next = due;
+  }
+  return next;
+}
+
+bool World::run_until(Time until, const std::function<bool()>& done) {
+  while (violations_.empty()) {
+    if (done && done()) return true;
+    const std::optional<Time> at = next();
+    if (!at || *at > until) {
+      now_ = until;
+      return false;
+    }
+    now_ = *at;
+    handle_instant();
+    tick_instant();
+  }
+  return false;
+}
+
+void World::handle_instant() {
+  while (violations_.empty() && !queue_.empty() && queue_.front().at <= now_) {
+    std::pop_heap(queue_.begin(), queue_.end(), Later());
+    const std::function<void()> what = std::move(queue_.back().what);
+    queue_.pop_back();
+    what();
+  }
+}
+
+// Each node that is due at most once, in their order; what follows from that is handled before any is
+// ticked again.
+void World::tick_instant() {
+  std::vector<size_t> ready;
+  for (const auto& [deadline, index] : due_) {
+    if (deadline > now_) break;
+    ready.push_back(index);
+  }
+  std::sort(ready.begin(), ready.end());
+  for (const size_t index : ready) {
+    Node& node = *nodes_[index];
+    if (!violations_.empty()) return;
+    if (!node.up_ || !deadlines_[index] || *deadlines_[index] > now_) continue;
+    if (node.ticked_at_ != now_) node.ticks_ = 0;
+    node.ticked_at_ = now_;
+    if (++node.ticks_ > kTicksPerInstantMax) {
+      violated(node.name_, Violation{"asks to be ticked again and again at one instant"});
+      return;
+    }
+    node.tick();
+  }
+}
+
+void World::violated(const std::string& who, const Violation& violation) {
+  note(who, {.level = TraceLevel::kOperator,
+             .what = "violated",
+             .fields = {{"law", violation.what}}});
+  violations_.push_back(Violation{text(who, ": ", violation.what)});
+}
+
+size_t World::add(Node* node) {
+  nodes_.push_back(node);
+  deadlines_.emplace_back();
+  return nodes_.size() - 1;
+}
+
+void World::arm(Node& node) {
+  std::optional<Time>& deadline = deadlines_[node.index_];
+  const std::optional<Time> wanted = node.up_ ? node.next_deadline() : std::nullopt;
+  if (deadline == wanted) return;
+  if (deadline) due_.erase({*deadline, node.index_});
+  deadline = wanted;
+  if (deadline) due_.insert({*deadline, node.index_});
+}
+
+void World::stepped(Node& node) {
+  ++steps_;
+  arm(node);
+  if (node.up_ && ++node.steps_ % check_every_ == 0) {
+    for (const Violation& violation : node.violations()) violated(node.name_, violation);
+  }
+}
+
+Node::Node(World& world, std::string name)
+    : world_(world), name_(std::move(name)), index_(world.add(this)) {}
+
+void Node::begin_life() {
+  CHECK(!up_) << name_ << " lives already";
+  up_ = true;
+  ++life_;
+}
+
+void Node::end_life() {
+  up_ = false;
+  world_.arm(*this);
+}
+
+void Node::later(Duration duration, std::function<void()> what) {
+  world_.after(duration, [this, life = life_, what = std::move(what)] {
+    if (up_ && life == life_) what();
+  });
+}
+
+void Node::note(std::vector<TraceEvent>& trace) {
+  for (TraceEvent& event : trace) note(std::move(event));
+  trace.clear();
+}
+
+Secret random_secret(Prng& prng) {
+  return Secret(fmt::format("{:016x}{:016x}", prng.next(), prng.next()));
+}
+
+}  // namespace proffer::sim

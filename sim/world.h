@@ -1,0 +1,139 @@
+#pragma once
+
+// Virtual time: a clock, a queue of what will happen, and the nodes that live in it. One process, one
+// thread; everything that is left to chance comes from one seed, so a seed names a run for good.
+//
+// What happens at one instant is handled in the order in which it was planned; only when nothing of the
+// instant is left are cores ticked that are due. So decisions have a moment of their own (DESIGN §2).
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/prng.h"
+#include "common/result.h"
+#include "common/time.h"
+#include "sim/history.h"
+
+namespace proffer::sim {
+
+class Node;
+
+class World {
+ public:
+  explicit World(uint64_t seed, std::ostream* live = nullptr) : seed_(seed), history_(live) {}
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  Time now() const { return now_; }
+  uint64_t seed() const { return seed_; }
+  // Chance of its own for each purpose, so that taking one fault away does not change the others.
+  Prng chance(std::string_view purpose) const;
+
+  // Needs at >= now().
+  void at(Time at, std::function<void()> what);
+  void after(Duration duration, std::function<void()> what) { at(now_ + duration, std::move(what)); }
+
+  // Runs until `until` (then now() == until), or until `done` holds between two instants, or
+  // something is violated. True if `done` held.
+  bool run_until(Time until, const std::function<bool()>& done);
+
+  History& history() { return history_; }
+  const History& history() const { return history_; }
+  void note(const std::string& who, TraceEvent event) {
+    history_.add(now_, who, std::move(event));
+  }
+
+  // The run ends with the step that does this.
+  void violated(const std::string& who, const Violation& violation);
+  const std::vector<Violation>& violations() const { return violations_; }
+
+  // A core's violations() are asked after every so many steps of it; 1: after each.
+  void set_check_every(uint64_t steps) { check_every_ = steps; }
+  uint64_t steps() const { return steps_; }
+
+ private:
+  friend class Node;
+  struct Event {
+    Time at = {};
+    uint64_t number = 0;
+    std::function<void()> what = {};
+  };
+  struct Later {
+    bool operator()(const Event& a, const Event& b) const {
+      return std::pair(b.at, b.number) < std::pair(a.at, a.number);
+    }
+  };
+
+  size_t add(Node* node);
+  void arm(Node& node);
+  void stepped(Node& node);
+  void handle_instant();
+  void tick_instant();
+  // When something happens next.
+  std::optional<Time> next() const;
+
+  uint64_t seed_;
+  History history_;
+  Time now_;
+  uint64_t numbers_ = 0;
+  std::vector<Event> queue_;  // a heap
+  std::vector<Node*> nodes_;
+  std::vector<std::optional<Time>> deadlines_;  // by node
+  std::set<std::pair<Time, size_t>> due_;
+  std::vector<Violation> violations_;
+  uint64_t check_every_ = 1;
+  uint64_t steps_ = 0;
+};
+
+// A process: a core and the shell around it. It ends and begins again as another life; what was
+// planned for an earlier life does not happen. A node outlives its world's last run.
+class Node {
+ public:
+  Node(World& world, std::string name);
+  virtual ~Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
+  const std::string& name() const { return name_; }
+  bool is_up() const { return up_; }
+  // Of the core; asked while up.
+  virtual std::optional<Time> next_deadline() const = 0;
+  virtual void tick() = 0;
+  virtual std::vector<Violation> violations() const = 0;
+
+ protected:
+  World& world() { return world_; }
+  const World& world() const { return world_; }
+  Time now() const { return world_.now(); }
+  void begin_life();
+  void end_life();
+  void later(Duration duration, std::function<void()> what);
+  // After each step of the core: its deadline is armed, its invariants are looked at.
+  void stepped() { world_.stepped(*this); }
+  void note(TraceEvent event) { world_.note(name_, std::move(event)); }
+  void note(std::vector<TraceEvent>& trace);
+
+ private:
+  friend class World;
+  World& world_;
+  std::string name_;
+  size_t index_;
+  bool up_ = false;
+  uint64_t life_ = 0;
+  uint64_t steps_ = 0;
+  Time ticked_at_ = Time::from_nanos(-1);
+  int ticks_ = 0;  // at ticked_at_
+};
+
+// 32 hexadecimal digits.
+Secret random_secret(Prng& prng);
+
+}  // namespace proffer::sim

@@ -1,0 +1,312 @@
+// The life of an executor: its process starts, says hello with its token, is given its tasks, tells what
+// became of them, and ends. Its tasks end with it. Read on(ExecutorFrame) first, then executor_gone.
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "slave/core/state.h"
+
+namespace proffer::agent {
+namespace {
+
+// What an executor may say of a task.
+bool is_executors_word(proto::TaskState state) {
+  return state == proto::TaskState::kRunning || state == proto::TaskState::kFinished ||
+         state == proto::TaskState::kFailed || state == proto::TaskState::kKilled;
+}
+
+}  // namespace
+
+Agent::State::LiveExecutor* Agent::State::find_run(const FrameworkId& framework,
+                                                   const ExecutorId& executor, uint64_t run) {
+  const auto at = executors_.find({framework, executor});
+  return at == executors_.end() || at->second.run != run ? nullptr : &at->second;
+}
+
+// --- the process ------------------------------------------------------------------------------------
+
+void Agent::State::on(const ExecutorStarted& started, Step& step) {
+  if (find_run(started.framework, started.executor, started.run) == nullptr) return;
+  proto::ExecutorRecord known = ledger_.executors().at({started.framework, started.executor});
+  known.pid = started.pid;
+  known.start_ticks = started.start_ticks;
+  record(std::move(known), step);
+}
+
+void Agent::State::on(const ExecutorStartFailed& failed, Step& step) {
+  if (find_run(failed.framework, failed.executor, failed.run) == nullptr) return;
+  executor_gone({failed.framework, failed.executor}, proto::TaskReason::kLaunchFailed,
+                text("the executor could not be started: ", failed.error.message()), {}, step);
+}
+
+void Agent::State::on(const ExecutorExited& exited, Step& step) {
+  if (find_run(exited.framework, exited.executor, exited.run) == nullptr) return;
+  std::string how = "the executor ended";
+  if (exited.exit_code) how += text(" with exit code ", *exited.exit_code);
+  if (exited.signal) how += text(" by signal ", *exited.signal);
+  executor_gone({exited.framework, exited.executor}, proto::TaskReason::kExecutorEnded, how,
+                {exited.exit_code, exited.signal}, step);
+}
+
+// The process is no more, or never was. Its live tasks end with it; those that waited for it to leave
+// get the next run.
+void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reason,
+                                 const std::string& message, const Ending& ending, Step& step) {
+  forget_peer(key, step);
+  const auto at = executors_.find(key);
+  const std::set<TaskId> tasks = std::move(at->second.tasks);
+  std::vector<TaskId> waiting = std::move(at->second.waiting);
+  executors_.erase(at);
+  for (const Deadline::Kind kind :
+       {Deadline::Kind::kExecutorSession, Deadline::Kind::kExecutorKill}) {
+    deadlines_.clear({kind, key.first, key.second.str()});
+  }
+  record(proto::ExecutorGone{key.first, key.second}, step);
+  trace(TraceLevel::kShortLived, "executor gone",
+        {{"framework", key.first.str()}, {"executor", key.second.str()}, {"message", message}},
+        step);
+
+  for (const TaskId& task : tasks) {
+    const TaskKey task_key{key.first, task};
+    const LiveTask& live = live_.at(task_key);
+    proto::TaskStatus status{.message = message,
+                             .exit_code = ending.exit_code,
+                             .signal = ending.signal};
+    status.state = live.kill ? proto::TaskState::kKilled : proto::TaskState::kFailed;
+    status.reason = live.kill ? live.kill->reason : reason;
+    CHECK(make_update(task_key, std::move(status), step));
+    task_ended(task_key, step);
+  }
+  if (!waiting.empty()) start_executor(key, std::move(waiting), step);
+}
+
+// --- its session ------------------------------------------------------------------------------------
+
+void Agent::State::on(const ExecutorFrame& frame, Step& step) {
+  const auto at = peers_.find(frame.peer);
+  if (at == peers_.end()) return on_hello(frame.peer, frame.envelope, step);
+  const ExecutorKey key = at->second;
+  LiveExecutor& executor = executors_.at(key);
+  switch (executor.channel.admit(frame.envelope)) {
+    case proto::Channel::Verdict::kDeliver: break;
+    case proto::Channel::Verdict::kDuplicate:
+      return trace(TraceLevel::kMessage, "duplicate frame", {{"from", "executor"}}, step);
+    case proto::Channel::Verdict::kBroken:
+      trace(TraceLevel::kMisbehaved, "gap in the frames", {{"executor", key.second.str()}}, step);
+      return drop_peer(key, step);
+  }
+  executor.last_heard = step.now;
+  on_executor_message(key, frame.envelope.message, step);
+}
+
+void Agent::State::on_hello(PeerId peer, const proto::Envelope& envelope, Step& step) {
+  const auto* hello = std::get_if<proto::ExecutorHello>(&envelope.message);
+  proto::Channel channel;
+  if (hello == nullptr || channel.admit(envelope) != proto::Channel::Verdict::kDeliver) {
+    return refuse_peer(peer, ErrorCode::kFailedPrecondition,
+                       "the first message of an executor must be executor_hello", true, step);
+  }
+  const ExecutorKey key{hello->framework, hello->executor};
+  const auto at = executors_.find(key);
+  if (at == executors_.end() || at->second.token != hello->token) {
+    return refuse_peer(peer, ErrorCode::kNotFound,
+                       text("executor ", quoted(hello->executor.str()),
+                            " with this token is not known here"),
+                       false, step);
+  }
+  LiveExecutor& executor = at->second;
+  if (executor.peer) drop_peer(key, step);
+  executor.peer = peer;
+  executor.channel = channel;
+  executor.last_heard = step.now;
+  peers_[peer] = key;
+  deadlines_.clear({Deadline::Kind::kExecutorSession, key.first, key.second.str()});
+  send_to_executor(executor,
+                   proto::ExecutorWelcome{.session = SessionEpoch(++executor.sessions),
+                                          .heartbeat = options_.executor_heartbeat,
+                                          .timeout = options_.executor_timeout},
+                   step);
+  // What an earlier connection lost is told again; the executor knows what it has.
+  for (const TaskId& task : executor.tasks) deliver(key, executor, task, step);
+  if (executor.shutdown) send_to_executor(executor, proto::ExecutorShutdown{}, step);
+  executor_pulse(key, step);
+}
+
+void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task,
+                           Step& step) {
+  const TaskEntry& entry = *ledger_.find({key.first, task});
+  LiveTask& live = live_.at({key.first, task});
+  live.delivered = true;
+  send_to_executor(executor,
+                   proto::RunTask{.framework = key.first,
+                                  .spec = entry.record.spec,
+                                  .assignment = entry.record.assignment},
+                   step);
+  if (live.kill) {
+    send_to_executor(executor, proto::KillTask{key.first, task, live.kill->grace}, step);
+  }
+}
+
+void Agent::State::send_to_executor(LiveExecutor& executor, proto::Message message, Step& step) {
+  CHECK(executor.peer);
+  executor.last_sent = step.now;
+  step.out.actions.push_back(SendToExecutor{
+      *executor.peer, executor.channel.stamp(ledger_.identity()->leader, std::move(message))});
+}
+
+void Agent::State::refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry,
+                               Step& step) {
+  trace(TraceLevel::kMisbehaved, "executor refused", {{"message", message}}, step);
+  proto::Channel channel;
+  LeaderEpoch leader = ledger_.identity()->leader;
+  const auto at = peers_.find(peer);
+  if (at != peers_.end()) channel = executors_.at(at->second).channel;
+  step.out.actions.push_back(SendToExecutor{
+      peer, channel.stamp(leader, proto::ErrorMessage{.code = code,
+                                                      .message = std::move(message),
+                                                      .ends_session = true,
+                                                      .retry = retry})});
+  if (at != peers_.end()) {
+    drop_peer(ExecutorKey(at->second), step);
+  } else {
+    step.out.actions.push_back(DropExecutorPeer{peer});
+  }
+}
+
+void Agent::State::on(const ExecutorPeerLost& lost, Step& step) {
+  const auto at = peers_.find(lost.peer);
+  if (at != peers_.end()) forget_peer(ExecutorKey(at->second), step);
+}
+
+void Agent::State::drop_peer(const ExecutorKey& key, Step& step) {
+  const std::optional<PeerId> peer = executors_.at(key).peer;
+  if (peer) step.out.actions.push_back(DropExecutorPeer{*peer});
+  forget_peer(key, step);
+}
+
+void Agent::State::forget_peer(const ExecutorKey& key, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  if (!executor.peer) return;
+  peers_.erase(*executor.peer);
+  executor.peer.reset();
+  deadlines_.clear({Deadline::Kind::kExecutorPulse, key.first, key.second.str()});
+  // Its process may be about to end, or to come back with a new connection.
+  deadlines_.set({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
+                 step.now + options_.executor_start_timeout);
+}
+
+// As master_pulse: both clocks of one executor.
+void Agent::State::executor_pulse(const ExecutorKey& key, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  if (step.now >= executor.last_heard + options_.executor_timeout) {
+    trace(TraceLevel::kMisbehaved, "executor is silent", {{"executor", key.second.str()}}, step);
+    return drop_peer(key, step);
+  }
+  if (step.now >= executor.last_sent + options_.executor_heartbeat) {
+    send_to_executor(executor, proto::Heartbeat{}, step);
+  }
+  deadlines_.set({Deadline::Kind::kExecutorPulse, key.first, key.second.str()},
+                 std::min(executor.last_heard + options_.executor_timeout,
+                          executor.last_sent + options_.executor_heartbeat));
+}
+
+// An executor without a session for so long is of no use to anybody; its tasks cannot even be killed.
+void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  const std::set<TaskId> tasks = std::exchange(executor.tasks, {});
+  for (const TaskId& task : tasks) {
+    const TaskKey task_key{key.first, task};
+    const LiveTask& live = live_.at(task_key);
+    proto::TaskStatus status{.state = proto::TaskState::kFailed,
+                             .reason = proto::TaskReason::kExecutorTimeout,
+                             .message = text("the executor had no session for ",
+                                             to_text(options_.executor_start_timeout))};
+    if (live.kill) {
+      status.state = proto::TaskState::kKilled;
+      status.reason = live.kill->reason;
+    }
+    CHECK(make_update(task_key, std::move(status), step));
+    task_ended(task_key, step);
+  }
+  kill_executor(key, step);
+}
+
+// --- what it says -----------------------------------------------------------------------------------
+
+void Agent::State::on_executor_message(const ExecutorKey& key, const proto::Message& message,
+                                       Step& step) {
+  if (std::holds_alternative<proto::Heartbeat>(message)) return;
+  if (const auto* update = std::get_if<proto::ExecutorUpdate>(&message)) {
+    return on_executor_update(key, update->status, step);
+  }
+  if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
+    if (session_ != Session::kRegistered) return;  // best effort
+    return send_to_master(proto::FrameworkMessage{.framework = key.first,
+                                                  .agent = options_.name,
+                                                  .executor = key.second,
+                                                  .to_scheduler = true,
+                                                  .data = words->data},
+                          step);
+  }
+  if (std::holds_alternative<proto::Unknown>(message)) {
+    return trace(TraceLevel::kMisbehaved, "unknown message", {{"from", "executor"}}, step);
+  }
+  refuse_peer(*executors_.at(key).peer, ErrorCode::kInvalidArgument,
+              text("an executor may not send ", proto::message_name(message)), true, step);
+}
+
+void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskStatus& told,
+                                      Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  const TaskKey task_key{key.first, told.task};
+  const auto live = live_.find(task_key);
+  if (live != live_.end() && !executor.tasks.contains(told.task)) {
+    return refuse_peer(*executor.peer, ErrorCode::kInvalidArgument,
+                       text("task ", quoted(told.task.str()), " is not of this executor"), true,
+                       step);
+  }
+  if (!is_executors_word(told.state)) {
+    return refuse_peer(
+        *executor.peer, ErrorCode::kInvalidArgument,
+        text("an executor may say running, finished, failed or killed, not ", to_text(told.state)),
+        true, step);
+  }
+  // Also what is not news is acknowledged: the executor keeps it until then.
+  bool ended = false;
+  if (live != live_.end() && told.sequence > live->second.executor_sequence) {
+    live->second.executor_sequence = told.sequence;
+    proto::TaskStatus status{.state = told.state,
+                             .reason = told.reason,
+                             .message = told.message,
+                             .data = told.data,
+                             .exit_code = told.exit_code,
+                             .signal = told.signal};
+    if (told.state == proto::TaskState::kKilled && live->second.kill) {
+      status.reason = live->second.kill->reason;
+    }
+    ended = make_update(task_key, std::move(status), step) && proto::is_terminal(told.state);
+  }
+  send_to_executor(executor,
+                   proto::Acknowledge{.framework = key.first,
+                                      .task = told.task,
+                                      .agent = options_.name,
+                                      .source = proto::UpdateSource::kAgent,
+                                      .sequence = told.sequence},
+                   step);
+  if (!ended) return;
+  executor.tasks.erase(told.task);
+  task_ended(task_key, step);
+  // A command's executor leaves by itself; others are asked. Either is waited for.
+  if (executor.own) {
+    executor.leaving = true;
+    if (executor.program == proto::kCommandExecutor) {
+      deadlines_.set({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
+                     step.now + kLeaveGrace);
+    } else {
+      shut_down(key, kLeaveGrace, step);
+    }
+  }
+}
+
+}  // namespace proffer::agent

@@ -1,0 +1,162 @@
+// How tasks are made to end: asked first, by their executor, with a grace; then without asking. The same
+// for one task, for a framework that was torn down, and for all when the agent stops.
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "slave/core/state.h"
+
+namespace proffer::agent {
+
+void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
+  const TaskKey key{kill.framework, kill.task};
+  const TaskEntry* task = ledger_.find(key);
+  if (task == nullptr) {
+    // Not numbered, since nothing is kept that could be acknowledged.
+    return send_to_master(
+        proto::Update{kill.framework,
+                      {.task = kill.task,
+                       .agent = options_.name,
+                       .state = proto::TaskState::kLost,
+                       .reason = proto::TaskReason::kTaskUnknown,
+                       .source = proto::UpdateSource::kAgent,
+                       .sequence = 0,
+                       .message = "the agent does not know the task",
+                       .at = step.now}},
+        step);
+  }
+  if (!task->is_live()) {
+    return trace(TraceLevel::kMessage, "kill of a task that ended",
+                 {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  }
+  kill_task(key, kill.grace.value_or(task->record.spec.kill_grace),
+            proto::TaskReason::kKilledByScheduler, step);
+}
+
+// A task that no executor was given ends at once. Another one is its executor's to end; kill_overdue is
+// for those that do not. Asked again, the shorter time counts and the first reason stays.
+void Agent::State::kill_task(const TaskKey& key, Duration grace, proto::TaskReason reason,
+                             Step& step) {
+  LiveTask& live = live_.at(key);
+  const ExecutorKey executor_key{key.first, ledger_.find(key)->record.executor};
+  LiveExecutor& executor = executors_.at(executor_key);
+  if (!live.delivered) {
+    executor.tasks.erase(key.second);
+    std::erase(executor.waiting, key.second);
+    CHECK(make_update(key,
+                      {.state = proto::TaskState::kKilled,
+                       .reason = reason,
+                       .message = "killed before it was started"},
+                      step));
+    task_ended(key, step);
+    if (executor.own && executor.tasks.empty() && !executor.leaving) {
+      executor.leaving = true;
+      kill_executor(executor_key, step);
+    }
+    return;
+  }
+  if (!live.kill) live.kill = Kill{.grace = grace, .reason = reason};
+  live.kill->grace = std::min(live.kill->grace, grace);
+  if (executor.peer) {
+    send_to_executor(executor, proto::KillTask{key.first, key.second, live.kill->grace}, step);
+  }
+  const Deadline deadline{Deadline::Kind::kTaskKill, key.first, key.second.str()};
+  const Time due = step.now + live.kill->grace + kKillMargin;
+  deadlines_.set(deadline, std::min(due, deadlines_.time_of(deadline).value_or(due)));
+}
+
+// A shared executor has other tasks to run; that it does not end this one can only be said.
+void Agent::State::kill_overdue(const TaskKey& key, Step& step) {
+  const ExecutorKey executor_key{key.first, ledger_.find(key)->record.executor};
+  trace(TraceLevel::kMisbehaved, "task outlives its kill",
+        {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  if (executors_.at(executor_key).own) kill_executor(executor_key, step);
+}
+
+// What every task does at its end, whoever ended it; its executor is the caller's.
+void Agent::State::task_ended(const TaskKey& key, Step&) {
+  live_.erase(key);
+  deadlines_.clear({Deadline::Kind::kTaskKill, key.first, key.second.str()});
+}
+
+void Agent::State::on_shutdown_framework(const FrameworkId& framework, Step& step) {
+  trace(TraceLevel::kLongLived, "framework shut down", {{"framework", framework.str()}}, step);
+  std::vector<std::pair<TaskKey, Duration>> tasks;
+  for (auto at = live_.lower_bound({framework, TaskId()});
+       at != live_.end() && at->first.first == framework; ++at) {
+    tasks.emplace_back(at->first, ledger_.find(at->first)->record.spec.kill_grace);
+  }
+  Duration longest = Duration();
+  for (const auto& [key, grace] : tasks) {
+    longest = std::max(longest, grace);
+    kill_task(key, grace, proto::TaskReason::kFrameworkTornDown, step);
+  }
+  std::vector<ExecutorKey> shared;
+  for (auto at = executors_.lower_bound({framework, ExecutorId()});
+       at != executors_.end() && at->first.first == framework; ++at) {
+    if (!at->second.own) shared.push_back(at->first);
+  }
+  for (const ExecutorKey& key : shared) shut_down(key, longest + kKillMargin, step);
+}
+
+// Asks an executor to end what it runs and itself; it is killed after `grace`.
+void Agent::State::shut_down(const ExecutorKey& key, Duration grace, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  executor.leaving = true;
+  if (!executor.peer && executor.tasks.empty()) return kill_executor(key, step);
+  if (!executor.shutdown && executor.peer) {
+    send_to_executor(executor, proto::ExecutorShutdown{}, step);
+  }
+  executor.shutdown = true;
+  const Deadline deadline{Deadline::Kind::kExecutorKill, key.first, key.second.str()};
+  const Time due = step.now + grace;
+  deadlines_.set(deadline, std::min(due, deadlines_.time_of(deadline).value_or(due)));
+}
+
+void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  executor.leaving = true;
+  for (const Deadline::Kind kind :
+       {Deadline::Kind::kExecutorKill, Deadline::Kind::kExecutorSession}) {
+    deadlines_.clear({kind, key.first, key.second.str()});
+  }
+  if (executor.killed) return;
+  executor.killed = true;
+  trace(TraceLevel::kShortLived, "executor killed",
+        {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
+  step.out.actions.push_back(KillExecutor{key.first, key.second, executor.run});
+}
+
+void Agent::State::on(const StopAsked& stop, Step& step) {
+  trace(TraceLevel::kLongLived, "agent stops",
+        {{"agent", options_.name.str()}, {"tasks", std::to_string(ledger_.live_tasks())}}, step);
+  if (!stop.kill_tasks) {
+    ended_ = true;
+    step.out.actions.push_back(Exit{});
+    return;
+  }
+  if (stopping_) return;
+  stopping_ = true;
+  std::vector<TaskKey> tasks;
+  for (const auto& [key, live] : live_) tasks.push_back(key);
+  for (const TaskKey& key : tasks) {
+    const Duration grace = std::min(ledger_.find(key)->record.spec.kill_grace, kKillGrace);
+    kill_task(key, grace, proto::TaskReason::kKilledByOperator, step);
+  }
+  std::vector<ExecutorKey> executors;
+  for (const auto& [key, executor] : executors_) {
+    if (!executor.killed) executors.push_back(key);
+  }
+  for (const ExecutorKey& key : executors) shut_down(key, kKillGrace, step);
+}
+
+// Nothing runs any more: the master may forget this agent at once rather than after its timeout.
+void Agent::State::finish_stop(Step& step) {
+  if (ended_ || !recovered_ || !live_.empty() || !executors_.empty()) return;
+  if (session_ == Session::kRegistered) send_to_master(proto::UnregisterAgent{}, step);
+  ended_ = true;
+  step.out.actions.push_back(Exit{});
+}
+
+}  // namespace proffer::agent

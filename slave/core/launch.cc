@@ -1,0 +1,187 @@
+// From RunTask to a task in an executor. What was received is recorded before anything is started, so a
+// crash forgets no task, and a repeated RunTask finds the first. Read on_run_task first.
+
+#include "common/check.h"
+#include "common/text.h"
+#include "slave/core/state.h"
+
+namespace proffer::agent {
+namespace {
+
+constexpr std::string_view kBuiltinPrefix = "builtin:";
+
+bool is_known_program(const std::string& program) {
+  if (!program.starts_with(kBuiltinPrefix)) return !program.empty();
+  return program == proto::kCommandExecutor || program == proto::kBatchExecutor;
+}
+
+bool gpus_are_named(const Resources& resources) {
+  int64_t sum = 0;
+  for (const GpuDevice& device : resources.gpus) sum += device.milli;
+  return sum == resources.amounts[ResourceKind::kGpus];
+}
+
+}  // namespace
+
+void Agent::State::on_run_task(const proto::RunTask& run, const Secret& token, Step& step) {
+  const TaskKey key{run.framework, run.spec.id};
+  if (const TaskEntry* known = ledger_.find(key)) {
+    // The master repeats what may have been lost. Another task with a used id it refuses itself.
+    const bool same = known->record.spec == run.spec;
+    return trace(same ? TraceLevel::kMessage : TraceLevel::kMisbehaved,
+                 same ? "task is known already" : "task id is in use",
+                 {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  }
+  const bool own = run.spec.executor_id.empty();
+  const ExecutorId executor = own ? ExecutorId(run.spec.id.str()) : run.spec.executor_id;
+  if (const std::optional<LaunchRefusal> refusal = launch_refusal(run, executor)) {
+    return refuse_launch(run, *refusal, step);
+  }
+
+  record(proto::TaskRecord{.framework = run.framework,
+                           .spec = run.spec,
+                           .assignment = run.assignment,
+                           .executor = executor},
+         step);
+  Secret spare = token;
+  if (spare.empty()) {
+    std::string digits;
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    for (int i = 0; i < 32; ++i) digits += kDigits[prng_.below(kDigits.size())];
+    spare = Secret(std::move(digits));
+  }
+  live_.emplace(key, LiveTask{.token = std::move(spare)});
+  assign(key, {run.framework, executor}, step);
+}
+
+std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& run,
+                                                          const ExecutorId& executor) const {
+  using proto::TaskReason;
+  const proto::TaskSpec& spec = run.spec;
+  if (stopping_) return LaunchRefusal{TaskReason::kAgentNotAvailable, "the agent is stopping"};
+  if (ledger_.tasks().size() >= kTasksPerAgentMax) {
+    return LaunchRefusal{TaskReason::kAgentFull,
+                         text("the agent has ", kTasksPerAgentMax, " tasks, which is the most")};
+  }
+  if (!is_known_program(spec.executor)) {
+    return LaunchRefusal{TaskReason::kTaskInvalid,
+                         text("executor must be ", proto::kCommandExecutor, ", ",
+                              proto::kBatchExecutor, " or a shell command line, not ",
+                              quoted(spec.executor))};
+  }
+  if (spec.executor == proto::kCommandExecutor && spec.command.empty()) {
+    return LaunchRefusal{TaskReason::kTaskInvalid, "the command is empty"};
+  }
+  if (!gpus_are_named(run.assignment.resources)) {
+    return LaunchRefusal{TaskReason::kTaskInvalid, "the gpu devices are not the amount of gpus"};
+  }
+  Resources with_it = ledger_.used();
+  bool exceeds = with_it.ports.intersects(run.assignment.resources.ports);
+  for (const GpuDevice& device : run.assignment.resources.gpus) {
+    for (const GpuDevice& used : with_it.gpus) {
+      exceeds |= used.index == device.index && used.milli + device.milli > 1000;
+    }
+  }
+  if (!exceeds) {
+    with_it += run.assignment.resources;
+    exceeds = !options_.total.contains(with_it);
+  }
+  if (exceeds) {
+    return LaunchRefusal{TaskReason::kResourcesExceeded,
+                         text("it takes ", to_text(run.assignment.resources), ", but of ",
+                              to_text(options_.total), " are used ", to_text(ledger_.used()))};
+  }
+  // An executor id is for one program, and either shared or one task's own.
+  const auto at = executors_.find({run.framework, executor});
+  if (at == executors_.end()) return std::nullopt;
+  const LiveExecutor& there = at->second;
+  const bool own = spec.executor_id.empty();
+  if (!there.leaving && (own || there.own || there.program != spec.executor)) {
+    return LaunchRefusal{TaskReason::kTaskInvalid,
+                         text("executor id ", quoted(executor.str()), " is in use by another")};
+  }
+  for (const TaskId& task : there.waiting) {
+    const proto::TaskSpec& other = ledger_.find({run.framework, task})->record.spec;
+    if (own || other.executor_id.empty() || other.executor != spec.executor) {
+      return LaunchRefusal{TaskReason::kTaskInvalid,
+                           text("executor id ", quoted(executor.str()), " is in use by another")};
+    }
+  }
+  return std::nullopt;
+}
+
+// A refused launch is a task that ended at once: its update is kept until acknowledged like any other. Of
+// a full agent nothing is kept: if the answer is lost, the master sends the task again.
+void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal,
+                                 Step& step) {
+  trace(TraceLevel::kMisbehaved, "launch refused",
+        {{"framework", run.framework.str()},
+         {"task", run.spec.id.str()},
+         {"reason", std::string(to_text(refusal.reason))}},
+        step);
+  const proto::TaskStatus status{.task = run.spec.id,
+                                 .agent = options_.name,
+                                 .state = proto::TaskState::kRefused,
+                                 .reason = refusal.reason,
+                                 .source = proto::UpdateSource::kAgent,
+                                 .sequence = 1,
+                                 .message = refusal.message,
+                                 .at = step.now};
+  if (refusal.reason == proto::TaskReason::kAgentFull) {
+    return send_to_master(proto::Update{run.framework, status}, step);
+  }
+  proto::TaskRecord task{.framework = run.framework, .spec = {.id = run.spec.id}};
+  task.spec.ask = run.spec.ask;
+  record(std::move(task), step);
+  CHECK(make_update({run.framework, run.spec.id}, status, step));
+}
+
+void Agent::State::assign(const TaskKey& task, const ExecutorKey& key, Step& step) {
+  const auto at = executors_.find(key);
+  if (at == executors_.end()) return start_executor(key, {task.second}, step);
+  LiveExecutor& executor = at->second;
+  if (executor.leaving) {
+    executor.waiting.push_back(task.second);
+    return;
+  }
+  executor.tasks.insert(task.second);
+  if (executor.peer) deliver(key, executor, task.second, step);
+}
+
+// A run of its own for the first of `tasks`, which brings program, environment and token; the others
+// share it.
+void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step) {
+  CHECK(!tasks.empty());
+  const proto::TaskSpec& spec = ledger_.find({key.first, tasks.front()})->record.spec;
+  LiveExecutor executor;
+  executor.run = ledger_.last_run() + 1;
+  executor.token = live_.at({key.first, tasks.front()}).token;
+  executor.program = spec.executor;
+  executor.own = spec.executor_id.empty();
+  executor.tasks.insert(tasks.begin(), tasks.end());
+  record(proto::ExecutorRecord{.framework = key.first,
+                               .executor = key.second,
+                               .token = executor.token,
+                               .run = executor.run,
+                               .boot_id = options_.boot_id},
+         step);
+  // A command's environment is the command's; its executor gives it.
+  step.out.actions.push_back(StartExecutor{
+      .framework = key.first,
+      .executor = key.second,
+      .run = executor.run,
+      .program = executor.program,
+      .token = executor.token,
+      .environment = executor.program == proto::kCommandExecutor ? proto::Environment()
+                                                                 : spec.environment});
+  trace(TraceLevel::kShortLived, "executor starts",
+        {{"framework", key.first.str()},
+         {"executor", key.second.str()},
+         {"run", std::to_string(executor.run)}},
+        step);
+  deadlines_.set({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
+                 step.now + options_.executor_start_timeout);
+  executors_.insert_or_assign(key, std::move(executor));
+}
+
+}  // namespace proffer::agent

@@ -1,0 +1,253 @@
+// The story of a command: start_task runs it, `reap` hears that it ended, `settle` ends what it left
+// behind and tells the agent. A command has ended only when all its processes have, so that its output
+// is whole and its resources are free.
+
+#include "slave/executor/command_executor.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "common/text.h"
+#include "net/address.h"
+#include "net/dealer.h"
+#include "proto/codec/codec.h"
+
+namespace proffer::executor {
+namespace {
+
+// A process that SIGKILL does not end (in a wait that cannot be interrupted) is not waited for longer.
+constexpr Duration kSettleMax = seconds(2);
+
+}  // namespace
+
+struct CommandExecutor::Impl {
+  struct Running {
+    pid_t pid = 0;  // and process group
+    bool own = false;  // this executor is for it alone
+    Duration kill_grace = {};
+    bool kill_asked = false;
+    std::optional<int> wait_status = {};  // once the command itself has ended
+    Time ended_at = {};
+    std::unique_ptr<Timer> force = {};    // SIGKILL when the grace is over
+  };
+
+  Loop& loop;
+  CommandExecutorOptions options;
+  sdk::ExecutorDriver driver;
+  proto::Encoder encoder;
+  std::map<TaskId, Running> running;
+  bool ending = false;
+  Timer driver_timer;
+  Timer settle_timer;
+  std::unique_ptr<Dealer> dealer;
+
+  Impl(Loop& l, CommandExecutorOptions o)
+      : loop(l),
+        options(std::move(o)),
+        driver(options.driver),
+        driver_timer(l, [this] { step(sdk::ExecutorTick{}); }),
+        settle_timer(l, [this] { settle(); }) {}
+
+  void start();
+  void step(const sdk::ExecutorDriverEvent& event);
+  void on(const sdk::SendToAgent& send);
+  void on(const sdk::ResetAgent&) { dealer->reset("asked by the driver"); }
+  void on(const sdk::StartTask& start) { start_task(start.run); }
+  void on(const sdk::EndTask& end);
+  void on(const sdk::HearMessage&) {}  // commands hear nothing
+  void on(const sdk::EndAll&);
+  void on(const sdk::Finished&) { loop.stop(); }
+
+  void start_task(const proto::RunTask& run);
+  void end_task(const TaskId& id, Duration grace);
+  void end_everything();
+  void reap();
+  void settle();
+  void tell_end(const TaskId& id, const Running& command);
+  void finish_if_idle();
+};
+
+void CommandExecutor::Impl::start() {
+  // What a command leaves behind becomes our child, so that it can be found and ended.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  loop.on_signal(SIGCHLD, [this] { reap(); });
+  for (const int signal : {SIGTERM, SIGINT}) {
+    loop.on_signal(signal, [this] { end_everything(); });
+  }
+  dealer = std::make_unique<Dealer>(
+      loop,
+      Dealer::Options{.endpoint = ipc_endpoint(options.agent_socket),
+                      .seed = static_cast<uint64_t>(getpid())},
+      Dealer::Handlers{
+          .on_connected = [this] { step(sdk::AgentConnected{}); },
+          .on_frame =
+              [this](std::span<const std::byte> frame) {
+                Result<proto::Envelope> envelope = proto::decode(frame);
+                if (!envelope) return dealer->reset(envelope.error().message());
+                step(sdk::AgentFrame{*std::move(envelope)});
+              },
+          .on_disconnected = [this](const std::string&) { step(sdk::AgentDisconnected{}); }});
+  dealer->connect();
+  driver_timer.arm(driver.next_deadline());
+}
+
+void CommandExecutor::Impl::step(const sdk::ExecutorDriverEvent& event) {
+  sdk::ExecutorDriverOutbox out;
+  driver.handle(event, loop.now(), out);
+  for (const sdk::ExecutorDriverAction& action : out.actions) {
+    std::visit([this](const auto& one) { on(one); }, action);
+  }
+  driver_timer.arm(driver.next_deadline());
+}
+
+void CommandExecutor::Impl::on(const sdk::SendToAgent& send) {
+  const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
+  if (frame) {
+    dealer->send(*frame);
+  } else {  // The gap that it leaves ends the session.
+    dealer->reset(frame.error().message());
+  }
+}
+
+void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
+  const Result<pid_t> pid = start_command(run, options.around);
+  if (!pid) {
+    step(sdk::TellUpdate{{.task = run.spec.id,
+                          .state = proto::TaskState::kFailed,
+                          .reason = proto::TaskReason::kLaunchFailed,
+                          .message = pid.error().message()}});
+    ending |= run.spec.executor_id.empty();
+    return finish_if_idle();
+  }
+  Running& command = running[run.spec.id];
+  command.pid = *pid;
+  command.own = run.spec.executor_id.empty();
+  command.kill_grace = run.spec.kill_grace;
+  step(sdk::TellUpdate{{.task = run.spec.id, .state = proto::TaskState::kRunning}});
+  if (ending) end_task(run.spec.id, run.spec.kill_grace);
+}
+
+void CommandExecutor::Impl::on(const sdk::EndTask& end) {
+  const auto at = running.find(end.task);
+  if (at != running.end()) end_task(end.task, end.grace.value_or(at->second.kill_grace));
+}
+
+void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
+  Running& command = running.at(id);
+  if (command.wait_status) return;
+  command.kill_asked = true;
+  kill(-command.pid, grace > Duration() ? SIGTERM : SIGKILL);
+  if (grace <= Duration()) return;
+  const Time due = loop.now() + grace;
+  if (command.force == nullptr) {
+    command.force = std::make_unique<Timer>(loop, [this, id] {
+      const auto at = running.find(id);
+      if (at != running.end()) kill(-at->second.pid, SIGKILL);
+    });
+    command.force->arm(due);
+  }
+}
+
+void CommandExecutor::Impl::on(const sdk::EndAll&) { end_everything(); }
+
+void CommandExecutor::Impl::end_everything() {
+  ending = true;
+  std::vector<std::pair<TaskId, Duration>> all;
+  for (const auto& [id, command] : running) all.emplace_back(id, command.kill_grace);
+  for (const auto& [id, grace] : all) end_task(id, grace);
+  finish_if_idle();
+}
+
+void CommandExecutor::Impl::reap() {
+  while (true) {
+    siginfo_t ended = {};
+    if (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) break;
+    const auto at = std::find_if(running.begin(), running.end(), [&](const auto& one) {
+      return one.second.pid == ended.si_pid && !one.second.wait_status;
+    });
+    // The rest of its group, while nobody else can have its number.
+    if (at != running.end()) kill(-ended.si_pid, SIGKILL);
+    int status = 0;
+    waitpid(ended.si_pid, &status, 0);
+    if (at == running.end()) continue;
+    at->second.wait_status = status;
+    at->second.ended_at = loop.now();
+  }
+  settle();
+}
+
+// Ends what the ended commands left, and tells of those that left nothing. Orphans come to us one
+// generation after the other; each that ends brings us here again.
+void CommandExecutor::Impl::settle() {
+  const bool some_run = std::any_of(running.begin(), running.end(),
+                                    [](const auto& one) { return !one.second.wait_status; });
+  bool left = false;
+  if (!some_run) {  // While others run, an orphan may be theirs.
+    for (const pid_t pid : children_of_this_process()) {
+      left = true;
+      kill(pid, SIGKILL);
+    }
+  }
+  std::vector<std::pair<TaskId, Running>> ended;
+  for (auto at = running.begin(); at != running.end();) {
+    const bool due = at->second.wait_status &&
+                     (!left || loop.now() >= at->second.ended_at + kSettleMax);
+    if (due) {
+      ended.emplace_back(at->first, std::move(at->second));
+      at = running.erase(at);
+    } else {
+      ++at;
+    }
+  }
+  for (const auto& [id, command] : ended) tell_end(id, command);
+  settle_timer.arm(left ? std::optional<Time>(loop.now() + kSettleMax) : std::nullopt);
+  finish_if_idle();
+}
+
+void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command) {
+  proto::TaskStatus status{.task = id};
+  const int how = *command.wait_status;
+  if (WIFSIGNALED(how)) {
+    status.state = proto::TaskState::kFailed;
+    status.reason = proto::TaskReason::kCommandSignalled;
+    status.signal = WTERMSIG(how);
+    const char* name = sigabbrev_np(WTERMSIG(how));
+    status.message = text("the command was ended by signal ", WTERMSIG(how), " (SIG",
+                          name == nullptr ? "?" : name, ")");
+  } else {
+    status.reason = proto::TaskReason::kCommandExited;
+    status.exit_code = WEXITSTATUS(how);
+    status.state = WEXITSTATUS(how) == 0 ? proto::TaskState::kFinished : proto::TaskState::kFailed;
+    if (WEXITSTATUS(how) != 0) {
+      status.message = text("the command ended with exit code ", WEXITSTATUS(how));
+    }
+  }
+  // Asked to end, it was killed, however it ended.
+  if (command.kill_asked) {
+    status.state = proto::TaskState::kKilled;
+    status.reason = proto::TaskReason::kKilledByScheduler;
+  }
+  step(sdk::TellUpdate{std::move(status)});
+  ending |= command.own;
+}
+
+// An executor of one task's own ends with it; a shared one stays for the next.
+void CommandExecutor::Impl::finish_if_idle() {
+  if (running.empty() && ending) step(sdk::FinishWhenAcknowledged{});
+}
+
+CommandExecutor::CommandExecutor(Loop& loop, CommandExecutorOptions options)
+    : impl_(std::make_unique<Impl>(loop, std::move(options))) {
+  impl_->start();
+}
+CommandExecutor::~CommandExecutor() = default;
+
+}  // namespace proffer::executor

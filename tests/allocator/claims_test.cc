@@ -1,0 +1,224 @@
+// Nobody starves: large asks among streams of small ones.
+
+#include <gtest/gtest.h>
+
+#include "tests/allocator/scenario.h"
+
+namespace proffer::claims_test {
+namespace {
+
+// One of four small tasks ends each second and is followed by another at once. Seconds until the
+// large one runs, at most `most`.
+int64_t seconds_until_served(AllocatorScenario& s, int64_t most) {
+  for (int64_t second = 0; second < most; ++second) {
+    if (s.framework("large").tasks() > 0) return second;
+    s.framework("small").ends(1);
+    s.advance(seconds(1));
+    s.decide();
+    s.framework("large").accepts_all();
+    s.framework("small").accepts_all();
+  }
+  return most;
+}
+
+void crowd(AllocatorScenario& s) {
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:3;mem:3GiB", 10);
+  s.decide();
+}
+
+TEST(Claim, ServesALargeAskAmongAStreamOfSmallOnes) {
+  AllocatorScenario s;
+  crowd(s);
+  // claim_after, and then one second for each CPU that must become free.
+  EXPECT_LE(seconds_until_served(s, 1'000), 30 + 4);
+  EXPECT_EQ(s.framework("large").tasks(), 1);
+}
+
+TEST(Claim, IsWhatServesIt) {
+  AllocatorScenario s(AllocatorOptions{.claim_after = hours(24 * 365)});
+  crowd(s);
+  EXPECT_EQ(seconds_until_served(s, 1'000), 1'000) << "without claims it starves";
+}
+
+TEST(Claim, IsShownAndSetsAsideWhatBecomesFree) {
+  AllocatorScenario s;
+  crowd(s);
+  EXPECT_EQ(s.framework("large").ask().claimed, std::nullopt);
+  s.advance(kClaimAfter);
+  EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+
+  s.framework("small").ends(2);
+  s.decide();
+
+  EXPECT_EQ(s.framework("small").offers(), Offers{});
+  // Set aside is not offered, and not held.
+  EXPECT_EQ(to_text(s.allocator().agents().at(0).free), "cpus:2;mem:2048");
+  EXPECT_EQ(s.framework("large").dominant_share(), Share::of(0, 1));
+}
+
+TEST(Claim, TheNextTaskOfTheSameAskDoesNotWaitAgain) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:2;mem:1GiB", 2);
+  s.decide();
+  const int64_t first = seconds_until_served(s, 100);
+  ASSERT_LE(first, 34);
+  // The small tasks' role is now the lower one; once it is not, the next wait is short.
+  s.framework("large").ends(1);
+  const int64_t second = seconds_until_served(s, 100);
+  EXPECT_LE(second, 4);
+}
+
+TEST(Claim, EndsWhenTheAskIsWithdrawn) {
+  AllocatorScenario s;
+  crowd(s);
+  s.advance(kClaimAfter);
+  s.framework("small").ends(1);
+  s.decide();
+  ASSERT_EQ(s.framework("small").offers(), Offers{});
+
+  s.framework("large").asks("cpus:3;mem:3GiB", 0);
+  s.decide();
+
+  EXPECT_EQ(s.framework("small").offers(), Offers{"a1 cpus:1;mem:1024"});
+}
+
+TEST(Claim, SurvivesDeclaringTheSameAskWithAnotherCount) {
+  AllocatorScenario s;
+  crowd(s);
+  s.advance(kClaimAfter);
+  ASSERT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+
+  s.framework("large").asks("cpus:3;mem:3GiB", 4);
+  s.decide();
+  EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+
+  s.framework("large").asks("cpus:4;mem:3GiB", 4);
+  s.decide();
+  EXPECT_EQ(s.framework("large").ask().claimed, std::nullopt);
+}
+
+TEST(Claim, IsChosenAgainWhenItsAgentLeaves) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:3;mem:3GiB", 1);
+  s.decide();
+  s.advance(kClaimAfter);
+  ASSERT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+
+  s.loses("a1");
+  s.decide();
+
+  EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a2"));
+}
+
+TEST(Claim, PrefersTheAgentThatNeedsLeastToBecomeFree) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.agent("a2", "cpus:5;mem:4GiB");
+  s.framework("small").asks("cpus:2;mem:1GiB", 4);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:4;mem:1GiB", 1);
+  s.decide();
+  s.advance(kClaimAfter);
+  EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a2"));
+}
+
+// Tasks that never end must not decide who is served.
+TEST(Claim, MovesWhereThingsEndIfNothingEndsOnItsAgent) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("forever").asks("cpus:1;mem:1GiB", 4);
+  s.run_until_nothing_fits();
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:3;mem:3GiB", 1);
+  s.decide();
+  s.advance(kClaimAfter);
+  ASSERT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+
+  EXPECT_LE(seconds_until_served(s, 1'000), 30 + 4);
+  EXPECT_EQ(s.framework("large").tasks_on("a2"), 1);
+}
+
+TEST(Claim, IsNotForAnAskThatCouldNeverFit) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("huge").asks("cpus:5;mem:3GiB", 1);
+  s.framework("large").asks("cpus:3;mem:3GiB", 1);
+  s.decide();
+  EXPECT_FALSE(s.framework("huge").ask().could_ever_fit);
+
+  s.advance(kClaimAfter);
+
+  EXPECT_EQ(s.framework("huge").ask().claimed, std::nullopt);
+  EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+}
+
+TEST(Claim, OfTwoLargeAsksAreOnTwoAgentsAndBothAreServed) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:4;mem:4GiB", 1);
+  s.framework("large2").asks("cpus:4;mem:4GiB", 1);
+  s.decide();
+  s.advance(kClaimAfter);
+  EXPECT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+  EXPECT_EQ(s.framework("large2").ask().claimed, AgentId("a2"));
+
+  s.framework("small").ends(8);
+  s.run_until_nothing_fits();
+
+  EXPECT_EQ(s.framework("large").tasks(), 1);
+  EXPECT_EQ(s.framework("large2").tasks(), 1);
+}
+
+// The framework's own stream of small tasks of the same priority does not starve its large one.
+TEST(Claim, ServesALargeAskAmongTheFrameworksOwnSmallOnes) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB", 100'000, "small");
+  s.run_until_nothing_fits();
+  s.framework("x").asks("cpus:3;mem:3GiB", 1, "large");
+  s.decide();
+  int64_t second = 0;
+  for (; second < 200 && s.framework("x").tasks("large") == 0; ++second) {
+    s.framework("x").ends(1, "small");
+    s.advance(seconds(1));
+    s.framework("x").accepts_all();
+  }
+  EXPECT_LE(second, 34);
+}
+
+// A large ask beyond its role's fair share waits: claims are for who is first by share.
+TEST(Claim, IsNotForWhoHasMoreThanOthersThatWait) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.framework("rich").asks("cpus:6;mem:6GiB", 2);
+  s.run_until_nothing_fits();
+  s.framework("poor").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  for (int second = 0; second < 300; ++second) {
+    s.framework("poor").ends(1);
+    s.advance(seconds(1));
+    EXPECT_EQ(s.framework("rich").ask().claimed, std::nullopt) << second;
+    s.framework("poor").accepts_all();
+  }
+  EXPECT_EQ(s.framework("poor").tasks(), 2);
+}
+
+}  // namespace
+}  // namespace proffer::claims_test

@@ -1,0 +1,240 @@
+// What a declined, expired or suppressed framework is not offered, and until when.
+
+#include <gtest/gtest.h>
+
+#include "tests/allocator/scenario.h"
+
+namespace proffer::declines_test {
+namespace {
+
+TEST(Decline, KeepsTheAgentAwayUntilTheFilterEnds) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("batch").subscribes();
+  s.decide();
+
+  s.framework("batch").declines("a1", seconds(5));
+
+  s.advance(seconds(4));
+  EXPECT_EQ(s.framework("batch").offers(), Offers{});
+  s.advance(seconds(1));
+  EXPECT_EQ(s.framework("batch").offers(), Offers{"a1 cpus:4;mem:8192"});
+}
+
+TEST(Decline, OfAnAskIsFilledElsewhere) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.agent("a2", "cpus:8;mem:8GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB", 1);
+  s.decide();
+  ASSERT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1;mem:1024"});
+
+  s.framework("x").declines("a1");
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{"a2 cpus:1;mem:1024"});
+}
+
+TEST(Decline, ReturnsTheResourcesToOthersAtOnce) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB");
+  s.framework("y").asks("cpus:1;mem:1GiB");
+  s.decide();
+  ASSERT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1;mem:1024"});
+
+  s.framework("x").declines("a1");
+  s.decide();
+
+  EXPECT_EQ(s.framework("y").offers(), Offers{"a1 cpus:1;mem:1024"});
+}
+
+TEST(Decline, WithZeroSecondsFiltersNothing) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("x").asks("cpus:1", 1);
+  s.decide();
+
+  s.framework("x").declines("a1", Duration());
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1"});
+}
+
+TEST(Decline, ForTooLittleOfAKindLastsUntilTheAgentHasMoreOfIt) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 2);
+  s.run_until_nothing_fits();
+  s.framework("open").subscribes();
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:2048"});
+
+  s.framework("open").declines("a1", Refusal{.too_little = {ResourceKind::kMem}});
+
+  s.advance(hours(10));
+  EXPECT_EQ(s.framework("open").offers(), Offers{});
+  s.framework("small").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:3072"});
+}
+
+TEST(Decline, OfAnAskForTooLittleIsNotRepeatedWhileNothingChanges) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB");
+  s.decide();
+  s.framework("x").declines("a1", Refusal{.too_little = {ResourceKind::kDisk}});
+  s.advance(hours(1));
+  EXPECT_EQ(s.framework("x").offers(), Offers{});
+
+  s.agent("a1", "cpus:4;mem:4GiB;disk:100");
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:4;mem:4096"});
+}
+
+TEST(Decline, OfAWrongAgentLastsUntilItsAttributesChange) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB", "disk:hdd");
+  s.framework("x").asks("cpus:1;mem:1GiB", 1);
+  s.decide();
+  s.framework("x").declines("a1", Refusal{.wrong_agent = true});
+  s.advance(hours(1));
+  s.agent("a1", "cpus:8;mem:8GiB", "disk:hdd");
+  s.decide();
+  EXPECT_EQ(s.framework("x").offers(), Offers{});
+
+  s.agent("a1", "cpus:8;mem:8GiB", "disk:ssd");
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1;mem:1024"});
+}
+
+TEST(Decline, WithAReasonDoesNotCountForAsksDeclaredLater) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB", 1);
+  s.decide();
+  s.framework("x").declines("a1", Refusal{.wrong_agent = true});
+
+  s.framework("x").asks("cpus:2;mem:1GiB", 1);
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:2;mem:1024"});
+}
+
+TEST(Decline, OfOneAgentSaysNothingOfOthers) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4");
+  s.agent("a2", "cpus:4");
+  s.framework("open").subscribes();
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers(), (Offers{"a1 cpus:4", "a2 cpus:4"}));
+
+  s.framework("open").declines("a1", seconds(60));
+  s.framework("open").declines("a2", seconds(20));
+
+  s.advance(seconds(30));
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a2 cpus:4"});
+}
+
+TEST(Lease, EndsAndTheResourcesGoToOthers) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB");
+  s.framework("y").asks("cpus:1;mem:1GiB");
+  s.decide();
+  ASSERT_EQ(s.framework("x").offers().size(), 1u);
+  const OfferId offer = s.framework("x").outstanding()[0].offer.id;
+  EXPECT_EQ(s.allocator().next_decision(s.now()), s.now() + kOfferTimeout);
+
+  s.advance(kOfferTimeout - milliseconds(1));
+  EXPECT_EQ(s.framework("x").offers().size(), 1u);
+  s.advance(milliseconds(1));
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{});
+  EXPECT_EQ(s.framework("y").offers(), Offers{"a1 cpus:1;mem:1024"});
+  ASSERT_EQ(s.rescinds().size(), 1u);
+  EXPECT_EQ(s.rescinds()[0].offer, offer);
+  EXPECT_EQ(s.rescinds()[0].framework, FrameworkId("x"));
+  EXPECT_EQ(s.rescinds()[0].reason, RescindReason::kExpired);
+  EXPECT_EQ(s.allocator().find_offer(offer, FrameworkId("x")), nullptr);
+}
+
+// A scheduler that is dead but connected gets the agent again only after others had their chance.
+TEST(Lease, ThatEndedFiltersLikeADecline) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.framework("dead").asks("cpus:1;mem:1GiB");
+  s.decide();
+
+  s.advance(kOfferTimeout);
+  EXPECT_EQ(s.framework("dead").offers(), Offers{});
+  s.advance(kDeclineFilter);
+  EXPECT_EQ(s.framework("dead").offers().size(), 1u);
+}
+
+TEST(Offers, BelongToTheFrameworkTheyWereMadeTo) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB");
+  s.framework("y").asks("cpus:1;mem:1GiB");
+  s.decide();
+  const OfferId offer = s.framework("x").outstanding()[0].offer.id;
+
+  EXPECT_NE(s.allocator().find_offer(offer, FrameworkId("x")), nullptr);
+  EXPECT_EQ(s.allocator().find_offer(offer, FrameworkId("y")), nullptr);
+  EXPECT_EQ(s.allocator().find_offer(OfferId(77), FrameworkId("x")), nullptr);
+}
+
+TEST(Offers, UsedInPartReturnTheRest) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("x").asks("cpus:1;mem:1GiB", 4);
+  s.decide();
+  const Grant grant = s.framework("x").outstanding().at(0);
+
+  // Two of the four tasks are launched; the others are wanted still, and offered again.
+  s.allocator().settle(grant.offer.id, {.amounts = parse_shape("cpus:2;mem:2GiB").value()},
+                       {{AskName("task"), 2}}, {}, s.now());
+  s.check();
+  EXPECT_EQ(s.framework("x").ask().wanted, 2);
+  EXPECT_EQ(s.framework("x").ask().offered, 0);
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:2;mem:2048"});
+  EXPECT_EQ(to_text(s.framework("x").status().allocated), "cpus:2;mem:2048");
+}
+
+TEST(Suppress, StopsOffersUntilRevive) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("open").subscribes();
+  s.framework("open").suppresses();
+  s.advance(minutes(5));
+  EXPECT_EQ(s.framework("open").offers(), Offers{});
+
+  s.framework("open").revives();
+  s.decide();
+
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:4;mem:8192"});
+}
+
+TEST(Revive, ClearsFilters) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("x").asks("cpus:1", 1);
+  s.decide();
+  s.framework("x").declines("a1", hours(1));
+  s.decide();
+  EXPECT_EQ(s.framework("x").offers(), Offers{});
+
+  s.framework("x").revives();
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1"});
+}
+
+}  // namespace
+}  // namespace proffer::declines_test

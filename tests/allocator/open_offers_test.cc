@@ -1,0 +1,129 @@
+// Frameworks that take open offers beside those that ask.
+
+#include <gtest/gtest.h>
+
+#include "allocator/entitlement.h"
+#include "tests/allocator/scenario.h"
+
+namespace proffer::open_offers_test {
+namespace {
+
+TEST(OpenOffers, AreWholeAgentsWhenNobodyAsks) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.agent("a3", "cpus:4;mem:4GiB");
+  s.framework("x").subscribes();
+  s.framework("y").subscribes();
+
+  s.decide();
+
+  EXPECT_EQ(s.framework("x").offers(), (Offers{"a1 cpus:4;mem:4096", "a3 cpus:4;mem:4096"}));
+  EXPECT_EQ(s.framework("y").offers(), Offers{"a2 cpus:4;mem:4096"});
+  EXPECT_TRUE(s.framework("x").outstanding()[0].offer.fills.empty());
+}
+
+TEST(OpenOffers, StayWithinTheFairShareWhileAsksCompete) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.framework("asker").asks("cpus:1;mem:1GiB");
+  s.framework("open").subscribes();
+
+  s.decide();
+
+  EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:4;mem:4096"});
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:4;mem:4096"});
+}
+
+TEST(OpenOffers, GetWhatNoAskCanUse) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.framework("asker").asks("cpus:1;mem:1GiB", 1);
+  s.framework("open").subscribes();
+
+  s.decide();
+
+  EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:1;mem:1024"});
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:7;mem:7168"});
+}
+
+TEST(OpenOffers, FollowTheWeights) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.weight("open", 3 * kWeightOne);
+  s.framework("asker").asks("cpus:1;mem:1GiB");
+  s.framework("open").subscribes();
+
+  s.decide();
+
+  EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:2;mem:2048"});
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:6;mem:6144"});
+}
+
+TEST(OpenOffers, OfOneAgentToOneFrameworkAreOneAtATime) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("asker").asks("cpus:2;mem:2GiB", 1);
+  s.run_until_nothing_fits();
+  s.framework("open").subscribes();
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:2048"});
+
+  s.framework("asker").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:2048"});
+
+  // When it is answered, what became free meanwhile is offered.
+  s.framework("open").accepts_all();
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:2048"});
+}
+
+TEST(OpenOffers, ReturnWhatIsNotUsedToWhoAsks) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("open").subscribes();
+  s.decide();
+  s.framework("asker").asks("cpus:1;mem:1GiB", 2);
+  s.decide();
+  EXPECT_EQ(s.framework("asker").offers(), Offers{});
+
+  s.framework("open").declines("a1");
+  s.decide();
+
+  EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:2;mem:2048"});
+}
+
+TEST(OpenOffers, LeaveAloneWhatIsClaimed) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("open").subscribes();
+  s.decide();
+  s.framework("asker").asks("cpus:4;mem:4GiB", 1);
+  s.decide();
+  s.framework("open").accepts_all();
+  s.advance(kClaimAfter);
+  ASSERT_EQ(s.framework("asker").ask().claimed, AgentId("a1"));
+
+  Resources part{.amounts = parse_shape("cpus:3;mem:3GiB").value()};
+  s.allocator().release(AgentId("a1"), FrameworkId("open"), part);
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{});
+  part.amounts = parse_shape("cpus:1;mem:1GiB").value();
+  s.allocator().release(AgentId("a1"), FrameworkId("open"), part);
+  s.decide();
+  EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:4;mem:4096"});
+}
+
+TEST(WaterFilling, SplitsByWeightAndGivesOnWhatOneDoesNotWant) {
+  using fair::Claimant;
+  using Levels = std::vector<int64_t>;
+  EXPECT_EQ(fair::fill_with_water(90, {{1000, 90}, {1000, 90}, {1000, 90}}), (Levels{30, 30, 30}));
+  EXPECT_EQ(fair::fill_with_water(90, {{1000, 10}, {1000, 90}, {1000, 90}}), (Levels{10, 40, 40}));
+  EXPECT_EQ(fair::fill_with_water(90, {{2000, 90}, {1000, 90}}), (Levels{60, 30}));
+  EXPECT_EQ(fair::fill_with_water(90, {{1000, 5}, {1000, 6}}), (Levels{5, 6}));
+  EXPECT_EQ(fair::fill_with_water(90, {}), Levels{});
+}
+
+}  // namespace
+}  // namespace proffer::open_offers_test

@@ -1,0 +1,218 @@
+// Word counts on real clusters whose parts are killed in the middle. What is right is what the same mapper
+// and reducer give in a pipeline.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+
+#include "common/prng.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Text of known words with traps: empty lines, no final newline, TABs, bytes that are not UTF-8, an empty
+// file, a directory below, a name with a space.
+class WordCount : public testing::Test {
+ protected:
+  void SetUp() override {
+    fs::create_directories(home_ / "in/below it");
+    Prng prng(42);
+    for (int file = 0; file < 12; ++file) {
+      std::string content;
+      const int lines = static_cast<int>(prng.between(0, 4000));
+      for (int line = 0; line < lines; ++line) {
+        const int words = static_cast<int>(prng.between(0, 8));
+        for (int word = 0; word < words; ++word) {
+          content += "word" + std::to_string(prng.below(500)) + (prng.chance(1, 9) ? "\t" : " ");
+        }
+        if (prng.chance(1, 50)) content += "\xff\xfe";
+        content += '\n';
+      }
+      if (file % 3 == 0) content += "the last line has no newline";
+      write_file(home_ / ("in/" + std::string(file % 2 == 0 ? "below it/" : "") + "f " +
+                          std::to_string(file)),
+                 content);
+    }
+    write_file(home_ / "in/empty", "");
+    write_file(home_ / "map.sh",
+               "tr -cs 'A-Za-z0-9' '\\n' | awk 'NF { printf \"%s\\t1\\n\", $0 }'\n");
+    write_file(home_ / "slow_map.sh", "sleep 0.3; sh map.sh\n");
+    write_file(home_ / "reduce.awk",
+               "BEGIN { FS = \"\\t\" } $1 != key { if (NR > 1) print key \"\\t\" n; key = $1; n = 0 } "
+               "{ n += $2 } END { if (NR > 0) print key \"\\t\" n }\n");
+    const Exit pipeline =
+        run({"bash", "-c",
+             "export LC_ALL=C; find in -type f -print0 | sort -z | xargs -0 grep -ah '' | "
+             "sh map.sh | sort | awk -f reduce.awk"},
+            {}, home_.path());
+    ASSERT_EQ(pipeline.code, 0) << pipeline.err;
+    ASSERT_GT(pipeline.out.size(), 1000u);
+    expected_ = pipeline.out;
+  }
+
+  Words job(const std::string& map = "sh map.sh") const {
+    return {"batch", "run", "--name", "wc", "--map", map, "--reduce", "awk -f reduce.awk",
+            "--files", home_ / "map.sh", "--files", home_ / "slow_map.sh", "--files",
+            home_ / "reduce.awk", "--input", home_ / "in", "--output", home_ / "out",
+            "--reducers", "3", "--split", "8KiB", "--resources", "cpus:1;mem:64"};
+  }
+  std::string counted() const {
+    return run({"bash", "-c", "cat out/part-* | LC_ALL=C sort"}, {}, home_.path()).out;
+  }
+
+  TemporaryDirectory home_;
+  std::string expected_;
+};
+
+TEST_F(WordCount, EqualsThePipelineToTheLastLine) {
+  Cluster cluster({.agents = 3});
+  const Exit done = cluster.proffer(job());
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(counted(), expected_);
+  EXPECT_TRUE(fs::exists(home_ / "out/_SUCCESS"));
+  EXPECT_FALSE(fs::exists(home_ / "out/_temporary"));
+  for (const char* part : {"part-00000", "part-00001", "part-00002"}) {
+    EXPECT_TRUE(fs::exists(home_ / (std::string("out/") + part)));
+  }
+  const Exit again = cluster.proffer(job());  // The output is there already: refused, untouched.
+  EXPECT_EQ(again.code, 1);
+  EXPECT_NE(again.err.find("out"), std::string::npos) << again.err;
+  EXPECT_EQ(counted(), expected_);
+}
+
+TEST_F(WordCount, AnAgentKilledTwiceInTheMiddleChangesNothing) {
+  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048"});
+  const auto running = cluster.start(job("sh slow_map.sh"));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 3; }));
+  ::kill(cluster.pid_of("agent-1"), SIGKILL);
+  ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());
+  const auto successor = cluster.start_agent("agent-1", "cpus:2;mem:2048");
+  ASSERT_TRUE(eventually([&] {
+    const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
+    return agents && agents->size() == 3 && agents->front().state == proto::AgentState::kActive &&
+           agents->front().tasks > 0;
+  }));
+  successor->kill(SIGKILL);
+  successor->wait();
+
+  const Exit done = running->wait(Seconds(180));
+  EXPECT_EQ(done.code, 0) << done.err << done.out;
+  EXPECT_EQ(counted(), expected_);
+}
+
+TEST_F(WordCount, WithoutAnyAgentItWaitsAndFinishesWhenOneReturns) {
+  Cluster cluster({.agents = 1, .resources = "cpus:2;mem:2048"});
+  const auto running = cluster.start(job("sh slow_map.sh"));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 1; }));
+  ::kill(cluster.pid_of("agent-1"), SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const auto status = proto::parse_status(cluster.proffer({"status", "--json"}).out);
+    return status && status->agents_unreachable == 1;
+  }));
+  EXPECT_TRUE(is_alive(running->pid()));
+
+  const auto successor = cluster.start_agent("agent-1", "cpus:2;mem:2048");
+
+  const Exit done = running->wait(Seconds(180));
+  EXPECT_EQ(done.code, 0) << done.err << done.out;
+  EXPECT_EQ(counted(), expected_);
+}
+
+TEST_F(WordCount, AKilledSchedulerLeavesNoTaskRunningAfterItsFailoverTimeout) {
+  Cluster cluster({.agents = 2});
+  const auto running = cluster.start(job("sleep 1000"));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 2; }));
+  running->kill(SIGKILL);
+  running->wait();
+  EXPECT_TRUE(eventually([&] {
+    const auto status = proto::parse_status(cluster.proffer({"status", "--json"}).out);
+    return status && status->allocated.is_zero() && status->tasks_running == 0 &&
+           status->frameworks_connected + status->frameworks_disconnected == 0;
+  }));
+}
+
+TEST_F(WordCount, InterruptTakesItsTasksAndItsOutputAway) {
+  Cluster cluster({.agents = 1});
+  const auto running = cluster.start(job("sleep 1000"));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 1; }));
+  running->kill(SIGINT);
+  EXPECT_EQ(running->wait().code, 130);
+  EXPECT_FALSE(fs::exists(home_ / "out"));
+  EXPECT_TRUE(eventually([&] { return cluster.running_tasks() == 0; }));
+}
+
+TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
+  Cluster cluster({.agents = 2});
+  const Exit failed = cluster.proffer(job("echo the disk is made of cheese >&2; exit 3"));
+  EXPECT_EQ(failed.code, 1);
+  EXPECT_NE(failed.err.find("the disk is made of cheese"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find("4 attempts"), std::string::npos) << failed.err;
+  EXPECT_FALSE(fs::exists(home_ / "out"));
+}
+
+TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
+  Cluster cluster;
+  struct Row {
+    std::string file;
+    int code;
+    std::string says;
+  };
+  const std::string ok = "map: cat\nreduce: cat\ninput: [" + (home_ / "in") + "]\noutput: " +
+                         (home_ / "out") + "\n";
+  const Row rows[] = {
+      {ok + "reducerz: 3\n", 1, "did you mean 'reducers'"},
+      {ok + "reducers: many\n", 1, "many"},
+      {ok + "reducers: -1\n", 1, "-1"},
+      {ok + "map: dog\n", 1, "twice"},
+      {ok + "resources: cpus:0\n", 1, "more than zero"},
+      {"map: [\n", 1, "line"},
+      {"\x01\x02\xff garbage", 1, "job"},
+      {"", 1, "map"},
+      {ok + "---\n" + ok, 1, "document"},
+      {"map: cat\nreduce: cat\ninput: [/no/such/place]\noutput: " + (home_ / "out") + "\n", 1,
+       "/no/such/place"},
+      {"map: cat\nreduce: cat\ninput: [" + (home_ / "in/empty") + "/x]\noutput: " +
+           (home_ / "out") + "\n",
+       1, "in/empty/x"},
+  };
+  for (const Row& row : rows) {
+    write_file(home_ / "job.yaml", row.file);
+    const Exit refused = cluster.proffer({"batch", "run", home_ / "job.yaml"});
+    EXPECT_TRUE(refused.code == 1 || refused.code == 2) << refused.code << row.file;
+    EXPECT_NE(refused.err.find(row.says), std::string::npos) << row.file << "\n" << refused.err;
+    EXPECT_FALSE(fs::exists(home_ / "out"));
+  }
+  const Exit missing = cluster.proffer({"batch", "run", home_ / "none.yaml"});
+  EXPECT_NE(missing.code, 0);
+  EXPECT_NE(missing.err.find("none.yaml"), std::string::npos) << missing.err;
+}
+
+TEST_F(WordCount, AnUnreadableDirectoryIsNamed) {
+  Cluster cluster;
+  fs::create_directory(home_ / "in/secret");
+  fs::permissions(home_ / "in/secret", fs::perms::none);
+  if (::access((home_ / "in/secret").c_str(), R_OK) == 0) {
+    // Root reads everything; a user who is not root asks instead.
+    fs::permissions(home_.path(), fs::perms::all);
+    const Exit refused = run({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups",
+                              program("proffer"), "batch", "run", "--map", "cat", "--reduce", "cat",
+                              "--input", home_ / "in", "--output", home_ / "out2"},
+                             {{"PROFFER_MASTER", cluster.master()}});
+    EXPECT_EQ(refused.code, 1) << refused.err;
+    EXPECT_NE(refused.err.find("secret"), std::string::npos) << refused.err;
+  } else {
+    const Exit refused = cluster.proffer(job());
+    EXPECT_EQ(refused.code, 1) << refused.err;
+    EXPECT_NE(refused.err.find("secret"), std::string::npos) << refused.err;
+  }
+}
+
+}  // namespace
+}  // namespace proffer::test

@@ -1,0 +1,56 @@
+// The example of section 4.1 of the DRF paper (Ghodsi et al., NSDI 2011) end to end: declared, not real,
+// resources; real processes.
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+const Words kA = {"run", "--name", "A", "--role", "A", "--count", "1000", "--cpus", "1",
+                  "--mem", "4GiB", "--", "sleep 2"};
+const Words kB = {"run", "--name", "B", "--role", "B", "--count", "1000", "--cpus", "3",
+                  "--mem", "1GiB", "--", "sleep 2"};
+
+// Both have what the paper gives them, at once.
+bool is_settled(const Cluster& cluster) {
+  return cluster.running_tasks("A-") == 3 && cluster.running_tasks("B-") == 2;
+}
+
+class DrfExample : public testing::TestWithParam<bool> {};
+
+TEST_P(DrfExample, SettlesAtThreeAndTwoTasksWhoeverCameFirst) {
+  Cluster cluster({.agents = 1, .resources = "cpus:9;mem:18GiB"});
+  const bool a_first = GetParam();
+  const auto first = cluster.start(a_first ? kA : kB);
+  // Alone it takes all that it can use: 4 tasks of A by memory, 3 of B by CPUs.
+  ASSERT_TRUE(eventually(
+      [&] { return cluster.running_tasks(a_first ? "A-" : "B-") == (a_first ? 4 : 3); }));
+
+  const auto second = cluster.start(a_first ? kB : kA);
+
+  // Three lengths of 2 s are promised; the deadline is for a machine that is busy with other things.
+  EXPECT_TRUE(eventually([&] { return is_settled(cluster); }, Seconds(30)));
+  // It stays so: tasks end and are replaced, and neither ever gets more.
+  int settled = 0;
+  for (int look = 0; look < 20; ++look) {
+    EXPECT_LE(cluster.running_tasks("A-"), 3);
+    EXPECT_LE(cluster.running_tasks("B-"), 2);
+    settled += is_settled(cluster) ? 1 : 0;
+  }
+  EXPECT_GE(settled, 1);
+  first->kill(SIGINT);
+  second->kill(SIGINT);
+  first->wait();
+  second->wait();
+}
+
+INSTANTIATE_TEST_SUITE_P(BothOrders, DrfExample, testing::Bool(), [](const auto& order) {
+  return order.param ? "AFirst" : "BFirst";
+});
+
+}  // namespace
+}  // namespace proffer::test

@@ -1,0 +1,122 @@
+#pragma once
+
+// Real processes for tests: started with pipes, read with deadlines, and ended with the test whatever
+// happens. No sleeps: everything waits for a descriptor or asks again until a deadline.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace proffer::test {
+
+using Words = std::vector<std::string>;
+using Seconds = std::chrono::seconds;
+
+// Generous: these machines are shared. A test that waits this long has failed.
+inline constexpr Seconds kDeadline{60};
+
+// A directory that is removed with the test.
+class TemporaryDirectory {
+ public:
+  TemporaryDirectory();
+  ~TemporaryDirectory();
+  TemporaryDirectory(const TemporaryDirectory&) = delete;
+  TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct Exit {
+  int code = -1;    // of a process that exited
+  int signal = 0;   // else what ended it
+  std::string out = {};
+  std::string err = {};
+};
+
+// One process in a group of its own; killed with the object.
+class Process {
+ public:
+  // The first word is a path or a name for PATH.
+  explicit Process(const Words& command, const std::map<std::string, std::string>& environment = {},
+                   const std::string& directory = {});
+  ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  pid_t pid() const { return pid_; }
+  void kill(int signal) const;
+  // The next line of standard output that holds `text`; none if it ended or the deadline passed.
+  std::optional<std::string> line_with(const std::string& text, Seconds deadline = kDeadline);
+  // Waits for the end; the deadline kills it (signal 9). Reads all output.
+  Exit wait(Seconds deadline = kDeadline);
+  const std::string& out() const { return out_; }
+  const std::string& err() const { return err_; }
+
+ private:
+  bool read_some(int milliseconds);  // false: both pipes are closed
+
+  pid_t pid_ = -1;
+  int out_fd_ = -1;
+  int err_fd_ = -1;
+  std::string out_;
+  std::string err_;
+  size_t line_start_ = 0;
+  std::optional<Exit> exit_;
+};
+
+// build/bin/<name>.
+std::string program(const std::string& name);
+Exit run(const Words& command, const std::map<std::string, std::string>& environment = {},
+         const std::string& directory = {}, Seconds deadline = kDeadline);
+
+// Asks `condition` again until it holds; false at the deadline. Meant for conditions that themselves
+// take a while (a process, a round trip).
+bool eventually(const std::function<bool()>& condition, Seconds deadline = kDeadline);
+
+bool is_alive(pid_t pid);
+void write_file(const std::string& path, const std::string& content);
+std::string read_file(const std::string& path);
+
+// A local cluster by `proffer dev` on free ports in a directory of its own.
+class Cluster {
+ public:
+  struct Options {
+    int agents = 1;
+    std::string resources = "cpus:4;mem:4096";
+    Words more = {};  // further flags of `proffer dev`
+  };
+  Cluster() : Cluster(Options()) {}
+  explicit Cluster(const Options& options);
+
+  const std::string& master() const { return master_; }
+  const std::string& http() const { return http_; }
+  std::string dir() const { return home_ / "cluster"; }
+  Process& dev() { return *dev_; }
+  // `proffer COMMAND --master=… …` to its end.
+  Exit proffer(Words words, Seconds deadline = kDeadline) const;
+  // The same, going on.
+  std::unique_ptr<Process> start(Words words) const;
+  // The process of "master" or "agent-1", from its address.json.
+  pid_t pid_of(const std::string& name) const;
+  // An agent that dev does not know, with `dev`'s flags: a new one, or one that was killed.
+  std::unique_ptr<Process> start_agent(const std::string& name, const std::string& resources) const;
+  // How many tasks `proffer tasks` shows as running, of frameworks whose id begins so.
+  int running_tasks(const std::string& framework = "") const;
+
+ private:
+  TemporaryDirectory home_;
+  std::string master_;
+  std::string http_;
+  std::unique_ptr<Process> dev_;
+};
+
+}  // namespace proffer::test
