@@ -191,6 +191,8 @@ void Allocator::State::fire_claim_timers(Time now) {
     const uint64_t order = ask.claim_order;
     drop_claim(ask);
     hold_for(ask, *other, order, now);
+    // What ended since the last decision may be enough there already.
+    update_hunger(*ask.leaf, true);
   }
 }
 

@@ -256,9 +256,9 @@ ssize_t read_stream(void* owner, uint64_t, char* out, size_t max) {
   return suspend(exchange, Exchange::Sleep::kForStream) ? 0 : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
-// Under the mutex.
+// The answer has come; nobody but this thread touches it any more, except what is written to a
+// stream. Without the mutex, which libmicrohttpd's own locks must not nest in.
 MHD_Result queue_answer(const ExchangePtr& exchange) {
-  exchange->phase = Exchange::Phase::kQueued;
   if (!exchange->is_stream) {
     const std::string body = std::move(exchange->bytes);
     exchange->bytes.clear();
@@ -579,12 +579,19 @@ struct HttpServer::Impl {
       const std::lock_guard lock(shared->mutex);
       if (shared->is_closing) return MHD_NO;
       phase = exchange->phase;
-      if (phase == Exchange::Phase::kAnswered) return queue_answer(exchange);
+      if (phase == Exchange::Phase::kAnswered) exchange->phase = Exchange::Phase::kQueued;
       if (phase == Exchange::Phase::kWaiting) {
         return suspend(*exchange, Exchange::Sleep::kForAnswer) ? MHD_YES : MHD_NO;
       }
     }
-    return phase == Exchange::Phase::kReading ? dispatch(exchange) : MHD_NO;
+    switch (phase) {
+      case Exchange::Phase::kReading:
+        return dispatch(exchange);
+      case Exchange::Phase::kAnswered:
+        return queue_answer(exchange);
+      default:
+        return MHD_NO;
+    }
   }
 
   void on_completed(void** slot) {

@@ -4,6 +4,8 @@
 
 #include "sdk/scheduler.h"
 
+using proffer::proto::TaskState;
+
 int main(int argc, char** argv) {
   proffer::sdk::Scheduler hello(proffer::sdk::options_from(argc, argv, "hello"));
   int left = 5;
@@ -11,9 +13,10 @@ int main(int argc, char** argv) {
   hello.on_offer([&](const proffer::Offer& offer) { hello.launch(offer, "echo hello"); });
   hello.on_update([&](const proffer::proto::TaskStatus& task) {
     std::cout << task.task.str() << " is " << to_text(task.state) << std::endl;
-    if (!is_terminal(task.state)) return;
-    if (task.state != proffer::proto::TaskState::kFinished) hello.stop(1);
-    if (--left == 0) hello.stop();
+    if (task.state == TaskState::kFinished && --left == 0) hello.stop();
+    // A refused launch is offered again by itself; whatever else went wrong ends the program.
+    const bool is_fine = task.state == TaskState::kFinished || task.state == TaskState::kRefused;
+    if (is_terminal(task.state) && !is_fine) hello.stop(1);
   });
   return hello.run();
 }

@@ -22,7 +22,6 @@ struct Framework {
   uint64_t generation = 0;                // of its asks
   std::map<AskName, Ask> asks = {};       // declared in this session
   std::set<AskName> reported_unfit = {};  // what the last AskReport of this session said
-  bool asks_reported = true;              // the report fits these asks
 
   // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no
   // table.

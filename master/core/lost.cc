@@ -14,18 +14,20 @@ using proto::TaskReason;
 
 void Master::State::on_peer_lost(PeerId id, Step& step) {
   const Peer* peer = sessions_.find(id);
-  if (peer == nullptr) {
-    sessions_.close(id);  // It may be heard of late.
-    return;
-  }
+  if (peer == nullptr) return sessions_.close(id);  // It may be heard of late.
   const PeerKind kind = peer->kind;
   const AgentId agent = peer->agent;
   const FrameworkId framework = peer->framework;
+  close(id);
+  if (kind == PeerKind::kAgent) disconnect(*agents_.find(agent), step);
+  if (kind == PeerKind::kScheduler) disconnect(*frameworks_.find(framework), step);
+}
+
+// Forgets the connection, and nothing else.
+void Master::State::close(PeerId id) {
   deadlines_.cancel({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}});
   deadlines_.cancel({.kind = DeadlineKind::kPeerHeartbeat, .peer = id, .id = {}});
   sessions_.close(id);
-  if (kind == PeerKind::kAgent) disconnect(*agents_.find(agent), step);
-  if (kind == PeerKind::kScheduler) disconnect(*frameworks_.find(framework), step);
 }
 
 // Its tasks run on; what it has free is nobody's until it is back.
@@ -34,36 +36,39 @@ void Master::State::disconnect(Agent& agent, Step& step) {
   agent.state = AgentState::kDisconnected;
   agent.lost_at = step.now;
   allocator_.set_agent_active(agent.id, false);
-  deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .id = agent.id.str()},
+  deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()},
                  step.now + options_.agent_timeout);
   step.trace(TraceLevel::kLongLived, "agent disconnected",
              {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
 }
 
 void Master::State::disconnect(Framework& framework, Step& step) {
-  framework.peer = PeerId();
-  framework.waiting.clear();  // It asks again when it is back.
-  framework.asks.clear();
-  framework.reported_unfit.clear();
-  framework.asks_reported = true;
-  allocator_.set_framework_active(framework.id(), false);
-  allocator_.declare_asks(framework.id(), {}, step.now);
-  step.trace(TraceLevel::kLongLived, "framework disconnected",
-             {{"framework", framework.id().str()}, {"tasks", std::to_string(framework.tasks)}});
+  end_scheduler_session(framework, step);
   if (framework.record.failover_timeout <= Duration()) {
     tear_down(framework, "its scheduler was lost", step);
     return;
   }
-  deadlines_.arm({.kind = DeadlineKind::kFailover, .id = framework.id().str()},
+  deadlines_.arm({.kind = DeadlineKind::kFailover, .peer = {}, .id = framework.id().str()},
                  step.now + framework.record.failover_timeout);
+}
+
+void Master::State::end_scheduler_session(Framework& framework, Step& step) {
+  framework.peer = PeerId();
+  framework.waiting.clear();  // It asks again when it is back.
+  framework.asks.clear();
+  framework.reported_unfit.clear();
+  allocator_.set_framework_active(framework.id(), false);
+  allocator_.declare_asks(framework.id(), {}, step.now);
+  step.trace(TraceLevel::kLongLived, "framework disconnected",
+             {{"framework", framework.id().str()}, {"tasks", std::to_string(framework.tasks)}});
 }
 
 // Its tasks may still run, but no longer count.
 void Master::State::make_unreachable(Agent& agent, Step& step) {
   agent.state = AgentState::kUnreachable;
   write_agent(agent, step);
-  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .id = agent.id.str()});
-  deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .id = agent.id.str()},
+  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()});
+  deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = agent.id.str()},
                  std::max(step.now, agent.lost_at + options_.reregistration_timeout));
   step.trace(TraceLevel::kLongLived, "agent unreachable",
              {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
@@ -71,9 +76,7 @@ void Master::State::make_unreachable(Agent& agent, Step& step) {
   for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
     if (!tasks_.move(*task, TaskEvent::kAgentLost, step.now)) continue;
     tell(*task, TaskReason::kAgentUnreachable,
-         text("agent ", agent.id.str(), " was not heard of for ",
-              to_text(step.now - agent.lost_at + options_.agent_timeout)),
-         step);
+         text("agent ", agent.id.str(), " is unreachable; the task may still run"), step);
   }
 }
 
@@ -84,8 +87,8 @@ void Master::State::remove(Agent& agent, std::string_view why, Step& step) {
               {"reason", std::string(why)},
               {"tasks", std::to_string(agent.tasks.size())}});
   write(proto::AgentRecord{.agent = id, .secret = agent.secret}, true, step);
-  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .id = id.str()});
-  deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .id = id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = id.str()});
   take_from_allocator(agent, step);
 
   const std::vector<Task*> tasks(agent.tasks.begin(), agent.tasks.end());

@@ -43,7 +43,7 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
     frameworks_.add(record);
     allocator_.add_framework(id, record.role, record.mode);
     allocator_.set_framework_active(id, false);
-    deadlines_.arm({.kind = DeadlineKind::kFailover, .id = id.str()},
+    deadlines_.arm({.kind = DeadlineKind::kFailover, .peer = {}, .id = id.str()},
                    options_.started_at + record.failover_timeout);
   }
   for (const auto& [id, record] : registry_.agents()) {
@@ -52,10 +52,10 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
     ++awaited_;
     if (record.unreachable) {
       agent.state = proto::AgentState::kUnreachable;
-      deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .id = id.str()},
+      deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = id.str()},
                      options_.started_at + options_.reregistration_timeout);
     } else {
-      deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .id = id.str()},
+      deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = id.str()},
                      options_.started_at + options_.agent_timeout);
     }
   }

@@ -72,6 +72,7 @@ class Master::State {
 
   // lost.cc: connections, agents and frameworks that stay away.
   void on_peer_lost(PeerId peer, Step& step);
+  void close(PeerId peer);
   void disconnect(Agent& agent, Step& step);
   void disconnect(Framework& framework, Step& step);
   void make_unreachable(Agent& agent, Step& step);
@@ -89,18 +90,22 @@ class Master::State {
   Result<void> check_admission(const proto::RegisterAgent& message,
                                const ResourceVector& most) const;
   void complete_registration(PeerId peer, Registration&& registration, Step& step);
-  void compare_tasks(Agent& agent, bool was_known, std::vector<proto::AgentTask>&& told,
-                     Step& step);
-  void compare_told(Agent& agent, bool was_known, proto::AgentTask&& told,
-                    std::set<FrameworkId>& to_shut_down, Step& step);
-  void compare_untold(Agent& agent, Task& task, const Resources& running, Step& step);
+  void compare_tasks(Agent& agent, bool was_known, Registration&& registration, Step& step);
+  void compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step);
+  void compare_unknown(Agent& agent, bool was_known, proto::AgentTask&& told, Step& step);
+  void compare_untold(Agent& agent, Task& task, Resources& running, Step& step);
   Task& adopt(Agent& agent, const proto::AgentTask& told, Step& step);
-  void add_stray(Agent& agent, const proto::AgentTask& told, Step& step);
+  void kill_stray(Agent& agent, const proto::AgentTask& told, Step& step);
+  void take_updates(Agent& agent, const TaskKey& key, std::vector<proto::TaskStatus>&& updates,
+                    Step& step);
 
   // subscribe.cc, teardown.cc
   void on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step);
   Result<Framework*> find_subscriber(const proto::Subscribe& message);
   Framework& create_framework(proto::Subscribe&& message, Step& step);
+  void update_record(Framework& framework, const proto::Subscribe& message, Step& step);
+  // What was of its connection ends: offers, asks, questions.
+  void end_scheduler_session(Framework& framework, Step& step);
   // For tasks whose framework this master never knew.
   Framework& gone_framework(const FrameworkId& id);
   void tear_down(Framework& framework, std::string_view why, Step& step);
@@ -113,7 +118,7 @@ class Master::State {
   void report_asks(Step& step);
   std::string why_unfit(const Ask& ask) const;
 
-  // accept.cc, decline.cc
+  // accept.cc
   void on_accept(Framework& framework, proto::Accept&& accept, Step& step);
   TakenOffers take_offers(const Framework& framework, const std::vector<OfferId>& ids) const;
   void launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,

@@ -197,7 +197,7 @@ TEST_F(HostilePeers, AForeignIdIsRefusedForGood) {
 
 TEST_F(HostilePeers, GarbageOnThePortEndsThatConnectionOnly) {
   const std::string port = cluster_.master().substr(cluster_.master().find(':') + 1);
-  for (const std::string& command :
+  for (const char* command :
        {"printf 'GET / HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n'", "head -c 100000 /dev/urandom",
         "head -c 4096 /dev/zero", "printf '\\377\\0\\0\\0\\0\\0\\0\\0\\001\\177'"}) {
     for (int i = 0; i < 5; ++i) {

@@ -241,8 +241,7 @@ TEST(Messages, EndpointsInUseOrWrongAreRefusedWithAReason) {
 
 TEST(Messages, AClientConnectsOnceTheServerIsThere) {
   Loop loop;
-  uint16_t port = 0;
-  { port = Server(loop, "tcp://127.0.0.1:0").router->port(); }
+  auto [reserved, port] = net_test::reserve_port();
   Client client(loop, {.endpoint = tcp_endpoint({"127.0.0.1", port}),
                        .backoff = {.min = milliseconds(1), .max = milliseconds(20)}});
   ASSERT_TRUE(run_until(loop, [&] { return client.failures.size() >= 3; }));
@@ -250,6 +249,7 @@ TEST(Messages, AClientConnectsOnceTheServerIsThere) {
   EXPECT_EQ(client.connected, 0);
   EXPECT_FALSE(client.dealer->send(bytes("nobody hears this")));
 
+  reserved = Fd();
   Server server(loop, tcp_endpoint({"127.0.0.1", port}));
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
   EXPECT_EQ(server.frames[0].second, "hello");

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -68,6 +69,18 @@ inline Fd connect_tcp(uint16_t port) {
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Fd();
   return fd;
+}
+
+// A port on which nobody listens, and nobody else can while the descriptor is open.
+inline std::pair<Fd, uint16_t> reserve_port() {
+  Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  CHECK_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  CHECK_EQ(getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  return {std::move(fd), ntohs(address.sin_port)};
 }
 
 // False if the other end has closed.

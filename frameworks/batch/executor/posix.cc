@@ -128,9 +128,15 @@ std::string to_text(const ExitStatus& status) {
 }
 
 Child::~Child() {
-  if (pid_ < 0) return;
   kill(SIGKILL);
   wait();
+}
+
+Child& Child::operator=(Child&& other) noexcept {
+  kill(SIGKILL);
+  wait();
+  pid_ = std::exchange(other.pid_, -1);
+  return *this;
 }
 
 Result<Child> Child::start(const std::vector<std::string>& argv,
@@ -196,6 +202,7 @@ void signal_group(int signal) {
   if (processes == nullptr) return;
   const pid_t self = ::getpid();
   const pid_t group = ::getpgrp();
+  if (group != self) return;
   while (const dirent* entry = ::readdir(processes.get())) {
     pid_t pid = 0;
     for (const char* c = entry->d_name; *c != '\0'; ++c) {

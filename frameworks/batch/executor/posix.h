@@ -108,7 +108,7 @@ class Child {
   Child() = default;
   ~Child();
   Child(Child&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
-  Child& operator=(Child&&) = delete;
+  Child& operator=(Child&& other) noexcept;
 
   // argv[0] is searched for in $PATH of `environment` ("NAME=value"). Signals have their default
   // actions in it. Descriptors 0, 1 and 2 are these; nothing else is inherited.
@@ -121,7 +121,7 @@ class Child {
   pid_t pid_ = -1;
 };
 
-// Signals every process of our process group but us.
+// Signals every process of our process group but us; nothing if the group is not our own.
 void signal_group(int signal);
 
 // Passes a pipe on to our standard error and keeps the end of it.

@@ -1,0 +1,21 @@
+#pragma once
+
+// bench/RESULTS.md: each figure with machine, commit and command.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace proffer::bench {
+
+// Nearest rank; `values` need not be sorted. 0 if there are none.
+int64_t percentile(std::vector<int64_t> values, int percent);
+// "12.34" of microseconds as milliseconds.
+std::string millis(int64_t micros);
+
+// Replaces the section `name` of the file (or appends it) by `body` under a heading with the date,
+// machine, commit and command. Prints the section too.
+void write_section(const std::string& path, const std::string& name, const std::string& command,
+                   const std::string& body);
+
+}  // namespace proffer::bench

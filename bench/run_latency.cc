@@ -1,0 +1,110 @@
+// How long `proffer run -- true` takes on an idle local cluster: from the request leaving the client to the
+// update "running" there, beside fork and exec of the same command in the same run.
+//
+//   build/bin/run_latency [ROUNDS] [RESULTS.md]
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+
+#include "bench/results.h"
+#include "common/check.h"
+#include "common/text.h"
+#include "sdk/scheduler.h"
+#include "tests/integration/processes.h"
+
+extern char** environ;
+
+namespace {
+
+using namespace proffer;
+using Clock = std::chrono::steady_clock;
+
+int64_t micros_since(Clock::time_point begin) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
+}
+
+// What `proffer run` does, without the streams of output: a framework of one ask on a connection of its
+// own. Micro-seconds to "running" and to "finished".
+struct Latency {
+  int64_t running = 0;
+  int64_t finished = 0;
+};
+
+Latency run_once(const std::string& master) {
+  Latency latency;
+  const Clock::time_point begin = Clock::now();
+  sdk::Scheduler scheduler(
+      {.name = "latency", .master = master, .failover_timeout = kAttachedFailoverTimeout});
+  scheduler.ask("run", "cpus:1;mem:128", 1);
+  scheduler.on_offer([&](const Offer& offer) { scheduler.launch(offer, "true"); });
+  scheduler.on_update([&](const proto::TaskStatus& status) {
+    if (status.state == proto::TaskState::kRunning) latency.running = micros_since(begin);
+    if (!proto::is_terminal(status.state)) return;
+    CHECK(status.state == proto::TaskState::kFinished) << status.message;
+    latency.finished = micros_since(begin);
+    scheduler.stop();
+  });
+  CHECK_EQ(scheduler.run(), 0);
+  return latency;
+}
+
+int64_t fork_and_exec() {
+  const Clock::time_point begin = Clock::now();
+  char shell[] = "/bin/sh";
+  char flag[] = "-c";
+  char command[] = "true";
+  char* argv[] = {shell, flag, command, nullptr};
+  pid_t pid = 0;
+  CHECK_EQ(posix_spawn(&pid, shell, nullptr, nullptr, argv, environ), 0);
+  CHECK_EQ(waitpid(pid, nullptr, 0), pid);
+  return micros_since(begin);
+}
+
+std::string row(const std::string& what, const std::vector<int64_t>& values) {
+  return text("| ", what, " | ", bench::millis(bench::percentile(values, 50)), " | ",
+              bench::millis(bench::percentile(values, 99)), " |\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  google::InitGoogleLogging(argv[0]);
+  const int rounds = argc > 1 ? std::atoi(argv[1]) : 200;
+  const std::string path = argc > 2 ? argv[2] : "bench/RESULTS.md";
+  CHECK_GT(rounds, 0);
+  setenv("PROFFER_BIN_DIR", test::program("").c_str(), 0);
+
+  const test::Cluster cluster({.agents = 1});
+  std::vector<int64_t> running;
+  std::vector<int64_t> finished;
+  std::vector<int64_t> whole;
+  std::vector<int64_t> bare;
+  for (int i = 0; i < rounds + 5; ++i) {  // In turn, so that all meet the same machine.
+    const Latency latency = run_once(cluster.master());
+    const Clock::time_point begin = Clock::now();
+    CHECK_EQ(cluster.proffer({"run", "--", "true"}).code, 0);
+    const int64_t command = micros_since(begin);
+    const int64_t spawned = fork_and_exec();
+    if (i < 5) continue;  // Warm.
+    running.push_back(latency.running);
+    finished.push_back(latency.finished);
+    whole.push_back(command);
+    bare.push_back(spawned);
+  }
+  bench::write_section(
+      path, "run_latency", text("build/bin/run_latency ", rounds),
+      text("`proffer run -- true` on an idle local cluster of one agent, ", rounds,
+           " rounds in turn; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
+           row("request leaves the client → `running` heard there", running),
+           row("request leaves the client → `finished` heard there", finished),
+           row("whole command `proffer run -- true`, output streamed", whole),
+           row("fork and exec of `sh -c true` to its end, no cluster", bare)));
+  return 0;
+}

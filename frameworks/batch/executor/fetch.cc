@@ -1,0 +1,233 @@
+// Fetching over HTTP with Range: first the index entry of our partition, then the bytes that it names.
+// `Fetcher::fetch_one` is one map's; `fetch_share` runs four of them side by side.
+
+#include "frameworks/batch/executor/fetch.h"
+
+#include <curl/curl.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "common/text.h"
+#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/executor/posix.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr size_t kThreads = 4;
+constexpr std::array<int, 3> kRetryAfterMillis = {200, 500, 1'000};
+constexpr long kConnectTimeoutMillis = 3'000;
+constexpr long kStalledSeconds = 15;
+
+enum class Trial { kDone, kAgain, kNever, kNoAgent };
+
+// One thread's connection, reused for all that it fetches.
+class Fetcher {
+ public:
+  Fetcher(const FetchPlan& plan, const std::atomic<bool>& stopped)
+      : plan_(plan), stopped_(stopped), curl_(curl_easy_init()) {}
+
+  struct One {
+    Trial trial = Trial::kAgain;
+    std::string why = {};
+    std::optional<Error> error = {};
+    IndexEntry entry = {};
+  };
+
+  One fetch_one(uint32_t map, const std::string& path) {
+    One one;
+    for (size_t round = 0;; ++round) {
+      one = try_once(map, path);
+      if (one.error || one.trial == Trial::kDone || one.trial == Trial::kNever ||
+          round == kRetryAfterMillis.size() || stopped_.load()) {
+        return one;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(kRetryAfterMillis[round]));
+    }
+  }
+
+ private:
+  struct Free {
+    void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
+  };
+
+  // Where a response's bytes go: a string or a file, never more than was asked for.
+  struct Sink {
+    int64_t room = 0;
+    std::string* text = nullptr;
+    BufferedWriter* file = nullptr;
+    Fnv1a64 checksum = {};
+    int64_t records = 0;
+    std::optional<Error> error = {};
+  };
+
+  One try_once(uint32_t map, const std::string& path) {
+    const MapOutput& source = plan_.maps[map];
+    const std::string base = text("http://", plan_.addresses[source.agent], "/v1/files/", plan_.framework,
+                                  "/", map_task_id(map, source.attempt), "/");
+    std::string entry_bytes;
+    Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
+    One one = get(base + "map.index", int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes),
+                  to_text);
+    if (one.trial != Trial::kDone) return one;
+    const Result<IndexEntry> entry = decode_index_entry(entry_bytes);
+    if (!entry) return {.trial = Trial::kAgain, .why = "its map.index is damaged"};
+    if (entry->length == 0) return {.trial = Trial::kDone};
+
+    Result<Fd> file = open_to_write(path);
+    if (!file) return {.error = std::move(file).error()};
+    BufferedWriter writer(file->get());
+    Sink to_file{.room = entry->length, .file = &writer};
+    one = get(base + "map.out", entry->offset, to_file);
+    if (one.error || one.trial != Trial::kDone) return one;
+    if (const WriteOutcome flushed = writer.flush(); flushed.error) return {.error = *flushed.error};
+    if (to_file.checksum.value() != entry->checksum || to_file.records != entry->records) {
+      return {.trial = Trial::kAgain, .why = "its checksum is wrong"};
+    }
+    one.entry = *entry;
+    return one;
+  }
+
+  // sink.room bytes from `offset` on.
+  One get(const std::string& url, int64_t offset, Sink& sink) {
+    if (curl_ == nullptr) return {.error = Error::internal("libcurl gave no handle")};
+    CURL* curl = curl_.get();
+    const std::string range = text(offset, "-", offset + sink.room - 1);
+    curl_easy_reset(curl);
+    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
+    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
+    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
+    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMillis);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
+    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kStalledSeconds);
+    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Fetcher::on_bytes);
+    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &sink);
+    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Fetcher::on_progress);
+    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &stopped_);
+    const CURLcode code = curl_easy_perform(curl);
+    if (sink.error) return {.error = std::move(sink.error)};
+    long status = 0;
+    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+    if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST) {
+      return {.trial = Trial::kNoAgent, .why = curl_easy_strerror(code)};
+    }
+    if (code == CURLE_HTTP_RETURNED_ERROR) {
+      // The agent answers and does not have it: asking again does not help.
+      return {.trial = status >= 400 && status < 500 ? Trial::kNever : Trial::kAgain,
+              .why = text("its agent answered ", status)};
+    }
+    if (code != CURLE_OK) return {.trial = Trial::kAgain, .why = curl_easy_strerror(code)};
+    if (status != 206) {
+      return {.trial = Trial::kAgain, .why = text("its agent answered ", status, " to a range")};
+    }
+    if (sink.room != 0) return {.trial = Trial::kAgain, .why = "the answer was too short"};
+    return {.trial = Trial::kDone};
+  }
+
+  static size_t on_bytes(char* bytes, size_t size, size_t count, void* data) {
+    Sink& sink = *static_cast<Sink*>(data);
+    const std::string_view piece(bytes, size * count);
+    if (static_cast<int64_t>(piece.size()) > sink.room) return 0;  // Ends the transfer.
+    sink.room -= static_cast<int64_t>(piece.size());
+    if (sink.text != nullptr) *sink.text += piece;
+    if (sink.file == nullptr) return piece.size();
+    sink.checksum.add(piece);
+    sink.records += std::count(piece.begin(), piece.end(), '\n');
+    if (const WriteOutcome written = sink.file->write(piece); written.error) {
+      sink.error = written.error;
+      return 0;
+    }
+    return piece.size();
+  }
+
+  static int on_progress(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+    return static_cast<const std::atomic<bool>*>(data)->load(std::memory_order_relaxed) ? 1 : 0;
+  }
+
+  const FetchPlan& plan_;
+  const std::atomic<bool>& stopped_;
+  const std::unique_ptr<CURL, Free> curl_;
+};
+
+// What the threads share.
+class Share {
+ public:
+  Share(const FetchPlan& plan, const std::atomic<bool>& stopped)
+      : plan_(plan), stopped_(stopped), no_agent_(plan.addresses.size()), paths_(plan.maps.size()) {}
+
+  void work() {
+    Fetcher fetcher(plan_, stopped_);
+    for (;;) {
+      const size_t map = next_.fetch_add(1);
+      if (map >= plan_.maps.size() || stopped_.load() || ended_.load()) return;
+      const auto number = static_cast<uint32_t>(map);
+      const MapOutput& source = plan_.maps[map];
+      const MapAttempt attempt{.number = number, .attempt = source.attempt};
+      if (no_agent_[source.agent].load()) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        fetched_.missing.push_back(attempt);
+        continue;
+      }
+      const std::string path = text(plan_.directory, "/", number);
+      Fetcher::One one = fetcher.fetch_one(number, path);
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (one.error) {
+        fetched_.error = std::move(one.error);
+        ended_ = true;
+      } else if (one.trial != Trial::kDone) {
+        if (one.trial == Trial::kNoAgent) no_agent_[source.agent] = true;
+        if (fetched_.why.empty()) {
+          fetched_.why = text("output of ", map_task_id(number, source.attempt), " from ",
+                              plan_.addresses[source.agent], ": ", one.why);
+        }
+        fetched_.missing.push_back(attempt);
+      } else if (one.entry.length > 0) {
+        paths_[map] = path;
+        fetched_.records += one.entry.records;
+        fetched_.bytes += one.entry.length;
+      }
+    }
+  }
+
+  Fetched take() && {
+    for (std::string& path : paths_) {
+      if (!path.empty()) fetched_.files.push_back(std::move(path));
+    }
+    std::sort(fetched_.missing.begin(), fetched_.missing.end());
+    return std::move(fetched_);
+  }
+
+ private:
+  const FetchPlan& plan_;
+  const std::atomic<bool>& stopped_;
+  std::vector<std::atomic<bool>> no_agent_;
+  std::atomic<size_t> next_ = 0;
+  std::atomic<bool> ended_ = false;
+  std::mutex mutex_;
+  std::vector<std::string> paths_;
+  Fetched fetched_;
+};
+
+}  // namespace
+
+Fetched fetch_share(const FetchPlan& plan, const std::atomic<bool>& stopped) {
+  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
+  if (initialised != CURLE_OK) return {.error = Error::internal("libcurl cannot be initialised")};
+  Share share(plan, stopped);
+  std::vector<std::thread> threads;
+  const size_t count = std::min(kThreads, plan.maps.size());
+  for (size_t i = 0; i < count; ++i) threads.emplace_back([&share] { share.work(); });
+  for (std::thread& thread : threads) thread.join();
+  return std::move(share).take();
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,38 @@
+#pragma once
+
+// A reducer's share of all map outputs, from the agents' file servers.
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "frameworks/batch/core/work.h"
+
+namespace proffer::batch {
+
+struct FetchPlan {
+  std::string framework = {};
+  uint32_t partition = 0;
+  std::vector<std::string> addresses = {};
+  std::vector<MapOutput> maps = {};
+  std::string directory = {};  // exists; gets one file for each map with something for us
+};
+
+struct Fetched {
+  std::vector<std::string> files = {};  // in order of the maps; none for an empty share
+  int64_t records = 0;
+  int64_t bytes = 0;
+  std::vector<MapAttempt> missing = {};  // could not be had, after retries; in order
+  std::string why = {};                  // of the first of them
+  std::optional<Error> error = {};       // of this host: its disk, say
+};
+
+// Four at a time, each retried three times with back-off, verified by its checksum, held on disk. An
+// agent that cannot be connected to is not tried again and again for each of its maps. Ends early
+// when `stopped`.
+Fetched fetch_share(const FetchPlan& plan, const std::atomic<bool>& stopped);
+
+}  // namespace proffer::batch

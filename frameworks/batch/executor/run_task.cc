@@ -1,0 +1,78 @@
+// What map and reduce tasks have in common: the sandbox, the environment, standard error, the end.
+// Read `run_task` first.
+
+#include <signal.h>
+#include <sys/stat.h>
+
+#include "common/text.h"
+#include "frameworks/batch/executor/posix.h"
+#include "frameworks/batch/executor/task.h"
+
+namespace proffer::batch {
+namespace {
+
+std::vector<std::string> to_list(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> list;
+  for (const auto& [name, value] : environment) list.push_back(text(name, "=", value));
+  return list;
+}
+
+}  // namespace
+
+std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting) {
+  std::map<std::string, std::string> environment = setting.environment;
+  environment["LC_ALL"] = "C";
+  environment["PROFFER_TASK_ID"] = setting.task;
+  for (const auto& [name, value] : common.env) environment[name] = value;
+  return to_list(environment);
+}
+
+std::vector<std::string> sort_environment(const TaskSetting& setting) {
+  std::map<std::string, std::string> environment = setting.environment;
+  environment["LC_ALL"] = "C";
+  return to_list(environment);
+}
+
+Result<void> write_files(const WorkCommon& common, const TaskSetting& setting) {
+  for (const auto& [name, content] : common.files) {
+    const std::string path = text(setting.sandbox, "/", name);
+    Result<Fd> file = open_to_write(path, 0755);
+    if (!file) return std::move(file).error();
+    if (WriteOutcome written = write_all(file->get(), content); written.error) {
+      return std::move(*written.error).in(text("shipped file ", quoted(name)));
+    }
+  }
+  return {};
+}
+
+TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
+  TaskOutcome outcome;
+  const auto failed = [&](const Error& error) {
+    outcome.message = error.message();
+    return outcome;
+  };
+  const auto* map = std::get_if<MapWork>(&work);
+  const WorkCommon& common = map != nullptr ? map->common : std::get<ReduceWork>(work).common;
+  if (Result<void> ok = write_files(common, setting); !ok) return failed(ok.error());
+  Result<Pipe> errors = make_pipe();
+  if (!errors) return failed(errors.error());
+  StderrTail tail(std::move(errors->read), kStderrTailBytesMax);
+
+  TaskResult result;
+  std::optional<TaskTrouble> trouble =
+      map != nullptr ? run_map(*map, setting, errors->write.get(), result)
+                     : run_reduce(std::get<ReduceWork>(work), setting, errors->write.get(), result);
+  // What the command left in the background could hold the pipe open for ever.
+  signal_group(SIGKILL);
+  errors->write.reset();
+  outcome.failure.stderr_tail = tail.join();
+  if (trouble) {
+    outcome.message = std::move(trouble->message);
+    outcome.failure.fetch_failed = std::move(trouble->fetch_failed);
+  } else {
+    outcome.result = std::move(result);
+  }
+  return outcome;
+}
+
+}  // namespace proffer::batch

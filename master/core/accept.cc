@@ -1,0 +1,149 @@
+// A framework uses offers. `on_accept` is the whole story; the rules are in accept_plan.cc.
+
+#include <algorithm>
+#include <set>
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::TaskState;
+
+namespace {
+
+constexpr size_t kCommandShownBytes = 200;
+constexpr Duration kRefuseMax = hours(24 * 365 * 10);
+
+// The allocator takes any refusal but one that would leave the range of time.
+Refusal bounded(Refusal refusal) {
+  refusal.refuse_for = std::clamp(refusal.refuse_for, Duration(), kRefuseMax);
+  return refusal;
+}
+
+}  // namespace
+
+TakenOffers Master::State::take_offers(const Framework& framework,
+                                       const std::vector<OfferId>& ids) const {
+  TakenOffers taken;
+  std::set<OfferId> seen;
+  for (const OfferId id : ids) {
+    if (!seen.insert(id).second) continue;
+    if (const Grant* grant = allocator_.find_offer(id, framework.id())) {
+      taken.valid.push_back(grant);
+    } else if (!taken.invalid) {
+      taken.invalid = id;
+    }
+  }
+  return taken;
+}
+
+void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step& step) {
+  // Take. An offer is answered once: it is settled below whatever the plan says.
+  const TakenOffers taken = take_offers(framework, accept.offers);
+
+  // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
+  AcceptPlan plan = plan_accept(accept, framework.id(), taken, tasks_, agents_);
+
+  // Apply. What no task uses is free again at once, and refused for a while; if nothing could be launched
+  // because an offer was void, its scheduler did not mean to refuse the others.
+  const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
+  for (const OfferUse& use : plan.uses) {
+    allocator_.settle(use.offer, use.used, use.fills, refusal, step.now);
+    step.trace(TraceLevel::kShortLived, "offer accepted",
+               {{"framework", framework.id().str()},
+                {"offer", std::to_string(use.offer.value())},
+                {"used", to_text(use.used)}});
+  }
+  for (const auto& [id, ports] : plan.ports) {
+    Agent& agent = *agents_.find(id);
+    PortSet free = agent.free_ports;
+    free -= ports;
+    set_free_ports(agent, std::move(free));
+  }
+
+  // Tell. Each refused task gets a terminal update: a framework never waits for a task that nobody runs.
+  for (TaskLaunch& launched : plan.launches) {
+    auto& operation = std::get<proto::Launch>(accept.operations[launched.operation]);
+    launch(framework, operation.agent, std::move(operation.tasks[launched.task]),
+           std::move(launched.assignment), step);
+  }
+  for (TaskRefusal& refused : plan.refusals) {
+    const auto& operation = std::get<proto::Launch>(accept.operations[refused.operation]);
+    refuse(framework, operation.agent, operation.tasks[refused.task], std::move(refused), step);
+  }
+}
+
+// Its resources are allocated already: the offer was settled with them.
+void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
+                           proto::Assignment&& assignment, Step& step) {
+  Agent& agent = *agents_.find(on);
+  step.trace(TraceLevel::kShortLived, "task launched",
+             {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
+  send(agent.peer,
+       proto::RunTask{.framework = framework.id(), .spec = spec, .assignment = assignment}, step);
+  Task launched;
+  launched.key = {framework.id(), spec.id};
+  launched.agent = on;
+  launched.ask = spec.ask;
+  launched.executor = spec.executor_id;
+  launched.command = spec.command.substr(0, kCommandShownBytes);
+  launched.assignment = std::move(assignment);
+  launched.held = true;
+  launched.spec = std::make_unique<proto::TaskSpec>(std::move(spec));
+  launched.launched_at = step.now;
+  launched.changed_at = step.now;
+  agent.tasks.insert(&tasks_.add(std::move(launched)));
+  ++framework.tasks;
+  ++framework.held;
+}
+
+// In no table: it never began, and another launch may have its id.
+void Master::State::refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
+                           TaskRefusal&& refusal, Step& step) {
+  step.trace(TraceLevel::kShortLived, "task refused",
+             {{"framework", framework.id().str()},
+              {"task", quoted(spec.id.str())},
+              {"agent", quoted(on.str())},
+              {"reason", std::string(proto::to_text(refusal.reason))}});
+  proto::TaskStatus status{.task = spec.id,
+                           .agent = AgentId(),
+                           .state = TaskState::kRefused,
+                           .reason = refusal.reason,
+                           .source = proto::UpdateSource::kMaster,
+                           .sequence = next_sequence(),
+                           .message = refusal.message.substr(0, kReasonTextBytesMax),
+                           .data = {},
+                           .exit_code = {},
+                           .signal = {},
+                           .at = step.now};
+  if (is_valid_name(spec.id.str()) && !tasks_.is_used({framework.id(), spec.id})) {
+    tasks_.add_refused({.framework = framework.id(),
+                        .task = spec.id,
+                        .agent = on,
+                        .state = TaskState::kRefused,
+                        .reason = refusal.reason,
+                        .message = status.message,
+                        .command = spec.command.substr(0, kCommandShownBytes),
+                        .launched_at = step.now,
+                        .changed_at = step.now});
+  }
+  framework.refusals.emplace(std::pair(spec.id, status.sequence), status);
+  ++unacknowledged_;
+  send(framework.peer,
+       proto::Update{.framework = framework.id(), .status = std::move(status)}, step);
+}
+
+void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {
+  const Refusal refusal = bounded(decline.refusal);
+  for (const Grant* grant : take_offers(framework, decline.offers).valid) {
+    const OfferId id = grant->offer.id;
+    step.trace(TraceLevel::kShortLived, "offer declined",
+               {{"framework", framework.id().str()},
+                {"offer", std::to_string(id.value())},
+                {"agent", grant->offer.agent.str()}});
+    allocator_.settle(id, {}, {}, refusal, step.now);
+  }
+}
+
+}  // namespace proffer::master

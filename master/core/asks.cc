@@ -1,0 +1,127 @@
+// What frameworks declare that they could use, and the report of what no agent could ever meet. on_declare_asks
+// takes; report_asks tells, after a decision and at most once a second.
+
+#include <algorithm>
+
+#include "common/constraint_matcher.h"
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+namespace {
+
+constexpr Duration kReportInterval = seconds(1);
+
+Result<void> check_asks(const std::vector<Ask>& asks, const RoleName& role) {
+  if (asks.size() > kAsksMax) {
+    return Error::resource_exhausted(
+        text("a framework declares at most ", kAsksMax, " asks, not ", asks.size()));
+  }
+  std::set<AskName> names;
+  for (const Ask& ask : asks) {
+    if (Result<void> checked = check_ask(ask); !checked) return checked;
+    if (!names.insert(ask.name).second) {
+      return Error::invalid_argument(text("the ask ", quoted(ask.name.str()), " is declared twice"));
+    }
+    if (!ask.role.empty() && ask.role != role) {
+      return Error::invalid_argument(text("the ask ", quoted(ask.name.str()), " names the role ",
+                                          quoted(ask.role.str()), "; it must be that of the framework, ",
+                                          quoted(role.str()), ", or empty"));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+// Refused as a whole: the asks before it stay.
+void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& message,
+                                    Step& step) {
+  if (Result<void> checked = check_asks(message.asks, framework.record.role); !checked) {
+    step.trace(TraceLevel::kMisbehaved, "asks refused",
+               {{"framework", framework.id().str()}, {"error", checked.error().message()}});
+    return send_error(framework.peer, checked.error(), false, false, step);
+  }
+  framework.generation = message.generation;
+  framework.asks.clear();
+  for (const Ask& ask : message.asks) framework.asks.emplace(ask.name, ask);
+  allocator_.declare_asks(framework.id(), std::move(message.asks), step.now);
+  report_dirty(step);
+}
+
+// The allocator is asked about all frameworks at once, which takes long in a large cluster: hence not more
+// often than each kReportInterval.
+void Master::State::report_dirty(Step& step) {
+  const DeadlineKey key{.kind = DeadlineKind::kAskReport, .peer = {}, .id = {}};
+  if (deadlines_.armed(key)) return;
+  deadlines_.arm(key, reported_at_ ? std::max(step.now, *reported_at_ + kReportInterval) : step.now);
+}
+
+void Master::State::report_asks(Step& step) {
+  report_due_ = false;
+  reported_at_ = step.now;
+  // Of a cluster that is not complete yet nobody can say what could never be met.
+  if (awaited_ > 0 || allocator_.total().is_zero()) return;
+  for (const LeafStatus& leaf : allocator_.leaves()) {
+    Framework* framework = connected_framework(leaf.framework);
+    if (framework == nullptr) continue;
+    std::set<AskName> unfit;
+    for (const AskStatus& ask : leaf.asks) {
+      if (!ask.could_ever_fit) unfit.insert(ask.ask);
+    }
+    if (unfit == framework->reported_unfit) continue;
+    proto::AskReport report{.generation = framework->generation, .rows = {}};
+    for (const AskStatus& ask : leaf.asks) {
+      const auto declared = framework->asks.find(ask.ask);
+      if (declared == framework->asks.end()) continue;
+      report.rows.push_back(
+          {.ask = ask.ask,
+           .could_ever_fit = ask.could_ever_fit,
+           .why = ask.could_ever_fit ? std::string() : why_unfit(declared->second)});
+    }
+    framework->reported_unfit = std::move(unfit);
+    step.trace(TraceLevel::kShortLived, "asks reported",
+               {{"framework", leaf.framework.str()},
+                {"unfit", std::to_string(framework->reported_unfit.size())}});
+    send(framework->peer, std::move(report), step);
+  }
+}
+
+// The first thing that no agent has enough of.
+std::string Master::State::why_unfit(const Ask& ask) const {
+  const Result<ConstraintMatcher> matcher = ConstraintMatcher::compile(ask.constraints);
+  if (!matcher) return matcher.error().message();
+  ResourceVector largest;
+  int64_t ports = 0;
+  bool meets_constraints = false;
+  for (const auto& [id, agent] : agents_.all()) {
+    if (!agent.allocatable || !matcher->matches(id, agent.attributes)) continue;
+    meets_constraints = true;
+    for (const Slice& slice : agent.slices) {
+      if (slice.reserved_for.empty() && !slice.revocable) {
+        largest = largest.max(slice.resources.amounts);
+      }
+    }
+    ports = std::max(ports, agent.ports.size());
+  }
+  if (!meets_constraints) {
+    std::string wanted;
+    for (const Constraint& constraint : ask.constraints) {
+      if (!wanted.empty()) wanted += " and ";
+      wanted += to_text(constraint);
+    }
+    return text("no agent meets ", quoted(wanted));
+  }
+  const std::string_view which = ask.constraints.empty() ? "" : " that meets the constraints";
+  for (const ResourceKind kind : kResourceKinds) {
+    if (ask.shape[kind] <= largest[kind]) continue;
+    return text("it takes ", print_milli(ask.shape[kind]), " ", to_text(kind),
+                ", but the largest agent", which, " has ", print_milli(largest[kind]));
+  }
+  if (ask.ports > ports) {
+    return text("it takes ", ask.ports, " ports, but no agent", which, " has more than ", ports);
+  }
+  return text("no single agent", which, " has all of ", to_text(ask.shape), " together");
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,171 @@
+// An agent registers: it is admitted, or found to be one that was, and its tasks are compared with the
+// master's (reregister.cc). on_register_agent is the beginning, complete_registration the whole story.
+
+#include "common/text.h"
+#include "master/core/registration.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::AgentState;
+
+namespace {
+
+// Messages of one registration: enough for all tasks, alone in a message if they are large.
+constexpr uint32_t kRegisterMessagesMax = 2 * kTasksPerAgentMax;
+constexpr size_t kRegisterTasksMax = 2 * kTasksPerAgentMax;  // with those that have ended
+
+}  // namespace
+
+void Master::State::on_register_agent(Peer& peer, proto::RegisterAgent&& message, Step& step) {
+  if (message.tasks_follow > kRegisterMessagesMax) {
+    return end_session(peer.id,
+                       Error::invalid_argument(text("a registration has at most ",
+                                                    kRegisterMessagesMax, " messages")),
+                       false, step);
+  }
+  // Refused before its tasks come, if it will be refused.
+  Registration registration{.first = std::move(message), .tasks = {}, .messages_left = 0};
+  Result<void> checked = check_registration(registration);
+  if (checked) checked = check_admission(registration.first, ResourceVector());
+  if (!checked) {
+    step.trace(TraceLevel::kMisbehaved, "agent refused",
+               {{"agent", quoted(registration.first.agent.str())},
+                {"error", checked.error().message()}});
+    // What is full may have room later; what is wrong stays wrong.
+    return end_session(peer.id, checked.error(),
+                       checked.error().code() == ErrorCode::kResourceExhausted, step);
+  }
+  registration.messages_left = registration.first.tasks_follow;
+  // A newer session ends the older one.
+  Agent* known = agents_.find(registration.first.agent);
+  const PeerId id = peer.id;
+  if (known != nullptr && known->connected()) {
+    end_session(known->peer,
+                Error::failed_precondition(
+                    text("a newer session of agent ", known->id.str(), " has begun")),
+                false, step);
+  }
+  if (registration.messages_left == 0) {
+    return complete_registration(id, std::move(registration), step);
+  }
+  peer.kind = PeerKind::kRegistering;
+  peer.registration = std::make_unique<Registration>(std::move(registration));
+}
+
+void Master::State::on_register_tasks(Peer& peer, proto::RegisterTasks&& message, Step& step) {
+  Registration& registration = *peer.registration;
+  if (registration.tasks.size() + message.tasks.size() > kRegisterTasksMax) {
+    return end_session(
+        peer.id,
+        Error::invalid_argument(text("an agent has at most ", kRegisterTasksMax, " tasks")), false,
+        step);
+  }
+  registration.tasks.insert(registration.tasks.end(),
+                            std::make_move_iterator(message.tasks.begin()),
+                            std::make_move_iterator(message.tasks.end()));
+  if (--registration.messages_left > 0) return;
+  complete_registration(peer.id, std::move(*std::exchange(peer.registration, nullptr)), step);
+}
+
+// Whether this agent may join, or is the one that it says it is. `most` is what it brings or uses, if known.
+Result<void> Master::State::check_admission(const proto::RegisterAgent& message,
+                                            const ResourceVector& most) const {
+  const Agent* known = agents_.find(message.agent);
+  if (known != nullptr && known->secret != message.secret) {
+    return Error::already_exists(text("another agent is named ", quoted(message.agent.str())))
+        .with_hint("start this one with another --name, or with the work directory of that one");
+  }
+  if (known == nullptr && agents_.size() >= kPeersMax) {
+    return Error::resource_exhausted(text("the cluster has ", kPeersMax, " agents, the most"));
+  }
+  const ResourceVector others = known == nullptr ? most_ : most_ - known->most;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (others[kind] + most[kind] <= kAmountMax) continue;
+    return Error::resource_exhausted(
+        text("with this agent the cluster would have more ", to_text(kind), " than can be counted"));
+  }
+  return {};
+}
+
+void Master::State::complete_registration(PeerId peer_id, Registration&& registration,
+                                          Step& step) {
+  // Take. While its tasks came, another may have taken its name.
+  const proto::RegisterAgent& first = registration.first;
+  Result<void> checked = check_registration(registration);
+  ResourceVector most;
+  if (checked) {
+    for (const Slice& slice : first.slices) most += slice.resources.amounts;
+    most = most.max(held_by_tasks(registration).amounts);
+    checked = check_admission(first, most);
+  }
+  if (!checked) {
+    step.trace(TraceLevel::kMisbehaved, "agent refused",
+               {{"agent", quoted(first.agent.str())}, {"error", checked.error().message()}});
+    return end_session(peer_id, checked.error(),
+                       checked.error().code() == ErrorCode::kResourceExhausted, step);
+  }
+
+  // Apply. A new name is admitted; one that comes back writes nothing unless it was given up.
+  Agent* known = agents_.find(first.agent);
+  const bool was_known = known != nullptr;
+  if (was_known && known->connected()) {
+    end_session(known->peer,
+                Error::failed_precondition(
+                    text("a newer session of agent ", known->id.str(), " has begun")),
+                false, step);
+  }
+  const bool was_unreachable = was_known && known->state == AgentState::kUnreachable;
+  Agent& agent = was_known ? *known : agents_.add(first.agent, first.secret);
+  const bool first_seen = was_known && !agent.seen;
+  take_from_allocator(agent, step);
+  agent.state = AgentState::kActive;
+  agent.seen = true;
+  agent.peer = peer_id;
+  agent.session = next_session();
+  agent.attributes = first.attributes;
+  agent.slices = first.slices;
+  agent.ports = first.ports;
+  agent.free_ports = first.ports;
+  agent.http_address = first.http_address;
+  agent.most = most;
+  agent.registered_at = step.now;
+  most_ += most;
+  if (!was_known || was_unreachable) write_agent(agent, step);
+  allocator_.set_agent(agent.id, {.attributes = agent.attributes,
+                                  .slices = agent.slices,
+                                  .ports = agent.ports});
+  allocator_.set_agent_active(agent.id, true);
+  agent.allocatable = true;
+  Peer& peer = *sessions_.find(peer_id);
+  peer.kind = PeerKind::kAgent;
+  peer.agent = agent.id;
+  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = agent.id.str()});
+  deadlines_.arm({.kind = DeadlineKind::kPeerHeartbeat, .peer = peer_id, .id = {}},
+                 step.now + options_.heartbeat);
+
+  // Tell.
+  step.trace(TraceLevel::kLongLived, was_known ? "agent registered again" : "agent registered",
+             {{"agent", agent.id.str()},
+              {"resources", to_text(agent.total())},
+              {"tasks", std::to_string(registration.tasks.size())}});
+  send(peer_id,
+       proto::AgentRegistered{.agent = agent.id,
+                              .session = agent.session,
+                              .heartbeat = options_.heartbeat,
+                              .timeout = options_.agent_timeout},
+       step);
+  compare_tasks(agent, was_known, std::move(registration), step);
+  if (first_seen) --awaited_;
+  agent_seen_or_removed(step);
+}
+
+void Master::State::on_unregister(Agent& agent, Step& step) {
+  const PeerId peer = agent.peer;
+  close(peer);
+  step.out.actions.emplace_back(Drop{peer});
+  remove(agent, "it left the cluster", step);
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,194 @@
+// An agent told what it runs, and the master compares: begin with compare_tasks. Whoever is right about a task is
+// said at each case; after it, master and agent agree, or a message is on its way after which they will.
+
+#include "common/text.h"
+#include "master/core/registration.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::TaskEvent;
+using proto::TaskReason;
+using proto::TaskState;
+
+namespace {
+
+// Whether the agent has what a task was given beside what runs there, device by device.
+bool has_room(const Agent& agent, const Resources& running, const Resources& needs) {
+  Resources total;
+  for (const Slice& slice : agent.slices) total += slice.resources;
+  if (!(running.amounts + needs.amounts).fits_in(total.amounts)) return false;
+  const auto of_device = [](const Resources& resources, int32_t index) {
+    for (const GpuDevice& device : resources.gpus) {
+      if (device.index == index) return device.milli;
+    }
+    return 0;
+  };
+  for (const GpuDevice& device : needs.gpus) {
+    const int32_t taken = of_device(running, device.index) + device.milli;
+    if (taken > of_device(total, device.index)) return false;
+  }
+  return agent.free_ports.contains(needs.ports);
+}
+
+}  // namespace
+
+void Master::State::compare_tasks(Agent& agent, bool was_known, Registration&& registration,
+                                  Step& step) {
+  Resources running = held_by_tasks(registration);
+  std::set<TaskKey> told_keys;
+  std::set<FrameworkId> gone;
+  for (proto::AgentTask& told : registration.tasks) {
+    const TaskKey key{told.framework, told.task};
+    told_keys.insert(key);
+    Task* task = tasks_.find(key);
+    if (task != nullptr && task->agent == agent.id) {
+      compare_known(agent, *task, std::move(told), step);
+    } else {
+      compare_unknown(agent, was_known, std::move(told), step);
+    }
+    const Framework* framework = frameworks_.find(key.framework);
+    if (framework != nullptr && framework->gone) gone.insert(key.framework);
+  }
+  for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
+    if (!told_keys.contains(task->key)) compare_untold(agent, *task, running, step);
+  }
+  for (const FrameworkId& framework : gone) {
+    send(agent.peer, proto::ShutdownFramework{.framework = framework}, step);
+  }
+}
+
+// Both know it. The agent is right about whether it runs, the master about whether it should.
+void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step) {
+  if (task.ended()) {
+    // Its scheduler was told that it ended; if it was told wrong, it must end now.
+    if (!proto::is_terminal(told.state)) return kill_stray(agent, told, step);
+    if (task.acknowledged > 0) acknowledge_to_agent(agent, task.key, task.acknowledged, step);
+    return take_updates(agent, task.key, std::move(told.unacknowledged), step);
+  }
+  task.spec.reset();
+  if (!proto::is_terminal(told.state)) {
+    task.assignment.resources = told.resources;
+    hold(agent, task);
+    if (tasks_.move(task, TaskEvent::kAgentBack, step.now)) {
+      tell(task, TaskReason::kAgentReturned, text("agent ", agent.id.str(), " is back"), step);
+    }
+    if (task.kill_asked || frameworks_.find(task.key.framework)->gone) {
+      tasks_.move(task, TaskEvent::kKillAsked, step.now);
+    }
+    if (task.kill_asked) send_kill(task, step);
+  }
+  const TaskKey key = task.key;
+  const bool has_ended = proto::is_terminal(told.state);
+  if (task.acknowledged > 0) acknowledge_to_agent(agent, key, task.acknowledged, step);
+  take_updates(agent, key, std::move(told.unacknowledged), step);
+  // An end that was acknowledged in another life of the master than that in which it was told.
+  Task* still = tasks_.find(key);
+  if (has_ended && still != nullptr && !still->ended()) {
+    tasks_.move(*still, TaskEvent::kLost, step.now);
+    tell(*still, TaskReason::kAgentForgot, "the agent has forgotten how the task ended", step);
+    end_if_told(*still, step);
+  }
+}
+
+// Only the agent knows it, or the master knows another of this name: it is adopted if the master may have
+// forgotten it by a restart, else it must end.
+void Master::State::compare_unknown(Agent& agent, bool was_known, proto::AgentTask&& told,
+                                    Step& step) {
+  const TaskKey key{told.framework, told.task};
+  const bool has_ended = proto::is_terminal(told.state);
+  Framework* framework = frameworks_.find(told.framework);
+  const bool over = framework == nullptr || framework->gone;
+  const bool may_adopt = was_known && !over && !tasks_.is_used(key);
+  if (!may_adopt || (has_ended && told.unacknowledged.empty())) {
+    if (!has_ended) return kill_stray(agent, told, step);
+    return acknowledge_to_agent(agent, key, told.sequence, step);
+  }
+  Task& task = adopt(agent, told, step);
+  if (!has_ended) hold(agent, task);
+  take_updates(agent, key, std::move(told.unacknowledged), step);
+}
+
+// Only the master knows it.
+void Master::State::compare_untold(Agent& agent, Task& task, Resources& running, Step& step) {
+  if (task.ended()) return;  // Its end is still to be acknowledged by its scheduler.
+  const bool wanted = !frameworks_.find(task.key.framework)->gone;
+  if (task.state == TaskState::kStaging && task.spec != nullptr && wanted) {
+    // Never received, so it is sent again, if what it was given is still there.
+    Resources& needs = task.assignment.resources;
+    if (has_room(agent, running, needs)) {
+      running += amounts_of(needs);
+      hold(agent, task);
+      send(agent.peer,
+           proto::RunTask{.framework = task.key.framework,
+                          .spec = *task.spec,
+                          .assignment = task.assignment},
+           step);
+      return;
+    }
+  }
+  tasks_.move(task, TaskEvent::kLost, step.now);
+  tell(task, TaskReason::kAgentForgot,
+       text("agent ", agent.id.str(), " came back without the task"), step);
+  end_if_told(task, step);
+}
+
+Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& step) {
+  Task adopted;
+  adopted.key = {told.framework, told.task};
+  adopted.agent = agent.id;
+  // What it told before its first update that is not acknowledged.
+  adopted.state = told.state == TaskState::kStaging || told.state == TaskState::kKilling
+                      ? told.state
+                      : TaskState::kRunning;
+  adopted.ask = told.ask;
+  adopted.executor = told.executor;
+  adopted.assignment.resources = told.resources;
+  adopted.acknowledged =
+      told.unacknowledged.empty() ? told.sequence : told.unacknowledged.front().sequence - 1;
+  adopted.agent_sequence = adopted.acknowledged;
+  adopted.launched_at = step.now;
+  adopted.changed_at = step.now;
+  Task& task = tasks_.add(std::move(adopted));
+  agent.tasks.insert(&task);
+  ++frameworks_.find(told.framework)->tasks;
+  step.trace(TraceLevel::kShortLived, "task adopted",
+             {{"framework", told.framework.str()},
+              {"task", told.task.str()},
+              {"agent", agent.id.str()},
+              {"state", std::string(proto::to_text(told.state))}});
+  return task;
+}
+
+// It runs against our will: its resources count, it is killed, nobody hears of it.
+void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step& step) {
+  const TaskKey key{told.framework, told.task};
+  Framework* framework = frameworks_.find(told.framework);
+  if (framework == nullptr) framework = &gone_framework(told.framework);
+  ++framework->held;
+  agent.strays[key] = Stray{.resources = told.resources};
+  if (!told.resources.ports.empty()) {
+    PortSet free = agent.free_ports;
+    free -= told.resources.ports;
+    set_free_ports(agent, std::move(free));
+  }
+  allocator_.adopt(agent.id, key.framework, amounts_of(told.resources));
+  step.trace(TraceLevel::kShortLived, "stray task killed",
+             {{"framework", key.framework.str()},
+              {"task", key.task.str()},
+              {"agent", agent.id.str()}});
+  if (told.sequence > 0) acknowledge_to_agent(agent, key, told.sequence, step);
+  send(agent.peer, proto::KillTask{.framework = key.framework, .task = key.task, .grace = {}},
+       step);
+}
+
+void Master::State::take_updates(Agent& agent, const TaskKey& key,
+                                 std::vector<proto::TaskStatus>&& updates, Step& step) {
+  for (proto::TaskStatus& status : updates) {
+    Task* task = tasks_.find(key);
+    if (task == nullptr) return acknowledge_to_agent(agent, key, updates.back().sequence, step);
+    take_update(agent, *task, std::move(status), step);
+  }
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,149 @@
+// A scheduler joins, or comes back. on_subscribe is the whole story; find_subscriber decides whose session it is.
+
+#include <algorithm>
+
+#include "common/roles.h"
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+namespace {
+
+constexpr Duration kFailoverMax = hours(24 * 365 * 10);
+// So that the id that is made of the name is itself a valid name.
+constexpr size_t kNameInIdBytesMax = 64;
+
+}  // namespace
+
+void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step) {
+  const PeerId peer_id = peer.id;
+  // Take.
+  message.failover_timeout = std::clamp(message.failover_timeout, Duration(), kFailoverMax);
+
+  // Decide.
+  Result<Framework*> found = find_subscriber(message);
+  if (!found) {
+    step.trace(TraceLevel::kMisbehaved, "framework refused",
+               {{"name", quoted(message.name)}, {"error", found.error().message()}});
+    return end_session(peer_id, found.error(),
+                       found.error().code() == ErrorCode::kResourceExhausted, step);
+  }
+
+  // Apply.
+  const bool failed_over = *found != nullptr;
+  if (failed_over && (*found)->connected()) {
+    // A newer session ends the older one; the framework itself goes on, whatever its timeout.
+    const PeerId older = (*found)->peer;
+    send_error(older,
+               Error::failed_precondition(
+                   text("a newer session of framework ", (*found)->id().str(), " has begun")),
+               true, false, step);
+    step.out.actions.emplace_back(Drop{older});
+    close(older);
+    end_scheduler_session(**found, step);
+  }
+  if (failed_over) {
+    update_record(**found, message, step);
+  }
+  Framework& framework = failed_over ? **found : create_framework(std::move(message), step);
+  framework.peer = peer_id;
+  framework.session = next_session();
+  framework.subscribed_at = step.now;
+  peer.kind = PeerKind::kScheduler;
+  peer.framework = framework.id();
+  deadlines_.cancel({.kind = DeadlineKind::kFailover, .peer = {}, .id = framework.id().str()});
+  deadlines_.arm({.kind = DeadlineKind::kPeerHeartbeat, .peer = peer_id, .id = {}},
+                 step.now + options_.heartbeat);
+  allocator_.set_framework_active(framework.id(), true);
+  allocator_.revive(framework.id());
+
+  // Tell.
+  step.trace(TraceLevel::kLongLived,
+             failed_over ? "framework subscribed again" : "framework subscribed",
+             {{"framework", framework.id().str()}, {"role", framework.record.role.str()}});
+  send(peer_id,
+       proto::Subscribed{.framework = framework.id(),
+                         .session = framework.session,
+                         .failed_over = failed_over,
+                         .heartbeat = options_.heartbeat,
+                         .timeout = options_.agent_timeout},
+       step);
+  send_again(framework, step);
+}
+
+// The framework that this is, nullptr for a new one, or why it may not be either.
+Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& message) {
+  if (Result<void> checked = check_name("framework name", message.name); !checked) {
+    return std::move(checked).error();
+  }
+  if (Result<RoleName> role = parse_role(message.role.str()); !role) {
+    return std::move(role).error();
+  }
+  if (!is_valid_secret(message.secret.str())) {
+    return Error::invalid_argument("the secret must be 32 hexadecimal digits");
+  }
+  Framework* known = nullptr;
+  if (message.framework.empty()) {
+    known = frameworks_.find(message.secret);
+  } else {
+    known = frameworks_.find(message.framework);
+    if (known == nullptr || known->gone) {
+      return Error::not_found(text("there is no framework ", quoted(message.framework.str()),
+                                   ": it was torn down, or did not come back in time"))
+          .with_hint("subscribe without an id to begin anew");
+    }
+    if (known->record.secret != message.secret) {
+      return Error::already_exists(
+          text("the secret is not that of framework ", quoted(message.framework.str())));
+    }
+  }
+  if (known == nullptr) {
+    if (frameworks_.size() < kFrameworksMax) return known;
+    return Error::resource_exhausted(text("the cluster has ", kFrameworksMax, " frameworks, the most"));
+  }
+  if (known->record.role != message.role || known->record.mode != message.mode) {
+    return Error::invalid_argument(
+               text("framework ", quoted(known->id().str()), " subscribed under the role ",
+                    quoted(known->record.role.str()), " and its way to take offers, and keeps both"))
+        .with_hint("tear it down and begin anew to change them");
+  }
+  return known;
+}
+
+// What a new session may change. A record only for those that may come back.
+void Master::State::update_record(Framework& framework, const proto::Subscribe& message,
+                                  Step& step) {
+  proto::FrameworkRecord record = framework.record;
+  record.name = message.name;
+  record.user = message.user;
+  record.failover_timeout = message.failover_timeout;
+  if (record == framework.record) return;
+  const bool was_durable = framework.durable();
+  framework.record = record;
+  if (framework.durable()) {
+    write(std::move(record), false, step);
+  } else if (was_durable) {
+    write(std::move(record), true, step);
+  }
+}
+
+Framework& Master::State::create_framework(proto::Subscribe&& message, Step& step) {
+  FrameworkId id;
+  do {
+    id = FrameworkId(text(message.name.substr(0, kNameInIdBytesMax), "-", options_.leader.value(),
+                          "-", ++frameworks_made_));
+  } while (frameworks_.find(id) != nullptr);  // An agent told of one by this name.
+  Framework& framework =
+      frameworks_.add({.framework = id,
+                       .name = std::move(message.name),
+                       .role = message.role,
+                       .mode = message.mode,
+                       .secret = std::move(message.secret),
+                       .failover_timeout = message.failover_timeout,
+                       .user = std::move(message.user)});
+  allocator_.add_framework(id, framework.record.role, framework.record.mode);
+  if (framework.durable()) write(framework.record, false, step);
+  return framework;
+}
+
+}  // namespace proffer::master

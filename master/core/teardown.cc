@@ -1,0 +1,69 @@
+// A framework ends: by its own word, because its connection was lost and it has no failover timeout, or because
+// that timeout has passed. Its tasks are killed; it stays, without a name or a voice, until the last has ended.
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::TaskEvent;
+using proto::TaskReason;
+
+void Master::State::tear_down(Framework& framework, std::string_view why, Step& step) {
+  const FrameworkId id = framework.id();
+  step.trace(TraceLevel::kLongLived, "framework torn down",
+             {{"framework", id.str()},
+              {"reason", std::string(why)},
+              {"tasks", std::to_string(framework.tasks)}});
+  if (framework.connected()) {
+    step.out.actions.emplace_back(Drop{framework.peer});
+    close(framework.peer);
+    end_scheduler_session(framework, step);
+  }
+  deadlines_.cancel({.kind = DeadlineKind::kFailover, .peer = {}, .id = id.str()});
+  if (framework.durable()) write(framework.record, true, step);
+  frameworks_.mark_gone(framework);
+  unacknowledged_ -= framework.refusals.size();
+  framework.refusals.clear();
+
+  // From now on its updates are acknowledged by the master, those that were kept first.
+  std::set<AgentId> agents;
+  for (Task* task : tasks_.of(id)) {
+    const Agent* agent = agents_.find(task->agent);
+    if (agent != nullptr && agent->connected()) {
+      if (task->agent_sequence > task->acknowledged) {
+        acknowledge_to_agent(*agent, task->key, task->agent_sequence, step);
+      }
+      if (!task->ended()) agents.insert(agent->id);
+    }
+    task->acknowledged = task->agent_sequence;
+    drop_pending(*task);
+    if (!task->ended()) {
+      tasks_.move(*task, TaskEvent::kKillAsked, step.now);
+      task->reason = TaskReason::kFrameworkTornDown;
+      task->message = text("its framework was torn down: ", why);
+    }
+    end_if_told(*task, step);
+  }
+  for (const AgentId& agent : agents) {
+    send(agents_.find(agent)->peer, proto::ShutdownFramework{.framework = id}, step);
+  }
+  if (Framework* left = frameworks_.find(id)) forget_if_over(*left);
+}
+
+Framework& Master::State::gone_framework(const FrameworkId& id) {
+  Framework& framework = frameworks_.add({.framework = id, .name = id.str(), .role = kGoneRole});
+  frameworks_.mark_gone(framework);
+  allocator_.add_framework(id, kGoneRole, OfferMode::kAsks);
+  allocator_.set_framework_active(id, false);
+  return framework;
+}
+
+void Master::State::forget_if_over(Framework& framework) {
+  if (!framework.gone || framework.tasks > 0 || framework.held > 0) return;
+  const FrameworkId id = framework.id();
+  allocator_.remove_framework(id);
+  frameworks_.erase(id);
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,151 @@
+// The shell of the simulated scheduler. Read step first: what the driver says is carried out in order,
+// then what the workload wants is given to the driver.
+
+#include "sim/scheduler_node.h"
+
+#include <algorithm>
+
+#include "common/text.h"
+
+namespace proffer::sim {
+
+SchedulerNode::SchedulerNode(World& world, Network& network, Journal& journal, Place master,
+                             std::unique_ptr<Workload> workload)
+    : Node(world, workload->options().name),
+      network_(network),
+      journal_(journal),
+      master_(master),
+      workload_(std::move(workload)) {
+  Prng chance = world.chance(text("scheduler ", name()));
+  secret_ = random_secret(chance);
+}
+
+void SchedulerNode::start() {
+  if (is_up() || over_) return;
+  begin_life();
+  sdk::DriverOptions options = workload_->options();
+  options.secret = secret_;
+  options.framework = framework_;
+  driver_ = std::make_unique<sdk::Driver>(std::move(options));
+  heard_.clear();
+  workload_->begin(now());
+  note({.what = "scheduler begins", .fields = {{"framework", framework_.str()}}});
+  line_ = network_.call(master_, this);
+  stepped();
+}
+
+void SchedulerNode::crash() {
+  if (!is_up()) return;
+  note({.what = "scheduler crashes"});
+  network_.hang_up(line_);
+  end_life();
+  driver_.reset();
+}
+
+bool SchedulerNode::is_settled() const {
+  if (over_) return true;
+  if (!is_up()) return !workload_->survives_crash();
+  return workload_->is_done() && driver_->subscribed() && driver_->live_tasks().empty();
+}
+
+std::optional<Time> SchedulerNode::next_deadline() const {
+  const std::optional<Time> driver = driver_->next_deadline();
+  const std::optional<Time> workload = workload_->next_deadline();
+  if (!driver || !workload) return driver ? driver : workload;
+  return std::min(*driver, *workload);
+}
+
+void SchedulerNode::tick() {
+  if (const std::optional<Time> due = workload_->next_deadline(); due && *due <= now()) {
+    Workload::Commands commands;
+    workload_->tick(now(), commands);
+    give(std::move(commands));
+  }
+  if (!is_up()) return;
+  if (const std::optional<Time> due = driver_->next_deadline(); due && *due <= now()) {
+    step(sdk::Tick{});
+  } else {
+    stepped();
+  }
+}
+
+std::vector<Violation> SchedulerNode::violations() const {
+  std::vector<Violation> found = driver_->violations();
+  for (Violation& violation : workload_->violations()) found.push_back(std::move(violation));
+  return found;
+}
+
+void SchedulerNode::step(const sdk::DriverEvent& event) {
+  sdk::DriverOutbox out;
+  driver_->handle(event, now(), out);
+  note(out.trace);
+  Workload::Commands commands;
+  for (const sdk::DriverAction& action : out.actions) {
+    if (const auto* notify = std::get_if<sdk::Notify>(&action)) {
+      hear(notify->notification);
+      if (std::holds_alternative<sdk::Refused>(notify->notification)) refused_ = true;
+      workload_->hear(notify->notification, now(), commands);
+    } else {
+      carry_out(action);
+      if (!is_up()) return;
+    }
+  }
+  stepped();
+  give(std::move(commands));
+}
+
+void SchedulerNode::give(Workload::Commands commands) {
+  for (sdk::Command& command : commands) {
+    if (!is_up()) return;
+    if (const auto* accept = std::get_if<proto::Accept>(&command)) {
+      for (const proto::Operation& operation : accept->operations) {
+        for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
+          journal_.accepted({framework_, task.id});
+        }
+      }
+    }
+    if (std::holds_alternative<proto::Teardown>(command)) journal_.torn_down(framework_);
+    step(sdk::CommandGiven{std::move(command)});
+  }
+}
+
+void SchedulerNode::carry_out(const sdk::DriverAction& action) {
+  if (const auto* send = std::get_if<sdk::SendToMaster>(&action)) {
+    network_.send(line_, send->envelope);
+  } else if (std::holds_alternative<sdk::ResetMaster>(action)) {
+    network_.reset(line_);
+  } else if (const auto* identity = std::get_if<sdk::SaveIdentity>(&action)) {
+    framework_ = identity->framework;
+  } else if (std::holds_alternative<sdk::Done>(action)) {
+    // The message that was sent last still leaves.
+    note({.what = "scheduler is done"});
+    over_ = true;
+    if (!framework_.empty()) journal_.torn_down(framework_);
+    later(seconds(1), [this] { crash(); });
+  }
+}
+
+void SchedulerNode::hear(const sdk::Notification& notification) {
+  if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
+    check_promises(*status);
+    for (const Violation& violation : journal_.heard(framework_, *status)) {
+      world().violated(name(), violation);
+    }
+  }
+}
+
+void SchedulerNode::check_promises(const proto::TaskStatus& status) {
+  Heard& heard = heard_[status.task];
+  const std::string what =
+      text("update ", proto::to_text(status.state), " of ", status.task.str(), " sequence ",
+           status.sequence);
+  if (heard.ended) world().violated(name(), {text(what, " is heard after its end")});
+  if (status.sequence > 0) {
+    uint64_t& last = heard.sequence[static_cast<size_t>(status.source)];
+    if (status.sequence <= last) world().violated(name(), {text(what, " is heard after ", last)});
+    last = status.sequence;
+  }
+  heard.ended = heard.ended || proto::is_terminal(status.state);
+}
+
+}  // namespace proffer::sim

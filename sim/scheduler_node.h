@@ -1,0 +1,75 @@
+#pragma once
+
+// A scheduler as a simulated process: the production driver core and a Workload. Looks at what the
+// driver promises its author: each update once, in order, none after the last.
+
+#include <array>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "sdk/core/driver.h"
+#include "sim/journal.h"
+#include "sim/network.h"
+#include "sim/workload.h"
+#include "sim/world.h"
+
+namespace proffer::sim {
+
+class SchedulerNode final : public Node, public Caller {
+ public:
+  SchedulerNode(World& world, Network& network, Journal& journal, Place master,
+                std::unique_ptr<Workload> workload);
+
+  // Nothing if it is up, or down, already.
+  void start();
+  // kill -9. Started again it takes over by its id; or by its secret, if it never heard its id.
+  void crash();
+
+  const Workload& workload() const { return *workload_; }
+  const FrameworkId& framework() const { return framework_; }
+  // Its session is over for good: torn down, or refused.
+  bool is_over() const { return over_; }
+  bool was_refused() const { return refused_; }
+  // The workload is done and the driver waits for nothing.
+  bool is_settled() const;
+
+  std::optional<Time> next_deadline() const override;
+  void tick() override;
+  std::vector<Violation> violations() const override;
+  void on_line_connected() override { step(sdk::MasterConnected{}); }
+  void on_line_frame(proto::Envelope envelope) override {
+    step(sdk::MasterFrame{std::move(envelope)});
+  }
+  void on_line_disconnected(const std::string& reason) override {
+    step(sdk::MasterDisconnected{reason});
+  }
+
+ private:
+  struct Heard {
+    std::array<uint64_t, 2> sequence = {};  // by source
+    bool ended = false;
+  };
+
+  void step(const sdk::DriverEvent& event);
+  void carry_out(const sdk::DriverAction& action);
+  void give(Workload::Commands commands);
+  void hear(const sdk::Notification& notification);
+  void check_promises(const proto::TaskStatus& status);
+
+  Network& network_;
+  Journal& journal_;
+  Place master_;
+  std::unique_ptr<Workload> workload_;
+  Secret secret_;
+  FrameworkId framework_;
+  Line line_ = {};
+  std::unique_ptr<sdk::Driver> driver_;
+  std::map<TaskId, Heard> heard_;  // in this life
+  bool over_ = false;
+  bool refused_ = false;
+};
+
+}  // namespace proffer::sim

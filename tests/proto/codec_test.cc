@@ -1,0 +1,765 @@
+// The rules of proto/schema/wire.capnp, one by one: each bound at its limit and one over it, each
+// wrong value, each kind of broken frame.
+
+#include "proto/codec/codec.h"
+
+#include <cstring>
+#include <functional>
+
+#include <capnp/message.h>
+#include <capnp/schema.h>
+#include <capnp/serialize.h>
+#include <gtest/gtest.h>
+
+#include "common/limits.h"
+#include "tests/support/message_generator.h"
+#include "wire.capnp.h"
+
+namespace proffer::proto::codec_test {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes encoded(const Message& message) {
+  Encoder encoder;
+  const auto frame = encoder.encode({.sequence = 1, .message = message});
+  CHECK(frame.has_value()) << frame.error().message();
+  return {frame->begin(), frame->end()};
+}
+
+Bytes flat(capnp::MessageBuilder& builder) {
+  const auto words = capnp::messageToFlatArray(builder);
+  const auto bytes = words.asBytes();
+  const auto* begin = reinterpret_cast<const std::byte*>(bytes.begin());
+  return {begin, begin + bytes.size()};
+}
+
+// A frame as a foreign or hostile program would write it.
+Bytes written(const std::function<void(wire::Envelope::Builder)>& fill) {
+  capnp::MallocMessageBuilder builder;
+  auto envelope = builder.initRoot<wire::Envelope>();
+  envelope.setVersion(kProtocolVersion);
+  fill(envelope);
+  return flat(builder);
+}
+
+std::string refusal_of(const Bytes& frame) {
+  const Result<Envelope> decoded = decode(frame);
+  return decoded ? "accepted" : decoded.error().message();
+}
+
+// --- valid pieces, to be made wrong
+// -------------------------------------------------------------------
+
+std::string letters(size_t size) { return std::string(size, 'a'); }
+std::string role_of(size_t size) {
+  std::string out(size, 'a');
+  for (size_t i = 100; i < size; i += 100) out[i] = '/';
+  return out;
+}
+const Secret kSecret(std::string(32, '7'));
+
+TaskSpec valid_spec() { return {.id = TaskId("t"), .command = "true"}; }
+RunTask run(TaskSpec spec) { return {.framework = FrameworkId("f"), .spec = std::move(spec)}; }
+RunTask run_with(Resources resources) {
+  return {.framework = FrameworkId("f"),
+          .spec = valid_spec(),
+          .assignment = {.resources = std::move(resources)}};
+}
+TaskStatus valid_status() { return {.task = TaskId("t")}; }
+Subscribe valid_subscribe() { return {.name = "n", .role = RoleName("r"), .secret = kSecret}; }
+RegisterAgent valid_agent() { return {.agent = AgentId("a"), .secret = kSecret}; }
+Ask valid_ask() { return {.name = AskName("x")}; }
+DeclareAsks asking(Ask ask) { return {.asks = {std::move(ask)}}; }
+Offer valid_offer() { return {.id = OfferId(1), .agent = AgentId("a")}; }
+Constraint listing(size_t values, size_t bytes) {
+  return {.attribute = "rack",
+          .op = Constraint::Operator::kIn,
+          .values = std::vector<std::string>(values, letters(bytes))};
+}
+template <class Change, class Value>
+Message with(Value value, const Change& change) {
+  change(value);
+  return value;
+}
+
+// A message that has `limit + over` of something.
+struct Bound {
+  std::string_view what;
+  std::function<Message(size_t over)> make;
+};
+
+const Bound kBounds[] = {
+    {"a name", [](size_t over) { return KillTask{.task = TaskId(letters(128 + over))}; }},
+    {"a role",
+     [](size_t over) {
+       return with(valid_subscribe(),
+                   [&](Subscribe& m) { m.role = RoleName(role_of(kRoleBytesMax + over)); });
+     }},
+    {"a user",
+     [](size_t over) {
+       return with(valid_subscribe(),
+                   [&](Subscribe& m) { m.user = letters(kNameBytesMax + over); });
+     }},
+    {"a duration",
+     [](size_t over) {
+       return with(valid_subscribe(), [&](Subscribe& m) {
+         m.failover_timeout = kDurationMax + nanoseconds(static_cast<int64_t>(over));
+       });
+     }},
+    {"the grace of a kill",
+     [](size_t over) {
+       return KillTask{.task = TaskId("t"),
+                       .grace = kDurationMax + nanoseconds(static_cast<int64_t>(over))};
+     }},
+    {"a command",
+     [](size_t over) {
+       return with(run(valid_spec()),
+                   [&](RunTask& m) { m.spec.command = letters(kCommandBytesMax + over); });
+     }},
+    {"an executor",
+     [](size_t over) {
+       return with(run(valid_spec()),
+                   [&](RunTask& m) { m.spec.executor = letters(kCommandBytesMax + over); });
+     }},
+    {"the data of a task",
+     [](size_t over) {
+       return with(run(valid_spec()),
+                   [&](RunTask& m) { m.spec.data = letters(kPayloadBytesMax + over); });
+     }},
+    {"environment variables",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         for (size_t i = 0; i < kEnvironmentEntriesMax + over; ++i) {
+           m.spec.environment["v" + std::to_string(i)] = "";
+         }
+       });
+     }},
+    {"bytes of an environment",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         m.spec.environment["v"] = letters(kEnvironmentBytesMax - 1 + over);
+       });
+     }},
+    {"port names",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         m.spec.port_names = std::vector<std::string>(kPortNamesMax + over, "p");
+       });
+     }},
+    {"assigned ports",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         for (size_t i = 0; i < kPortNamesMax + over; ++i) {
+           m.assignment.ports["p" + std::to_string(i)] = 1;
+         }
+       });
+     }},
+    {"an amount",
+     [](size_t over) {
+       return run_with({.amounts = ResourceVector::of(kAmountMax + static_cast<int64_t>(over), 0)});
+     }},
+    {"an amount of disk",
+     [](size_t over) {
+       return run_with(
+           {.amounts = ResourceVector::of(0, 0, kAmountMax + static_cast<int64_t>(over))});
+     }},
+    {"port ranges",
+     [](size_t over) {
+       std::vector<PortRange> ranges;
+       for (size_t i = 0; i < kPortRangesMax + over; ++i) {
+         const auto port = static_cast<uint16_t>(100 + 2 * i);
+         ranges.push_back({port, port});
+       }
+       return run_with({.ports = PortSet(std::move(ranges))});
+     }},
+    {"the index of a gpu device",
+     [](size_t over) {
+       return run_with({.amounts = ResourceVector::of(0, 0, 0, 1000),
+                        .gpus = {{static_cast<int32_t>(kGpuDevicesMax - 1 + over), 1000}}});
+     }},
+    {"a part of a gpu device",
+     [](size_t over) {
+       const auto milli = static_cast<int32_t>(1000 + over);
+       return run_with({.amounts = ResourceVector::of(0, 0, 0, milli), .gpus = {{0, milli}}});
+     }},
+    {"the data of an update",
+     [](size_t over) {
+       return with(ExecutorUpdate{.status = valid_status()},
+                   [&](ExecutorUpdate& m) { m.status.data = letters(kUpdateDataBytesMax + over); });
+     }},
+    {"a framework message",
+     [](size_t over) {
+       return FrameworkMessage{.agent = AgentId("a"),
+                               .executor = ExecutorId("e"),
+                               .data = letters(kPayloadBytesMax + over)};
+     }},
+    {"asks",
+     [](size_t over) {
+       return DeclareAsks{.asks = std::vector<Ask>(kAsksMax + over, valid_ask())};
+     }},
+    {"the count of an ask",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].count = kAskCountMax + static_cast<int64_t>(over);
+       });
+     }},
+    {"the ports of an ask",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].ports = static_cast<int64_t>(kPortNamesMax + over);
+       });
+     }},
+    {"constraints",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].constraints = std::vector<Constraint>(kConstraintsMax + over, listing(1, 1));
+       });
+     }},
+    {"values of a constraint",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].constraints = {listing(kConstraintValuesMax + over, 1)};
+       });
+     }},
+    {"a value of a constraint",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].constraints = {listing(1, kConstraintTextBytesMax + over)};
+       });
+     }},
+    {"offers",
+     [](size_t over) {
+       return Offers{.offers = std::vector<Offer>(kOffersPerMessageMax + over, valid_offer())};
+     }},
+    {"slices",
+     [](size_t over) {
+       return with(Offers{.offers = {valid_offer()}},
+                   [&](Offers& m) { m.offers[0].slices.resize(kSlicesMax + over); });
+     }},
+    {"asks filled by an offer",
+     [](size_t over) {
+       return with(Offers{.offers = {valid_offer()}}, [&](Offers& m) {
+         m.offers[0].fills = std::vector<AskFill>(kAsksMax + over, {.ask = AskName("x")});
+       });
+     }},
+    {"offer ids of an accept",
+     [](size_t over) {
+       return Accept{.offers = std::vector<OfferId>(kOfferIdsMax + over, OfferId(1))};
+     }},
+    {"offer ids of a decline",
+     [](size_t over) {
+       return Decline{.offers = std::vector<OfferId>(kOfferIdsMax + over, OfferId(1))};
+     }},
+    {"offer ids of a rescind",
+     [](size_t over) {
+       return Rescind{.offers = std::vector<OfferId>(kOfferIdsMax + over, OfferId(1))};
+     }},
+    {"operations",
+     [](size_t over) {
+       return Accept{.operations = std::vector<Operation>(kOperationsMax + over,
+                                                          Launch{.agent = AgentId("a")})};
+     }},
+    {"tasks of a launch",
+     [](size_t over) {
+       return Accept{.operations = {Launch{.agent = AgentId("a"),
+                                           .tasks = std::vector<TaskSpec>(
+                                               kTasksPerMessageMax + over, valid_spec())}}};
+     }},
+    {"resource kinds of a refusal",
+     [](size_t over) {
+       return Decline{.refusal = {.too_little = std::vector<ResourceKind>(kResourceKindCount + over,
+                                                                          ResourceKind::kMem)}};
+     }},
+    {"tasks to reconcile",
+     [](size_t over) {
+       return Reconcile{.tasks = std::vector<TaskId>(kTasksPerMessageMax + over, TaskId("t"))};
+     }},
+    {"rows of an ask report",
+     [](size_t over) {
+       return AskReport{.rows =
+                            std::vector<AskReport::Row>(kAsksMax + over, {.ask = AskName("x")})};
+     }},
+    {"attributes",
+     [](size_t over) {
+       return with(valid_agent(), [&](RegisterAgent& m) {
+         for (size_t i = 0; i < kAttributesMax + over; ++i) {
+           m.attributes["n" + std::to_string(i)] = "v";
+         }
+       });
+     }},
+    {"the value of an attribute",
+     [](size_t over) {
+       return with(valid_agent(),
+                   [&](RegisterAgent& m) { m.attributes["rack"] = letters(128 + over); });
+     }},
+    {"an HTTP address",
+     [](size_t over) {
+       return with(valid_agent(),
+                   [&](RegisterAgent& m) { m.http_address = letters(kAddressBytesMax + over); });
+     }},
+    {"messages with tasks that follow",
+     [](size_t over) {
+       return with(valid_agent(), [&](RegisterAgent& m) {
+         m.tasks_follow = static_cast<uint32_t>(kTasksPerAgentMax + over);
+       });
+     }},
+    {"tasks of an agent in one message",
+     [](size_t over) {
+       return RegisterTasks{.tasks = std::vector<AgentTask>(
+                                kTasksPerMessageMax + over,
+                                AgentTask{.framework = FrameworkId("f"), .task = TaskId("t")})};
+     }},
+    {"unacknowledged updates",
+     [](size_t over) {
+       return RegisterTasks{.tasks = {{.framework = FrameworkId("f"),
+                                       .task = TaskId("t"),
+                                       .unacknowledged = std::vector<TaskStatus>(
+                                           kUpdatesPerTaskMax + over, valid_status())}}};
+     }},
+    {"the arguments of a call",
+     [](size_t over) { return Call{.method = "m", .json = letters(kJsonBytesMax + over)}; }},
+    {"a reply", [](size_t over) { return Reply{.json = letters(kJsonBytesMax + over)}; }},
+    {"a next page", [](size_t over) { return Reply{.next = letters(kPageTextBytesMax + over)}; }},
+};
+
+TEST(Codec, AcceptsEverythingUpToItsBoundAndRefusesOneMore) {
+  for (const Bound& row : kBounds) {
+    EXPECT_EQ(refusal_of(encoded(row.make(0))), "accepted") << row.what;
+    const Result<Envelope> over = decode(encoded(row.make(1)));
+    ASSERT_FALSE(over) << row.what;
+    EXPECT_EQ(over.error().code(), ErrorCode::kInvalidArgument) << row.what;
+  }
+}
+
+TEST(Codec, RefusesWrongValuesAndSaysWhich) {
+  struct Row {
+    Message message;
+    std::string_view says;
+  };
+  const Row rows[] = {
+      {KillTask{}, "task id must be"},
+      {KillTask{.task = TaskId("..")}, "task id must be"},
+      {KillTask{.task = TaskId("a/b")}, "task id must be"},
+      {KillTask{.framework = FrameworkId("a b"), .task = TaskId("t")}, "framework id must be"},
+      {KillTask{.task = TaskId("t"), .grace = nanoseconds(-2)}, "the grace of a kill"},
+      {with(valid_subscribe(), [](Subscribe& m) { m.secret = Secret("x"); }), "a secret must be"},
+      {with(valid_subscribe(), [](Subscribe& m) { m.role = RoleName("a//b"); }), "a role must be"},
+      {with(valid_subscribe(), [](Subscribe& m) { m.role = {}; }), "a role must be"},
+      {with(valid_subscribe(), [](Subscribe& m) { m.failover_timeout = nanoseconds(-1); }),
+       "the failover timeout must be from 0"},
+      {run_with({.amounts = ResourceVector::of(-1, 0)}), "milli-cpus must be from 0"},
+      {run_with({.amounts = ResourceVector::of(0, -1)}), "milli-MiB of mem must be from 0"},
+      {run_with({.amounts = ResourceVector::of(0, 0, 0, -1)}), "milli-gpus must be from 0"},
+      {run_with({.amounts = ResourceVector::of(0, 0, 0, 2000), .gpus = {{0, 1000}}}),
+       "gpu devices sum up to 1, but the amount of gpus is 2"},
+      {run_with({.amounts = ResourceVector::of(0, 0, 0, 1000), .gpus = {{1, 500}, {0, 500}}}),
+       "gpu devices must be sorted"},
+      {run_with({.amounts = ResourceVector::of(0, 0, 0, 1000), .gpus = {{1, 500}, {1, 500}}}),
+       "gpu devices must be sorted"},
+      {run_with({.amounts = ResourceVector::of(0, 0, 0, 1000), .gpus = {{0, 1000}, {1, 0}}}),
+       "a gpu device must be"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.command = std::string("a\0b", 3); }), "NUL"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.executor = ""; }), "must not be empty"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.environment["A=B"] = ""; }),
+       "the name of an environment variable"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.environment[""] = ""; }),
+       "the name of an environment variable"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.environment["A"] = std::string("\0", 1); }),
+       "NUL"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.port_names = {"http port"}; }),
+       "port name must be"},
+      {with(run(valid_spec()), [](RunTask& m) { m.assignment.ports["p"] = 0; }),
+       "a port must not be zero"},
+      {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].count = -1; }),
+       "the count of an ask must be from 0"},
+      {with(asking(valid_ask()),
+            [](DeclareAsks& m) {
+              m.asks[0].constraints = {{.attribute = "rack", .values = {"a", "b"}}};
+            }),
+       "constraint on 'rack': it must have 1 to 1 values, not 2"},
+      {with(asking(valid_ask()),
+            [](DeclareAsks& m) { m.asks[0].constraints = {{.attribute = "", .values = {"a"}}}; }),
+       "attribute name must be"},
+      {Accept{.offers = {OfferId(0)}}, "an offer id must not be zero"},
+      {Offers{.offers = {{.id = OfferId(0), .agent = AgentId("a")}}},
+       "an offer id must not be zero"},
+      {with(valid_agent(), [](RegisterAgent& m) { m.attributes["host"] = "h"; }),
+       "attribute 'host'"},
+      {with(valid_agent(), [](RegisterAgent& m) { m.attributes["rack"] = "a\nb"; }),
+       "the value of attribute 'rack'"},
+      {ExecutorUpdate{.status = {.task = TaskId("t"), .at = Time::from_nanos(-1)}},
+       "must not be before 1970"},
+      {Call{.method = "a b"}, "method must be"},
+  };
+  for (const Row& row : rows) {
+    const std::string why = refusal_of(encoded(row.message));
+    EXPECT_NE(why.find(row.says), std::string::npos) << row.says << " / " << why;
+    EXPECT_EQ(why.find(message_name(row.message)), 0u) << why;  // Says in which message.
+  }
+}
+
+TEST(Codec, DoesNotRepeatASecretInAnError) {
+  Subscribe message = valid_subscribe();
+  message.secret = Secret("ABCDEF0123456789abcdef0123456789");  // Nearly right.
+  EXPECT_EQ(refusal_of(encoded(message)).find("ABCDEF"), std::string::npos);
+}
+
+TEST(Codec, RefusesWhatOurEncoderCouldNotWrite) {
+  struct Row {
+    std::string_view what;
+    std::function<void(wire::Envelope::Builder)> fill;
+  };
+  const auto status = [](wire::Envelope::Builder envelope) {
+    auto out = envelope.initExecutorUpdate().initStatus();
+    out.setTask("t");
+    return out;
+  };
+  const auto ports = [](wire::Envelope::Builder envelope, unsigned count) {
+    auto agent = envelope.initRegisterAgent();
+    agent.setAgent("a");
+    agent.setSecret(kSecret.str().c_str());
+    return agent.initPorts(count);
+  };
+  const Row rows[] = {
+      {"unknown task state", [&](auto e) { status(e).setState(static_cast<wire::TaskState>(10)); }},
+      {"unknown task reason",
+       [&](auto e) { status(e).setReason(static_cast<wire::TaskReason>(kTaskReasonCount)); }},
+      {"unknown update source",
+       [&](auto e) { status(e).setSource(static_cast<wire::UpdateSource>(2)); }},
+      {"unknown error code",
+       [&](auto e) { e.initError().setCode(static_cast<wire::ErrorCode>(kErrorCodeCount)); }},
+      {"unknown resource kind",
+       [&](auto e) {
+         e.initDecline().initRefusal().initTooLittle(1).set(0, static_cast<wire::ResourceKind>(4));
+       }},
+      {"a text for people has 4097 bytes",
+       [&](auto e) { status(e).setMessage(letters(kReasonTextBytesMax + 1).c_str()); }},
+      {"port ranges must be sorted", [&](auto e) { ports(e, 1)[0].setLast(5); }},
+      {"port ranges must be sorted",
+       [&](auto e) {
+         auto range = ports(e, 1)[0];
+         range.setFirst(6);
+         range.setLast(5);
+       }},
+      {"port ranges must be sorted",  // Adjacent ones are one range.
+       [&](auto e) {
+         auto list = ports(e, 2);
+         list[0].setFirst(5);
+         list[0].setLast(6);
+         list[1].setFirst(7);
+         list[1].setLast(8);
+       }},
+      {"attributes must be sorted",
+       [&](auto e) {
+         auto agent = e.initRegisterAgent();
+         agent.setAgent("a");
+         agent.setSecret(kSecret.str().c_str());
+         auto list = agent.initAttributes(2);
+         for (auto attribute : list) {
+           attribute.setName("rack");
+           attribute.setValue("r1");
+         }
+       }},
+      {"environment must be sorted",
+       [&](auto e) {
+         auto run = e.initRunTask();
+         run.setFramework("f");
+         auto spec = run.initSpec();
+         spec.setId("t");
+         auto list = spec.initEnvironment(2);
+         list[0].setName("B");
+         list[1].setName("A");
+       }},
+      {"unknown operation", [&](auto e) { e.initAccept().initOperations(1)[0].setNone(); }},
+  };
+  for (const Row& row : rows) {
+    const std::string why = refusal_of(written(row.fill));
+    EXPECT_NE(why.find(row.what), std::string::npos) << row.what << " / " << why;
+  }
+}
+
+TEST(Codec, RefusesAnOperationOfALaterVersionAsUnsupported) {
+  const Result<Envelope> decoded = decode(
+      written([](wire::Envelope::Builder e) { e.initAccept().initOperations(1)[0].setNone(); }));
+  ASSERT_FALSE(decoded);
+  EXPECT_EQ(decoded.error().code(), ErrorCode::kUnsupported);
+}
+
+TEST(Codec, RefusesVersionsThatItDoesNotSpeakAndNamesBoth) {
+  Encoder encoder;
+  for (const uint32_t version : {0u, 2u, 4'000'000'000u}) {
+    const auto frame = encoder.encode({.version = version, .message = Heartbeat{}});
+    ASSERT_TRUE(frame);
+    const Result<Envelope> decoded = decode(*frame);
+    ASSERT_FALSE(decoded) << version;
+    EXPECT_EQ(decoded.error().code(), ErrorCode::kUnsupported);
+    EXPECT_EQ(decoded.error().message(), "protocol version " + std::to_string(version) +
+                                             " is not spoken here; spoken are 1 to 1");
+    EXPECT_FALSE(decoded.error().hint().empty());
+  }
+}
+
+TEST(Codec, LooksAtTheVersionBeforeAnythingElse) {
+  const Bytes frame = written([](wire::Envelope::Builder e) {
+    e.setVersion(kProtocolVersion + 1);
+    e.initKillTask();  // Without a task: wrong in our version, who knows in theirs.
+  });
+  EXPECT_EQ(decode(frame).error().code(), ErrorCode::kUnsupported);
+}
+
+// The union of a later version has more members than ours.
+TEST(Codec, AMessageOfALaterVersionIsUnknownWithItsTag) {
+  const auto offset =
+      capnp::Schema::from<wire::Envelope>().getProto().getStruct().getDiscriminantOffset();
+  for (const uint16_t tag : {uint16_t{MessageGenerator::kMessageCount}, uint16_t{40000}}) {
+    Bytes frame = encoded(KillTask{.task = TaskId("t")});
+    const size_t data = 16;  // Behind the segment table and the root pointer.
+    std::memcpy(frame.data() + data + 2 * offset, &tag, sizeof tag);
+    const Result<Envelope> decoded = decode(frame);
+    ASSERT_TRUE(decoded) << decoded.error().message();
+    EXPECT_EQ(decoded->message, Message(Unknown{.tag = tag}));
+    EXPECT_EQ(decoded->sequence, 1u);
+  }
+  const Result<Envelope> none = decode(written([](wire::Envelope::Builder e) { e.setNone(); }));
+  ASSERT_TRUE(none);
+  EXPECT_EQ(none->message, Message(Unknown{.tag = 0}));
+}
+
+TEST(Codec, DoesNotSendUnknownMessages) {
+  Encoder encoder;
+  const auto frame = encoder.encode({.message = Unknown{.tag = 7}});
+  ASSERT_FALSE(frame);
+  EXPECT_EQ(frame.error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST(Codec, RefusesFramesThatAreTooLargeToSendAndGoesOn) {
+  Encoder encoder;
+  Accept large{.operations = {Launch{.agent = AgentId("a")}}};
+  TaskSpec spec = valid_spec();
+  spec.data = letters(kPayloadBytesMax);
+  std::get<Launch>(large.operations[0]).tasks = {spec, spec, spec};
+  const auto refused = encoder.encode({.message = large});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kResourceExhausted);
+  EXPECT_NE(refused.error().message().find("accept"), std::string::npos);
+
+  const auto next = encoder.encode({.message = KillTask{.task = TaskId("t")}});
+  ASSERT_TRUE(next);
+  const Result<Envelope> decoded = decode(*next);
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->message, Message(KillTask{.task = TaskId("t")}));
+}
+
+TEST(Codec, TheLargestTaskFitsAFrame) {
+  TaskSpec spec = valid_spec();
+  spec.data = letters(kPayloadBytesMax);
+  spec.command = letters(kCommandBytesMax);
+  spec.executor = letters(kCommandBytesMax);
+  for (size_t i = 0; i < kEnvironmentEntriesMax; ++i) {
+    spec.environment["v" + std::to_string(i)] =
+        letters(kEnvironmentBytesMax / kEnvironmentEntriesMax - 5);
+  }
+  spec.port_names = std::vector<std::string>(kPortNamesMax, letters(kNameBytesMax));
+  EXPECT_EQ(refusal_of(encoded(run(spec))), "accepted");
+}
+
+// One encoder, large and small frames in turn: nothing of the one shows in the other.
+TEST(Codec, FramesDoNotDependOnThoseBefore) {
+  Encoder used;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    MessageGenerator generator(seed);
+    const Envelope envelope = generator.envelope();
+    Encoder fresh;
+    const auto expected = fresh.encode(envelope);
+    const auto frame = used.encode(envelope);
+    ASSERT_EQ(frame.has_value(), expected.has_value()) << seed;
+    if (!frame) continue;
+    ASSERT_EQ(Bytes(frame->begin(), frame->end()), Bytes(expected->begin(), expected->end()))
+        << seed;
+  }
+}
+
+TEST(Codec, CutsTextsForPeopleAtAWholeCharacter) {
+  const std::string umlauts = [] {
+    std::string out = "x";  // So that the limit falls into the middle of a character.
+    while (out.size() < 2 * kReasonTextBytesMax) out += "ü";
+    return out;
+  }();
+  const Result<Envelope> decoded = decode(encoded(
+      ErrorMessage{.message = umlauts, .hint = std::string(3 * kReasonTextBytesMax, '\x80')}));
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  const auto& error = std::get<ErrorMessage>(decoded->message);
+  EXPECT_EQ(error.message, umlauts.substr(0, kReasonTextBytesMax - 1));
+  EXPECT_LE(error.hint.size(), kReasonTextBytesMax);
+  EXPECT_GE(error.hint.size(), kReasonTextBytesMax - 4);
+}
+
+TEST(Codec, SendsTheLowestPortsOfAFragmentedAgent) {
+  Offer offer = valid_offer();
+  std::vector<PortRange> ranges;
+  for (uint16_t port = 1; port < 2000; port = static_cast<uint16_t>(port + 2)) {
+    ranges.push_back({port, port});
+  }
+  offer.ports = PortSet(ranges);
+  const Result<Envelope> decoded = decode(encoded(Offers{.offers = {offer}}));
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  ranges.resize(kPortRangesMax);
+  EXPECT_EQ(std::get<Offers>(decoded->message).offers[0].ports, PortSet(ranges));
+}
+
+TEST(Codec, TextsAndDataMayBeAnyBytes) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
+  Update update{.framework = FrameworkId("f"), .status = valid_status()};
+  update.status.message = all;
+  update.status.data = all;
+  const Result<Envelope> decoded = decode(encoded(update));
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(decoded->message, Message(update));
+}
+
+TEST(Codec, FramesNeedNotBeAligned) {
+  MessageGenerator generator(11);
+  for (size_t index = 1; index < MessageGenerator::kMessageCount; ++index) {
+    const Message message = generator.message(index);
+    const Bytes frame = encoded(message);
+    Bytes shifted(frame.size() + 8);
+    for (size_t shift = 0; shift < 8; ++shift) {
+      std::memcpy(shifted.data() + shift, frame.data(), frame.size());
+      const Result<Envelope> decoded = decode(std::span(shifted.data() + shift, frame.size()));
+      ASSERT_TRUE(decoded) << decoded.error().message();
+      ASSERT_EQ(decoded->message, message) << message_name(message) << " shift " << shift;
+    }
+  }
+}
+
+TEST(Codec, ReadsFramesOfSeveralSegments) {
+  capnp::MallocMessageBuilder builder(16, capnp::AllocationStrategy::FIXED_SIZE);
+  auto envelope = builder.initRoot<wire::Envelope>();
+  envelope.setVersion(kProtocolVersion);
+  auto tasks = envelope.initReconcile().initTasks(40);
+  for (unsigned i = 0; i < 40; ++i) tasks.set(i, letters(40).c_str());
+  ASSERT_GT(builder.getSegmentsForOutput().size(), 2u);
+  const Result<Envelope> decoded = decode(flat(builder));
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(decoded->message,
+            Message(Reconcile{.tasks = std::vector<TaskId>(40, TaskId(letters(40)))}));
+}
+
+TEST(Codec, RefusesBrokenFrames) {
+  const Bytes good = encoded(KillTask{.task = TaskId("t")});
+  const auto changed = [&](size_t at, uint32_t value) {
+    Bytes frame = good;
+    std::memcpy(frame.data() + at, &value, sizeof value);
+    return frame;
+  };
+  const auto sized = [&](size_t size) {
+    Bytes frame = good;
+    frame.resize(size);
+    return frame;
+  };
+  struct Row {
+    std::string_view what;
+    Bytes frame;
+  };
+  const Row rows[] = {
+      {"nothing", {}},
+      {"a table only", sized(8)},
+      {"half a word more", sized(good.size() + 4)},
+      {"a byte less", sized(good.size() - 1)},
+      {"a word more", sized(good.size() + 8)},
+      {"a word less", sized(good.size() - 8)},
+      {"larger than a frame", sized(kFrameBytesMax + 8)},
+      {"many segments", changed(0, 1000)},
+      {"2^32 segments", changed(0, 0xFFFFFFFF)},
+      {"a large segment", changed(4, 0xFFFFFFFF)},
+      {"an empty segment", changed(4, 0)},
+      {"a root that is a list", changed(8, 1)},
+      {"a root beyond the end", changed(8, 0x7FFFFFFC)},
+      {"a root before the beginning", changed(8, 0x80000000)},
+      {"a far root", changed(8, 2)},
+      {"a root that is a capability", changed(8, 3)},
+  };
+  for (const Row& row : rows) {
+    const Result<Envelope> decoded = decode(row.frame);
+    ASSERT_FALSE(decoded) << row.what;
+    EXPECT_FALSE(decoded.error().message().empty()) << row.what;
+  }
+}
+
+// A list of a million texts that are all the same one: small in the frame, large when read.
+TEST(Codec, RefusesPointersThatMultiplyWhatIsThere) {
+  Bytes frame = written([](wire::Envelope::Builder e) {
+    auto spec = e.initRunTask().initSpec();
+    spec.setId("t");
+    spec.setCommand(letters(60 * 1024).c_str());
+    auto environment = spec.initEnvironment(1000);
+    for (unsigned i = 0; i < 1000; ++i) {
+      environment[i].setName((letters(3) + std::to_string(1000 + i)).c_str());
+    }
+  });
+  EXPECT_NE(refusal_of(frame), "");
+  // Pointers of the list of data are found by their bytes: a byte list of 61441 bytes.
+  uint64_t command = 0;
+  size_t at = 0;
+  for (size_t i = 16; i + 8 <= frame.size(); i += 8) {
+    std::memcpy(&command, &frame[i], 8);
+    if ((command & 3) == 1 && ((command >> 32) & 7) == 2 && (command >> 35) == 60 * 1024 + 1) {
+      at = i;
+      break;
+    }
+  }
+  ASSERT_NE(at, 0u);
+  const auto target =
+      static_cast<int64_t>(at) + 8 + 8 * static_cast<int64_t>(static_cast<int32_t>(command) >> 2);
+  for (size_t i = static_cast<size_t>(target) + 60 * 1024 + 8; i + 8 <= frame.size(); i += 8) {
+    uint64_t word = 0;
+    std::memcpy(&word, &frame[i], 8);
+    if (word != 0 || i % 16 != 0) continue;  // Some unset value of a variable.
+    const int64_t distance = (target - static_cast<int64_t>(i) - 8) / 8;
+    const uint64_t pointer = (command & 0xFFFFFFFF00000000u) |
+                             (static_cast<uint32_t>(static_cast<int32_t>(distance) * 4) | 1u);
+    std::memcpy(&frame[i], &pointer, 8);
+  }
+  EXPECT_NE(refusal_of(frame), "accepted");
+}
+
+// proto/codec translates enumerators by their number, so their order must be the same.
+template <class Wire, class Enum>
+void expect_same_words(size_t count) {
+  const auto enumerants = capnp::Schema::from<Wire>().getEnumerants();
+  ASSERT_EQ(enumerants.size(), count);
+  for (unsigned i = 0; i < count; ++i) {
+    std::string snake;
+    for (const char c : std::string_view(enumerants[i].getProto().getName().cStr())) {
+      if (c >= 'A' && c <= 'Z') snake += '_';
+      snake += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    EXPECT_EQ(snake, to_text(static_cast<Enum>(i)));
+  }
+}
+
+TEST(Schema, HasTheSameEnumeratorsAsTheValues) {
+  expect_same_words<wire::TaskState, TaskState>(kTaskStateCount);
+  expect_same_words<wire::TaskReason, TaskReason>(kTaskReasonCount);
+  expect_same_words<wire::ErrorCode, ErrorCode>(kErrorCodeCount);
+  expect_same_words<wire::ResourceKind, ResourceKind>(kResourceKindCount);
+}
+
+TEST(Schema, HasTheSameMessagesInTheSameOrderAsTheValues) {
+  const auto fields = capnp::Schema::from<wire::Envelope>().getUnionFields();
+  ASSERT_EQ(fields.size(), MessageGenerator::kMessageCount);
+  MessageGenerator generator(1);
+  for (unsigned i = 1; i < fields.size(); ++i) {
+    std::string snake;
+    for (const char c : std::string_view(fields[i].getProto().getName().cStr())) {
+      if (c >= 'A' && c <= 'Z') snake += '_';
+      snake += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    EXPECT_EQ(snake, message_name(generator.message(i)));
+  }
+}
+
+}  // namespace
+}  // namespace proffer::proto::codec_test

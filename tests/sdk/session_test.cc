@@ -1,0 +1,330 @@
+// Sessions: how a driver finds its master, keeps it, loses it and comes back.
+
+#include "tests/sdk/driver_world.h"
+
+namespace proffer::sdk::session_test {
+namespace {
+
+using Story = std::vector<std::string>;
+
+TEST(Session, BeginsWithTheSecretAloneAndSavesTheIdThatTheMasterGives) {
+  DriverWorld w;
+  w.connect();
+  const auto subscribes = w.sent<proto::Subscribe>();
+  ASSERT_EQ(subscribes.size(), 1u);
+  EXPECT_TRUE(subscribes[0].framework.empty());
+  EXPECT_EQ(subscribes[0].secret, DriverWorld::options().secret);
+  EXPECT_FALSE(w.driver.subscribed());
+
+  w.hear_subscribed();
+
+  EXPECT_TRUE(w.driver.subscribed());
+  EXPECT_EQ(w.driver.framework(), FrameworkId("f-1"));
+  ASSERT_EQ(w.saved.size(), 1u);
+  EXPECT_EQ(w.saved[0].framework, FrameworkId("f-1"));
+  EXPECT_EQ(w.saved[0].secret, DriverWorld::options().secret);
+  EXPECT_EQ(w.told<proto::Subscribed>().size(), 1u);
+}
+
+TEST(Session, AConnectionLostBeforeTheAnswerIsRepeatedWithTheSameSecret) {
+  DriverWorld w;
+  w.connect();
+  w.disconnect();
+  w.connect();
+  const auto subscribes = w.sent<proto::Subscribe>();
+  ASSERT_EQ(subscribes.size(), 2u);
+  EXPECT_EQ(subscribes[0], subscribes[1]);
+  EXPECT_TRUE(w.told<Disconnected>().empty());  // there was no session to lose
+}
+
+TEST(Session, ComesBackWithItsIdAfterTheConnectionIsLost) {
+  DriverWorld w;
+  w.subscribe();
+  w.forget();
+  w.disconnect();
+  EXPECT_EQ(w.told<Disconnected>().size(), 1u);
+  EXPECT_FALSE(w.driver.subscribed());
+  w.disconnect();
+  EXPECT_TRUE(w.told<Disconnected>().empty());  // said once
+
+  w.subscribe(true);
+
+  const auto subscribes = w.sent<proto::Subscribe>();
+  ASSERT_EQ(subscribes.size(), 1u);
+  EXPECT_EQ(subscribes[0].framework, FrameworkId("f-1"));
+  EXPECT_TRUE(w.driver.subscribed());
+}
+
+TEST(Session, ANewProcessWithASessionFileAsksForAllTasksOfItsFormerLife) {
+  DriverOptions options = DriverWorld::options();
+  options.framework = FrameworkId("f-1");
+  DriverWorld w(options);
+  w.subscribe(true);
+
+  EXPECT_EQ(w.sent<proto::Subscribe>().at(0).framework, FrameworkId("f-1"));
+  EXPECT_EQ(w.sent<proto::Reconcile>(), std::vector<proto::Reconcile>{{}});
+  // It remembers no decline, so none shall count.
+  EXPECT_EQ(w.sent<proto::Revive>().size(), 1u);
+
+  w.hear_update(status_of("old-1", proto::TaskState::kRunning, 0));
+  EXPECT_EQ(w.states_told(), Story{"old-1 running"});
+  EXPECT_EQ(w.driver.live_tasks(), std::vector<TaskId>{TaskId("old-1")});
+}
+
+TEST(Session, SaysWhatMayHaveBeenLostInOneOrderAfterEachReconnect) {
+  DriverWorld w;
+  w.want(proto::DeclareAsks{.asks = {ask_of("web", 3)}});
+  w.subscribe();
+  w.launch("t1", 1);
+  w.want(proto::KillTask{.task = TaskId("t1")});
+  w.want(proto::Suppress{});
+  w.disconnect();
+  w.forget();
+
+  w.subscribe(true);
+
+  EXPECT_EQ(w.story(),
+            (Story{">subscribe", ">suppress", ">declare_asks", ">reconcile", ">kill_task"}));
+  EXPECT_EQ(w.sent<proto::Reconcile>().at(0).tasks, std::vector<TaskId>{TaskId("t1")});
+}
+
+TEST(Session, ReviveWantedWhileAwayIsSaidOnce) {
+  DriverWorld w;
+  w.subscribe();
+  w.want(proto::Suppress{});
+  w.disconnect();
+  w.want(proto::Revive{});
+  w.forget();
+  w.subscribe(true);
+  EXPECT_EQ(w.sent<proto::Revive>().size(), 1u);
+  w.reconnect();
+  EXPECT_TRUE(w.sent<proto::Revive>().empty());
+  EXPECT_TRUE(w.sent<proto::Suppress>().empty());
+}
+
+TEST(Session, HeartbeatsOnlyWhenThereIsNothingElseToSay) {
+  DriverWorld w;
+  w.subscribe();
+  w.forget();
+  w.advance(seconds(4));
+  EXPECT_TRUE(w.sent<proto::Heartbeat>().empty());
+  w.want(proto::Revive{});
+  w.advance(seconds(4));
+  EXPECT_TRUE(w.sent<proto::Heartbeat>().empty());
+  w.advance(seconds(1));
+  EXPECT_EQ(w.sent<proto::Heartbeat>().size(), 1u);
+}
+
+TEST(Session, AMasterThatSpeaksIsNeverLeft) {
+  DriverWorld w;
+  w.subscribe();
+  for (int i = 0; i < 20; ++i) {
+    w.advance(seconds(29));
+    w.hear(proto::Heartbeat{});
+  }
+  EXPECT_EQ(w.resets, 0);
+  EXPECT_TRUE(w.driver.subscribed());
+}
+
+TEST(Session, ASilentMasterIsLeftWhenItsTimeoutHasPassed) {
+  DriverWorld w;
+  w.subscribe();
+  w.advance(seconds(30) - milliseconds(1));
+  EXPECT_EQ(w.resets, 0);
+  w.advance(milliseconds(1));
+  EXPECT_EQ(w.resets, 1);
+  EXPECT_EQ(w.told<Disconnected>().size(), 1u);
+  EXPECT_FALSE(w.driver.next_deadline());  // nothing to wait for but a connection
+}
+
+TEST(Session, AMasterThatNeverAnswersSubscribeIsLeftToo) {
+  DriverWorld w;
+  w.connect();
+  w.advance(seconds(30));
+  EXPECT_EQ(w.resets, 1);
+}
+
+TEST(Session, ALostFrameEndsTheConnectionAndARepeatedOneIsDropped) {
+  DriverWorld w;
+  w.connect();
+  proto::Channel master;
+  w.step(MasterFrame{master.stamp(LeaderEpoch(1), proto::Subscribed{.framework = FrameworkId("f"),
+                                                                    .heartbeat = seconds(5),
+                                                                    .timeout = seconds(30)})});
+  const proto::Envelope first = master.stamp(LeaderEpoch(1), proto::Offers{{offer_of(1)}});
+  w.step(MasterFrame{first});
+  w.step(MasterFrame{first});
+  EXPECT_EQ(w.told<proto::Offers>().size(), 1u);
+  EXPECT_EQ(w.resets, 0);
+
+  master.stamp(LeaderEpoch(1), proto::Heartbeat{});  // lost
+  w.step(MasterFrame{master.stamp(LeaderEpoch(1), proto::Offers{{offer_of(2)}})});
+
+  EXPECT_EQ(w.resets, 1);
+  EXPECT_TRUE(w.told<proto::Offers>().empty());
+  EXPECT_EQ(w.told<Disconnected>().size(), 1u);
+}
+
+TEST(Session, FramesOfAConnectionThatWasGivenUpMeanNothing) {
+  DriverWorld w;
+  w.subscribe();
+  w.advance(seconds(30));
+  w.forget();
+  w.hear_offers({1});
+  w.hear_update(status_of("t1", proto::TaskState::kRunning, 1));
+  EXPECT_TRUE(w.story().empty());
+}
+
+TEST(Session, CarriesTheHighestLeaderEpochThatItHasSeen) {
+  DriverWorld w;
+  w.subscribe();
+  DriverOutbox out;
+  w.driver.handle(CommandGiven{proto::Revive{}}, w.now, out);
+  ASSERT_EQ(out.actions.size(), 1u);
+  EXPECT_EQ(std::get<SendToMaster>(out.actions[0]).envelope.leader, LeaderEpoch(1));
+}
+
+TEST(Errors, ARefusalForGoodEndsTheDriver) {
+  DriverWorld w;
+  w.connect();
+  w.hear(proto::ErrorMessage{.code = ErrorCode::kInvalidArgument,
+                             .message = "role 'a//b' is wrong",
+                             .hint = "name another",
+                             .ends_session = true,
+                             .retry = false});
+  const auto refused = w.told<Refused>();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].error,
+            Error::invalid_argument("role 'a//b' is wrong").with_hint("name another"));
+  EXPECT_TRUE(w.is_done);
+  w.connect();
+  w.want(proto::Teardown{});
+  EXPECT_FALSE(w.driver.next_deadline());
+}
+
+TEST(Errors, AForgottenSessionFileIsRefusedWithTheFileInTheHint) {
+  DriverOptions options = DriverWorld::options();
+  options.framework = FrameworkId("f-1");
+  options.session_file = "my.session";
+  DriverWorld w(options);
+  w.connect();
+  w.hear(proto::ErrorMessage{.code = ErrorCode::kNotFound,
+                             .message = "framework 'f-1' is not known",
+                             .ends_session = true,
+                             .retry = false});
+  const auto refused = w.told<Refused>();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_EQ(refused[0].error.message(), "framework 'f-1' is not known");
+  EXPECT_NE(refused[0].error.hint().find("remove 'my.session'"), std::string::npos);
+}
+
+TEST(Errors, TheOlderOfTwoSessionsOfAnIdStops) {
+  DriverWorld w;
+  w.subscribe();
+  w.hear(proto::ErrorMessage{.code = ErrorCode::kFailedPrecondition,
+                             .message = "a newer session took over",
+                             .ends_session = true,
+                             .retry = false});
+  EXPECT_EQ(w.told<Refused>().size(), 1u);
+  EXPECT_TRUE(w.is_done);
+}
+
+TEST(Errors, OneThatANewSessionCanMendLeadsToOne) {
+  DriverWorld w;
+  w.subscribe();
+  w.hear(proto::ErrorMessage{.message = "the frame was malformed", .ends_session = true});
+  EXPECT_EQ(w.resets, 1);
+  EXPECT_EQ(w.told<Disconnected>().at(0).reason, "the frame was malformed");
+}
+
+TEST(Errors, OneAboutAMessageEndsNothing) {
+  DriverWorld w;
+  w.subscribe();
+  w.hear(proto::ErrorMessage{.message = "too many filters"});
+  EXPECT_EQ(w.resets, 0);
+  EXPECT_TRUE(w.driver.subscribed());
+}
+
+TEST(Errors, AMessageThatNoMasterSendsEndsTheConnection) {
+  DriverWorld w;
+  w.subscribe();
+  w.hear(proto::RunTask{});
+  EXPECT_EQ(w.resets, 1);
+}
+
+TEST(Errors, AMessageOfANewerMasterIsIgnored) {
+  DriverWorld w;
+  w.subscribe();
+  w.hear(proto::Unknown{.tag = 99});
+  EXPECT_EQ(w.resets, 0);
+}
+
+TEST(Errors, AMasterThatMakesItAnotherFrameworkIsNotBelieved) {
+  DriverWorld w;
+  w.subscribe();
+  w.disconnect();
+  w.connect();
+  w.hear(proto::Subscribed{.framework = FrameworkId("somebody-else")});
+  EXPECT_EQ(w.resets, 1);
+  EXPECT_EQ(w.driver.framework(), FrameworkId("f-1"));
+}
+
+TEST(Teardown, IsSentAndThatIsTheEnd) {
+  DriverWorld w;
+  w.subscribe();
+  w.forget();
+  w.want(proto::Teardown{});
+  EXPECT_EQ(w.story(), (Story{">teardown", "done"}));
+  EXPECT_FALSE(w.driver.next_deadline());
+  w.disconnect();
+  w.connect();
+  EXPECT_TRUE(w.story().empty());
+}
+
+TEST(Teardown, OfAFrameworkThatNoMasterEverHeardOfIsDoneAtOnce) {
+  DriverWorld w;
+  w.want(proto::Teardown{});
+  EXPECT_EQ(w.story(), Story{"done"});
+}
+
+TEST(Teardown, WhileAwayWaitsForTheNextSession) {
+  DriverWorld w;
+  w.subscribe();
+  w.launch("t1", 1);
+  w.disconnect();
+  w.want(proto::Teardown{});
+  EXPECT_FALSE(w.is_done);
+  w.forget();
+  w.advance(seconds(5));
+
+  w.subscribe(true);
+
+  EXPECT_EQ(w.story(), (Story{">subscribe", ">teardown", "done"}));
+  EXPECT_TRUE(w.told<proto::Subscribed>().empty());
+}
+
+TEST(Teardown, WhileAwayGivesUpAfterTenSeconds) {
+  DriverWorld w;
+  w.subscribe();
+  w.disconnect();
+  w.want(proto::Teardown{});
+  w.advance(seconds(10) - milliseconds(1));
+  EXPECT_FALSE(w.is_done);
+  w.advance(milliseconds(1));
+  EXPECT_TRUE(w.is_done);
+  EXPECT_TRUE(w.sent<proto::Teardown>().empty());
+}
+
+TEST(Teardown, OfAFrameworkThatIsForgottenIsNoRefusal) {
+  DriverWorld w;
+  w.subscribe();
+  w.disconnect();
+  w.want(proto::Teardown{});
+  w.connect();
+  w.hear(proto::ErrorMessage{.code = ErrorCode::kNotFound, .ends_session = true, .retry = false});
+  EXPECT_TRUE(w.is_done);
+  EXPECT_TRUE(w.told<Refused>().empty());
+}
+
+}  // namespace
+}  // namespace proffer::sdk::session_test
