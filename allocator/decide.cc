@@ -39,7 +39,6 @@ Decision Allocator::State::decide(Time now) {
 
   fill(now);
   fill_open(now);
-  thaw();
   assign_claims(now);
 
   Decision decision;

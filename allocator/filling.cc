@@ -151,6 +151,10 @@ void Allocator::State::freeze(Leaf& l, Time now) {
   hungry_.erase(l);
   anew_.erase(l);
   if (l.mode == OfferMode::kAsks) {
+    // Those that want nothing now have not looked at these agents.
+    for (AskEntry* ask : l.order) {
+      if (ask->unmet() == 0 && !l.retry.empty()) ask->tried_at = 0;
+    }
     l.retry.clear();
     start_waiting(l, now);
   }

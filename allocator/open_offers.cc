@@ -110,6 +110,7 @@ bool Allocator::State::give_whole_agent(Leaf& l, Time now) {
 
 // After the asks: what is left goes to open leaves by least share, an agent at a time.
 void Allocator::State::fill_open(Time now) {
+  thaw();
   CHECK(anew_.empty());
   const auto& by_stamp = free_.by_stamp();
   for (const auto& [id, l] : open_leaves_) {

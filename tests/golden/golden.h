@@ -1,0 +1,27 @@
+#pragma once
+
+// Texts that are reviewed in diffs. GOLDEN_UPDATE=1 in the environment rewrites them.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace proffer::test {
+
+// `path` is below the source tree.
+inline void expect_golden(const std::string& path, const std::string& actual) {
+  const std::string whole = std::string(PROFFER_SOURCE_DIR) + "/" + path;
+  if (std::getenv("GOLDEN_UPDATE") != nullptr) {
+    std::ofstream(whole, std::ios::binary) << actual;
+    return;
+  }
+  std::ifstream file(whole, std::ios::binary);
+  std::stringstream content;
+  content << file.rdbuf();
+  EXPECT_EQ(content.str(), actual) << path << " is not up to date; GOLDEN_UPDATE=1 rewrites it";
+}
+
+}  // namespace proffer::test
