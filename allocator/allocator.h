@@ -5,6 +5,14 @@
 // Inputs are events: an agent, a framework or its asks changed, an offer was answered, a task
 // ended. They only mark what is dirty. decide() then gives grants and rescinds (DESIGN §8). The
 // same events in the same order give the same output.
+//
+// Roles are flat for now: one with a '/' in its name is a role of its own, beside the others, and
+// the role that an ask names is not looked at. Of an agent's slices only the unreserved ones that
+// are not revocable count and are offered. Ports are counted, never carved: those in the Resources
+// that are passed here are ignored.
+//
+// An id that is unknown here where one is expected is a bug of the caller, and CHECKed. The story
+// of a decision begins in decide.cc; state.h says which file tells what.
 
 #include <cstdint>
 #include <map>
@@ -29,7 +37,7 @@ struct AllocatorOptions {
 struct AgentResources {
   Attributes attributes = {};
   std::vector<Slice> slices = {};
-  PortSet ports = {};  // all of them; which are free is told with ports_changed()
+  PortSet ports = {};  // all of them; which are free is told with set_free_ports()
 };
 
 // A part of an agent for a framework from now until `expires`. Becomes an offer.
@@ -101,14 +109,15 @@ class Allocator {
   // --- agents ---------------------------------------------------------------------------------
   // Adds an agent with nothing allocated, or replaces what an agent brings; then its outstanding
   // offers are rescinded and what is allocated stays. A total below what is allocated is allowed:
-  // free is then negative in no kind but zero, until enough has ended. O(log n).
+  // free is then negative in no kind but zero, until enough has ended. All
+  // ports of a new agent are free; of one replaced, those that were taken stay so. O(log n).
   void set_agent(const AgentId& agent, AgentResources resources);
   // Its free resources are offered only while active; becoming inactive rescinds its offers. A new
-  // agent is active. Inactive agents still count in the cluster's total, or not: `counts`.
+  // agent is active. Inactive agents count in the cluster's total: what they run counts in shares.
   void set_agent_active(const AgentId& agent, bool active);
   // Also forgets what is allocated there.
   void remove_agent(const AgentId& agent);
-  // Which of its ports are free now.
+  // Which of its ports are free now. To be told after each settle() and release() that changes it.
   void set_free_ports(const AgentId& agent, PortSet free);
 
   // --- frameworks -----------------------------------------------------------------------------
@@ -116,10 +125,13 @@ class Allocator {
   // A framework that is not active gets no offers and its outstanding ones are rescinded. A new one
   // is active.
   void set_framework_active(const FrameworkId& framework, bool active);
-  // Its offers are gone; what is allocated to it must have been released or is forgotten here.
+  // Its offers are gone, without rescinds; what is allocated to it is
+  // forgotten here if it has not been released.
   void remove_framework(const FrameworkId& framework);
   // The full set, replacing the one before. Asks must have passed check_ask(). An unchanged ask
-  // (all but its count) keeps its place in waiting and its claim.
+  // (all but its count) keeps its place in waiting and its claim. Of two with one name
+  // the later counts. New and changed asks lift the filters that were set for a reason: it was a
+  // reason of other asks. Asks of one priority take turns.
   void declare_asks(const FrameworkId& framework, std::vector<Ask> asks, Time now);
   // No offers until revive, which also clears filters.
   void suppress(const FrameworkId& framework);
@@ -131,22 +143,26 @@ class Allocator {
   const Grant* find_offer(const OfferId& offer, const FrameworkId& framework) const;
   // The offer is answered and leaves. Of it `used` is allocated from now on (must be contained in
   // the offer: CHECKed), launching `fills` tasks of each ask; the rest is free, and refused as said
-  // for this framework. An accept that uses all has an empty refusal.
+  // for this framework. An accept that uses all has an empty refusal. Fills of asks
+  // that are no longer declared are ignored.
   void settle(const OfferId& offer, const Resources& used, const std::vector<AskFill>& fills,
               const Refusal& refusal, Time now);
   // What a task or executor held is free again. CHECKs that it was allocated.
   void release(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
-  // What an agent that came back says is running: allocated without an offer, even above the total.
+  // What an agent that came back says is running: allocated without an offer, even
+  // above the total. Rescinds the agent's offers if it is not free.
   void adopt(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
-  // The outstanding offers of a framework that expire later than now, e.g. to show them.
+  // All outstanding offers, by id. Valid until the next call that changes anything.
   std::vector<const Grant*> offers() const;
 
   // --- decisions ------------------------------------------------------------------------------
   // When decide() wants to be called: at once (<= now) if something is dirty, else when the next
   // lease, filter or claim is due, else never.
   std::optional<Time> next_decision(Time now) const;
-  // One run over what is dirty. Afterwards no unfiltered ask outside claims fits a free slice that
-  // it may use.
+  // One run over what is dirty. Afterwards no unfiltered ask outside claims fits a free slice
+  // that it may use. A lease that expires filters its agent for kDeclineFilter, so that a dead
+  // scheduler lets others have it. Costs what has changed: O(log n) per task given and offer ended,
+  // and one look at each hungry leaf while something that grew may still fit some ask.
   Decision decide(Time now);
 
   // --- pictures and laws ----------------------------------------------------------------------

@@ -87,8 +87,10 @@ struct Leaf {
   std::set<OfferId> offers = {};  // outstanding
 
   // Open offers only.
-  uint64_t tried_at = 0;    // as AskEntry's
-  AgentSet open_on = {};    // agents with an outstanding open offer to it
+  uint64_t tried_at = 0;                // as AskEntry's
+  AgentSet open_on = {};                // agents with an outstanding open offer to it
+  std::vector<Agent*> open_queue = {};  // in a decision: agents to take next, from the end
+  bool open_queue_known = false;
   int64_t entitlement = 0;  // see entitlement.h; of the current decision
 
   bool in_order[2] = {false, false};  // kept by LeafOrder

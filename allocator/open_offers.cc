@@ -47,38 +47,35 @@ bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const
   return l.open_on.count(&a) == 0 || gift_at_.count({&l, &a}) > 0;
 }
 
-// The agent with most free that is open to the leaf, or nullptr.
+// The agent with most free that is open to the leaf, or nullptr. Those that may be are listed once
+// in a decision and then used up from the end.
 fair::Agent* Allocator::State::place_open(Leaf& l, Time now) {
-  if (l.tried_at == 0) {
-    Agent* best = nullptr;
-    for (const fair::AgentsByFree* agents : {&free_.plain(), &free_.with_gpus()}) {
-      for (auto group = agents->rbegin(); group != agents->rend(); ++group) {
-        if (best != nullptr && best->weighted_free >= group->first) break;
-        const auto found = std::find_if(group->second.begin(), group->second.end(),
-                                        [&](const Agent* a) { return is_open_to(l, *a, now); });
-        if (found == group->second.end()) continue;
-        best = *found;
-        break;
-      }
+  if (!l.open_queue_known) {
+    l.open_queue.clear();
+    const auto& by_stamp = free_.by_stamp();
+    for (auto at = by_stamp.upper_bound(l.tried_at); at != by_stamp.end(); ++at) {
+      if (is_open_to(l, *at->second, now)) l.open_queue.push_back(at->second);
     }
-    return best;
+    for (Agent* a : l.retry) {
+      const bool is_new = a->grown_at <= l.tried_at;
+      if (is_new && a->listed && is_open_to(l, *a, now)) l.open_queue.push_back(a);
+    }
+    std::sort(l.open_queue.begin(), l.open_queue.end(), [](const Agent* a, const Agent* b) {
+      if (a->weighted_free != b->weighted_free) return a->weighted_free < b->weighted_free;
+      return b->id < a->id;
+    });
+    l.open_queue_known = true;
   }
-  Agent* best = nullptr;
-  const auto consider = [&](Agent* a) {
-    if (!a->listed || !is_open_to(l, *a, now)) return;
-    if (best == nullptr || best->weighted_free < a->weighted_free ||
-        (best->weighted_free == a->weighted_free && a->id < best->id)) {
-      best = a;
-    }
-  };
-  const auto& by_stamp = free_.by_stamp();
-  for (auto at = by_stamp.upper_bound(l.tried_at); at != by_stamp.end(); ++at) consider(at->second);
-  for (Agent* a : l.retry) consider(a);
-  return best;
+  while (!l.open_queue.empty()) {
+    Agent* a = l.open_queue.back();
+    if (a->listed && is_open_to(l, *a, now)) return a;
+    l.open_queue.pop_back();
+  }
+  return nullptr;
 }
 
 bool Allocator::State::give_fair_piece(Leaf& l, const fair::LeafOrder& order, Time now) {
-  if (order.asking_count() == 0) return give_whole_agent(l, now);
+  if (order.asking_count() == 0) return false;  // fill_open() has no limits to mind.
   Agent* a = place_open(l, now);
   if (a == nullptr) return false;
   if (!entitlements_known_) compute_entitlements();
@@ -116,12 +113,14 @@ void Allocator::State::fill_open(Time now) {
   for (const auto& [id, l] : open_leaves_) {
     if (!hungry_.contains(*l)) continue;
     const bool some_grew = !by_stamp.empty() && by_stamp.rbegin()->first > l->tried_at;
+    l->open_queue_known = false;
     if (some_grew || !l->retry.empty()) anew_.insert(*l);
   }
   while (Leaf* least = anew_.first()) {
     if (give_whole_agent(*least, now)) continue;
     least->tried_at = free_.latest();
     least->retry.clear();
+    least->open_queue_known = false;
     anew_.erase(*least);
   }
 }

@@ -6,6 +6,11 @@
 #include "allocator/state.h"
 
 namespace proffer {
+namespace {
+
+constexpr int kFew = 32;
+
+}  // namespace
 
 bool Allocator::State::is_usable(const AskEntry& ask, const Agent& a, Time now) const {
   return fits(ask.ask.shape, a.free) && a.ports_left() >= ask.ask.ports && ask.matches(a) &&
@@ -17,7 +22,13 @@ fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
   if (ask.claim != nullptr && is_usable(ask, *ask.claim, now)) return ask.claim;
   const bool wants_gpus = ask.ask.shape[ResourceKind::kGpus] > 0;
 
-  if (ask.tried_at == 0) {
+  const auto& by_stamp = free_.by_stamp();
+  const auto first_grown = by_stamp.upper_bound(ask.tried_at);
+  // The index finds the best at once where there are many; the few that grew are quicker to look
+  // at.
+  auto grown_end = first_grown;
+  for (int i = 0; i < kFew && grown_end != by_stamp.end(); ++i) ++grown_end;
+  if (ask.tried_at == 0 || grown_end != by_stamp.end()) {
     const int64_t least = fair::weighted(ask.ask.shape, total_);
     for (const fair::AgentsByFree* agents : {&free_.plain(), &free_.with_gpus()}) {
       if (wants_gpus && agents == &free_.plain()) continue;
@@ -40,9 +51,7 @@ fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
     };
     if (best == nullptr || key(*a) < key(*best)) best = a;
   };
-  const auto& by_stamp = free_.by_stamp();
-  for (auto at = by_stamp.upper_bound(ask.tried_at); at != by_stamp.end(); ++at)
-    consider(at->second);
+  for (auto at = first_grown; at != by_stamp.end(); ++at) consider(at->second);
   for (Agent* a : ask.leaf->retry) consider(a);
   if (best == nullptr) ask.tried_at = free_.latest();
   return best;

@@ -28,7 +28,9 @@ class Prng {
   // Even over first..last, both included.
   int64_t between(int64_t first, int64_t last) {
     CHECK_LE(first, last);
-    return first + static_cast<int64_t>(below(static_cast<uint64_t>(last - first) + 1));
+    const uint64_t width = static_cast<uint64_t>(last) - static_cast<uint64_t>(first);
+    const uint64_t step = width == ~uint64_t{0} ? next() : below(width + 1);
+    return static_cast<int64_t>(static_cast<uint64_t>(first) + step);  // Wraps to where it should.
   }
   // True `numerator` times out of `denominator`.
   bool chance(uint64_t numerator, uint64_t denominator) { return below(denominator) < numerator; }

@@ -44,16 +44,19 @@ Result<Duration> parse_duration(std::string_view whole) {
   const std::string_view name = text.substr(end);
   for (const Unit& unit : kUnits) {
     if (unit.name != name) continue;
-    const Result<int64_t> milli = parse_milli(text.substr(0, end));
-    if (!milli) return wrong_duration(whole);
-    if (unit.nanos == 1 && *milli % 1000 != 0) return wrong_duration(whole);
-    if (unit.nanos >= 1000) {
-      const int64_t step = unit.nanos / 1000;
-      if (*milli > kNanosMax / step) return wrong_duration(whole);
-      return Duration::nanos(*milli * step);
+    const std::string_view number = text.substr(0, end);
+    const size_t point = number.find('.');
+    const Result<int64_t> count =
+        parse_whole("the number", number.substr(0, point), 0, kNanosMax / unit.nanos);
+    if (!count) return wrong_duration(whole);
+    int64_t nanos = *count * unit.nanos;
+    if (point != std::string_view::npos) {
+      const Result<int64_t> milli = parse_milli(proffer::text('0', number.substr(point)));
+      if (!milli || *milli * unit.nanos % 1000 != 0) return wrong_duration(whole);
+      nanos += *milli * unit.nanos / 1000;
     }
-    if (*milli / 1000 > kNanosMax) return wrong_duration(whole);
-    return Duration::nanos(*milli / 1000);
+    if (nanos > kNanosMax) return wrong_duration(whole);
+    return Duration::nanos(nanos);
   }
   return wrong_duration(whole);
 }
@@ -61,6 +64,7 @@ Result<Duration> parse_duration(std::string_view whole) {
 std::string to_text(Duration duration) {
   int64_t nanos = duration.nanos();
   if (nanos == 0) return "0s";
+  if (nanos == std::numeric_limits<int64_t>::min()) return proffer::text(nanos, "ns");
   const std::string sign = nanos < 0 ? "-" : "";
   if (nanos < 0) nanos = -nanos;
   for (const Unit& unit : kUnits) {  // Whole units first: "90s", not "1.5m".

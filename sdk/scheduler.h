@@ -67,27 +67,33 @@ class Scheduler {
   // Everything, for a framework with a core of its own; called before the callbacks above.
   void on_notification(std::function<void(const Notification&)> callback);
 
-  // --- what to do
-  // -------------------------------------------------------------------------------------- Declares
-  // one ask beside the others; one of the same name is replaced. `resources` as in
+  // --- what to do --------------------------------------------------------------------------------
+  // Declares one ask beside the others; one of the same name is replaced. `resources` as in
   // "cpus:1;mem:512". A wrong text ends the program with a clear message (use the Ask form to
   // handle it).
   void ask(std::string_view name, std::string_view resources, int64_t count);
+  // One that cannot be declared is told to on_ask_report, as what no agent could ever meet; the
+  // others are declared.
   void ask(Ask ask);
   void withdraw(const AskName& name);
   // Declares exactly these.
   void ask_all(std::vector<Ask> asks);
 
-  // Uses the offer for these tasks; what is left of it is declined for `refuse_for`.
+  // Uses the offer for these tasks; what is left of it is declined for `refuse_for`. Each task that
+  // cannot be launched, here or in the master, gets a terminal update `refused` that says why; its
+  // ask counts it as wanted again.
   void accept(const Offer& offer, std::vector<proto::TaskSpec> tasks,
               Duration refuse_for = Duration());
-  // One command for each task that the offer was made for (an open offer: one), with ids made from
-  // the ask's name. Returns their ids.
+  // One command for each task that the offer was made for and that is still wanted (an open offer:
+  // one that takes all of it), with ids made from the ask's name. Returns their ids.
   std::vector<TaskId> launch(const Offer& offer, std::string_view command);
   void decline(const Offer& offer, Duration refuse_for = kDeclineFilter);
   void decline(const Offer& offer, Refusal refusal);
+  // Said again after each reconnect until the task has ended. `grace`: instead of the task's own.
   void kill(const TaskId& task, std::optional<Duration> grace = std::nullopt);
   void message(const AgentId& agent, const ExecutorId& executor, std::string data);
+  // The truth about these tasks, or all: told to on_update where it differs from what was told
+  // last. Done by itself after each reconnect.
   void reconcile(std::vector<TaskId> tasks = {});
   void suppress();
   void revive();
@@ -97,8 +103,7 @@ class Scheduler {
   const FrameworkId& framework() const;  // empty until subscribed
   std::vector<TaskId> live_tasks() const;
 
-  // --- the loop
-  // ---------------------------------------------------------------------------------------------
+  // --- the loop ----------------------------------------------------------------------------------
   Time now() const;
   // Calls once, after the given time.
   void after(Duration duration, std::function<void()> callback);
@@ -108,7 +113,9 @@ class Scheduler {
   void run_aside(std::function<void()> work, std::function<void()> done);
   // Until stop(), whose exit code it returns.
   int run();
-  // Tears the framework down, so its tasks end, and leaves run().
+  // Tears the framework down, so its tasks end, and leaves run(); waits at most 10 s for a master
+  // that is away, and says so if that was in vain. Removes the session file. Of several exit codes
+  // the first counts.
   void stop(int exit_code = 0);
   // Leaves run() with the framework and its tasks in place, to be found by its session file.
   void detach(int exit_code = 0);

@@ -1,5 +1,5 @@
-// The shell of the simulated agent. Read step first: records, then actions, and between the two it may
-// crash.
+// The shell of the simulated agent. Read step first: records, then actions, and between the two it
+// may crash.
 
 #include "sim/agent_node.h"
 
@@ -38,8 +38,7 @@ void AgentNode::start() {
            },
        .start_failed =
            [this](const ProcessStart& start, const Error& error) {
-             step(
-                 agent::ExecutorStartFailed{start.framework, start.executor, start.run, error});
+             step(agent::ExecutorStartFailed{start.framework, start.executor, start.run, error});
            },
        .exited =
            [this](const ProcessStart& start, std::optional<int32_t> exit_code,

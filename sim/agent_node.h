@@ -1,7 +1,7 @@
 #pragma once
 
-// The agent as a simulated process on a Host: the production core, whose checkpoint is on the host's
-// disk before its actions are carried out.
+// The agent as a simulated process on a Host: the production core, whose checkpoint is on the
+// host's disk before its actions are carried out.
 
 #include <memory>
 #include <optional>

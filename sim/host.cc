@@ -1,5 +1,5 @@
-// The story of a machine. ExecutorProcess is one executor: start_task and task_ends are its life; Host
-// starts and ends them and tells the agent, if the agent that started them is still there.
+// The story of a machine. ExecutorProcess is one executor: start_task and task_ends are its life;
+// Host starts and ends them and tells the agent, if the agent that started them is still there.
 
 #include "sim/host.h"
 
@@ -18,7 +18,8 @@ constexpr Duration kIdle = seconds(10);
 
 }  // namespace
 
-// --- one executor -----------------------------------------------------------------------------------
+// --- one executor
+// -----------------------------------------------------------------------------------
 
 ExecutorProcess::ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start,
                                  int32_t pid)
@@ -89,7 +90,7 @@ void ExecutorProcess::start_task(const proto::RunTask& run) {
   }
   if (!world().violations().empty()) return;
   note({.what = "task starts", .fields = {{"task", run.spec.id.str()}}});
-  const TaskScript script = host_.scripts_ ? host_.scripts_(run, host_.chance_)
+  const TaskScript script = host_.scripts_ ? host_.scripts_(run, host_.name(), host_.chance_)
                                            : TaskScript{parse_sim_task(run.spec.command), {}};
   ran_.push_back(key);
   running_[run.spec.id] = Running{script.task, script.data, !run.spec.executor_id.empty()};
@@ -134,6 +135,7 @@ void ExecutorProcess::task_ends(const TaskId& task, Ending ending) {
   if (ending == Ending::kKilled) {
     status.state = proto::TaskState::kKilled;
     status.reason = proto::TaskReason::kKilledByScheduler;
+    status.data.clear();
   } else if (ending == Ending::kSignalled) {
     status.state = proto::TaskState::kFailed;
     status.reason = proto::TaskReason::kCommandSignalled;
@@ -175,7 +177,8 @@ void ExecutorProcess::exit() {
   // The driver is in the middle of its step: it stays until the world ends.
 }
 
-// --- the machine ------------------------------------------------------------------------------------
+// --- the machine
+// ------------------------------------------------------------------------------------
 
 Host::Host(World& world, Network& network, Journal& journal, AgentId name, Resources total)
     : world_(world),
@@ -242,8 +245,8 @@ void Host::kill(const FrameworkId& framework, const ExecutorId& executor, uint64
   }
 }
 
-// Found by its token, as the real machine finds a process by its environment, whether or not its pid
-// was written down in time.
+// Found by its token, as the real machine finds a process by its environment, whether or not its
+// pid was written down in time.
 void Host::end_leftover(const proto::ExecutorRecord& executor) {
   if (executor.boot_id == boot_id() || executor.boot_id.empty()) {
     for (const auto& [pid, child] : processes_) {
@@ -255,10 +258,9 @@ void Host::end_leftover(const proto::ExecutorRecord& executor) {
       break;
     }
   }
-  world_.after(microseconds(chance_.between(100, 20'000)),
-               [this, life = parent_life_, executor] {
-                 if (life == parent_life_) parent_.leftover_ended(executor);
-               });
+  world_.after(microseconds(chance_.between(100, 20'000)), [this, life = parent_life_, executor] {
+    if (life == parent_life_) parent_.leftover_ended(executor);
+  });
 }
 
 void Host::crash_executor(Prng& chance) {

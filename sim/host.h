@@ -36,7 +36,8 @@ struct TaskScript {
   SimTask task = {};
   std::string data = {};  // of the terminal update
 };
-using TaskScripts = std::function<TaskScript(const proto::RunTask& run, Prng& chance)>;
+using TaskScripts =
+    std::function<TaskScript(const proto::RunTask& run, const AgentId& machine, Prng& chance)>;
 
 // An executor on the production driver core, whose tasks take virtual time.
 class ExecutorProcess final : public Node, public Caller {

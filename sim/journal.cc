@@ -14,11 +14,16 @@ using proto::TaskState;
 
 std::string_view to_text(Ending ending) {
   switch (ending) {
-    case Ending::kRuns: return "runs";
-    case Ending::kExited: return "exited";
-    case Ending::kSignalled: return "signalled";
-    case Ending::kKilled: return "killed";
-    case Ending::kTakenDown: return "taken_down";
+    case Ending::kRuns:
+      return "runs";
+    case Ending::kExited:
+      return "exited";
+    case Ending::kSignalled:
+      return "signalled";
+    case Ending::kKilled:
+      return "killed";
+    case Ending::kTakenDown:
+      return "taken_down";
   }
   return "?";
 }
@@ -26,7 +31,8 @@ std::string_view to_text(Ending ending) {
 // Whether the update tells the truth about a task that was started.
 bool is_true(const proto::TaskStatus& told, const JournalEntry& entry) {
   switch (told.state) {
-    case TaskState::kFinished: return entry.ending == Ending::kExited && entry.exit_code == 0;
+    case TaskState::kFinished:
+      return entry.ending == Ending::kExited && entry.exit_code == 0;
     case TaskState::kFailed:
       switch (told.reason) {
         case TaskReason::kCommandExited:
@@ -35,16 +41,21 @@ bool is_true(const proto::TaskStatus& told, const JournalEntry& entry) {
         case TaskReason::kCommandSignalled:
           return entry.ending == Ending::kSignalled && told.signal == entry.signal;
         // The executor ended without telling how its tasks had.
-        default: return entry.ending != Ending::kRuns && !entry.witnessed;
+        default:
+          return entry.ending != Ending::kRuns && !entry.witnessed;
       }
     // It may have ended by itself in the same moment, unseen.
     case TaskState::kKilled:
       return entry.ending == Ending::kKilled || entry.ending == Ending::kTakenDown ||
              (entry.ending != Ending::kRuns && !entry.witnessed);
-    case TaskState::kLost: return entry.ending != Ending::kRuns;
-    case TaskState::kGone: return true;  // Nobody can know.
-    case TaskState::kRefused: return false;
-    default: return false;
+    case TaskState::kLost:
+      return entry.ending != Ending::kRuns;
+    case TaskState::kGone:
+      return true;  // Nobody can know.
+    case TaskState::kRefused:
+      return false;
+    default:
+      return false;
   }
 }
 
@@ -116,10 +127,10 @@ std::vector<Violation> Journal::heard(const FrameworkId& framework,
       found.push_back({text(name, ", but was never started")});
     }
   } else if (!is_true(status, entry->second)) {
-    found.push_back({text(name, ", but on ", entry->second.machine.str(), " it ",
-                          to_text(entry->second.ending), " exit=", entry->second.exit_code,
-                          " signal=", entry->second.signal,
-                          " witnessed=", entry->second.witnessed ? "yes" : "no")});
+    found.push_back(
+        {text(name, ", but on ", entry->second.machine.str(), " it ", to_text(entry->second.ending),
+              " exit=", entry->second.exit_code, " signal=", entry->second.signal,
+              " witnessed=", entry->second.witnessed ? "yes" : "no")});
   }
   return found;
 }

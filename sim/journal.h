@@ -1,7 +1,7 @@
 #pragma once
 
-// What really ran: kept by the simulated machines, which know nothing of masters and schedulers, and
-// compared with what schedulers launched and what they were told (DESIGN §10: 2, 3, 4, 7).
+// What really ran: kept by the simulated machines, which know nothing of masters and schedulers,
+// and compared with what schedulers launched and what they were told (DESIGN §10: 2, 3, 4, 7).
 
 #include <map>
 #include <optional>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The master as a simulated process: the production core, a registry in memory whose commits take time,
-// and messages that leave only when their step is durable.
+// The master as a simulated process: the production core, a registry in memory whose commits take
+// time, and messages that leave only when their step is durable.
 
 #include <memory>
 #include <string>

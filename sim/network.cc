@@ -1,5 +1,5 @@
-// The story of a frame: transmit decides its fate, deliver hands it over if both ends still are what
-// they were.
+// The story of a frame: transmit decides its fate, deliver hands it over if both ends still are
+// what they were.
 
 #include "sim/network.h"
 
@@ -150,9 +150,8 @@ void Network::transmit(PeerId peer, bool to_listener, proto::Envelope envelope) 
   }
   if (happens(rates_.repeated)) {
     note("frame repeated", peer, envelope);
-    world_.at(at + delay(), [this, peer, to_listener, copy = envelope] {
-      deliver(peer, to_listener, copy);
-    });
+    world_.at(at + delay(),
+              [this, peer, to_listener, copy = envelope] { deliver(peer, to_listener, copy); });
   }
   world_.at(at, [this, peer, to_listener, frame = std::move(envelope)] {
     deliver(peer, to_listener, frame);
@@ -206,7 +205,8 @@ void Network::tell_caller(PeerId peer, Time at, const std::string& reason) {
     if (found == connections_.end() || !found->second.caller_up) return;
     found->second.caller_up = false;
     const Line line = found->second.line;
-    // The listener of a connection that broke here alone hears of it as well, if nothing else tells.
+    // The listener of a connection that broke here alone hears of it as well, if nothing else
+    // tells.
     if (found->second.listener_up) tell_listener(peer, world_.now() + delay());
     forget_if_over(peer);
     Calling& calling = lines_[line.value() - 1];
@@ -227,9 +227,9 @@ void Network::forget_if_over(PeerId peer) {
 void Network::pass_through_codec(proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder_.encode(envelope);
   if (!frame) {
-    return world_.violated(kName, Violation{text("cannot encode ",
-                                                 proto::message_name(envelope.message), ": ",
-                                                 frame.error().message())});
+    return world_.violated(
+        kName, Violation{text("cannot encode ", proto::message_name(envelope.message), ": ",
+                              frame.error().message())});
   }
   Result<proto::Envelope> decoded = proto::decode(*frame);
   if (!decoded) {
@@ -238,8 +238,8 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
                                                  decoded.error().message())});
   }
   if (*decoded != envelope) {
-    return world_.violated(kName, Violation{text("the codec changed a ",
-                                                 proto::message_name(envelope.message))});
+    return world_.violated(
+        kName, Violation{text("the codec changed a ", proto::message_name(envelope.message))});
   }
   envelope = *std::move(decoded);
 }

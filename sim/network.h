@@ -4,9 +4,9 @@
 // networks do to them.
 //
 // A place is an address. One process may listen there; others call it over lines of their own. Each
-// connection of a line is fresh and gives the listener a new PeerId with its first frame. Without faults
-// frames arrive in order, after some delay. With faults they are lost, repeated, overtaken, and
-// connections break; both ends are told, each at its own time.
+// connection of a line is fresh and gives the listener a new PeerId with its first frame. Without
+// faults frames arrive in order, after some delay. With faults they are lost, repeated, overtaken,
+// and connections break; both ends are told, each at its own time.
 
 #include <cstdint>
 #include <map>

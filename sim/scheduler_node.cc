@@ -1,5 +1,5 @@
-// The shell of the simulated scheduler. Read step first: what the driver says is carried out in order,
-// then what the workload wants is given to the driver.
+// The shell of the simulated scheduler. Read step first: what the driver says is carried out in
+// order, then what the workload wants is given to the driver.
 
 #include "sim/scheduler_node.h"
 
@@ -136,9 +136,8 @@ void SchedulerNode::hear(const sdk::Notification& notification) {
 
 void SchedulerNode::check_promises(const proto::TaskStatus& status) {
   Heard& heard = heard_[status.task];
-  const std::string what =
-      text("update ", proto::to_text(status.state), " of ", status.task.str(), " sequence ",
-           status.sequence);
+  const std::string what = text("update ", proto::to_text(status.state), " of ", status.task.str(),
+                                " sequence ", status.sequence);
   if (heard.ended) world().violated(name(), {text(what, " is heard after its end")});
   if (status.sequence > 0) {
     uint64_t& last = heard.sequence[static_cast<size_t>(status.source)];

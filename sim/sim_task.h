@@ -1,7 +1,7 @@
 #pragma once
 
-// What a simulated task does, written as its command: "sleep 1500; exit 3" says it all to people and to
-// the simulated executor.
+// What a simulated task does, written as its command: "sleep 1500; exit 3" says it all to people
+// and to the simulated executor.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@ namespace proffer::sim {
 struct SimTask {
   Duration runs = {};
   int32_t exit_code = 0;
-  int32_t signal = 0;    // if not zero it ends by this
+  int32_t signal = 0;     // if not zero it ends by this
   bool stubborn = false;  // ends only when its grace is over
 
   bool operator==(const SimTask&) const = default;

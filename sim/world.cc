@@ -1,5 +1,5 @@
-// The story of virtual time. Read run_until first: take the next instant, handle all of it, tick who
-// is due, and again.
+// The story of virtual time. Read run_until first: take the next instant, handle all of it, tick
+// who is due, and again.
 
 #include "sim/world.h"
 
@@ -64,8 +64,8 @@ void World::handle_instant() {
   }
 }
 
-// Each node that is due at most once, in their order; what follows from that is handled before any is
-// ticked again.
+// Each node that is due at most once, in their order; what follows from that is handled before any
+// is ticked again.
 void World::tick_instant() {
   std::vector<size_t> ready;
   for (const auto& [deadline, index] : due_) {
@@ -88,9 +88,8 @@ void World::tick_instant() {
 }
 
 void World::violated(const std::string& who, const Violation& violation) {
-  note(who, {.level = TraceLevel::kOperator,
-             .what = "violated",
-             .fields = {{"law", violation.what}}});
+  note(who,
+       {.level = TraceLevel::kOperator, .what = "violated", .fields = {{"law", violation.what}}});
   violations_.push_back(Violation{text(who, ": ", violation.what)});
 }
 

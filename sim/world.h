@@ -1,10 +1,12 @@
 #pragma once
 
-// Virtual time: a clock, a queue of what will happen, and the nodes that live in it. One process, one
-// thread; everything that is left to chance comes from one seed, so a seed names a run for good.
+// Virtual time: a clock, a queue of what will happen, and the nodes that live in it. One process,
+// one thread; everything that is left to chance comes from one seed, so a seed names a run for
+// good.
 //
-// What happens at one instant is handled in the order in which it was planned; only when nothing of the
-// instant is left are cores ticked that are due. So decisions have a moment of their own (DESIGN §2).
+// What happens at one instant is handled in the order in which it was planned; only when nothing of
+// the instant is left are cores ticked that are due. So decisions have a moment of their own
+// (DESIGN §2).
 
 #include <cstdint>
 #include <functional>
@@ -39,7 +41,9 @@ class World {
 
   // Needs at >= now().
   void at(Time at, std::function<void()> what);
-  void after(Duration duration, std::function<void()> what) { at(now_ + duration, std::move(what)); }
+  void after(Duration duration, std::function<void()> what) {
+    at(now_ + duration, std::move(what));
+  }
 
   // Runs until `until` (then now() == until), or until `done` holds between two instants, or
   // something is violated. True if `done` held.
@@ -47,9 +51,7 @@ class World {
 
   History& history() { return history_; }
   const History& history() const { return history_; }
-  void note(const std::string& who, TraceEvent event) {
-    history_.add(now_, who, std::move(event));
-  }
+  void note(const std::string& who, TraceEvent event) { history_.add(now_, who, std::move(event)); }
 
   // The run ends with the step that does this.
   void violated(const std::string& who, const Violation& violation);

@@ -45,8 +45,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
   AcceptPlan plan = plan_accept(accept, framework.id(), taken, tasks_, agents_);
 
-  // Apply. What no task uses is free again at once, and refused for a while; if nothing could be launched
-  // because an offer was void, its scheduler did not mean to refuse the others.
+  // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
+  // launched because an offer was void, its scheduler did not mean to refuse the others.
   const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
   for (const OfferUse& use : plan.uses) {
     allocator_.settle(use.offer, use.used, use.fills, refusal, step.now);
@@ -62,7 +62,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     set_free_ports(agent, std::move(free));
   }
 
-  // Tell. Each refused task gets a terminal update: a framework never waits for a task that nobody runs.
+  // Tell. Each refused task gets a terminal update: a framework never waits for a task that nobody
+  // runs.
   for (TaskLaunch& launched : plan.launches) {
     auto& operation = std::get<proto::Launch>(accept.operations[launched.operation]);
     launch(framework, operation.agent, std::move(operation.tasks[launched.task]),
@@ -130,8 +131,8 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
   }
   framework.refusals.emplace(std::pair(spec.id, status.sequence), status);
   ++unacknowledged_;
-  send(framework.peer,
-       proto::Update{.framework = framework.id(), .status = std::move(status)}, step);
+  send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
+       step);
 }
 
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {

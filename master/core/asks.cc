@@ -1,5 +1,5 @@
-// What frameworks declare that they could use, and the report of what no agent could ever meet. on_declare_asks
-// takes; report_asks tells, after a decision and at most once a second.
+// What frameworks declare that they could use, and the report of what no agent could ever meet.
+// on_declare_asks takes; report_asks tells, after a decision and at most once a second.
 
 #include <algorithm>
 
@@ -21,12 +21,13 @@ Result<void> check_asks(const std::vector<Ask>& asks, const RoleName& role) {
   for (const Ask& ask : asks) {
     if (Result<void> checked = check_ask(ask); !checked) return checked;
     if (!names.insert(ask.name).second) {
-      return Error::invalid_argument(text("the ask ", quoted(ask.name.str()), " is declared twice"));
+      return Error::invalid_argument(
+          text("the ask ", quoted(ask.name.str()), " is declared twice"));
     }
     if (!ask.role.empty() && ask.role != role) {
-      return Error::invalid_argument(text("the ask ", quoted(ask.name.str()), " names the role ",
-                                          quoted(ask.role.str()), "; it must be that of the framework, ",
-                                          quoted(role.str()), ", or empty"));
+      return Error::invalid_argument(
+          text("the ask ", quoted(ask.name.str()), " names the role ", quoted(ask.role.str()),
+               "; it must be that of the framework, ", quoted(role.str()), ", or empty"));
     }
   }
   return {};
@@ -49,12 +50,13 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
   report_dirty(step);
 }
 
-// The allocator is asked about all frameworks at once, which takes long in a large cluster: hence not more
-// often than each kReportInterval.
+// The allocator is asked about all frameworks at once, which takes long in a large cluster: hence
+// not more often than each kReportInterval.
 void Master::State::report_dirty(Step& step) {
   const DeadlineKey key{.kind = DeadlineKind::kAskReport, .peer = {}, .id = {}};
   if (deadlines_.armed(key)) return;
-  deadlines_.arm(key, reported_at_ ? std::max(step.now, *reported_at_ + kReportInterval) : step.now);
+  deadlines_.arm(key,
+                 reported_at_ ? std::max(step.now, *reported_at_ + kReportInterval) : step.now);
 }
 
 void Master::State::report_asks(Step& step) {

@@ -1,5 +1,6 @@
-// Who stays away: connections that end or fall silent, agents that become unreachable and are removed, frameworks
-// that do not come back. on_peer_lost for what is lost at once, on_due for what time brings.
+// Who stays away: connections that end or fall silent, agents that become unreachable and are
+// removed, frameworks that do not come back. on_peer_lost for what is lost at once, on_due for what
+// time brings.
 
 #include <algorithm>
 
@@ -99,7 +100,7 @@ void Master::State::remove(Agent& agent, std::string_view why, Step& step) {
   for (Task* task : tasks) {
     if (!tasks_.move(*task, TaskEvent::kAgentGone, step.now)) continue;
     tell(*task, TaskReason::kAgentRemoved, text("agent ", id.str(), " was removed: ", why), step);
-    end_if_told(*task, step);
+    end_if_told(*task);
   }
   for (const FrameworkId& framework : told) {
     const Framework* there = connected_framework(framework);
@@ -121,8 +122,10 @@ void Master::State::agent_seen_or_removed(Step& step) {
 
 void Master::State::on_due(const DeadlineKey& key, Step& step) {
   switch (key.kind) {
-    case DeadlineKind::kPeerSilent: return on_peer_silent(key.peer, step);
-    case DeadlineKind::kPeerHeartbeat: return on_heartbeat_due(key.peer, step);
+    case DeadlineKind::kPeerSilent:
+      return on_peer_silent(key.peer, step);
+    case DeadlineKind::kPeerHeartbeat:
+      return on_heartbeat_due(key.peer, step);
     case DeadlineKind::kAgentUnreachable: {
       if (Agent* agent = agents_.find(AgentId(key.id))) make_unreachable(*agent, step);
       return;
@@ -139,7 +142,9 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       }
       return;
     }
-    case DeadlineKind::kAskReport: report_due_ = true; return;
+    case DeadlineKind::kAskReport:
+      report_due_ = true;
+      return;
   }
 }
 
@@ -154,8 +159,7 @@ void Master::State::on_peer_silent(PeerId id, Step& step) {
   }
   const bool is_agent = peer->kind == PeerKind::kAgent;
   const AgentId agent_id = peer->agent;
-  end_session(id,
-              Error::timeout(text("nothing was heard for ", to_text(options_.agent_timeout))),
+  end_session(id, Error::timeout(text("nothing was heard for ", to_text(options_.agent_timeout))),
               true, step);
   // It has been away for as long as an agent may be.
   if (Agent* agent = is_agent ? agents_.find(agent_id) : nullptr) make_unreachable(*agent, step);

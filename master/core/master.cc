@@ -1,5 +1,5 @@
-// The master's public face, and its beginning: what the registry says is put into the tables, and everybody
-// in it is awaited.
+// The master's public face, and its beginning: what the registry says is put into the tables, and
+// everybody in it is awaited.
 
 #include "master/core/master.h"
 
@@ -75,6 +75,7 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
   } else {
     on_tick(step);
   }
+  make_room_for_updates(step);
 }
 
 std::optional<Time> Master::State::next_deadline() const {

@@ -1,5 +1,6 @@
-// A frame comes in: is it the next of its connection, may its sender send it, whose is it. Begin with on_frame.
-// Whatever is wrong ends that connection with a typed error, and nobody else notices.
+// A frame comes in: is it the next of its connection, may its sender send it, whose is it. Begin
+// with on_frame. Whatever is wrong ends that connection with a typed error, and nobody else
+// notices.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -19,7 +20,8 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
   Peer* peer = open(frame.peer, step);
   if (peer == nullptr) return;
   switch (peer->channel.admit(frame.envelope)) {
-    case proto::Channel::Verdict::kDeliver: break;
+    case proto::Channel::Verdict::kDeliver:
+      break;
     case proto::Channel::Verdict::kDuplicate:
       step.trace(TraceLevel::kMessage, "duplicate frame dropped", {{"peer", peer_text(peer->id)}});
       return;
@@ -28,14 +30,14 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
       return;
   }
   if (frame.envelope.leader > options_.leader) {
-    step.trace(TraceLevel::kOperator, "peer knows a newer leader: stop this master or the other",
-               {{"peer", peer_text(peer->id)},
-                {"leader", std::to_string(frame.envelope.leader.value())}});
-    end_session(peer->id,
-                Error::failed_precondition(text("this master is of leader epoch ",
-                                                options_.leader.value(), ", not ",
-                                                frame.envelope.leader.value())),
-                true, step);
+    step.trace(
+        TraceLevel::kOperator, "peer knows a newer leader: stop this master or the other",
+        {{"peer", peer_text(peer->id)}, {"leader", std::to_string(frame.envelope.leader.value())}});
+    end_session(
+        peer->id,
+        Error::failed_precondition(text("this master is of leader epoch ", options_.leader.value(),
+                                        ", not ", frame.envelope.leader.value())),
+        true, step);
     return;
   }
   peer->heard_at = step.now;
@@ -66,8 +68,12 @@ void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step)
   const std::string_view name = proto::message_name(message);
   bool handled = false;
   switch (peer.kind) {
-    case PeerKind::kNew: handled = on_new_peer_message(peer, message, step); break;
-    case PeerKind::kRegistering: handled = on_registering_message(peer, message, step); break;
+    case PeerKind::kNew:
+      handled = on_new_peer_message(peer, message, step);
+      break;
+    case PeerKind::kRegistering:
+      handled = on_registering_message(peer, message, step);
+      break;
     case PeerKind::kAgent: {
       Agent* agent = agents_.find(peer.agent);
       CHECK(agent != nullptr && agent->peer == id) << peer.agent.str();
@@ -84,10 +90,10 @@ void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step)
   if (handled) return;
   step.trace(TraceLevel::kMisbehaved, "message refused",
              {{"peer", peer_text(id)}, {"message", std::string(name)}});
-  end_session(id,
-              Error::failed_precondition(
-                  text("the message ", name, " may not be sent to the master here")),
-              true, step);
+  end_session(
+      id,
+      Error::failed_precondition(text("the message ", name, " may not be sent to the master here")),
+      true, step);
 }
 
 bool Master::State::on_new_peer_message(Peer& peer, proto::Message& message, Step& step) {
@@ -150,8 +156,8 @@ bool Master::State::on_scheduler_message(Framework& framework, proto::Message& m
   return true;
 }
 
-// The entry of a connection, made when we first hear of it; nullptr, and the peer is told, if there is no
-// room.
+// The entry of a connection, made when we first hear of it; nullptr, and the peer is told, if there
+// is no room.
 Peer* Master::State::open(PeerId id, Step& step) {
   if (Peer* known = sessions_.find(id)) return known;
   if (Peer* opened = sessions_.open(id, step.now)) {
@@ -175,8 +181,7 @@ void Master::State::send(PeerId id, proto::Message message, Step& step) {
   Peer* peer = sessions_.find(id);
   CHECK(peer != nullptr) << "a message to a peer that is not there: " << id.value();
   peer->said_at = step.now;
-  step.out.actions.emplace_back(
-      Send{id, peer->channel.stamp(options_.leader, std::move(message))});
+  step.out.actions.emplace_back(Send{id, peer->channel.stamp(options_.leader, std::move(message))});
 }
 
 void Master::State::send_error(PeerId peer, const Error& error, bool ends_session, bool retry,

@@ -1,5 +1,6 @@
-// An agent registers: it is admitted, or found to be one that was, and its tasks are compared with the
-// master's (reregister.cc). on_register_agent is the beginning, complete_registration the whole story.
+// An agent registers: it is admitted, or found to be one that was, and its tasks are compared with
+// the master's (reregister.cc). on_register_agent is the beginning, complete_registration the whole
+// story.
 
 #include "common/text.h"
 #include "master/core/registration.h"
@@ -20,8 +21,8 @@ constexpr size_t kRegisterTasksMax = 2 * kTasksPerAgentMax;  // with those that 
 void Master::State::on_register_agent(Peer& peer, proto::RegisterAgent&& message, Step& step) {
   if (message.tasks_follow > kRegisterMessagesMax) {
     return end_session(peer.id,
-                       Error::invalid_argument(text("a registration has at most ",
-                                                    kRegisterMessagesMax, " messages")),
+                       Error::invalid_argument(
+                           text("a registration has at most ", kRegisterMessagesMax, " messages")),
                        false, step);
   }
   // Refused before its tasks come, if it will be refused.
@@ -29,9 +30,9 @@ void Master::State::on_register_agent(Peer& peer, proto::RegisterAgent&& message
   Result<void> checked = check_registration(registration);
   if (checked) checked = check_admission(registration.first, ResourceVector());
   if (!checked) {
-    step.trace(TraceLevel::kMisbehaved, "agent refused",
-               {{"agent", quoted(registration.first.agent.str())},
-                {"error", checked.error().message()}});
+    step.trace(
+        TraceLevel::kMisbehaved, "agent refused",
+        {{"agent", quoted(registration.first.agent.str())}, {"error", checked.error().message()}});
     // What is full may have room later; what is wrong stays wrong.
     return end_session(peer.id, checked.error(),
                        checked.error().code() == ErrorCode::kResourceExhausted, step);
@@ -68,7 +69,8 @@ void Master::State::on_register_tasks(Peer& peer, proto::RegisterTasks&& message
   complete_registration(peer.id, std::move(*std::exchange(peer.registration, nullptr)), step);
 }
 
-// Whether this agent may join, or is the one that it says it is. `most` is what it brings or uses, if known.
+// Whether this agent may join, or is the one that it says it is. `most` is what it brings or uses,
+// if known.
 Result<void> Master::State::check_admission(const proto::RegisterAgent& message,
                                             const ResourceVector& most) const {
   const Agent* known = agents_.find(message.agent);
@@ -82,14 +84,13 @@ Result<void> Master::State::check_admission(const proto::RegisterAgent& message,
   const ResourceVector others = known == nullptr ? most_ : most_ - known->most;
   for (const ResourceKind kind : kResourceKinds) {
     if (others[kind] + most[kind] <= kAmountMax) continue;
-    return Error::resource_exhausted(
-        text("with this agent the cluster would have more ", to_text(kind), " than can be counted"));
+    return Error::resource_exhausted(text("with this agent the cluster would have more ",
+                                          to_text(kind), " than can be counted"));
   }
   return {};
 }
 
-void Master::State::complete_registration(PeerId peer_id, Registration&& registration,
-                                          Step& step) {
+void Master::State::complete_registration(PeerId peer_id, Registration&& registration, Step& step) {
   // Take. While its tasks came, another may have taken its name.
   const proto::RegisterAgent& first = registration.first;
   Result<void> checked = check_registration(registration);
@@ -132,9 +133,8 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.registered_at = step.now;
   most_ += most;
   if (!was_known || was_unreachable) write_agent(agent, step);
-  allocator_.set_agent(agent.id, {.attributes = agent.attributes,
-                                  .slices = agent.slices,
-                                  .ports = agent.ports});
+  allocator_.set_agent(
+      agent.id, {.attributes = agent.attributes, .slices = agent.slices, .ports = agent.ports});
   allocator_.set_agent_active(agent.id, true);
   agent.allocatable = true;
   Peer& peer = *sessions_.find(peer_id);

@@ -1,5 +1,5 @@
-// An agent's word, checked: names, amounts that add up within bounds, devices and ports that are given
-// once, updates in order. Begin with check_registration at the end.
+// An agent's word, checked: names, amounts that add up within bounds, devices and ports that are
+// given once, updates in order. Begin with check_registration at the end.
 
 #include "master/core/registration.h"
 

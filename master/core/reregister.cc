@@ -1,5 +1,6 @@
-// An agent told what it runs, and the master compares: begin with compare_tasks. Whoever is right about a task is
-// said at each case; after it, master and agent agree, or a message is on its way after which they will.
+// An agent told what it runs, and the master compares: begin with compare_tasks. Whoever is right
+// about a task is said at each case; after it, master and agent agree, or a message is on its way
+// after which they will.
 
 #include "common/text.h"
 #include "master/core/registration.h"
@@ -87,12 +88,12 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
   if (has_ended && still != nullptr && !still->ended()) {
     tasks_.move(*still, TaskEvent::kLost, step.now);
     tell(*still, TaskReason::kAgentForgot, "the agent has forgotten how the task ended", step);
-    end_if_told(*still, step);
+    end_if_told(*still);
   }
 }
 
-// Only the agent knows it, or the master knows another of this name: it is adopted if the master may have
-// forgotten it by a restart, else it must end.
+// Only the agent knows it, or the master knows another of this name: it is adopted if the master
+// may have forgotten it by a restart, else it must end.
 void Master::State::compare_unknown(Agent& agent, bool was_known, proto::AgentTask&& told,
                                     Step& step) {
   const TaskKey key{told.framework, told.task};
@@ -120,9 +121,8 @@ void Master::State::compare_untold(Agent& agent, Task& task, Resources& running,
       running += amounts_of(needs);
       hold(agent, task);
       send(agent.peer,
-           proto::RunTask{.framework = task.key.framework,
-                          .spec = *task.spec,
-                          .assignment = task.assignment},
+           proto::RunTask{
+               .framework = task.key.framework, .spec = *task.spec, .assignment = task.assignment},
            step);
       return;
     }
@@ -130,23 +130,25 @@ void Master::State::compare_untold(Agent& agent, Task& task, Resources& running,
   tasks_.move(task, TaskEvent::kLost, step.now);
   tell(task, TaskReason::kAgentForgot,
        text("agent ", agent.id.str(), " came back without the task"), step);
-  end_if_told(task, step);
+  end_if_told(task);
 }
 
 Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& step) {
   Task adopted;
   adopted.key = {told.framework, told.task};
   adopted.agent = agent.id;
-  // What it told before its first update that is not acknowledged.
-  adopted.state = told.state == TaskState::kStaging || told.state == TaskState::kKilling
-                      ? told.state
-                      : TaskState::kRunning;
   adopted.ask = told.ask;
   adopted.executor = told.executor;
   adopted.assignment.resources = told.resources;
   adopted.acknowledged =
       told.unacknowledged.empty() ? told.sequence : told.unacknowledged.front().sequence - 1;
   adopted.agent_sequence = adopted.acknowledged;
+  // As it was before its first update that is not acknowledged: those follow.
+  if (told.state == TaskState::kKilling) {
+    adopted.state = TaskState::kKilling;
+  } else {
+    adopted.state = adopted.acknowledged == 0 ? TaskState::kStaging : TaskState::kRunning;
+  }
   adopted.launched_at = step.now;
   adopted.changed_at = step.now;
   Task& task = tasks_.add(std::move(adopted));
@@ -173,10 +175,9 @@ void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step&
     set_free_ports(agent, std::move(free));
   }
   allocator_.adopt(agent.id, key.framework, amounts_of(told.resources));
-  step.trace(TraceLevel::kShortLived, "stray task killed",
-             {{"framework", key.framework.str()},
-              {"task", key.task.str()},
-              {"agent", agent.id.str()}});
+  step.trace(
+      TraceLevel::kShortLived, "stray task killed",
+      {{"framework", key.framework.str()}, {"task", key.task.str()}, {"agent", agent.id.str()}});
   if (told.sequence > 0) acknowledge_to_agent(agent, key, told.sequence, step);
   send(agent.peer, proto::KillTask{.framework = key.framework, .task = key.task, .grace = {}},
        step);

@@ -1,7 +1,7 @@
 #pragma once
 
-// All that the master knows, as one class whose handlers are in a file per verb. Begin with receive.cc (what
-// comes in) and decide.cc (what goes out by itself).
+// All that the master knows, as one class whose handlers are in a file per verb. Begin with
+// receive.cc (what comes in) and decide.cc (what goes out by itself).
 
 #include <string_view>
 #include <vector>
@@ -141,9 +141,9 @@ class Master::State {
   void make_room_for_updates(Step& step);
   uint64_t next_sequence();
   // Out of the table; do not use the task afterwards.
-  void end(Task& task, Step& step);
-  // Ends the task if it has ended and nobody is left to be told.
-  bool end_if_told(Task& task, Step& step);
+  void end(Task& task);
+  // Does so if the task has ended and nobody is there to be told.
+  void end_if_told(Task& task);
 
   // held.cc: what tasks take of agents.
   void hold(Agent& agent, Task& task);
@@ -158,6 +158,7 @@ class Master::State {
   void on_operator_kill(const OperatorKill& message, Step& step);
   void kill(Task& task, std::optional<Duration> grace, bool by_operator, Step& step);
   void send_kill(const Task& task, Step& step);
+  Task* find_by_whole_name(std::string_view name);
 
   // reconcile.cc
   void on_reconcile(Framework& framework, const proto::Reconcile& message, Step& step);
@@ -195,13 +196,13 @@ class Master::State {
   Tasks tasks_;
   Allocator allocator_;
 
-  int64_t awaited_ = 0;         // admitted agents that this life has not seen yet
-  ResourceVector most_;         // the sum of Agent::most
+  int64_t awaited_ = 0;  // admitted agents that this life has not seen yet
+  ResourceVector most_;  // the sum of Agent::most
   uint64_t sessions_given_ = 0;
   uint64_t frameworks_made_ = 0;
   uint64_t updates_made_ = 0;
-  uint64_t updates_kept_ = 0;   // numbers them in order of arrival
-  size_t unacknowledged_ = 0;   // updates and refusals that are kept, of all frameworks
+  uint64_t updates_kept_ = 0;  // numbers them in order of arrival
+  size_t unacknowledged_ = 0;  // updates and refusals that are kept, of all frameworks
   std::optional<Time> reported_at_ = {};
   bool report_due_ = false;
 };

@@ -1,4 +1,5 @@
-// A scheduler joins, or comes back. on_subscribe is the whole story; find_subscriber decides whose session it is.
+// A scheduler joins, or comes back. on_subscribe is the whole story; find_subscriber decides whose
+// session it is.
 
 #include <algorithm>
 
@@ -99,12 +100,14 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   }
   if (known == nullptr) {
     if (frameworks_.size() < kFrameworksMax) return known;
-    return Error::resource_exhausted(text("the cluster has ", kFrameworksMax, " frameworks, the most"));
+    return Error::resource_exhausted(
+        text("the cluster has ", kFrameworksMax, " frameworks, the most"));
   }
   if (known->record.role != message.role || known->record.mode != message.mode) {
-    return Error::invalid_argument(
-               text("framework ", quoted(known->id().str()), " subscribed under the role ",
-                    quoted(known->record.role.str()), " and its way to take offers, and keeps both"))
+    return Error::invalid_argument(text("framework ", quoted(known->id().str()),
+                                        " subscribed under the role ",
+                                        quoted(known->record.role.str()),
+                                        " and its way to take offers, and keeps both"))
         .with_hint("tear it down and begin anew to change them");
   }
   return known;
@@ -133,14 +136,13 @@ Framework& Master::State::create_framework(proto::Subscribe&& message, Step& ste
     id = FrameworkId(text(message.name.substr(0, kNameInIdBytesMax), "-", options_.leader.value(),
                           "-", ++frameworks_made_));
   } while (frameworks_.find(id) != nullptr);  // An agent told of one by this name.
-  Framework& framework =
-      frameworks_.add({.framework = id,
-                       .name = std::move(message.name),
-                       .role = message.role,
-                       .mode = message.mode,
-                       .secret = std::move(message.secret),
-                       .failover_timeout = message.failover_timeout,
-                       .user = std::move(message.user)});
+  Framework& framework = frameworks_.add({.framework = id,
+                                          .name = std::move(message.name),
+                                          .role = message.role,
+                                          .mode = message.mode,
+                                          .secret = std::move(message.secret),
+                                          .failover_timeout = message.failover_timeout,
+                                          .user = std::move(message.user)});
   allocator_.add_framework(id, framework.record.role, framework.record.mode);
   if (framework.durable()) write(framework.record, false, step);
   return framework;

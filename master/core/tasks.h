@@ -28,6 +28,12 @@ struct TaskKey {
 // "framework/task".
 std::string to_text(const TaskKey& key);
 
+// An update that waits for its acknowledgement; `number` is its place among those of all tasks.
+struct KeptUpdate {
+  uint64_t number = 0;
+  proto::TaskStatus status = {};
+};
+
 struct Task {
   TaskKey key = {};
   AgentId agent = {};
@@ -50,10 +56,9 @@ struct Task {
   std::optional<Duration> kill_grace = {};
 
   // Updates that its scheduler has not acknowledged, in the order in which they came.
-  std::vector<proto::TaskStatus> pending = {};
-  std::vector<uint64_t> pending_numbers = {};  // of each: its place among those of all tasks
-  uint64_t agent_sequence = 0;                 // of the last update that its agent told
-  uint64_t acknowledged = 0;                   // the agent's updates, up to this one
+  std::vector<KeptUpdate> pending = {};
+  uint64_t agent_sequence = 0;  // of the last update that its agent told
+  uint64_t acknowledged = 0;    // the agent's updates, up to this one
 
   Time launched_at = {};
   Time changed_at = {};

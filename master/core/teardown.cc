@@ -1,5 +1,6 @@
-// A framework ends: by its own word, because its connection was lost and it has no failover timeout, or because
-// that timeout has passed. Its tasks are killed; it stays, without a name or a voice, until the last has ended.
+// A framework ends: by its own word, because its connection was lost and it has no failover
+// timeout, or because that timeout has passed. Its tasks are killed; it stays, without a name or a
+// voice, until the last has ended.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -16,6 +17,8 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
               {"reason", std::string(why)},
               {"tasks", std::to_string(framework.tasks)}});
   if (framework.connected()) {
+    // It waits for this answer, and says it again if it does not come.
+    send_error(framework.peer, Error::not_found("the framework is torn down"), true, false, step);
     step.out.actions.emplace_back(Drop{framework.peer});
     close(framework.peer);
     end_scheduler_session(framework, step);
@@ -43,7 +46,7 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
       task->reason = TaskReason::kFrameworkTornDown;
       task->message = text("its framework was torn down: ", why);
     }
-    end_if_told(*task, step);
+    end_if_told(*task);
   }
   for (const AgentId& agent : agents) {
     send(agents_.find(agent)->peer, proto::ShutdownFramework{.framework = id}, step);

@@ -22,7 +22,8 @@ namespace {
 
 enum class Session : uint8_t { kAway, kSubscribing, kSubscribed, kDone };
 
-// How long a teardown tries to find the master before it gives up.
+// How long a teardown waits for the master's answer before it gives up. It is said again in each
+// session: a framework that nobody ends would keep its tasks for its failover timeout.
 constexpr Duration kTeardownPatience = seconds(10);
 // Lists of ids in one message; more go in further messages.
 constexpr size_t kIdsPerMessageMax = kTasksPerMessageMax;
@@ -149,6 +150,10 @@ class Driver::State {
     }
     heard_at_ = step.now;
     leader_ = std::max(leader_, event.envelope.leader);
+    if (is_ending() && session_ == Session::kSubscribed &&
+        !std::holds_alternative<proto::ErrorMessage>(event.envelope.message)) {
+      return;  // Only the answer to the teardown matters now.
+    }
     std::visit([&](const auto& message) { on_message(step, message); }, event.envelope.message);
   }
 
@@ -237,10 +242,7 @@ class Driver::State {
                           kHeartbeatMin);
     timeout_ = std::max(message.timeout > Duration() ? message.timeout : options_.master_timeout,
                         kHeartbeatMin);
-    if (is_ending()) {
-      send(step, proto::Teardown{});
-      return finish(step);
-    }
+    if (is_ending()) return send(step, proto::Teardown{});
 
     const bool is_first = !std::exchange(was_subscribed_, true);
     trace(step, TraceLevel::kLongLived, "subscribed",
@@ -260,7 +262,9 @@ class Driver::State {
     revive_ = false;
     if (!asks_.empty()) declare(step);
     for (const auto& [id, task] : tasks_.live()) reconcile_.insert(id);
-    reconcile_all_ = reconcile_all_ || (is_first && message.failed_over);
+    reconcile_.insert(asked_.begin(), asked_.end());
+    took_over_ = took_over_ || (is_first && message.failed_over);
+    reconcile_all_ = reconcile_all_ || took_over_;
     reconcile(step);
     for (const auto& [task, grace] : kills_) send(step, proto::KillTask{{}, task, grace});
   }
@@ -286,6 +290,7 @@ class Driver::State {
                    {{"framework", message.framework.str()}, {"task", status.task.str()}});
     }
     bool is_redeclared = false;
+    asked_.erase(status.task);
     if (const KnownTasks::Heard heard = tasks_.hear(status); heard.is_news) {
       if (heard.has_ended) {
         kills_.erase(status.task);
@@ -328,7 +333,10 @@ class Driver::State {
 
   Error refusal_of(const proto::ErrorMessage& message) const {
     std::string hint = message.hint;
-    if (message.code == ErrorCode::kNotFound && !options_.framework.empty() && !was_subscribed_) {
+    if (message.code == ErrorCode::kNotFound && was_subscribed_) {
+      hint = text("it was torn down, or away for longer than its failover timeout of ",
+                  to_text(options_.failover_timeout), "; its tasks have ended; start it again");
+    } else if (message.code == ErrorCode::kNotFound && !options_.framework.empty()) {
       hint = text(
           "the master has forgotten this framework: it was torn down, was away for longer "
           "than its failover timeout, or belongs to another cluster; remove ",
@@ -355,6 +363,7 @@ class Driver::State {
   // -----------------------------------------------------------------------
 
   void on(Step& step, const CommandGiven& event) {
+    if (is_ending()) return;
     std::visit([&](const auto& command) { on_command(step, command); }, event.command);
   }
 
@@ -368,6 +377,9 @@ class Driver::State {
       std::string why;
       if (const Result<void> checked = check_ask(ask); !checked) {
         why = checked.error().message();
+      } else if (!is_own(ask.role)) {
+        why = text("its role must be ", quoted(options_.role.str()), " or below it, not ",
+                   quoted(ask.role.str()));
       } else if (names.count(ask.name) > 0) {
         why = "another ask of this name was declared with it";
       } else if (asks_.size() == kAsksMax || bytes + bytes_of(ask) > kSendableBytesMax) {
@@ -390,6 +402,12 @@ class Driver::State {
     tell(step, std::move(report));
   }
 
+  // Asks may name a role below the framework's own; none means its own.
+  bool is_own(const RoleName& role) const {
+    const std::string& own = options_.role.str();
+    return role.empty() || role == options_.role || role.str().rfind(own + '/', 0) == 0;
+  }
+
   void declare(Step& step) {
     send(step, proto::DeclareAsks{.generation = ++generation_, .asks = asks_});
   }
@@ -404,7 +422,7 @@ class Driver::State {
     // Decide. Offers that are void would all be refused by the master too; the author sees the same
     // whoever noticed it first.
     if (valid.empty() || valid.size() != named.size() || named.size() > kOperationsMax) {
-      decline(step, valid, command.refusal);
+      decline(step, valid, Refusal());  // none of them was meant to be refused
       const std::string why = session_ != Session::kSubscribed
                                   ? "there is no session with the master"
                               : named.empty() ? "no offer was named"
@@ -505,6 +523,7 @@ class Driver::State {
     proto::Reconcile part;
     for (const TaskId& task : reconcile_) {
       part.tasks.push_back(task);
+      if (!tasks_.is_live(task) && asked_.size() < kUnknownKeptMax) asked_.insert(task);
       if (part.tasks.size() < kTasksPerMessageMax) continue;
       send(step, std::exchange(part, {}));
     }
@@ -530,10 +549,10 @@ class Driver::State {
   }
 
   void on_command(Step& step, const proto::Teardown&) {
-    if (is_ending()) return;
     if (session_ == Session::kSubscribed) {
       send(step, proto::Teardown{});
-      return finish(step);
+      offers_.clear();
+      kills_.clear();
     }
     // A master that was never told of this framework has nothing to tear down.
     if (framework_.empty() && connection_ == 0) return finish(step);
@@ -555,7 +574,7 @@ class Driver::State {
   Duration timeout_ = {};
   Time heard_at_ = {};
   Time sent_at_ = {};
-  std::optional<Time> give_up_at_ = {};  // a teardown waits for a session until then
+  std::optional<Time> give_up_at_ = {};  // a teardown waits for its answer until then
 
   std::vector<Ask> asks_ = {};  // as declared last, less what was launched since
   uint64_t declaration_ = 0;    // counts the author's
@@ -568,6 +587,8 @@ class Driver::State {
   std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted, with their grace
   std::set<TaskId> reconcile_ = {};                       // for the next session
   bool reconcile_all_ = false;
+  std::set<TaskId> asked_ = {};  // not known to be live, and without an answer yet
+  bool took_over_ = false;       // there may be tasks that only the master knows
 };
 
 Driver::Driver(DriverOptions options) : state_(std::make_unique<State>(std::move(options))) {}

@@ -28,8 +28,7 @@ struct DriverOptions {
   std::string session_file = {};
 };
 
-// --- events
-// -------------------------------------------------------------------------------------------
+// --- events --------------------------------------------------------------------------------------
 
 struct MasterConnected {};  // a fresh connection
 struct MasterDisconnected {
@@ -48,8 +47,7 @@ struct Tick {};
 using DriverEvent =
     std::variant<MasterConnected, MasterDisconnected, MasterFrame, CommandGiven, Tick>;
 
-// --- what a step says
-// -----------------------------------------------------------------------------------
+// --- what a step says ----------------------------------------------------------------------------
 
 struct SendToMaster {
   proto::Envelope envelope = {};
@@ -63,7 +61,7 @@ struct SaveIdentity {
   FrameworkId framework = {};
   Secret secret = {};
 };
-// After Teardown was sent, or Refused: nothing further comes.
+// Teardown was answered (or nobody answered for ten seconds), or Refused: nothing further comes.
 struct Done {};
 
 using DriverAction = std::variant<SendToMaster, ResetMaster, Notify, SaveIdentity, Done>;

@@ -100,6 +100,7 @@ std::optional<Time> ExecutorDriver::State::next_deadline() const {
 }
 
 void ExecutorDriver::State::on(const AgentConnected&, Step& step) {
+  end_session(step.now);  // greeting is not being heard
   session_ = Session::kGreeting;
   channel_ = proto::Channel();
   heartbeat_ = options_.heartbeat;

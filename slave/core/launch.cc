@@ -130,7 +130,9 @@ void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal&
   if (refusal.reason == proto::TaskReason::kAgentFull) {
     return send_to_master(proto::Update{run.framework, status}, step);
   }
-  proto::TaskRecord task{.framework = run.framework, .spec = {.id = run.spec.id}};
+  proto::TaskRecord task{.framework = run.framework,
+                         .spec = {.id = run.spec.id},
+                         .executor = ExecutorId(run.spec.id.str())};
   task.spec.ask = run.spec.ask;
   record(std::move(task), step);
   CHECK(make_update({run.framework, run.spec.id}, status, step));

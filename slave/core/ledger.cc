@@ -27,10 +27,7 @@ void Ledger::apply_one(const proto::AgentIdentity& identity) { identity_ = ident
 
 void Ledger::apply_one(const proto::ExecutorRecord& executor) {
   executors_[{executor.framework, executor.executor}] = executor;
-  if (executor.run > last_run_.run) {
-    last_run_ = {
-        .framework = executor.framework, .executor = executor.executor, .run = executor.run};
-  }
+  if (executor.run > last_run_.run) last_run_ = executor;
 }
 
 void Ledger::apply_one(const proto::ExecutorGone& gone) {

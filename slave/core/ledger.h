@@ -66,7 +66,7 @@ class Ledger {
   std::optional<proto::AgentIdentity> identity_;
   std::map<ExecutorKey, proto::ExecutorRecord> executors_;
   std::map<TaskKey, TaskEntry> tasks_;
-  proto::ExecutorRecord last_run_;  // key and run only; the executor may be gone
+  proto::ExecutorRecord last_run_;  // the executor may be gone
   Resources used_;
   size_t live_tasks_ = 0;
   size_t unacknowledged_ = 0;

@@ -36,7 +36,7 @@ Bytes flat(capnp::MessageBuilder& builder) {
 
 // A frame as a foreign or hostile program would write it.
 Bytes written(const std::function<void(wire::Envelope::Builder)>& fill) {
-  capnp::MallocMessageBuilder builder;
+  capnp::MallocMessageBuilder builder(kFrameBytesMax / sizeof(capnp::word));  // One segment.
   auto envelope = builder.initRoot<wire::Envelope>();
   envelope.setVersion(kProtocolVersion);
   fill(envelope);
@@ -688,41 +688,44 @@ TEST(Codec, RefusesBrokenFrames) {
   }
 }
 
-// A list of a million texts that are all the same one: small in the frame, large when read.
+// Three hundred updates whose data is all the same 16 KiB: small in the frame, large when read.
 TEST(Codec, RefusesPointersThatMultiplyWhatIsThere) {
-  Bytes frame = written([](wire::Envelope::Builder e) {
-    auto spec = e.initRunTask().initSpec();
-    spec.setId("t");
-    spec.setCommand(letters(60 * 1024).c_str());
-    auto environment = spec.initEnvironment(1000);
-    for (unsigned i = 0; i < 1000; ++i) {
-      environment[i].setName((letters(3) + std::to_string(1000 + i)).c_str());
+  constexpr unsigned kTasks = 300;
+  constexpr unsigned kStubBytes = 9;
+  const auto frame_with = [&](bool shared) {
+    Bytes frame = written([](wire::Envelope::Builder e) {
+      auto tasks = e.initRegisterTasks().initTasks(kTasks);
+      for (unsigned i = 0; i < kTasks; ++i) {
+        tasks[i].setFramework("f");
+        tasks[i].setTask("t");
+        auto status = tasks[i].initUnacknowledged(1)[0];
+        status.setTask("t");
+        const std::string data(i == 0 ? kUpdateDataBytesMax : kStubBytes, 'x');
+        status.setData({reinterpret_cast<const capnp::byte*>(data.data()), data.size()});
+      }
+    });
+    // Pointers to lists of so many bytes, in the encoding of Cap'n Proto: two bits of kind, 30 of
+    // distance, three of element size and 29 of length.
+    int64_t target = 0;
+    int patched = 0;
+    for (size_t i = 16; i + 8 <= frame.size(); i += 8) {
+      uint64_t word = 0;
+      std::memcpy(&word, &frame[i], sizeof word);
+      if ((word & 3) != 1 || ((word >> 32) & 7) != 2) continue;
+      const auto here = static_cast<int64_t>(i / 8) + 1;
+      if (word >> 35 == kUpdateDataBytesMax) target = here + (static_cast<int32_t>(word) >> 2);
+      if (word >> 35 != kStubBytes || !shared) continue;
+      const auto distance = static_cast<uint32_t>(static_cast<int32_t>(target - here) * 4);
+      word = uint64_t{kUpdateDataBytesMax} << 35 | uint64_t{2} << 32 | distance | 1;
+      std::memcpy(&frame[i], &word, sizeof word);
+      ++patched;
     }
-  });
-  EXPECT_NE(refusal_of(frame), "");
-  // Pointers of the list of data are found by their bytes: a byte list of 61441 bytes.
-  uint64_t command = 0;
-  size_t at = 0;
-  for (size_t i = 16; i + 8 <= frame.size(); i += 8) {
-    std::memcpy(&command, &frame[i], 8);
-    if ((command & 3) == 1 && ((command >> 32) & 7) == 2 && (command >> 35) == 60 * 1024 + 1) {
-      at = i;
-      break;
-    }
-  }
-  ASSERT_NE(at, 0u);
-  const auto target =
-      static_cast<int64_t>(at) + 8 + 8 * static_cast<int64_t>(static_cast<int32_t>(command) >> 2);
-  for (size_t i = static_cast<size_t>(target) + 60 * 1024 + 8; i + 8 <= frame.size(); i += 8) {
-    uint64_t word = 0;
-    std::memcpy(&word, &frame[i], 8);
-    if (word != 0 || i % 16 != 0) continue;  // Some unset value of a variable.
-    const int64_t distance = (target - static_cast<int64_t>(i) - 8) / 8;
-    const uint64_t pointer = (command & 0xFFFFFFFF00000000u) |
-                             (static_cast<uint32_t>(static_cast<int32_t>(distance) * 4) | 1u);
-    std::memcpy(&frame[i], &pointer, 8);
-  }
-  EXPECT_NE(refusal_of(frame), "accepted");
+    EXPECT_EQ(patched, shared ? static_cast<int>(kTasks) - 1 : 0);
+    return frame;
+  };
+  EXPECT_EQ(refusal_of(frame_with(false)), "accepted");
+  EXPECT_NE(refusal_of(frame_with(true)).find("traversal limit"), std::string::npos)
+      << refusal_of(frame_with(true));
 }
 
 // proto/codec translates enumerators by their number, so their order must be the same.

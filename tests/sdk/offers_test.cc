@@ -96,8 +96,7 @@ TEST(Offers, WhatIsStillValidBesideAVoidOneIsGivenBack) {
   proto::Accept accept = accept_of({1, 2}, {task_of("t1")});
   accept.refusal.refuse_for = seconds(7);
   w.want(accept);
-  EXPECT_EQ(w.sent<proto::Decline>(),
-            (std::vector<proto::Decline>{{{OfferId(1)}, {.refuse_for = seconds(7)}}}));
+  EXPECT_EQ(w.sent<proto::Decline>(), (std::vector<proto::Decline>{{{OfferId(1)}, {}}}));
   expect_all_refused(w, {"t1"});
 }
 
@@ -311,13 +310,15 @@ TEST(Asks, OneThatCannotBeDeclaredIsReportedAndTheOthersAreDeclared) {
   nothing.shape = {};
   Ask constraint = ask_of("constraint", 1);
   constraint.constraints = {{.attribute = "rack", .op = Constraint::Operator::kEquals}};
+  Ask role = ask_of("role", 1);
+  role.role = RoleName("default-not");
   w.want(proto::DeclareAsks{.asks = {ask_of("web", 1), ask_of("bad name", 1), nothing,
-                                     ask_of("less", -1), ask_of("web", 2), constraint}});
+                                     ask_of("less", -1), ask_of("web", 2), constraint, role}});
   EXPECT_EQ(w.sent<proto::DeclareAsks>().at(0).asks, std::vector<Ask>{ask_of("web", 1)});
   const auto reports = w.told<proto::AskReport>();
   ASSERT_EQ(reports.size(), 1u);
   EXPECT_EQ(reports[0].generation, 1u);
-  ASSERT_EQ(reports[0].rows.size(), 5u);
+  ASSERT_EQ(reports[0].rows.size(), 6u);
   for (const proto::AskReport::Row& row : reports[0].rows) {
     EXPECT_FALSE(row.could_ever_fit);
     EXPECT_FALSE(row.why.empty());

@@ -218,6 +218,22 @@ TEST(Errors, AForgottenSessionFileIsRefusedWithTheFileInTheHint) {
   EXPECT_NE(refused[0].error.hint().find("remove 'my.session'"), std::string::npos);
 }
 
+TEST(Errors, AFrameworkThatWasAwayTooLongHearsHowLongThatIs) {
+  DriverOptions options = DriverWorld::options();
+  options.failover_timeout = seconds(10);
+  DriverWorld w(options);
+  w.subscribe();
+  w.disconnect();
+  w.connect();
+  w.hear(proto::ErrorMessage{.code = ErrorCode::kNotFound,
+                             .message = "there is no framework 'f-1'",
+                             .ends_session = true,
+                             .retry = false});
+  const auto refused = w.told<Refused>();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_NE(refused[0].error.hint().find("failover timeout of 10s"), std::string::npos);
+}
+
 TEST(Errors, TheOlderOfTwoSessionsOfAnIdStops) {
   DriverWorld w;
   w.subscribe();

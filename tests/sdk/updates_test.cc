@@ -147,8 +147,27 @@ TEST(Reconciliation, AskedWhileAwayIsKeptForTheNextSession) {
   w.want(proto::Reconcile{});
   w.subscribe();
   EXPECT_EQ(w.sent<proto::Reconcile>(), (std::vector<proto::Reconcile>{{}, {{TaskId("mine")}}}));
+}
+
+TEST(Reconciliation, AQuestionIsAskedInEachSessionUntilItIsAnswered) {
+  DriverWorld w;
+  w.subscribe();
+  w.want(proto::Reconcile{.tasks = {TaskId("mine")}});
+  w.forget();
+  w.reconnect();  // the answer was lost with the connection
+  EXPECT_EQ(w.sent<proto::Reconcile>(), (std::vector<proto::Reconcile>{{{TaskId("mine")}}}));
+  w.hear_update(status_of("mine", TaskState::kLost, 0, UpdateSource::kMaster));
+  EXPECT_EQ(w.states_told(), Story{"mine lost"});
   w.reconnect();
   EXPECT_TRUE(w.sent<proto::Reconcile>().empty());
+}
+
+TEST(Reconciliation, AProcessThatTookOverAsksForAllInEachSession) {
+  DriverWorld w;
+  w.subscribe(true);
+  EXPECT_EQ(w.sent<proto::Reconcile>(), std::vector<proto::Reconcile>{{}});
+  w.reconnect();
+  EXPECT_EQ(w.sent<proto::Reconcile>(), std::vector<proto::Reconcile>{{}});
 }
 
 TEST(Reconciliation, WhatIsNoTaskIdIsAnsweredAtOnce) {

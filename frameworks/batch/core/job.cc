@@ -140,11 +140,7 @@ Result<void> check_job(const JobSpec& spec) {
   }
   if (Result<void> ok = check_files(spec.files); !ok) return ok;
   if (Result<void> ok = check_environment(spec.env); !ok) return ok;
-  if (Result<void> ok = check_shape(spec.resources); !ok) return ok;
-  if (spec.resources.is_zero()) {
-    return Error::invalid_argument("a task must take some resources")
-        .with_hint("cpus:1;mem:256 is the default");
-  }
+  if (Result<void> ok = check_shape(spec.resources); !ok) return std::move(ok).error().in("resources");
   if (spec.attempts < 1) {
     return Error::invalid_argument(text("attempts must be at least 1, not ", spec.attempts));
   }

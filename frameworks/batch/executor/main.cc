@@ -123,12 +123,10 @@ class BatchExecutor {
   }
 
   void on_shutdown() {
-    if (!busy_) {
-      executor_.finish();
-      return;
-    }
-    stop(kShutdownGrace);
-    // Should the end not come by itself (a file system that does not answer), it comes anyway.
+    if (busy_) stop(kShutdownGrace);
+    else executor_.finish();
+    // Should the end not come by itself (an agent that does not acknowledge, a file system that does
+    // not answer), it comes anyway.
     executor_.after(kShutdownGrace * 2, [] {
       signal_group(SIGKILL);
       ::_exit(1);

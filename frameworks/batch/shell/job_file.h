@@ -1,0 +1,39 @@
+#pragma once
+
+// A job file: YAML (JSON is a subset) whose keys are the flags' names plus name, role, files, env and
+// resources. Strict: what is not understood is refused, never guessed.
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+
+namespace proffer::batch {
+
+// What was said about a job, in a file or as flags; values as written. Nothing: not said.
+struct JobText {
+  std::optional<std::string> name = {};
+  std::optional<std::string> role = {};
+  std::optional<std::string> map = {};
+  std::optional<std::string> reduce = {};
+  std::vector<std::string> inputs = {};
+  std::optional<std::string> output = {};
+  std::optional<std::string> reducers = {};
+  std::optional<std::string> split = {};
+  std::optional<std::string> resources = {};
+  std::vector<std::string> files = {};  // paths; each is shipped under its last component
+  std::map<std::string, std::string> env = {};
+
+  bool operator==(const JobText&) const = default;
+};
+
+inline constexpr size_t kJobFileBytesMax = size_t{1} << 20;
+
+// Errors: kInvalidArgument with the line: not YAML, more than one document, an unknown key (naming the
+// nearest), a key given twice, a value of a wrong type, more than kJobFileBytesMax.
+Result<JobText> parse_job_file(std::string_view yaml);
+
+}  // namespace proffer::batch

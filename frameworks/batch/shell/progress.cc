@@ -1,0 +1,182 @@
+// What people and machines see of a running job.
+
+#include "frameworks/batch/shell/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::batch {
+namespace {
+
+using Members = std::vector<std::pair<std::string_view, proto::JsonValue>>;
+
+std::string seconds_text(Duration duration) {
+  const int64_t whole = duration.millis() / 1'000;
+  if (whole >= 3'600) return fmt::format("{} h {:02} min", whole / 3'600, whole / 60 % 60);
+  if (whole >= 60) return fmt::format("{} min {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} s", whole);
+}
+
+std::string bar(std::string_view name, const StageStatus& stage, size_t columns) {
+  const int64_t permille = stage.total == 0 ? 1'000 : stage.done * 1'000 / stage.total;
+  std::string rest = fmt::format(" {:3} %  {} of {}", permille / 10, stage.done, stage.total);
+  if (stage.running > 0) rest += fmt::format("  {} running", stage.running);
+  if (stage.eta && stage.done < stage.total) rest += fmt::format("  {} left", seconds_text(*stage.eta));
+  const size_t around = 10 + rest.size();
+  if (around + 5 > columns) return fmt::format("{:<7}{}", name, rest).substr(0, columns);
+  const size_t width = std::min<size_t>(columns - around, 40);
+  const size_t full = width * static_cast<size_t>(permille) / 1'000;
+  return fmt::format("{:<7} [{}{}]{}", name, std::string(full, '#'), std::string(width - full, '-'), rest);
+}
+
+proto::MilliNumber in_seconds(Duration duration) { return {.milli = duration.millis()}; }
+
+Members members(std::string_view event, const JobStatus& status, Duration elapsed) {
+  Members all = {{"event", std::string(event)},
+                 {"phase", std::string(to_text(status.phase))},
+                 {"framework", status.framework.str()},
+                 {"connected", status.connected},
+                 {"maps", status.map.total},
+                 {"maps_done", status.map.done},
+                 {"maps_running", status.map.running},
+                 {"reduces", status.reduce.total},
+                 {"reduces_done", status.reduce.done},
+                 {"reduces_running", status.reduce.running},
+                 {"attempts_failed", status.map.failed + status.reduce.failed},
+                 {"maps_computed_again", status.map.recomputed},
+                 {"input_bytes", status.input_bytes},
+                 {"input_bytes_done", status.map.bytes_in},
+                 {"elapsed_s", in_seconds(elapsed)}};
+  const std::optional<Duration>& eta =
+      status.phase == JobPhase::kMap ? status.map.eta : status.reduce.eta;
+  if (eta) all.emplace_back("phase_left_s", in_seconds(*eta));
+  if (!status.cannot_fit.empty()) all.emplace_back("cannot_fit", status.cannot_fit);
+  return all;
+}
+
+size_t terminal_columns() {
+  winsize size = {};
+  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+// A reader that went away (`| head`) is no reason to end the job.
+void print(const std::string& output) {
+  std::fwrite(output.data(), 1, output.size(), stdout);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+std::vector<std::string> bars(const JobStatus& status, size_t columns) {
+  std::vector<std::string> lines = {bar("map", status.map, columns)};
+  if (status.reduce.total > 0) lines.push_back(bar("reduce", status.reduce, columns));
+  return lines;
+}
+
+std::string progress_line(const JobStatus& status) {
+  if (status.phase == JobPhase::kConnecting) return "connecting to the master";
+  std::string line = fmt::format("map {} of {}", status.map.done, status.map.total);
+  if (status.reduce.total > 0) {
+    line += fmt::format(", reduce {} of {}", status.reduce.done, status.reduce.total);
+  }
+  const int64_t running = status.map.running + status.reduce.running;
+  if (running > 0) line += fmt::format(", {} running", running);
+  const std::optional<Duration>& eta =
+      status.phase == JobPhase::kMap ? status.map.eta : status.reduce.eta;
+  if (eta && eta->nanos() > 0) line += fmt::format(", {} left", seconds_text(*eta));
+  if (!status.connected) line += ", the master is away";
+  return line;
+}
+
+std::string progress_json(const JobStatus& status, Duration elapsed) {
+  return proto::json_line(members("progress", status, elapsed));
+}
+
+std::string result_text(const JobStatus& status, const std::string& output, Duration elapsed) {
+  const int64_t parts = status.reduce.total > 0 ? status.reduce.total : status.map.total;
+  const StageStatus& last = status.reduce.total > 0 ? status.reduce : status.map;
+  std::string again;
+  if (status.map.failed + status.reduce.failed > 0) {
+    again += fmt::format(", {} attempts failed", status.map.failed + status.reduce.failed);
+  }
+  if (status.map.recomputed > 0) again += fmt::format(", {} maps computed again", status.map.recomputed);
+  std::string shuffled;
+  if (status.reduce.total > 0) {
+    shuffled = fmt::format(", shuffled {} records ({})", status.reduce.records_in,
+                           print_bytes(status.reduce.bytes_in));
+  }
+  return fmt::format("read {} lines ({}) in {} maps{}, wrote {} lines ({}) to {} parts in {} in {}.{} s{}",
+                     status.map.records_in, print_bytes(status.map.bytes_in), status.map.total, shuffled,
+                     last.records_out, print_bytes(last.bytes_out), parts, output,
+                     elapsed.millis() / 1'000, elapsed.millis() % 1'000 / 100, again);
+}
+
+std::string result_json(const JobStatus& status, const std::string& output, Duration elapsed) {
+  const StageStatus& last = status.reduce.total > 0 ? status.reduce : status.map;
+  Members all = members("finished", status, elapsed);
+  all.emplace_back("output", output);
+  all.emplace_back("input_records", status.map.records_in);
+  all.emplace_back("map_records", status.map.records_out);
+  all.emplace_back("shuffle_records", status.reduce.records_in);
+  all.emplace_back("shuffle_bytes", status.reduce.bytes_in);
+  all.emplace_back("output_records", last.records_out);
+  all.emplace_back("output_bytes", last.bytes_out);
+  return proto::json_line(all);
+}
+
+void Progress::show(const JobStatus& status, Time now) {
+  switch (form_) {
+    case ProgressForm::kBars: {
+      if (status.phase == JobPhase::kConnecting) return;
+      const std::vector<std::string> lines = bars(status, terminal_columns());
+      std::string joined;
+      for (const std::string& line : lines) joined += text(line, "\x1b[K\n");
+      if (joined == last_) return;
+      std::string output;
+      if (bars_shown_ > 0) output = fmt::format("\x1b[{}A\r", bars_shown_);
+      print(output + joined);
+      bars_shown_ = lines.size();
+      last_ = joined;
+      return;
+    }
+    case ProgressForm::kLines: {
+      const std::string line = progress_line(status);
+      if (line == last_) return;
+      print(line + "\n");
+      last_ = line;
+      return;
+    }
+    case ProgressForm::kJson: print(progress_json(status, now - started_) + "\n"); return;
+  }
+}
+
+void Progress::note(const std::string& line) {
+  erase_bars();
+  std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+void Progress::finish(const JobStatus& status, const std::string& output, Time now) {
+  if (form_ == ProgressForm::kJson) {
+    print(result_json(status, output, now - started_) + "\n");
+    return;
+  }
+  show(status, now);
+  print(result_text(status, output, now - started_) + "\n");
+}
+
+void Progress::erase_bars() {
+  if (bars_shown_ == 0) return;
+  print(fmt::format("\x1b[{}A\r\x1b[J", bars_shown_));
+  bars_shown_ = 0;
+  last_.clear();
+}
+
+}  // namespace proffer::batch

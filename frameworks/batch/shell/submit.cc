@@ -1,0 +1,227 @@
+// Everything that is checked before a job starts. `make_job` puts it together, `find_input` walks the
+// inputs.
+
+#include "frameworks/batch/shell/submit.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "common/roles.h"
+#include "common/text.h"
+
+namespace proffer::batch {
+namespace {
+
+Error system_error(std::string_view what, int error_number) {
+  const char* words = ::strerrordesc_np(error_number);
+  std::string message = text(what, ": ", words != nullptr ? words : "unknown error");
+  if (error_number == ENOENT) return Error::not_found(std::move(message));
+  return Error::unavailable(std::move(message));
+}
+
+struct CloseFd {
+  explicit CloseFd(int descriptor) : fd(descriptor) {}
+  ~CloseFd() {
+    if (fd >= 0) ::close(fd);
+  }
+  CloseFd(const CloseFd&) = delete;
+  CloseFd& operator=(const CloseFd&) = delete;
+  const int fd;
+};
+
+std::string working_directory() {
+  std::string buffer(kPathBytesMax, '\0');
+  if (::getcwd(buffer.data(), buffer.size()) == nullptr) return "/";
+  buffer.resize(::strlen(buffer.c_str()));
+  return buffer;
+}
+
+// Absolute, without a slash at the end, "//" or "/./"; ".." is the file system's to resolve.
+std::string absolute(const std::string& path, const std::string& base) {
+  if (path.empty()) return path;
+  std::string joined = path.front() == '/' ? path : text(base, "/", path);
+  std::string clean;
+  for (size_t i = 0; i < joined.size();) {
+    size_t end = joined.find('/', i);
+    if (end == std::string::npos) end = joined.size();
+    const std::string part = joined.substr(i, end - i);
+    if (!part.empty() && part != ".") clean += text("/", part);
+    i = end + 1;
+  }
+  return clean.empty() ? "/" : clean;
+}
+
+void make_absolute(JobText& job, const std::string& base) {
+  for (std::string& input : job.inputs) input = absolute(input, base);
+  for (std::string& file : job.files) file = absolute(file, base);
+  if (job.output) job.output = absolute(*job.output, base);
+}
+
+// What `find -type f` lists under a path.
+class Walk {
+ public:
+  Result<void> add(const std::string& path) {
+    struct stat seen = {};
+    // A link that is named as an input is meant; those found on the way are not followed.
+    if (::stat(path.c_str(), &seen) != 0) return system_error(text("input ", quoted(path)), errno);
+    if (!S_ISDIR(seen.st_mode) && !S_ISREG(seen.st_mode)) {
+      return Error::invalid_argument(
+          text("input ", quoted(path), " is neither a regular file nor a directory"));
+    }
+    if (S_ISREG(seen.st_mode)) return add_file(path, seen);
+    std::vector<std::string> directories = {path};
+    while (!directories.empty()) {
+      const std::string directory = std::move(directories.back());
+      directories.pop_back();
+      if (Result<void> ok = add_directory(directory, directories); !ok) return ok;
+    }
+    return {};
+  }
+  std::vector<InputFile> take() && {
+    std::sort(files_.begin(), files_.end(),
+              [](const InputFile& a, const InputFile& b) { return a.path < b.path; });
+    return std::move(files_);
+  }
+
+ private:
+  Result<void> add_directory(const std::string& path, std::vector<std::string>& directories) {
+    struct Close {
+      void operator()(DIR* directory) const { ::closedir(directory); }
+    };
+    const std::unique_ptr<DIR, Close> directory(::opendir(path.c_str()));
+    if (directory == nullptr) return system_error(text("input directory ", quoted(path)), errno);
+    errno = 0;
+    while (const dirent* entry = ::readdir(directory.get())) {
+      const std::string_view name = entry->d_name;
+      if (name == "." || name == "..") continue;
+      const std::string child = text(path == "/" ? "" : path, "/", name);
+      struct stat seen = {};
+      if (::fstatat(::dirfd(directory.get()), entry->d_name, &seen, AT_SYMLINK_NOFOLLOW) != 0) {
+        if (errno == ENOENT) continue;  // Gone since it was listed.
+        return system_error(text("input ", quoted(child)), errno);
+      }
+      if (S_ISDIR(seen.st_mode)) directories.push_back(child);
+      if (S_ISREG(seen.st_mode)) {
+        if (Result<void> ok = add_file(child, seen); !ok) return ok;
+      }
+      errno = 0;
+    }
+    if (errno != 0) return system_error(text("input directory ", quoted(path)), errno);
+    return {};
+  }
+
+  Result<void> add_file(const std::string& path, const struct stat& seen) {
+    if (::faccessat(AT_FDCWD, path.c_str(), R_OK, AT_EACCESS) != 0) {
+      return system_error(text("input file ", quoted(path)), errno);
+    }
+    if (files_.size() >= kInputFilesMax) {
+      return Error::resource_exhausted(
+          text("the inputs have more than ", kInputFilesMax, " files; pack them together first"));
+    }
+    files_.push_back(InputFile{path, static_cast<int64_t>(seen.st_size)});
+    return {};
+  }
+
+  std::vector<InputFile> files_;
+};
+
+}  // namespace
+
+Result<std::string> read_file(const std::string& path, size_t bytes_max) {
+  const CloseFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
+  if (file.fd < 0) return system_error(text("reading ", quoted(path)), errno);
+  std::string content;
+  char buffer[16 * 1024];
+  for (;;) {
+    const ssize_t got = ::read(file.fd, buffer, sizeof buffer);
+    if (got == 0) return content;
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(text("reading ", quoted(path)), errno);
+    content.append(buffer, static_cast<size_t>(got));
+    if (content.size() > bytes_max) {
+      return Error::resource_exhausted(
+          text(quoted(path), " has more than ", bytes_max, " bytes, which is the most allowed"));
+    }
+  }
+}
+
+Result<JobText> read_job_file(const std::string& path) {
+  const Result<std::string> yaml = read_file(path, kJobFileBytesMax);
+  if (!yaml) return yaml.error();
+  Result<JobText> job = parse_job_file(*yaml);
+  if (!job) return std::move(job).error().in(path);
+  const std::string file = absolute(path, working_directory());
+  const size_t slash = file.rfind('/');
+  make_absolute(*job, slash == 0 ? "/" : file.substr(0, slash));
+  return job;
+}
+
+Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
+  JobText given = flags;
+  make_absolute(given, working_directory());
+  const auto prefer = [](const std::optional<std::string>& over, const std::optional<std::string>& under) {
+    return over ? over : under;
+  };
+  JobSpec job;
+  job.name = prefer(given.name, file.name).value_or(job.name);
+  job.map = prefer(given.map, file.map).value_or("");
+  job.reduce = prefer(given.reduce, file.reduce).value_or("");
+  job.output = prefer(given.output, file.output).value_or("");
+  job.inputs = given.inputs.empty() ? file.inputs : given.inputs;
+  if (const auto role = prefer(given.role, file.role)) {
+    Result<RoleName> parsed = parse_role(*role);
+    if (!parsed) return std::move(parsed).error();
+    job.role = *std::move(parsed);
+  }
+  if (const auto reducers = prefer(given.reducers, file.reducers)) {
+    const Result<int64_t> parsed = parse_whole("reducers", *reducers, 0, kReducersMax);
+    if (!parsed) return parsed.error();
+    job.reducers = *parsed;
+  }
+  if (const auto split = prefer(given.split, file.split)) {
+    const Result<int64_t> parsed = parse_bytes("split", *split);
+    if (!parsed) return parsed.error();
+    job.split_bytes = *parsed;
+  }
+  if (const auto resources = prefer(given.resources, file.resources)) {
+    Result<ResourceVector> parsed = parse_shape(*resources);
+    if (!parsed) return std::move(parsed).error().in("resources");
+    job.resources = *parsed;
+  }
+  job.env = file.env;
+  for (const auto& [name, value] : given.env) job.env[name] = value;
+  for (const std::string& path : given.files.empty() ? file.files : given.files) {
+    const std::string name = path.substr(path.rfind('/') + 1);
+    Result<std::string> content = read_file(path, kShippedBytesMax);
+    if (!content) return std::move(content).error().in("file to ship");
+    if (!job.files.emplace(name, *std::move(content)).second) {
+      return Error::invalid_argument(text("two of the files to ship are named ", quoted(name)))
+          .with_hint("they share one directory where the tasks run; rename one");
+    }
+  }
+  if (Result<void> ok = check_job(job); !ok) return std::move(ok).error();
+  return job;
+}
+
+Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs) {
+  Walk walk;
+  for (const std::string& input : inputs) {
+    if (Result<void> ok = walk.add(input); !ok) return std::move(ok).error();
+  }
+  std::vector<InputFile> files = std::move(walk).take();
+  for (const InputFile& file : files) {
+    if (file.size > 0) return files;
+  }
+  return Error::failed_precondition(
+             text("nothing to read: the inputs have ", files.size(), " regular files, all empty"))
+      .with_hint("links inside directories are not followed; name what they point to");
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,103 @@
+// What the master does by itself: time passes, and what events left to be decided is decided.
+// on_tick is the whole story. Events only mark what is dirty, so that nothing depends on their
+// order within an instant.
+
+#include <map>
+
+#include "master/core/state.h"
+
+namespace proffer::master {
+namespace {
+
+// Offers of one message: half a frame, so that what this does not count has room.
+constexpr size_t kOffersBytesMax = kFrameBytesMax / 2;
+
+// Not less than what the offer takes in a frame.
+size_t bytes_of(const Offer& offer) {
+  size_t bytes = 256 + offer.agent.str().size() + 8 * offer.ports.ranges().size();
+  for (const auto& [name, value] : offer.attributes) bytes += 48 + name.size() + value.size();
+  for (const Slice& slice : offer.slices) {
+    bytes += 256 + slice.reserved_for.str().size() + 8 * slice.resources.gpus.size() +
+             8 * slice.resources.ports.ranges().size();
+  }
+  for (const AskFill& fill : offer.fills) bytes += 48 + fill.ask.str().size();
+  return bytes;
+}
+
+std::string_view to_text(RescindReason reason) {
+  switch (reason) {
+    case RescindReason::kExpired:
+      return "expired";
+    case RescindReason::kAgentLost:
+      return "agent_lost";
+    case RescindReason::kFrameworkLost:
+      return "framework_lost";
+    case RescindReason::kAgentChanged:
+      return "agent_changed";
+  }
+  return "";
+}
+
+}  // namespace
+
+void Master::State::on_tick(Step& step) {
+  while (const std::optional<DeadlineKey> due = deadlines_.pop(step.now)) on_due(*due, step);
+  const std::optional<Time> decision = allocator_.next_decision(step.now);
+  if (decision && *decision <= step.now) decide(step);
+  if (report_due_) report_asks(step);
+}
+
+void Master::State::decide(Step& step) {
+  Decision decision = allocator_.decide(step.now);
+
+  std::map<FrameworkId, std::vector<OfferId>> rescinded;
+  for (const Rescind& rescind : decision.rescinds) {
+    step.trace(TraceLevel::kShortLived, "offer rescinded",
+               {{"framework", rescind.framework.str()},
+                {"offer", std::to_string(rescind.offer.value())},
+                {"reason", std::string(to_text(rescind.reason))}});
+    rescinded[rescind.framework].push_back(rescind.offer);
+  }
+  for (auto& [id, offers] : rescinded) {
+    const Framework* framework = connected_framework(id);
+    // A session that began after it was made never heard of the offer; naming it does no harm.
+    if (framework == nullptr) continue;
+    for (size_t at = 0; at < offers.size(); at += kOffersPerMessageMax) {
+      const auto first = offers.begin() + static_cast<std::ptrdiff_t>(at);
+      const size_t count = std::min(kOffersPerMessageMax, offers.size() - at);
+      send(framework->peer,
+           proto::Rescind{.offers = {first, first + static_cast<std::ptrdiff_t>(count)}}, step);
+    }
+  }
+
+  std::map<FrameworkId, std::vector<Offer>> offered;
+  for (Grant& grant : decision.grants) {
+    step.trace(TraceLevel::kShortLived, "offer made",
+               {{"framework", grant.framework.str()},
+                {"offer", std::to_string(grant.offer.id.value())},
+                {"agent", grant.offer.agent.str()},
+                {"resources", proffer::to_text(grant.offer.total())}});
+    offered[grant.framework].push_back(std::move(grant.offer));
+  }
+  for (auto& [id, offers] : offered) send_offers(id, std::move(offers), step);
+}
+
+void Master::State::send_offers(const FrameworkId& id, std::vector<Offer>&& offers, Step& step) {
+  const Framework* framework = connected_framework(id);
+  CHECK(framework != nullptr) << "offers for " << id.str() << ", which is not connected";
+  proto::Offers message;
+  size_t bytes = 0;
+  for (Offer& offer : offers) {
+    const size_t more = bytes_of(offer);
+    if (!message.offers.empty() &&
+        (message.offers.size() == kOffersPerMessageMax || bytes + more > kOffersBytesMax)) {
+      send(framework->peer, std::exchange(message, {}), step);
+      bytes = 0;
+    }
+    bytes += more;
+    message.offers.push_back(std::move(offer));
+  }
+  send(framework->peer, std::move(message), step);
+}
+
+}  // namespace proffer::master

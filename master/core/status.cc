@@ -1,0 +1,139 @@
+// Pictures of the master for HTTP, CLI and web.
+
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::AgentState;
+using proto::TaskState;
+
+proto::MasterStatus Master::State::status() const {
+  proto::MasterStatus status;
+  status.leader = options_.leader;
+  status.started_at = options_.started_at;
+  status.now = now_;
+  for (const AgentUse& use : allocator_.agents()) {
+    status.allocated += use.allocated;
+    status.offered += use.offered;
+  }
+  for (const auto& [id, agent] : agents_.all()) {
+    if (agent.allocatable) status.total += agent.total();
+    if (agent.state == AgentState::kActive) ++status.agents_active;
+    if (agent.state == AgentState::kDisconnected) ++status.agents_disconnected;
+    if (agent.state == AgentState::kUnreachable) ++status.agents_unreachable;
+  }
+  for (const auto& [id, framework] : frameworks_.all()) {
+    if (framework.gone) continue;
+    if (framework.connected())
+      ++status.frameworks_connected;
+    else
+      ++status.frameworks_disconnected;
+  }
+  status.tasks_staging = tasks_.count(TaskState::kStaging);
+  status.tasks_running = tasks_.count(TaskState::kRunning);
+  status.tasks_killing = tasks_.count(TaskState::kKilling);
+  status.tasks_unreachable = tasks_.count(TaskState::kUnreachable);
+  status.tasks_ended = tasks_.ended();
+  status.offers = static_cast<int64_t>(allocator_.offers().size());
+  return status;
+}
+
+std::vector<proto::AgentRow> Master::State::agent_rows() const {
+  std::map<AgentId, AgentUse> uses;
+  for (AgentUse& use : allocator_.agents()) uses.emplace(use.agent, std::move(use));
+  std::vector<proto::AgentRow> rows;
+  for (const auto& [id, agent] : agents_.all()) {
+    proto::AgentRow row;
+    row.agent = id;
+    row.state = agent.state;
+    row.attributes = agent.attributes;
+    for (const Slice& slice : agent.slices) row.total += slice.resources;
+    row.total.ports = agent.ports;
+    if (const auto use = uses.find(id); use != uses.end()) {
+      row.allocated = use->second.allocated;
+      row.offered = use->second.offered;
+      row.free = use->second.free.amounts;
+    }
+    row.http_address = agent.http_address;
+    for (const Task* task : agent.tasks) row.tasks += task->ended() ? 0 : 1;
+    row.registered_at = agent.registered_at;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
+  std::map<FrameworkId, LeafStatus> leaves;
+  for (LeafStatus& leaf : allocator_.leaves()) leaves.emplace(leaf.framework, std::move(leaf));
+  std::map<FrameworkId, int64_t> running;
+  for (const auto& [key, task] : tasks_.all()) {
+    if (!task.ended()) ++running[key.framework];
+  }
+  std::vector<proto::FrameworkRow> rows;
+  for (const auto& [id, framework] : frameworks_.all()) {
+    if (framework.gone) continue;
+    const LeafStatus& leaf = leaves.at(id);
+    proto::FrameworkRow row;
+    row.framework = id;
+    row.name = framework.record.name;
+    row.role = framework.record.role;
+    row.user = framework.record.user;
+    row.state = framework.connected() ? proto::FrameworkState::kConnected
+                                      : proto::FrameworkState::kDisconnected;
+    row.mode = framework.record.mode;
+    row.allocated = leaf.allocated;
+    row.offered = leaf.offered;
+    row.dominant_share_millionths = leaf.dominant_share.millionths();
+    if (const auto found = running.find(id); found != running.end()) row.tasks = found->second;
+    row.suppressed = leaf.suppressed;
+    row.failover_timeout = framework.record.failover_timeout;
+    for (const AskStatus& ask : leaf.asks) {
+      const auto declared = framework.asks.find(ask.ask);
+      row.asks.push_back(
+          {.ask = ask.ask,
+           .shape = declared == framework.asks.end() ? ResourceVector() : declared->second.shape,
+           .wanted = ask.wanted,
+           .offered = ask.offered,
+           .could_ever_fit = ask.could_ever_fit,
+           .claimed = ask.claimed.value_or(AgentId())});
+    }
+    row.subscribed_at = framework.subscribed_at;
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+std::vector<proto::RoleRow> Master::State::role_rows() const {
+  std::vector<proto::RoleRow> rows;
+  for (const RoleStatus& role : allocator_.roles()) {
+    if (role.role == kGoneRole) continue;
+    rows.push_back({.role = role.role,
+                    .weight = role.weight,
+                    .allocated = role.allocated,
+                    .offered = role.offered,
+                    .dominant_share_millionths = role.dominant_share.millionths()});
+  }
+  return rows;
+}
+
+std::vector<proto::OfferRow> Master::State::offer_rows() const {
+  std::vector<proto::OfferRow> rows;
+  for (const Grant* grant : allocator_.offers()) {
+    rows.push_back({.offer = grant->offer.id,
+                    .framework = grant->framework,
+                    .agent = grant->offer.agent,
+                    .resources = grant->offer.total(),
+                    .expires = grant->expires});
+  }
+  return rows;
+}
+
+std::vector<proto::TaskRow> Master::State::task_rows(const proto::TaskQuery& query) const {
+  std::vector<proto::TaskRow> rows = tasks_.rows(query);
+  for (proto::TaskRow& row : rows) {
+    if (const Agent* agent = agents_.find(row.agent)) row.http_address = agent->http_address;
+  }
+  return rows;
+}
+
+}  // namespace proffer::master

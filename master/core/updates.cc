@@ -1,0 +1,294 @@
+// What became of tasks: from agents (on_update), from the master itself (tell), to schedulers at
+// least once and in order (keep_and_send, send_again), until acknowledged (on_acknowledge).
+//
+// At most kUpdatesPerTaskMax are kept of a task and kUnacknowledgedMax in all: beyond that the
+// oldest that tell no end are dropped first, then refusals of launches; ends only if a scheduler
+// leaves everything unacknowledged.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::TaskEvent;
+using proto::TaskReason;
+using proto::TaskState;
+using proto::UpdateSource;
+
+// --- from agents
+// ------------------------------------------------------------------------------------------
+
+void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) {
+  proto::TaskStatus& status = update.status;
+  const TaskKey key{std::move(update.framework), status.task};
+  if (status.state == TaskState::kUnreachable || status.state == TaskState::kGone) {
+    step.trace(TraceLevel::kMisbehaved, "update refused",
+               {{"agent", agent.id.str()}, {"state", std::string(proto::to_text(status.state))}});
+    return end_session(agent.peer,
+                       Error::invalid_argument(text("an agent cannot say that a task is ",
+                                                    proto::to_text(status.state))),
+                       true, step);
+  }
+  Task* task = tasks_.find(key);
+  if (task != nullptr && task->agent == agent.id) {
+    return take_update(agent, *task, std::move(status), step);
+  }
+  // Nobody waits for it, so that its agent may forget it.
+  if (status.sequence > 0) acknowledge_to_agent(agent, key, status.sequence, step);
+  const bool has_ended = proto::is_terminal(status.state);
+  if (agent.strays.contains(key)) {
+    if (!has_ended) return;
+    release_stray(agent, key);
+    return forget_if_over(*frameworks_.find(key.framework));
+  }
+  step.trace(TraceLevel::kMessage, "update of an unknown task",
+             {{"agent", agent.id.str()}, {"task", quoted(key.task.str())}});
+  if (!has_ended) {
+    send(agent.peer, proto::KillTask{.framework = key.framework, .task = key.task, .grace = {}},
+         step);
+  }
+}
+
+void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& status, Step& step) {
+  // The agent answers a kill: it never had this task, or has forgotten it. That is no update of the
+  // task's own, whatever its number.
+  if (status.state == TaskState::kLost && status.reason == TaskReason::kTaskUnknown) {
+    if (status.sequence > 0) acknowledge_to_agent(agent, task.key, status.sequence, step);
+    release(task);
+    if (tasks_.move(task, TaskEvent::kLost, step.now)) {
+      tell(task, TaskReason::kTaskUnknown, text("agent ", agent.id.str(), " does not know it"),
+           step);
+      end_if_told(task);
+    }
+    return;
+  }
+  if (status.sequence <= task.agent_sequence) {  // Also zero, which is no number.
+    step.trace(TraceLevel::kMessage, "duplicate update",
+               {{"framework", task.key.framework.str()}, {"task", task.key.task.str()}});
+    if (status.sequence > 0 && status.sequence <= task.acknowledged) {
+      acknowledge_to_agent(agent, task.key, task.acknowledged, step);
+    }
+    return;
+  }
+  task.agent_sequence = status.sequence;
+  task.spec.reset();  // It was received.
+  if (task.ended()) {
+    // The master has told its scheduler of an end before.
+    task.acknowledged = status.sequence;
+    return acknowledge_to_agent(agent, task.key, status.sequence, step);
+  }
+
+  const std::optional<TaskEvent> event = proto::event_of(status.state);
+  bool moved = event && tasks_.move(task, *event, step.now);
+  if (!moved && proto::is_terminal(status.state)) {
+    // Refused, after it ran: an end all the same.
+    status.state = TaskState::kFailed;
+    moved = tasks_.move(task, TaskEvent::kFailed, step.now);
+    CHECK(moved) << to_text(task.key);
+  }
+  Framework& framework = *frameworks_.find(task.key.framework);
+  status.task = task.key.task;
+  status.agent = agent.id;
+  status.source = UpdateSource::kAgent;
+  if (task.kill_by_operator && status.reason == TaskReason::kKilledByScheduler) {
+    status.reason = TaskReason::kKilledByOperator;
+  }
+  if (framework.gone) status.reason = TaskReason::kFrameworkTornDown;
+  task.reason = status.reason;
+  if (!framework.gone) task.message = status.message;
+  task.exit_code = status.exit_code;
+  task.signal = status.signal;
+  step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
+             {{"framework", task.key.framework.str()},
+              {"task", task.key.task.str()},
+              {"agent", agent.id.str()},
+              {"state", std::string(proto::to_text(status.state))},
+              {"reason", std::string(proto::to_text(status.reason))}});
+  if (task.ended()) release(task);
+  if (framework.gone) {
+    task.acknowledged = status.sequence;
+    acknowledge_to_agent(agent, task.key, status.sequence, step);
+    end_if_told(task);
+    return;
+  }
+  keep_and_send(framework, task, std::move(status), step);
+}
+
+void Master::State::acknowledge_to_agent(const Agent& agent, const TaskKey& key, uint64_t sequence,
+                                         Step& step) {
+  send(agent.peer,
+       proto::Acknowledge{.framework = key.framework,
+                          .task = key.task,
+                          .agent = agent.id,
+                          .source = UpdateSource::kAgent,
+                          .sequence = sequence},
+       step);
+}
+
+// --- from the master itself
+// ------------------------------------------------------------------------------
+
+void Master::State::tell(Task& task, TaskReason reason, std::string message, Step& step) {
+  Framework& framework = *frameworks_.find(task.key.framework);
+  step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
+             {{"framework", task.key.framework.str()},
+              {"task", task.key.task.str()},
+              {"agent", task.agent.str()},
+              {"state", std::string(proto::to_text(task.state))},
+              {"reason", std::string(proto::to_text(reason))}});
+  if (framework.gone) return;
+  task.reason = reason;
+  task.message = message;
+  keep_and_send(framework, task,
+                {.task = task.key.task,
+                 .agent = task.agent,
+                 .state = task.state,
+                 .reason = reason,
+                 .source = UpdateSource::kMaster,
+                 .sequence = next_sequence(),
+                 .message = std::move(message),
+                 .data = {},
+                 .exit_code = {},
+                 .signal = {},
+                 .at = step.now},
+                step);
+}
+
+// Rises over this life and, by the epoch, over all lives of masters.
+uint64_t Master::State::next_sequence() {
+  return (options_.leader.value() << 40) + ++updates_made_;
+}
+
+// --- to schedulers
+// ------------------------------------------------------------------------------------------
+
+void Master::State::keep_and_send(Framework& framework, Task& task, proto::TaskStatus&& status,
+                                  Step& step) {
+  if (framework.connected()) {
+    send(framework.peer, proto::Update{.framework = framework.id(), .status = status}, step);
+  }
+  task.pending.push_back({++updates_kept_, std::move(status)});
+  ++unacknowledged_;
+  if (task.pending.size() <= kUpdatesPerTaskMax) return;
+  // The last one may tell an end: it stays.
+  task.pending.erase(task.pending.begin());
+  --unacknowledged_;
+}
+
+// To a scheduler that comes back: all that it has not acknowledged, in order for each source and
+// task.
+void Master::State::send_again(Framework& framework, Step& step) {
+  for (const Task* task : tasks_.of(framework.id())) {
+    for (const KeptUpdate& kept : task->pending) {
+      send(framework.peer, proto::Update{.framework = framework.id(), .status = kept.status}, step);
+    }
+  }
+  for (const auto& [key, status] : framework.refusals) {
+    send(framework.peer, proto::Update{.framework = framework.id(), .status = status}, step);
+  }
+}
+
+void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledge& message,
+                                   Step& step) {
+  if (message.source == UpdateSource::kMaster) {
+    const auto first = framework.refusals.lower_bound({message.task, 0});
+    auto last = first;
+    while (last != framework.refusals.end() && last->first.first == message.task &&
+           last->first.second <= message.sequence) {
+      ++last;
+      --unacknowledged_;
+    }
+    framework.refusals.erase(first, last);
+  }
+  Task* task = tasks_.find({framework.id(), message.task});
+  if (task == nullptr) return;
+  bool told_the_end = false;
+  const auto acknowledged = [&](const KeptUpdate& kept) {
+    if (kept.status.source != message.source || kept.status.sequence > message.sequence) {
+      return false;
+    }
+    told_the_end = told_the_end || proto::is_terminal(kept.status.state);
+    return true;
+  };
+  unacknowledged_ -= std::erase_if(task->pending, acknowledged);
+  if (message.source == UpdateSource::kAgent) {
+    const uint64_t sequence = std::min(message.sequence, task->agent_sequence);
+    if (sequence > task->acknowledged) {
+      task->acknowledged = sequence;
+      const Agent* agent = agents_.find(task->agent);
+      if (agent != nullptr && agent->connected()) {
+        acknowledge_to_agent(*agent, task->key, sequence, step);
+      }
+    }
+  }
+  if (told_the_end) end(*task);
+}
+
+void Master::State::drop_pending(Task& task) {
+  unacknowledged_ -= task.pending.size();
+  task.pending.clear();
+}
+
+// Called at the end of a step, when no handler holds a task.
+void Master::State::make_room_for_updates(Step& step) {
+  if (unacknowledged_ <= kUnacknowledgedMax) return;
+  // A tenth at once, so that the search is paid for by many updates.
+  const size_t enough = kUnacknowledgedMax - kUnacknowledgedMax / 10;
+  const size_t before = unacknowledged_;
+  struct Victim {
+    bool tells_the_end = false;
+    uint64_t number = 0;
+    TaskKey key = {};
+    auto operator<=>(const Victim&) const = default;
+  };
+  std::vector<Victim> victims;
+  for (const auto& [key, task] : tasks_.all()) {
+    for (const KeptUpdate& kept : task.pending) {
+      victims.push_back({proto::is_terminal(kept.status.state), kept.number, key});
+    }
+  }
+  std::sort(victims.begin(), victims.end());
+  const auto drop_while = [&](bool ends) {
+    for (const Victim& victim : victims) {
+      if (unacknowledged_ <= enough) return;
+      if (victim.tells_the_end != ends) continue;
+      Task* task = tasks_.find(victim.key);
+      if (task == nullptr) continue;  // Its end was dropped.
+      unacknowledged_ -= std::erase_if(
+          task->pending, [&](const KeptUpdate& kept) { return kept.number == victim.number; });
+      if (ends) end(*task);
+    }
+  };
+  drop_while(false);
+  for (auto& [id, framework] : frameworks_.all()) {
+    while (unacknowledged_ > enough && !framework.refusals.empty()) {
+      framework.refusals.erase(framework.refusals.begin());
+      --unacknowledged_;
+    }
+  }
+  drop_while(true);
+  step.trace(TraceLevel::kMisbehaved, "updates dropped: schedulers do not acknowledge",
+             {{"updates", std::to_string(before - unacknowledged_)}});
+}
+
+// --- the end of a task's life
+// --------------------------------------------------------------------------------
+
+void Master::State::end(Task& task) {
+  drop_pending(task);
+  if (Agent* agent = agents_.find(task.agent)) agent->tasks.erase(&task);
+  Framework& framework = *frameworks_.find(task.key.framework);
+  --framework.tasks;
+  tasks_.end(task);
+  forget_if_over(framework);
+}
+
+void Master::State::end_if_told(Task& task) {
+  if (!task.ended() || !frameworks_.find(task.key.framework)->gone) return;
+  release(task);
+  end(task);
+}
+
+}  // namespace proffer::master

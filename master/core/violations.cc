@@ -1,0 +1,217 @@
+// What must hold after every step (DESIGN §10, 1 to 5), found by counting everything again.
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::AgentState;
+
+std::vector<Violation> Master::State::violations() const {
+  std::vector<Violation> found = allocator_.violations();
+  check_tasks(found);
+  check_resources_held(found);
+  check_sessions(found);
+  check_registry(found);
+  return found;
+}
+
+// Each task has its framework, its place at its agent, and a reason to be in the table.
+void Master::State::check_tasks(std::vector<Violation>& found) const {
+  std::map<FrameworkId, int64_t> of_framework;
+  std::array<int64_t, proto::kTaskStateCount> counts{};
+  size_t unacknowledged = 0;
+  for (const auto& [key, task] : tasks_.all()) {
+    const auto wrong = [&, &name = key](std::string_view what) {
+      found.push_back({text("task ", to_text(name), " ", what)});
+    };
+    ++of_framework[key.framework];
+    ++counts[static_cast<size_t>(task.state)];
+    unacknowledged += task.pending.size();
+    const Framework* framework = frameworks_.find(key.framework);
+    const Agent* agent = agents_.find(task.agent);
+    if (framework == nullptr) {
+      wrong("is of no framework");
+      continue;
+    }
+    const bool listed = agent != nullptr && agent->tasks.contains(const_cast<Task*>(&task));
+    if (!task.ended() && !listed) wrong("is not in the list of its agent");
+    if (!(key == task.key)) wrong("is at the wrong place");
+    if (tasks_.find_ended(key) != nullptr) wrong("lives and has ended");
+    if (task.pending.size() > kUpdatesPerTaskMax) wrong("has too many updates");
+    const bool runs = !task.ended() && task.state != proto::TaskState::kUnreachable;
+    if (task.held && !runs) wrong("holds resources though it does not run");
+    if (runs && !task.held) wrong("runs without resources");
+    if (task.state == proto::TaskState::kUnreachable && agent != nullptr && agent->connected()) {
+      wrong("is unreachable though its agent is connected");
+    }
+    if (framework->gone && (task.ended() || !task.pending.empty())) {
+      wrong("waits for an acknowledgement that nobody will give");
+    }
+    if (task.ended() && task.pending.empty()) wrong("has ended, but nobody was told");
+    if (task.acknowledged > task.agent_sequence) wrong("was acknowledged before it was told");
+  }
+  for (const auto& [id, framework] : frameworks_.all()) {
+    unacknowledged += framework.refusals.size();
+    if (framework.tasks != of_framework[id]) {
+      found.push_back({text("framework ", id.str(), " counts its tasks wrong")});
+    }
+    if (framework.gone && framework.tasks == 0 && framework.held == 0) {
+      found.push_back({text("framework ", id.str(), " is over and not forgotten")});
+    }
+  }
+  for (size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] != tasks_.count(static_cast<proto::TaskState>(i))) {
+      found.push_back({"the tasks of a state are counted wrong"});
+    }
+  }
+  if (unacknowledged != unacknowledged_) found.push_back({"updates are counted wrong"});
+  if (unacknowledged > kUnacknowledgedMax) found.push_back({"too many updates are kept"});
+}
+
+// What the allocator says is allocated is what tasks and strays hold, on each agent and for each
+// framework; no agent runs more than it has but by its own word.
+void Master::State::check_resources_held(std::vector<Violation>& found) const {
+  std::map<AgentId, ResourceVector> on_agent;
+  std::map<FrameworkId, ResourceVector> of_framework;
+  std::map<FrameworkId, int64_t> holders;
+  for (const auto& [id, agent] : agents_.all()) {
+    PortSet taken;
+    const auto add = [&, &agent_id = id](const FrameworkId& framework, const Resources& resources) {
+      on_agent[agent_id] += resources.amounts;
+      of_framework[framework] += resources.amounts;
+      ++holders[framework];
+      if (taken.intersects(resources.ports)) {
+        found.push_back({text("a port of agent ", agent_id.str(), " is taken twice")});
+      }
+      taken += resources.ports;
+    };
+    for (const Task* task : agent.tasks) {
+      if (task->held) add(task->key.framework, task->assignment.resources);
+    }
+    for (const auto& [key, stray] : agent.strays) add(key.framework, stray.resources);
+    PortSet free = agent.ports;
+    free -= taken;
+    if (!(free == agent.free_ports)) {
+      found.push_back({text("the free ports of agent ", id.str(), " are wrong")});
+    }
+    if (!on_agent[id].fits_in(agent.most) && agent.allocatable) {
+      found.push_back({text("agent ", id.str(), " runs more than it has")});
+    }
+  }
+  std::set<AgentId> seen;
+  for (const AgentUse& use : allocator_.agents()) {
+    seen.insert(use.agent);
+    const Agent* agent = agents_.find(use.agent);
+    if (agent == nullptr || !agent->allocatable) {
+      found.push_back(
+          {text("the allocator knows agent ", use.agent.str(), ", the master does not")});
+      continue;
+    }
+    if (!(use.allocated == on_agent[use.agent])) {
+      found.push_back({text("on agent ", use.agent.str(), " ", to_text(use.allocated),
+                            " is allocated, but its tasks hold ", to_text(on_agent[use.agent]))});
+    }
+    const ResourceVector sum = use.allocated + use.offered + use.free.amounts;
+    if (use.allocated.fits_in(use.total) && !(sum == use.total)) {
+      found.push_back(
+          {text("free, offered and allocated are not the total of agent ", use.agent.str())});
+    }
+    if (use.active != (agent->state == AgentState::kActive)) {
+      found.push_back({text("agent ", use.agent.str(), " is offered though it is not there")});
+    }
+  }
+  ResourceVector most;
+  for (const auto& [id, agent] : agents_.all()) {
+    most += agent.most;
+    if (agent.allocatable != seen.contains(id)) {
+      found.push_back({text("the master knows agent ", id.str(), ", the allocator does not")});
+    }
+  }
+  if (!(most == most_)) found.push_back({"the cluster is counted wrong"});
+  for (const LeafStatus& leaf : allocator_.leaves()) {
+    const Framework* framework = frameworks_.find(leaf.framework);
+    if (framework == nullptr || framework->held != holders[leaf.framework]) {
+      found.push_back({text("framework ", leaf.framework.str(), " counts wrong what it holds")});
+    }
+    if (!(leaf.allocated == of_framework[leaf.framework])) {
+      found.push_back(
+          {text("framework ", leaf.framework.str(), " is said to hold ", to_text(leaf.allocated),
+                ", but holds ", to_text(of_framework[leaf.framework]))});
+    }
+  }
+}
+
+// Peers and what they registered as point at each other, and time will bring an end to each
+// silence.
+void Master::State::check_sessions(std::vector<Violation>& found) const {
+  const auto armed = [&](DeadlineKind kind, PeerId peer, const std::string& id) {
+    return deadlines_.armed({.kind = kind, .peer = peer, .id = id});
+  };
+  for (const auto& [id, peer] : sessions_.all()) {
+    const auto wrong = [&, &peer_id = id](std::string_view what) {
+      found.push_back({text("peer ", peer_id.value(), " ", what)});
+    };
+    if (!armed(DeadlineKind::kPeerSilent, id, {})) wrong("may be silent for ever");
+    const bool registered = peer.kind == PeerKind::kAgent || peer.kind == PeerKind::kScheduler;
+    if (registered && !armed(DeadlineKind::kPeerHeartbeat, id, {})) wrong("gets no heartbeats");
+    if (peer.kind == PeerKind::kAgent) {
+      const Agent* agent = agents_.find(peer.agent);
+      if (agent == nullptr || agent->peer != id) wrong("is not the agent that it says");
+    }
+    if (peer.kind == PeerKind::kScheduler) {
+      const Framework* framework = frameworks_.find(peer.framework);
+      if (framework == nullptr || framework->peer != id) wrong("is not the framework that it says");
+    }
+  }
+  int64_t awaited = 0;
+  for (const auto& [id, agent] : agents_.all()) {
+    if (!agent.seen) ++awaited;
+    if (agent.connected() != (agent.state == AgentState::kActive) ||
+        (agent.connected() && sessions_.find(agent.peer) == nullptr)) {
+      found.push_back({text("agent ", id.str(), " has the wrong state for its connection")});
+    }
+    if (!agent.connected() && !armed(DeadlineKind::kAgentUnreachable, {}, id.str()) &&
+        !armed(DeadlineKind::kAgentRemoved, {}, id.str())) {
+      found.push_back({text("agent ", id.str(), " may stay away for ever")});
+    }
+  }
+  if (awaited != awaited_) found.push_back({"the agents that are awaited are counted wrong"});
+  for (const auto& [id, framework] : frameworks_.all()) {
+    if (framework.connected() && sessions_.find(framework.peer) == nullptr) {
+      found.push_back({text("framework ", id.str(), " has a connection that is not there")});
+    }
+    if (!framework.gone && !framework.connected() &&
+        !armed(DeadlineKind::kFailover, {}, id.str())) {
+      found.push_back({text("framework ", id.str(), " may stay away for ever")});
+    }
+  }
+}
+
+// A restart would find the same agents and the frameworks that may come back.
+void Master::State::check_registry(std::vector<Violation>& found) const {
+  for (const auto& [id, agent] : agents_.all()) {
+    const proto::AgentRecord* record = registry_.find(id);
+    if (record == nullptr || record->secret != agent.secret ||
+        record->unreachable != (agent.state == AgentState::kUnreachable)) {
+      found.push_back({text("agent ", id.str(), " is not in the registry as it is")});
+    }
+  }
+  if (registry_.agents().size() != agents_.size()) {
+    found.push_back({"the registry has an agent that is not there"});
+  }
+  size_t durable = 0;
+  for (const auto& [id, framework] : frameworks_.all()) {
+    if (!framework.durable()) continue;
+    ++durable;
+    const proto::FrameworkRecord* record = registry_.find(id);
+    if (record == nullptr || !(*record == framework.record)) {
+      found.push_back({text("framework ", id.str(), " is not in the registry as it is")});
+    }
+  }
+  if (registry_.frameworks().size() != durable) {
+    found.push_back({"the registry has a framework that is not there"});
+  }
+}
+
+}  // namespace proffer::master

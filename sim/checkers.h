@@ -1,0 +1,33 @@
+#pragma once
+
+// Laws that no single core can see: what must agree between master, agents, machines and schedulers
+// when everything has come to its end (DESIGN §10, 7). What must hold all the time is in the cores'
+// own violations() and in the Journal.
+
+#include <memory>
+#include <vector>
+
+#include "common/result.h"
+#include "sim/agent_node.h"
+#include "sim/journal.h"
+#include "sim/master_node.h"
+#include "sim/scheduler_node.h"
+
+namespace proffer::sim {
+
+struct Cluster {
+  const MasterNode& master;
+  const std::vector<std::unique_ptr<AgentNode>>& agents;
+  const std::vector<std::unique_ptr<SchedulerNode>>& schedulers;
+  const Journal& journal;
+};
+
+// Schedulers whose work is not done, or whose driver waits for something.
+std::vector<Violation> unsettled_schedulers(const Cluster& cluster);
+// Agents that are up but not served, and what they have not got rid of; the master's tasks,
+// allocations and agents that should not be there.
+std::vector<Violation> disagreements(const Cluster& cluster);
+// All of these, and Journal::unsettled.
+std::vector<Violation> unfinished(const Cluster& cluster);
+
+}  // namespace proffer::sim

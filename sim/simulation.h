@@ -1,0 +1,103 @@
+#pragma once
+
+// One run: a cluster with its schedulers, a safety phase in which things go wrong, and a liveness
+// phase in which nothing does and everything must come to its end.
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "sim/agent_node.h"
+#include "sim/faults.h"
+#include "sim/host.h"
+#include "sim/journal.h"
+#include "sim/master_node.h"
+#include "sim/network.h"
+#include "sim/scheduler_node.h"
+#include "sim/world.h"
+
+namespace proffer::sim {
+
+struct SimOptions {
+  uint64_t seed = 1;
+  std::string workload = {};  // of kWorkloads; empty: drawn
+  size_t agents = 0;          // 0: drawn
+  bool faults = true;
+  std::ostream* trace = nullptr;  // every event, as it happens
+};
+
+inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills", "mixed",
+                                                  "batch"};
+
+struct SimReport {
+  std::vector<Violation> violations = {};
+  uint64_t hash = 0;  // of the history: same options, same hash
+  Time ended_at = {};
+  uint64_t steps = 0;
+  uint64_t frames = 0;
+  uint64_t events = 0;
+  size_t tasks = 0;  // that were accepted
+  std::string workload = {};
+  size_t agents = 0;
+  std::vector<std::string> faults = {};
+  std::vector<std::string> last_events = {};
+
+  bool ok() const { return violations.empty(); }
+};
+
+// One command that does it again.
+std::string replay_command(const SimOptions& options);
+
+class Simulation {
+ public:
+  // Draws the cluster, its workload and its faults. Needs a known workload.
+  explicit Simulation(const SimOptions& options);
+  ~Simulation();
+  Simulation(const Simulation&) = delete;
+  Simulation& operator=(const Simulation&) = delete;
+
+  // All of it. Once.
+  SimReport run();
+
+  // --- what a test may look at, or spoil -------------------------------------------------------
+  World& world() { return world_; }
+  Journal& journal() { return journal_; }
+  MasterNode& master() { return *master_; }
+  std::vector<std::unique_ptr<AgentNode>>& agents() { return agents_; }
+  std::vector<std::unique_ptr<SchedulerNode>>& schedulers() { return schedulers_; }
+  // What the cluster as it stands still owes; empty when everything has come to its end.
+  std::vector<Violation> unfinished() const;
+
+ private:
+  void build();
+  void add_schedulers();
+  void plan_faults();
+  void befall(const Fault& fault);
+  void heal();
+  TaskScript script(const proto::RunTask& run, const AgentId& machine, Prng& chance);
+  SimReport report();
+
+  SimOptions options_;
+  World world_;
+  Network network_;
+  Journal journal_;
+  FaultPlan plan_;
+  Prng chance_;
+  std::unique_ptr<MasterNode> master_;
+  std::vector<std::unique_ptr<Host>> hosts_;
+  std::vector<std::unique_ptr<AgentNode>> agents_;
+  std::vector<bool> for_good_;  // agents that never come back
+  std::vector<std::unique_ptr<SchedulerNode>> schedulers_;
+  std::map<TaskKey, int64_t> map_outputs_;
+  bool healed_ = false;
+};
+
+SimReport simulate(const SimOptions& options);
+
+}  // namespace proffer::sim

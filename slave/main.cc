@@ -1,0 +1,123 @@
+// proffer-agent: reads flags, wires the shell, runs the loop.
+
+#include <gflags/gflags.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "net/daemon_flags.h"
+#include "slave/shell/agent_shell.h"
+#include "slave/shell/machine.h"
+
+DEFINE_string(master, "", "host:port of the master; default $PROFFER_MASTER or 127.0.0.1:5050");
+DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on: status, metrics, files");
+DEFINE_int32(http_port, 5081, "port for HTTP; 0: any free one");
+DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
+DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
+DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
+DEFINE_string(attributes, "", "such as \"rack:r1;disk:ssd\"");
+DEFINE_string(heartbeat, "5s", "how often a sign of life goes to the master, until it says another");
+DEFINE_string(master_timeout, "30s",
+              "silence of the master after which a new session is begun, until it says another");
+DEFINE_string(executor_timeout, "1m", "how long an executor may take to say hello");
+DEFINE_string(tasks_on_exit, "keep",
+              "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
+
+// gflags calls it after it has printed what is wrong with a flag; its header does not declare it.
+namespace google {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace {
+
+using namespace proffer;
+
+Address master_from_flags() {
+  std::string given = FLAGS_master;
+  if (given.empty()) {
+    const char* variable = std::getenv("PROFFER_MASTER");
+    given = variable != nullptr && *variable != '\0' ? variable : "127.0.0.1:5050";
+  }
+  const Result<Address> address = parse_address("--master", given, 5050);
+  if (!address) exit_with(address.error(), 2);
+  if (address->port == 0) {
+    exit_with(Error::invalid_argument("--master must name a port from 1 to 65535, not 0"), 2);
+  }
+  return *address;
+}
+
+agent::AgentShellOptions options_from_flags() {
+  agent::AgentShellOptions options;
+  options.master = master_from_flags();
+  options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
+  for (const std::string& host : {options.master.host, options.http.host}) {
+    if (is_loopback(host)) continue;
+    exit_with(Error::unsupported(text("the agent speaks only within this machine, not with ",
+                                      quoted(host)))
+                  .with_hint("keys, which anything beyond loopback needs, are not there yet"),
+              2);
+  }
+  options.work_dir = FLAGS_work_dir;
+  if (options.work_dir.empty()) {
+    exit_with(Error::invalid_argument("--work_dir must name a directory"), 2);
+  }
+  const std::string name = FLAGS_name.empty() ? agent::host_name() : FLAGS_name;
+  if (Result<void> valid = check_name("agent name", name); !valid) {
+    exit_with(std::move(valid).error().in("--name"), 2);
+  }
+  options.core.name = AgentId(name);
+  if (!FLAGS_resources.empty()) {
+    options.resources = flag_value("resources", parse_agent_resources(FLAGS_resources));
+    if (options.resources->amounts.is_zero()) {
+      exit_with(Error::invalid_argument("--resources must have more than zero of some kind"), 2);
+    }
+  }
+  if (!FLAGS_attributes.empty()) {
+    options.core.attributes = flag_value("attributes", parse_attributes(FLAGS_attributes));
+  }
+  options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);
+  options.core.master_timeout = flag_duration("master_timeout", FLAGS_master_timeout);
+  options.core.executor_start_timeout = flag_duration("executor_timeout", FLAGS_executor_timeout);
+  if (options.core.master_timeout < options.core.heartbeat * 2) {
+    exit_with(Error::invalid_argument(
+                  text("--master_timeout must be at least twice --heartbeat, not ",
+                       quoted(FLAGS_master_timeout), " with ", quoted(FLAGS_heartbeat))),
+              2);
+  }
+  if (FLAGS_tasks_on_exit != "keep" && FLAGS_tasks_on_exit != "kill") {
+    exit_with(Error::invalid_argument(text("--tasks_on_exit must be keep or kill, not ",
+                                           quoted(FLAGS_tasks_on_exit))),
+              2);
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  google::gflags_exitfunc = [](int) { std::exit(2); };
+  gflags::SetUsageMessage("runs a cluster's tasks on this machine; see docs/ARCHITECTURE.md");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  if (argc > 1) {
+    exit_with(Error::invalid_argument(text("unexpected argument ", quoted(argv[1])))
+                  .with_hint("proffer-agent takes only flags: proffer-agent --help"),
+              2);
+  }
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  Loop loop;
+  Result<std::unique_ptr<agent::AgentShell>> shell =
+      agent::AgentShell::start(loop, options_from_flags());
+  if (!shell) exit_with(shell.error(), 1);
+  for (const int signal : {SIGINT, SIGTERM}) {
+    loop.on_signal(signal, [&] { (*shell)->stop(FLAGS_tasks_on_exit == "kill"); });
+  }
+  loop.run();
+  if (const Result<void>& outcome = (*shell)->outcome(); !outcome) exit_with(outcome.error(), 1);
+  LOG(INFO) << "agent ends";
+  return 0;
+}

@@ -1,0 +1,458 @@
+// The story of an event: one step of the core, its records written, its actions carried out. Read
+// Impl::step first. What is not written is not done: if the checkpoint fails, the process ends before
+// the actions of that step, and the next life goes on from what is on the disk.
+
+#include "slave/shell/agent_shell.h"
+
+#include <unistd.h>
+
+#include <deque>
+#include <filesystem>
+#include <utility>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "net/dealer.h"
+#include "net/http_server.h"
+#include "net/router.h"
+#include "net/trace_log.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/records.h"
+#include "proto/json/json.h"
+#include "slave/shell/machine.h"
+#include "slave/shell/processes.h"
+#include "slave/shell/sandboxes.h"
+#include "slave/shell/supervisor.h"
+#include "store/checkpoint_log.h"
+#include "store/directory_lock.h"
+
+namespace proffer::agent {
+namespace {
+
+constexpr Duration kLinger = seconds(1);  // for the last messages to the master
+
+std::string files_of(const std::vector<DirEntry>& entries) {
+  std::vector<proto::FileRow> rows;
+  for (const DirEntry& entry : entries) {
+    rows.push_back({.name = entry.name,
+                    .size = entry.is_directory ? 0 : entry.bytes,
+                    .directory = entry.is_directory});
+  }
+  return proto::files_json(rows);
+}
+
+// Records of a log of which some are missing: enough to end what they name, not to go on from.
+bool is_worth_salvaging(const proto::CheckpointRecord& record) {
+  return std::holds_alternative<proto::AgentIdentity>(record) ||
+         std::holds_alternative<proto::ExecutorRecord>(record) ||
+         std::holds_alternative<proto::ExecutorGone>(record);
+}
+
+}  // namespace
+
+struct AgentShell::Impl {
+  explicit Impl(Loop& l) : loop(l) {}
+  ~Impl() {
+    if (dealer != nullptr) dealer->close_gracefully(kLinger);
+    if (router == nullptr) return;
+    // Ours alone, as long as the lock is held. Executors that run on find the next one by its path.
+    router.reset();
+    unlink(socket.c_str());
+  }
+
+  Loop& loop;
+  AgentShellOptions options;
+  std::optional<DirectoryLock> lock;
+  std::unique_ptr<CheckpointLog> log;
+  std::unique_ptr<Sandboxes> sandboxes;
+  std::unique_ptr<Supervisor> supervisor;
+  std::unique_ptr<Router> router;
+  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<Agent> core;
+  std::unique_ptr<Timer> timer;
+  std::unique_ptr<Dealer> dealer;
+  std::string socket;
+  Result<void> outcome;
+
+  proto::Encoder encoder;
+  AgentOutbox out;
+  TraceLog trace;
+  std::deque<AgentEvent> events;
+  bool stepping = false;
+  bool over = false;
+  uint64_t live_bytes = 0;  // of the checkpoint, when it was last rewritten
+  uint64_t attempts_failed = 0;
+
+  Result<void> start(AgentShellOptions given);
+  Result<AgentSnapshot> restore();
+  Result<AgentSnapshot> salvage(const std::string& path, const Error& why);
+  Result<void> bind();
+  Result<void> serve();
+  void connect();
+
+  void handle(AgentEvent event);
+  void step(const AgentEvent& event);
+  bool persist();
+  void compact();
+  void note(const proto::CheckpointRecord& record);
+  void end(Result<void> why);
+
+  void on(const SendToMaster& send);
+  void on(const ResetMaster&) { dealer->reset("asked by the core"); }
+  void on(const SendToExecutor& send);
+  void on(const DropExecutorPeer& drop) { router->drop(drop.peer); }
+  void on(const StartExecutor& start);
+  void on(const KillExecutor& kill) { supervisor->kill(kill); }
+  void on(const EndLeftover& leftover) { supervisor->end_leftover(leftover.executor); }
+  void on(const Exit& exit);
+
+  void on_master_frame(std::span<const std::byte> frame);
+  void on_executor_frame(PeerId peer, std::span<const std::byte> frame);
+  void on_request(const HttpRequest& request, HttpResponder responder);
+  std::string metrics() const;
+};
+
+// --- start ------------------------------------------------------------------------------------------
+
+Result<void> AgentShell::Impl::start(AgentShellOptions given) {
+  options = std::move(given);
+  Result<DirectoryLock> taken = DirectoryLock::take(options.work_dir);
+  if (!taken) return std::move(taken).error();
+  lock.emplace(*std::move(taken));
+  std::error_code failed;
+  options.work_dir = std::filesystem::canonical(options.work_dir, failed).string();
+  if (failed) return Error::unavailable(text("the work directory: ", failed.message()));
+
+  Result<AgentSnapshot> snapshot = restore();
+  if (!snapshot) return std::move(snapshot).error();
+  for (const proto::CheckpointRecord& record : snapshot->records) {
+    const auto* identity = std::get_if<proto::AgentIdentity>(&record);
+    if (identity == nullptr || identity->agent == options.core.name) continue;
+    return Error::failed_precondition(text("the work directory ", quoted(options.work_dir),
+                                           " is that of agent ", quoted(identity->agent.str()),
+                                           ", not of ", quoted(options.core.name.str())))
+        .with_hint(text("give --name=", identity->agent.str(), " or another --work_dir"));
+  }
+
+  sandboxes = std::make_unique<Sandboxes>(options.work_dir + "/sandboxes");
+  Result<std::string> path = executor_socket(options.work_dir);
+  if (!path) return std::move(path).error();
+  socket = *std::move(path);
+  supervisor = std::make_unique<Supervisor>(
+      loop, *sandboxes,
+      Supervisor::Options{.agent = options.core.name, .socket = socket, .bin_dir = bin_dir()},
+      Supervisor::Handlers{
+          .on_exited = [this](const ExecutorExited& exited) { handle(exited); },
+          .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); }});
+  if (Result<void> bound = bind(); !bound) return bound;
+
+  options.core.http_address = to_text(http->address());
+  options.core.boot_id = boot_id();
+  options.core.fresh_secret = random_secret();
+  options.core.seed = static_cast<uint64_t>(getpid());
+  options.core.total =
+      options.resources ? *options.resources : detect_resources(options.work_dir);
+  core = std::make_unique<Agent>(options.core, *snapshot);
+  timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
+  timer->arm(core->next_deadline());
+  connect();
+  LOG(INFO) << "agent serves agent=" << options.core.name.str()
+            << " http=" << options.core.http_address << " resources=\""
+            << to_text(options.core.total) << "\" master=" << to_text(options.master);
+  return write_file_atomically(options.work_dir + "/address.json",
+                               proto::json_line({{"http", options.core.http_address},
+                                                 {"socket", socket},
+                                                 {"pid", static_cast<int64_t>(getpid())}}) +
+                                   "\n");
+}
+
+Result<AgentSnapshot> AgentShell::Impl::restore() {
+  const std::string path = options.work_dir + "/checkpoint.log";
+  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
+  if (!opened && opened.error().code() == ErrorCode::kCorruption) {
+    return salvage(path, opened.error());
+  }
+  if (!opened) return std::move(opened).error();
+  log = std::move(opened->log);
+  if (opened->cut_bytes > 0) {
+    LOG(WARNING) << "half-written end of the checkpoint cut off bytes=" << opened->cut_bytes;
+  }
+  AgentSnapshot snapshot;
+  for (const std::string& bytes : opened->records) {
+    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
+    if (!record) return std::move(record).error().in(text("reading ", path));
+    snapshot.records.push_back(*std::move(record));
+  }
+  return snapshot;
+}
+
+Result<AgentSnapshot> AgentShell::Impl::salvage(const std::string& path, const Error& why) {
+  LOG(ERROR) << "the checkpoint is damaged; the agent ends what it still names and begins anew, the "
+                "damaged file is kept for you to look at: "
+             << why.message();
+  Result<CheckpointLog::Opened> fresh = CheckpointLog::open(path);
+  if (!fresh) return std::move(fresh).error();
+  log = std::move(fresh->log);
+  Result<std::vector<std::string>> left = CheckpointLog::salvage(path);
+  AgentSnapshot snapshot;
+  if (!left) return snapshot;
+  std::vector<std::string> kept;
+  for (std::string& bytes : *left) {
+    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
+    if (!record || !is_worth_salvaging(*record)) continue;
+    snapshot.records.push_back(*std::move(record));
+    kept.push_back(std::move(bytes));
+  }
+  if (Result<void> written = log->append(kept); !written) return std::move(written).error();
+  return snapshot;
+}
+
+Result<void> AgentShell::Impl::bind() {
+  Result<std::unique_ptr<Router>> bound = Router::bind(
+      loop, ipc_endpoint(socket),
+      {.on_frame = [this](PeerId peer,
+                          std::span<const std::byte> frame) { on_executor_frame(peer, frame); },
+       .on_lost = [this](PeerId peer, PeerLoss) { handle(ExecutorPeerLost{peer}); }});
+  if (!bound) return std::move(bound).error();
+  router = *std::move(bound);
+  return serve();
+}
+
+Result<void> AgentShell::Impl::serve() {
+  HttpServer::Options web;
+  web.address = options.http;
+  web.handler = [this](const HttpRequest& request, HttpResponder responder) {
+    on_request(request, std::move(responder));
+  };
+  web.files = {.prefix = "/v1/files/",
+               .resolve = [this](std::string_view rest) { return sandboxes->resolve(rest); },
+               .encode_directory = files_of};
+  Result<std::unique_ptr<HttpServer>> listening = HttpServer::listen(loop, std::move(web));
+  if (!listening) return std::move(listening).error();
+  http = *std::move(listening);
+  return {};
+}
+
+void AgentShell::Impl::connect() {
+  dealer = std::make_unique<Dealer>(
+      loop, Dealer::Options{.endpoint = tcp_endpoint(options.master), .seed = options.core.seed},
+      Dealer::Handlers{
+          .on_connected = [this] { handle(MasterConnected{}); },
+          .on_frame = [this](std::span<const std::byte> frame) { on_master_frame(frame); },
+          .on_disconnected = [this](const std::string&) { handle(MasterDisconnected{}); },
+          .on_failed =
+              [this](const std::string& reason) {
+                ++attempts_failed;
+                LOG_EVERY_N(WARNING, 30) << "master not reached, trying again master="
+                                         << to_text(options.master) << " reason=\"" << reason << '"';
+              }});
+  dealer->connect();
+}
+
+// --- steps ------------------------------------------------------------------------------------------
+
+// What an action causes at once is an event of its own, after the step.
+void AgentShell::Impl::handle(AgentEvent event) {
+  events.push_back(std::move(event));
+  if (stepping) return;
+  stepping = true;
+  while (!events.empty() && !over) {
+    const AgentEvent next = std::move(events.front());
+    events.pop_front();
+    step(next);
+  }
+  stepping = false;
+  if (!over) timer->arm(core->next_deadline());
+}
+
+void AgentShell::Impl::step(const AgentEvent& event) {
+  out.clear();
+  const Time now = loop.now();
+  core->handle(event, now, out);
+  trace.write(out.trace, now.nanos() / 1'000'000'000);
+  if (!persist()) return;
+  for (const AgentAction& action : out.actions) {
+    std::visit([this](const auto& one) { on(one); }, action);
+  }
+}
+
+// Before anything is told or done. A checkpoint that cannot be written ends the agent: it must not act
+// on what a restart would not know.
+bool AgentShell::Impl::persist() {
+  if (out.records.empty()) return true;
+  std::vector<std::string> records;
+  for (const proto::CheckpointRecord& record : out.records) {
+    records.push_back(proto::encode_record(record));
+    note(record);
+  }
+  Result<void> written = log->append(records);
+  if (written && out.sync) written = log->sync();
+  if (!written) {
+    LOG(ERROR) << "the checkpoint cannot be written, the agent ends (its tasks run on until it is "
+                  "started again); make room or correct the disk, then start it: "
+               << written.error().message();
+    end(std::move(written));
+    return false;
+  }
+  compact();
+  return !over;
+}
+
+void AgentShell::Impl::compact() {
+  if (!log->wants_rewrite(live_bytes)) return;
+  std::vector<std::string> records;
+  live_bytes = 0;
+  for (const proto::CheckpointRecord& record : core->snapshot().records) {
+    records.push_back(proto::encode_record(record));
+    live_bytes += records.back().size();
+  }
+  if (!log->wants_rewrite(live_bytes)) return;
+  if (Result<void> done = log->rewrite(records); !done) {
+    LOG(ERROR) << "the checkpoint cannot be rewritten, the agent ends; make room or correct the disk, "
+                  "then start it: "
+               << done.error().message();
+    end(std::move(done));
+  }
+}
+
+// What readers of files need to know of tasks.
+void AgentShell::Impl::note(const proto::CheckpointRecord& record) {
+  if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
+    sandboxes->task_began(task->framework, task->spec.id);
+    if (task->executor.str() != task->spec.id.str() && !task->executor.empty()) {
+      sandboxes->link_task(task->framework, task->spec.id, task->executor);
+    }
+  } else if (const auto* update = std::get_if<proto::UpdateRecord>(&record)) {
+    if (proto::is_terminal(update->status.state)) {
+      sandboxes->task_ended(update->framework, update->status.task);
+    }
+  }
+}
+
+void AgentShell::Impl::end(Result<void> why) {
+  over = true;
+  outcome = std::move(why);
+  loop.stop();
+}
+
+void AgentShell::Impl::on(const SendToMaster& send) {
+  const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
+  if (!frame) {  // The gap that it leaves ends the session; the agent registers again.
+    LOG(ERROR) << "cannot send " << proto::message_name(send.envelope.message) << ": "
+               << frame.error().message();
+    return;
+  }
+  dealer->send(*frame);
+}
+
+void AgentShell::Impl::on(const SendToExecutor& send) {
+  const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
+  if (!frame) {
+    LOG(ERROR) << "cannot send " << proto::message_name(send.envelope.message) << ": "
+               << frame.error().message();
+    return;
+  }
+  router->send(send.peer, *frame);
+}
+
+void AgentShell::Impl::on(const StartExecutor& start) {
+  Result<ExecutorStarted> started = supervisor->start(start);
+  if (started) {
+    handle(*std::move(started));
+  } else {
+    handle(ExecutorStartFailed{start.framework, start.executor, start.run, started.error()});
+  }
+}
+
+void AgentShell::Impl::on(const Exit& exit) {
+  end(exit.reason.empty() ? Result<void>() : Error::failed_precondition(exit.reason));
+}
+
+void AgentShell::Impl::on_master_frame(std::span<const std::byte> frame) {
+  Result<proto::Envelope> envelope = proto::decode(frame);
+  if (!envelope) {
+    LOG_EVERY_N(WARNING, 30) << "malformed frame from the master: " << envelope.error().message();
+    return dealer->reset("malformed frame");
+  }
+  MasterFrame event{.envelope = *std::move(envelope)};
+  if (std::holds_alternative<proto::RunTask>(event.envelope.message)) {
+    event.spare_token = random_secret();
+  }
+  handle(std::move(event));
+}
+
+void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte> frame) {
+  Result<proto::Envelope> envelope = proto::decode(frame);
+  if (!envelope) {
+    LOG_EVERY_N(WARNING, 30) << "malformed frame from an executor: " << envelope.error().message();
+    router->drop(peer);
+    return handle(ExecutorPeerLost{peer});
+  }
+  handle(ExecutorFrame{peer, *std::move(envelope)});
+}
+
+// --- HTTP -------------------------------------------------------------------------------------------
+
+void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
+  if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
+  if (request.path == "/metrics") {
+    return responder.respond(200, "text/plain; version=0.0.4", metrics());
+  }
+  if (request.path == "/v1/status") {
+    return responder.respond_json(200, proto::agent_status_json(core->status()));
+  }
+  responder.respond_json(
+      404, proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
+                                 .with_hint("try /v1/status, /healthz, /metrics, "
+                                            "/v1/files/<framework>/<task>/<path>")));
+}
+
+std::string AgentShell::Impl::metrics() const {
+  const proto::AgentStatus status = core->status();
+  MetricsText text;
+  text.gauge("proffer_agent_registered", "Whether a master has this agent.", status.registered);
+  text.gauge("proffer_agent_tasks", "Tasks that have not ended.", status.tasks);
+  text.gauge("proffer_agent_executors", "Executors.",
+             static_cast<int64_t>(status.executors.size()));
+  text.gauge("proffer_agent_updates_unacknowledged", "Updates that wait for acknowledgement.",
+             status.updates_unacknowledged);
+  const auto amounts = [&](std::string_view name, std::string_view help,
+                           const ResourceVector& vector) {
+    for (const ResourceKind kind : kResourceKinds) {
+      text.gauge_milli(name, help, vector[kind], {{"kind", std::string(to_text(kind))}});
+    }
+  };
+  amounts("proffer_agent_resources_total", "Resources of this agent, in CPUs, MiB and GPUs.",
+          status.total.amounts);
+  amounts("proffer_agent_resources_used", "Resources that its tasks use.", status.used);
+  text.gauge("proffer_agent_checkpoint_bytes", "Size of the checkpoint.",
+             static_cast<int64_t>(log->size()));
+  text.counter("proffer_agent_connects_failed_total", "Attempts that did not reach the master.",
+               attempts_failed);
+  const Router::Counters& frames = router->counters();
+  text.counter("proffer_frames_received_total", "Frames from executors.", frames.frames_received);
+  text.counter("proffer_frames_sent_total", "Frames to executors.", frames.frames_sent);
+  text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
+  text.gauge("proffer_peers", "Executors with a connection.",
+             static_cast<int64_t>(router->peers()));
+  text.events(trace);
+  return text.take();
+}
+
+// --- outside ----------------------------------------------------------------------------------------
+
+Result<std::unique_ptr<AgentShell>> AgentShell::start(Loop& loop, AgentShellOptions options) {
+  auto impl = std::make_unique<Impl>(loop);
+  if (Result<void> started = impl->start(std::move(options)); !started) {
+    return std::move(started).error();
+  }
+  return std::unique_ptr<AgentShell>(new AgentShell(std::move(impl)));
+}
+
+AgentShell::AgentShell(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+AgentShell::~AgentShell() = default;
+void AgentShell::stop(bool kill_tasks) { impl_->handle(StopAsked{kill_tasks}); }
+const Address& AgentShell::http_address() const { return impl_->http->address(); }
+const Result<void>& AgentShell::outcome() const { return impl_->outcome; }
+
+}  // namespace proffer::agent

@@ -1,0 +1,49 @@
+#pragma once
+
+// The agent as a process: the master's connection, executors, the checkpoint, HTTP and the clock around
+// the core. It decides nothing.
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "common/result.h"
+#include "net/address.h"
+#include "net/loop.h"
+#include "slave/core/agent.h"
+
+namespace proffer::agent {
+
+struct AgentShellOptions {
+  AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are filled in here
+  std::optional<Resources> resources = {};  // none: what this machine has
+  Address master = {"127.0.0.1", 5050};
+  Address http = {"127.0.0.1", 5081};
+  std::string work_dir = {};
+};
+
+class AgentShell {
+ public:
+  // Takes the directory's lock, reads the checkpoint, binds the executors' socket and HTTP, writes
+  // address.json, and connects. Errors: a wrong or used directory, another agent's directory, a damaged
+  // checkpoint of a newer version, a port in use.
+  static Result<std::unique_ptr<AgentShell>> start(Loop& loop, AgentShellOptions options);
+  // Executors run on.
+  ~AgentShell();
+  AgentShell(const AgentShell&) = delete;
+  AgentShell& operator=(const AgentShell&) = delete;
+
+  // SIGTERM: the loop is stopped when it is done, at once unless tasks are to be killed.
+  void stop(bool kill_tasks);
+
+  const Address& http_address() const;
+  // Why the loop was stopped, if not because somebody asked.
+  const Result<void>& outcome() const;
+
+ private:
+  struct Impl;
+  explicit AgentShell(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace proffer::agent

@@ -1,0 +1,185 @@
+#include "slave/shell/machine.h"
+
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::agent {
+namespace {
+
+constexpr int64_t kBytesPerMib = int64_t{1} << 20;
+// The system and the agent itself need some memory: a tenth, at most 1 GiB.
+constexpr int64_t kReserveMaxMib = 1024;
+
+std::optional<std::string> read_line(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  return line;
+}
+
+std::optional<int64_t> read_number(const std::string& path) {
+  const std::optional<std::string> line = read_line(path);
+  if (!line) return std::nullopt;
+  char* end = nullptr;
+  errno = 0;
+  const long long number = std::strtoll(line->c_str(), &end, 10);
+  if (errno != 0 || end == line->c_str()) return std::nullopt;
+  return number;
+}
+
+// The directory of this process's cgroup under `mount`, in version 2 or for one controller of version 1.
+std::string cgroup_of(const std::string& mount, const std::string& controller) {
+  std::ifstream file("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(file, line)) {
+    const size_t first = line.find(':');
+    const size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string names = "," + line.substr(first + 1, second - first - 1) + ",";
+    const bool found = controller.empty() ? names == ",,"
+                                          : names.find("," + controller + ",") != std::string::npos;
+    if (found) return mount + line.substr(second + 1);
+  }
+  return mount;
+}
+
+int64_t milli_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  int64_t milli = 1000;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) milli = int64_t{1000} * CPU_COUNT(&set);
+  // Version 2: "max 100000" or "150000 100000".
+  if (const auto line = read_line(cgroup_of("/sys/fs/cgroup", "") + "/cpu.max")) {
+    std::istringstream words(*line);
+    int64_t quota = 0;
+    int64_t period = 0;
+    if (words >> quota >> period && quota > 0 && period > 0) {
+      milli = std::min(milli, quota * 1000 / period);
+    }
+  }
+  const std::string old = cgroup_of("/sys/fs/cgroup/cpu", "cpu");
+  const std::optional<int64_t> quota = read_number(old + "/cpu.cfs_quota_us");
+  const std::optional<int64_t> period = read_number(old + "/cpu.cfs_period_us");
+  if (quota && period && *quota > 0 && *period > 0) {
+    milli = std::min(milli, *quota * 1000 / *period);
+  }
+  return std::max<int64_t>(milli, 1);
+}
+
+int64_t mib_of_memory() {
+  int64_t mib = 0;
+  std::ifstream file("/proc/meminfo");
+  std::string word;
+  while (file >> word) {
+    if (word == "MemTotal:") {
+      file >> mib;
+      mib /= 1024;
+      break;
+    }
+  }
+  for (const std::string& path :
+       {cgroup_of("/sys/fs/cgroup", "") + "/memory.max",
+        cgroup_of("/sys/fs/cgroup/memory", "memory") + "/memory.limit_in_bytes"}) {
+    const std::optional<int64_t> limit = read_number(path);
+    if (limit && *limit > 0) mib = std::min(mib, *limit / kBytesPerMib);
+  }
+  return std::max<int64_t>(0, mib - std::min(kReserveMaxMib, mib / 10));
+}
+
+int64_t mib_of_disk(const std::string& directory) {
+  struct statvfs disk = {};
+  if (statvfs(directory.c_str(), &disk) != 0) return 0;
+  const auto free = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);
+  return free / kBytesPerMib * 9 / 10;
+}
+
+}  // namespace
+
+Resources detect_resources(const std::string& work_dir) {
+  Resources found;
+  found.amounts = ResourceVector::of(milli_cpus(), mib_of_memory() * 1000,
+                                     std::min(mib_of_disk(work_dir) * 1000, kAmountMax));
+  found.ports = PortSet({{31000, 32000}});
+  return found;
+}
+
+Result<std::string> executor_socket(const std::string& work_dir) {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::error_code ignored;
+  std::string base = runtime != nullptr && *runtime == '/'
+                         ? runtime
+                         : std::filesystem::temp_directory_path(ignored).string();
+  const std::string folder = text(base, "/proffer-", getuid());
+  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    return Error::unavailable(text("cannot make ", quoted(folder), ": ", std::strerror(errno)))
+        .with_hint("$XDG_RUNTIME_DIR or $TMPDIR say where it is made");
+  }
+  struct stat status = {};
+  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+      status.st_uid != getuid() || (status.st_mode & 077) != 0) {
+    return Error::failed_precondition(
+               text(quoted(folder), " must be a directory that only this user may enter"))
+        .with_hint(text("remove it, or correct it: chmod 700 ", folder));
+  }
+  uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : work_dir) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  char name[16];
+  std::snprintf(name, sizeof name, "%08x.sock", hash);
+  std::string path = folder + "/" + name;
+  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
+    return Error::failed_precondition(
+               text("the socket's path ", quoted(path), " is longer than ",
+                    sizeof(sockaddr_un::sun_path) - 1, " bytes"))
+        .with_hint("set $XDG_RUNTIME_DIR or $TMPDIR to a shorter directory");
+  }
+  return path;
+}
+
+Secret random_secret() {
+  unsigned char bytes[16];
+  CHECK_EQ(getrandom(bytes, sizeof bytes, 0), static_cast<ssize_t>(sizeof bytes));
+  std::string digits;
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const unsigned char byte : bytes) {
+    digits += kDigits[byte >> 4];
+    digits += kDigits[byte & 15];
+  }
+  return Secret(std::move(digits));
+}
+
+std::string host_name() {
+  char name[kNameBytesMax + 1] = {};
+  if (gethostname(name, kNameBytesMax) != 0) return "agent";
+  std::string host = name;
+  for (char& c : host) {
+    if (!is_valid_name(std::string_view(&c, 1)) && c != '.') c = '-';
+  }
+  return is_valid_name(host) ? host : "agent";
+}
+
+std::string bin_dir() {
+  const char* given = std::getenv("PROFFER_BIN_DIR");
+  std::error_code ignored;
+  if (given != nullptr && *given != '\0') return std::filesystem::absolute(given, ignored).string();
+  return std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path().string();
+}
+
+}  // namespace proffer::agent

@@ -1,0 +1,268 @@
+// The story of a process: `start` makes it, `reap` hears of its end, `sweep` ends what it left and only
+// then tells the core. A process that is orphaned becomes our child, whatever session or group it chose;
+// those of living executors are recognised by session or by the sandbox in their environment.
+
+#include "slave/shell/supervisor.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::agent {
+namespace {
+
+constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX";
+// What SIGKILL does not end within this long is in a wait that cannot be interrupted.
+constexpr Duration kSweepMax = seconds(5);
+constexpr Duration kSweepAgain = milliseconds(100);
+constexpr Duration kLeftoverPoll = milliseconds(20);
+
+std::vector<std::string> environment_of(const StartExecutor& start, const std::string& sandbox,
+                                        const std::string& agent, const std::string& socket) {
+  std::map<std::string, std::string> variables = {{"PATH", std::string(kPath)}, {"HOME", sandbox}};
+  for (const auto& [name, value] : start.environment) variables[name] = value;
+  variables["PROFFER_AGENT"] = agent;
+  variables["PROFFER_AGENT_SOCKET"] = socket;
+  variables["PROFFER_FRAMEWORK_ID"] = start.framework.str();
+  variables["PROFFER_EXECUTOR_ID"] = start.executor.str();
+  variables["PROFFER_EXECUTOR_TOKEN"] = start.token.str();
+  variables[std::string(kSandboxVariable)] = sandbox;
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+// The program and its arguments. Builtin executors lie beside the agent.
+Result<std::vector<std::string>> arguments_of(const std::string& program,
+                                              const std::string& bin_dir) {
+  std::string builtin;
+  if (program == proto::kCommandExecutor) builtin = bin_dir + "/proffer-executor";
+  if (program == proto::kBatchExecutor) builtin = bin_dir + "/proffer-batch-executor";
+  if (builtin.empty()) return std::vector<std::string>{"/bin/sh", "-c", program};
+  if (access(builtin.c_str(), X_OK) != 0) {
+    return Error::not_found(text("there is no program ", quoted(builtin), ", which is ", program));
+  }
+  return std::vector<std::string>{builtin};
+}
+
+Result<pid_t> spawn(std::vector<std::string> arguments, std::vector<std::string> environment,
+                    const std::string& sandbox) {
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    for (std::string& one : texts) list.push_back(one.data());
+    list.push_back(nullptr);
+    return list;
+  };
+  for (const std::string& variable : environment) {
+    if (variable.find('\0') != std::string::npos) {
+      return Error::invalid_argument(text("the environment holds a NUL: ", quoted(variable)));
+    }
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  sigset_t signals;
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  sigfillset(&signals);
+  sigdelset(&signals, SIGKILL);
+  sigdelset(&signals, SIGSTOP);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND;
+  posix_spawn_file_actions_addchdir_np(&files, sandbox.c_str());
+  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "stdout", kAppend, 0600);
+  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "stderr", kAppend, 0600);
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+
+  pid_t pid = 0;
+  const int failed = posix_spawn(&pid, arguments.front().c_str(), &files, &attributes,
+                                 pointers(arguments).data(), pointers(environment).data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (failed == 0) return pid;
+  const std::string message =
+      text("cannot start ", quoted(arguments.front()), ": ", std::strerror(failed));
+  return failed == ENOSPC || failed == EAGAIN ? Error::resource_exhausted(message)
+                                              : Error::unavailable(message);
+}
+
+}  // namespace
+
+Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Options options, Handlers handlers)
+    : loop_(loop),
+      sandboxes_(sandboxes),
+      options_(std::move(options)),
+      handlers_(std::move(handlers)),
+      sweep_timer_(loop, [this] { sweep(); }),
+      leftover_timer_(loop, [this] { end_leftovers(); }) {
+  if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
+    LOG(WARNING) << "not a subreaper, so daemons that tasks leave may be missed: "
+                 << std::strerror(errno);
+  }
+  loop_.on_signal(SIGCHLD, [this] { reap(); });
+}
+
+Supervisor::~Supervisor() { loop_.on_signal(SIGCHLD, {}); }
+
+Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
+  Result<std::vector<std::string>> arguments = arguments_of(start.program, options_.bin_dir);
+  if (!arguments) return std::move(arguments).error();
+  Result<std::string> sandbox = sandboxes_.make(start.framework, start.executor, start.run);
+  if (!sandbox) return std::move(sandbox).error();
+  Result<pid_t> pid =
+      spawn(*std::move(arguments),
+            environment_of(start, *sandbox, options_.agent.str(), options_.socket), *sandbox);
+  if (!pid) return std::move(pid).error();
+  // It is there until it is reaped, ended or not.
+  const std::optional<Process> process = find_process(*pid);
+  const ExecutorStarted started{.framework = start.framework,
+                                .executor = start.executor,
+                                .run = start.run,
+                                .pid = *pid,
+                                .start_ticks = process ? process->start_ticks : 0};
+  runs_[*pid] = {started, *sandbox};
+  live_sandboxes_.insert(*std::move(sandbox));
+  return started;
+}
+
+void Supervisor::kill(const KillExecutor& kill) {
+  for (const auto& [pid, run] : runs_) {
+    if (run.id.framework == kill.framework && run.id.executor == kill.executor &&
+        run.id.run == kill.run) {
+      // What it ran is orphaned by this, comes to us, and is ended by sweep().
+      ::kill(pid, SIGKILL);
+    }
+  }
+}
+
+void Supervisor::reap() {
+  while (true) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) break;
+    const auto at = runs_.find(pid);
+    if (at == runs_.end()) continue;  // an orphan
+    ExecutorExited exited{.framework = at->second.id.framework,
+                          .executor = at->second.id.executor,
+                          .run = at->second.id.run};
+    if (WIFSIGNALED(status)) {
+      exited.signal = WTERMSIG(status);
+    } else {
+      exited.exit_code = WEXITSTATUS(status);
+    }
+    live_sandboxes_.erase(at->second.sandbox);
+    runs_.erase(at);
+    ended_.push_back({std::move(exited), loop_.now()});
+  }
+  sweep();
+}
+
+// An orphan's own children come to us when it ends, so this goes on until there are none.
+void Supervisor::sweep() {
+  bool left = false;
+  for (const pid_t pid : own_children()) {
+    if (runs_.contains(pid) || is_of_a_live_run(pid)) continue;
+    left = true;
+    ::kill(pid, SIGKILL);
+  }
+  const Time now = loop_.now();
+  const std::vector<Ended> ended = std::exchange(ended_, {});
+  for (const Ended& one : ended) {
+    if (left && now < one.at + kSweepMax) {
+      ended_.push_back(one);
+      continue;
+    }
+    if (left) {
+      LOG(ERROR) << "processes of an executor cannot be ended; look at what they wait for"
+                 << " framework=" << one.exited.framework.str()
+                 << " executor=" << one.exited.executor.str();
+    }
+    handlers_.on_exited(one.exited);
+  }
+  sweep_timer_.arm(left ? std::optional<Time>(now + kSweepAgain) : std::nullopt);
+}
+
+bool Supervisor::is_of_a_live_run(pid_t pid) const {
+  if (runs_.empty()) return false;
+  const std::optional<Process> process = find_process(pid);
+  if (!process) return true;  // gone already
+  return runs_.contains(process->session) ||
+         live_sandboxes_.contains(started_with(pid, kSandboxVariable));
+}
+
+void Supervisor::end_leftover(const proto::ExecutorRecord& executor) {
+  leftovers_.push_back(executor);
+  leftover_timer_.arm(loop_.now());
+}
+
+// Its process if pid and start time are still its, its session, everything that was started with its
+// sandbox in the environment, and the descendants of all these: killed until a look finds none.
+void Supervisor::end_leftovers() {
+  const std::vector<Process> processes = all_processes();
+  std::map<std::string, std::vector<pid_t>> by_sandbox;
+  std::map<pid_t, std::vector<pid_t>> by_parent;
+  for (const Process& process : processes) {
+    by_parent[process.parent].push_back(process.pid);
+    const std::string sandbox = started_with(process.pid, kSandboxVariable);
+    if (!sandbox.empty()) by_sandbox[sandbox].push_back(process.pid);
+  }
+  std::vector<LeftoverEnded> gone;
+  std::vector<proto::ExecutorRecord> still;
+  for (const proto::ExecutorRecord& executor : leftovers_) {
+    const auto leader = std::find_if(processes.begin(), processes.end(), [&](const Process& p) {
+      return p.pid == executor.pid;
+    });
+    // A number is not used again while a session has it.
+    const bool reused = leader != processes.end() && leader->start_ticks != executor.start_ticks;
+    std::set<pid_t> members;
+    if (executor.pid > 0 && !reused) {
+      for (const Process& process : processes) {
+        if (process.session == executor.pid) members.insert(process.pid);
+      }
+    }
+    for (const pid_t pid :
+         by_sandbox[sandboxes_.path_of(executor.framework, executor.executor, executor.run)]) {
+      members.insert(pid);
+    }
+    std::vector<pid_t> todo(members.begin(), members.end());
+    while (!todo.empty()) {
+      const pid_t parent = todo.back();
+      todo.pop_back();
+      for (const pid_t child : by_parent[parent]) {
+        if (members.insert(child).second) todo.push_back(child);
+      }
+    }
+    bool any = false;
+    for (const Process& process : processes) {
+      if (process.zombie || process.pid == getpid() || !members.contains(process.pid)) continue;
+      any = true;
+      ::kill(process.pid, SIGKILL);
+    }
+    if (any) {
+      still.push_back(executor);
+    } else {
+      gone.push_back({executor.framework, executor.executor});
+    }
+  }
+  leftovers_ = std::move(still);
+  if (!leftovers_.empty()) leftover_timer_.arm(loop_.now() + kLeftoverPoll);
+  for (const LeftoverEnded& one : gone) handlers_.on_leftover_ended(one);
+}
+
+}  // namespace proffer::agent

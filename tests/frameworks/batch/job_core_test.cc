@@ -1,0 +1,454 @@
+#include "frameworks/batch/core/job_core.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/prng.h"
+#include "tests/frameworks/batch/job_scenario.h"
+
+namespace proffer::batch::job_core_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using State = JobScenario::State;
+using Reason = JobScenario::Reason;
+
+TEST(Job, RunsMapsThenReducesThenIsDone) {
+  JobScenario s(3, 2);
+  s.agent("a", 2);
+  s.agent("b", 2);
+  EXPECT_EQ(s.status().phase, JobPhase::kConnecting);
+  s.subscribe();
+  EXPECT_EQ(s.asked("map"), 3);
+  EXPECT_EQ(s.asked("reduce"), 0);
+
+  EXPECT_EQ(s.offer_all(), 3);
+  EXPECT_THAT(s.running_ids(), ElementsAre("map-00000-1", "map-00001-1", "map-00002-1"));
+  EXPECT_EQ(s.work_of<MapWork>("map-00001-1").split.chunks[0].path, "/in/1");
+  EXPECT_EQ(s.work_of<MapWork>("map-00001-1").reducers, 2u);
+  EXPECT_TRUE(s.asks().empty());
+
+  s.finish("map-00000-1");
+  s.finish("map-00001-1");
+  EXPECT_EQ(s.offer_all(), 0);
+  s.finish("map-00002-1");
+  EXPECT_EQ(s.status().phase, JobPhase::kReduce);
+  EXPECT_EQ(s.asked("reduce"), 2);
+  EXPECT_EQ(s.offer_all(), 2);
+  const auto reduce = s.work_of<ReduceWork>("reduce-00001-1");
+  EXPECT_THAT(reduce.addresses, ElementsAre("a:5081", "b:5081"));
+  EXPECT_THAT(reduce.maps, ElementsAre(MapOutput{0, 1}, MapOutput{0, 1}, MapOutput{1, 1}));
+
+  s.finish("reduce-00001-1");
+  EXPECT_FALSE(s.over());
+  s.finish("reduce-00000-1");
+  EXPECT_TRUE(s.succeeded());
+  EXPECT_EQ(s.status().phase, JobPhase::kFinished);
+  EXPECT_EQ(s.status().map.records_out, 60);
+}
+
+TEST(Job, OfMappersOnlyIsDoneWithTheMaps) {
+  JobScenario s(2, 0);
+  s.agent("a", 2);
+  s.subscribe();
+  s.offer_all();
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Job, DeclinesWhatItDoesNotWant) {
+  JobScenario s(1, 1);
+  s.agent("a", 9);
+  s.subscribe();
+  s.offer_all();
+  EXPECT_EQ(s.offer(AgentId("a"), AskName("map"), 3), 0);
+  EXPECT_EQ(s.offer(AgentId("a"), AskName("reduce"), 3), 0);
+  EXPECT_EQ(s.offer(AgentId("a"), AskName("something"), 3), 0);
+}
+
+TEST(Job, TriesElsewhereWhatFailed) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  s.offer_all();
+  EXPECT_EQ(s.agent_of("map-00000-1"), "a");
+  s.fail("map-00000-1", "the mapper exited with 2");
+  EXPECT_EQ(s.asked("map"), 0);
+  EXPECT_EQ(s.asked("map-elsewhere"), 1);
+  EXPECT_EQ(to_text(s.asks()[0].constraints[0]), "host not in [a]");
+  s.offer_all();
+  EXPECT_EQ(s.agent_of("map-00000-2"), "b");
+}
+
+TEST(Job, TakesTheSameAgentAgainIfNoOtherComes) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.fail("map-00000-1", "no");
+  EXPECT_EQ(s.offer_all(), 0);
+  s.advance(seconds(2));
+  EXPECT_EQ(s.asked("map"), 1);
+  EXPECT_EQ(s.offer_all(), 1);
+  EXPECT_EQ(s.agent_of("map-00000-2"), "a");
+  EXPECT_EQ(s.deadline(), std::nullopt);
+}
+
+TEST(Job, TakesTheSameAgentAtOnceIfThereIsNoOther) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.fail("map-00000-1", "no");
+  proto::AskReport report;
+  report.rows.push_back({.ask = AskName("map-elsewhere"), .could_ever_fit = false, .why = "host"});
+  s.notify(report);
+  EXPECT_EQ(s.offer_all(), 1);
+}
+
+TEST(Job, FailsAfterFourAttemptsWithTheEndOfStandardError) {
+  JobScenario s(2, 1);
+  s.agent("a", 2);
+  s.agent("b", 2);
+  s.subscribe();
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    s.offer_all();
+    EXPECT_FALSE(s.over());
+    s.fail(text("map-00001-", attempt), "the mapper exited with 2",
+           TaskFailure{.stderr_tail = text("line ", attempt, "\x1b[2J\n")});
+    s.advance(seconds(2));
+  }
+  EXPECT_TRUE(s.over());
+  EXPECT_FALSE(s.succeeded());
+  EXPECT_THAT(s.error(), HasSubstr("map-00001-4"));
+  EXPECT_THAT(s.error(), HasSubstr("the mapper exited with 2"));
+  EXPECT_THAT(s.error(), HasSubstr("line 4\\x1b[2J"));
+  EXPECT_EQ(s.status().phase, JobPhase::kFailed);
+}
+
+TEST(Job, DoesNotCountWhatWasNobodysFault) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  int attempt = 0;
+  for (const auto& [state, reason] : std::vector<std::pair<State, Reason>>{
+           {State::kLost, Reason::kAgentRestarted},
+           {State::kLost, Reason::kTaskUnknown},
+           {State::kKilled, Reason::kKilledByOperator},
+           {State::kGone, Reason::kAgentRemoved},
+           {State::kRefused, Reason::kOfferNotValid},
+           {State::kRefused, Reason::kAgentNotAvailable},
+           {State::kRefused, Reason::kResourcesExceeded}}) {
+    ASSERT_EQ(s.offer_all(), 1) << attempt;
+    s.end(text("map-00000-", ++attempt), state, reason);
+    EXPECT_FALSE(s.over());
+    EXPECT_EQ(s.asked("map"), 1);
+  }
+  EXPECT_EQ(s.status().map.failed, 0);
+}
+
+TEST(Job, CountsATaskThatTheMasterWillNeverTake) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    s.offer_all();
+    s.end(text("map-00000-", attempt), State::kRefused, Reason::kTaskInvalid, "its command is wrong");
+    s.advance(seconds(2));
+  }
+  EXPECT_THAT(s.error(), HasSubstr("its command is wrong"));
+}
+
+TEST(Job, ComputesTheOutputsOfALostAgentAgain) {
+  JobScenario s(2, 1);
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  s.offer_all();
+  s.finish("map-00000-1");
+  s.agent_ends("a");
+  s.notify(proto::Failure{.agent = AgentId("a")});
+  EXPECT_EQ(s.status().map.done, 0);
+  EXPECT_EQ(s.asked("map"), 1);
+  s.finish("map-00001-1");
+  EXPECT_EQ(s.asked("reduce"), 0);
+  s.offer_all();
+  s.finish("map-00000-2");
+  EXPECT_EQ(s.offer_all(), 1);
+  const auto reduce = s.work_of<ReduceWork>("reduce-00000-1");
+  EXPECT_THAT(reduce.addresses, ElementsAre("b:5081"));
+  EXPECT_THAT(reduce.maps, ElementsAre(MapOutput{0, 2}, MapOutput{0, 1}));
+  // Told again, it changes nothing.
+  s.notify(proto::Failure{.agent = AgentId("a")});
+  EXPECT_EQ(s.status().map.done, 2);
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Job, LeavesPartsOfTheResultAloneWhenTheirAgentIsLost) {
+  JobScenario s(1, 2);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.finish_all();
+  s.offer_all();
+  s.finish("reduce-00000-1");
+  s.notify(proto::Failure{.agent = AgentId("a")});
+  EXPECT_EQ(s.status().reduce.done, 1);
+  EXPECT_EQ(s.status().map.done, 0);
+  s.offer_all();
+  s.finish_all();
+  s.offer_all();
+  EXPECT_THAT(s.running_ids(), ElementsAre("reduce-00001-1"));
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Job, MakesAgainWhatAReduceCannotFetchAndRunsItAgain) {
+  JobScenario s(3, 1);
+  s.agent("a", 3);
+  s.subscribe();
+  s.offer_all();
+  s.finish_all();
+  s.offer_all();
+  s.fail("reduce-00000-1", "cannot fetch", TaskFailure{.fetch_failed = {{1, 1}}});
+  EXPECT_EQ(s.status().map.done, 2);
+  EXPECT_EQ(s.status().reduce.failed, 0);
+  EXPECT_EQ(s.offer_all(), 1);
+  s.finish("map-00001-2");
+  EXPECT_EQ(s.offer_all(), 1);
+  // What was made again since is left alone; numbers that do not exist are too.
+  s.fail("reduce-00000-2", "cannot fetch", TaskFailure{.fetch_failed = {{1, 1}, {99, 1}}});
+  EXPECT_EQ(s.status().map.done, 3);
+  s.offer_all();
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+}
+
+TEST(Job, DoesNotFetchForEver) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  for (uint32_t round = 1; round <= 100 && !s.over(); ++round) {
+    s.offer_all();
+    if (s.runs(text("map-00000-", round))) s.finish(text("map-00000-", round));
+    s.offer_all();
+    s.fail(text("reduce-00000-", round), "cannot fetch", TaskFailure{.fetch_failed = {{0, round}}});
+    s.advance(seconds(3));
+  }
+  EXPECT_TRUE(s.over());
+  EXPECT_THAT(s.error(), HasSubstr("cannot fetch"));
+}
+
+TEST(Job, RunsElsewhereWhatIsUnreachableAndKillsItWhenItReturns) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.agent_ends("a");
+  s.unreachable("map-00000-1");
+  EXPECT_EQ(s.asked("map"), 1);
+  s.agent("b", 1);
+  s.offer_all();
+  EXPECT_EQ(s.agent_of("map-00000-2"), "b");
+  s.returns("map-00000-1");
+  EXPECT_TRUE(s.killed("map-00000-1"));
+  s.end("map-00000-1", State::kKilled);
+  EXPECT_TRUE(s.runs("map-00000-2"));
+  EXPECT_FALSE(s.killed("map-00000-2"));
+  s.finish("map-00000-2");
+  EXPECT_EQ(s.status().map.done, 1);
+}
+
+TEST(Job, TakesBackWhatReturnsBeforeAnotherWasLaunched) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.unreachable("map-00000-1");
+  s.returns("map-00000-1");
+  EXPECT_EQ(s.asked("map"), 0);
+  EXPECT_FALSE(s.killed("map-00000-1"));
+  s.finish("map-00000-1");
+  EXPECT_EQ(s.status().map.done, 1);
+}
+
+TEST(Job, UsesTheOutputOfWhicheverAttemptFinishesFirst) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  s.offer_all();
+  s.unreachable("map-00000-1");
+  s.offer_all();
+  EXPECT_TRUE(s.runs("map-00000-2"));
+  s.finish("map-00000-1");  // It had gone on, out of sight.
+  EXPECT_TRUE(s.killed("map-00000-2"));
+  EXPECT_EQ(s.status().map.done, 1);
+  s.finish("map-00000-2");  // It ends before the kill arrives, and is not used.
+  s.offer_all();
+  EXPECT_THAT(s.work_of<ReduceWork>("reduce-00000-1").maps, ElementsAre(MapOutput{0, 1}));
+}
+
+TEST(Job, IsNotMovedByDuplicatesAndLateUpdates) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.finish("map-00000-1");
+  for (const State state : {State::kRunning, State::kFailed, State::kLost, State::kUnreachable}) {
+    s.status("map-00000-1", AgentId("z"), state);
+    s.status("map-99999-1", AgentId("z"), state);
+    s.status("nonsense", AgentId("z"), state);
+  }
+  EXPECT_EQ(s.status().map.done, 1);
+  EXPECT_EQ(s.status().map.failed, 0);
+}
+
+TEST(Job, TakesGarbageFromAnExecutorForAFailure) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.status("map-00000-1", AgentId("a"), State::kFinished, Reason::kNone, "", "\xFFgarbage");
+  EXPECT_EQ(s.status().map.failed, 1);
+  EXPECT_EQ(s.status().map.done, 0);
+}
+
+TEST(Job, FailsIfItsMapsNeverTellWhereTheirOutputIs) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.status("map-00000-1", AgentId("a"), State::kFinished, Reason::kNone, "", encode_result(TaskResult{}));
+  EXPECT_EQ(s.status().map.failed, 1);
+}
+
+TEST(Job, DeclaresItsAsksAgainForEachSession) {
+  JobScenario s(2, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.disconnect();
+  EXPECT_EQ(s.asks().size(), 0u);
+  EXPECT_FALSE(s.status().connected);
+  s.subscribe();
+  EXPECT_EQ(s.asked("map"), 1);
+  EXPECT_TRUE(s.status().connected);
+}
+
+TEST(Job, EndsWhenTheMasterRefusesIt) {
+  JobScenario s(1, 1);
+  s.notify(sdk::Refused{Error::invalid_argument("no such role")});
+  EXPECT_THAT(s.error(), HasSubstr("no such role"));
+  s.subscribe();  // Whatever comes now finds it ended.
+  EXPECT_TRUE(s.asks().empty());
+}
+
+TEST(Job, SaysWhyNothingCouldRunIt) {
+  JobScenario s(1, 1);
+  s.subscribe();
+  proto::AskReport report;
+  report.rows.push_back({.ask = AskName("map"), .could_ever_fit = false, .why = "too little cpus"});
+  s.notify(report);
+  EXPECT_EQ(s.status().cannot_fit, "too little cpus");
+  report.rows[0].could_ever_fit = true;
+  s.notify(report);
+  EXPECT_EQ(s.status().cannot_fit, "");
+}
+
+TEST(Job, TellsHowLongThePhaseWillTake) {
+  JobScenario s(4, 1);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  EXPECT_EQ(s.status().map.eta, std::nullopt);
+  s.advance(seconds(10));
+  s.finish_all();
+  EXPECT_EQ(s.status().map.eta, seconds(30));
+}
+
+TEST(Job, LaunchesNoMoreThanOneMessageCanCarry) {
+  JobOptions options;
+  options.spec.map = "m";
+  options.spec.reduce = "r";
+  options.spec.inputs = {"/in"};
+  options.spec.output = "/out";
+  options.spec.files["big"] = std::string(kShippedBytesMax, 'x');
+  options.splits.resize(10, Split{.chunks = {Chunk{"/in/x", 0, 1}}});
+  Job job(options);
+  JobOutbox out;
+  job.handle(sdk::Notification(proto::Subscribed{.framework = FrameworkId("f")}), Time(), out);
+  out.clear();
+  job.handle(sdk::Notification(proto::Offers{
+                 {Offer{.id = OfferId(1), .agent = AgentId("a"), .fills = {{AskName("map"), 10}}}}}),
+             Time(), out);
+  ASSERT_EQ(out.commands.size(), 1u);  // The ask stands, lowered by what was launched.
+  const auto& accept = std::get<proto::Accept>(out.commands[0]);
+  const size_t launched = std::get<proto::Launch>(accept.operations[0]).tasks.size();
+  EXPECT_EQ(launched, 2u);
+  EXPECT_EQ(job.status(Time()).map.running, 2);
+}
+
+// Any order of events leaves every invariant whole, and once the storm is over the job ends well.
+TEST(Job, GetsThroughAnyStorm) {
+  for (uint64_t seed = 1; seed <= 150; ++seed) {
+    SCOPED_TRACE(text("seed ", seed));
+    Prng random(seed);
+    JobScenario s(static_cast<int>(random.below(12) + 1), static_cast<int>(random.below(4)));
+    const std::vector<std::string> names = {"a", "b", "c", "d"};
+    for (const std::string& name : names) s.agent(name, 2);
+    s.subscribe();
+    bool connected = true;
+    std::set<std::string> out_of_sight;
+    for (int step = 0; step < 300 && !s.over(); ++step) {
+      if (connected && random.chance(1, 2)) s.offer_all();
+      if (s.over()) break;
+      if (random.chance(1, 20)) {
+        if (connected) s.disconnect();
+        else s.subscribe();
+        connected = !connected;
+      }
+      if (random.chance(1, 10)) s.advance(milliseconds(random.between(0, 3'000)));
+      if (random.chance(1, 30)) s.notify(proto::Failure{.agent = AgentId(names[random.below(4)])});
+      const std::vector<std::string> ids = s.running_ids();
+      if (ids.empty()) continue;
+      const std::string id = ids[random.below(ids.size())];
+      switch (random.below(12)) {
+        case 0: s.unreachable(id); break;
+        case 1: s.returns(id); break;
+        case 2: s.end(id, State::kLost, Reason::kAgentRestarted); break;
+        case 3: s.end(id, State::kGone, Reason::kAgentRemoved); break;
+        case 4: s.end(id, State::kRefused, Reason::kOfferNotValid); break;
+        case 5: s.end(id, State::kKilled, Reason::kKilledByOperator); break;
+        case 6:
+          if (random.chance(1, 4)) s.fail(id, "chance");
+          break;
+        case 7:
+          if (id[0] == 'r') {
+            s.fail(id, "cannot fetch", TaskFailure{.fetch_failed = {{0, 1}, {1, 2}, {77, 1}}});
+          }
+          break;
+        case 8: s.status(id, AgentId("a"), State::kKilling); break;
+        default: s.finish(id); break;
+      }
+    }
+    // The storm is over.
+    if (!connected && !s.over()) s.subscribe();
+    for (int round = 0; round < 200 && !s.over(); ++round) {
+      s.offer_all();
+      s.finish_all();
+      s.advance(seconds(1));
+    }
+    ASSERT_TRUE(s.over());
+    // Only what failed four times by itself may have ended it.
+    if (!s.succeeded()) {
+      EXPECT_THAT(s.error(), HasSubstr("failed as attempt 4"));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace proffer::batch::job_core_test

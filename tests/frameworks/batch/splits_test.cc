@@ -1,0 +1,166 @@
+#include "frameworks/batch/core/splits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+
+#include "common/prng.h"
+#include "frameworks/batch/core/job.h"
+#include "frameworks/batch/core/partition.h"
+
+namespace proffer::batch::splits_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::vector<Split> splits_of(const std::vector<InputFile>& files, int64_t split_bytes) {
+  Result<std::vector<Split>> splits = make_splits(files, split_bytes);
+  EXPECT_TRUE(splits) << (splits ? "" : splits.error().message());
+  return splits ? *std::move(splits) : std::vector<Split>();
+}
+
+TEST(MakeSplits, PacksSmallFilesAndCutsLargeOnes) {
+  const std::vector<Split> splits =
+      splits_of({{"/a", 3}, {"/b", 0}, {"/c", 4}, {"/d", 25}, {"/e", 5}}, 10);
+  ASSERT_EQ(splits.size(), 4u);
+  EXPECT_THAT(splits[0].chunks, ElementsAre(Chunk{"/a", 0, 3}, Chunk{"/c", 0, 4}));
+  EXPECT_THAT(splits[1].chunks, ElementsAre(Chunk{"/d", 0, 10}));
+  EXPECT_THAT(splits[2].chunks, ElementsAre(Chunk{"/d", 10, 10}));
+  EXPECT_THAT(splits[3].chunks, ElementsAre(Chunk{"/d", 20, 5}, Chunk{"/e", 0, 5}));
+}
+
+TEST(MakeSplits, OfNothingAreNone) {
+  EXPECT_TRUE(splits_of({}, 10).empty());
+  EXPECT_TRUE(splits_of({{"/empty", 0}}, 10).empty());
+}
+
+TEST(MakeSplits, EndsASplitThatWouldTakeTooLongToTell) {
+  std::vector<InputFile> files;
+  for (size_t i = 0; i < kChunksPerSplitMax + 1; ++i) files.push_back({"/x/" + std::to_string(i), 1});
+  EXPECT_EQ(splits_of(files, int64_t{1} << 40).size(), 2u);
+
+  // Paths without anything in common, so long that a hundred of them fill a split.
+  files.clear();
+  for (int i = 0; i < 200; ++i) {
+    files.push_back({"/" + std::to_string(1000 + i) + std::string(1'000, 'x'), 1});
+  }
+  for (const Split& split : splits_of(files, int64_t{1} << 40)) EXPECT_LT(split.chunks.size(), 100u);
+}
+
+TEST(MakeSplits, RefusesMoreMapsThanAJobMayHaveAndNamesASizeThatWorks) {
+  const Result<std::vector<Split>> splits = make_splits({{"/huge", int64_t{1} << 40}}, 1);
+  ASSERT_FALSE(splits);
+  EXPECT_EQ(splits.error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_THAT(splits.error().message(), HasSubstr("more than 50000 map tasks"));
+  EXPECT_THAT(splits.error().hint(), HasSubstr("at least 41MiB"));
+  EXPECT_TRUE(make_splits({{"/huge", int64_t{1} << 40}}, int64_t{41} << 20));
+  // Exactly as many as are allowed are allowed.
+  EXPECT_EQ(splits_of({{"/f", static_cast<int64_t>(kMapsMax)}}, 1).size(), kMapsMax);
+  EXPECT_FALSE(make_splits({{"/f", static_cast<int64_t>(kMapsMax) + 1}}, 1));
+}
+
+// What a mapper is fed for one chunk, if its file comes in pieces of `piece` bytes.
+std::string read_chunk(const Chunk& chunk, const std::string& content, size_t piece) {
+  ChunkLines lines(chunk);
+  std::string owned;
+  auto at = static_cast<size_t>(lines.begin());
+  while (!lines.done() && at < content.size()) {
+    const std::string_view bytes = std::string_view(content).substr(at, piece);
+    owned += lines.feed(bytes);
+    at += bytes.size();
+  }
+  if (lines.lacks_newline()) owned += '\n';
+  return owned;
+}
+
+TEST(ChunkLines, BelongToTheChunkInWhichTheyStart) {
+  const std::string content = "one\ntwo\nthree\n";
+  struct Row {
+    int64_t offset;
+    int64_t length;
+    std::string lines;
+  };
+  for (const Row& row : std::vector<Row>{{0, 14, "one\ntwo\nthree\n"},
+                                         {0, 1, "one\n"},
+                                         {0, 4, "one\n"},
+                                         {0, 5, "one\ntwo\n"},
+                                         {1, 3, ""},
+                                         {3, 1, ""},
+                                         {4, 1, "two\n"},
+                                         {3, 2, "two\n"},
+                                         {4, 10, "two\nthree\n"},
+                                         {5, 4, "three\n"},
+                                         {9, 5, ""},
+                                         {8, 6, "three\n"}}) {
+    for (size_t piece = 1; piece <= content.size(); ++piece) {
+      EXPECT_EQ(read_chunk({"/f", row.offset, row.length}, content, piece), row.lines)
+          << row.offset << "+" << row.length << " in pieces of " << piece;
+    }
+  }
+}
+
+TEST(ChunkLines, OfAFileThatGotShorterAreWhatIsLeft) {
+  EXPECT_EQ(read_chunk({"/f", 0, 100}, "only\nthis", 4), "only\nthis\n");
+  EXPECT_EQ(read_chunk({"/f", 50, 50}, "only\nthis", 4), "");
+  EXPECT_EQ(read_chunk({"/f", 0, 100}, "", 4), "");
+}
+
+// The law that everything rests on: whatever the files and the size of a split, the splits read one
+// after the other are the files' lines, each once and in order.
+TEST(ChunkLines, AreReadExactlyOnceWhereverTheCutsAre) {
+  Prng random(20);
+  for (int round = 0; round < 400; ++round) {
+    std::map<std::string, std::string> contents;
+    std::string expected;
+    const uint64_t files = random.below(5) + 1;
+    for (uint64_t f = 0; f < files; ++f) {
+      std::string content;
+      const uint64_t size = random.below(60);
+      while (content.size() < size) {
+        content += random.chance(1, 4) ? '\n' : static_cast<char>(random.below(256));
+      }
+      contents["/f" + std::to_string(f)] = content;
+    }
+    std::vector<InputFile> input;
+    for (const auto& [path, content] : contents) {
+      input.push_back({path, static_cast<int64_t>(content.size())});
+      expected += content;
+      if (!content.empty() && content.back() != '\n') expected += '\n';
+    }
+    const auto split_bytes = static_cast<int64_t>(random.below(40) + 1);
+    std::string found;
+    for (const Split& split : splits_of(input, split_bytes)) {
+      EXPECT_LE(split.bytes(), split_bytes);
+      for (const Chunk& chunk : split.chunks) {
+        found += read_chunk(chunk, contents[chunk.path], random.below(7) + 1);
+      }
+    }
+    ASSERT_EQ(found, expected) << "round " << round << ", split " << split_bytes;
+  }
+}
+
+TEST(Partition, IsOfTheKeyAlone) {
+  EXPECT_EQ(key_of("key\tvalue\tmore"), "key");
+  EXPECT_EQ(key_of("all of it"), "all of it");
+  EXPECT_EQ(key_of("\tvalue"), "");
+  for (const uint32_t reducers : {1u, 2u, 7u, 10'000u}) {
+    EXPECT_EQ(partition_of("word\t1", reducers), partition_of("word\t2", reducers));
+    EXPECT_EQ(partition_of("word", reducers), partition_of("word\t", reducers));
+    EXPECT_LT(partition_of("word", reducers), reducers);
+  }
+  // The published test vectors of FNV-1a, 64 bits.
+  const auto hash = [](std::string_view text) {
+    Fnv1a64 fnv;
+    fnv.add(text);
+    return fnv.value();
+  };
+  EXPECT_EQ(hash(""), 0xCBF29CE484222325u);
+  EXPECT_EQ(hash("a"), 0xAF63DC4C8601EC8Cu);
+  EXPECT_EQ(hash("foobar"), 0x85944171F73967E8u);
+}
+
+}  // namespace
+}  // namespace proffer::batch::splits_test

@@ -1,0 +1,331 @@
+// Map and reduce tasks with real commands, real files and a real file server.
+
+#include "frameworks/batch/executor/task.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "common/prng.h"
+#include "common/text.h"
+#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/executor/fetch.h"
+#include "frameworks/batch/executor/posix.h"
+#include "net/http_server.h"
+
+namespace proffer::batch::task_test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string contents(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream all;
+  all << file.rdbuf();
+  return all.str();
+}
+void put(const fs::path& path, const std::string& content) {
+  std::ofstream(path, std::ios::binary) << content;
+}
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+// One host with an agent's file server, the job's output and a sandbox for each task.
+class BatchTask : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    // Tasks signal their own process group; it has to be ours alone.
+    ASSERT_TRUE(::getpgrp() == ::getpid() || ::setpgid(0, 0) == 0);
+    ::signal(SIGPIPE, SIG_IGN);
+    std::string place = (fs::temp_directory_path() / "proffer-batch-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(place.data()), nullptr);
+    root_ = place;
+    fs::create_directories(root_ / "in");
+    fs::create_directories(root_ / "out/_temporary");
+    const fs::path root = root_;
+    Result<std::unique_ptr<HttpServer>> server = HttpServer::listen(
+        loop_, {.address = {"127.0.0.1", 0},
+                .handler = {},
+                .files = {.prefix = "/v1/files/",
+                          .resolve = [root](std::string_view rest) -> Result<ServedPath> {
+                            const size_t slash = rest.find('/');  // "framework/task/path"
+                            return ServedPath{.root = root,
+                                              .relative = std::string(rest.substr(slash + 1))};
+                          },
+                          .encode_directory = [](const std::vector<DirEntry>&) { return "[]"; }}});
+    ASSERT_TRUE(server) << server.error().message();
+    server_ = *std::move(server);
+  }
+  void TearDown() override {
+    server_.reset();
+    fs::remove_all(root_);
+  }
+
+  std::string address() const { return text("127.0.0.1:", server_->port()); }
+
+  TaskSetting setting(const std::string& task) {
+    TaskSetting setting{.framework = "f",
+                        .task = task,
+                        .sandbox = (root_ / task).string(),
+                        .http_address = address(),
+                        .environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
+                        .sort_bytes = int64_t{1} << 20,
+                        .stopped = &stopped_};
+    fs::create_directories(setting.sandbox);
+    // The executor's working directory is its sandbox.
+    EXPECT_EQ(::chdir(setting.sandbox.c_str()), 0);
+    return setting;
+  }
+
+  WorkCommon common(const std::string& command, uint32_t number, uint32_t attempt) const {
+    return WorkCommon{.command = command,
+                      .output = (root_ / "out").string(),
+                      .number = number,
+                      .attempt = attempt};
+  }
+
+  TaskOutcome map(const MapWork& work) {
+    return run_task(work, setting(map_task_id(work.common.number, work.common.attempt)));
+  }
+  TaskOutcome reduce(const ReduceWork& work) {
+    return run_task(work, setting(reduce_task_id(work.common.number, work.common.attempt)));
+  }
+
+  MapWork map_of(const std::string& command, const std::string& input, uint32_t reducers = 1) {
+    put(root_ / "in/only", input);
+    return MapWork{
+        .common = common(command, 0, 1),
+        .reducers = reducers,
+        .split = {{Chunk{(root_ / "in/only").string(), 0, static_cast<int64_t>(input.size())}}}};
+  }
+  ReduceWork reduce_of(const std::string& command, uint32_t number, size_t maps) {
+    ReduceWork work{.common = common(command, number, 1), .addresses = {address()}};
+    work.maps.assign(maps, MapOutput{.agent = 0, .attempt = 1});
+    return work;
+  }
+  std::string part(uint32_t number) const { return contents(root_ / "out" / part_name(number)); }
+
+  fs::path root_;
+  Loop loop_;
+  std::unique_ptr<HttpServer> server_;
+  std::atomic<bool> stopped_ = false;
+};
+
+// The contract: each part is exactly the lines of its partition, sorted by key, in input order within
+// a key; whatever bytes there are, wherever the splits cut, however many maps there are to merge.
+TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
+  Prng random(7);
+  for (int round = 0; round < 6; ++round) {
+    fs::remove_all(root_ / "out");
+    fs::create_directories(root_ / "out/_temporary");
+    fs::remove_all(root_ / "in");
+    fs::create_directories(root_ / "in");
+    std::vector<InputFile> files;
+    std::vector<std::string> all;
+    for (int f = 0; f < 5; ++f) {
+      std::string content;
+      const uint64_t size = random.below(3'000);
+      const std::string letters("ab\t\n\0\xFF\r-", 8);
+      while (content.size() < size) content += letters[random.below(letters.size())];
+      const fs::path path = root_ / "in" / text("file-", f);
+      put(path, content);
+      files.push_back({path.string(), static_cast<int64_t>(size)});
+      for (const std::string& line : lines_of(content)) all.push_back(line);
+    }
+    // The last round has more maps than sort merges at once.
+    const Result<std::vector<Split>> splits = make_splits(files, round == 5 ? 60 : 1'000);
+    ASSERT_TRUE(splits);
+    const auto reducers = static_cast<uint32_t>(random.below(4) + 1);
+    int64_t records = 0;
+    for (uint32_t m = 0; m < splits->size(); ++m) {
+      const TaskOutcome outcome =
+          map(MapWork{.common = common("cat", m, 1), .reducers = reducers, .split = (*splits)[m]});
+      ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
+      EXPECT_EQ(outcome.result->records_in, outcome.result->records_out);
+      EXPECT_EQ(outcome.result->http_address, address());
+      records += outcome.result->records_in;
+    }
+    EXPECT_EQ(records, static_cast<int64_t>(all.size()));
+    for (uint32_t r = 0; r < reducers; ++r) {
+      const TaskOutcome outcome = reduce(reduce_of("cat", r, splits->size()));
+      ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
+      std::vector<std::string> expected;
+      for (const std::string& line : all) {
+        if (partition_of(line, reducers) == r) expected.push_back(line);
+      }
+      std::stable_sort(expected.begin(), expected.end(), [](const std::string& a, const std::string& b) {
+        return key_of(a) < key_of(b);  // As unsigned bytes.
+      });
+      ASSERT_EQ(lines_of(part(r)), expected) << "round " << round << ", part " << r;
+      EXPECT_EQ(outcome.result->records_out, static_cast<int64_t>(expected.size()));
+    }
+  }
+}
+
+TEST_F(BatchTask, HasItsFilesItsEnvironmentAndTheCLocale) {
+  MapWork work = map_of("sh script.sh", "x\n");
+  work.common.files["script.sh"] = "cat >/dev/null; echo \"$LC_ALL $COLOUR $(test -x script.sh && echo x)\"";
+  work.common.env["COLOUR"] = "blue";
+  const TaskOutcome outcome = map(work);
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(contents(root_ / "map-00000-1/map.out"), "C blue x\n");
+}
+
+TEST_F(BatchTask, FailsWithItsCommandAndTellsTheEndOfStandardError) {
+  const TaskOutcome outcome = map(map_of("cat; echo 'awk: what?' >&2; exit 7", "x\n"));
+  EXPECT_FALSE(outcome.result);
+  EXPECT_EQ(outcome.message, "the mapper exited with 7");
+  EXPECT_EQ(outcome.failure.stderr_tail, "awk: what?\n");
+}
+
+TEST_F(BatchTask, SaysWhichSignalEndedItsCommand) {
+  const TaskOutcome outcome = map(map_of("kill -SEGV $$", "x\n"));
+  EXPECT_THAT(outcome.message, HasSubstr("was ended by signal 11"));
+}
+
+TEST_F(BatchTask, KeepsOnlyTheEndOfLongStandardError) {
+  const TaskOutcome outcome = map(map_of("i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done; exit 1", "x\n"));
+  EXPECT_LE(outcome.failure.stderr_tail.size(), kStderrTailBytesMax);
+  EXPECT_THAT(outcome.failure.stderr_tail, HasSubstr("line 1999"));
+}
+
+TEST_F(BatchTask, MayReadLessThanAllOfItsInput) {
+  std::string large;
+  while (large.size() < 1'000'000) large += "many lines\n";
+  TaskOutcome outcome = map(map_of("head -n 1", large));
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(outcome.result->records_out, 1);
+  outcome = map(map_of("true", large));
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(outcome.result->records_out, 0);
+
+  // Nor need a reducer.
+  ASSERT_TRUE(map(map_of("cat", large)).result);
+  fs::create_directories(root_ / "map-00001-1");
+  fs::copy(root_ / "map-00000-1/map.out", root_ / "map-00001-1/map.out");
+  fs::copy(root_ / "map-00000-1/map.index", root_ / "map-00001-1/map.index");
+  outcome = reduce(reduce_of("head -n 2", 0, 2));
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(part(0), "many lines\nmany lines\n");
+}
+
+TEST_F(BatchTask, FailsIfItsInputIsGone) {
+  MapWork work = map_of("cat", "x\n");
+  fs::remove(root_ / "in/only");
+  const TaskOutcome outcome = map(work);
+  EXPECT_FALSE(outcome.result);
+  EXPECT_THAT(outcome.message, HasSubstr("No such file"));
+}
+
+TEST_F(BatchTask, OfAJobWithoutReducersWritesAPart) {
+  const TaskOutcome outcome = map(map_of("tr a-z A-Z; printf end", "b\na\n", 0));
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(part(0), "B\nA\nend\n");
+  EXPECT_EQ(outcome.result->records_out, 3);
+  EXPECT_TRUE(fs::is_empty(root_ / "out/_temporary"));
+}
+
+TEST_F(BatchTask, WithNothingToReduceStillRunsItsCommand) {
+  ASSERT_TRUE(map(map_of("true", "x\n")).result);
+  const TaskOutcome outcome = reduce(reduce_of("wc -l", 0, 1));
+  ASSERT_TRUE(outcome.result) << outcome.message;
+  EXPECT_EQ(part(0), "0\n");
+}
+
+TEST_F(BatchTask, DoesNotReplaceAPartThatIsInPlace) {
+  ASSERT_TRUE(map(map_of("cat", "x\n")).result);
+  ASSERT_TRUE(reduce(reduce_of("echo first", 0, 1)).result);
+  ReduceWork again = reduce_of("echo second", 0, 1);
+  again.common.attempt = 2;
+  ASSERT_TRUE(reduce(again).result);
+  EXPECT_EQ(part(0), "first\n");
+}
+
+TEST_F(BatchTask, PutsNoPartInPlaceWhenItsCommandFails) {
+  ASSERT_TRUE(map(map_of("cat", "x\n")).result);
+  EXPECT_EQ(reduce(reduce_of("cat; exit 3", 0, 1)).message, "the reducer exited with 3");
+  EXPECT_FALSE(fs::exists(root_ / "out/part-00000"));
+}
+
+TEST_F(BatchTask, SaysSoWhenTheOutputIsNotThere) {
+  fs::remove_all(root_ / "out");
+  ASSERT_TRUE(map(map_of("cat", "x\n")).result);
+  const TaskOutcome outcome = reduce(reduce_of("cat", 0, 1));
+  EXPECT_FALSE(outcome.result);
+  EXPECT_THAT(outcome.message, HasSubstr("_temporary"));
+}
+
+TEST_F(BatchTask, TellsWhichMapOutputsItCannotGet) {
+  ASSERT_TRUE(map(map_of("cat", "x\n")).result);
+  // Map 1 is not on that agent; nobody answers for maps 2 and 3, since that port was closed again.
+  Result<std::unique_ptr<HttpServer>> gone =
+      HttpServer::listen(loop_, {.address = {"127.0.0.1", 0}, .handler = {}, .files = {}});
+  ASSERT_TRUE(gone);
+  const std::string nobody = text("127.0.0.1:", (*gone)->port());
+  gone->reset();
+  ReduceWork work = reduce_of("cat", 0, 2);
+  work.addresses.push_back(nobody);
+  work.maps.push_back({.agent = 1, .attempt = 4});
+  work.maps.push_back({.agent = 1, .attempt = 5});
+  const TaskOutcome outcome = reduce(work);
+  EXPECT_FALSE(outcome.result);
+  EXPECT_THAT(outcome.failure.fetch_failed,
+              ElementsAre(MapAttempt{1, 1}, MapAttempt{2, 4}, MapAttempt{3, 5}));
+  EXPECT_THAT(outcome.message, HasSubstr("cannot fetch 3 map outputs"));
+}
+
+TEST_F(BatchTask, NoticesADamagedMapOutput) {
+  ASSERT_TRUE(map(map_of("cat", "some text\n")).result);
+  std::string damaged = contents(root_ / "map-00000-1/map.out");
+  damaged[3] = 'X';
+  put(root_ / "map-00000-1/map.out", damaged);
+  EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
+  fs::resize_file(root_ / "map-00000-1/map.out", 4);
+  EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
+}
+
+TEST_F(BatchTask, LeavesNoProcessBehind) {
+  const TaskOutcome outcome = map(map_of("sleep 1000 >/dev/null & cat", "x\n"));
+  ASSERT_TRUE(outcome.result) << outcome.message;  // The sleep had standard error open.
+}
+
+TEST_F(BatchTask, EndsWhenItIsStopped) {
+  TaskOutcome outcome;
+  const MapWork work = map_of("echo started >started; sleep 1000 | cat", "x\n");
+  const TaskSetting its = setting("map-00000-1");
+  std::thread runner([&] { outcome = run_task(work, its); });
+  const fs::path sign = root_ / "map-00000-1/started";
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (contents(sign).empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  EXPECT_FALSE(contents(sign).empty());
+  stopped_ = true;
+  signal_group(SIGTERM);
+  runner.join();
+  EXPECT_FALSE(outcome.result);
+}
+
+TEST_F(BatchTask, RefusesALineThatItWouldHaveToHoldInMemory) {
+  const TaskOutcome outcome = map(map_of("head -c 100000000 /dev/zero", "x\n"));
+  EXPECT_FALSE(outcome.result);
+  EXPECT_THAT(outcome.message, HasSubstr("longer than 64 MiB"));
+}
+
+}  // namespace
+}  // namespace proffer::batch::task_test

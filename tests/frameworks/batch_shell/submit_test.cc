@@ -1,0 +1,186 @@
+#include "frameworks/batch/shell/submit.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "common/text.h"
+#include "frameworks/batch/shell/output.h"
+
+namespace proffer::batch::submit_test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class Submit : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string place = (fs::temp_directory_path() / "proffer-submit-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(place.data()), nullptr);
+    root_ = place;
+  }
+  void TearDown() override { fs::remove_all(root_); }
+
+  void put(const std::string& path, const std::string& content) {
+    fs::create_directories((root_ / path).parent_path());
+    std::ofstream(root_ / path, std::ios::binary) << content;
+  }
+  std::string at(const std::string& path) const { return (root_ / path).string(); }
+
+  fs::path root_;
+};
+
+TEST_F(Submit, FindsRegularFilesAsFindDoes) {
+  put("in/b.txt", "12345");
+  put("in/a/z", "1");
+  put("in/a-b", "");
+  put("elsewhere/secret", "123");
+  fs::create_symlink(at("elsewhere/secret"), at("in/link"));
+  fs::create_directory_symlink(at("elsewhere"), at("in/links"));
+  ASSERT_EQ(::mkfifo(at("in/fifo").c_str(), 0600), 0);
+  const Result<std::vector<InputFile>> files = find_input({at("in")});
+  ASSERT_TRUE(files);
+  // Bytewise by the whole path: '-' comes before '/'.
+  EXPECT_THAT(*files, ElementsAre(InputFile{at("in/a-b"), 0}, InputFile{at("in/a/z"), 1},
+                                  InputFile{at("in/b.txt"), 5}));
+  // A link that is named is meant.
+  EXPECT_EQ(find_input({at("in/links")})->size(), 1u);
+  EXPECT_EQ(find_input({at("in/b.txt"), at("in/link")})->size(), 2u);
+}
+
+TEST_F(Submit, SaysWhatCannotBeRead) {
+  const Result<std::vector<InputFile>> missing = find_input({at("nowhere")});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code(), ErrorCode::kNotFound);
+  EXPECT_THAT(missing.error().message(), HasSubstr(at("nowhere")));
+  EXPECT_THAT(missing.error().message(), HasSubstr("No such file or directory"));
+
+  put("in/empty", "");
+  const Result<std::vector<InputFile>> empty = find_input({at("in")});
+  ASSERT_FALSE(empty);
+  EXPECT_THAT(empty.error().message(), HasSubstr("nothing to read"));
+
+  EXPECT_EQ(find_input({"/dev/null"}).error().code(), ErrorCode::kInvalidArgument);
+}
+
+TEST_F(Submit, SaysWhichDirectoryMayNotBeRead) {
+  if (::geteuid() == 0) {
+    // Root may read everything: as somebody else, in a child. Its exit code is the answer.
+    put("in/closed/file", "x");
+    ASSERT_EQ(::chmod(at("").c_str(), 0755), 0);
+    ASSERT_EQ(::chmod(at("in/closed").c_str(), 0), 0);
+    EXPECT_EXIT(
+        {
+          if (::setgid(65'534) != 0 || ::setuid(65'534) != 0) ::_exit(3);
+          const Result<std::vector<InputFile>> files = find_input({at("in")});
+          ::_exit(!files && files.error().message() ==
+                                text("input directory '", at("in/closed"), "': Permission denied")
+                      ? 42
+                      : 1);
+        },
+        ::testing::ExitedWithCode(42), "");
+    return;
+  }
+  put("in/closed/file", "x");
+  ASSERT_EQ(::chmod(at("in/closed").c_str(), 0), 0);
+  const Result<std::vector<InputFile>> files = find_input({at("in")});
+  ASSERT_EQ(::chmod(at("in/closed").c_str(), 0700), 0);
+  ASSERT_FALSE(files);
+  EXPECT_THAT(files.error().message(), HasSubstr("Permission denied"));
+}
+
+TEST_F(Submit, TakesPathsOfAJobFileFromItsDirectory) {
+  put("jobs/job.yaml", "map: sh m.sh\nreduce: cat\ninput: data/./\noutput: out\nfiles: m.sh\nenv: {A: 1, B: 2}\n");
+  put("jobs/m.sh", "cat");
+  const Result<JobText> file = read_job_file(at("jobs/job.yaml"));
+  ASSERT_TRUE(file) << file.error().message();
+  JobText flags;
+  flags.output = at("other");
+  flags.split = "1KiB";
+  flags.env["B"] = "3";
+  const Result<JobSpec> job = make_job(*file, flags);
+  ASSERT_TRUE(job) << job.error().message();
+  EXPECT_THAT(job->inputs, ElementsAre(at("jobs/data")));
+  EXPECT_EQ(job->output, at("other"));
+  EXPECT_EQ(job->split_bytes, 1'024);
+  EXPECT_EQ(job->files.at("m.sh"), "cat");
+  EXPECT_EQ(job->env, (proto::Environment{{"A", "1"}, {"B", "3"}}));
+}
+
+TEST_F(Submit, NamesTheJobFileThatIsWrong) {
+  put("job.yaml", "map: a\nmapp: b\n");
+  const Result<JobText> file = read_job_file(at("job.yaml"));
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().message(), text(at("job.yaml"), ": line 2: unknown key 'mapp'; did you mean 'map'?"));
+  EXPECT_EQ(read_job_file(at("none.yaml")).error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(read_job_file(at("")));  // A directory.
+}
+
+TEST_F(Submit, RefusesFlagsThatAreWrong) {
+  JobText good;
+  good.map = "cat";
+  good.reduce = "cat";
+  good.inputs = {"/in"};
+  good.output = "/out";
+  ASSERT_TRUE(make_job({}, good));
+  JobText flags = good;
+  flags.reducers = "four";
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("reducers"));
+  flags = good;
+  flags.resources = "cpus:0";
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("resources"));
+  flags = good;
+  flags.resources = "cpus:-1";
+  EXPECT_FALSE(make_job({}, flags));
+  flags = good;
+  flags.role = "a//b";
+  EXPECT_FALSE(make_job({}, flags));
+  flags = good;
+  flags.files = {at("none")};
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("file to ship"));
+  put("a/x", "1");
+  put("b/x", "2");
+  flags.files = {at("a/x"), at("b/x")};
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("two of the files"));
+}
+
+TEST_F(Submit, NeverTouchesAnOutputThatIsThere) {
+  put("out/precious", "data");
+  const Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
+  ASSERT_FALSE(output);
+  EXPECT_EQ(output.error().code(), ErrorCode::kAlreadyExists);
+  EXPECT_TRUE(fs::exists(at("out/precious")));
+  EXPECT_EQ(OutputDirectory::prepare(at("no/parent/out")).error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(Submit, CommitsAnOutputThatIsCompleteOnly) {
+  Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
+  ASSERT_TRUE(output);
+  put("out/part-00000", "a");
+  put("out/_temporary/left/part-00001", "b");
+  const Result<void> early = output->commit(2);
+  ASSERT_FALSE(early);
+  EXPECT_THAT(early.error().message(), HasSubstr("part-00001"));
+  put("out/part-00001", "b");
+  ASSERT_TRUE(output->commit(2));
+  EXPECT_TRUE(fs::exists(at("out/_SUCCESS")));
+  EXPECT_FALSE(fs::exists(at("out/_temporary")));
+}
+
+TEST_F(Submit, RemovesAnOutputThatIsGivenUp) {
+  Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
+  ASSERT_TRUE(output);
+  put("out/_temporary/map-1/part-00000", "a");
+  output->abandon();
+  EXPECT_FALSE(fs::exists(at("out")));
+}
+
+}  // namespace
+}  // namespace proffer::batch::submit_test

@@ -1,0 +1,290 @@
+// The life of tasks: launched, told, acknowledged, ended; and what happens when somebody misses a part of it.
+
+#include "tests/master/cluster.h"
+
+namespace proffer::master::tasks_test {
+namespace {
+
+using proto::TaskReason;
+using proto::TaskState;
+
+TEST(Task, IsLaunchedToldAcknowledgedAndOver) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1", "cpus:1;mem:1GiB");
+  ASSERT_TRUE(a.has(f.id, "t1"));
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kStaging);
+  EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");
+
+  a.updates(f.id, "t1", TaskState::kRunning);
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);
+  a.updates(f.id, "t1", TaskState::kFinished, TaskReason::kCommandExited);
+  EXPECT_EQ(f.told(), (Lines{"t1 running", "t1 finished command_exited"}));
+  EXPECT_EQ(s.allocated(), "");
+  EXPECT_FALSE(a.has(f.id, "t1"));  // Acknowledged, so forgotten.
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kFinished);
+  EXPECT_TRUE(s.master->tasks({}).empty());
+  EXPECT_EQ(s.master->status().tasks_ended, 1);
+}
+
+TEST(Task, FreesItsResourcesWhenItEndsNotWhenThatIsAcknowledged) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.acknowledges_by_itself = false;
+  a.updates(f.id, "t1", TaskState::kFailed);
+  EXPECT_EQ(s.allocated(), "");
+  EXPECT_TRUE(a.has(f.id, "t1"));
+  f.acknowledges(f.take_one<proto::Update>().status);
+  EXPECT_FALSE(a.has(f.id, "t1"));
+}
+
+TEST(Updates, AreKeptInOrderForASchedulerThatIsAway) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.acknowledges_by_itself = false;
+  a.updates(f.id, "t1", TaskState::kRunning);
+  EXPECT_EQ(f.told(), (Lines{"t1 running"}));
+  f.lose();
+  a.updates(f.id, "t1", TaskState::kFinished);
+  f.acknowledges_by_itself = true;
+  f.subscribes();
+  EXPECT_EQ(f.told(), (Lines{"t1 running", "t1 finished"}));
+  EXPECT_FALSE(a.has(f.id, "t1"));
+}
+
+TEST(Updates, OfOneThatWasAcknowledgedAreNotToldAgain) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  f.told();
+  f.lose();
+  f.subscribes();
+  EXPECT_EQ(f.told(), Lines{});
+}
+
+TEST(Updates, AcknowledgedWithTheAgentAwayAreAcknowledgedWhenItIsBack) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.acknowledges_by_itself = false;
+  a.updates(f.id, "t1", TaskState::kRunning);
+  const proto::TaskStatus status = f.take_one<proto::Update>().status;
+  a.lose();
+  f.acknowledges(status);
+  a.registers();
+  EXPECT_TRUE(a.tasks.begin()->second.unacknowledged.empty());
+  EXPECT_EQ(f.told(), Lines{});
+}
+
+TEST(Updates, OfTheAgentAreTakenOnceHoweverOftenTheyAreTold) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  f.told();
+  proto::TaskStatus again;
+  again.task = TaskId("t1");
+  again.state = TaskState::kRunning;
+  again.sequence = 1;
+  a.take<proto::Acknowledge>();
+  a.sends(proto::Update{f.id, again});
+  EXPECT_EQ(f.told(), Lines{});
+  EXPECT_EQ(a.take_one<proto::Acknowledge>().sequence, 1u);
+}
+
+TEST(Updates, BeyondTheMostOfATaskLoseTheOldest) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.lose();
+  for (size_t i = 0; i < kUpdatesPerTaskMax + 5; ++i) a.updates(f.id, "t1", TaskState::kRunning);
+  a.updates(f.id, "t1", TaskState::kFinished);
+  f.subscribes();
+  const Lines told = f.told();
+  EXPECT_EQ(told.size(), kUpdatesPerTaskMax);
+  EXPECT_EQ(told.back(), "t1 finished");
+}
+
+TEST(Updates, ThatOnlyTheMasterKnowsAreRefusedFromAnAgent) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kGone);
+  EXPECT_TRUE(a.was_dropped());
+  EXPECT_EQ(f.told(), Lines{});
+}
+
+TEST(Updates, OfATaskThatNobodyLaunchedAreAcknowledgedAndItIsKilled) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  proto::TaskStatus status;
+  status.task = TaskId("t");
+  status.state = TaskState::kRunning;
+  status.sequence = 3;
+  a.sends(proto::Update{FrameworkId("who"), status});
+  EXPECT_EQ(a.take_one<proto::Acknowledge>().sequence, 3u);
+  EXPECT_EQ(a.take_one<proto::KillTask>().task.str(), "t");
+}
+
+TEST(Refusal, IsToldUntilItIsAcknowledgedAndTheIdMayBeUsedAgain) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("f");
+  f.acknowledges_by_itself = false;
+  f.accepts({}, {f.spec("t1", "cpus:1")});
+  EXPECT_EQ(f.told(), (Lines{"t1 refused agent_not_available"}));
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRefused);
+  f.lose();
+  f.acknowledges_by_itself = true;
+  f.subscribes();
+  EXPECT_EQ(f.told(), (Lines{"t1 refused agent_not_available"}));
+  f.lose();
+  f.subscribes();
+  EXPECT_EQ(f.told(), Lines{});
+
+  f.asks("cpus:1", 1);
+  s.settle();
+  ASSERT_EQ(f.offers.size(), 1u);
+  f.accepts({f.offers[0]}, {f.spec("t1", "cpus:1")});
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kStaging);
+}
+
+TEST(Refusal, OfADuplicateLeavesTheFirstAlone) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.asks("cpus:1;mem:1GiB", 1);
+  s.settle();
+  ASSERT_EQ(f.offers.size(), 1u);
+  f.accepts({f.offers[0]}, {f.spec("t1", "cpus:1;mem:1GiB")});
+  EXPECT_EQ(f.told(), (Lines{"t1 refused duplicate_task_id"}));
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kStaging);
+  a.updates(f.id, "t1", TaskState::kFinished);
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kFinished);
+  s.settle();
+  if (!f.offers.empty()) {
+    f.accepts({f.offers[0]}, {f.spec("t1", "cpus:1;mem:1GiB")});
+    EXPECT_THAT(f.told(), testing::Contains("t1 refused duplicate_task_id"));
+  }
+}
+
+TEST(Accept, OfAnOfferThatIsVoidLaunchesNothingAndFreesTheOthers) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:1;mem:1GiB");
+  TestAgent& a2 = s.registered_agent("a2", "cpus:1;mem:1GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1;mem:1GiB", 2);
+  s.settle();
+  ASSERT_EQ(f.offers.size(), 2u);
+  const Offer first = f.offers[0];
+  Offer unknown = first;
+  unknown.id = OfferId(999);
+  f.accepts({first, unknown}, {f.spec("t1", "cpus:1;mem:1GiB")});
+  EXPECT_EQ(f.told(), (Lines{"t1 refused offer_not_valid"}));
+  s.settle();
+  EXPECT_EQ(f.offers.size(), 2u);  // Offered again at once: it was not declined.
+  a2.lose();
+  s.settle();
+}
+
+TEST(Ports, AreGivenLowestFirstAndComeBack) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1", "cpus:4;mem:4GiB;ports:[31000-31001]");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 3);
+  s.settle();
+  ASSERT_FALSE(f.offers.empty());
+  proto::TaskSpec one = f.spec("t1", "cpus:1");
+  one.port_names = {"http"};
+  proto::TaskSpec two = f.spec("t2", "cpus:1");
+  two.port_names = {"http", "admin"};
+  f.accepts(f.offers, {one, two});
+  EXPECT_EQ(f.told(), (Lines{"t2 refused ports_not_available"}));
+  EXPECT_EQ(a.take_one<proto::RunTask>().assignment.ports.at("http"), 31000);
+  a.updates(f.id, "t1", TaskState::kFinished);
+  s.settle();
+  ASSERT_FALSE(f.offers.empty());
+  two.id = TaskId("t3");
+  f.accepts(f.offers, {two});
+  EXPECT_EQ(a.take_one<proto::RunTask>().assignment.ports.at("admin"), 31001);
+}
+
+TEST(Relay, CarriesBytesBothWaysAndOnlyToThoseThatAreThere) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.sends(proto::FrameworkMessage{.framework = FrameworkId("forged"),
+                                  .agent = AgentId("a1"),
+                                  .executor = ExecutorId("e"),
+                                  .to_scheduler = true,
+                                  .data = "ping"});
+  const auto ping = a.take_one<proto::FrameworkMessage>();
+  EXPECT_EQ(ping.framework, f.id);
+  EXPECT_FALSE(ping.to_scheduler);
+  a.sends(proto::FrameworkMessage{.framework = f.id,
+                                  .agent = AgentId("forged"),
+                                  .executor = ExecutorId("e"),
+                                  .to_scheduler = false,
+                                  .data = "pong"});
+  const auto pong = f.take_one<proto::FrameworkMessage>();
+  EXPECT_EQ(pong.agent.str(), "a1");
+  EXPECT_EQ(pong.data, "pong");
+  a.lose();
+  f.sends(proto::FrameworkMessage{.framework = {},
+                                  .agent = AgentId("a1"),
+                                  .executor = {},
+                                  .to_scheduler = false,
+                                  .data = "lost"});
+  EXPECT_TRUE(f.is_connected());
+}
+
+TEST(TaskQuery, PagesThroughLiveAndEndedInOrder) {
+  Tasks tasks;
+  for (const std::string framework : {"a", "b"}) {
+    for (const std::string id : {"x1", "x2", "y1"}) {
+      Task task;
+      task.key = {FrameworkId(framework), TaskId(id)};
+      task.state = id == "x2" ? TaskState::kFinished : TaskState::kRunning;
+      Task& added = tasks.add(std::move(task));
+      if (id == "x2") tasks.end(added);
+    }
+  }
+  const auto names = [&](proto::TaskQuery query) {
+    Lines lines;
+    for (const proto::TaskRow& row : tasks.rows(query)) {
+      lines.push_back(row.framework.str() + "/" + row.task.str());
+    }
+    return lines;
+  };
+  EXPECT_EQ(names({.ended = true}), (Lines{"a/x1", "a/x2", "a/y1", "b/x1", "b/x2", "b/y1"}));
+  EXPECT_EQ(names({}), (Lines{"a/x1", "a/y1", "b/x1", "b/y1"}));
+  EXPECT_EQ(names({.prefix = "x", .ended = true}), (Lines{"a/x1", "a/x2", "b/x1", "b/x2"}));
+  EXPECT_EQ(names({.prefix = "b/x", .ended = true}), (Lines{"b/x1", "b/x2"}));
+  EXPECT_EQ(names({.prefix = "b"}), (Lines{"b/x1", "b/y1"}));
+  EXPECT_EQ(names({.prefix = "y1"}), (Lines{"a/y1", "b/y1"}));
+  EXPECT_EQ(names({.ended = true, .after = "a/x2", .limit = 2}), (Lines{"a/y1", "b/x1"}));
+  EXPECT_EQ(names({.prefix = "x", .ended = true, .after = "a/x1", .limit = 2}),
+            (Lines{"a/x2", "b/x1"}));
+  EXPECT_EQ(names({.prefix = "z"}), Lines{});
+  EXPECT_EQ(names({.prefix = "a/z"}), Lines{});
+}
+
+TEST(TaskTable, KeepsTheLastOfThoseThatEnded) {
+  Tasks tasks;
+  for (size_t i = 0; i < kEndedTasksKept + 10; ++i) {
+    Task task;
+    task.key = {FrameworkId("f"), TaskId(std::to_string(i))};
+    task.state = TaskState::kFinished;
+    tasks.end(tasks.add(std::move(task)));
+  }
+  EXPECT_EQ(tasks.ended_kept(), kEndedTasksKept);
+  EXPECT_EQ(tasks.find_ended({FrameworkId("f"), TaskId("9")}), nullptr);
+  EXPECT_NE(tasks.find_ended({FrameworkId("f"), TaskId("10")}), nullptr);
+  EXPECT_EQ(tasks.ended(), static_cast<int64_t>(kEndedTasksKept + 10));
+}
+
+}  // namespace
+}  // namespace proffer::master::tasks_test

@@ -1,0 +1,109 @@
+// The flags of every scheduler. What is wrong ends the program with 2 and says what is allowed.
+
+#include <cstdlib>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sdk/scheduler.h"
+
+namespace proffer::sdk::options_test {
+namespace {
+
+SchedulerOptions options(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "program");
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  return options_from(static_cast<int>(argv.size()), argv.data(), "hello");
+}
+
+class Options : public ::testing::Test {
+ protected:
+  void SetUp() override { unsetenv("PROFFER_MASTER"); }
+  void TearDown() override { unsetenv("PROFFER_MASTER"); }
+};
+using OptionsDeathTest = Options;
+
+TEST_F(Options, HaveDefaults) {
+  const SchedulerOptions o = options({});
+  EXPECT_EQ(o.name, "hello");
+  EXPECT_EQ(o.role, RoleName("default"));
+  EXPECT_EQ(o.master, "127.0.0.1:5050");
+  EXPECT_TRUE(o.session_file.empty());
+  EXPECT_FALSE(o.user.empty());
+}
+
+TEST_F(Options, AreTakenFromFlagsAndOtherArgumentsAreLeftAlone) {
+  const SchedulerOptions o =
+      options({"--master=[::1]:7", "--role", "ads/batch", "other", "--name=x", "--names=no",
+               "--session_file=s", "--", "--name=late"});
+  EXPECT_EQ(o.master, "[::1]:7");
+  EXPECT_EQ(o.role, RoleName("ads/batch"));
+  EXPECT_EQ(o.name, "x");
+  EXPECT_EQ(o.session_file, "s");
+}
+
+TEST_F(Options, TheFlagWinsOverTheEnvironment) {
+  setenv("PROFFER_MASTER", "master.example", 1);
+  EXPECT_EQ(options({}).master, "master.example:5050");
+  EXPECT_EQ(options({"--master=127.0.0.1:9"}).master, "127.0.0.1:9");
+}
+
+TEST_F(OptionsDeathTest, WrongOnesEndTheProgramWithTwo) {
+  const auto ends = ::testing::ExitedWithCode(2);
+  EXPECT_EXIT(options({"--master=a:b"}), ends, "error: .*--master.*\n  hint: ");
+  EXPECT_EXIT(options({"--master"}), ends, "error: --master needs a value");
+  EXPECT_EXIT(options({"--role=a//b"}), ends, "error: .*--role");
+  EXPECT_EXIT(options({"--name=no blanks"}), ends, "error: --name must be .*'no blanks'");
+  EXPECT_EXIT(options({"--session_file="}), ends, "error: --session_file");
+  setenv("PROFFER_MASTER", "host:99999", 1);
+  EXPECT_EXIT(options({}), ends, "error: .*PROFFER_MASTER");
+}
+
+TEST_F(OptionsDeathTest, AWrongAskEndsTheProgramWithTwo) {
+  const auto ends = ::testing::ExitedWithCode(2);
+  const auto ask = [](std::string_view name, std::string_view resources, int64_t count) {
+    Scheduler scheduler(options({}));
+    scheduler.ask(name, resources, count);
+  };
+  EXPECT_EXIT(ask("web", "cpu:1", 1), ends, "error: resources of ask 'web'.*\n  hint: as in");
+  EXPECT_EXIT(ask("web", "cpus:0", 1), ends, "error: ");
+  EXPECT_EXIT(ask("web", "cpus:1", -1), ends, "error: ask 'web': a count must be");
+  EXPECT_EXIT(ask("my web", "cpus:1", 1), ends, "error: ");
+}
+
+TEST_F(OptionsDeathTest, ASchedulerWithAWrongNameOrMasterEndsTheProgram) {
+  const auto ends = ::testing::ExitedWithCode(2);
+  const auto make = [](SchedulerOptions o) { const Scheduler scheduler(std::move(o)); };
+  EXPECT_EXIT(make({}), ends, "error: a scheduler's name");
+  EXPECT_EXIT(make({.name = "x", .master = "nowhere:x"}), ends, "error: .*the master's address");
+  EXPECT_EXIT(make({.name = "x", .role = RoleName("//")}), ends, "error: ");
+}
+
+TEST_F(Options, AStopBeforeTheFirstConnectionEndsRunAtOnce) {
+  Scheduler scheduler(options({"--master=127.0.0.1:1"}));
+  scheduler.ask("web", "cpus:1", 1);
+  scheduler.stop(7);
+  EXPECT_EQ(scheduler.run(), 7);
+}
+
+TEST_F(Options, TasksOfNoSessionAreRefusedFromWithinTheLoop) {
+  Scheduler scheduler(options({"--master=127.0.0.1:1"}));
+  bool is_in_call = true;
+  scheduler.on_update([&](const proto::TaskStatus& status) {
+    EXPECT_FALSE(is_in_call) << "a call must not call back";
+    EXPECT_EQ(status.state, proto::TaskState::kRefused);
+    scheduler.detach(3);
+  });
+  const std::vector<TaskId> tasks = scheduler.launch(
+      Offer{.id = OfferId(1),
+            .agent = AgentId("a1"),
+            .slices = {{.resources = {.amounts = ResourceVector::of(1'000, 1'000)}}}},
+      "true");
+  EXPECT_EQ(tasks.size(), 1u);
+  is_in_call = false;
+  EXPECT_EQ(scheduler.run(), 3);
+}
+
+}  // namespace
+}  // namespace proffer::sdk::options_test

@@ -1,0 +1,246 @@
+#pragma once
+
+// One agent's core with the world around it played by the test: what a master and executors say goes in,
+// what the agent says is collected. After each step no invariant is broken, and the log of records
+// and the snapshot both give back the same core.
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "proto/channel.h"
+#include "slave/core/agent.h"
+
+namespace proffer::agent::scenario {
+
+inline const FrameworkId kBatch("batch-1-1");
+inline const LeaderEpoch kLeader(7);
+
+inline Resources resources_of(std::string_view text) { return *parse_agent_resources(text); }
+
+inline proto::RunTask command_task(std::string id, std::string_view resources = "cpus:1;mem:64") {
+  proto::RunTask run{.framework = kBatch};
+  run.spec.id = TaskId(std::move(id));
+  run.spec.command = "true";
+  run.assignment.resources = *parse_resources(resources);
+  run.spec.shape = run.assignment.resources.amounts;
+  return run;
+}
+
+class AgentScenario {
+ public:
+  explicit AgentScenario(std::string_view total = "cpus:4;mem:1024;ports:[31000-31009]",
+                         AgentSnapshot from = {}) {
+    options.name = AgentId("a1");
+    options.fresh_secret = Secret("00112233445566778899aabbccddeeff");
+    options.total = resources_of(total);
+    options.boot_id = "boot-1";
+    restart(std::move(from));
+  }
+
+  // --- the process ----------------------------------------------------------------------------------
+  // A new life from what is durable; nothing has been handled yet.
+  void restart(AgentSnapshot from) {
+    log = std::move(from.records);
+    core = std::make_unique<agent::Agent>(options, AgentSnapshot{log});
+    master = proto::Channel();
+    peers.clear();
+    actions.clear();
+  }
+  void crash_and_restart() { restart(AgentSnapshot{log}); }
+
+  void step(const AgentEvent& event) {
+    AgentOutbox out;
+    core->handle(event, now, out);
+    for (const Violation& violation : core->violations()) ADD_FAILURE() << violation.what;
+    log.insert(log.end(), out.records.begin(), out.records.end());
+    synced |= out.sync;
+    for (AgentAction& action : out.actions) actions.push_back(std::move(action));
+    for (TraceEvent& event_told : out.trace) trace.push_back(std::move(event_told));
+    // Long logs now and then: replaying is linear.
+    if (++steps % (log.size() / 64 + 1) != 0) return;
+    const AgentSnapshot snapshot = core->snapshot();
+    EXPECT_EQ(agent::Agent(options, snapshot).snapshot().records, snapshot.records);
+    EXPECT_EQ(agent::Agent(options, AgentSnapshot{log}).snapshot().records, snapshot.records);
+  }
+  void tick() { step(Tick{}); }
+  // Time passes, with every deadline on its way.
+  void pass(Duration duration) {
+    const Time until = now + duration;
+    while (core->next_deadline() && *core->next_deadline() <= until) {
+      now = std::max(now, *core->next_deadline());
+      tick();
+    }
+    now = until;
+  }
+
+  // The same while the master is heard now and then.
+  void pass_with_master(Duration duration) {
+    for (const Time until = now + duration; now < until;) {
+      from_master(proto::Heartbeat{});
+      pass(std::min(seconds(5), until - now));
+    }
+  }
+
+  // --- the master -----------------------------------------------------------------------------------
+  void connect() {
+    master = proto::Channel();
+    step(MasterConnected{});
+  }
+  void from_master(proto::Message message) {
+    ++tokens;
+    step(MasterFrame{master.stamp(leader, std::move(message)),
+                     Secret(std::string(24, 'a') + std::to_string(10'000'000 + tokens))});
+  }
+  void welcome() {
+    from_master(proto::AgentRegistered{.agent = options.name,
+                                       .session = SessionEpoch(1),
+                                       .heartbeat = seconds(5),
+                                       .timeout = seconds(30)});
+  }
+  // From nothing to a session.
+  void registered() {
+    tick();
+    connect();
+    welcome();
+    actions.clear();
+  }
+  void run(const proto::RunTask& task) { from_master(task); }
+  void kill(const std::string& task, std::optional<Duration> grace = {}) {
+    from_master(proto::KillTask{kBatch, TaskId(task), grace});
+  }
+  void acknowledge(const std::string& task, uint64_t sequence) {
+    from_master(proto::Acknowledge{.framework = kBatch,
+                                   .task = TaskId(task),
+                                   .agent = options.name,
+                                   .source = proto::UpdateSource::kAgent,
+                                   .sequence = sequence});
+  }
+
+  // --- executors ------------------------------------------------------------------------------------
+  // The newest StartExecutor of this executor.
+  StartExecutor started(const std::string& executor) const {
+    for (auto at = starts.rbegin(); at != starts.rend(); ++at) {
+      if (at->executor.str() == executor) return *at;
+    }
+    ADD_FAILURE() << "executor " << executor << " was not started";
+    return {};
+  }
+  // Its process is there and says hello.
+  PeerId hello(const std::string& executor) {
+    collect_starts();
+    const StartExecutor start = started(executor);
+    step(ExecutorStarted{start.framework, start.executor, start.run, 1000 + int32_t(start.run), 5});
+    return hello_again(executor);
+  }
+  PeerId hello_again(const std::string& executor) {
+    const StartExecutor start = started(executor);
+    const PeerId peer(++peers_made);
+    from_executor(peer, proto::ExecutorHello{start.framework, start.executor, start.token});
+    return peer;
+  }
+  void from_executor(PeerId peer, proto::Message message) {
+    step(ExecutorFrame{peer, peers[peer].stamp(LeaderEpoch(), std::move(message))});
+  }
+  void tell(PeerId peer, const std::string& task, proto::TaskState state, uint64_t sequence) {
+    from_executor(peer, proto::ExecutorUpdate{
+                            {.task = TaskId(task), .state = state, .sequence = sequence}});
+  }
+  void exits(const std::string& executor, int32_t code = 0) {
+    collect_starts();
+    const StartExecutor start = started(executor);
+    step(ExecutorExited{start.framework, start.executor, start.run, code, {}});
+  }
+  // From the launch to running.
+  PeerId running(const std::string& task) {
+    run(command_task(task));
+    const PeerId peer = hello(task);
+    tell(peer, task, proto::TaskState::kRunning, 1);
+    return peer;
+  }
+
+  // --- what was said --------------------------------------------------------------------------------
+  void collect_starts() {
+    for (const AgentAction& action : actions) {
+      if (const auto* start = std::get_if<StartExecutor>(&action)) starts.push_back(*start);
+    }
+  }
+  template <class T>
+  std::vector<T> take() {
+    collect_starts();
+    std::vector<T> found;
+    std::vector<AgentAction> rest;
+    for (AgentAction& action : actions) {
+      if (auto* one = std::get_if<T>(&action)) {
+        found.push_back(std::move(*one));
+      } else {
+        rest.push_back(std::move(action));
+      }
+    }
+    actions = std::move(rest);
+    return found;
+  }
+  // Messages of one kind to the master; other messages stay.
+  template <class T>
+  std::vector<T> told_master() {
+    return told<SendToMaster, T>();
+  }
+  template <class T>
+  std::vector<T> told_executors() {
+    return told<SendToExecutor, T>();
+  }
+  std::vector<std::string> updates() {
+    std::vector<std::string> lines;
+    for (const proto::Update& update : told_master<proto::Update>()) {
+      lines.push_back(line_of(update.status));
+    }
+    return lines;
+  }
+  static std::string line_of(const proto::TaskStatus& status) {
+    return status.task.str() + " " + std::to_string(status.sequence) + " " +
+           std::string(to_text(status.state)) + " " + std::string(to_text(status.reason));
+  }
+  bool has_traced(std::string_view what) const {
+    return std::any_of(trace.begin(), trace.end(),
+                       [&](const TraceEvent& one) { return one.what.starts_with(what); });
+  }
+
+  AgentOptions options;
+  std::unique_ptr<agent::Agent> core;
+  Time now = Time::from_nanos(1'000'000'000);
+  LeaderEpoch leader = kLeader;
+  std::vector<proto::CheckpointRecord> log;
+  bool synced = false;
+  std::vector<AgentAction> actions;
+  std::vector<TraceEvent> trace;
+  std::vector<StartExecutor> starts;
+  proto::Channel master;
+  std::map<PeerId, proto::Channel> peers;
+  uint64_t peers_made = 0;
+  uint64_t tokens = 0;
+  size_t steps = 0;
+
+ private:
+  template <class Send, class T>
+  std::vector<T> told() {
+    collect_starts();
+    std::vector<T> found;
+    std::vector<AgentAction> rest;
+    for (AgentAction& action : actions) {
+      auto* send = std::get_if<Send>(&action);
+      auto* message = send == nullptr ? nullptr : std::get_if<T>(&send->envelope.message);
+      if (message != nullptr) {
+        found.push_back(std::move(*message));
+      } else {
+        rest.push_back(std::move(action));
+      }
+    }
+    actions = std::move(rest);
+    return found;
+  }
+};
+
+}  // namespace proffer::agent::scenario

@@ -1,0 +1,233 @@
+// From RunTask to the acknowledged end of a task, and every way in which a launch is refused.
+
+#include "tests/slave/agent_scenario.h"
+
+namespace proffer::agent::launch_test {
+namespace {
+
+using proto::TaskState;
+using scenario::AgentScenario;
+using scenario::command_task;
+using scenario::kBatch;
+using Lines = std::vector<std::string>;
+
+TEST(Launch, RunsATaskFromItsLaunchToTheAcknowledgementOfItsEnd) {
+  AgentScenario s;
+  s.registered();
+
+  s.run(command_task("t1"));
+  const std::vector<StartExecutor> starts = s.take<StartExecutor>();
+  ASSERT_EQ(starts.size(), 1u);
+  EXPECT_EQ(starts[0].executor, ExecutorId("t1"));
+  EXPECT_EQ(starts[0].program, proto::kCommandExecutor);
+  EXPECT_EQ(s.core->status().used, ResourceVector::of(1000, 64'000));
+
+  const PeerId peer = s.hello("t1");
+  EXPECT_EQ(s.told_executors<proto::ExecutorWelcome>().size(), 1u);
+  EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 1u);
+
+  s.tell(peer, "t1", TaskState::kRunning, 1);
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  EXPECT_EQ(s.told_executors<proto::Acknowledge>().size(), 2u);
+  EXPECT_EQ(s.updates(), (Lines{"t1 1 running none", "t1 2 finished none"}));
+  EXPECT_TRUE(s.core->status().used.is_zero());
+
+  s.exits("t1");
+  s.acknowledge("t1", 1);
+  s.acknowledge("t1", 2);
+  EXPECT_TRUE(s.updates().empty());
+  EXPECT_EQ(s.core->status().updates_unacknowledged, 0);
+  EXPECT_TRUE(s.core->status().executors.empty());
+}
+
+TEST(Launch, WritesTheTaskAndTheExecutorBeforeItIsStarted) {
+  AgentScenario s;
+  s.registered();
+  const size_t before = s.log.size();
+  s.run(command_task("t1"));
+  ASSERT_EQ(s.log.size(), before + 2);
+  EXPECT_TRUE(std::holds_alternative<proto::TaskRecord>(s.log[before]));
+  const auto& executor = std::get<proto::ExecutorRecord>(s.log[before + 1]);
+  EXPECT_EQ(executor.pid, 0);
+  EXPECT_EQ(executor.boot_id, "boot-1");
+  s.hello("t1");
+  EXPECT_EQ(std::get<proto::ExecutorRecord>(s.log.back()).pid, 1001);
+}
+
+TEST(Launch, IgnoresARepeatedLaunch) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  s.take<StartExecutor>();
+  s.run(command_task("t1"));
+  EXPECT_TRUE(s.take<StartExecutor>().empty());
+  EXPECT_TRUE(s.updates().empty());
+}
+
+TEST(Launch, AnUpdateThatComesTwiceIsToldOnceAndAcknowledgedTwice) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.updates();
+  s.told_executors<proto::Acknowledge>();
+  s.tell(peer, "t1", TaskState::kRunning, 1);
+  EXPECT_TRUE(s.updates().empty());
+  EXPECT_EQ(s.told_executors<proto::Acknowledge>().size(), 1u);
+}
+
+TEST(Launch, TasksWithOneExecutorIdShareIt) {
+  AgentScenario s;
+  s.registered();
+  for (const char* id : {"m1", "m2"}) {
+    proto::RunTask task = command_task(id);
+    task.spec.executor = proto::kBatchExecutor;
+    task.spec.executor_id = ExecutorId("workers");
+    s.run(task);
+  }
+  EXPECT_EQ(s.take<StartExecutor>().size(), 1u);
+  const PeerId peer = s.hello("workers");
+  EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 2u);
+  s.tell(peer, "m1", TaskState::kRunning, 1);
+  s.tell(peer, "m1", TaskState::kFinished, 2);
+  // It stays for the next.
+  EXPECT_TRUE(s.told_executors<proto::ExecutorShutdown>().empty());
+  proto::RunTask third = command_task("m3");
+  third.spec.executor = proto::kBatchExecutor;
+  third.spec.executor_id = ExecutorId("workers");
+  s.run(third);
+  EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 1u);
+}
+
+TEST(Launch, ATaskIdUsedAgainWaitsForTheOldExecutorToLeave) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  s.acknowledge("t1", 2);
+  s.take<StartExecutor>();
+  s.run(command_task("t1"));
+  EXPECT_TRUE(s.take<StartExecutor>().empty());
+  s.exits("t1");
+  const std::vector<StartExecutor> starts = s.take<StartExecutor>();
+  ASSERT_EQ(starts.size(), 1u);
+  EXPECT_EQ(starts[0].run, 2u);
+}
+
+TEST(Launch, RunsRiseAlsoOverRestarts) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  s.exits("t1");
+  s.acknowledge("t1", 2);
+  s.restart(s.core->snapshot());
+  s.registered();
+  s.run(command_task("t1"));
+  EXPECT_EQ(s.take<StartExecutor>().at(0).run, 2u);
+}
+
+TEST(Launch, AnExecutorOfItsOwnThatDoesNotLeaveIsKilled) {
+  AgentScenario s;
+  s.registered();
+  proto::RunTask task = command_task("t1");
+  task.spec.executor = "exec my-executor";
+  s.run(task);
+  const PeerId peer = s.hello("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 1);
+  EXPECT_EQ(s.told_executors<proto::ExecutorShutdown>().size(), 1u);
+  s.pass(seconds(4));
+  EXPECT_TRUE(s.take<KillExecutor>().empty());
+  s.pass(seconds(2));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+}
+
+struct Refused {
+  const char* what;
+  proto::RunTask task;
+  const char* reason;
+};
+
+std::vector<Refused> refused_launches() {
+  std::vector<Refused> rows;
+  rows.push_back({"more cpus than there are", command_task("x", "cpus:3.5"), "resources_exceeded"});
+  rows.push_back({"ports of another task", command_task("x", "cpus:1;ports:[31000-31000]"),
+                  "resources_exceeded"});
+  rows.push_back({"ports that are not here", command_task("x", "cpus:1;ports:[40000-40000]"),
+                  "resources_exceeded"});
+  rows.push_back({"gpus without devices", command_task("x", "gpus:1"), "task_invalid"});
+  rows.push_back({"an empty command", command_task("x"), "task_invalid"});
+  rows.back().task.spec.command.clear();
+  rows.push_back({"an unknown builtin", command_task("x"), "task_invalid"});
+  rows.back().task.spec.executor = "builtin:nothing";
+  rows.push_back({"the executor of another task's own", command_task("x"), "task_invalid"});
+  rows.back().task.spec.executor_id = ExecutorId("t0");
+  return rows;
+}
+
+TEST(Launch, EveryRefusedLaunchHasATerminalUpdateWithAReason) {
+  for (const Refused& row : refused_launches()) {
+    SCOPED_TRACE(row.what);
+    AgentScenario s;
+    s.registered();
+    s.run(command_task("t0", "cpus:1;ports:[31000-31000]"));
+    s.hello("t0");
+    s.take<StartExecutor>();
+    s.run(row.task);
+    EXPECT_EQ(s.updates(), (Lines{std::string("x 1 refused ") + row.reason}));
+    EXPECT_TRUE(s.take<StartExecutor>().empty());
+    s.acknowledge("x", 1);
+    EXPECT_EQ(s.core->status().updates_unacknowledged, 0);
+  }
+}
+
+TEST(Launch, AnExecutorThatCannotBeStartedFailsItsTask) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  const StartExecutor start = s.take<StartExecutor>().at(0);
+  s.step(ExecutorStartFailed{start.framework, start.executor, start.run,
+                             Error::resource_exhausted("no more processes")});
+  const std::vector<proto::Update> updates = s.told_master<proto::Update>();
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(updates[0].status), "t1 1 failed launch_failed");
+  EXPECT_NE(updates[0].status.message.find("no more processes"), std::string::npos);
+}
+
+TEST(Launch, AnExecutorThatNeverSaysHelloFailsItsTask) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  s.pass_with_master(seconds(59));
+  EXPECT_TRUE(s.updates().empty());
+  s.pass_with_master(seconds(2));
+  EXPECT_EQ(s.updates(), (Lines{"t1 1 failed executor_timeout"}));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+  s.exits("t1", 1);
+  EXPECT_TRUE(s.core->status().executors.empty());
+}
+
+TEST(Launch, TasksEndWithTheirExecutor) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.updates();
+  s.exits("t1", 3);
+  const std::vector<proto::Update> updates = s.told_master<proto::Update>();
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(updates[0].status), "t1 2 failed executor_ended");
+  EXPECT_EQ(updates[0].status.exit_code, 3);
+}
+
+TEST(Launch, UpdatesThatNobodyAcknowledgesAreBoundedButTheEndIsTold) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  for (uint64_t i = 2; i < 200; ++i) s.tell(peer, "t1", TaskState::kRunning, i);
+  s.tell(peer, "t1", TaskState::kFinished, 200);
+  const Lines updates = s.updates();
+  EXPECT_EQ(updates.size(), kUpdatesPerTaskMax);
+  EXPECT_EQ(updates.back(), "t1 64 finished none");
+}
+
+}  // namespace
+}  // namespace proffer::agent::launch_test

@@ -1,0 +1,218 @@
+// Random events from a seed against one core, with crashes at any step. The scenario checks all
+// invariants and both ways back from what is durable after each step; at the end, with a world that
+// answers, everything comes to rest.
+
+#include <set>
+
+#include "common/prng.h"
+#include "tests/slave/agent_scenario.h"
+
+namespace proffer::agent::storm_test {
+namespace {
+
+using proto::TaskState;
+using scenario::AgentScenario;
+using scenario::command_task;
+using scenario::kBatch;
+
+class Storm {
+ public:
+  explicit Storm(uint64_t seed) : chance_(seed), s_("cpus:8;mem:2048;ports:[31000-31003]") {}
+
+  void run(int steps) {
+    s_.registered();
+    for (int i = 0; i < steps; ++i) {
+      gust();
+      hear();
+    }
+    calm();
+  }
+
+ private:
+  // What the agent asked the world for since the last look.
+  void hear() {
+    for (const StartExecutor& start : s_.take<StartExecutor>()) {
+      alive_[{start.executor, start.run}] = start;
+    }
+    for (const EndLeftover& leftover : s_.take<EndLeftover>()) leftovers_.push_back(leftover);
+    for (const SendToExecutor& send : s_.take<SendToExecutor>()) {
+      const auto* ack = std::get_if<proto::Acknowledge>(&send.envelope.message);
+      if (ack != nullptr) continue;
+      const auto* run = std::get_if<proto::RunTask>(&send.envelope.message);
+      if (run != nullptr) given_[send.peer].insert(run->spec.id.str());
+    }
+    for (const DropExecutorPeer& drop : s_.take<DropExecutorPeer>()) forget(drop.peer);
+    for (const KillExecutor& kill : s_.take<KillExecutor>()) {
+      killed_.insert({kill.executor, kill.run});
+    }
+    if (!s_.take<ResetMaster>().empty()) connected_ = false;
+    for (const SendToMaster& send : s_.take<SendToMaster>()) {
+      const auto* update = std::get_if<proto::Update>(&send.envelope.message);
+      if (update != nullptr) told_[update->status.task.str()] = update->status.sequence;
+      const auto* part = std::get_if<proto::RegisterTasks>(&send.envelope.message);
+      if (part == nullptr) continue;
+      for (const proto::AgentTask& task : part->tasks) told_[task.task.str()] = task.sequence;
+    }
+  }
+
+  void forget(PeerId peer) {
+    given_.erase(peer);
+    std::erase_if(peer_of_, [&](const auto& one) { return one.second == peer; });
+  }
+
+  std::string task() { return "t" + std::to_string(chance_.below(12)); }
+
+  void gust() {
+    switch (chance_.below(16)) {
+      case 0:
+      case 1:
+      case 2: {
+        proto::RunTask run = command_task(task(), chance_.chance(1, 6) ? "cpus:3" : "cpus:1");
+        if (chance_.chance(1, 3)) {
+          run.spec.executor = proto::kBatchExecutor;
+          run.spec.executor_id = ExecutorId("shared");
+        }
+        if (connected_) s_.run(run);
+        break;
+      }
+      case 3:
+        if (connected_) s_.kill(task(), seconds(static_cast<int64_t>(chance_.below(4))));
+        break;
+      case 4:
+      case 5: {
+        const std::string id = task();
+        if (connected_) s_.acknowledge(id, chance_.below(told_[id] + 2));
+        break;
+      }
+      case 6: {
+        if (alive_.empty()) break;
+        const StartExecutor start = any(alive_)->second;
+        s_.step(ExecutorStarted{start.framework, start.executor, start.run, 77, 5});
+        break;
+      }
+      case 7:
+      case 8: {
+        if (alive_.empty()) break;
+        greet(any(alive_)->second);
+        break;
+      }
+      case 9:
+      case 10:
+      case 11: {
+        if (given_.empty()) break;
+        const auto at = any(given_);
+        constexpr TaskState kSaid[] = {TaskState::kRunning, TaskState::kFinished,
+                                       TaskState::kFailed, TaskState::kKilled};
+        if (at->second.empty()) break;
+        const std::string id = *any(at->second);
+        s_.tell(at->first, id, kSaid[chance_.below(4)], chance_.below(5) + 1);
+        break;
+      }
+      case 12: {
+        if (alive_.empty()) break;
+        end(any(alive_)->first);
+        break;
+      }
+      case 13: s_.pass(milliseconds(static_cast<int64_t>(chance_.below(8000)))); break;
+      case 14:
+        if (chance_.chance(1, 2)) {
+          s_.step(MasterDisconnected{});
+          connected_ = false;
+        } else if (!connected_) {
+          s_.connect();
+          connected_ = leftovers_.empty();
+          if (connected_) s_.welcome();
+        }
+        break;
+      case 15:
+        if (chance_.chance(1, 8)) crash();
+        if (chance_.chance(1, 20) && connected_) {
+          s_.from_master(proto::ShutdownFramework{kBatch});
+        }
+        break;
+    }
+  }
+
+  template <class Container>
+  typename Container::iterator any(Container& container) {
+    auto at = container.begin();
+    std::advance(at, static_cast<long>(chance_.below(container.size())));
+    return at;
+  }
+
+  void greet(const StartExecutor& start) {
+    const PeerId peer(++peers_);
+    const auto known = peer_of_.find({start.executor, start.run});
+    if (known != peer_of_.end()) given_.erase(known->second);
+    peer_of_[{start.executor, start.run}] = peer;
+    given_[peer];
+    s_.from_executor(peer, proto::ExecutorHello{start.framework, start.executor, start.token});
+  }
+
+  void end(std::pair<ExecutorId, uint64_t> which) {
+    alive_.erase(which);
+    const auto peer = peer_of_.find(which);
+    if (peer != peer_of_.end()) {
+      given_.erase(peer->second);
+      peer_of_.erase(peer);
+    }
+    s_.step(ExecutorExited{kBatch, which.first, which.second, 1, {}});
+  }
+
+  void crash() {
+    s_.crash_and_restart();
+    alive_.clear();
+    killed_.clear();
+    given_.clear();
+    peer_of_.clear();
+    leftovers_.clear();
+    connected_ = false;
+    s_.tick();
+    hear();
+    while (!leftovers_.empty()) {
+      const EndLeftover leftover = leftovers_.back();
+      leftovers_.pop_back();
+      s_.step(LeftoverEnded{leftover.executor.framework, leftover.executor.executor});
+    }
+  }
+
+  // A stop that kills: the world answers, so the agent comes to its end with nothing left.
+  void calm() {
+    hear();
+    s_.connect();
+    s_.welcome();
+    s_.step(StopAsked{.kill_tasks = true});
+    for (int i = 0; i < 200 && s_.core->next_deadline(); ++i) {
+      hear();
+      const std::set<std::pair<ExecutorId, uint64_t>> killed = std::exchange(killed_, {});
+      for (const auto& which : killed) end(which);
+      s_.pass(seconds(1));
+    }
+    EXPECT_EQ(s_.take<Exit>().size(), 1u);
+    EXPECT_EQ(s_.core->status().tasks, 0);
+    EXPECT_TRUE(s_.core->status().executors.empty());
+    EXPECT_TRUE(s_.core->status().used.is_zero());
+  }
+
+  Prng chance_;
+  AgentScenario s_;
+  bool connected_ = true;
+  std::map<std::pair<ExecutorId, uint64_t>, StartExecutor> alive_;
+  std::set<std::pair<ExecutorId, uint64_t>> killed_;
+  std::map<std::pair<ExecutorId, uint64_t>, PeerId> peer_of_;
+  std::map<PeerId, std::set<std::string>> given_;
+  std::map<std::string, uint64_t> told_;
+  std::vector<EndLeftover> leftovers_;
+  uint64_t peers_ = 1000;
+};
+
+TEST(Storm, BreaksNoInvariantAndComesToRest) {
+  for (uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    Storm(seed).run(300);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace proffer::agent::storm_test
