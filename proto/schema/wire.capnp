@@ -1,15 +1,17 @@
 @0xd2f3b8a1c6e94d57;
 
-# The protocol of Proffer: what masters, agents, schedulers, executors and the CLI say to each other, and
-# the durable records in which the master and the agents say things to their later selves. This file is
-# the specification; proto/messages.h and proto/records.h are the same as plain values.
+# The protocol of Proffer: what masters, agents, schedulers, executors and the CLI say to each
+# other, and the durable records in which the master and the agents say things to their later
+# selves. This file is the specification; proto/messages.h and proto/records.h are the same as plain
+# values.
 #
-# Frames. One ZeroMQ message part is one frame: an Envelope in Cap'n Proto's unpacked stream encoding
-# (segment table and segments, at most 64), at most 1 MiB, a multiple of 8 bytes, nothing after it.
-# Receivers copy frames that are not aligned to 8 bytes.
+# Frames. One ZeroMQ message part is one frame: an Envelope in Cap'n Proto's unpacked stream
+# encoding (segment table and segments, at most 64), at most 1 MiB, a multiple of 8 bytes, nothing
+# after it. Receivers copy frames that are not aligned to 8 bytes.
 #
-# Everything has a bound; the number is given here and its reason in common/limits.h. A receiver refuses
-# a frame that breaks one, answers with `error`, and ends the session. Where nothing else is said:
+# Everything has a bound; the number is given here and its reason in common/limits.h. A receiver
+# refuses a frame that breaks one, answers with `error`, and ends the session. Where nothing else is
+# said:
 #
 #   name       Text of 1 to 128 of A-Z a-z 0-9 . _ - and not "." or ".."
 #   role       names joined by '/', at most 512 bytes
@@ -21,19 +23,21 @@
 #   optional   an empty Text or a zero number where a name, role or number is meant: there is none
 #   sorted     in strictly rising order of the named field, so that nothing is there twice
 #
-# Versions. `version` comes first and stays where it is. A receiver refuses a version that it does not
-# speak with an `error` that names both. Within a version, fields and union members are only added at
-# the end. A message that the receiver does not know is counted and ignored. An enumerator, an operation or
-# a record that it does not know makes the frame wrong, because guessing would change its meaning: raise
-# the version to add one.
+# Versions. `version` comes first and stays where it is. A receiver refuses a version that it does
+# not speak with an `error` that names both. Within a version, fields and union members are only
+# added at the end. A message that the receiver does not know is counted and ignored. An enumerator,
+# an operation or a record that it does not know makes the frame wrong, because guessing would
+# change its meaning: raise the version to add one.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("proffer::wire");
 
 struct Envelope {
   version @0 :UInt32;   # kProtocolVersion of the sender.
-  leader @1 :UInt64;    # Leader epoch: a master's own, or the highest that the sender has seen; 0: none yet.
-  sequence @2 :UInt64;  # Of this frame on this connection and direction: 1, 2, … A gap ends the connection.
+  # Leader epoch: a master's own, or the highest that the sender has seen; 0: none yet.
+  leader @1 :UInt64;
+  # Of this frame on this connection and direction: 1, 2, … A gap ends the connection.
+  sequence @2 :UInt64;
 
   union {
     none @3 :Void;  # Never sent; ignored like a message that is not known.
@@ -48,7 +52,8 @@ struct Envelope {
     killTask @10 :KillTask;       # Also master to agent, and agent to executor.
     acknowledge @11 :Acknowledge; # Also master to agent, and agent to executor.
     reconcile @12 :Reconcile;
-    frameworkMessage @13 :FrameworkMessage;  # Between scheduler, master, agent and executor, both ways.
+    # Between scheduler, master, agent and executor, both ways.
+    frameworkMessage @13 :FrameworkMessage;
     teardown @14 :Void;           # The framework ends: its tasks are killed, its id is forgotten.
 
     # Master to scheduler.
@@ -81,7 +86,7 @@ struct Envelope {
   }
 }
 
-# --- resources ----------------------------------------------------------------------------------------
+# --- resources ------------------------------------------------------------------------------------
 
 enum ResourceKind { cpus @0; mem @1; disk @2; gpus @3; }
 
@@ -107,7 +112,8 @@ struct PortRange {
 # Amounts with the devices and ports that they stand for.
 struct Resources {
   amounts @0 :Amounts;
-  gpus @1 :List(GpuDevice);   # At most 64, sorted by index. If there are any, they sum up to amounts.gpus.
+  # At most 64, sorted by index. If there are any, they sum up to amounts.gpus.
+  gpus @1 :List(GpuDevice);
   ports @2 :List(PortRange);  # At most 256, sorted, with a gap between each two.
 }
 
@@ -129,8 +135,9 @@ enum ConstraintOperator { equals @0; notEquals @1; in @2; notIn @3; matches @4; 
 struct Constraint {
   attribute @0 :Text;       # name; "host" is the agent's
   op @1 :ConstraintOperator;
-  # equals, notEquals and matches (RE2, fully anchored): one; in and notIn: 1 to 64; exists: none. Each 1
-  # to 1024 bytes without control characters, no space at its ends; in a list, no ',', '[' or ']'.
+  # equals, notEquals and matches (RE2, fully anchored): one; in and notIn: 1 to 64; exists: none.
+  # Each 1 to 1024 bytes without control characters, no space at its ends; in a list, no ',', '[' or
+  # ']'.
   values @2 :List(Text);
 }
 
@@ -161,19 +168,21 @@ struct Offer {
   attributes @2 :List(Attribute);  # At most 64, sorted by name.
   slices @3 :List(Slice);          # At most 64.
   fills @4 :List(AskFill);         # At most 256. None: an open offer.
-  # The agent's free ports, for information: the 256 lowest ranges at most. Ports are taken at launch.
+  # The agent's free ports, for information: the 256 lowest ranges at most. Ports are taken at
+  # launch.
   ports @5 :List(PortRange);
   leaseNanos @6 :Int64;            # nanos, from when the master sent it until it expires
 }
 
 # What a framework does not want of what it was offered.
 struct Refusal {
-  refuseNanos @0 :Int64;               # nanos; without a reason below: no offers of this agent for so long
+  # nanos; without a reason below: no offers of this agent for so long
+  refuseNanos @0 :Int64;
   tooLittle @1 :List(ResourceKind);    # At most 4: not until the agent has more of these.
   wrongAgent @2 :Bool;                 # Not until the agent registers with other attributes.
 }
 
-# --- tasks --------------------------------------------------------------------------------------------
+# --- tasks ----------------------------------------------------------------------------------------
 
 enum TaskState {
   staging @0; running @1; killing @2; unreachable @3;
@@ -205,7 +214,8 @@ struct TaskSpec {
   command @3 :Text;        # A shell command line for builtin:command; at most 64 KiB, without NUL.
   environment @4 :List(Variable);  # At most 1024 and 128 KiB in all, sorted by name.
   portNames @5 :List(Text);        # At most 64 names; each gets a free port, told as $PORT_<name>.
-  executor @6 :Text;       # "builtin:command", "builtin:batch" or a shell command line; 1 byte to 64 KiB, no NUL.
+  # "builtin:command", "builtin:batch" or a shell command line; 1 byte to 64 KiB, no NUL.
+  executor @6 :Text;
   executorId @7 :Text;     # optional name: tasks with the same one share an executor
   killGraceNanos @8 :Int64;# nanos from the polite signal to the other one
   data @9 :Data;           # For the executor; at most 512 KiB.
@@ -223,15 +233,16 @@ struct Assignment {
   ports @1 :List(NamedPort);  # At most 64, sorted by name.
 }
 
-# One update of a task. Sent until acknowledged; at least once and in order of `sequence` for each source.
+# One update of a task. Sent until acknowledged; at least once and in order of `sequence` for each
+# source.
 struct TaskStatus {
   task @0 :Text;       # name
   agent @1 :Text;      # optional name; absent if the task was never sent to one
   state @2 :TaskState;
   reason @3 :TaskReason;
   source @4 :UpdateSource;
-  # From the agent: 1, 2, … for each launch. From the master: rising over all its lives. From an executor:
-  # its own count. 0: an answer to reconcile, not to be acknowledged.
+  # From the agent: 1, 2, … for each launch. From the master: rising over all its lives. From an
+  # executor: its own count. 0: an answer to reconcile, not to be acknowledged.
   sequence @5 :UInt64;
   message @6 :Text;    # words
   data @7 :Data;       # From the executor to its scheduler; at most 16 KiB.
@@ -242,17 +253,18 @@ struct TaskStatus {
   atNanos @12 :Int64;  # time, by the clock of the source
 }
 
-# --- scheduler to master ------------------------------------------------------------------------------
+# --- scheduler to master --------------------------------------------------------------------------
 
-# First message of a session. With a framework id it fails over to this session; the secret must be the
-# first one's. Without, the same secret finds the framework that it made before.
+# First message of a session. With a framework id it fails over to this session; the secret must be
+# the first one's. Without, the same secret finds the framework that it made before.
 struct Subscribe {
   framework @0 :Text;  # optional name
   name @1 :Text;       # name
   role @2 :Text;       # role
   mode @3 :OfferMode;
   secret @4 :Text;     # secret
-  failoverNanos @5 :Int64;  # nanos that the tasks outlive a lost scheduler; 0: not at all, and nothing is durable
+  # nanos that the tasks outlive a lost scheduler; 0: not at all, and nothing is durable
+  failoverNanos @5 :Int64;
   user @6 :Text;       # Who runs it, for people; at most 128 bytes.
 }
 
@@ -274,7 +286,8 @@ struct Operation {
   }
 }
 
-# Uses offers, of one agent or several; operations use the offers of their agent. The rest is declined.
+# Uses offers, of one agent or several; operations use the offers of their agent. The rest is
+# declined.
 struct Accept {
   offers @0 :List(UInt64);         # At most 1024, none zero.
   operations @1 :List(Operation);  # At most 1024.
@@ -301,8 +314,8 @@ struct Acknowledge {
   sequence @4 :UInt64;
 }
 
-# Explicit: the truth about these tasks. Without any: about all that the master knows. Answered by updates
-# of sequence 0.
+# Explicit: the truth about these tasks. Without any: about all that the master knows. Answered by
+# updates of sequence 0.
 struct Reconcile {
   tasks @0 :List(Text);  # At most 1024 names.
 }
@@ -316,7 +329,7 @@ struct FrameworkMessage {
   data @4 :Data;         # At most 512 KiB.
 }
 
-# --- master to scheduler ------------------------------------------------------------------------------
+# --- master to scheduler --------------------------------------------------------------------------
 
 struct Subscribed {
   framework @0 :Text;        # name
@@ -373,7 +386,7 @@ struct ErrorMessage {
   retry @4 :Bool;        # Whether a new session can help.
 }
 
-# --- agent and master ---------------------------------------------------------------------------------
+# --- agent and master -----------------------------------------------------------------------------
 
 # A task as its agent knows it.
 struct AgentTask {
@@ -420,7 +433,7 @@ struct ShutdownFramework {
   framework @0 :Text;  # name
 }
 
-# --- executor and agent -------------------------------------------------------------------------------
+# --- executor and agent ---------------------------------------------------------------------------
 
 # First message of an executor's session.
 struct ExecutorHello {
@@ -435,12 +448,13 @@ struct ExecutorWelcome {
   timeoutNanos @2 :Int64;
 }
 
-# What became of a task. The agent gives it source and sequence and acknowledges the executor's own sequence.
+# What became of a task. The agent gives it source and sequence and acknowledges the executor's own
+# sequence.
 struct ExecutorUpdate {
   status @0 :TaskStatus;
 }
 
-# --- everybody ----------------------------------------------------------------------------------------
+# --- everybody ------------------------------------------------------------------------------------
 
 # CLI to master: a method of the API.
 struct Call {
@@ -452,11 +466,12 @@ struct Call {
 struct Reply {
   id @0 :UInt64;
   json @1 :Text;            # At most 768 KiB; empty with an error.
-  next @2 :Text;            # Where the next page begins, at most 512 bytes; empty: this was the last.
+  # Where the next page begins, at most 512 bytes; empty: this was the last.
+  next @2 :Text;
   error @3 :ErrorMessage;   # Absent: it worked.
 }
 
-# --- the master's registry ----------------------------------------------------------------------------
+# --- the master's registry ------------------------------------------------------------------------
 
 # A row of the registry, under its table and key. A later row of the same key replaces it.
 struct RegistryRow {
@@ -467,7 +482,8 @@ struct RegistryRow {
   }
 }
 
-# A framework with a failover timeout above zero. In "frameworks", by its id. Fields as in Subscribe.
+# A framework with a failover timeout above zero. In "frameworks", by its id. Fields as in
+# Subscribe.
 struct FrameworkRecord {
   framework @0 :Text;  # name
   name @1 :Text;
@@ -491,7 +507,7 @@ struct RoleRecord {
   weight @1 :Int64;  # 1 to 1,000,000 milli-weights
 }
 
-# --- the agent's checkpoint ---------------------------------------------------------------------------
+# --- the agent's checkpoint -----------------------------------------------------------------------
 
 # An entry of the agent's log, in the order in which things happened.
 struct CheckpointRecord {

@@ -2,10 +2,10 @@
 
 #include "master/core/accept_plan.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <functional>
 
 namespace proffer::master::accept_plan_test {
 namespace {
@@ -106,7 +106,9 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
       {"a wrong port name", TaskReason::kTaskInvalid,
        [](Desk&, auto& t) { t.port_names = {"a-b"}; }},
       {"a port name twice", TaskReason::kTaskInvalid,
-       [](Desk&, auto& t) { t.port_names = {"a", "a"}; }},
+       [](Desk&, auto& t) {
+         t.port_names = {"a", "a"};
+       }},
       {"too many ports", TaskReason::kTaskInvalid,
        [](Desk&, auto& t) { t.port_names.assign(kPortNamesMax + 1, "a"); }},
       {"an id that lives", TaskReason::kDuplicateTaskId,
@@ -127,8 +129,7 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
        [](Desk& d, auto&) {
          d.agents.find(AgentId("a"))->state = proto::AgentState::kDisconnected;
        }},
-      {"a void offer", TaskReason::kOfferNotValid,
-       [](Desk& d, auto&) { d.invalid = OfferId(77); }},
+      {"a void offer", TaskReason::kOfferNotValid, [](Desk& d, auto&) { d.invalid = OfferId(77); }},
       {"no offer of the agent", TaskReason::kOfferNotValid,
        [](Desk& d, auto&) {
          d.agents.add(AgentId("b"), Secret("s")).state = proto::AgentState::kActive;
@@ -139,7 +140,9 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
       {"too many gpus", TaskReason::kResourcesExceeded,
        [](Desk&, auto& t) { t.shape[ResourceKind::kGpus] = 3000; }},
       {"too many ports for the agent", TaskReason::kPortsNotAvailable,
-       [](Desk&, auto& t) { t.port_names = {"a", "b", "c", "d"}; }},
+       [](Desk&, auto& t) {
+         t.port_names = {"a", "b", "c", "d"};
+       }},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
@@ -173,16 +176,15 @@ TEST(AcceptPlan, RefusesTheSecondTaskOfOneIdInOneAccept) {
 
 TEST(AcceptPlan, TakesAnIdAgainWhoseLaunchWasRefused) {
   Desk desk;
-  desk.tasks.add_refused({.framework = FrameworkId("f"),
-                          .task = TaskId("t"),
-                          .state = proto::TaskState::kRefused});
+  desk.tasks.add_refused(
+      {.framework = FrameworkId("f"), .task = TaskId("t"), .state = proto::TaskState::kRefused});
   EXPECT_EQ(desk.plan({desk.spec("t", "cpus:1")}).launches.size(), 1u);
 }
 
 TEST(AcceptPlan, RefusesWhatTheTasksBeforeHaveUsedUp) {
   const Desk desk;
-  const AcceptPlan plan = desk.plan(
-      {desk.spec("t1", "cpus:3"), desk.spec("t2", "cpus:3"), desk.spec("t3", "cpus:1")});
+  const AcceptPlan plan =
+      desk.plan({desk.spec("t1", "cpus:3"), desk.spec("t2", "cpus:3"), desk.spec("t3", "cpus:1")});
   ASSERT_EQ(plan.refusals.size(), 1u);
   EXPECT_EQ(plan.refusals[0].task, 1u);
   EXPECT_EQ(to_text(plan.uses[0].used), "cpus:4");

@@ -1,11 +1,9 @@
 #pragma once
 
-// A master and those that talk to it, as plain values in virtual time. Agents and schedulers of these stories do
-// only what the story says; after every step the master's violations() must be empty, the frames must be the next
-// of their connection, and no message may go to a connection that was ended.
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+// A master and those that talk to it, as plain values in virtual time. Agents and schedulers of
+// these stories do only what the story says; after every step the master's violations() must be
+// empty, the frames must be the next of their connection, and no message may go to a connection
+// that was ended.
 
 #include <algorithm>
 #include <map>
@@ -15,6 +13,9 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "common/text.h"
 #include "master/core/master.h"
@@ -47,8 +48,10 @@ class TestPeer {
     std::vector<T> taken;
     std::vector<proto::Message> rest;
     for (proto::Message& message : inbox) {
-      if (T* found = std::get_if<T>(&message)) taken.push_back(std::move(*found));
-      else rest.push_back(std::move(message));
+      if (T* found = std::get_if<T>(&message))
+        taken.push_back(std::move(*found));
+      else
+        rest.push_back(std::move(message));
     }
     inbox = std::move(rest);
     return taken;
@@ -184,7 +187,7 @@ class TestScheduler : public TestPeer {
     spec.command = "true";
     return spec;
   }
-  void accepts(const std::vector<Offer>& used, std::vector<proto::TaskSpec> specs) {
+  void accepts(std::vector<Offer> used, std::vector<proto::TaskSpec> specs) {
     proto::Accept accept;
     for (const Offer& offer : used) {
       accept.offers.push_back(offer.id);
@@ -349,10 +352,8 @@ class MasterScenario {
         trace.begin(), trace.end(), [&](const TraceEvent& event) { return event.what == what; }));
   }
   std::optional<proto::TaskRow> task(const FrameworkId& framework, const std::string& id) const {
-    for (const proto::TaskRow& row : master->tasks({.prefix = framework.str() + "/" + id,
-                                                    .ended = true,
-                                                    .after = {},
-                                                    .limit = 1})) {
+    for (const proto::TaskRow& row : master->tasks(
+             {.prefix = framework.str() + "/" + id, .ended = true, .after = {}, .limit = 1})) {
       if (row.task.str() == id) return row;
     }
     return std::nullopt;
@@ -421,8 +422,10 @@ class MasterScenario {
       if (const auto* f = std::get_if<proto::FrameworkRecord>(&write.row)) {
         key = "f" + f->framework.str();
       }
-      if (write.erase) rows.erase(key);
-      else rows[key] = write.row;
+      if (write.erase)
+        rows.erase(key);
+      else
+        rows[key] = write.row;
     }
     std::vector<proto::RegistryRow> all;
     for (auto& [key, row] : rows) all.push_back(std::move(row));

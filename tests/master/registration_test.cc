@@ -93,9 +93,7 @@ TEST(AgentRegistration, RefusesWhatDoesNotAddUpAndDisturbsNobody) {
       {"a short secret", [](proto::RegisterAgent& r) { r.secret = Secret("abc"); }},
       {"nothing", [](proto::RegisterAgent& r) { r.slices.clear(); }},
       {"less than nothing",
-       [](proto::RegisterAgent& r) {
-         r.slices[0].resources.amounts[ResourceKind::kCpus] = -1;
-       }},
+       [](proto::RegisterAgent& r) { r.slices[0].resources.amounts[ResourceKind::kCpus] = -1; }},
       {"too much",
        [](proto::RegisterAgent& r) {
          r.slices[0].resources.amounts[ResourceKind::kMem] = kAmountMax + 1;
@@ -106,9 +104,7 @@ TEST(AgentRegistration, RefusesWhatDoesNotAddUpAndDisturbsNobody) {
          r.slices.push_back(r.slices[0]);
        }},
       {"gpus without devices",
-       [](proto::RegisterAgent& r) {
-         r.slices[0].resources.amounts[ResourceKind::kGpus] = 1000;
-       }},
+       [](proto::RegisterAgent& r) { r.slices[0].resources.amounts[ResourceKind::kGpus] = 1000; }},
       {"a device twice",
        [](proto::RegisterAgent& r) {
          r.slices[0].resources.amounts[ResourceKind::kGpus] = 1000;
@@ -274,8 +270,7 @@ TEST(Subscription, EndsTheOlderSessionEvenWithoutAFailoverTimeout) {
   newer.subscribes();
   EXPECT_FALSE(refused(f).retry);
   EXPECT_EQ(newer.id, f.id);
-  EXPECT_LT(f.take_one<proto::Subscribed>().session,
-            newer.take_one<proto::Subscribed>().session);
+  EXPECT_LT(f.take_one<proto::Subscribed>().session, newer.take_one<proto::Subscribed>().session);
 }
 
 TEST(Subscription, RefusesForGoodWhatCannotBecomeRight) {
@@ -402,8 +397,8 @@ TEST(Connection, GetsHeartbeatsWhenNothingElseIsSaid) {
   ASSERT_TRUE(next.has_value());
   s.now = s.now + s.options.heartbeat;
   s.master->handle(MasterEvent(Tick{}), s.now, out);
-  const auto sends = std::count_if(
-      out.actions.begin(), out.actions.end(), [&](const MasterAction& action) {
+  const auto sends =
+      std::count_if(out.actions.begin(), out.actions.end(), [&](const MasterAction& action) {
         const auto* send = std::get_if<Send>(&action);
         return send != nullptr && send->peer == a.peer() &&
                std::holds_alternative<proto::Heartbeat>(send->envelope.message);

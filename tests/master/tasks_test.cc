@@ -1,4 +1,5 @@
-// The life of tasks: launched, told, acknowledged, ended; and what happens when somebody misses a part of it.
+// The life of tasks: launched, told, acknowledged, ended; and what happens when somebody misses a
+// part of it.
 
 #include "tests/master/cluster.h"
 
