@@ -1,9 +1,9 @@
 // proffer-agent: reads flags, wires the shell, runs the loop.
 
-#include <gflags/gflags.h>
-
 #include <csignal>
 #include <cstdlib>
+
+#include <gflags/gflags.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -18,12 +18,14 @@ DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and add
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
 DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
 DEFINE_string(attributes, "", "such as \"rack:r1;disk:ssd\"");
-DEFINE_string(heartbeat, "5s", "how often a sign of life goes to the master, until it says another");
+DEFINE_string(heartbeat, "5s",
+              "how often a sign of life goes to the master, until it says another");
 DEFINE_string(master_timeout, "30s",
               "silence of the master after which a new session is begun, until it says another");
 DEFINE_string(executor_timeout, "1m", "how long an executor may take to say hello");
-DEFINE_string(tasks_on_exit, "keep",
-              "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
+DEFINE_string(
+    tasks_on_exit, "keep",
+    "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
 
 // gflags calls it after it has printed what is wrong with a flag; its header does not declare it.
 namespace google {
@@ -54,8 +56,8 @@ agent::AgentShellOptions options_from_flags() {
   options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
   for (const std::string& host : {options.master.host, options.http.host}) {
     if (is_loopback(host)) continue;
-    exit_with(Error::unsupported(text("the agent speaks only within this machine, not with ",
-                                      quoted(host)))
+    exit_with(Error::unsupported(
+                  text("the agent speaks only within this machine, not with ", quoted(host)))
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }
@@ -87,8 +89,8 @@ agent::AgentShellOptions options_from_flags() {
               2);
   }
   if (FLAGS_tasks_on_exit != "keep" && FLAGS_tasks_on_exit != "kill") {
-    exit_with(Error::invalid_argument(text("--tasks_on_exit must be keep or kill, not ",
-                                           quoted(FLAGS_tasks_on_exit))),
+    exit_with(Error::invalid_argument(
+                  text("--tasks_on_exit must be keep or kill, not ", quoted(FLAGS_tasks_on_exit))),
               2);
   }
   return options;

@@ -1,10 +1,11 @@
 // proffer-batch: what people type as `proffer batch …`. CLI11 stays in this file.
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
+
+#include <CLI/CLI.hpp>
 
 #include "common/text.h"
 #include "frameworks/batch/core/job.h"
@@ -35,15 +36,19 @@ int main(int argc, char** argv) {
   }
   std::vector<std::string> env;
 
-  CLI::App app("Runs MapReduce jobs on the cluster: any command as mapper and reducer, lines in, "
-               "key<TAB>value out.",
-               "proffer batch");
+  CLI::App app(
+      "Runs MapReduce jobs on the cluster: any command as mapper and reducer, lines in, "
+      "key<TAB>value out.",
+      "proffer batch");
   app.require_subcommand(1);
-  CLI::App* run_command = app.add_subcommand("run", "Run a job and show its progress until it ends");
+  CLI::App* run_command =
+      app.add_subcommand("run", "Run a job and show its progress until it ends");
   run_command->footer(
-      "The job file has the same as keys: name, role, map, reduce, input, output, reducers, split,\n"
+      "The job file has the same as keys: name, role, map, reduce, input, output, reducers, "
+      "split,\n"
       "resources, files, env. Flags say more than the file. Example:\n"
-      "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output /tmp/words");
+      "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
+      "/tmp/words");
   JobText& flags = options.flags;
   run_command->add_option("JOB", options.job_file, "Job file (YAML)");
   run_command->add_option("--name", flags.name, "Name of the framework [batch]");
@@ -57,7 +62,8 @@ int main(int argc, char** argv) {
   run_command->add_option("--split", flags.split, "Bytes of input for each map task [8MiB]");
   run_command->add_option("--resources", flags.resources,
                           text("Of each task [", kDefaultResources, "]"));
-  run_command->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
+  run_command
+      ->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
       ->allow_extra_args(false);
   run_command->add_option("--env", env, "NAME=value for the tasks; can be repeated")
       ->allow_extra_args(false);

@@ -1,6 +1,6 @@
 // One executor's side of its session with the agent. Tasks are known by id, so a RunTask that comes
-// again is nothing new; updates are numbered for each task and kept until the agent has written them
-// down. Read State::handle first, then on_agent_message.
+// again is nothing new; updates are numbered for each task and kept until the agent has written
+// them down. Read State::handle first, then on_agent_message.
 
 #include "sdk/core/executor_driver.h"
 
@@ -118,7 +118,7 @@ void ExecutorDriver::State::end_session(Time now) {
 
 void ExecutorDriver::State::reset(Step& step) {
   end_session(step.now);
-  step.out.actions.push_back(ResetAgent{});
+  step.out.actions.emplace_back(ResetAgent{});
 }
 
 void ExecutorDriver::State::send(proto::Message message, Step& step) {
@@ -129,9 +129,12 @@ void ExecutorDriver::State::send(proto::Message message, Step& step) {
 void ExecutorDriver::State::on(const AgentFrame& frame, Step& step) {
   if (session_ == Session::kNone) return;
   switch (channel_.admit(frame.envelope)) {
-    case proto::Channel::Verdict::kDeliver: break;
-    case proto::Channel::Verdict::kDuplicate: return;
-    case proto::Channel::Verdict::kBroken: return reset(step);
+    case proto::Channel::Verdict::kDeliver:
+      break;
+    case proto::Channel::Verdict::kDuplicate:
+      return;
+    case proto::Channel::Verdict::kBroken:
+      return reset(step);
   }
   last_heard_ = step.now;
   leader_ = std::max(leader_, frame.envelope.leader);
@@ -241,7 +244,7 @@ void ExecutorDriver::State::end_all(bool agent_away, Step& step) {
 void ExecutorDriver::State::finish_if_done(Step& step) {
   if (!finishing_ || (unacknowledged_ > 0 && !abandoned_)) return;
   finished_ = true;
-  step.out.actions.push_back(Finished{});
+  step.out.actions.emplace_back(Finished{});
 }
 
 std::vector<Violation> ExecutorDriver::State::violations() const {

@@ -1,5 +1,6 @@
-// The life of an executor: its process starts, says hello with its token, is given its tasks, tells what
-// became of them, and ends. Its tasks end with it. Read on(ExecutorFrame) first, then executor_gone.
+// The life of an executor: its process starts, says hello with its token, is given its tasks, tells
+// what became of them, and ends. Its tasks end with it. Read on(ExecutorFrame) first, then
+// executor_gone.
 
 #include <algorithm>
 
@@ -24,7 +25,8 @@ Agent::State::LiveExecutor* Agent::State::find_run(const FrameworkId& framework,
   return at == executors_.end() || at->second.run != run ? nullptr : &at->second;
 }
 
-// --- the process ------------------------------------------------------------------------------------
+// --- the process
+// ------------------------------------------------------------------------------------
 
 void Agent::State::on(const ExecutorStarted& started, Step& step) {
   if (find_run(started.framework, started.executor, started.run) == nullptr) return;
@@ -49,8 +51,8 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
                 {exited.exit_code, exited.signal}, step);
 }
 
-// The process is no more, or never was. Its live tasks end with it; those that waited for it to leave
-// get the next run.
+// The process is no more, or never was. Its live tasks end with it; those that waited for it to
+// leave get the next run.
 void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reason,
                                  const std::string& message, const Ending& ending, Step& step) {
   forget_peer(key, step);
@@ -70,9 +72,8 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
     const LiveTask& live = live_.at(task_key);
-    proto::TaskStatus status{.message = message,
-                             .exit_code = ending.exit_code,
-                             .signal = ending.signal};
+    proto::TaskStatus status{
+        .message = message, .exit_code = ending.exit_code, .signal = ending.signal};
     status.state = live.kill ? proto::TaskState::kKilled : proto::TaskState::kFailed;
     status.reason = live.kill ? live.kill->reason : reason;
     CHECK(make_update(task_key, std::move(status), step));
@@ -81,7 +82,8 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   if (!waiting.empty()) start_executor(key, std::move(waiting), step);
 }
 
-// --- its session ------------------------------------------------------------------------------------
+// --- its session
+// ------------------------------------------------------------------------------------
 
 void Agent::State::on(const ExecutorFrame& frame, Step& step) {
   const auto at = peers_.find(frame.peer);
@@ -89,7 +91,8 @@ void Agent::State::on(const ExecutorFrame& frame, Step& step) {
   const ExecutorKey key = at->second;
   LiveExecutor& executor = executors_.at(key);
   switch (executor.channel.admit(frame.envelope)) {
-    case proto::Channel::Verdict::kDeliver: break;
+    case proto::Channel::Verdict::kDeliver:
+      break;
     case proto::Channel::Verdict::kDuplicate:
       return trace(TraceLevel::kMessage, "duplicate frame", {{"from", "executor"}}, step);
     case proto::Channel::Verdict::kBroken:
@@ -110,10 +113,10 @@ void Agent::State::on_hello(PeerId peer, const proto::Envelope& envelope, Step& 
   const ExecutorKey key{hello->framework, hello->executor};
   const auto at = executors_.find(key);
   if (at == executors_.end() || at->second.token != hello->token) {
-    return refuse_peer(peer, ErrorCode::kNotFound,
-                       text("executor ", quoted(hello->executor.str()),
-                            " with this token is not known here"),
-                       false, step);
+    return refuse_peer(
+        peer, ErrorCode::kNotFound,
+        text("executor ", quoted(hello->executor.str()), " with this token is not known here"),
+        false, step);
   }
   LiveExecutor& executor = at->second;
   if (executor.peer) drop_peer(key, step);
@@ -138,11 +141,11 @@ void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const
   const TaskEntry& entry = *ledger_.find({key.first, task});
   LiveTask& live = live_.at({key.first, task});
   live.delivered = true;
-  send_to_executor(executor,
-                   proto::RunTask{.framework = key.first,
-                                  .spec = entry.record.spec,
-                                  .assignment = entry.record.assignment},
-                   step);
+  send_to_executor(
+      executor,
+      proto::RunTask{
+          .framework = key.first, .spec = entry.record.spec, .assignment = entry.record.assignment},
+      step);
   if (live.kill) {
     send_to_executor(executor, proto::KillTask{key.first, task, live.kill->grace}, step);
   }
@@ -162,11 +165,11 @@ void Agent::State::refuse_peer(PeerId peer, ErrorCode code, std::string message,
   LeaderEpoch leader = ledger_.identity()->leader;
   const auto at = peers_.find(peer);
   if (at != peers_.end()) channel = executors_.at(at->second).channel;
-  step.out.actions.push_back(SendToExecutor{
-      peer, channel.stamp(leader, proto::ErrorMessage{.code = code,
-                                                      .message = std::move(message),
-                                                      .ends_session = true,
-                                                      .retry = retry})});
+  step.out.actions.push_back(
+      SendToExecutor{peer, channel.stamp(leader, proto::ErrorMessage{.code = code,
+                                                                     .message = std::move(message),
+                                                                     .ends_session = true,
+                                                                     .retry = retry})});
   if (at != peers_.end()) {
     drop_peer(ExecutorKey(at->second), step);
   } else {
@@ -211,7 +214,8 @@ void Agent::State::executor_pulse(const ExecutorKey& key, Step& step) {
                           executor.last_sent + options_.executor_heartbeat));
 }
 
-// An executor without a session for so long is of no use to anybody; its tasks cannot even be killed.
+// An executor without a session for so long is of no use to anybody; its tasks cannot even be
+// killed.
 void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   const std::set<TaskId> tasks = std::exchange(executor.tasks, {});
@@ -232,7 +236,8 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   kill_executor(key, step);
 }
 
-// --- what it says -----------------------------------------------------------------------------------
+// --- what it says
+// -----------------------------------------------------------------------------------
 
 void Agent::State::on_executor_message(const ExecutorKey& key, const proto::Message& message,
                                        Step& step) {

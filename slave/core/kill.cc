@@ -1,5 +1,5 @@
-// How tasks are made to end: asked first, by their executor, with a grace; then without asking. The same
-// for one task, for a framework that was torn down, and for all when the agent stops.
+// How tasks are made to end: asked first, by their executor, with a grace; then without asking. The
+// same for one task, for a framework that was torn down, and for all when the agent stops.
 
 #include <algorithm>
 
@@ -14,17 +14,16 @@ void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
   const TaskEntry* task = ledger_.find(key);
   if (task == nullptr) {
     // Not numbered, since nothing is kept that could be acknowledged.
-    return send_to_master(
-        proto::Update{kill.framework,
-                      {.task = kill.task,
-                       .agent = options_.name,
-                       .state = proto::TaskState::kLost,
-                       .reason = proto::TaskReason::kTaskUnknown,
-                       .source = proto::UpdateSource::kAgent,
-                       .sequence = 0,
-                       .message = "the agent does not know the task",
-                       .at = step.now}},
-        step);
+    return send_to_master(proto::Update{kill.framework,
+                                        {.task = kill.task,
+                                         .agent = options_.name,
+                                         .state = proto::TaskState::kLost,
+                                         .reason = proto::TaskReason::kTaskUnknown,
+                                         .source = proto::UpdateSource::kAgent,
+                                         .sequence = 0,
+                                         .message = "the agent does not know the task",
+                                         .at = step.now}},
+                          step);
   }
   if (!task->is_live()) {
     return trace(TraceLevel::kMessage, "kill of a task that ended",
@@ -34,8 +33,9 @@ void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
             proto::TaskReason::kKilledByScheduler, step);
 }
 
-// A task that no executor was given ends at once. Another one is its executor's to end; kill_overdue is
-// for those that do not. Asked again, the shorter time counts and the first reason stays.
+// A task that no executor was given ends at once. Another one is its executor's to end;
+// kill_overdue is for those that do not. Asked again, the shorter time counts and the first reason
+// stays.
 void Agent::State::kill_task(const TaskKey& key, Duration grace, proto::TaskReason reason,
                              Step& step) {
   LiveTask& live = live_.at(key);
@@ -133,7 +133,7 @@ void Agent::State::on(const StopAsked& stop, Step& step) {
         {{"agent", options_.name.str()}, {"tasks", std::to_string(ledger_.live_tasks())}}, step);
   if (!stop.kill_tasks) {
     ended_ = true;
-    step.out.actions.push_back(Exit{});
+    step.out.actions.emplace_back(Exit{});
     return;
   }
   if (stopping_) return;
@@ -156,7 +156,7 @@ void Agent::State::finish_stop(Step& step) {
   if (ended_ || !recovered_ || !live_.empty() || !executors_.empty()) return;
   if (session_ == Session::kRegistered) send_to_master(proto::UnregisterAgent{}, step);
   ended_ = true;
-  step.out.actions.push_back(Exit{});
+  step.out.actions.emplace_back(Exit{});
 }
 
 }  // namespace proffer::agent

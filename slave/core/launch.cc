@@ -1,5 +1,5 @@
-// From RunTask to a task in an executor. What was received is recorded before anything is started, so a
-// crash forgets no task, and a repeated RunTask finds the first. Read on_run_task first.
+// From RunTask to a task in an executor. What was received is recorded before anything is started,
+// so a crash forgets no task, and a repeated RunTask finds the first. Read on_run_task first.
 
 #include "common/check.h"
 #include "common/text.h"
@@ -64,10 +64,10 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
                          text("the agent has ", kTasksPerAgentMax, " tasks, which is the most")};
   }
   if (!is_known_program(spec.executor)) {
-    return LaunchRefusal{TaskReason::kTaskInvalid,
-                         text("executor must be ", proto::kCommandExecutor, ", ",
-                              proto::kBatchExecutor, " or a shell command line, not ",
-                              quoted(spec.executor))};
+    return LaunchRefusal{
+        TaskReason::kTaskInvalid,
+        text("executor must be ", proto::kCommandExecutor, ", ", proto::kBatchExecutor,
+             " or a shell command line, not ", quoted(spec.executor))};
   }
   if (spec.executor == proto::kCommandExecutor && spec.command.empty()) {
     return LaunchRefusal{TaskReason::kTaskInvalid, "the command is empty"};
@@ -110,8 +110,8 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   return std::nullopt;
 }
 
-// A refused launch is a task that ended at once: its update is kept until acknowledged like any other. Of
-// a full agent nothing is kept: if the answer is lost, the master sends the task again.
+// A refused launch is a task that ended at once: its update is kept until acknowledged like any
+// other. Of a full agent nothing is kept: if the answer is lost, the master sends the task again.
 void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal,
                                  Step& step) {
   trace(TraceLevel::kMisbehaved, "launch refused",
@@ -150,8 +150,8 @@ void Agent::State::assign(const TaskKey& task, const ExecutorKey& key, Step& ste
   if (executor.peer) deliver(key, executor, task.second, step);
 }
 
-// A run of its own for the first of `tasks`, which brings program, environment and token; the others
-// share it.
+// A run of its own for the first of `tasks`, which brings program, environment and token; the
+// others share it.
 void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step) {
   CHECK(!tasks.empty());
   const proto::TaskSpec& spec = ledger_.find({key.first, tasks.front()})->record.spec;
@@ -174,8 +174,8 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
       .run = executor.run,
       .program = executor.program,
       .token = executor.token,
-      .environment = executor.program == proto::kCommandExecutor ? proto::Environment()
-                                                                 : spec.environment});
+      .environment =
+          executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment});
   trace(TraceLevel::kShortLived, "executor starts",
         {{"framework", key.first.str()},
          {"executor", key.second.str()},

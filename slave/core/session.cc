@@ -68,7 +68,7 @@ void Agent::State::reset_master(std::string_view reason, Step& step) {
   trace(TraceLevel::kLongLived, "session with the master ends", {{"reason", std::string(reason)}},
         step);
   end_session();
-  step.out.actions.push_back(ResetMaster{});
+  step.out.actions.emplace_back(ResetMaster{});
 }
 
 // Registers as soon as there is a connection, recovery is over and no refusal forbids it.

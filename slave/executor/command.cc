@@ -1,17 +1,17 @@
-// posix_spawn rather than fork: it does not copy this process's page tables, and it is what keeps the way
-// from launch to running short.
+// posix_spawn rather than fork: it does not copy this process's page tables, and it is what keeps
+// the way from launch to running short.
 
 #include "slave/executor/command.h"
-
-#include <fcntl.h>
-#include <signal.h>
-#include <spawn.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <map>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
 
 #include "common/text.h"
 
@@ -57,8 +57,8 @@ Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& aroun
 
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawnattr_setpgroup(&attributes, 0);
   sigset_t signals;
   sigemptyset(&signals);
@@ -84,8 +84,8 @@ Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& aroun
 }
 
 std::vector<pid_t> children_of_this_process() {
-  // The kernel lists children by the thread that forked them; only the main thread does here, and it is
-  // the one that orphans are given to.
+  // The kernel lists children by the thread that forked them; only the main thread does here, and
+  // it is the one that orphans are given to.
   std::vector<pid_t> children;
   std::FILE* file = std::fopen(text("/proc/self/task/", getpid(), "/children").c_str(), "re");
   if (file == nullptr) return children;

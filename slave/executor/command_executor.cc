@@ -1,19 +1,19 @@
-// The story of a command: start_task runs it, `reap` hears that it ended, `settle` ends what it left
-// behind and tells the agent. A command has ended only when all its processes have, so that its output
-// is whole and its resources are free.
+// The story of a command: start_task runs it, `reap` hears that it ended, `settle` ends what it
+// left behind and tells the agent. A command has ended only when all its processes have, so that
+// its output is whole and its resources are free.
 
 #include "slave/executor/command_executor.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
 
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <map>
-#include <utility>
-#include <vector>
 
 #include "common/text.h"
 #include "net/address.h"
@@ -23,20 +23,21 @@
 namespace proffer::executor {
 namespace {
 
-// A process that SIGKILL does not end (in a wait that cannot be interrupted) is not waited for longer.
+// A process that SIGKILL does not end (in a wait that cannot be interrupted) is not waited for
+// longer.
 constexpr Duration kSettleMax = seconds(2);
 
 }  // namespace
 
 struct CommandExecutor::Impl {
   struct Running {
-    pid_t pid = 0;  // and process group
+    pid_t pid = 0;     // and process group
     bool own = false;  // this executor is for it alone
     Duration kill_grace = {};
     bool kill_asked = false;
     std::optional<int> wait_status = {};  // once the command itself has ended
     Time ended_at = {};
-    std::unique_ptr<Timer> force = {};    // SIGKILL when the grace is over
+    std::unique_ptr<Timer> force = {};  // SIGKILL when the grace is over
   };
 
   Loop& loop;
@@ -198,8 +199,8 @@ void CommandExecutor::Impl::settle() {
   }
   std::vector<std::pair<TaskId, Running>> ended;
   for (auto at = running.begin(); at != running.end();) {
-    const bool due = at->second.wait_status &&
-                     (!left || loop.now() >= at->second.ended_at + kSettleMax);
+    const bool due =
+        at->second.wait_status && (!left || loop.now() >= at->second.ended_at + kSettleMax);
     if (due) {
       ended.emplace_back(at->first, std::move(at->second));
       at = running.erase(at);

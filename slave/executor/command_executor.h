@@ -17,8 +17,8 @@ struct CommandExecutorOptions {
   Surroundings around = {};
 };
 
-// Connects at once; runs what the agent sends. The loop is stopped when there is nothing more to do: the
-// only task ended and the agent wrote that down, or all were ended on request. Loop thread.
+// Connects at once; runs what the agent sends. The loop is stopped when there is nothing more to
+// do: the only task ended and the agent wrote that down, or all were ended on request. Loop thread.
 class CommandExecutor {
  public:
   CommandExecutor(Loop& loop, CommandExecutorOptions options);

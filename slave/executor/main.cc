@@ -1,10 +1,10 @@
-// proffer-executor: runs commands for an agent, which alone starts it. No flags, no logging library: it
-// is in the path of every task. What goes wrong is written to `stderr` in the sandbox.
-
-#include <unistd.h>
+// proffer-executor: runs commands for an agent, which alone starts it. No flags, no logging
+// library: it is in the path of every task. What goes wrong is written to `stderr` in the sandbox.
 
 #include <cstdio>
 #include <cstdlib>
+
+#include <unistd.h>
 
 #include "net/loop.h"
 #include "slave/executor/command_executor.h"
@@ -14,7 +14,8 @@ namespace {
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   if (value != nullptr && *value != '\0') return value;
-  std::fprintf(stderr, "error: proffer-executor: $%s is not set\n  hint: the agent starts it\n", name);
+  std::fprintf(stderr, "error: proffer-executor: $%s is not set\n  hint: the agent starts it\n",
+               name);
   std::exit(2);
 }
 

@@ -1,14 +1,14 @@
 // The story of an event: one step of the core, its records written, its actions carried out. Read
-// Impl::step first. What is not written is not done: if the checkpoint fails, the process ends before
-// the actions of that step, and the next life goes on from what is on the disk.
+// Impl::step first. What is not written is not done: if the checkpoint fails, the process ends
+// before the actions of that step, and the next life goes on from what is on the disk.
 
 #include "slave/shell/agent_shell.h"
-
-#include <unistd.h>
 
 #include <deque>
 #include <filesystem>
 #include <utility>
+
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -112,7 +112,8 @@ struct AgentShell::Impl {
   std::string metrics() const;
 };
 
-// --- start ------------------------------------------------------------------------------------------
+// --- start
+// ------------------------------------------------------------------------------------------
 
 Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options = std::move(given);
@@ -150,8 +151,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.boot_id = boot_id();
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
-  options.core.total =
-      options.resources ? *options.resources : detect_resources(options.work_dir);
+  options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
   core = std::make_unique<Agent>(options.core, *snapshot);
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
   timer->arm(core->next_deadline());
@@ -187,9 +187,10 @@ Result<AgentSnapshot> AgentShell::Impl::restore() {
 }
 
 Result<AgentSnapshot> AgentShell::Impl::salvage(const std::string& path, const Error& why) {
-  LOG(ERROR) << "the checkpoint is damaged; the agent ends what it still names and begins anew, the "
-                "damaged file is kept for you to look at: "
-             << why.message();
+  LOG(ERROR)
+      << "the checkpoint is damaged; the agent ends what it still names and begins anew, the "
+         "damaged file is kept for you to look at: "
+      << why.message();
   Result<CheckpointLog::Opened> fresh = CheckpointLog::open(path);
   if (!fresh) return std::move(fresh).error();
   log = std::move(fresh->log);
@@ -243,13 +244,15 @@ void AgentShell::Impl::connect() {
           .on_failed =
               [this](const std::string& reason) {
                 ++attempts_failed;
-                LOG_EVERY_N(WARNING, 30) << "master not reached, trying again master="
-                                         << to_text(options.master) << " reason=\"" << reason << '"';
+                LOG_EVERY_N(WARNING, 30)
+                    << "master not reached, trying again master=" << to_text(options.master)
+                    << " reason=\"" << reason << '"';
               }});
   dealer->connect();
 }
 
-// --- steps ------------------------------------------------------------------------------------------
+// --- steps
+// ------------------------------------------------------------------------------------------
 
 // What an action causes at once is an event of its own, after the step.
 void AgentShell::Impl::handle(AgentEvent event) {
@@ -276,8 +279,8 @@ void AgentShell::Impl::step(const AgentEvent& event) {
   }
 }
 
-// Before anything is told or done. A checkpoint that cannot be written ends the agent: it must not act
-// on what a restart would not know.
+// Before anything is told or done. A checkpoint that cannot be written ends the agent: it must not
+// act on what a restart would not know.
 bool AgentShell::Impl::persist() {
   if (out.records.empty()) return true;
   std::vector<std::string> records;
@@ -308,9 +311,10 @@ void AgentShell::Impl::compact() {
   }
   if (!log->wants_rewrite(live_bytes)) return;
   if (Result<void> done = log->rewrite(records); !done) {
-    LOG(ERROR) << "the checkpoint cannot be rewritten, the agent ends; make room or correct the disk, "
-                  "then start it: "
-               << done.error().message();
+    LOG(ERROR)
+        << "the checkpoint cannot be rewritten, the agent ends; make room or correct the disk, "
+           "then start it: "
+        << done.error().message();
     end(std::move(done));
   }
 }
@@ -391,7 +395,8 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
   handle(ExecutorFrame{peer, *std::move(envelope)});
 }
 
-// --- HTTP -------------------------------------------------------------------------------------------
+// --- HTTP
+// -------------------------------------------------------------------------------------------
 
 void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
@@ -439,7 +444,8 @@ std::string AgentShell::Impl::metrics() const {
   return text.take();
 }
 
-// --- outside ----------------------------------------------------------------------------------------
+// --- outside
+// ----------------------------------------------------------------------------------------
 
 Result<std::unique_ptr<AgentShell>> AgentShell::start(Loop& loop, AgentShellOptions options) {
   auto impl = std::make_unique<Impl>(loop);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The agent as a process: the master's connection, executors, the checkpoint, HTTP and the clock around
-// the core. It decides nothing.
+// The agent as a process: the master's connection, executors, the checkpoint, HTTP and the clock
+// around the core. It decides nothing.
 
 #include <memory>
 #include <optional>
@@ -25,8 +25,8 @@ struct AgentShellOptions {
 class AgentShell {
  public:
   // Takes the directory's lock, reads the checkpoint, binds the executors' socket and HTTP, writes
-  // address.json, and connects. Errors: a wrong or used directory, another agent's directory, a damaged
-  // checkpoint of a newer version, a port in use.
+  // address.json, and connects. Errors: a wrong or used directory, another agent's directory, a
+  // damaged checkpoint of a newer version, a port in use.
   static Result<std::unique_ptr<AgentShell>> start(Loop& loop, AgentShellOptions options);
   // Executors run on.
   ~AgentShell();

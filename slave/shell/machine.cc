@@ -1,12 +1,5 @@
 #include "slave/shell/machine.h"
 
-#include <sched.h>
-#include <sys/random.h>
-#include <sys/stat.h>
-#include <sys/statvfs.h>
-#include <sys/un.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
@@ -17,6 +10,13 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+
+#include <sched.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -45,7 +45,8 @@ std::optional<int64_t> read_number(const std::string& path) {
   return number;
 }
 
-// The directory of this process's cgroup under `mount`, in version 2 or for one controller of version 1.
+// The directory of this process's cgroup under `mount`, in version 2 or for one controller of
+// version 1.
 std::string cgroup_of(const std::string& mount, const std::string& controller) {
   std::ifstream file("/proc/self/cgroup");
   std::string line;
@@ -145,9 +146,8 @@ Result<std::string> executor_socket(const std::string& work_dir) {
   std::snprintf(name, sizeof name, "%08x.sock", hash);
   std::string path = folder + "/" + name;
   if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return Error::failed_precondition(
-               text("the socket's path ", quoted(path), " is longer than ",
-                    sizeof(sockaddr_un::sun_path) - 1, " bytes"))
+    return Error::failed_precondition(text("the socket's path ", quoted(path), " is longer than ",
+                                           sizeof(sockaddr_un::sun_path) - 1, " bytes"))
         .with_hint("set $XDG_RUNTIME_DIR or $TMPDIR to a shorter directory");
   }
   return path;

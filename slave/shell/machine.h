@@ -10,8 +10,8 @@
 
 namespace proffer::agent {
 
-// CPUs that this process may use, memory less a reserve for the system, free disk of `work_dir` less a
-// tenth, and the ports 31000 to 32000. Limits of the own cgroup count.
+// CPUs that this process may use, memory less a reserve for the system, free disk of `work_dir`
+// less a tenth, and the ports 31000 to 32000. Limits of the own cgroup count.
 Resources detect_resources(const std::string& work_dir);
 
 // The socket of the executors of the agent in `work_dir` (an absolute path):

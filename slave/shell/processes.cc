@@ -1,12 +1,12 @@
 #include "slave/shell/processes.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "common/text.h"
 
@@ -70,8 +70,8 @@ std::vector<Process> all_processes() {
 }
 
 std::vector<pid_t> own_children() {
-  // The kernel lists children by thread. Only the main thread starts processes, and orphans are given to
-  // it as well.
+  // The kernel lists children by thread. Only the main thread starts processes, and orphans are
+  // given to it as well.
   std::vector<pid_t> children;
   const std::string list =
       read_whole(text("/proc/self/task/", getpid(), "/children"), size_t{1} << 20);

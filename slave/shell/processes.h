@@ -2,13 +2,13 @@
 
 // What /proc says of processes. Every answer may be out of date when it is read.
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace proffer::agent {
 
@@ -26,8 +26,8 @@ std::optional<Process> find_process(pid_t pid);
 std::vector<Process> all_processes();
 // The children of this process, which as a subreaper are also the orphans of its descendants.
 std::vector<pid_t> own_children();
-// The value of a variable in the environment that the process was started with; empty if it has none,
-// or may not be read.
+// The value of a variable in the environment that the process was started with; empty if it has
+// none, or may not be read.
 std::string started_with(pid_t pid, std::string_view variable);
 // Which boot of the machine this is; empty if the system does not say.
 std::string boot_id();

@@ -25,7 +25,8 @@ Result<std::string> Sandboxes::make(const FrameworkId& framework, const Executor
   fs::create_directories(path, error);
   if (!error) fs::permissions(path, fs::perms::owner_all, error);
   if (error) {
-    const std::string message = text("cannot make the sandbox ", quoted(path), ": ", error.message());
+    const std::string message =
+        text("cannot make the sandbox ", quoted(path), ": ", error.message());
     return error == std::errc::no_space_on_device ? Error::resource_exhausted(message)
                                                   : Error::unavailable(message);
   }
@@ -72,16 +73,15 @@ Result<ServedPath> Sandboxes::resolve(std::string_view rest) const {
     if (run) newest = std::max(newest, static_cast<uint64_t>(*run));
   }
   if (newest == 0) {
-    return Error::not_found(text("this agent has no sandbox of task ",
-                                 quoted(text(framework, "/", task))));
+    return Error::not_found(
+        text("this agent has no sandbox of task ", quoted(text(framework, "/", task))));
   }
-  return ServedPath{
-      .root = runs / std::to_string(newest),
-      .relative = std::string(path),
-      .is_growing = [live = live_, name = Name(framework, task)] {
-        const std::lock_guard lock(live->mutex);
-        return live->tasks.contains(name);
-      }};
+  return ServedPath{.root = runs / std::to_string(newest),
+                    .relative = std::string(path),
+                    .is_growing = [live = live_, name = Name(framework, task)] {
+                      const std::lock_guard lock(live->mutex);
+                      return live->tasks.contains(name);
+                    }};
 }
 
 }  // namespace proffer::agent

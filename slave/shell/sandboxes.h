@@ -23,9 +23,11 @@ class Sandboxes {
 
   std::string path_of(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) const;
   // Makes the directory, only for this user. Errors: kUnavailable, kResourceExhausted (disk full).
-  Result<std::string> make(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) const;
+  Result<std::string> make(const FrameworkId& framework, const ExecutorId& executor,
+                           uint64_t run) const;
   // A task that shares the executor `executor` is found there by its own name, too.
-  void link_task(const FrameworkId& framework, const TaskId& task, const ExecutorId& executor) const;
+  void link_task(const FrameworkId& framework, const TaskId& task,
+                 const ExecutorId& executor) const;
 
   // Whether its files may still grow; a reader that follows them waits as long. Any thread.
   void task_began(const FrameworkId& framework, const TaskId& task);

@@ -1,8 +1,14 @@
-// The story of a process: `start` makes it, `reap` hears of its end, `sweep` ends what it left and only
-// then tells the core. A process that is orphaned becomes our child, whatever session or group it chose;
-// those of living executors are recognised by session or by the sandbox in their environment.
+// The story of a process: `start` makes it, `reap` hears of its end, `sweep` ends what it left and
+// only then tells the core. A process that is orphaned becomes our child, whatever session or group
+// it chose; those of living executors are recognised by session or by the sandbox in their
+// environment.
 
 #include "slave/shell/supervisor.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -10,11 +16,6 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <utility>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -211,8 +212,8 @@ void Supervisor::end_leftover(const proto::ExecutorRecord& executor) {
   leftover_timer_.arm(loop_.now());
 }
 
-// Its process if pid and start time are still its, its session, everything that was started with its
-// sandbox in the environment, and the descendants of all these: killed until a look finds none.
+// Its process if pid and start time are still its, its session, everything that was started with
+// its sandbox in the environment, and the descendants of all these: killed until a look finds none.
 void Supervisor::end_leftovers() {
   const std::vector<Process> processes = all_processes();
   std::map<std::string, std::vector<pid_t>> by_sandbox;
@@ -225,9 +226,8 @@ void Supervisor::end_leftovers() {
   std::vector<LeftoverEnded> gone;
   std::vector<proto::ExecutorRecord> still;
   for (const proto::ExecutorRecord& executor : leftovers_) {
-    const auto leader = std::find_if(processes.begin(), processes.end(), [&](const Process& p) {
-      return p.pid == executor.pid;
-    });
+    const auto leader = std::find_if(processes.begin(), processes.end(),
+                                     [&](const Process& p) { return p.pid == executor.pid; });
     // A number is not used again while a session has it.
     const bool reused = leader != processes.end() && leader->start_ticks != executor.start_ticks;
     std::set<pid_t> members;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Starts executors and sees to it that nothing of them is left when they have ended: children by
-// SIGCHLD, orphans because this process is a subreaper, and what an earlier life of the agent left by
-// looking through /proc.
+// SIGCHLD, orphans because this process is a subreaper, and what an earlier life of the agent left
+// by looking through /proc.
 
 #include <functional>
 #include <map>

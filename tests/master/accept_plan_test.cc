@@ -3,6 +3,7 @@
 #include "master/core/accept_plan.h"
 
 #include <functional>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

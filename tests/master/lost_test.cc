@@ -235,6 +235,22 @@ TEST(MasterRestart, TellsAgainWhatWasNotAcknowledged) {
   EXPECT_EQ(s.allocated(), "");
 }
 
+// Found by the simulator (seed 85): it was adopted as running, and told to have failed.
+TEST(MasterRestart, TellsARefusedLaunchAsRefusedAgain) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.acknowledges_by_itself = false;
+  a.updates(f.id, "t1", TaskState::kRefused, proto::TaskReason::kAgentNotAvailable);
+  EXPECT_EQ(f.told(), (Lines{"t1 refused agent_not_available"}));
+  s.restart_master();
+  f.acknowledges_by_itself = true;
+  f.subscribes();
+  a.registers();
+  EXPECT_EQ(f.told(), (Lines{"t1 refused agent_not_available"}));
+  EXPECT_FALSE(a.has(f.id, "t1"));
+}
+
 TEST(MasterRestart, EndsAFrameworkThatDoesNotComeBackAndItsTasks) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

@@ -178,7 +178,7 @@ TEST(AskReport, NamesWhatNoAgentCouldEverMeetAndTellsWhenOneCan) {
   s.registered_agent("a1", "cpus:4;mem:4GiB");
   TestScheduler& f = s.subscribed("f");
   f.asks("cpus:8", 1, "big");
-  s.settle();
+  s.advance(seconds(1));
   const auto report = f.take_one<proto::AskReport>();
   ASSERT_EQ(report.rows.size(), 1u);
   EXPECT_FALSE(report.rows[0].could_ever_fit);

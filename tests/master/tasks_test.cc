@@ -1,6 +1,8 @@
 // The life of tasks: launched, told, acknowledged, ended; and what happens when somebody misses a
 // part of it.
 
+#include "master/core/tasks.h"
+
 #include "tests/master/cluster.h"
 
 namespace proffer::master::tasks_test {

@@ -2,11 +2,11 @@
 
 #include "sdk/core/executor_driver.h"
 
-#include <gtest/gtest.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "common/prng.h"
 #include "proto/channel.h"
@@ -37,9 +37,7 @@ class Scenario {
   void from_agent(proto::Message message) {
     step(AgentFrame{agent.stamp(LeaderEpoch(1), std::move(message))});
   }
-  void welcome() {
-    from_agent(proto::ExecutorWelcome{SessionEpoch(1), seconds(5), seconds(30)});
-  }
+  void welcome() { from_agent(proto::ExecutorWelcome{SessionEpoch(1), seconds(5), seconds(30)}); }
   void open() {
     connect();
     welcome();
@@ -52,9 +50,8 @@ class Scenario {
     step(TellUpdate{{.task = TaskId(task), .state = state}});
   }
   void acknowledge(const std::string& task, uint64_t sequence) {
-    from_agent(proto::Acknowledge{.framework = options.framework,
-                                  .task = TaskId(task),
-                                  .sequence = sequence});
+    from_agent(proto::Acknowledge{
+        .framework = options.framework, .task = TaskId(task), .sequence = sequence});
   }
   void pass(Duration duration) {
     const Time until = now + duration;
@@ -288,15 +285,31 @@ TEST(ExecutorDriver, KeepsItsInvariantsInAStorm) {
     for (int i = 0; i < 300; ++i) {
       const std::string task = "t" + std::to_string(chance.below(4));
       switch (chance.below(9)) {
-        case 0: s.open(); break;
-        case 1: s.step(AgentDisconnected{}); break;
+        case 0:
+          s.open();
+          break;
+        case 1:
+          s.step(AgentDisconnected{});
+          break;
         case 2:
-        case 3: s.run(task); break;
-        case 4: s.tell(task, TaskState::kRunning); break;
-        case 5: s.tell(task, TaskState::kFinished); break;
-        case 6: s.acknowledge(task, chance.below(6)); break;
-        case 7: s.from_agent(proto::KillTask{s.options.framework, TaskId(task), {}}); break;
-        case 8: s.pass(milliseconds(static_cast<int64_t>(chance.below(20'000)))); break;
+        case 3:
+          s.run(task);
+          break;
+        case 4:
+          s.tell(task, TaskState::kRunning);
+          break;
+        case 5:
+          s.tell(task, TaskState::kFinished);
+          break;
+        case 6:
+          s.acknowledge(task, chance.below(6));
+          break;
+        case 7:
+          s.from_agent(proto::KillTask{s.options.framework, TaskId(task), {}});
+          break;
+        case 8:
+          s.pass(milliseconds(static_cast<int64_t>(chance.below(20'000))));
+          break;
       }
     }
   }

@@ -98,7 +98,9 @@ const std::map<std::string, Preparation>& every_state() {
        [](DriverWorld& w) {
          w.subscribe(), w.disconnect(), w.want(proto::Teardown{}), w.connect();
        }},
-      {"done", [](DriverWorld& w) { w.subscribe(), w.want(proto::Teardown{}); }},
+      {"waiting for the answer to a teardown",
+       [](DriverWorld& w) { w.subscribe(), w.want(proto::Teardown{}); }},
+      {"done", [](DriverWorld& w) { w.want(proto::Teardown{}); }},
   };
   return states;
 }

@@ -1,15 +1,15 @@
 #pragma once
 
-// One agent's core with the world around it played by the test: what a master and executors say goes in,
-// what the agent says is collected. After each step no invariant is broken, and the log of records
-// and the snapshot both give back the same core.
-
-#include <gtest/gtest.h>
+// One agent's core with the world around it played by the test: what a master and executors say
+// goes in, what the agent says is collected. After each step no invariant is broken, and the log of
+// records and the snapshot both give back the same core.
 
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "proto/channel.h"
 #include "slave/core/agent.h"
@@ -41,8 +41,9 @@ class AgentScenario {
     restart(std::move(from));
   }
 
-  // --- the process ----------------------------------------------------------------------------------
-  // A new life from what is durable; nothing has been handled yet.
+  // --- the process
+  // ---------------------------------------------------------------------------------- A new life
+  // from what is durable; nothing has been handled yet.
   void restart(AgentSnapshot from) {
     log = std::move(from.records);
     core = std::make_unique<agent::Agent>(options, AgentSnapshot{log});
@@ -85,7 +86,8 @@ class AgentScenario {
     }
   }
 
-  // --- the master -----------------------------------------------------------------------------------
+  // --- the master
+  // -----------------------------------------------------------------------------------
   void connect() {
     master = proto::Channel();
     step(MasterConnected{});
@@ -120,8 +122,9 @@ class AgentScenario {
                                    .sequence = sequence});
   }
 
-  // --- executors ------------------------------------------------------------------------------------
-  // The newest StartExecutor of this executor.
+  // --- executors
+  // ------------------------------------------------------------------------------------ The newest
+  // StartExecutor of this executor.
   StartExecutor started(const std::string& executor) const {
     for (auto at = starts.rbegin(); at != starts.rend(); ++at) {
       if (at->executor.str() == executor) return *at;
@@ -146,8 +149,8 @@ class AgentScenario {
     step(ExecutorFrame{peer, peers[peer].stamp(LeaderEpoch(), std::move(message))});
   }
   void tell(PeerId peer, const std::string& task, proto::TaskState state, uint64_t sequence) {
-    from_executor(peer, proto::ExecutorUpdate{
-                            {.task = TaskId(task), .state = state, .sequence = sequence}});
+    from_executor(
+        peer, proto::ExecutorUpdate{{.task = TaskId(task), .state = state, .sequence = sequence}});
   }
   void exits(const std::string& executor, int32_t code = 0) {
     collect_starts();
@@ -162,7 +165,8 @@ class AgentScenario {
     return peer;
   }
 
-  // --- what was said --------------------------------------------------------------------------------
+  // --- what was said
+  // --------------------------------------------------------------------------------
   void collect_starts() {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartExecutor>(&action)) starts.push_back(*start);

@@ -111,5 +111,27 @@ TEST(Recovery, AStopWithKillingWaitsForTheLeftovers) {
   EXPECT_EQ(s.take<Exit>().size(), 1u);
 }
 
+// A record without its parts cannot be read back from bytes (found by the simulator, seeds 9 and
+// 2).
+TEST(Recovery, TheCheckpointNamesItsLastRunAndARefusedLaunchInFull) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.run(command_task("t2", "cpus:100;mem:64"));
+  s.exits("t1");
+  for (const std::vector<proto::CheckpointRecord>& records : {s.log, s.core->snapshot().records}) {
+    size_t runs = 0;
+    for (const proto::CheckpointRecord& record : records) {
+      if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+        EXPECT_TRUE(is_valid_secret(executor->token.str()));
+        ++runs;
+      } else if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
+        EXPECT_FALSE(task->executor.empty()) << task->spec.id.str();
+      }
+    }
+    EXPECT_GT(runs, 0u);
+  }
+}
+
 }  // namespace
 }  // namespace proffer::agent::recovery_test

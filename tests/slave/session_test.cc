@@ -182,7 +182,8 @@ TEST(Session, AMessageThatIsNotKnownIsIgnored) {
   EXPECT_TRUE(s.core->status().registered);
 }
 
-// --- executors --------------------------------------------------------------------------------------
+// --- executors
+// --------------------------------------------------------------------------------------
 
 TEST(ExecutorSession, NeedsTheTokenThatCameWithItsStart) {
   AgentScenario s;
@@ -212,9 +213,8 @@ TEST(ExecutorSession, MayOnlySayWhatExecutorsSay) {
   for (const proto::Message& message :
        {proto::Message(proto::Subscribe{}), proto::Message(proto::RunTask{}),
         proto::Message(proto::ExecutorUpdate{{.task = TaskId("t1"), .state = TaskState::kLost}}),
-        proto::Message(proto::ExecutorUpdate{{.task = TaskId("other"),
-                                              .state = TaskState::kRunning,
-                                              .sequence = 1}})}) {
+        proto::Message(proto::ExecutorUpdate{
+            {.task = TaskId("other"), .state = TaskState::kRunning, .sequence = 1}})}) {
     AgentScenario s;
     s.registered();
     const PeerId peer = s.running("t1");
@@ -260,8 +260,8 @@ TEST(ExecutorSession, MessagesPassBothWays) {
   s.from_master(proto::FrameworkMessage{
       .framework = kBatch, .agent = AgentId("a1"), .executor = ExecutorId("t1"), .data = "down"});
   EXPECT_EQ(s.told_executors<proto::FrameworkMessage>().at(0).data, "down");
-  s.from_executor(peer, proto::FrameworkMessage{.framework = FrameworkId("somebody-else"),
-                                                .data = "up"});
+  s.from_executor(peer,
+                  proto::FrameworkMessage{.framework = FrameworkId("somebody-else"), .data = "up"});
   const auto up = s.told_master<proto::FrameworkMessage>();
   ASSERT_EQ(up.size(), 1u);
   EXPECT_EQ(up[0].framework, kBatch);

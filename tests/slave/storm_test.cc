@@ -113,7 +113,9 @@ class Storm {
         end(any(alive_)->first);
         break;
       }
-      case 13: s_.pass(milliseconds(static_cast<int64_t>(chance_.below(8000)))); break;
+      case 13:
+        s_.pass(milliseconds(static_cast<int64_t>(chance_.below(8000))));
+        break;
       case 14:
         if (chance_.chance(1, 2)) {
           s_.step(MasterDisconnected{});

@@ -140,7 +140,8 @@ Result<void> check_job(const JobSpec& spec) {
   }
   if (Result<void> ok = check_files(spec.files); !ok) return ok;
   if (Result<void> ok = check_environment(spec.env); !ok) return ok;
-  if (Result<void> ok = check_shape(spec.resources); !ok) return std::move(ok).error().in("resources");
+  if (Result<void> ok = check_shape(spec.resources); !ok)
+    return std::move(ok).error().in("resources");
   if (spec.attempts < 1) {
     return Error::invalid_argument(text("attempts must be at least 1, not ", spec.attempts));
   }

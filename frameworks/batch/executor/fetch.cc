@@ -1,9 +1,7 @@
-// Fetching over HTTP with Range: first the index entry of our partition, then the bytes that it names.
-// `Fetcher::fetch_one` is one map's; `fetch_share` runs four of them side by side.
+// Fetching over HTTP with Range: first the index entry of our partition, then the bytes that it
+// names. `Fetcher::fetch_one` is one map's; `fetch_share` runs four of them side by side.
 
 #include "frameworks/batch/executor/fetch.h"
-
-#include <curl/curl.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +9,8 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+
+#include <curl/curl.h>
 
 #include "common/text.h"
 #include "frameworks/batch/core/partition.h"
@@ -68,12 +68,12 @@ class Fetcher {
 
   One try_once(uint32_t map, const std::string& path) {
     const MapOutput& source = plan_.maps[map];
-    const std::string base = text("http://", plan_.addresses[source.agent], "/v1/files/", plan_.framework,
-                                  "/", map_task_id(map, source.attempt), "/");
+    const std::string base = text("http://", plan_.addresses[source.agent], "/v1/files/",
+                                  plan_.framework, "/", map_task_id(map, source.attempt), "/");
     std::string entry_bytes;
     Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
-    One one = get(base + "map.index", int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes),
-                  to_text);
+    One one = get(base + "map.index",
+                  int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes), to_text);
     if (one.trial != Trial::kDone) return one;
     const Result<IndexEntry> entry = decode_index_entry(entry_bytes);
     if (!entry) return {.trial = Trial::kAgain, .why = "its map.index is damaged"};
@@ -85,7 +85,8 @@ class Fetcher {
     Sink to_file{.room = entry->length, .file = &writer};
     one = get(base + "map.out", entry->offset, to_file);
     if (one.error || one.trial != Trial::kDone) return one;
-    if (const WriteOutcome flushed = writer.flush(); flushed.error) return {.error = *flushed.error};
+    if (const WriteOutcome flushed = writer.flush(); flushed.error)
+      return {.error = *flushed.error};
     if (to_file.checksum.value() != entry->checksum || to_file.records != entry->records) {
       return {.trial = Trial::kAgain, .why = "its checksum is wrong"};
     }
@@ -162,7 +163,10 @@ class Fetcher {
 class Share {
  public:
   Share(const FetchPlan& plan, const std::atomic<bool>& stopped)
-      : plan_(plan), stopped_(stopped), no_agent_(plan.addresses.size()), paths_(plan.maps.size()) {}
+      : plan_(plan),
+        stopped_(stopped),
+        no_agent_(plan.addresses.size()),
+        paths_(plan.maps.size()) {}
 
   void work() {
     Fetcher fetcher(plan_, stopped_);

@@ -30,9 +30,9 @@ struct Fetched {
   std::optional<Error> error = {};       // of this host: its disk, say
 };
 
-// Four at a time, each retried three times with back-off, verified by its checksum, held on disk. An
-// agent that cannot be connected to is not tried again and again for each of its maps. Ends early
-// when `stopped`.
+// Four at a time, each retried three times with back-off, verified by its checksum, held on disk.
+// An agent that cannot be connected to is not tried again and again for each of its maps. Ends
+// early when `stopped`.
 Fetched fetch_share(const FetchPlan& plan, const std::atomic<bool>& stopped);
 
 }  // namespace proffer::batch

@@ -1,14 +1,14 @@
 // The executor of batch: one map or reduce task, beside a loop that keeps in touch with the agent.
 
-#include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdio>
 #include <string>
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "frameworks/batch/executor/posix.h"
@@ -26,7 +26,8 @@ constexpr Duration kShutdownGrace = seconds(2);
 // What the agent gave, but for what only this executor may know.
 std::map<std::string, std::string> given_environment() {
   constexpr std::array<std::string_view, 4> kSecrets = {
-      "PROFFER_AGENT_SOCKET", "PROFFER_EXECUTOR_ID", "PROFFER_EXECUTOR_TOKEN", "PROFFER_AGENT_HTTP"};
+      "PROFFER_AGENT_SOCKET", "PROFFER_EXECUTOR_ID", "PROFFER_EXECUTOR_TOKEN",
+      "PROFFER_AGENT_HTTP"};
   std::map<std::string, std::string> environment;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view pair(*one);
@@ -51,7 +52,8 @@ class BatchExecutor {
     // Writing to a command that has read enough is an error value, not a signal.
     ::signal(SIGPIPE, SIG_IGN);
     executor_.on_task([this](const proto::RunTask& task) { on_task(task); });
-    executor_.on_kill([this](const TaskId& task, std::optional<Duration> grace) { on_kill(task, grace); });
+    executor_.on_kill(
+        [this](const TaskId& task, std::optional<Duration> grace) { on_kill(task, grace); });
     executor_.on_shutdown([this] { on_shutdown(); });
     executor_.on_signal(SIGTERM, [this] { on_shutdown(); });
     executor_.on_signal(SIGINT, [this] { on_shutdown(); });
@@ -123,10 +125,12 @@ class BatchExecutor {
   }
 
   void on_shutdown() {
-    if (busy_) stop(kShutdownGrace);
-    else executor_.finish();
-    // Should the end not come by itself (an agent that does not acknowledge, a file system that does
-    // not answer), it comes anyway.
+    if (busy_)
+      stop(kShutdownGrace);
+    else
+      executor_.finish();
+    // Should the end not come by itself (an agent that does not acknowledge, a file system that
+    // does not answer), it comes anyway.
     executor_.after(kShutdownGrace * 2, [] {
       signal_group(SIGKILL);
       ::_exit(1);

@@ -1,13 +1,13 @@
-// A map task: chunks → mapper → partition → sort → map.out and map.index. `run_map` is the story; each
-// arrow is a pipe, so nothing grows with the input but sort's temporary files.
-
-#include <fcntl.h>
-#include <signal.h>
-#include <unistd.h>
+// A map task: chunks → mapper → partition → sort → map.out and map.index. `run_map` is the story;
+// each arrow is a pipe, so nothing grows with the input but sort's temporary files.
 
 #include <algorithm>
 #include <array>
 #include <thread>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "frameworks/batch/core/partition.h"
@@ -17,7 +17,8 @@
 namespace proffer::batch {
 namespace {
 
-// Lines go through sort as "00012<TAB>key<TAB>value": one sort puts them in order of partition and key.
+// Lines go through sort as "00012<TAB>key<TAB>value": one sort puts them in order of partition and
+// key.
 constexpr size_t kPrefixBytes = 6;
 
 void put_prefix(std::array<char, kPrefixBytes>& prefix, uint32_t partition) {
@@ -68,7 +69,8 @@ class Feeder {
       }
       if (got == 0) break;
       at += got;
-      const std::string_view owned = lines.feed(std::string_view(buffer_.data(), static_cast<size_t>(got)));
+      const std::string_view owned =
+          lines.feed(std::string_view(buffer_.data(), static_cast<size_t>(got)));
       if (!owned.empty() && !put(owned)) return false;
     }
     return !lines.lacks_newline() || put("\n");
@@ -181,8 +183,9 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   const bool is_last = work.reducers == 0;  // The job has no reducers: our output is its output.
   result.http_address = setting.http_address;
   if (!is_last && result.http_address.empty()) {
-    return TaskTrouble{.message = "the agent did not tell where its files are served "
-                                  "($PROFFER_AGENT_HTTP)"};
+    return TaskTrouble{.message =
+                           "the agent did not tell where its files are served "
+                           "($PROFFER_AGENT_HTTP)"};
   }
   Result<Pipe> to_mapper = make_pipe();
   if (!to_mapper) return trouble(to_mapper.error());
@@ -195,24 +198,26 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
 
   Result<Child> sort = Child();  // None, if we are the last.
   if (!is_last) {
-    sort = Child::start({"sort", "-s", "-t", "\t", "-k1,2", "-S", text(setting.sort_bytes / 1'024, "K"),
-                         "-T", setting.sandbox, "--parallel=1"},
-                        sort_environment(setting), to_sort->read.get(), from_sort->write.get(), stderr_fd);
+    sort = Child::start(
+        {"sort", "-s", "-t", "\t", "-k1,2", "-S", text(setting.sort_bytes / 1'024, "K"), "-T",
+         setting.sandbox, "--parallel=1"},
+        sort_environment(setting), to_sort->read.get(), from_sort->write.get(), stderr_fd);
     if (!sort) return trouble(sort.error());
   }
   to_sort->read.reset();
   from_sort->write.reset();
-  Result<Child> mapper =
-      Child::start({"/bin/sh", "-c", work.common.command}, command_environment(work.common, setting),
-                   to_mapper->read.get(), from_mapper->write.get(), stderr_fd);
+  Result<Child> mapper = Child::start({"/bin/sh", "-c", work.common.command},
+                                      command_environment(work.common, setting),
+                                      to_mapper->read.get(), from_mapper->write.get(), stderr_fd);
   if (!mapper) return trouble(mapper.error());
   to_mapper->read.reset();
   from_mapper->write.reset();
 
   Feeder feeder(work.split, std::move(to_mapper->write), *setting.stopped);
   const Result<void> passed =
-      is_last ? write_part(work.common, setting, from_mapper->read.get(), result)
-              : partition_lines(from_mapper->read.get(), to_sort->write.get(), work.reducers, result);
+      is_last
+          ? write_part(work.common, setting, from_mapper->read.get(), result)
+          : partition_lines(from_mapper->read.get(), to_sort->write.get(), work.reducers, result);
   if (!passed) signal_group(SIGKILL);  // They may be waiting for us to read on.
   from_mapper->read.reset();
   to_sort->write.reset();
@@ -232,7 +237,8 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
     if (Result<void> ok = commit_part(work.common, setting); !ok) return trouble(ok.error());
     return std::nullopt;
   }
-  const Result<void> written = write_map_output(from_sort->read.get(), work.reducers, setting, result);
+  const Result<void> written =
+      write_map_output(from_sort->read.get(), work.reducers, setting, result);
   from_sort->read.reset();
   if (!written) sort->kill(SIGKILL);
   const ExitStatus sorted = sort->wait();

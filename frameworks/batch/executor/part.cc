@@ -1,12 +1,12 @@
 // A part of the job's output: written under _temporary/<task>/, then put in place at once.
 
+#include <algorithm>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
 
 #include "common/text.h"
 #include "frameworks/batch/executor/posix.h"
@@ -65,8 +65,8 @@ Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting) {
   const std::string place = text(common.output, "/", name);
   // A link does not replace: the first attempt that got here stays, also if its update was lost.
   if (::link(aside.c_str(), place.c_str()) != 0 && errno != EEXIST) {
-    const bool no_links =
-        errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS || errno == EMLINK || errno == EXDEV;
+    const bool no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ||
+                          errno == EMLINK || errno == EXDEV;
     if (!no_links) return system_error(text("putting ", quoted(place), " in place"), errno);
     // A file system without links: the last one stays; they are the same for a command that is a
     // function of its input.

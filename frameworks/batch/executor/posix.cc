@@ -2,6 +2,9 @@
 
 #include "frameworks/batch/executor/posix.h"
 
+#include <algorithm>
+#include <memory>
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +13,6 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <memory>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -166,8 +166,8 @@ Result<Child> Child::start(const std::vector<std::string>& argv,
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK);
 
   Child child;
-  const int failed =
-      ::posix_spawnp(&child.pid_, arguments[0], &actions, &attributes, arguments.data(), variables.data());
+  const int failed = ::posix_spawnp(&child.pid_, arguments[0], &actions, &attributes,
+                                    arguments.data(), variables.data());
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failed != 0) {

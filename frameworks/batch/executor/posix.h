@@ -2,8 +2,6 @@
 
 // Descriptors, pipes, children and buffered lines: what tasks need of the system.
 
-#include <sys/types.h>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -11,6 +9,8 @@
 #include <thread>
 #include <utility>
 #include <vector>
+
+#include <sys/types.h>
 
 #include "common/result.h"
 
@@ -91,7 +91,8 @@ class LineReader {
   bool at_end_ = false;
 };
 
-// --- children ---------------------------------------------------------------------------------------
+// --- children
+// ---------------------------------------------------------------------------------------
 
 struct ExitStatus {
   int code = 0;
@@ -101,8 +102,8 @@ struct ExitStatus {
 // "exited with 2", "was ended by signal 9 (Killed)".
 std::string to_text(const ExitStatus& status);
 
-// A child in the executor's own process group, so that the agent ends it with the executor. Ended and
-// reaped by its owner at the latest.
+// A child in the executor's own process group, so that the agent ends it with the executor. Ended
+// and reaped by its owner at the latest.
 class Child {
  public:
   Child() = default;

@@ -1,4 +1,5 @@
-// A reduce task: shares of all maps → merge → reducer → part of the output. `run_reduce` is the story.
+// A reduce task: shares of all maps → merge → reducer → part of the output. `run_reduce` is the
+// story.
 
 #include <errno.h>
 #include <signal.h>
@@ -26,14 +27,15 @@ Result<void> write_names(const std::string& path, const std::vector<std::string>
     names += file;
     names += '\0';
   }
-  if (const WriteOutcome written = write_all(list->get(), names); written.error) return *written.error;
+  if (const WriteOutcome written = write_all(list->get(), names); written.error)
+    return *written.error;
   return {};
 }
 
 }  // namespace
 
-std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting& setting, int stderr_fd,
-                                      TaskResult& result) {
+std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting& setting,
+                                      int stderr_fd, TaskResult& result) {
   const std::string scratch = text(setting.sandbox, "/.proffer");
   if (::mkdir(scratch.c_str(), 0700) != 0 && errno != EEXIST) {
     return trouble(system_error(text("making ", quoted(scratch)), errno));
@@ -46,9 +48,9 @@ std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting&
                                       *setting.stopped);
   if (fetched.error) return trouble(*fetched.error);
   if (!fetched.missing.empty()) {
-    return TaskTrouble{.message = text("cannot fetch ", fetched.missing.size(), " map outputs; ",
-                                       fetched.why),
-                       .fetch_failed = fetched.missing};
+    return TaskTrouble{
+        .message = text("cannot fetch ", fetched.missing.size(), " map outputs; ", fetched.why),
+        .fetch_failed = fetched.missing};
   }
   result.records_in = fetched.records;
   result.bytes_in = fetched.bytes;
@@ -67,18 +69,19 @@ std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting&
     if (!nothing) return trouble(nothing.error());
     Result<Pipe> merged = make_pipe();
     if (!merged) return trouble(merged.error());
-    merge = Child::start({"sort", "-m", "-s", "-t", "\t", "-k1,1", "-S",
-                          text(setting.sort_bytes / 1'024, "K"), "-T", setting.sandbox, "--parallel=1",
-                          text("--batch-size=", kFilesMergedAtOnce), text("--files0-from=", names)},
-                         sort_environment(setting), nothing->get(), merged->write.get(), stderr_fd);
+    merge =
+        Child::start({"sort", "-m", "-s", "-t", "\t", "-k1,1", "-S",
+                      text(setting.sort_bytes / 1'024, "K"), "-T", setting.sandbox, "--parallel=1",
+                      text("--batch-size=", kFilesMergedAtOnce), text("--files0-from=", names)},
+                     sort_environment(setting), nothing->get(), merged->write.get(), stderr_fd);
     if (!merge) return trouble(merge.error());
     lines = std::move(merged->read);
   }
   Result<Pipe> from_reducer = make_pipe();
   if (!from_reducer) return trouble(from_reducer.error());
-  Result<Child> reducer =
-      Child::start({"/bin/sh", "-c", work.common.command}, command_environment(work.common, setting),
-                   lines.get(), from_reducer->write.get(), stderr_fd);
+  Result<Child> reducer = Child::start({"/bin/sh", "-c", work.common.command},
+                                       command_environment(work.common, setting), lines.get(),
+                                       from_reducer->write.get(), stderr_fd);
   if (!reducer) return trouble(reducer.error());
   lines.reset();
   from_reducer->write.reset();

@@ -1,6 +1,7 @@
 #pragma once
 
-// One map or reduce task, from its work item to its outcome. Blocks; runs beside the executor's loop.
+// One map or reduce task, from its work item to its outcome. Blocks; runs beside the executor's
+// loop.
 
 #include <atomic>
 #include <cstdint>
@@ -16,12 +17,12 @@ namespace proffer::batch {
 
 struct TaskSetting {
   std::string framework = {};
-  std::string task = {};          // the task's id
-  std::string sandbox = {};       // absolute; the working directory
-  std::string http_address = {};  // of the agent's files
+  std::string task = {};                                // the task's id
+  std::string sandbox = {};                             // absolute; the working directory
+  std::string http_address = {};                        // of the agent's files
   std::map<std::string, std::string> environment = {};  // what the agent gave, without our secrets
-  int64_t sort_bytes = int64_t{64} << 20;  // of memory for sorting
-  const std::atomic<bool>* stopped = nullptr;  // set before our children are signalled
+  int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
+  const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
 };
 
 struct TaskOutcome {
@@ -33,7 +34,8 @@ struct TaskOutcome {
 // Leaves no process of the task behind.
 TaskOutcome run_task(const Work& work, const TaskSetting& setting);
 
-// --- its parts ----------------------------------------------------------------------------------------
+// --- its parts
+// ----------------------------------------------------------------------------------------
 
 // What goes wrong in a task: an Error, or map outputs that cannot be had.
 struct TaskTrouble {
@@ -57,7 +59,7 @@ Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting);
 
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
                                    TaskResult& result);
-std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting& setting, int stderr_fd,
-                                      TaskResult& result);
+std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting& setting,
+                                      int stderr_fd, TaskResult& result);
 
 }  // namespace proffer::batch

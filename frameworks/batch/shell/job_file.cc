@@ -3,9 +3,11 @@
 
 #include "frameworks/batch/shell/job_file.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <set>
+#include <sstream>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
 
 #include "common/text.h"
 
@@ -28,7 +30,8 @@ Result<std::vector<std::string>> list(std::string_view key, const YAML::Node& no
     values.push_back(node.Scalar());
     return values;
   }
-  if (!node.IsSequence()) return at(node, text("the value of ", quoted(key), " must be a text or a list"));
+  if (!node.IsSequence())
+    return at(node, text("the value of ", quoted(key), " must be a text or a list"));
   for (const YAML::Node& one : node) {
     Result<std::string> value = scalar(key, one);
     if (!value) return std::move(value).error();
@@ -52,6 +55,47 @@ Result<std::map<std::string, std::string>> table(std::string_view key, const YAM
     }
   }
   return values;
+}
+
+// Counts documents without keeping them.
+class DocumentCounter : public YAML::EventHandler {
+ public:
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    ++count_;
+    line_ = mark.line + 1;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+  int count() const { return count_; }
+  int line() const { return line_; }  // of the last one
+
+ private:
+  int count_ = 0;
+  int line_ = 0;
+};
+
+// YAML::LoadAll never ends on some malformed texts (0.7.0: it finds empty documents for ever), so
+// the documents are counted one by one, and only the first is loaded.
+Result<void> check_one_document(const std::string& yaml) {
+  std::istringstream stream(yaml);
+  YAML::Parser parser(stream);
+  DocumentCounter documents;
+  while (documents.count() < 2 && parser.HandleNextDocument(documents)) {
+  }
+  if (documents.count() == 0) return Error::invalid_argument("the job file is empty");
+  if (documents.count() == 1) return {};
+  return Error::invalid_argument(
+      text("line ", documents.line(), ": a second document begins; a job file has one"));
 }
 
 template <class T>
@@ -82,9 +126,9 @@ Result<void> read_row(const std::string& key, const YAML::Node& node, JobText& j
 }
 
 Result<JobText> read_document(const YAML::Node& document) {
-  static const std::vector<std::string_view> kKeys = {"name",      "role",  "map",   "reduce",
+  static const std::vector<std::string_view> kKeys = {"name",      "role",   "map",      "reduce",
                                                       "input",     "output", "reducers", "split",
-                                                      "resources", "files", "env"};
+                                                      "resources", "files",  "env"};
   if (!document.IsMap()) return at(document, "a job file is a table of KEY: value");
   JobText job;
   std::set<std::string> seen;
@@ -95,12 +139,15 @@ Result<JobText> read_document(const YAML::Node& document) {
     for (const std::string_view one : kKeys) known = known || *key == one;
     if (!known) {
       const std::string_view near = nearest(*key, kKeys);
-      Error error = at(row.first, text("unknown key ", quoted(*key),
-                                       near.empty() ? "" : text("; did you mean ", quoted(near), "?")));
+      Error error =
+          at(row.first, text("unknown key ", quoted(*key),
+                             near.empty() ? "" : text("; did you mean ", quoted(near), "?")));
       return std::move(error).with_hint(
-          "the keys are name, role, map, reduce, input, output, reducers, split, resources, files, env");
+          "the keys are name, role, map, reduce, input, output, reducers, split, resources, files, "
+          "env");
     }
-    if (!seen.insert(*key).second) return at(row.first, text("key ", quoted(*key), " is given twice"));
+    if (!seen.insert(*key).second)
+      return at(row.first, text("key ", quoted(*key), " is given twice"));
     if (Result<void> ok = read_row(*key, row.second, job); !ok) return std::move(ok).error();
   }
   return job;
@@ -110,16 +157,13 @@ Result<JobText> read_document(const YAML::Node& document) {
 
 Result<JobText> parse_job_file(std::string_view yaml) {
   if (yaml.size() > kJobFileBytesMax) {
-    return Error::invalid_argument(text("a job file of ", yaml.size(), " bytes; at most ",
-                                        kJobFileBytesMax, " are allowed"));
+    return Error::invalid_argument(
+        text("a job file of ", yaml.size(), " bytes; at most ", kJobFileBytesMax, " are allowed"));
   }
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(yaml));
-    if (documents.empty()) return Error::invalid_argument("the job file is empty");
-    if (documents.size() > 1) {
-      return at(documents[1], "a second document begins; a job file has one");
-    }
-    return read_document(documents[0]);
+    const std::string whole(yaml);
+    if (Result<void> ok = check_one_document(whole); !ok) return std::move(ok).error();
+    return read_document(YAML::Load(whole));
   } catch (const YAML::Exception& e) {
     return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", e.msg));
   } catch (const std::exception& e) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A job file: YAML (JSON is a subset) whose keys are the flags' names plus name, role, files, env and
-// resources. Strict: what is not understood is refused, never guessed.
+// A job file: YAML (JSON is a subset) whose keys are the flags' names plus name, role, files, env
+// and resources. Strict: what is not understood is refused, never guessed.
 
 #include <map>
 #include <optional>
@@ -32,8 +32,8 @@ struct JobText {
 
 inline constexpr size_t kJobFileBytesMax = size_t{1} << 20;
 
-// Errors: kInvalidArgument with the line: not YAML, more than one document, an unknown key (naming the
-// nearest), a key given twice, a value of a wrong type, more than kJobFileBytesMax.
+// Errors: kInvalidArgument with the line: not YAML, more than one document, an unknown key (naming
+// the nearest), a key given twice, a value of a wrong type, more than kJobFileBytesMax.
 Result<JobText> parse_job_file(std::string_view yaml);
 
 }  // namespace proffer::batch

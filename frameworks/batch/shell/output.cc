@@ -2,14 +2,14 @@
 
 #include "frameworks/batch/shell/output.h"
 
+#include <filesystem>
+#include <system_error>
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <system_error>
 
 #include "common/text.h"
 #include "frameworks/batch/core/work.h"
@@ -41,7 +41,8 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
       return std::move(error).with_hint("remove it, or name another with --output");
     }
     if (error_number == ENOENT) {
-      return Error::not_found(text("the directory that output ", quoted(path), " would be in does not exist"))
+      return Error::not_found(
+                 text("the directory that output ", quoted(path), " would be in does not exist"))
           .with_hint(text("mkdir -p ", path.substr(0, path.rfind('/'))));
     }
     return Error::unavailable(text("making output ", quoted(path), ": ", words(error_number)));
@@ -50,7 +51,8 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
   if (::mkdir((output.path_ + "/_temporary").c_str(), 0777) != 0) {
     const int error_number = errno;
     output.abandon();
-    return Error::unavailable(text("making output ", quoted(output.path_), ": ", words(error_number)));
+    return Error::unavailable(
+        text("making output ", quoted(output.path_), ": ", words(error_number)));
   }
   return output;
 }
@@ -59,7 +61,8 @@ Result<void> OutputDirectory::commit(int64_t parts) {
   for (int64_t i = 0; i < parts; ++i) {
     const std::string part = text(path_, "/", part_name(static_cast<uint32_t>(i)));
     if (exists(part)) continue;
-    return Error::failed_precondition(text("all tasks finished, but ", quoted(part), " is not there"))
+    return Error::failed_precondition(
+               text("all tasks finished, but ", quoted(part), " is not there"))
         .with_hint("input and output must be the same directories on all agents and here");
   }
   const std::string marker = path_ + "/_SUCCESS";

@@ -16,8 +16,8 @@ class OutputDirectory {
   static Result<OutputDirectory> prepare(std::string path);
 
   const std::string& path() const { return path_; }
-  // All parts are there: writes _SUCCESS and removes _temporary. Errors: kFailedPrecondition names a
-  // part that is not there, so that a directory which is not the agents' is noticed.
+  // All parts are there: writes _SUCCESS and removes _temporary. Errors: kFailedPrecondition names
+  // a part that is not there, so that a directory which is not the agents' is noticed.
   Result<void> commit(int64_t parts);
   // Removes the directory, which is ours, with all that is in it.
   void abandon();

@@ -2,12 +2,12 @@
 
 #include "frameworks/batch/shell/progress.h"
 
+#include <algorithm>
+#include <cstdio>
+
 #include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <cstdio>
 
 #include "common/text.h"
 #include "proto/json/json.h"
@@ -24,16 +24,25 @@ std::string seconds_text(Duration duration) {
   return fmt::format("{} s", whole);
 }
 
-std::string bar(std::string_view name, const StageStatus& stage, size_t columns) {
-  const int64_t permille = stage.total == 0 ? 1'000 : stage.done * 1'000 / stage.total;
-  std::string rest = fmt::format(" {:3} %  {} of {}", permille / 10, stage.done, stage.total);
-  if (stage.running > 0) rest += fmt::format("  {} running", stage.running);
-  if (stage.eta && stage.done < stage.total) rest += fmt::format("  {} left", seconds_text(*stage.eta));
-  const size_t around = 10 + rest.size();
-  if (around + 5 > columns) return fmt::format("{:<7}{}", name, rest).substr(0, columns);
-  const size_t width = std::min<size_t>(columns - around, 40);
-  const size_t full = width * static_cast<size_t>(permille) / 1'000;
-  return fmt::format("{:<7} [{}{}]{}", name, std::string(full, '#'), std::string(width - full, '-'), rest);
+int64_t permille(const StageStatus& stage) {
+  return stage.total == 0 ? 1'000 : stage.done * 1'000 / stage.total;
+}
+
+// What stands beside the bar.
+std::string numbers(const StageStatus& stage) {
+  std::string line =
+      fmt::format(" {:3} %  {} of {}", permille(stage) / 10, stage.done, stage.total);
+  if (stage.running > 0) line += fmt::format("  {} running", stage.running);
+  if (stage.eta && stage.done < stage.total)
+    line += fmt::format("  {} left", seconds_text(*stage.eta));
+  return line;
+}
+
+std::string bar(std::string_view name, const StageStatus& stage, size_t width, size_t columns) {
+  if (width < 5) return fmt::format("{:<7}{}", name, numbers(stage)).substr(0, columns);
+  const size_t full = width * static_cast<size_t>(permille(stage)) / 1'000;
+  return fmt::format("{:<7} [{}{}]{}", name, std::string(full, '#'), std::string(width - full, '-'),
+                     numbers(stage));
 }
 
 proto::MilliNumber in_seconds(Duration duration) { return {.milli = duration.millis()}; }
@@ -76,8 +85,13 @@ void print(const std::string& output) {
 }  // namespace
 
 std::vector<std::string> bars(const JobStatus& status, size_t columns) {
-  std::vector<std::string> lines = {bar("map", status.map, columns)};
-  if (status.reduce.total > 0) lines.push_back(bar("reduce", status.reduce, columns));
+  const bool reduces = status.reduce.total > 0;
+  const size_t beside =
+      std::max(numbers(status.map).size(), reduces ? numbers(status.reduce).size() : 0);
+  const size_t around = 10 + beside;  // the name, the brackets, the numbers
+  const size_t width = columns > around ? std::min<size_t>(columns - around, 40) : 0;
+  std::vector<std::string> lines = {bar("map", status.map, width, columns)};
+  if (reduces) lines.push_back(bar("reduce", status.reduce, width, columns));
   return lines;
 }
 
@@ -107,16 +121,18 @@ std::string result_text(const JobStatus& status, const std::string& output, Dura
   if (status.map.failed + status.reduce.failed > 0) {
     again += fmt::format(", {} attempts failed", status.map.failed + status.reduce.failed);
   }
-  if (status.map.recomputed > 0) again += fmt::format(", {} maps computed again", status.map.recomputed);
+  if (status.map.recomputed > 0)
+    again += fmt::format(", {} maps computed again", status.map.recomputed);
   std::string shuffled;
   if (status.reduce.total > 0) {
     shuffled = fmt::format(", shuffled {} records ({})", status.reduce.records_in,
                            print_bytes(status.reduce.bytes_in));
   }
-  return fmt::format("read {} lines ({}) in {} maps{}, wrote {} lines ({}) to {} parts in {} in {}.{} s{}",
-                     status.map.records_in, print_bytes(status.map.bytes_in), status.map.total, shuffled,
-                     last.records_out, print_bytes(last.bytes_out), parts, output,
-                     elapsed.millis() / 1'000, elapsed.millis() % 1'000 / 100, again);
+  return fmt::format(
+      "read {} lines ({}) in {} maps{}, wrote {} lines ({}) to {} parts in {} in {}.{} s{}",
+      status.map.records_in, print_bytes(status.map.bytes_in), status.map.total, shuffled,
+      last.records_out, print_bytes(last.bytes_out), parts, output, elapsed.millis() / 1'000,
+      elapsed.millis() % 1'000 / 100, again);
 }
 
 std::string result_json(const JobStatus& status, const std::string& output, Duration elapsed) {
@@ -154,7 +170,9 @@ void Progress::show(const JobStatus& status, Time now) {
       last_ = line;
       return;
     }
-    case ProgressForm::kJson: print(progress_json(status, now - started_) + "\n"); return;
+    case ProgressForm::kJson:
+      print(progress_json(status, now - started_) + "\n");
+      return;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "frameworks/batch/core/job_core.h"
 
@@ -13,13 +14,13 @@ namespace proffer::batch {
 
 enum class ProgressForm : uint8_t { kBars, kLines, kJson };
 
-// "map     [########------]   57 %   12 of 21   3 running   8 s left" for map and reduce, each without
+// "map     [########------]  57 %  12 of 21  3 running  8 s left" for map and reduce, each without
 // a newline and at most `columns` wide; one line only if there are no reducers.
 std::vector<std::string> bars(const JobStatus& status, size_t columns);
 // "map 12 of 21, reduce 0 of 4, 3 running, 8 s left".
 std::string progress_line(const JobStatus& status);
 std::string progress_json(const JobStatus& status, Duration elapsed);
-// "3 files … in 12.3 s": what was read, shuffled and written.
+// What was read, shuffled and written, where to, and how long it took.
 std::string result_text(const JobStatus& status, const std::string& output, Duration elapsed);
 std::string result_json(const JobStatus& status, const std::string& output, Duration elapsed);
 

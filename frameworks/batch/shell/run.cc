@@ -1,14 +1,14 @@
-// One job from the command line to its result. `run` checks and prepares; `Runner` joins the job's core
-// with the SDK: notifications in, commands out, and a timer for what waits.
+// One job from the command line to its result. `run` checks and prepares; `Runner` joins the job's
+// core with the SDK: notifications in, commands out, and a timer for what waits.
 
 #include "frameworks/batch/shell/run.h"
+
+#include <cstdio>
+#include <utility>
 
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
-
-#include <cstdio>
-#include <utility>
 
 #include "common/text.h"
 #include "frameworks/batch/core/job_core.h"
@@ -88,8 +88,8 @@ class Runner {
     if (status.cannot_fit != cannot_fit_told_) {
       cannot_fit_told_ = status.cannot_fit;
       if (!cannot_fit_told_.empty() && !options_.json) {
-        progress_.note(text("note: no agent of the cluster could run a task now: ", cannot_fit_told_,
-                            "; waiting for one that can"));
+        progress_.note(text("note: no agent of the cluster could run a task now: ",
+                            cannot_fit_told_, "; waiting for one that can"));
       }
     }
     arm();
@@ -194,8 +194,8 @@ int run(const RunOptions& options) {
   if (!splits) return refuse(splits.error());
   Result<OutputDirectory> output = OutputDirectory::prepare(job->output);
   if (!output) return refuse(output.error());
-  Runner runner(JobOptions{.spec = *std::move(job), .splits = *std::move(splits)}, *std::move(output),
-                options);
+  Runner runner(JobOptions{.spec = *std::move(job), .splits = *std::move(splits)},
+                *std::move(output), options);
   return runner.run();
 }
 

@@ -11,12 +11,12 @@ namespace proffer::batch {
 struct RunOptions {
   std::string job_file = {};  // empty: flags only
   JobText flags = {};
-  std::string master = {};    // host:port
+  std::string master = {};  // host:port
   bool json = false;
 };
 
-// Runs the job to its end and prints what happens. Returns the exit code: 0 done, 1 the job failed or
-// was refused, 2 wrong usage, 3 the master cannot be reached, 130 or 143 interrupted.
+// Runs the job to its end and prints what happens. Returns the exit code: 0 done, 1 the job failed
+// or was refused, 2 wrong usage, 3 the master cannot be reached, 130 or 143 interrupted.
 int run(const RunOptions& options);
 
 // "error: …" and its hint on standard error; with `json` as one object.

@@ -1,7 +1,10 @@
-// Everything that is checked before a job starts. `make_job` puts it together, `find_input` walks the
-// inputs.
+// Everything that is checked before a job starts. `make_job` puts it together, `find_input` walks
+// the inputs.
 
 #include "frameworks/batch/shell/submit.h"
+
+#include <algorithm>
+#include <memory>
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,9 +12,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <algorithm>
-#include <memory>
 
 #include "common/roles.h"
 #include "common/text.h"
@@ -166,9 +166,8 @@ Result<JobText> read_job_file(const std::string& path) {
 Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   JobText given = flags;
   make_absolute(given, working_directory());
-  const auto prefer = [](const std::optional<std::string>& over, const std::optional<std::string>& under) {
-    return over ? over : under;
-  };
+  const auto prefer = [](const std::optional<std::string>& over,
+                         const std::optional<std::string>& under) { return over ? over : under; };
   JobSpec job;
   job.name = prefer(given.name, file.name).value_or(job.name);
   job.map = prefer(given.map, file.map).value_or("");

@@ -133,14 +133,14 @@ TEST(Job, DoesNotCountWhatWasNobodysFault) {
   s.agent("a", 1);
   s.subscribe();
   int attempt = 0;
-  for (const auto& [state, reason] : std::vector<std::pair<State, Reason>>{
-           {State::kLost, Reason::kAgentRestarted},
-           {State::kLost, Reason::kTaskUnknown},
-           {State::kKilled, Reason::kKilledByOperator},
-           {State::kGone, Reason::kAgentRemoved},
-           {State::kRefused, Reason::kOfferNotValid},
-           {State::kRefused, Reason::kAgentNotAvailable},
-           {State::kRefused, Reason::kResourcesExceeded}}) {
+  for (const auto& [state, reason] :
+       std::vector<std::pair<State, Reason>>{{State::kLost, Reason::kAgentRestarted},
+                                             {State::kLost, Reason::kTaskUnknown},
+                                             {State::kKilled, Reason::kKilledByOperator},
+                                             {State::kGone, Reason::kAgentRemoved},
+                                             {State::kRefused, Reason::kOfferNotValid},
+                                             {State::kRefused, Reason::kAgentNotAvailable},
+                                             {State::kRefused, Reason::kResourcesExceeded}}) {
     ASSERT_EQ(s.offer_all(), 1) << attempt;
     s.end(text("map-00000-", ++attempt), state, reason);
     EXPECT_FALSE(s.over());
@@ -155,7 +155,8 @@ TEST(Job, CountsATaskThatTheMasterWillNeverTake) {
   s.subscribe();
   for (int attempt = 1; attempt <= 4; ++attempt) {
     s.offer_all();
-    s.end(text("map-00000-", attempt), State::kRefused, Reason::kTaskInvalid, "its command is wrong");
+    s.end(text("map-00000-", attempt), State::kRefused, Reason::kTaskInvalid,
+          "its command is wrong");
     s.advance(seconds(2));
   }
   EXPECT_THAT(s.error(), HasSubstr("its command is wrong"));
@@ -322,7 +323,8 @@ TEST(Job, FailsIfItsMapsNeverTellWhereTheirOutputIs) {
   s.agent("a", 1);
   s.subscribe();
   s.offer_all();
-  s.status("map-00000-1", AgentId("a"), State::kFinished, Reason::kNone, "", encode_result(TaskResult{}));
+  s.status("map-00000-1", AgentId("a"), State::kFinished, Reason::kNone, "",
+           encode_result(TaskResult{}));
   EXPECT_EQ(s.status().map.failed, 1);
 }
 
@@ -382,8 +384,8 @@ TEST(Job, LaunchesNoMoreThanOneMessageCanCarry) {
   JobOutbox out;
   job.handle(sdk::Notification(proto::Subscribed{.framework = FrameworkId("f")}), Time(), out);
   out.clear();
-  job.handle(sdk::Notification(proto::Offers{
-                 {Offer{.id = OfferId(1), .agent = AgentId("a"), .fills = {{AskName("map"), 10}}}}}),
+  job.handle(sdk::Notification(proto::Offers{{Offer{
+                 .id = OfferId(1), .agent = AgentId("a"), .fills = {{AskName("map"), 10}}}}}),
              Time(), out);
   ASSERT_EQ(out.commands.size(), 1u);  // The ask stands, lowered by what was launched.
   const auto& accept = std::get<proto::Accept>(out.commands[0]);
@@ -407,8 +409,10 @@ TEST(Job, GetsThroughAnyStorm) {
       if (connected && random.chance(1, 2)) s.offer_all();
       if (s.over()) break;
       if (random.chance(1, 20)) {
-        if (connected) s.disconnect();
-        else s.subscribe();
+        if (connected)
+          s.disconnect();
+        else
+          s.subscribe();
         connected = !connected;
       }
       if (random.chance(1, 10)) s.advance(milliseconds(random.between(0, 3'000)));
@@ -417,12 +421,24 @@ TEST(Job, GetsThroughAnyStorm) {
       if (ids.empty()) continue;
       const std::string id = ids[random.below(ids.size())];
       switch (random.below(12)) {
-        case 0: s.unreachable(id); break;
-        case 1: s.returns(id); break;
-        case 2: s.end(id, State::kLost, Reason::kAgentRestarted); break;
-        case 3: s.end(id, State::kGone, Reason::kAgentRemoved); break;
-        case 4: s.end(id, State::kRefused, Reason::kOfferNotValid); break;
-        case 5: s.end(id, State::kKilled, Reason::kKilledByOperator); break;
+        case 0:
+          s.unreachable(id);
+          break;
+        case 1:
+          s.returns(id);
+          break;
+        case 2:
+          s.end(id, State::kLost, Reason::kAgentRestarted);
+          break;
+        case 3:
+          s.end(id, State::kGone, Reason::kAgentRemoved);
+          break;
+        case 4:
+          s.end(id, State::kRefused, Reason::kOfferNotValid);
+          break;
+        case 5:
+          s.end(id, State::kKilled, Reason::kKilledByOperator);
+          break;
         case 6:
           if (random.chance(1, 4)) s.fail(id, "chance");
           break;
@@ -431,8 +447,12 @@ TEST(Job, GetsThroughAnyStorm) {
             s.fail(id, "cannot fetch", TaskFailure{.fetch_failed = {{0, 1}, {1, 2}, {77, 1}}});
           }
           break;
-        case 8: s.status(id, AgentId("a"), State::kKilling); break;
-        default: s.finish(id); break;
+        case 8:
+          s.status(id, AgentId("a"), State::kKilling);
+          break;
+        default:
+          s.finish(id);
+          break;
       }
     }
     // The storm is over.

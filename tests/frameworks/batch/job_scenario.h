@@ -1,9 +1,7 @@
 #pragma once
 
-// A job's core with a small cluster around it that is told what happens: offers come to the measure of
-// the asks, tasks do what the story says. violations() is checked after each step.
-
-#include <gtest/gtest.h>
+// A job's core with a small cluster around it that is told what happens: offers come to the measure
+// of the asks, tasks do what the story says. violations() is checked after each step.
 
 #include <algorithm>
 #include <deque>
@@ -11,6 +9,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include "common/text.h"
 #include "frameworks/batch/core/job_core.h"
@@ -41,18 +41,21 @@ class JobScenario {
     job_ = std::make_unique<Job>(std::move(options));
   }
 
-  // --- the cluster ------------------------------------------------------------------------------------
+  // --- the cluster
+  // ------------------------------------------------------------------------------------
   void agent(const std::string& name, int slots) { slots_[AgentId(name)] = slots; }
   void agent_ends(const std::string& name) { slots_.erase(AgentId(name)); }
   void subscribe() {
-    notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"), .session = SessionEpoch(++sessions_)});
+    notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"),
+                             .session = SessionEpoch(++sessions_)});
   }
   void disconnect() {
     asks_.clear();
     notify(sdk::Disconnected{"gone"});
   }
 
-  // Offers what is free to what is asked for, until nothing more fits. Returns how many were launched.
+  // Offers what is free to what is asked for, until nothing more fits. Returns how many were
+  // launched.
   int offer_all() {
     int launched = 0;
     for (int round = 0; round < 1'000; ++round) {
@@ -81,7 +84,8 @@ class JobScenario {
     return static_cast<int>(running_.size() - before);
   }
 
-  // --- what tasks do ------------------------------------------------------------------------------------
+  // --- what tasks do
+  // ------------------------------------------------------------------------------------
   void finish(const std::string& id) {
     const Running task = take(id);
     TaskResult result{.records_in = 10, .bytes_in = 1'000, .records_out = 20, .bytes_out = 500};
@@ -92,7 +96,8 @@ class JobScenario {
     const Running task = take(id);
     status(id, task.agent, State::kFailed, Reason::kNone, message, encode_failure(failure));
   }
-  void end(const std::string& id, State state, Reason reason = Reason::kNone, const std::string& message = "") {
+  void end(const std::string& id, State state, Reason reason = Reason::kNone,
+           const std::string& message = "") {
     const Running task = take(id);
     status(id, task.agent, state, reason, message);
   }
@@ -103,8 +108,9 @@ class JobScenario {
   void returns(const std::string& id) {
     status(id, running_.at(id).agent, State::kRunning, Reason::kAgentReturned);
   }
-  void status(const std::string& id, const AgentId& agent, State state, Reason reason = Reason::kNone,
-              const std::string& message = "", const std::string& data = "") {
+  void status(const std::string& id, const AgentId& agent, State state,
+              Reason reason = Reason::kNone, const std::string& message = "",
+              const std::string& data = "") {
     proto::TaskStatus update;
     update.task = TaskId(id);
     update.agent = agent;
@@ -118,7 +124,8 @@ class JobScenario {
     while (!running_.empty()) finish(running_.begin()->first);
   }
 
-  // --- time and messages ----------------------------------------------------------------------------
+  // --- time and messages
+  // ----------------------------------------------------------------------------
   void advance(Duration duration) {
     const Time until = now_ + duration;
     while (job_->next_deadline() && *job_->next_deadline() <= until) {
@@ -139,7 +146,8 @@ class JobScenario {
     for (const Violation& violation : job_->violations()) ADD_FAILURE() << violation.what;
   }
 
-  // --- what one sees ----------------------------------------------------------------------------------
+  // --- what one sees
+  // ----------------------------------------------------------------------------------
   const std::map<std::string, Running>& running() const { return running_; }
   std::vector<std::string> running_ids() const {
     std::vector<std::string> ids;

@@ -1,9 +1,9 @@
 #include "frameworks/batch/core/job.h"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <functional>
 
 namespace proffer::batch::job_test {
 namespace {
@@ -36,7 +36,8 @@ TEST(CheckJob, SaysWhichValueIsWrong) {
            {"no input", [](JobSpec& job) { job.inputs.clear(); }},
            {"input path 'in'", [](JobSpec& job) { job.inputs = {"in"}; }},
            {"no output", [](JobSpec& job) { job.output = ""; }},
-           {"output path", [](JobSpec& job) { job.output = "/" + std::string(kPathBytesMax, 'x'); }},
+           {"output path",
+            [](JobSpec& job) { job.output = "/" + std::string(kPathBytesMax, 'x'); }},
            {"split must be at least 1 byte", [](JobSpec& job) { job.split_bytes = 0; }},
            {"at most 16384", [](JobSpec& job) { job.map = std::string(20'000, 'x'); }},
            {"NUL byte", [](JobSpec& job) { job.reduce = std::string("a\0b", 3); }},
@@ -70,8 +71,8 @@ TEST(Bytes, AreReadExactly) {
   EXPECT_EQ(*parse_bytes("split", "8MiB"), int64_t{8} << 20);
   EXPECT_EQ(*parse_bytes("split", " 512 KiB "), 512 * 1'024);
   EXPECT_EQ(*parse_bytes("split", "1024TiB"), int64_t{1} << 50);
-  for (const char* wrong : {"", "MiB", "8MB", "8mib", "-1", "1.5MiB", "1025TiB", "99999999999999999999",
-                            "0x10", "8MiB8", "1e3"}) {
+  for (const char* wrong : {"", "MiB", "8MB", "8mib", "-1", "1.5MiB", "1025TiB",
+                            "99999999999999999999", "0x10", "8MiB8", "1e3"}) {
     EXPECT_FALSE(parse_bytes("split", wrong)) << wrong;
   }
   EXPECT_EQ(print_bytes(812), "812 B");
@@ -83,7 +84,10 @@ TEST(PrintableTail, DoesNothingToTheScreen) {
   EXPECT_EQ(printable_tail("plain\twith é and 🙂\n", 100), "plain\twith é and 🙂");
   EXPECT_EQ(printable_tail("\x1b[2J\r\nred\x07", 100), "\\x1b[2J\nred\\x07");
   EXPECT_EQ(printable_tail(std::string("\0\xFF\xC3", 3), 100), "\\x00\\xff\\xc3");
-  EXPECT_EQ(printable_tail("\xC2\x9B" "31m", 100), "\\xc2\\x9b31m");  // A control character of C1.
+  EXPECT_EQ(printable_tail("\xC2\x9B"
+                           "31m",
+                           100),
+            "\\xc2\\x9b31m");  // A control character of C1.
 }
 
 TEST(PrintableTail, StartsWithALine) {

@@ -1,10 +1,10 @@
 #include "frameworks/batch/core/splits.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "common/prng.h"
 #include "frameworks/batch/core/job.h"
@@ -39,7 +39,8 @@ TEST(MakeSplits, OfNothingAreNone) {
 
 TEST(MakeSplits, EndsASplitThatWouldTakeTooLongToTell) {
   std::vector<InputFile> files;
-  for (size_t i = 0; i < kChunksPerSplitMax + 1; ++i) files.push_back({"/x/" + std::to_string(i), 1});
+  for (size_t i = 0; i < kChunksPerSplitMax + 1; ++i)
+    files.push_back({"/x/" + std::to_string(i), 1});
   EXPECT_EQ(splits_of(files, int64_t{1} << 40).size(), 2u);
 
   // Paths without anything in common, so long that a hundred of them fill a split.
@@ -47,7 +48,8 @@ TEST(MakeSplits, EndsASplitThatWouldTakeTooLongToTell) {
   for (int i = 0; i < 200; ++i) {
     files.push_back({"/" + std::to_string(1000 + i) + std::string(1'000, 'x'), 1});
   }
-  for (const Split& split : splits_of(files, int64_t{1} << 40)) EXPECT_LT(split.chunks.size(), 100u);
+  for (const Split& split : splits_of(files, int64_t{1} << 40))
+    EXPECT_LT(split.chunks.size(), 100u);
 }
 
 TEST(MakeSplits, RefusesMoreMapsThanAJobMayHaveAndNamesASizeThatWorks) {

@@ -36,12 +36,14 @@ Work random_work(Prng& random) {
     for (uint64_t i = random.below(8); i > 0; --i) {
       path.resize(random.below(path.size()) + 1);
       path += "directory/" + std::to_string(random.next());
-      map.split.chunks.push_back(Chunk{path, random.between(0, int64_t{1} << 60), random.between(0, 99)});
+      map.split.chunks.push_back(
+          Chunk{path, random.between(0, int64_t{1} << 60), random.between(0, 99)});
     }
     return map;
   }
   ReduceWork reduce{.common = random_common(random)};
-  for (uint64_t i = random.below(4); i > 0; --i) reduce.addresses.push_back("h:" + std::to_string(i));
+  for (uint64_t i = random.below(4); i > 0; --i)
+    reduce.addresses.push_back("h:" + std::to_string(i));
   for (uint64_t i = reduce.addresses.empty() ? 0 : random.below(300); i > 0; --i) {
     reduce.maps.push_back({static_cast<uint32_t>(random.below(reduce.addresses.size())),
                            static_cast<uint32_t>(random.next())});
@@ -59,7 +61,8 @@ TEST(Work, ComesBackAsItWas) {
   }
 }
 
-// Whatever comes, it is decoded or refused; and what is decoded is encoded to the same bytes' value.
+// Whatever comes, it is decoded or refused; and what is decoded is encoded to the same bytes'
+// value.
 TEST(Work, SurvivesMutation) {
   Prng random(2);
   int refused = 0;
@@ -67,10 +70,18 @@ TEST(Work, SurvivesMutation) {
     std::string bytes = encode_work(random_work(random));
     for (uint64_t i = random.below(4) + 1; i > 0 && !bytes.empty(); --i) {
       switch (random.below(4)) {
-        case 0: bytes[random.below(bytes.size())] = static_cast<char>(random.below(256)); break;
-        case 1: bytes.resize(random.below(bytes.size())); break;
-        case 2: bytes.insert(random.below(bytes.size()), random_text(random, 10)); break;
-        default: bytes[random.below(bytes.size())] = static_cast<char>(0xFF); break;
+        case 0:
+          bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
+          break;
+        case 1:
+          bytes.resize(random.below(bytes.size()));
+          break;
+        case 2:
+          bytes.insert(random.below(bytes.size()), random_text(random, 10));
+          break;
+        default:
+          bytes[random.below(bytes.size())] = static_cast<char>(0xFF);
+          break;
       }
     }
     const Result<Work> work = decode_work(bytes);
@@ -106,13 +117,15 @@ TEST(Work, OfTheLargestJobFitsIntoAPayload) {
   reduce.common.command = std::string(kStreamCommandBytesMax, 'x');
   reduce.common.files["f"] = std::string(kShippedBytesMax, 'x');
   reduce.common.env["E"] = std::string(kJobEnvironmentBytesMax - 1, 'x');
-  for (int i = 0; i < 200; ++i) reduce.addresses.push_back("agent-" + std::to_string(i) + ".example:5081");
+  for (int i = 0; i < 200; ++i)
+    reduce.addresses.push_back("agent-" + std::to_string(i) + ".example:5081");
   for (uint32_t i = 0; i < kMapsMax; ++i) reduce.maps.push_back({i % 200, 1 + i % 100});
   EXPECT_LE(encode_work(reduce).size(), kPayloadBytesMax);
 
   MapWork map{.common = reduce.common};
   std::vector<InputFile> files;
-  for (int i = 0; i < 100'000; ++i) files.push_back({"/" + std::to_string(i) + std::string(200, 'p'), 1});
+  for (int i = 0; i < 100'000; ++i)
+    files.push_back({"/" + std::to_string(i) + std::string(200, 'p'), 1});
   const Result<std::vector<Split>> splits = make_splits(files, int64_t{1} << 40);
   ASSERT_TRUE(splits);
   for (const Split& split : *splits) {
@@ -148,9 +161,9 @@ TEST(Results, AreCutToWhatAnUpdateMayCarry) {
 TEST(Results, SurviveMutation) {
   Prng random(3);
   for (int round = 0; round < 20'000; ++round) {
-    std::string bytes = round % 2 == 0
-                            ? encode_result({5, 6, 7, 8, "a:1"})
-                            : encode_failure({.stderr_tail = "x", .fetch_failed = {{1, 1}, {2, 2}}});
+    std::string bytes =
+        round % 2 == 0 ? encode_result({5, 6, 7, 8, "a:1"})
+                       : encode_failure({.stderr_tail = "x", .fetch_failed = {{1, 1}, {2, 2}}});
     bytes[random.below(bytes.size())] = static_cast<char>(random.below(256));
     if (random.chance(1, 2)) bytes.resize(random.below(bytes.size() + 1));
     if (const Result<TaskResult> result = decode_result(bytes)) {
@@ -163,7 +176,8 @@ TEST(Results, SurviveMutation) {
 }
 
 TEST(Index, NoticesEveryChangedByte) {
-  const IndexEntry entry{.offset = 1'000, .length = 50, .records = 3, .checksum = 0x0123456789ABCDEF};
+  const IndexEntry entry{
+      .offset = 1'000, .length = 50, .records = 3, .checksum = 0x0123456789ABCDEF};
   const std::string bytes = encode_index_entry(entry);
   ASSERT_EQ(bytes.size(), kIndexEntryBytes);
   const Result<IndexEntry> back = decode_index_entry(bytes);

@@ -2,17 +2,18 @@
 
 #include "frameworks/batch/executor/task.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <thread>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include "common/prng.h"
 #include "common/text.h"
@@ -128,8 +129,9 @@ class BatchTask : public ::testing::Test {
   std::atomic<bool> stopped_ = false;
 };
 
-// The contract: each part is exactly the lines of its partition, sorted by key, in input order within
-// a key; whatever bytes there are, wherever the splits cut, however many maps there are to merge.
+// The contract: each part is exactly the lines of its partition, sorted by key, in input order
+// within a key; whatever bytes there are, wherever the splits cut, however many maps there are to
+// merge.
 TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
   Prng random(7);
   for (int round = 0; round < 6; ++round) {
@@ -170,9 +172,10 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
       for (const std::string& line : all) {
         if (partition_of(line, reducers) == r) expected.push_back(line);
       }
-      std::stable_sort(expected.begin(), expected.end(), [](const std::string& a, const std::string& b) {
-        return key_of(a) < key_of(b);  // As unsigned bytes.
-      });
+      std::stable_sort(expected.begin(), expected.end(),
+                       [](const std::string& a, const std::string& b) {
+                         return key_of(a) < key_of(b);  // As unsigned bytes.
+                       });
       ASSERT_EQ(lines_of(part(r)), expected) << "round " << round << ", part " << r;
       EXPECT_EQ(outcome.result->records_out, static_cast<int64_t>(expected.size()));
     }
@@ -181,7 +184,8 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
 
 TEST_F(BatchTask, HasItsFilesItsEnvironmentAndTheCLocale) {
   MapWork work = map_of("sh script.sh", "x\n");
-  work.common.files["script.sh"] = "cat >/dev/null; echo \"$LC_ALL $COLOUR $(test -x script.sh && echo x)\"";
+  work.common.files["script.sh"] =
+      "cat >/dev/null; echo \"$LC_ALL $COLOUR $(test -x script.sh && echo x)\"";
   work.common.env["COLOUR"] = "blue";
   const TaskOutcome outcome = map(work);
   ASSERT_TRUE(outcome.result) << outcome.message;
@@ -201,7 +205,8 @@ TEST_F(BatchTask, SaysWhichSignalEndedItsCommand) {
 }
 
 TEST_F(BatchTask, KeepsOnlyTheEndOfLongStandardError) {
-  const TaskOutcome outcome = map(map_of("i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done; exit 1", "x\n"));
+  const TaskOutcome outcome = map(
+      map_of("i=0; while [ $i -lt 2000 ]; do echo line $i >&2; i=$((i+1)); done; exit 1", "x\n"));
   EXPECT_LE(outcome.failure.stderr_tail.size(), kStderrTailBytesMax);
   EXPECT_THAT(outcome.failure.stderr_tail, HasSubstr("line 1999"));
 }
@@ -313,7 +318,7 @@ TEST_F(BatchTask, EndsWhenItIsStopped) {
   std::thread runner([&] { outcome = run_task(work, its); });
   const fs::path sign = root_ / "map-00000-1/started";
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-  while (contents(sign).empty() && std::chrono::steady_clock::now() < deadline) std::this_thread::yield();
+  while (contents(sign).empty() && std::chrono::steady_clock::now() < deadline) ::sched_yield();
   EXPECT_FALSE(contents(sign).empty());
   stopped_ = true;
   signal_group(SIGTERM);

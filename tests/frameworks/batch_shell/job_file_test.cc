@@ -57,7 +57,8 @@ TEST(JobFile, MayBeJson) {
 }
 
 TEST(JobFile, NamesTheLineAndTheNearestKey) {
-  EXPECT_EQ(error_of("map: cat\nreducer: cat\n"), "line 2: unknown key 'reducer'; did you mean 'reduce'?");
+  EXPECT_EQ(error_of("map: cat\nreducer: cat\n"),
+            "line 2: unknown key 'reducer'; did you mean 'reduce'?");
   EXPECT_EQ(error_of("map: cat\nxyzzy: 1\n"), "line 2: unknown key 'xyzzy'");
 }
 
@@ -69,7 +70,7 @@ TEST(JobFile, RefusesWhatYamlWouldSwallow) {
 
 TEST(JobFile, SaysWhichValueHasAWrongForm) {
   EXPECT_EQ(error_of("map: [a, b]\n"), "line 1: the value of 'map' must be one text or number");
-  EXPECT_EQ(error_of("map:\n"), "line 1: the value of 'map' must be one text or number");
+  EXPECT_EQ(error_of("map: ~\n"), "line 1: the value of 'map' must be one text or number");
   EXPECT_EQ(error_of("input: {a: b}\n"), "line 1: the value of 'input' must be a text or a list");
   EXPECT_EQ(error_of("env: [A=1]\n"), "line 1: the value of 'env' must be a table of NAME: value");
   EXPECT_EQ(error_of("- a\n- b\n"), "line 1: a job file is a table of KEY: value");

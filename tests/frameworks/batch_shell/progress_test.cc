@@ -24,8 +24,8 @@ JobStatus half_way() {
 
 TEST(Bars, ShowHowFarEachStageIs) {
   EXPECT_THAT(bars(half_way(), 70),
-              ElementsAre("map     [############------------]  50 %  5 of 10  3 running  1 min 15 s left",
-                          "reduce  [----------------------------------------]   0 %  0 of 2"));
+              ElementsAre("map     [########---------]  50 %  5 of 10  3 running  1 min 15 s left",
+                          "reduce  [-----------------]   0 %  0 of 2"));
 }
 
 TEST(Bars, FitIntoAnyTerminal) {

@@ -1,13 +1,13 @@
 #include "frameworks/batch/shell/submit.h"
 
+#include <filesystem>
+#include <fstream>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <filesystem>
-#include <fstream>
 
 #include "common/text.h"
 #include "frameworks/batch/shell/output.h"
@@ -97,7 +97,8 @@ TEST_F(Submit, SaysWhichDirectoryMayNotBeRead) {
 }
 
 TEST_F(Submit, TakesPathsOfAJobFileFromItsDirectory) {
-  put("jobs/job.yaml", "map: sh m.sh\nreduce: cat\ninput: data/./\noutput: out\nfiles: m.sh\nenv: {A: 1, B: 2}\n");
+  put("jobs/job.yaml",
+      "map: sh m.sh\nreduce: cat\ninput: data/./\noutput: out\nfiles: m.sh\nenv: {A: 1, B: 2}\n");
   put("jobs/m.sh", "cat");
   const Result<JobText> file = read_job_file(at("jobs/job.yaml"));
   ASSERT_TRUE(file) << file.error().message();
@@ -118,7 +119,8 @@ TEST_F(Submit, NamesTheJobFileThatIsWrong) {
   put("job.yaml", "map: a\nmapp: b\n");
   const Result<JobText> file = read_job_file(at("job.yaml"));
   ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().message(), text(at("job.yaml"), ": line 2: unknown key 'mapp'; did you mean 'map'?"));
+  EXPECT_EQ(file.error().message(),
+            text(at("job.yaml"), ": line 2: unknown key 'mapp'; did you mean 'map'?"));
   EXPECT_EQ(read_job_file(at("none.yaml")).error().code(), ErrorCode::kNotFound);
   EXPECT_FALSE(read_job_file(at("")));  // A directory.
 }

@@ -1,0 +1,146 @@
+// Each law of the journal can be broken: a lie is planted, and found.
+
+#include "sim/journal.h"
+
+#include <gtest/gtest.h>
+
+namespace proffer::sim::journal_test {
+namespace {
+
+using proto::TaskReason;
+using proto::TaskState;
+
+const FrameworkId kFramework("f1");
+const AgentId kMachine("a1");
+
+TaskKey key(const std::string& task) { return {kFramework, TaskId(task)}; }
+
+Resources amounts(int64_t cpus, std::vector<PortRange> ports = {}) {
+  return {.amounts = ResourceVector::of(cpus, 0), .ports = PortSet(std::move(ports))};
+}
+
+proto::TaskStatus told(const std::string& task, TaskState state, TaskReason reason,
+                       std::optional<int32_t> exit_code = {}) {
+  return {.task = TaskId(task), .state = state, .reason = reason, .exit_code = exit_code};
+}
+
+// A machine of 2 CPUs and one task that was accepted.
+Journal journal_with(const std::string& task) {
+  Journal journal;
+  journal.machine(kMachine, amounts(2'000, {{31000, 31001}}));
+  journal.accepted(key(task));
+  return journal;
+}
+
+TEST(Journal, ATrueStoryBreaksNoLaw) {
+  Journal journal = journal_with("t1");
+  EXPECT_TRUE(journal.started(key("t1"), kMachine, amounts(2'000), Time()).empty());
+  journal.ended(key("t1"), Ending::kExited, 0, 0);
+  EXPECT_TRUE(
+      journal.heard(kFramework, told("t1", TaskState::kFinished, TaskReason::kCommandExited, 0))
+          .empty());
+  EXPECT_TRUE(journal.unsettled().empty());
+}
+
+TEST(Journal, FindsATaskThatIsStartedTwice) {
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  EXPECT_FALSE(journal.started(key("t1"), AgentId("a2"), amounts(500), Time()).empty());
+}
+
+TEST(Journal, FindsATaskThatIsStartedAgainAfterItsEnd) {
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  journal.ended(key("t1"), Ending::kKilled, 0, 0);
+  EXPECT_FALSE(journal.started(key("t1"), kMachine, amounts(500), Time()).empty());
+}
+
+TEST(Journal, FindsATaskThatNobodyAccepted) {
+  Journal journal = journal_with("t1");
+  EXPECT_FALSE(journal.started(key("t2"), kMachine, amounts(500), Time()).empty());
+}
+
+TEST(Journal, FindsAMachineThatRunsMoreThanItHas) {
+  Journal journal = journal_with("t1");
+  journal.accepted(key("t2"));
+  EXPECT_TRUE(journal.started(key("t1"), kMachine, amounts(1'500), Time()).empty());
+  EXPECT_FALSE(journal.started(key("t2"), kMachine, amounts(501), Time()).empty());
+}
+
+TEST(Journal, FindsAPortThatTwoTasksHave) {
+  Journal journal = journal_with("t1");
+  journal.accepted(key("t2"));
+  EXPECT_TRUE(journal.started(key("t1"), kMachine, amounts(500, {{31000, 31000}}), Time()).empty());
+  EXPECT_FALSE(
+      journal.started(key("t2"), kMachine, amounts(500, {{31000, 31000}}), Time()).empty());
+}
+
+TEST(Journal, FindsAnEndThatWasToldAndDidNotHappen) {
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  for (const auto& [state, reason] : {std::pair(TaskState::kFinished, TaskReason::kCommandExited),
+                                      std::pair(TaskState::kFailed, TaskReason::kExecutorEnded),
+                                      std::pair(TaskState::kKilled, TaskReason::kKilledByScheduler),
+                                      std::pair(TaskState::kLost, TaskReason::kTaskUnknown),
+                                      std::pair(TaskState::kRefused, TaskReason::kOfferNotValid)}) {
+    Journal copy = journal;
+    EXPECT_FALSE(copy.heard(kFramework, told("t1", state, reason)).empty())
+        << proto::to_text(state);
+  }
+}
+
+TEST(Journal, FindsAWrongExitCode) {
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  journal.ended(key("t1"), Ending::kExited, 3, 0);
+  Journal copy = journal;
+  EXPECT_TRUE(copy.heard(kFramework, told("t1", TaskState::kFailed, TaskReason::kCommandExited, 3))
+                  .empty());
+  copy = journal;
+  EXPECT_FALSE(copy.heard(kFramework, told("t1", TaskState::kFailed, TaskReason::kCommandExited, 4))
+                   .empty());
+  copy = journal;
+  EXPECT_FALSE(
+      copy.heard(kFramework, told("t1", TaskState::kFinished, TaskReason::kCommandExited, 0))
+          .empty());
+}
+
+TEST(Journal, FindsAKillThatIsToldOfATaskThatFinished) {
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  journal.ended(key("t1"), Ending::kExited, 0, 0);
+  const proto::TaskStatus killed = told("t1", TaskState::kKilled, TaskReason::kKilledByScheduler);
+  Journal copy = journal;
+  EXPECT_FALSE(copy.heard(kFramework, killed).empty());
+  // Unless the executor went down before it could tell.
+  journal.unwitnessed(key("t1"));
+  EXPECT_TRUE(journal.heard(kFramework, killed).empty());
+}
+
+TEST(Journal, FindsTwoDifferentEndsOfOneTask) {
+  Journal journal = journal_with("t1");
+  EXPECT_TRUE(
+      journal.heard(kFramework, told("t1", TaskState::kLost, TaskReason::kTaskUnknown)).empty());
+  EXPECT_FALSE(
+      journal.heard(kFramework, told("t1", TaskState::kGone, TaskReason::kAgentRemoved)).empty());
+}
+
+TEST(Journal, FindsAStartAfterAnEndWasTold) {
+  Journal journal = journal_with("t1");
+  journal.heard(kFramework, told("t1", TaskState::kLost, TaskReason::kTaskUnknown));
+  EXPECT_FALSE(journal.started(key("t1"), kMachine, amounts(500), Time()).empty());
+}
+
+TEST(Journal, FindsWhatIsUnsettled) {
+  Journal journal = journal_with("t1");
+  EXPECT_EQ(journal.unsettled().size(), 1u);  // launched, no end was told
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  EXPECT_EQ(journal.unsettled().size(), 2u);  // and it runs
+  journal.torn_down(kFramework);
+  EXPECT_EQ(journal.unsettled().size(), 1u);
+  journal.ended(key("t1"), Ending::kKilled, 0, 0);
+  EXPECT_TRUE(journal.unsettled().empty());
+}
+
+}  // namespace
+}  // namespace proffer::sim::journal_test
