@@ -1,11 +1,6 @@
 # How targets are made here: one library per folder, one test binary per folder.
 
-# maybe-uninitialized: g++ 12 at -O2 sees it in the other alternatives of every moved variant.
-set(PROFFER_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Wno-maybe-uninitialized
-                     -Werror)
-if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-  list(REMOVE_ITEM PROFFER_WARNINGS -Wno-maybe-uninitialized)
-endif()
+set(PROFFER_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 
 function(proffer_options target)
   target_compile_options(${target} PRIVATE ${PROFFER_WARNINGS})

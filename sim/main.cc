@@ -1,7 +1,10 @@
 // proffer-sim: runs simulated clusters, one for each seed, and says how to see a failure again.
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <iostream>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
