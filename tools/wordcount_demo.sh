@@ -105,7 +105,7 @@ if [ "$status" -ne 0 ]; then
 fi
 
 printf '\nthe ten most frequent of %d words:\n' "$(cat "$output"/part-* | wc -l)"
-cat "$output"/part-* | sort -t $'\t' -k 2,2nr -k 1,1 | head -n 10 |
+cat "$output"/part-* | sort -t $'\t' -k 2,2nr -k 1,1 | sed -n 1,10p |
   while IFS=$'\t' read -r word count; do printf '%12d  %s\n' "$count" "$word"; done
 
 if [ "$check" -eq 1 ]; then

@@ -139,13 +139,16 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   Result<std::string> path = executor_socket(options.work_dir);
   if (!path) return std::move(path).error();
   socket = *std::move(path);
+  if (Result<void> bound = bind(); !bound) return bound;
   supervisor = std::make_unique<Supervisor>(
       loop, *sandboxes,
-      Supervisor::Options{.agent = options.core.name, .socket = socket, .bin_dir = bin_dir()},
+      Supervisor::Options{.agent = options.core.name,
+                          .socket = socket,
+                          .http_address = to_text(http->address()),
+                          .bin_dir = bin_dir()},
       Supervisor::Handlers{
           .on_exited = [this](const ExecutorExited& exited) { handle(exited); },
           .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); }});
-  if (Result<void> bound = bind(); !bound) return bound;
 
   options.core.http_address = to_text(http->address());
   options.core.boot_id = boot_id();

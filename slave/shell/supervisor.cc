@@ -31,11 +31,12 @@ constexpr Duration kSweepAgain = milliseconds(100);
 constexpr Duration kLeftoverPoll = milliseconds(20);
 
 std::vector<std::string> environment_of(const StartExecutor& start, const std::string& sandbox,
-                                        const std::string& agent, const std::string& socket) {
+                                        const Supervisor::Options& options) {
   std::map<std::string, std::string> variables = {{"PATH", std::string(kPath)}, {"HOME", sandbox}};
   for (const auto& [name, value] : start.environment) variables[name] = value;
-  variables["PROFFER_AGENT"] = agent;
-  variables["PROFFER_AGENT_SOCKET"] = socket;
+  variables["PROFFER_AGENT"] = options.agent.str();
+  variables["PROFFER_AGENT_HTTP"] = options.http_address;
+  variables["PROFFER_AGENT_SOCKET"] = options.socket;
   variables["PROFFER_FRAMEWORK_ID"] = start.framework.str();
   variables["PROFFER_EXECUTOR_ID"] = start.executor.str();
   variables["PROFFER_EXECUTOR_TOKEN"] = start.token.str();
@@ -127,8 +128,7 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
   Result<std::string> sandbox = sandboxes_.make(start.framework, start.executor, start.run);
   if (!sandbox) return std::move(sandbox).error();
   Result<pid_t> pid =
-      spawn(*std::move(arguments),
-            environment_of(start, *sandbox, options_.agent.str(), options_.socket), *sandbox);
+      spawn(*std::move(arguments), environment_of(start, *sandbox, options_), *sandbox);
   if (!pid) return std::move(pid).error();
   // It is there until it is reaped, ended or not.
   const std::optional<Process> process = find_process(*pid);

@@ -21,8 +21,9 @@ class Supervisor {
  public:
   struct Options {
     AgentId agent = {};
-    std::string socket = {};   // of executors
-    std::string bin_dir = {};  // where builtin executors lie
+    std::string socket = {};        // of executors
+    std::string http_address = {};  // where the files of sandboxes are served
+    std::string bin_dir = {};       // where builtin executors lie
   };
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {
