@@ -86,17 +86,18 @@ class JobScenario {
 
   // --- what tasks do
   // ------------------------------------------------------------------------------------
-  void finish(const std::string& id) {
+  // Ids by value: they may be keys of what changes.
+  void finish(std::string id) {
     const Running task = take(id);
     TaskResult result{.records_in = 10, .bytes_in = 1'000, .records_out = 20, .bytes_out = 500};
     result.http_address = text(task.agent.str(), ":5081");
     status(id, task.agent, State::kFinished, Reason::kNone, "", encode_result(result));
   }
-  void fail(const std::string& id, const std::string& message, TaskFailure failure = {}) {
+  void fail(std::string id, const std::string& message, TaskFailure failure = {}) {
     const Running task = take(id);
     status(id, task.agent, State::kFailed, Reason::kNone, message, encode_failure(failure));
   }
-  void end(const std::string& id, State state, Reason reason = Reason::kNone,
+  void end(std::string id, State state, Reason reason = Reason::kNone,
            const std::string& message = "") {
     const Running task = take(id);
     status(id, task.agent, state, reason, message);
