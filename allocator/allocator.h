@@ -106,7 +106,7 @@ class Allocator {
   Allocator(const Allocator&) = delete;
   Allocator& operator=(const Allocator&) = delete;
 
-  // --- agents ---------------------------------------------------------------------------------
+  // --- agents ----------------------------------------------------------------------------------
   // Adds an agent with nothing allocated, or replaces what an agent brings; then its outstanding
   // offers are rescinded and what is allocated stays. A total below what is allocated is allowed:
   // free is then negative in no kind but zero, until enough has ended. All
@@ -120,7 +120,7 @@ class Allocator {
   // Which of its ports are free now. To be told after each settle() and release() that changes it.
   void set_free_ports(const AgentId& agent, PortSet free);
 
-  // --- frameworks -----------------------------------------------------------------------------
+  // --- frameworks ------------------------------------------------------------------------------
   void add_framework(const FrameworkId& framework, const RoleName& role, OfferMode mode);
   // A framework that is not active gets no offers and its outstanding ones are rescinded. A new one
   // is active.
@@ -138,7 +138,7 @@ class Allocator {
   void revive(const FrameworkId& framework);
   void set_weight(const RoleName& role, int64_t weight);
 
-  // --- the life of an offer and of what is allocated --------------------------------------------
+  // --- the life of an offer and of what is allocated -------------------------------------------
   // The offer, if it is outstanding and was made to this framework. O(log n).
   const Grant* find_offer(const OfferId& offer, const FrameworkId& framework) const;
   // The offer is answered and leaves. Of it `used` is allocated from now on (must be contained in
@@ -155,7 +155,7 @@ class Allocator {
   // All outstanding offers, by id. Valid until the next call that changes anything.
   std::vector<const Grant*> offers() const;
 
-  // --- decisions ------------------------------------------------------------------------------
+  // --- decisions -------------------------------------------------------------------------------
   // When decide() wants to be called: at once (<= now) if something is dirty, else when the next
   // lease, filter or claim is due, else never.
   std::optional<Time> next_decision(Time now) const;
@@ -165,7 +165,7 @@ class Allocator {
   // and one look at each hungry leaf while something that grew may still fit some ask.
   Decision decide(Time now);
 
-  // --- pictures and laws ----------------------------------------------------------------------
+  // --- pictures and laws -----------------------------------------------------------------------
   ResourceVector total() const;  // of the cluster
   std::vector<RoleStatus> roles() const;
   std::vector<LeafStatus> leaves() const;

@@ -90,7 +90,7 @@ class Allocator::State {
     auto operator<=>(const FilterTimer&) const = default;
   };
 
-  // --- small steps that keep everything consistent ----------------------------------------------
+  // --- small steps that keep everything consistent ---------------------------------------------
   Agent& agent(const AgentId& id);
   Leaf& leaf(const FrameworkId& id);
   void mark_dirty();
@@ -110,21 +110,18 @@ class Allocator::State {
   // now + duration, but never beyond the end of time: peers may say any duration.
   static Time later(Time now, Duration duration);
 
-  // --- answers.cc: an outstanding offer ends, its resources are nobody's
-  // --------------------------
+  // --- answers.cc: an outstanding offer ends, its resources are nobody's -----------------------
   fair::OutstandingOffer end_offer(const OfferId& id);
   void rescind(const OfferId& id, RescindReason reason);
   void rescind_all(std::set<OfferId> ids, RescindReason reason);
 
-  // --- filters.cc
-  // -----------------------------------------------------------------------------------
+  // --- filters.cc ------------------------------------------------------------------------------
   void add_filter(Leaf& leaf, Agent& agent, Filter filter);
   void remove_filter(Leaf& leaf, const AgentId& agent);
   bool is_filtered(const Leaf& leaf, const Agent& agent, Time now) const;
   void end_filters(Time now);
 
-  // --- filling.cc, placement.cc
-  // -----------------------------------------------------------------------
+  // --- filling.cc, placement.cc ----------------------------------------------------------------
   void fill(Time now);
   bool give_to_asks(Leaf& leaf, const fair::LeafOrder& order, Time now);
   void give(AskEntry& ask, Agent& agent, const fair::LeafOrder& order, Time now);
@@ -138,8 +135,7 @@ class Allocator::State {
   bool is_usable(const AskEntry& ask, const Agent& agent, Time now) const;
   Agent* place(AskEntry& ask, Time now);
 
-  // --- open_offers.cc
-  // -----------------------------------------------------------------------------------
+  // --- open_offers.cc --------------------------------------------------------------------------
   bool give_fair_piece(Leaf& leaf, const fair::LeafOrder& order, Time now);
   bool give_whole_agent(Leaf& leaf, Time now);
   void fill_open(Time now);
@@ -147,8 +143,7 @@ class Allocator::State {
   Agent* place_open(Leaf& leaf, Time now);
   void compute_entitlements();
 
-  // --- claims.cc
-  // ------------------------------------------------------------------------------------------
+  // --- claims.cc -------------------------------------------------------------------------------
   void start_waiting(Leaf& leaf, Time now);
   void stop_waiting(AskEntry& ask);
   void set_timer(AskEntry& ask, std::optional<Time> at);
@@ -162,8 +157,7 @@ class Allocator::State {
   void hold_for(AskEntry& ask, Agent& agent, uint64_t order, Time now);
   void drop_claim(AskEntry& ask);
 
-  // --- violations.cc
-  // ----------------------------------------------------------------------------------
+  // --- violations.cc ---------------------------------------------------------------------------
   void check_agents(std::vector<Violation>& found) const;
   void check_leaves(std::vector<Violation>& found) const;
   void check_claims(std::vector<Violation>& found) const;

@@ -1,14 +1,14 @@
 #include "bench/results.h"
 
-#include <sys/utsname.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <sstream>
+
+#include <sys/utsname.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -57,10 +57,9 @@ void write_section(const std::string& path, const std::string& name, const std::
   std::array<char, 32> date{};
   const std::time_t now = std::time(nullptr);
   std::strftime(date.data(), date.size(), "%Y-%m-%d", std::gmtime(&now));
-  const std::string section =
-      text(begin, "## ", name, "\n\n", date.data(), " · commit ",
-           output_of("git rev-parse --short HEAD 2>/dev/null"), " · ", machine(), "\n\n    ", command,
-           "\n\n", body, end);
+  const std::string section = text(begin, "## ", name, "\n\n", date.data(), " · commit ",
+                                   output_of("git rev-parse --short HEAD 2>/dev/null"), " · ",
+                                   machine(), "\n\n    ", command, "\n\n", body, end);
   std::ifstream in(path);
   std::stringstream content;
   content << in.rdbuf();

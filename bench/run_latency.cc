@@ -1,15 +1,15 @@
-// How long `proffer run -- true` takes on an idle local cluster: from the request leaving the client to the
-// update "running" there, beside fork and exec of the same command in the same run.
+// How long `proffer run -- true` takes on an idle local cluster: from the request leaving the
+// client to the update "running" there, beside fork and exec of the same command in the same run.
 //
 //   build/bin/run_latency [ROUNDS] [RESULTS.md]
-
-#include <spawn.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
+
+#include <spawn.h>
+#include <sys/wait.h>
 
 #include "bench/results.h"
 #include "common/check.h"
@@ -28,8 +28,8 @@ int64_t micros_since(Clock::time_point begin) {
   return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
 }
 
-// What `proffer run` does, without the streams of output: a framework of one ask on a connection of its
-// own. Micro-seconds to "running" and to "finished".
+// What `proffer run` does, without the streams of output: a framework of one ask on a connection of
+// its own. Micro-seconds to "running" and to "finished".
 struct Latency {
   int64_t running = 0;
   int64_t finished = 0;
@@ -98,13 +98,12 @@ int main(int argc, char** argv) {
     whole.push_back(command);
     bare.push_back(spawned);
   }
-  bench::write_section(
-      path, "run_latency", text("build/bin/run_latency ", rounds),
-      text("`proffer run -- true` on an idle local cluster of one agent, ", rounds,
-           " rounds in turn; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
-           row("request leaves the client → `running` heard there", running),
-           row("request leaves the client → `finished` heard there", finished),
-           row("whole command `proffer run -- true`, output streamed", whole),
-           row("fork and exec of `sh -c true` to its end, no cluster", bare)));
+  bench::write_section(path, "run_latency", text("build/bin/run_latency ", rounds),
+                       text("`proffer run -- true` on an idle local cluster of one agent, ", rounds,
+                            " rounds in turn; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
+                            row("request leaves the client → `running` heard there", running),
+                            row("request leaves the client → `finished` heard there", finished),
+                            row("whole command `proffer run -- true`, output streamed", whole),
+                            row("fork and exec of `sh -c true` to its end, no cluster", bare)));
   return 0;
 }

@@ -10,6 +10,7 @@ namespace proffer::cli {
 struct Arguments::Impl {
   CLI::App app;
   std::string usage;
+  std::vector<std::string>* command = nullptr;
 };
 
 Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_unique<Impl>()) {
@@ -42,20 +43,32 @@ void Arguments::required(const std::string& name, std::string* target, const std
 void Arguments::command_line(std::vector<std::string>* target, const std::string& help) {
   impl_->app.prefix_command();
   impl_->app.footer("CMD…  " + help);
-  impl_->app.final_callback([this, target] { *target = impl_->app.remaining(); });
+  impl_->command = target;
 }
 
 std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
-  std::vector<std::string> reversed(words.rbegin(), words.rend());  // What CLI11 wants.
+  const auto fail = [this](const std::string& what) {
+    std::fprintf(stderr, "error: %s\n  hint: %s, or --help\n", what.c_str(), impl_->usage.c_str());
+    return 2;
+  };
+  auto end = words.end();
+  if (impl_->command != nullptr) end = std::find(words.begin(), words.end(), "--");
+  std::vector<std::string> reversed(words.begin(), end);  // CLI11 wants the last word first.
+  std::reverse(reversed.begin(), reversed.end());
   try {
     impl_->app.parse(std::move(reversed));
   } catch (const CLI::CallForHelp&) {
     std::fputs(impl_->app.help().c_str(), stdout);
     return 0;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "error: %s\n  hint: %s, or --help\n", error.what(), impl_->usage.c_str());
-    return 2;
+    return fail(error.what());
   }
+  if (impl_->command == nullptr) return std::nullopt;
+  *impl_->command = impl_->app.remaining();
+  if (!impl_->command->empty() && impl_->command->front().starts_with("-")) {
+    return fail("unknown option " + impl_->command->front());
+  }
+  if (end != words.end()) impl_->command->insert(impl_->command->end(), end + 1, words.end());
   return std::nullopt;
 }
 

@@ -316,7 +316,6 @@ int run_run(const Words& words) {
     print_error(error, options.json);
     return kExitUsage;
   };
-  if (!command.empty() && command.front() == "--") command.erase(command.begin());
   if (command.empty()) {
     return usage(Error::invalid_argument("there is no command to run")
                      .with_hint("proffer run -- echo hello"));

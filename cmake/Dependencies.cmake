@@ -1,4 +1,4 @@
-# Libraries of Debian 12, each named once. Targets are linked only where tools/layers.txt allows them.
+# Libraries of Debian 12, each named once. tools/layers.txt says who may link them.
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
 find_package(CapnProto CONFIG REQUIRED)

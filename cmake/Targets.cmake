@@ -55,7 +55,8 @@ function(proffer_program name)
   add_executable(${name} ${P_SOURCES})
   proffer_options(${name})
   target_link_libraries(${name} PRIVATE ${P_DEPS})
-  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${P_DIR})
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${P_DIR})
 endfunction()
 
 # proffer_test(<folder> [PURE] [DIR <dir>] DEPS <targets>…)

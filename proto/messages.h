@@ -25,8 +25,7 @@ inline constexpr uint32_t kProtocolVersionMin = 1;
 
 using Environment = std::map<std::string, std::string>;
 
-// --- tasks and their updates
-// ------------------------------------------------------------------------
+// --- tasks and their updates -------------------------------------------------------------------
 
 // The executors that lie beside the agent. Anything else is a shell command line.
 inline constexpr std::string_view kCommandExecutor = "builtin:command";
@@ -76,8 +75,7 @@ struct TaskStatus {
   bool operator==(const TaskStatus&) const = default;
 };
 
-// --- scheduler to master
-// -------------------------------------------------------------------------------
+// --- scheduler to master -----------------------------------------------------------------------
 
 // First message of a session. With a framework id it fails over to this session; the secret must be
 // the one of the first. Without an id, the same secret finds the framework that it made before.
@@ -170,8 +168,7 @@ struct Teardown {
   bool operator==(const Teardown&) const = default;
 };
 
-// --- master to scheduler
-// ---------------------------------------------------------------------------------
+// --- master to scheduler -----------------------------------------------------------------------
 
 struct Subscribed {
   FrameworkId framework = {};
@@ -229,8 +226,7 @@ struct ErrorMessage {
   bool operator==(const ErrorMessage&) const = default;
 };
 
-// --- agent and master
-// --------------------------------------------------------------------------------------
+// --- agent and master --------------------------------------------------------------------------
 
 // A task as its agent knows it.
 struct AgentTask {
@@ -290,8 +286,7 @@ struct ShutdownFramework {
   bool operator==(const ShutdownFramework&) const = default;
 };
 
-// --- executor and agent
-// ---------------------------------------------------------------------------------------
+// --- executor and agent ------------------------------------------------------------------------
 
 // First message of an executor's session. The token came with its environment.
 struct ExecutorHello {
@@ -320,8 +315,7 @@ struct ExecutorShutdown {
   bool operator==(const ExecutorShutdown&) const = default;
 };
 
-// --- everybody
-// ---------------------------------------------------------------------------------------------------
+// --- everybody ---------------------------------------------------------------------------------
 
 // Any message shows life; this one is sent when there is no other.
 struct Heartbeat {

@@ -9,8 +9,7 @@
 
 namespace proffer::proto {
 
-// --- the master's registry: rows that replace or erase each other by key
-// ----------------------------
+// --- the master's registry: rows that replace or erase each other by key -----------------------
 
 // A framework with a failover timeout above zero. Key: its id.
 struct FrameworkRecord {
@@ -48,8 +47,7 @@ struct RegistryWrite {
   bool operator==(const RegistryWrite&) const = default;
 };
 
-// --- the agent's checkpoint: a log
-// ------------------------------------------------------------------
+// --- the agent's checkpoint: a log -------------------------------------------------------------
 
 // The identity under which the agent registers; the highest leader epoch that it has seen.
 struct AgentIdentity {

@@ -49,7 +49,7 @@ class Executor {
   void update(proto::TaskStatus status);
   void message(std::string data);
 
-  // --- the loop ----------------------------------------------------------------------------------
+  // --- the loop --------------------------------------------------------------------------------
   Time now() const;
   void after(Duration duration, std::function<void()> callback);
   void on_signal(int signal, std::function<void()> callback);

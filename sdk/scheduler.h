@@ -51,7 +51,7 @@ class Scheduler {
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
 
-  // --- what happens ------------------------------------------------------------------------------
+  // --- what happens ----------------------------------------------------------------------------
   void on_subscribed(std::function<void(const proto::Subscribed&)> callback);
   // Each offer once. One that is neither accepted nor declined when the callback returns stays the
   // scheduler's until its lease ends.
@@ -67,7 +67,7 @@ class Scheduler {
   // Everything, for a framework with a core of its own; called before the callbacks above.
   void on_notification(std::function<void(const Notification&)> callback);
 
-  // --- what to do --------------------------------------------------------------------------------
+  // --- what to do ------------------------------------------------------------------------------
   // Declares one ask beside the others; one of the same name is replaced. `resources` as in
   // "cpus:1;mem:512". A wrong text ends the program with a clear message (use the Ask form to
   // handle it).
@@ -103,7 +103,7 @@ class Scheduler {
   const FrameworkId& framework() const;  // empty until subscribed
   std::vector<TaskId> live_tasks() const;
 
-  // --- the loop ----------------------------------------------------------------------------------
+  // --- the loop --------------------------------------------------------------------------------
   Time now() const;
   // Calls once, after the given time.
   void after(Duration duration, std::function<void()> callback);

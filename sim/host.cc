@@ -18,8 +18,7 @@ constexpr Duration kIdle = seconds(10);
 
 }  // namespace
 
-// --- one executor
-// -----------------------------------------------------------------------------------
+// --- one executor ------------------------------------------------------------------------------
 
 ExecutorProcess::ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start,
                                  int32_t pid)
@@ -177,8 +176,7 @@ void ExecutorProcess::exit() {
   // The driver is in the middle of its step: it stays until the world ends.
 }
 
-// --- the machine
-// ------------------------------------------------------------------------------------
+// --- the machine -------------------------------------------------------------------------------
 
 Host::Host(World& world, Network& network, Journal& journal, AgentId name, Resources total)
     : world_(world),

@@ -109,7 +109,7 @@ class Host {
   void set_start_failures(uint32_t rate) { start_failures_ = rate; }
   void set_scripts(TaskScripts scripts) { scripts_ = std::move(scripts); }
 
-  // --- for the agent; answers come later, to `parent` if it is still there ---
+  // --- for the agent; answers come later, to `parent` if it is still there ---------------------
   struct Parent {
     std::function<void(const ProcessStart&, int32_t pid, uint64_t start_ticks)> started = {};
     std::function<void(const ProcessStart&, const Error&)> start_failed = {};
@@ -125,7 +125,7 @@ class Host {
   void kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
   void end_leftover(const proto::ExecutorRecord& executor);
 
-  // --- what befalls it ---
+  // --- what befalls it -------------------------------------------------------------------------
   // One of its executors, chosen by chance, crashes. Nothing if there is none.
   void crash_executor(Prng& chance);
   // All processes end; what the agent wrote stays.

@@ -41,7 +41,7 @@ struct JournalEntry {
 
 class Journal {
  public:
-  // --- the machines write ---
+  // --- the machines write ----------------------------------------------------------------------
   void machine(const AgentId& machine, const Resources& total) { totals_[machine] = total; }
   std::vector<Violation> started(const TaskKey& task, const AgentId& machine,
                                  const Resources& resources, Time now);
@@ -49,14 +49,14 @@ class Journal {
   // Its executor ended otherwise than by itself: what it knew may be lost.
   void unwitnessed(const TaskKey& task);
 
-  // --- the schedulers' side writes ---
+  // --- the schedulers' side writes -------------------------------------------------------------
   void accepted(const TaskKey& task) { accepted_.insert(task); }
   // A terminal update, each time it is heard.
   std::vector<Violation> heard(const FrameworkId& framework, const proto::TaskStatus& status);
   // The framework was torn down: nobody hears of its tasks any more.
   void torn_down(const FrameworkId& framework) { torn_down_.insert(framework); }
 
-  // --- when all is done ---
+  // --- when all is done ------------------------------------------------------------------------
   // Tasks that run, and tasks whose end nobody was told.
   std::vector<Violation> unsettled() const;
 

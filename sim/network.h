@@ -65,7 +65,7 @@ class Network {
   void set_rates(const NetworkRates& rates) { rates_ = rates; }
 
   Place add_place();
-  // --- the listening end ---
+  // --- the listening end -----------------------------------------------------------------------
   void listen(Place place, Listener* listener);
   // The process ended: all connections break.
   void shut(Place place);
@@ -73,7 +73,7 @@ class Network {
   // What was sent before still arrives; the other end notices when it next sends. No on_peer_lost.
   void drop(PeerId peer);
 
-  // --- the calling end: connects by itself, again and again, until hung up ---
+  // --- the calling end: connects by itself, again and again, until hung up ---------------------
   Line call(Place place, Caller* caller);
   void send(Line line, proto::Envelope envelope);
   // on_line_disconnected follows, then a fresh connection.

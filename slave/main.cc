@@ -54,10 +54,13 @@ agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
   options.master = master_from_flags();
   options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
-  for (const std::string& host : {options.master.host, options.http.host}) {
+  for (const auto& [flag, host] : {std::pair("--master", options.master.host),
+                                   std::pair("--http_address", options.http.host)}) {
     if (is_loopback(host)) continue;
-    exit_with(Error::unsupported(
-                  text("the agent speaks only within this machine, not with ", quoted(host)))
+    exit_with(Error::unsupported(text(flag,
+                                      " must be an address of this machine, as in "
+                                      "127.0.0.1, not ",
+                                      quoted(host)))
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }

@@ -26,8 +26,7 @@ struct MasterOptions {
   AllocatorOptions allocator = {};
 };
 
-// --- events
-// -------------------------------------------------------------------------------------------
+// --- events ------------------------------------------------------------------------------------
 
 // A decoded frame of anything but a Call: calls are outside sessions and the shell's to read.
 struct FrameReceived {
@@ -54,8 +53,7 @@ struct Tick {};
 
 using MasterEvent = std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, Tick>;
 
-// --- what a step says
-// -----------------------------------------------------------------------------------
+// --- what a step says --------------------------------------------------------------------------
 
 struct Send {
   PeerId peer = {};
@@ -89,8 +87,7 @@ struct MasterSnapshot {
   std::vector<proto::RegistryRow> rows = {};
 };
 
-// --- the core
-// ------------------------------------------------------------------------------------------------
+// --- the core ----------------------------------------------------------------------------------
 
 class Master {
  public:

@@ -17,8 +17,7 @@ using proto::TaskReason;
 using proto::TaskState;
 using proto::UpdateSource;
 
-// --- from agents
-// ------------------------------------------------------------------------------------------
+// --- from agents -------------------------------------------------------------------------------
 
 void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) {
   proto::TaskStatus& status = update.status;
@@ -127,8 +126,7 @@ void Master::State::acknowledge_to_agent(const Agent& agent, const TaskKey& key,
        step);
 }
 
-// --- from the master itself
-// ------------------------------------------------------------------------------
+// --- from the master itself --------------------------------------------------------------------
 
 void Master::State::tell(Task& task, TaskReason reason, std::string message, Step& step) {
   Framework& framework = *frameworks_.find(task.key.framework);
@@ -161,8 +159,7 @@ uint64_t Master::State::next_sequence() {
   return (options_.leader.value() << 40) + ++updates_made_;
 }
 
-// --- to schedulers
-// ------------------------------------------------------------------------------------------
+// --- to schedulers -----------------------------------------------------------------------------
 
 void Master::State::keep_and_send(Framework& framework, Task& task, proto::TaskStatus&& status,
                                   Step& step) {
@@ -273,8 +270,7 @@ void Master::State::make_room_for_updates(Step& step) {
              {{"updates", std::to_string(before - unacknowledged_)}});
 }
 
-// --- the end of a task's life
-// --------------------------------------------------------------------------------
+// --- the end of a task's life ------------------------------------------------------------------
 
 void Master::State::end(Task& task) {
   drop_pending(task);

@@ -82,7 +82,7 @@ struct MasterShell::Impl {
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_call(PeerId peer, const proto::Call& call);
   void on_request(const HttpRequest& request, HttpResponder responder);
-  void step(const MasterEvent& event);
+  void step(MasterEvent event);
   void deliver(std::vector<MasterAction> actions);
   void send(PeerId peer, const proto::Envelope& envelope);
   void reply(PeerId peer, proto::Reply message);
@@ -193,11 +193,11 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
 
 // One event, one step. Messages leave only when the records of their step are on disk, so nobody
 // hears of a decision that a restart could forget.
-void MasterShell::Impl::step(const MasterEvent& event) {
+void MasterShell::Impl::step(MasterEvent event) {
   if (!outcome) return;
   out.clear();
   const Time now = loop.now();
-  core->handle(event, now, out);
+  core->handle(std::move(event), now, out);
   trace.write(out.trace, now.nanos() / 1'000'000'000);
   if (out.records.empty() && store->pending() == 0) {
     deliver(std::move(out.actions));

@@ -26,8 +26,7 @@ Error not_sorted(std::string_view what) {
 
 }  // namespace
 
-// --- fields
-// -----------------------------------------------------------------------------------------
+// --- fields ------------------------------------------------------------------------------------
 
 void WireReader::text(capnp::Text::Reader in, std::string_view what, size_t bytes_max,
                       std::string& out) {
@@ -125,8 +124,7 @@ bool WireReader::count(size_t size, std::string_view what, size_t max) {
   return false;
 }
 
-// --- resources
-// --------------------------------------------------------------------------------------
+// --- resources ---------------------------------------------------------------------------------
 
 void WireReader::offer_ids(capnp::List<uint64_t>::Reader in, std::vector<OfferId>& out) {
   if (!count(in.size(), "offer ids", kOfferIdsMax)) return;
@@ -269,8 +267,7 @@ void WireReader::refusal(wire::Refusal::Reader in, Refusal& out) {
   out.wrong_agent = in.getWrongAgent();
 }
 
-// --- tasks
-// ------------------------------------------------------------------------------------------
+// --- tasks -------------------------------------------------------------------------------------
 
 void WireReader::environment(capnp::List<wire::Variable>::Reader in, Environment& out) {
   if (!count(in.size(), "environment variables", kEnvironmentEntriesMax)) return;
@@ -357,8 +354,7 @@ void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
   for (unsigned i = 0; i < updates.size() && ok(); ++i) status(updates[i], out.unacknowledged[i]);
 }
 
-// --- scheduler to master
-// ----------------------------------------------------------------------------
+// --- scheduler to master -----------------------------------------------------------------------
 
 void WireReader::fill(wire::Subscribe::Reader in, Subscribe& out) {
   optional_name(in.getFramework(), "framework id", out.framework);
@@ -437,8 +433,7 @@ void WireReader::fill(wire::FrameworkMessage::Reader in, FrameworkMessage& out) 
   data(in.getData(), "a framework message", kPayloadBytesMax, out.data);
 }
 
-// --- master to scheduler
-// ----------------------------------------------------------------------------
+// --- master to scheduler -----------------------------------------------------------------------
 
 void WireReader::fill(wire::Subscribed::Reader in, Subscribed& out) {
   name(in.getFramework(), "framework id", out.framework);
@@ -490,8 +485,7 @@ void WireReader::error_message(wire::ErrorMessage::Reader in, ErrorMessage& out)
   out.retry = in.getRetry();
 }
 
-// --- agent and master
-// -------------------------------------------------------------------------------
+// --- agent and master --------------------------------------------------------------------------
 
 void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   name(in.getAgent(), "agent name", out.agent);
@@ -530,8 +524,7 @@ void WireReader::fill(wire::ShutdownFramework::Reader in, ShutdownFramework& out
   name(in.getFramework(), "framework id", out.framework);
 }
 
-// --- executor and agent
-// -----------------------------------------------------------------------------
+// --- executor and agent ------------------------------------------------------------------------
 
 void WireReader::fill(wire::ExecutorHello::Reader in, ExecutorHello& out) {
   name(in.getFramework(), "framework id", out.framework);
@@ -549,8 +542,7 @@ void WireReader::fill(wire::ExecutorUpdate::Reader in, ExecutorUpdate& out) {
   status(in.getStatus(), out.status);
 }
 
-// --- everybody
-// --------------------------------------------------------------------------------------
+// --- everybody ---------------------------------------------------------------------------------
 
 void WireReader::fill(wire::Call::Reader in, Call& out) {
   out.id = in.getId();
@@ -643,8 +635,7 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
   out = Unknown{.tag = static_cast<uint16_t>(in.which())};  // From a later version.
 }
 
-// --- the registry
-// -----------------------------------------------------------------------------------
+// --- the registry ------------------------------------------------------------------------------
 
 void WireReader::fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out) {
   name(in.getFramework(), "framework id", out.framework);
@@ -681,8 +672,7 @@ void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
       proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));
 }
 
-// --- the checkpoint
-// ---------------------------------------------------------------------------------
+// --- the checkpoint ----------------------------------------------------------------------------
 
 void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
   name(in.getAgent(), "agent name", out.agent);

@@ -30,7 +30,7 @@ class WireReader {
     if (!checked) refuse(std::move(checked).error());
   }
 
-  // --- fields: `what` names them in errors ---
+  // --- fields: `what` names them in errors -----------------------------------------------------
   void text(capnp::Text::Reader in, std::string_view what, size_t bytes_max, std::string& out);
   void c_text(capnp::Text::Reader in, std::string_view what, size_t bytes_max, std::string& out);
   void data(capnp::Data::Reader in, std::string_view what, size_t bytes_max, std::string& out);
@@ -50,7 +50,7 @@ class WireReader {
   // Whether a list has at most so many entries.
   bool count(size_t size, std::string_view what, size_t max);
 
-  // --- parts of messages ---
+  // --- parts of messages -----------------------------------------------------------------------
   void offer_ids(capnp::List<uint64_t>::Reader in, std::vector<OfferId>& out);
   void amounts(wire::Amounts::Reader in, ResourceVector& out);
   void ports(capnp::List<wire::PortRange>::Reader in, PortSet& out);
@@ -69,7 +69,7 @@ class WireReader {
   void operation(wire::Operation::Reader in, Operation& out);
   void error_message(wire::ErrorMessage::Reader in, ErrorMessage& out);
 
-  // --- messages ---
+  // --- messages --------------------------------------------------------------------------------
   void fill(wire::Subscribe::Reader in, Subscribe& out);
   void fill(wire::DeclareAsks::Reader in, DeclareAsks& out);
   void fill(wire::Accept::Reader in, Accept& out);
@@ -96,7 +96,7 @@ class WireReader {
   void fill(wire::Call::Reader in, Call& out);
   void fill(wire::Reply::Reader in, Reply& out);
 
-  // --- records ---
+  // --- records ---------------------------------------------------------------------------------
   void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);
   void fill(wire::AgentRecord::Reader in, AgentRecord& out);
   void fill(wire::RoleRecord::Reader in, RoleRecord& out);

@@ -52,8 +52,7 @@ void fill_offer_ids(List out, const std::vector<OfferId>& offers) {
   for (const OfferId offer : offers) out.set(i++, offer.value());
 }
 
-// --- resources
-// --------------------------------------------------------------------------------------
+// --- resources ---------------------------------------------------------------------------------
 
 void write(const ResourceVector& amounts, wire::Amounts::Builder out) {
   out.setCpus(amounts[ResourceKind::kCpus]);
@@ -157,8 +156,7 @@ void write(const Refusal& refusal, wire::Refusal::Builder out) {
   out.setWrongAgent(refusal.wrong_agent);
 }
 
-// --- tasks
-// ------------------------------------------------------------------------------------------
+// --- tasks -------------------------------------------------------------------------------------
 
 void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   out.setId(text_of(spec.id));
@@ -226,8 +224,7 @@ void write(const AgentTask& task, wire::AgentTask::Builder out) {
   }
 }
 
-// --- messages: one overload each, which also chooses the member of the union
-// -------------------------
+// --- messages: one overload each, which also chooses the member of the union -------------------
 
 void write(const Unknown& message, wire::Envelope::Builder) {
   LOG(FATAL) << "an unknown message cannot be sent, tag " << message.tag;
@@ -451,8 +448,7 @@ void write(const Reply& message, wire::Envelope::Builder envelope) {
   if (message.error) write(*message.error, out.initError());
 }
 
-// --- the registry
-// -----------------------------------------------------------------------------------
+// --- the registry ------------------------------------------------------------------------------
 
 void write(const FrameworkRecord& record, wire::RegistryRow::Builder row) {
   auto out = row.initFramework();
@@ -478,8 +474,7 @@ void write(const RoleRecord& record, wire::RegistryRow::Builder row) {
   out.setWeight(record.weight);
 }
 
-// --- the checkpoint
-// ---------------------------------------------------------------------------------
+// --- the checkpoint ----------------------------------------------------------------------------
 
 void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
   auto out = entry.initIdentity();

@@ -11,8 +11,7 @@
 namespace proffer::proto {
 namespace {
 
-// --- values
-// -----------------------------------------------------------------------------------------
+// --- values ------------------------------------------------------------------------------------
 
 Json print(const ResourceVector& amounts) {
   Json out = Json::object();
@@ -76,8 +75,7 @@ std::optional<OfferMode> parse_offer_mode(std::string_view text) {
   return std::nullopt;
 }
 
-// --- agents
-// -----------------------------------------------------------------------------------------
+// --- agents ------------------------------------------------------------------------------------
 
 Json print(const AgentRow& row) {
   return {{"agent", row.agent.str()},
@@ -107,8 +105,7 @@ void read(const JsonFields& in, AgentRow& out) {
   in.seconds("registered_at_s", out.registered_at);
 }
 
-// --- frameworks
-// -------------------------------------------------------------------------------------
+// --- frameworks --------------------------------------------------------------------------------
 
 Json print(const AskRow& row) {
   Json out = {{"ask", row.ask.str()},
@@ -169,8 +166,7 @@ void read(const JsonFields& in, FrameworkRow& out) {
   in.seconds("subscribed_at_s", out.subscribed_at);
 }
 
-// --- roles
-// ------------------------------------------------------------------------------------------
+// --- roles -------------------------------------------------------------------------------------
 
 Json print(const RoleRow& row) {
   return {{"role", row.role.str()},
@@ -188,8 +184,7 @@ void read(const JsonFields& in, RoleRow& out) {
   in.whole("dominant_share_millionths", out.dominant_share_millionths);
 }
 
-// --- tasks
-// ------------------------------------------------------------------------------------------
+// --- tasks -------------------------------------------------------------------------------------
 
 Json print(const TaskRow& row) {
   Json out = {{"framework", row.framework.str()}, {"task", row.task.str()},
@@ -224,8 +219,7 @@ void read(const JsonFields& in, TaskRow& out) {
   in.seconds("changed_at_s", out.changed_at);
 }
 
-// --- offers
-// -----------------------------------------------------------------------------------------
+// --- offers ------------------------------------------------------------------------------------
 
 Json print(const OfferRow& row) {
   return {{"offer", row.offer.value()},
@@ -243,8 +237,7 @@ void read(const JsonFields& in, OfferRow& out) {
   in.seconds("expires_s", out.expires);
 }
 
-// --- the master and the agent themselves
-// --------------------------------------------------------------
+// --- the master and the agent themselves -------------------------------------------------------
 
 Json print(const MasterStatus& status) {
   return {{"leader", status.leader.value()},
@@ -334,8 +327,7 @@ void read(const JsonFields& in, FileRow& out) {
   in.truth("directory", out.directory);
 }
 
-// --- lists and objects
-// --------------------------------------------------------------------------------
+// --- lists and objects -------------------------------------------------------------------------
 
 template <class Row>
 std::string print_list(std::string_view name, const std::vector<Row>& rows) {
@@ -411,8 +403,7 @@ Result<AgentStatus> parse_agent_status(std::string_view json) {
   return parse_value<AgentStatus>(json);
 }
 
-// --- arguments of calls
-// -------------------------------------------------------------------------------
+// --- arguments of calls ------------------------------------------------------------------------
 
 std::string task_query_json(const TaskQuery& query) {
   Json out = Json::object();
@@ -458,8 +449,7 @@ Result<KillCall> parse_kill_call(std::string_view json) {
   return call;
 }
 
-// --- errors and events
-// --------------------------------------------------------------------------------
+// --- errors and events -------------------------------------------------------------------------
 
 std::string error_json(const Error& error) {
   Json fields = {{"code", to_text(error.code())}, {"message", error.message()}};

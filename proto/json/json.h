@@ -24,8 +24,7 @@
 
 namespace proffer::proto {
 
-// --- what the master tells
-// ----------------------------------------------------------------------------
+// --- what the master tells ---------------------------------------------------------------------
 
 // {"agents":[{"agent","state","attributes","total","allocated","offered","free","http_address",
 // "tasks","registered_at_s"}]}
@@ -47,8 +46,7 @@ Result<std::vector<OfferRow>> parse_offers(std::string_view json);
 std::string status_json(const MasterStatus& status);  // the bare object
 Result<MasterStatus> parse_status(std::string_view json);
 
-// --- what an agent tells
-// ------------------------------------------------------------------------------
+// --- what an agent tells -----------------------------------------------------------------------
 
 std::string agent_status_json(const AgentStatus& status);
 Result<AgentStatus> parse_agent_status(std::string_view json);
@@ -80,8 +78,7 @@ struct KillCall {
 std::string kill_call_json(const KillCall& call);
 Result<KillCall> parse_kill_call(std::string_view json);
 
-// --- errors and events
-// --------------------------------------------------------------------------------
+// --- errors and events -------------------------------------------------------------------------
 
 // {"error":{"code","message","hint"}}; without a hint if there is none.
 std::string error_json(const Error& error);

@@ -118,8 +118,7 @@ class Driver::State {
   const std::vector<Ask>& asks() const { return asks_; }
 
  private:
-  // --- connections
-  // ---------------------------------------------------------------------------------
+  // --- connections -----------------------------------------------------------------------------
 
   void on(Step& step, const MasterConnected&) {
     lose(step, "a new connection was made");
@@ -201,8 +200,7 @@ class Driver::State {
 
   bool is_ending() const { return give_up_at_.has_value(); }
 
-  // --- the master's messages
-  // -----------------------------------------------------------------------
+  // --- the master's messages -------------------------------------------------------------------
 
   // A newer master may say what we do not know.
   void on_message(Step& step, const proto::Unknown& message) {
@@ -359,8 +357,7 @@ class Driver::State {
     return false;
   }
 
-  // --- what the author wants
-  // -----------------------------------------------------------------------
+  // --- what the author wants -------------------------------------------------------------------
 
   void on(Step& step, const CommandGiven& event) {
     if (is_ending()) return;
@@ -559,8 +556,7 @@ class Driver::State {
     give_up_at_ = step.now + kTeardownPatience;
   }
 
-  // --- state
-  // ---------------------------------------------------------------------------------------
+  // --- state -----------------------------------------------------------------------------------
 
   const DriverOptions options_;
 

@@ -28,7 +28,7 @@ struct DriverOptions {
   std::string session_file = {};
 };
 
-// --- events --------------------------------------------------------------------------------------
+// --- events ------------------------------------------------------------------------------------
 
 struct MasterConnected {};  // a fresh connection
 struct MasterDisconnected {
@@ -47,7 +47,7 @@ struct Tick {};
 using DriverEvent =
     std::variant<MasterConnected, MasterDisconnected, MasterFrame, CommandGiven, Tick>;
 
-// --- what a step says ----------------------------------------------------------------------------
+// --- what a step says --------------------------------------------------------------------------
 
 struct SendToMaster {
   proto::Envelope envelope = {};

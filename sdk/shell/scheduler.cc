@@ -103,8 +103,7 @@ class Scheduler::Shell {
                 .on_failed = [this](const std::string& reason) { on_failed(reason); }}),
         task_suffix(session_file ? text('-', life_name(loop.now()), '-') : "-") {}
 
-  // --- events in, actions out
-  // ----------------------------------------------------------------------
+  // --- events in, actions out ------------------------------------------------------------------
 
   // Something happened: the whole consequence is carried out now.
   void event(const DriverEvent& what) {
@@ -187,8 +186,7 @@ class Scheduler::Shell {
     leave();
   }
 
-  // --- what the author hears
-  // -----------------------------------------------------------------------
+  // --- what the author hears -------------------------------------------------------------------
 
   void tell(const proto::Subscribed& what) { call(subscribed_callback, what); }
   void tell(const proto::Offers& what) {
@@ -216,8 +214,7 @@ class Scheduler::Shell {
     if (callback && !is_leaving) callback(value);
   }
 
-  // --- the network
-  // ---------------------------------------------------------------------------------
+  // --- the network -----------------------------------------------------------------------------
 
   void on_frame(std::span<const std::byte> frame) {
     Result<proto::Envelope> envelope = proto::decode(frame);
@@ -246,8 +243,7 @@ class Scheduler::Shell {
     print_warning(to_text(happened));
   }
 
-  // --- the end
-  // -------------------------------------------------------------------------------------
+  // --- the end ---------------------------------------------------------------------------------
 
   void leave() {
     is_leaving = true;

@@ -35,8 +35,7 @@ struct AgentOptions {
   uint64_t seed = 0;  // for jitter
 };
 
-// --- events
-// -------------------------------------------------------------------------------------------
+// --- events ------------------------------------------------------------------------------------
 
 struct MasterConnected {};  // a fresh connection
 struct MasterDisconnected {};
@@ -90,8 +89,7 @@ using AgentEvent = std::variant<MasterConnected, MasterDisconnected, MasterFrame
                                 ExecutorPeerLost, ExecutorStarted, ExecutorStartFailed,
                                 ExecutorExited, LeftoverEnded, StopAsked, Tick>;
 
-// --- what a step says
-// -----------------------------------------------------------------------------------
+// --- what a step says --------------------------------------------------------------------------
 
 struct SendToMaster {
   proto::Envelope envelope = {};
@@ -153,8 +151,7 @@ struct AgentSnapshot {
   std::vector<proto::CheckpointRecord> records = {};
 };
 
-// --- the core
-// ------------------------------------------------------------------------------------------------
+// --- the core ----------------------------------------------------------------------------------
 
 class Agent {
  public:

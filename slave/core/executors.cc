@@ -25,8 +25,7 @@ Agent::State::LiveExecutor* Agent::State::find_run(const FrameworkId& framework,
   return at == executors_.end() || at->second.run != run ? nullptr : &at->second;
 }
 
-// --- the process
-// ------------------------------------------------------------------------------------
+// --- the process -------------------------------------------------------------------------------
 
 void Agent::State::on(const ExecutorStarted& started, Step& step) {
   if (find_run(started.framework, started.executor, started.run) == nullptr) return;
@@ -82,8 +81,7 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   if (!waiting.empty()) start_executor(key, std::move(waiting), step);
 }
 
-// --- its session
-// ------------------------------------------------------------------------------------
+// --- its session -------------------------------------------------------------------------------
 
 void Agent::State::on(const ExecutorFrame& frame, Step& step) {
   const auto at = peers_.find(frame.peer);
@@ -236,8 +234,7 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   kill_executor(key, step);
 }
 
-// --- what it says
-// -----------------------------------------------------------------------------------
+// --- what it says ------------------------------------------------------------------------------
 
 void Agent::State::on_executor_message(const ExecutorKey& key, const proto::Message& message,
                                        Step& step) {

@@ -112,8 +112,7 @@ struct AgentShell::Impl {
   std::string metrics() const;
 };
 
-// --- start
-// ------------------------------------------------------------------------------------------
+// --- start -------------------------------------------------------------------------------------
 
 Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options = std::move(given);
@@ -254,8 +253,7 @@ void AgentShell::Impl::connect() {
   dealer->connect();
 }
 
-// --- steps
-// ------------------------------------------------------------------------------------------
+// --- steps -------------------------------------------------------------------------------------
 
 // What an action causes at once is an event of its own, after the step.
 void AgentShell::Impl::handle(AgentEvent event) {
@@ -398,8 +396,7 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
   handle(ExecutorFrame{peer, *std::move(envelope)});
 }
 
-// --- HTTP
-// -------------------------------------------------------------------------------------------
+// --- HTTP --------------------------------------------------------------------------------------
 
 void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
@@ -447,8 +444,7 @@ std::string AgentShell::Impl::metrics() const {
   return text.take();
 }
 
-// --- outside
-// ----------------------------------------------------------------------------------------
+// --- outside -----------------------------------------------------------------------------------
 
 Result<std::unique_ptr<AgentShell>> AgentShell::start(Loop& loop, AgentShellOptions options) {
   auto impl = std::make_unique<Impl>(loop);

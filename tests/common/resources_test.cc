@@ -137,8 +137,7 @@ TEST(ResourceVectors, AreComparedKindByKind) {
   EXPECT_EQ(a[kCpus] + a[kMem] + a[kDisk] + a[kGpus], 8);
 }
 
-// --- ports: against a plain set of bits
-// ---------------------------------------------------------------
+// --- ports: against a plain set of bits --------------------------------------------------------
 
 using PortBits = std::bitset<65536>;
 
@@ -222,8 +221,7 @@ TEST(Ports, TheHighestAndTheLowestWork) {
   EXPECT_DEATH(PortSet({{6, 5}}), "");
 }
 
-// --- gpus
-// ---------------------------------------------------------------------------------------------
+// --- gpus --------------------------------------------------------------------------------------
 
 TEST(Gpus, FitByDevice) {
   struct Row {

@@ -2,12 +2,12 @@
 
 // Texts that are reviewed in diffs. GOLDEN_UPDATE=1 in the environment rewrites them.
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+
+#include <gtest/gtest.h>
 
 namespace proffer::test {
 

@@ -9,9 +9,11 @@ namespace {
 std::string states_document() {
   std::string out =
       "# The life of a task\n\n"
-      "Made from `proto/task_state.h` by `tests/golden`; `GOLDEN_UPDATE=1 build/tests/golden_tests` "
+      "Made from `proto/task_state.h` by `tests/golden`; `GOLDEN_UPDATE=1 "
+      "build/tests/golden_tests` "
       "rewrites it.\n"
-      "What is not in the table means nothing in that state: a duplicate, or a message overtaken by "
+      "What is not in the table means nothing in that state: a duplicate, or a message overtaken "
+      "by "
       "another.\n\n| from | event | to |\n|---|---|---|\n";
   for (const TaskTransition& row : kTaskTransitions) {
     out += "| " + std::string(to_text(row.from)) + " | " + std::string(to_text(row.event)) + " | " +

@@ -1,11 +1,11 @@
-// Word counts on real clusters whose parts are killed in the middle. What is right is what the same mapper
-// and reducer give in a pipeline.
-
-#include <gtest/gtest.h>
-#include <unistd.h>
+// Word counts on real clusters whose parts are killed in the middle. What is right is what the same
+// mapper and reducer give in a pipeline.
 
 #include <csignal>
 #include <filesystem>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "common/prng.h"
 #include "common/text.h"
@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Text of known words with traps: empty lines, no final newline, TABs, bytes that are not UTF-8, an empty
-// file, a directory below, a name with a space.
+// Text of known words with traps: empty lines, no final newline, TABs, bytes that are not UTF-8, an
+// empty file, a directory below, a name with a space.
 class WordCount : public testing::Test {
  protected:
   void SetUp() override {
@@ -44,9 +44,10 @@ class WordCount : public testing::Test {
     write_file(home_ / "map.sh",
                "tr -cs 'A-Za-z0-9' '\\n' | awk 'NF { printf \"%s\\t1\\n\", $0 }'\n");
     write_file(home_ / "slow_map.sh", "sleep 0.3; sh map.sh\n");
-    write_file(home_ / "reduce.awk",
-               "BEGIN { FS = \"\\t\" } $1 != key { if (NR > 1) print key \"\\t\" n; key = $1; n = 0 } "
-               "{ n += $2 } END { if (NR > 0) print key \"\\t\" n }\n");
+    write_file(
+        home_ / "reduce.awk",
+        "BEGIN { FS = \"\\t\" } $1 != key { if (NR > 1) print key \"\\t\" n; key = $1; n = 0 } "
+        "{ n += $2 } END { if (NR > 0) print key \"\\t\" n }\n");
     const Exit pipeline =
         run({"bash", "-c",
              "export LC_ALL=C; find in -type f -print0 | sort -z | xargs -0 grep -ah '' | "
@@ -58,10 +59,18 @@ class WordCount : public testing::Test {
   }
 
   Words job(const std::string& map = "sh map.sh") const {
-    return {"batch", "run", "--name", "wc", "--map", map, "--reduce", "awk -f reduce.awk",
-            "--files", home_ / "map.sh", "--files", home_ / "slow_map.sh", "--files",
-            home_ / "reduce.awk", "--input", home_ / "in", "--output", home_ / "out",
-            "--reducers", "3", "--split", "8KiB", "--resources", "cpus:1;mem:64"};
+    return {"batch",       "run",
+            "--name",      "wc",
+            "--map",       map,
+            "--reduce",    "awk -f reduce.awk",
+            "--files",     home_ / "map.sh",
+            "--files",     home_ / "slow_map.sh",
+            "--files",     home_ / "reduce.awk",
+            "--input",     home_ / "in",
+            "--output",    home_ / "out",
+            "--reducers",  "3",
+            "--split",     "8KiB",
+            "--resources", "cpus:1;mem:64"};
   }
   std::string counted() const {
     return run({"bash", "-c", "cat out/part-* | LC_ALL=C sort"}, {}, home_.path()).out;
@@ -153,7 +162,7 @@ TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
   const Exit failed = cluster.proffer(job("echo the disk is made of cheese >&2; exit 3"));
   EXPECT_EQ(failed.code, 1);
   EXPECT_NE(failed.err.find("the disk is made of cheese"), std::string::npos) << failed.err;
-  EXPECT_NE(failed.err.find("4 attempts"), std::string::npos) << failed.err;
+  EXPECT_NE(failed.err.find("attempt 4"), std::string::npos) << failed.err;
   EXPECT_FALSE(fs::exists(home_ / "out"));
 }
 
@@ -164,8 +173,8 @@ TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
     int code;
     std::string says;
   };
-  const std::string ok = "map: cat\nreduce: cat\ninput: [" + (home_ / "in") + "]\noutput: " +
-                         (home_ / "out") + "\n";
+  const std::string ok =
+      "map: cat\nreduce: cat\ninput: [" + (home_ / "in") + "]\noutput: " + (home_ / "out") + "\n";
   const Row rows[] = {
       {ok + "reducerz: 3\n", 1, "did you mean 'reducers'"},
       {ok + "reducers: many\n", 1, "many"},
@@ -174,12 +183,12 @@ TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
       {ok + "resources: cpus:0\n", 1, "more than zero"},
       {"map: [\n", 1, "line"},
       {"\x01\x02\xff garbage", 1, "job"},
-      {"", 1, "map"},
+      {"", 1, "empty"},
       {ok + "---\n" + ok, 1, "document"},
       {"map: cat\nreduce: cat\ninput: [/no/such/place]\noutput: " + (home_ / "out") + "\n", 1,
        "/no/such/place"},
-      {"map: cat\nreduce: cat\ninput: [" + (home_ / "in/empty") + "/x]\noutput: " +
-           (home_ / "out") + "\n",
+      {"map: cat\nreduce: cat\ninput: [" + (home_ / "in/empty") +
+           "/x]\noutput: " + (home_ / "out") + "\n",
        1, "in/empty/x"},
   };
   for (const Row& row : rows) {

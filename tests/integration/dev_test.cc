@@ -1,9 +1,9 @@
 // proffer dev leaves nothing behind, whatever was killed before; and restarted agents.
 
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <filesystem>
+
+#include <gtest/gtest.h>
 
 #include "common/text.h"
 #include "proto/json/json.h"
@@ -20,7 +20,8 @@ std::vector<pid_t> processes_of(const std::string& directory) {
   for (const auto& entry : fs::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string words = read_file(entry.path() / "cmdline") + read_file(entry.path() / "environ");
+    const std::string words =
+        read_file(entry.path() / "cmdline") + read_file(entry.path() / "environ");
     const pid_t pid = std::stoi(name);
     if (words.find(directory) != std::string::npos && is_alive(pid)) found.push_back(pid);
   }
@@ -60,8 +61,8 @@ TEST(Dev, SaysWhichPortIsInUse) {
   Cluster cluster;
   const std::string port = cluster.master().substr(cluster.master().find(':') + 1);
   TemporaryDirectory home;
-  const Exit second = run({program("proffer"), "dev", "--dir", home / "c", "--port", port,
-                           "--http-port", "0"});
+  const Exit second =
+      run({program("proffer"), "dev", "--dir", home / "c", "--port", port, "--http-port", "0"});
   EXPECT_EQ(second.code, 1);
   EXPECT_NE(second.err.find(port), std::string::npos) << second.err;
   EXPECT_NE(second.err.find("in use"), std::string::npos) << second.err;
@@ -92,8 +93,8 @@ TEST(Dev, RefusesWrongValuesBeforeItStartsAnything) {
 TEST(Agent, RestartedItEndsWhatItsPredecessorLeftAndTellsThatItIsLost) {
   Cluster cluster({.agents = 1});
   TemporaryDirectory files;
-  const auto sleeper = cluster.start(
-      {"run", "--name", "s", "--", "echo $$ > " + (files / "pid") + "; sleep 1000"});
+  const auto sleeper =
+      cluster.start({"run", "--name", "s", "--", "echo $$ > " + (files / "pid") + "; sleep 1000"});
   ASSERT_TRUE(eventually([&] { return !read_file(files / "pid").empty(); }));
   ASSERT_TRUE(eventually([&] { return cluster.running_tasks("s") == 1; }));
   const pid_t task = std::stoi(read_file(files / "pid"));
@@ -118,9 +119,9 @@ TEST(Agent, TwoOfOneDirectoryOrOneNameAreRefusedWithAHint) {
   EXPECT_NE(refused.err.find("agent-1"), std::string::npos) << refused.err;
 
   TemporaryDirectory home;
-  const Exit same_name = run({program("proffer-agent"), "--master=" + cluster.master(),
-                              "--name=agent-1", "--work_dir=" + (home / "w"), "--http_port=0",
-                              "--resources=cpus:1"});
+  const Exit same_name =
+      run({program("proffer-agent"), "--master=" + cluster.master(), "--name=agent-1",
+           "--work_dir=" + (home / "w"), "--http_port=0", "--resources=cpus:1"});
   EXPECT_EQ(same_name.code, 1) << same_name.err;
   EXPECT_NE(same_name.err.find("--name"), std::string::npos) << same_name.err;
   EXPECT_EQ(cluster.proffer({"run", "--", "echo fine"}).out, "fine\n");
@@ -129,10 +130,14 @@ TEST(Agent, TwoOfOneDirectoryOrOneNameAreRefusedWithAHint) {
 TEST(Agent, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
   TemporaryDirectory home;
   const std::pair<std::string, std::string> rows[] = {
-      {"--resources=cpus:-2", "'-2'"},     {"--resources=cpus:1;cpus:2", "twice"},
-      {"--resources=mem:0", "more than zero"}, {"--name=a/b", "'a/b'"},
-      {"--attributes=host:x", "'host'"},   {"--master=nowhere", "--master"},
-      {"--nonsense=1", "nonsense"},        {"--http_port=99999", "65535"},
+      {"--resources=cpus:-2", "'-2'"},
+      {"--resources=cpus:1;cpus:2", "twice"},
+      {"--resources=mem:0", "more than zero"},
+      {"--name=a/b", "'a/b'"},
+      {"--attributes=host:x", "'host'"},
+      {"--master=nowhere", "--master"},
+      {"--nonsense=1", "nonsense"},
+      {"--http_port=99999", "65535"},
   };
   for (const auto& [flag, says] : rows) {
     const Exit refused = run({program("proffer-agent"), "--master=127.0.0.1:1", "--name=x",

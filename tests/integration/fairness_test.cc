@@ -1,19 +1,19 @@
-// The example of section 4.1 of the DRF paper (Ghodsi et al., NSDI 2011) end to end: declared, not real,
-// resources; real processes.
-
-#include <gtest/gtest.h>
+// The example of section 4.1 of the DRF paper (Ghodsi et al., NSDI 2011) end to end: declared, not
+// real, resources; real processes.
 
 #include <csignal>
+
+#include <gtest/gtest.h>
 
 #include "tests/integration/processes.h"
 
 namespace proffer::test {
 namespace {
 
-const Words kA = {"run", "--name", "A", "--role", "A", "--count", "1000", "--cpus", "1",
-                  "--mem", "4GiB", "--", "sleep 2"};
-const Words kB = {"run", "--name", "B", "--role", "B", "--count", "1000", "--cpus", "3",
-                  "--mem", "1GiB", "--", "sleep 2"};
+const Words kA = {"run",    "--name", "A",     "--role", "A",  "--count", "1000",
+                  "--cpus", "1",      "--mem", "4GiB",   "--", "sleep 2"};
+const Words kB = {"run",    "--name", "B",     "--role", "B",  "--count", "1000",
+                  "--cpus", "3",      "--mem", "1GiB",   "--", "sleep 2"};
 
 // Both have what the paper gives them, at once.
 bool is_settled(const Cluster& cluster) {
@@ -32,7 +32,8 @@ TEST_P(DrfExample, SettlesAtThreeAndTwoTasksWhoeverCameFirst) {
 
   const auto second = cluster.start(a_first ? kB : kA);
 
-  // Three lengths of 2 s are promised; the deadline is for a machine that is busy with other things.
+  // Three lengths of 2 s are promised; the deadline is for a machine that is busy with other
+  // things.
   EXPECT_TRUE(eventually([&] { return is_settled(cluster); }, Seconds(30)));
   // It stays so: tasks end and are replaced, and neither ever gets more.
   int settled = 0;
@@ -48,9 +49,8 @@ TEST_P(DrfExample, SettlesAtThreeAndTwoTasksWhoeverCameFirst) {
   second->wait();
 }
 
-INSTANTIATE_TEST_SUITE_P(BothOrders, DrfExample, testing::Bool(), [](const auto& order) {
-  return order.param ? "AFirst" : "BFirst";
-});
+INSTANTIATE_TEST_SUITE_P(BothOrders, DrfExample, testing::Bool(),
+                         [](const auto& order) { return order.param ? "AFirst" : "BFirst"; });
 
 }  // namespace
 }  // namespace proffer::test

@@ -1,11 +1,11 @@
 // What strangers send to a real master: a typed error where a session can be known, else an ended
 // connection; nothing is lost and nobody else is disturbed.
 
-#include <gtest/gtest.h>
-
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+
+#include <gtest/gtest.h>
 
 #include "common/prng.h"
 #include "net/address.h"
@@ -40,19 +40,19 @@ proto::Subscribe subscribe() {
 class RawPeer {
  public:
   explicit RawPeer(const std::string& master)
-      : dealer_(loop_,
-                {.endpoint = tcp_endpoint(*parse_address("master", master)),
-                 .keep_connected = false},
-                {.on_connected = [this] { note([this] { connected_ = true; }); },
-                 .on_frame =
-                     [this](std::span<const std::byte> frame) {
-                       auto envelope = proto::decode(frame);
-                       note([&] {
-                         if (envelope) heard_.push_back(std::move(envelope->message));
-                       });
-                     },
-                 .on_disconnected = [this](const std::string&) { note([this] { ended_ = true; }); },
-                 .on_failed = [this](const std::string&) { note([this] { ended_ = true; }); }}) {
+      : dealer_(
+            loop_,
+            {.endpoint = tcp_endpoint(*parse_address("master", master)), .keep_connected = false},
+            {.on_connected = [this] { note([this] { connected_ = true; }); },
+             .on_frame =
+                 [this](std::span<const std::byte> frame) {
+                   auto envelope = proto::decode(frame);
+                   note([&] {
+                     if (envelope) heard_.push_back(std::move(envelope->message));
+                   });
+                 },
+             .on_disconnected = [this](const std::string&) { note([this] { ended_ = true; }); },
+             .on_failed = [this](const std::string&) { note([this] { ended_ = true; }); }}) {
     dealer_.connect();
     CHECK(turn_until([this] { return connected_; }));
   }
@@ -202,14 +202,15 @@ TEST_F(HostilePeers, GarbageOnThePortEndsThatConnectionOnly) {
         "head -c 4096 /dev/zero", "printf '\\377\\0\\0\\0\\0\\0\\0\\0\\001\\177'"}) {
     for (int i = 0; i < 5; ++i) {
       run({"bash", "-c",
-           "exec 3<>/dev/tcp/127.0.0.1/" + port + "; " + std::string(command) + " >&3 2>/dev/null"});
+           "exec 3<>/dev/tcp/127.0.0.1/" + port + "; " + std::string(command) +
+               " >&3 2>/dev/null"});
     }
   }
 }
 
 TEST_F(HostilePeers, AMessageOverTheBoundEndsTheConnection) {
-  // ZeroMQ at the other end reads its length and hangs up; our Dealer would refuse to send it, so the
-  // greeting and the frame's head are written by hand: a ZMTP 3.0 NULL handshake, then 2 MiB.
+  // ZeroMQ at the other end reads its length and hangs up; our Dealer would refuse to send it, so
+  // the greeting and the frame's head are written by hand: a ZMTP 3.0 NULL handshake, then 2 MiB.
   const std::string port = cluster_.master().substr(cluster_.master().find(':') + 1);
   const std::string script =
       "exec 3<>/dev/tcp/127.0.0.1/" + port +

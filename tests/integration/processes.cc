@@ -1,11 +1,5 @@
 #include "tests/integration/processes.h"
 
-#include <fcntl.h>
-#include <poll.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
@@ -14,6 +8,12 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -116,7 +116,7 @@ std::optional<std::string> Process::line_with(const std::string& text, Seconds d
       line_start_ = newline + 1;
       if (line.find(text) != std::string::npos) return line;
     }
-    if (Clock::now() >= end || !read_some(millis_until(end))) return std::nullopt;
+    if (!read_some(millis_until(end)) || Clock::now() >= end) return std::nullopt;
   }
 }
 
@@ -144,11 +144,14 @@ Exit Process::wait(Seconds deadline) {
     const size_t before = out_.size() + err_.size();
     const int open_before = (out_fd_ >= 0) + (err_fd_ >= 0);
     read_some(0);
-    if (out_.size() + err_.size() == before && (out_fd_ >= 0) + (err_fd_ >= 0) == open_before) break;
+    if (out_.size() + err_.size() == before && (out_fd_ >= 0) + (err_fd_ >= 0) == open_before)
+      break;
   }
   Exit result{.out = out_, .err = err_};
-  if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
-  else result.signal = WTERMSIG(status);
+  if (WIFEXITED(status))
+    result.code = WEXITSTATUS(status);
+  else
+    result.signal = WTERMSIG(status);
   exit_ = result;
   return result;
 }
@@ -195,8 +198,16 @@ std::string read_file(const std::string& path) {
 }
 
 Cluster::Cluster(const Options& options) {
-  Words command = {program("proffer"),  "dev", "--json",        "--dir", dir(), "--port=0",
-                   "--http-port=0", "--resources", options.resources, "--agents",
+  Words command = {program("proffer"),
+                   "dev",
+                   "--json",
+                   "--dir",
+                   dir(),
+                   "--port=0",
+                   "--http-port=0",
+                   "--resources",
+                   options.resources,
+                   "--agents",
                    std::to_string(options.agents)};
   command.insert(command.end(), options.more.begin(), options.more.end());
   dev_ = std::make_unique<Process>(command);
@@ -210,17 +221,18 @@ Cluster::Cluster(const Options& options) {
 
 Exit Cluster::proffer(Words words, Seconds deadline) const {
   Process process({[&] {
-    Words command = {program("proffer")};
-    command.insert(command.end(), words.begin(), words.end());
-    return command;
-  }()}, {{"PROFFER_MASTER", master_}});
+                    Words command = {program("proffer")};
+                    command.insert(command.end(), words.begin(), words.end());
+                    return command;
+                  }()},
+                  {{"PROFFER_MASTER", master_}});
   return process.wait(deadline);
 }
 
 std::unique_ptr<Process> Cluster::start(Words words) const {
   words.insert(words.begin(), program("proffer"));
-  return std::make_unique<Process>(
-      words, std::map<std::string, std::string>{{"PROFFER_MASTER", master_}});
+  return std::make_unique<Process>(words,
+                                   std::map<std::string, std::string>{{"PROFFER_MASTER", master_}});
 }
 
 pid_t Cluster::pid_of(const std::string& name) const {
@@ -232,10 +244,10 @@ pid_t Cluster::pid_of(const std::string& name) const {
 
 std::unique_ptr<Process> Cluster::start_agent(const std::string& name,
                                               const std::string& resources) const {
-  return std::make_unique<Process>(
-      Words{program("proffer-agent"), "--master=" + master_, "--name=" + name,
-            "--work_dir=" + dir() + "/" + name, "--http_port=0", "--resources=" + resources,
-            "--tasks_on_exit=kill", "--heartbeat=1s"});
+  return std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + master_,
+                                         "--name=" + name, "--work_dir=" + dir() + "/" + name,
+                                         "--http_port=0", "--resources=" + resources,
+                                         "--tasks_on_exit=kill", "--heartbeat=1s"});
 }
 
 int Cluster::running_tasks(const std::string& framework) const {

@@ -1,9 +1,7 @@
 #pragma once
 
-// Real processes for tests: started with pipes, read with deadlines, and ended with the test whatever
-// happens. No sleeps: everything waits for a descriptor or asks again until a deadline.
-
-#include <sys/types.h>
+// Real processes for tests: started with pipes, read with deadlines, and ended with the test
+// whatever happens. No sleeps: everything waits for a descriptor or asks again until a deadline.
 
 #include <chrono>
 #include <functional>
@@ -12,6 +10,8 @@
 #include <optional>
 #include <string>
 #include <vector>
+
+#include <sys/types.h>
 
 namespace proffer::test {
 
@@ -36,8 +36,8 @@ class TemporaryDirectory {
 };
 
 struct Exit {
-  int code = -1;    // of a process that exited
-  int signal = 0;   // else what ended it
+  int code = -1;   // of a process that exited
+  int signal = 0;  // else what ended it
   std::string out = {};
   std::string err = {};
 };
@@ -78,8 +78,8 @@ std::string program(const std::string& name);
 Exit run(const Words& command, const std::map<std::string, std::string>& environment = {},
          const std::string& directory = {}, Seconds deadline = kDeadline);
 
-// Asks `condition` again until it holds; false at the deadline. Meant for conditions that themselves
-// take a while (a process, a round trip).
+// Asks `condition` again until it holds; false at the deadline. Meant for conditions that
+// themselves take a while (a process, a round trip).
 bool eventually(const std::function<bool()>& condition, Seconds deadline = kDeadline);
 
 bool is_alive(pid_t pid);

@@ -28,8 +28,10 @@ std::vector<std::string> commands_between(const std::string& text, const std::st
     if (!inside || line.empty()) continue;
     const bool more = line.ends_with("\\");
     if (more) line.pop_back();
-    if (continues) commands.back() += line;
-    else commands.push_back(line);
+    if (continues)
+      commands.back() += line;
+    else
+      commands.push_back(line);
     continues = more;
   }
   return commands;
@@ -49,11 +51,12 @@ TEST(Readme, TheTourWorksAsWritten) {
       command.replace(at, 5, home.path() + "/");
     }
     ++run_here;
-    const Exit done = run({"bash", "-c", command},
-                          {{"PROFFER_MASTER", cluster.master()},
-                           {"PATH", program("") + ":/usr/bin:/bin"}},
-                          PROFFER_SOURCE_DIR);
-    // With several tasks so far, `proffer logs run` lists the candidates, as the comment there says.
+    const Exit done =
+        run({"bash", "-c", command},
+            {{"PROFFER_MASTER", cluster.master()}, {"PATH", program("") + ":/usr/bin:/bin"}},
+            PROFFER_SOURCE_DIR);
+    // With several tasks so far, `proffer logs run` lists the candidates, as the comment there
+    // says.
     const bool lists = command.starts_with("proffer logs run");
     EXPECT_EQ(done.code, lists ? 1 : 0) << command << "\n" << done.out << done.err;
     EXPECT_FALSE((done.out + done.err).empty()) << command;

@@ -1,9 +1,9 @@
 // proffer run and the commands around it, as a user types them, on a real cluster.
 
-#include <gtest/gtest.h>
-
 #include <csignal>
 #include <set>
+
+#include <gtest/gtest.h>
 
 #include "proto/json/json.h"
 #include "tests/integration/processes.h"
@@ -64,9 +64,8 @@ TEST_F(RunCommand, GivesTheTaskItsEnvironmentAndNothingOfTheAgents) {
 }
 
 TEST_F(RunCommand, RunsAsManyTasksAsAskedAndPrefixesTheirLines) {
-  const Exit many =
-      cluster_->proffer({"run", "--count", "5", "--cpus", "0.5", "--name", "many", "--",
-                         "echo from $PROFFER_TASK_ID"});
+  const Exit many = cluster_->proffer({"run", "--count", "5", "--cpus", "0.5", "--name", "many",
+                                       "--", "echo from $PROFFER_TASK_ID"});
   EXPECT_EQ(many.code, 0) << many.err;
   for (int i = 1; i <= 5; ++i) {
     const std::string task = "many-" + std::to_string(i);
@@ -125,8 +124,7 @@ TEST_F(RunCommand, LogsShowsOutputDuringAndAfterTheTask) {
                                      "echo first; echo aside >&2; until [ -e " + (files / "go") +
                                          " ]; do sleep 0.05; done; echo last"});
   ASSERT_TRUE(eventually([&] { return cluster_->running_tasks("talker") == 1; }));
-  ASSERT_TRUE(
-      eventually([&] { return cluster_->proffer({"logs", "talker"}).out == "first\n"; }));
+  ASSERT_TRUE(eventually([&] { return cluster_->proffer({"logs", "talker"}).out == "first\n"; }));
   EXPECT_EQ(cluster_->proffer({"logs", "talker", "--stderr"}).out, "aside\n");
 
   const auto follower = cluster_->start({"logs", "talker", "-f"});

@@ -171,12 +171,12 @@ TEST(Loop, DeferringForEverBlocksNothing) {
 
 TEST(Loop, TakesFunctionsFromOtherThreads) {
   Loop loop;
-  const auto home = std::this_thread::get_id();
+  const auto home = pthread_self();
   int calls = 0;
   std::thread other([&] {
     for (int i = 0; i < 1000; ++i) {
       loop.post([&] {
-        if (std::this_thread::get_id() == home) ++calls;
+        if (pthread_self() == home) ++calls;
       });
     }
   });
@@ -186,13 +186,13 @@ TEST(Loop, TakesFunctionsFromOtherThreads) {
 
 TEST(Loop, WorksInAnotherThreadAndComesBack) {
   Loop loop;
-  const auto home = std::this_thread::get_id();
-  std::thread::id worker;
-  std::thread::id finisher;
+  const auto home = pthread_self();
+  pthread_t worker = home;
+  pthread_t finisher = 0;
   bool done = false;
-  loop.work([&] { worker = std::this_thread::get_id(); },
+  loop.work([&] { worker = pthread_self(); },
             [&] {
-              finisher = std::this_thread::get_id();
+              finisher = pthread_self();
               done = true;
             });
   ASSERT_TRUE(run_until(loop, [&] { return done; }));

@@ -48,8 +48,7 @@ std::string refusal_of(const Bytes& frame) {
   return decoded ? "accepted" : decoded.error().message();
 }
 
-// --- valid pieces, to be made wrong
-// -------------------------------------------------------------------
+// --- valid pieces, to be made wrong ------------------------------------------------------------
 
 std::string letters(size_t size) { return std::string(size, 'a'); }
 std::string role_of(size_t size) {

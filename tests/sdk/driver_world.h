@@ -59,8 +59,7 @@ class DriverWorld {
 
   explicit DriverWorld(DriverOptions given = options()) : driver(std::move(given)) {}
 
-  // --- what happens
-  // --------------------------------------------------------------------------------
+  // --- what happens ----------------------------------------------------------------------------
 
   void connect() {
     from_driver_ = 0;
@@ -121,8 +120,7 @@ class DriverWorld {
     for (const Violation& violation : driver.violations()) ADD_FAILURE() << violation.what;
   }
 
-  // --- what was said since the last look
-  // -----------------------------------------------------------
+  // --- what was said since the last look -------------------------------------------------------
 
   template <class T>
   std::vector<T> sent() {

@@ -92,8 +92,7 @@ TEST(World, AViolationEndsTheRun) {
   EXPECT_NE(world.history().last().back().find("violated"), std::string::npos);
 }
 
-// --- the network
-// ------------------------------------------------------------------------------------
+// --- the network -------------------------------------------------------------------------------
 
 class Ear final : public Listener, public Caller {
  public:
@@ -200,8 +199,7 @@ TEST(Network, LosesAndRepeatsOnlyWhenAskedTo) {
   EXPECT_EQ(w.story, (Story{"heard 3", "heard 3"}));
 }
 
-// --- tasks and runs
-// ---------------------------------------------------------------------------------
+// --- tasks and runs ----------------------------------------------------------------------------
 
 TEST(SimTask, ItsCommandSaysAll) {
   for (const SimTask& task :

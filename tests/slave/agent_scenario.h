@@ -86,8 +86,7 @@ class AgentScenario {
     }
   }
 
-  // --- the master
-  // -----------------------------------------------------------------------------------
+  // --- the master ------------------------------------------------------------------------------
   void connect() {
     master = proto::Channel();
     step(MasterConnected{});
@@ -165,8 +164,7 @@ class AgentScenario {
     return peer;
   }
 
-  // --- what was said
-  // --------------------------------------------------------------------------------
+  // --- what was said ---------------------------------------------------------------------------
   void collect_starts() {
     for (const AgentAction& action : actions) {
       if (const auto* start = std::get_if<StartExecutor>(&action)) starts.push_back(*start);

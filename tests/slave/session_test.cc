@@ -182,8 +182,7 @@ TEST(Session, AMessageThatIsNotKnownIsIgnored) {
   EXPECT_TRUE(s.core->status().registered);
 }
 
-// --- executors
-// --------------------------------------------------------------------------------------
+// --- executors ---------------------------------------------------------------------------------
 
 TEST(ExecutorSession, NeedsTheTokenThatCameWithItsStart) {
   AgentScenario s;

@@ -221,8 +221,7 @@ class Job::State {
                notification);
   }
 
-  // --- offers
-  // ---------------------------------------------------------------------------------------
+  // --- offers ----------------------------------------------------------------------------------
 
   void on_offer(const Offer& offer, Time now, JobOutbox& out) {
     proto::Launch launch{.agent = offer.agent, .tasks = {}};
@@ -319,8 +318,7 @@ class Job::State {
     return work;
   }
 
-  // --- updates
-  // --------------------------------------------------------------------------------------
+  // --- updates ---------------------------------------------------------------------------------
 
   void on_status(const TaskStatus& status, Time now, JobOutbox& out) {
     if (tells_lost_agent(status)) on_agent_lost(status.agent, out);
@@ -456,8 +454,7 @@ class Job::State {
     out.commands.push_back(proto::KillTask{.framework = {}, .task = attempt->first, .grace = {}});
   }
 
-  // --- losses
-  // ---------------------------------------------------------------------------------------
+  // --- losses ----------------------------------------------------------------------------------
 
   void forget_map(uint32_t number) {
     maps_.forget(number);
@@ -477,8 +474,7 @@ class Job::State {
         .fields = {{"agent", agent.str()}, {"maps_computed_again", std::to_string(lost.size())}}});
   }
 
-  // --- asks
-  // -----------------------------------------------------------------------------------------
+  // --- asks ------------------------------------------------------------------------------------
 
   void on_ask_report(const proto::AskReport& report) {
     for (const proto::AskReport::Row& row : report.rows) {
@@ -532,8 +528,7 @@ class Job::State {
     out.commands.push_back(proto::DeclareAsks{.generation = 0, .asks = declared_});
   }
 
-  // --- the end
-  // --------------------------------------------------------------------------------------
+  // --- the end ---------------------------------------------------------------------------------
 
   void finish(Result<void> result, JobOutbox& out) {
     phase_ = result ? JobPhase::kFinished : JobPhase::kFailed;

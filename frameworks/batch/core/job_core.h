@@ -37,8 +37,7 @@ struct JobOptions {
   int32_t fetch_rounds = 8;
 };
 
-// --- events and actions
-// -----------------------------------------------------------------------------
+// --- events and actions ------------------------------------------------------------------------
 
 struct Tick {};
 using JobEvent = std::variant<sdk::Notification, Tick>;
@@ -56,8 +55,7 @@ struct JobOutbox {
   }
 };
 
-// --- status
-// -----------------------------------------------------------------------------------------
+// --- status ------------------------------------------------------------------------------------
 
 enum class JobPhase : uint8_t { kConnecting, kMap, kReduce, kFinished, kFailed };
 std::string_view to_text(JobPhase phase);  // "connecting", "map", …
@@ -87,8 +85,7 @@ struct JobStatus {
   bool operator==(const JobStatus&) const = default;
 };
 
-// --- the core
-// ---------------------------------------------------------------------------------------
+// --- the core ----------------------------------------------------------------------------------
 
 class Job {
  public:

@@ -63,8 +63,7 @@ std::string reduce_task_id(uint32_t number, uint32_t attempt);
 // "part-00003".
 std::string part_name(uint32_t number);
 
-// --- results
-// --------------------------------------------------------------------------------------
+// --- results -----------------------------------------------------------------------------------
 
 // Of a task that finished. Lines and bytes.
 struct TaskResult {
@@ -97,8 +96,7 @@ Result<TaskResult> decode_result(std::string_view bytes);
 std::string encode_failure(const TaskFailure& failure);
 Result<TaskFailure> decode_failure(std::string_view bytes);
 
-// --- map.index
-// ------------------------------------------------------------------------------------
+// --- map.index ---------------------------------------------------------------------------------
 
 // Where in map.out a partition lies. The index file is one fixed-size entry for each partition, so
 // that a reducer fetches its own by Range.

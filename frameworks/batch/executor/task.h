@@ -34,8 +34,7 @@ struct TaskOutcome {
 // Leaves no process of the task behind.
 TaskOutcome run_task(const Work& work, const TaskSetting& setting);
 
-// --- its parts
-// ----------------------------------------------------------------------------------------
+// --- its parts ---------------------------------------------------------------------------------
 
 // What goes wrong in a task: an Error, or map outputs that cannot be had.
 struct TaskTrouble {

@@ -41,8 +41,7 @@ class JobScenario {
     job_ = std::make_unique<Job>(std::move(options));
   }
 
-  // --- the cluster
-  // ------------------------------------------------------------------------------------
+  // --- the cluster -----------------------------------------------------------------------------
   void agent(const std::string& name, int slots) { slots_[AgentId(name)] = slots; }
   void agent_ends(const std::string& name) { slots_.erase(AgentId(name)); }
   void subscribe() {
@@ -84,8 +83,7 @@ class JobScenario {
     return static_cast<int>(running_.size() - before);
   }
 
-  // --- what tasks do
-  // ------------------------------------------------------------------------------------
+  // --- what tasks do ---------------------------------------------------------------------------
   // Ids by value: they may be keys of what changes.
   void finish(std::string id) {
     const Running task = take(id);
@@ -125,8 +123,7 @@ class JobScenario {
     while (!running_.empty()) finish(running_.begin()->first);
   }
 
-  // --- time and messages
-  // ----------------------------------------------------------------------------
+  // --- time and messages -----------------------------------------------------------------------
   void advance(Duration duration) {
     const Time until = now_ + duration;
     while (job_->next_deadline() && *job_->next_deadline() <= until) {
@@ -147,8 +144,7 @@ class JobScenario {
     for (const Violation& violation : job_->violations()) ADD_FAILURE() << violation.what;
   }
 
-  // --- what one sees
-  // ----------------------------------------------------------------------------------
+  // --- what one sees ---------------------------------------------------------------------------
   const std::map<std::string, Running>& running() const { return running_; }
   std::vector<std::string> running_ids() const {
     std::vector<std::string> ids;
