@@ -13,6 +13,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/output_streams.h"
+#include "common/constraint_matcher.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "proto/json/json.h"
@@ -350,6 +351,9 @@ int run_run(const Words& words) {
     Result<Constraint> parsed = parse_constraint(constraint);
     if (!parsed) return usage(parsed.error());
     options.ask.constraints.push_back(*std::move(parsed));
+  }
+  if (const auto compiled = ConstraintMatcher::compile(options.ask.constraints); !compiled) {
+    return usage(compiled.error());
   }
   if (Result<void> set = set_environment(&options.environment, environment); !set) {
     return usage(set.error());

@@ -13,10 +13,10 @@
 #include "net/address.h"
 #include "net/dealer.h"
 #include "net/loop.h"
+#include "net/randomness.h"
 #include "proto/codec/codec.h"
 #include "sdk/core/executor_driver.h"
 #include "sdk/shell/complaints.h"
-#include "sdk/shell/randomness.h"
 
 namespace proffer::sdk {
 namespace {
@@ -55,12 +55,13 @@ class Executor::Shell {
   Shell()
       : driver(driver_options()),
         timer(loop, [this] { event(ExecutorTick{}); }),
-        dealer(loop,
-               {.endpoint = ipc_endpoint(environment("PROFFER_AGENT_SOCKET")), .seed = new_seed()},
-               {.on_connected = [this] { event(AgentConnected{}); },
-                .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
-                .on_disconnected = [this](const std::string&) { event(AgentDisconnected{}); },
-                .on_failed = {}}) {
+        dealer(
+            loop,
+            {.endpoint = ipc_endpoint(environment("PROFFER_AGENT_SOCKET")), .seed = random_seed()},
+            {.on_connected = [this] { event(AgentConnected{}); },
+             .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
+             .on_disconnected = [this](const std::string&) { event(AgentDisconnected{}); },
+             .on_failed = {}}) {
     timer.arm(driver.next_deadline());
   }
 

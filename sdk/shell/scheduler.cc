@@ -17,11 +17,11 @@
 #include "net/address.h"
 #include "net/dealer.h"
 #include "net/loop.h"
+#include "net/randomness.h"
 #include "proto/codec/codec.h"
 #include "sdk/core/driver.h"
 #include "sdk/core/sendable.h"
 #include "sdk/shell/complaints.h"
-#include "sdk/shell/randomness.h"
 #include "sdk/shell/session_file.h"
 
 namespace proffer::sdk {
@@ -43,7 +43,7 @@ std::optional<SessionFile> open_session_file(const std::string& path) {
   // Saved before it is first used: if this process ends before the master's answer comes, the
   // secret alone finds the framework again.
   if (file->secret().empty()) {
-    if (Result<void> saved = file->save({}, new_secret()); !saved) exit_with(saved.error());
+    if (Result<void> saved = file->save({}, random_secret()); !saved) exit_with(saved.error());
   }
   return *std::move(file);
 }
@@ -63,7 +63,7 @@ SchedulerOptions checked(SchedulerOptions options) {
 Dealer::Options dealer_options(const std::string& master) {
   Result<Address> address = parse_address("the master's address", master, kMasterPort);
   if (!address) exit_with(std::move(address).error().with_hint("as in 127.0.0.1:5050"));
-  return {.endpoint = tcp_endpoint(*address), .seed = new_seed()};
+  return {.endpoint = tcp_endpoint(*address), .seed = random_seed()};
 }
 
 // Milliseconds in letters and digits: names one life of a scheduler among those of its framework.
@@ -86,7 +86,7 @@ class Scheduler::Shell {
                              .role = options.role,
                              .mode = options.mode,
                              .user = options.user,
-                             .secret = session_file ? session_file->secret() : new_secret(),
+                             .secret = session_file ? session_file->secret() : random_secret(),
                              .framework = session_file ? session_file->framework() : FrameworkId(),
                              .failover_timeout = options.failover_timeout,
                              .session_file = options.session_file}),

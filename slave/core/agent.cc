@@ -34,11 +34,11 @@ void Agent::State::handle(const AgentEvent& event, Time now, AgentOutbox& out) {
 std::optional<Time> Agent::State::next_deadline() const {
   if (ended_) return std::nullopt;
   if (!begun_) return Time();
-  return deadlines_.first();
+  return deadlines_.next();
 }
 
 void Agent::State::on(const Tick&, Step& step) {
-  while (const std::optional<Deadline> due = deadlines_.take_due(step.now)) {
+  while (const std::optional<Deadline> due = deadlines_.pop(step.now)) {
     on_deadline(*due, step);
   }
 }

@@ -1,16 +1,12 @@
 #pragma once
 
-// What the core waits for, in order of time: timeouts are data, the shell has one timer.
+// What the agent's core waits for.
 
 #include <compare>
-#include <map>
-#include <optional>
-#include <set>
 #include <string>
-#include <utility>
 
+#include "common/deadlines.h"
 #include "common/ids.h"
-#include "common/time.h"
 
 namespace proffer::agent {
 
@@ -31,42 +27,6 @@ struct Deadline {
   auto operator<=>(const Deadline&) const = default;
 };
 
-// At most one time for each deadline. Everything is O(log deadlines).
-class Deadlines {
- public:
-  // Replaces the time that it had.
-  void set(const Deadline& deadline, Time due) {
-    const auto [at, added] = times_.try_emplace(deadline, due);
-    if (!added) {
-      order_.erase({at->second, deadline});
-      at->second = due;
-    }
-    order_.emplace(due, deadline);
-  }
-  void clear(const Deadline& deadline) {
-    const auto at = times_.find(deadline);
-    if (at == times_.end()) return;
-    order_.erase({at->second, deadline});
-    times_.erase(at);
-  }
-  std::optional<Time> time_of(const Deadline& deadline) const {
-    const auto at = times_.find(deadline);
-    return at == times_.end() ? std::nullopt : std::optional<Time>(at->second);
-  }
-  std::optional<Time> first() const {
-    return order_.empty() ? std::nullopt : std::optional<Time>(order_.begin()->first);
-  }
-  // The first one that is due, taken out.
-  std::optional<Deadline> take_due(Time now) {
-    if (order_.empty() || order_.begin()->first > now) return std::nullopt;
-    const Deadline due = order_.begin()->second;
-    clear(due);
-    return due;
-  }
-
- private:
-  std::map<Deadline, Time> times_;
-  std::set<std::pair<Time, Deadline>> order_;
-};
+using Deadlines = DeadlineQueue<Deadline>;
 
 }  // namespace proffer::agent

@@ -61,7 +61,7 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   executors_.erase(at);
   for (const Deadline::Kind kind :
        {Deadline::Kind::kExecutorSession, Deadline::Kind::kExecutorKill}) {
-    deadlines_.clear({kind, key.first, key.second.str()});
+    deadlines_.cancel({kind, key.first, key.second.str()});
   }
   record(proto::ExecutorGone{key.first, key.second}, step);
   trace(TraceLevel::kShortLived, "executor gone",
@@ -122,7 +122,7 @@ void Agent::State::on_hello(PeerId peer, const proto::Envelope& envelope, Step& 
   executor.channel = channel;
   executor.last_heard = step.now;
   peers_[peer] = key;
-  deadlines_.clear({Deadline::Kind::kExecutorSession, key.first, key.second.str()});
+  deadlines_.cancel({Deadline::Kind::kExecutorSession, key.first, key.second.str()});
   send_to_executor(executor,
                    proto::ExecutorWelcome{.session = SessionEpoch(++executor.sessions),
                                           .heartbeat = options_.executor_heartbeat,
@@ -191,9 +191,9 @@ void Agent::State::forget_peer(const ExecutorKey& key, Step& step) {
   if (!executor.peer) return;
   peers_.erase(*executor.peer);
   executor.peer.reset();
-  deadlines_.clear({Deadline::Kind::kExecutorPulse, key.first, key.second.str()});
+  deadlines_.cancel({Deadline::Kind::kExecutorPulse, key.first, key.second.str()});
   // Its process may be about to end, or to come back with a new connection.
-  deadlines_.set({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
+  deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
                  step.now + options_.executor_start_timeout);
 }
 
@@ -207,7 +207,7 @@ void Agent::State::executor_pulse(const ExecutorKey& key, Step& step) {
   if (step.now >= executor.last_sent + options_.executor_heartbeat) {
     send_to_executor(executor, proto::Heartbeat{}, step);
   }
-  deadlines_.set({Deadline::Kind::kExecutorPulse, key.first, key.second.str()},
+  deadlines_.arm({Deadline::Kind::kExecutorPulse, key.first, key.second.str()},
                  std::min(executor.last_heard + options_.executor_timeout,
                           executor.last_sent + options_.executor_heartbeat));
 }
@@ -303,7 +303,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
   if (executor.own) {
     executor.leaving = true;
     if (executor.program == proto::kCommandExecutor) {
-      deadlines_.set({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
+      deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
                      step.now + kLeaveGrace);
     } else {
       shut_down(key, kLeaveGrace, step);

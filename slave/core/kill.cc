@@ -63,7 +63,7 @@ void Agent::State::kill_task(const TaskKey& key, Duration grace, proto::TaskReas
   }
   const Deadline deadline{Deadline::Kind::kTaskKill, key.first, key.second.str()};
   const Time due = step.now + live.kill->grace + kKillMargin;
-  deadlines_.set(deadline, std::min(due, deadlines_.time_of(deadline).value_or(due)));
+  deadlines_.arm(deadline, std::min(due, deadlines_.time_of(deadline).value_or(due)));
 }
 
 // A shared executor has other tasks to run; that it does not end this one can only be said.
@@ -77,7 +77,7 @@ void Agent::State::kill_overdue(const TaskKey& key, Step& step) {
 // What every task does at its end, whoever ended it; its executor is the caller's.
 void Agent::State::task_ended(const TaskKey& key, Step&) {
   live_.erase(key);
-  deadlines_.clear({Deadline::Kind::kTaskKill, key.first, key.second.str()});
+  deadlines_.cancel({Deadline::Kind::kTaskKill, key.first, key.second.str()});
 }
 
 void Agent::State::on_shutdown_framework(const FrameworkId& framework, Step& step) {
@@ -111,7 +111,7 @@ void Agent::State::shut_down(const ExecutorKey& key, Duration grace, Step& step)
   executor.shutdown = true;
   const Deadline deadline{Deadline::Kind::kExecutorKill, key.first, key.second.str()};
   const Time due = step.now + grace;
-  deadlines_.set(deadline, std::min(due, deadlines_.time_of(deadline).value_or(due)));
+  deadlines_.arm(deadline, std::min(due, deadlines_.time_of(deadline).value_or(due)));
 }
 
 void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
@@ -119,7 +119,7 @@ void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
   executor.leaving = true;
   for (const Deadline::Kind kind :
        {Deadline::Kind::kExecutorKill, Deadline::Kind::kExecutorSession}) {
-    deadlines_.clear({kind, key.first, key.second.str()});
+    deadlines_.cancel({kind, key.first, key.second.str()});
   }
   if (executor.killed) return;
   executor.killed = true;

@@ -181,7 +181,7 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
          {"executor", key.second.str()},
          {"run", std::to_string(executor.run)}},
         step);
-  deadlines_.set({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
+  deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
                  step.now + options_.executor_start_timeout);
   executors_.insert_or_assign(key, std::move(executor));
 }

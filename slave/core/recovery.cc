@@ -30,7 +30,7 @@ void Agent::State::begin(Step& step) {
     }
   }
   if (leftovers_.empty()) return finish_recovery(step);
-  deadlines_.set({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
+  deadlines_.arm({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
 }
 
 void Agent::State::on(const LeftoverEnded& ended, Step& step) {
@@ -49,12 +49,12 @@ void Agent::State::report_leftovers(Step& step) {
            {"pid", std::to_string(executor.pid)}},
           step);
   }
-  deadlines_.set({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
+  deadlines_.arm({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
 }
 
 void Agent::State::finish_recovery(Step& step) {
   recovered_ = true;
-  deadlines_.clear({Deadline::Kind::kLeftovers});
+  deadlines_.cancel({Deadline::Kind::kLeftovers});
   std::vector<TaskKey> live;
   for (const auto& [key, task] : ledger_.tasks()) {
     if (task.is_live()) live.push_back(key);

@@ -61,7 +61,7 @@ void Agent::State::on(const MasterDisconnected&, Step& step) {
 void Agent::State::end_session() {
   session_ = Session::kNone;
   untold_.clear();
-  deadlines_.clear({Deadline::Kind::kMasterPulse});
+  deadlines_.cancel({Deadline::Kind::kMasterPulse});
 }
 
 void Agent::State::reset_master(std::string_view reason, Step& step) {
@@ -110,7 +110,7 @@ void Agent::State::master_pulse(Step& step) {
   if (session_ != Session::kRegistering && session_ != Session::kRegistered) return;
   if (step.now >= last_heard_ + master_timeout_) return reset_master("silence", step);
   if (step.now >= last_sent_ + heartbeat_) send_to_master(proto::Heartbeat{}, step);
-  deadlines_.set({Deadline::Kind::kMasterPulse},
+  deadlines_.arm({Deadline::Kind::kMasterPulse},
                  std::min(last_heard_ + master_timeout_, last_sent_ + heartbeat_));
 }
 
@@ -220,7 +220,7 @@ void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
                                          error.hint.empty() ? "" : "; ", error.hint)});
     return;
   }
-  deadlines_.set({Deadline::Kind::kRegister}, step.now + kRefusedWait);
+  deadlines_.arm({Deadline::Kind::kRegister}, step.now + kRefusedWait);
   reset_master("refused", step);
 }
 

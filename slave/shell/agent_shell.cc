@@ -14,6 +14,7 @@
 #include "common/text.h"
 #include "net/dealer.h"
 #include "net/http_server.h"
+#include "net/randomness.h"
 #include "net/router.h"
 #include "net/trace_log.h"
 #include "proto/codec/codec.h"

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include <sched.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/un.h>
@@ -151,18 +150,6 @@ Result<std::string> executor_socket(const std::string& work_dir) {
         .with_hint("set $XDG_RUNTIME_DIR or $TMPDIR to a shorter directory");
   }
   return path;
-}
-
-Secret random_secret() {
-  unsigned char bytes[16];
-  CHECK_EQ(getrandom(bytes, sizeof bytes, 0), static_cast<ssize_t>(sizeof bytes));
-  std::string digits;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  for (const unsigned char byte : bytes) {
-    digits += kDigits[byte >> 4];
-    digits += kDigits[byte & 15];
-  }
-  return Secret(std::move(digits));
 }
 
 std::string host_name() {

@@ -20,9 +20,6 @@ Resources detect_resources(const std::string& work_dir);
 // or if the path is too long for a socket; kUnavailable.
 Result<std::string> executor_socket(const std::string& work_dir);
 
-// 128 bits of the system's randomness.
-Secret random_secret();
-
 // The machine's host name, with what may not be in a name replaced by '-'.
 std::string host_name();
 

@@ -195,6 +195,7 @@ TEST_F(RunCommand, SaysWhatIsWrongWithWhichValueAndWhatIsAllowed) {
       {{"run", "--name", "a b", "--", "true"}, 2, "'a b'"},
       {{"run", "--role", "a//b", "--", "true"}, 2, "'a//b'"},
       {{"run", "--constraint", "rack ~ r1", "--", "true"}, 2, "rack ~ r1"},
+      {{"run", "--constraint", "host =~ (", "--", "true"}, 2, "host =~ ("},
       {{"run"}, 2, "no command"},
       {{"run", "--nonsense", "--", "true"}, 2, "--help"},
       {{"stauts"}, 2, "did you mean `proffer status`"},

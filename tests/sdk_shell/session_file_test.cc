@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "sdk/shell/randomness.h"
+#include "net/randomness.h"
 
 namespace proffer::sdk::session_file_test {
 namespace {
@@ -114,8 +114,8 @@ TEST_F(SessionFiles, AnErrorSaysWhichFileCannotBeOpened) {
 }
 
 TEST(Randomness, SecretsAreValidAndDiffer) {
-  EXPECT_TRUE(is_valid_secret(new_secret().str()));
-  EXPECT_NE(new_secret(), new_secret());
+  EXPECT_TRUE(is_valid_secret(random_secret().str()));
+  EXPECT_NE(random_secret(), random_secret());
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 // getrandom, all or nothing: a secret of less randomness is none.
 
-#include "sdk/shell/randomness.h"
+#include "net/randomness.h"
 
 #include <array>
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 #include "common/check.h"
 
-namespace proffer::sdk {
+namespace proffer {
 namespace {
 
 template <size_t kSize>
@@ -25,7 +25,7 @@ std::array<uint8_t, kSize> random_bytes() {
 
 }  // namespace
 
-Secret new_secret() {
+Secret random_secret() {
   std::string hex;
   for (const uint8_t byte : random_bytes<16>()) {
     hex += "0123456789abcdef"[byte >> 4];
@@ -34,10 +34,10 @@ Secret new_secret() {
   return Secret(hex);
 }
 
-uint64_t new_seed() {
+uint64_t random_seed() {
   uint64_t seed = 0;
   for (const uint8_t byte : random_bytes<8>()) seed = seed << 8 | byte;
   return seed;
 }
 
-}  // namespace proffer::sdk
+}  // namespace proffer
