@@ -80,10 +80,13 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     socket.set(ZMQ_RECONNECT_IVL, -1);  // a reconnected socket would mix two sessions
     socket.set(ZMQ_CONNECT_TIMEOUT, static_cast<int>(options.connect_timeout.millis()));
     const int64_t frame_max = kFrameBytesMax;
-    CHECK_EQ(zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), 0);
+    CHECK_EQ(uninterrupted([&] {
+               return zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
+             }),
+             0);
     if (options.endpoint.find('[') != std::string::npos) socket.set(ZMQ_IPV6, 1);
     deadline_timer.arm(loop.now() + options.connect_timeout);
-    if (zmq_connect(socket.get(), options.endpoint.c_str()) != 0) {
+    if (uninterrupted([&] { return zmq_connect(socket.get(), options.endpoint.c_str()); }) != 0) {
       end_soon(
           text("cannot connect to ", quoted(options.endpoint), ": ", zmq_strerror(zmq_errno())),
           true);
@@ -148,15 +151,18 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
   bool receive_one() {
     zmq_msg_t frame;
     zmq_msg_init(&frame);
-    if (zmq_msg_recv(&frame, session->socket.get(), ZMQ_DONTWAIT) < 0) {
+    const auto receive = [&] {
+      return uninterrupted(
+          [&] { return zmq_msg_recv(&frame, session->socket.get(), ZMQ_DONTWAIT); });
+    };
+    if (receive() < 0) {
       zmq_msg_close(&frame);
       return false;
     }
     bool more = zmq_msg_more(&frame) != 0;
     if (more) {
       while (more) {
-        more = zmq_msg_recv(&frame, session->socket.get(), ZMQ_DONTWAIT) >= 0 &&
-               zmq_msg_more(&frame) != 0;
+        more = receive() >= 0 && zmq_msg_more(&frame) != 0;
       }
       end_soon(text(options.endpoint, " sent a message of several frames"), true);
     } else if (zmq_msg_size(&frame) > 0 && state == State::kConnected && handlers.on_frame) {
@@ -168,7 +174,9 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
   }
 
   bool send_now(std::span<const std::byte> frame) {
-    return zmq_send(session->socket.get(), frame.data(), frame.size(), ZMQ_DONTWAIT) >= 0;
+    return uninterrupted([&] {
+             return zmq_send(session->socket.get(), frame.data(), frame.size(), ZMQ_DONTWAIT);
+           }) >= 0;
   }
 
   bool send(std::span<const std::byte> frame) {

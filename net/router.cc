@@ -58,7 +58,9 @@ struct Part {
   ~Part() { zmq_msg_close(&message); }
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
-  bool receive(void* socket) { return zmq_msg_recv(&message, socket, ZMQ_DONTWAIT) >= 0; }
+  bool receive(void* socket) {
+    return uninterrupted([&] { return zmq_msg_recv(&message, socket, ZMQ_DONTWAIT); }) >= 0;
+  }
   bool has_more() const { return zmq_msg_more(&message) != 0; }
   size_t size() const { return zmq_msg_size(&message); }
   const void* bytes() { return zmq_msg_data(&message); }
@@ -161,7 +163,10 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     socket.set(ZMQ_BACKLOG, kBacklog);
     socket.set(ZMQ_LINGER, kLingerMillis);
     const int64_t frame_max = kFrameBytesMax;
-    CHECK_EQ(zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max), 0);
+    CHECK_EQ(uninterrupted([&] {
+               return zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
+             }),
+             0);
   }
 
   // ---- Receiving.
@@ -259,10 +264,14 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   // ---- Sending.
 
   Sent try_send(const std::string& name, std::span<const std::byte> frame) {
-    if (zmq_send(socket.get(), name.data(), name.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) {
+    const auto part = [this](const void* bytes, size_t size, int flags) {
+      return uninterrupted(
+          [&] { return zmq_send(socket.get(), bytes, size, flags | ZMQ_DONTWAIT); });
+    };
+    if (part(name.data(), name.size(), ZMQ_SNDMORE) < 0) {
       return zmq_errno() == EAGAIN ? Sent::kFull : Sent::kGone;
     }
-    if (zmq_send(socket.get(), frame.data(), frame.size(), ZMQ_DONTWAIT) < 0) return Sent::kGone;
+    if (part(frame.data(), frame.size(), 0) < 0) return Sent::kGone;
     return Sent::kYes;
   }
 
@@ -495,7 +504,7 @@ Result<std::unique_ptr<Router>> Router::bind(Loop& loop, const std::string& endp
   }
   auto impl = std::make_shared<Impl>(loop, std::move(handlers), options);
   if (endpoint.find('[') != std::string::npos) impl->socket.set(ZMQ_IPV6, 1);
-  if (zmq_bind(impl->socket.get(), endpoint.c_str()) != 0) {
+  if (uninterrupted([&] { return zmq_bind(impl->socket.get(), endpoint.c_str()); }) != 0) {
     return bind_error(endpoint, zmq_errno());
   }
   impl->bound = impl->socket.get_text(ZMQ_LAST_ENDPOINT);

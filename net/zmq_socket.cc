@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstring>
 
 #include <zmq.h>
@@ -13,6 +14,8 @@
 #include "common/text.h"
 
 namespace proffer {
+
+bool was_interrupted() { return zmq_errno() == EINTR; }
 
 ZmqSocket::ZmqSocket(Loop& loop, int type) : socket_(zmq_socket(loop.zmq_context(), type)) {
   // The only causes: no descriptors left, or more sockets than the context's maximum.
@@ -24,25 +27,26 @@ ZmqSocket::ZmqSocket(Loop& loop, int type) : socket_(zmq_socket(loop.zmq_context
 
 ZmqSocket::~ZmqSocket() {
   waker_.reset();  // before the descriptor is closed
-  CHECK_EQ(zmq_close(socket_), 0);
+  CHECK_EQ(uninterrupted([this] { return zmq_close(socket_); }), 0);
 }
 
 void ZmqSocket::set(int option, int value) {
-  CHECK_EQ(zmq_setsockopt(socket_, option, &value, sizeof value), 0)
+  CHECK_EQ(uninterrupted([&] { return zmq_setsockopt(socket_, option, &value, sizeof value); }), 0)
       << "option " << option << ": " << zmq_strerror(zmq_errno());
 }
 
 int ZmqSocket::get_int(int option) const {
   int value = 0;
   size_t size = sizeof value;
-  CHECK_EQ(zmq_getsockopt(socket_, option, &value, &size), 0);
+  CHECK_EQ(uninterrupted([&] { return zmq_getsockopt(socket_, option, &value, &size); }), 0)
+      << "option " << option << ": " << zmq_strerror(zmq_errno());
   return value;
 }
 
 std::string ZmqSocket::get_text(int option) const {
   std::array<char, 512> value{};
   size_t size = value.size();
-  CHECK_EQ(zmq_getsockopt(socket_, option, value.data(), &size), 0);
+  CHECK_EQ(uninterrupted([&] { return zmq_getsockopt(socket_, option, value.data(), &size); }), 0);
   return std::string(value.data(), size > 0 ? size - 1 : 0);
 }
 
@@ -52,10 +56,10 @@ bool ZmqSocket::is_writable() const { return (get_int(ZMQ_EVENTS) & ZMQ_POLLOUT)
 ZmqMonitor::ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds) : of_(of), pair_(loop, ZMQ_PAIR) {
   static std::atomic<uint64_t> count{0};  // names within the process's contexts
   const std::string endpoint = text("inproc://monitor-", ++count);
-  CHECK_EQ(zmq_socket_monitor(of.get(), endpoint.c_str(), kinds), 0);
+  CHECK_EQ(uninterrupted([&] { return zmq_socket_monitor(of.get(), endpoint.c_str(), kinds); }), 0);
   // Without a bound, or a burst of disconnects would lose events; the loop reads them every turn.
   pair_.set(ZMQ_RCVHWM, 0);
-  CHECK_EQ(zmq_connect(pair_.get(), endpoint.c_str()), 0);
+  CHECK_EQ(uninterrupted([&] { return zmq_connect(pair_.get(), endpoint.c_str()); }), 0);
 }
 
 ZmqMonitor::~ZmqMonitor() { zmq_socket_monitor(of_.get(), nullptr, 0); }
@@ -63,16 +67,17 @@ ZmqMonitor::~ZmqMonitor() { zmq_socket_monitor(of_.get(), nullptr, 0); }
 // Two parts: 16 bits of kind and 32 bits of value, then the address.
 std::optional<ZmqMonitor::Event> ZmqMonitor::next() {
   std::array<char, 6> head{};
-  if (zmq_recv(pair_.get(), head.data(), head.size(), ZMQ_DONTWAIT) != int{head.size()}) {
-    return std::nullopt;
-  }
+  const auto receive = [this](char* into, size_t bytes) {
+    return uninterrupted([&] { return zmq_recv(pair_.get(), into, bytes, ZMQ_DONTWAIT); });
+  };
+  if (receive(head.data(), head.size()) != int{head.size()}) return std::nullopt;
   uint16_t kind = 0;
   int32_t value = 0;
   std::memcpy(&kind, head.data(), sizeof kind);
   std::memcpy(&value, head.data() + sizeof kind, sizeof value);
   while (pair_.get_int(ZMQ_RCVMORE) != 0) {
     std::array<char, 256> address{};
-    zmq_recv(pair_.get(), address.data(), address.size(), ZMQ_DONTWAIT);
+    receive(address.data(), address.size());
   }
   return Event{.kind = kind, .value = value};
 }

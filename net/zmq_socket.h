@@ -11,6 +11,18 @@
 
 namespace proffer {
 
+// Whether the last failed call into libzmq was cut by a signal.
+bool was_interrupted();
+
+// Calls again while a signal interrupted it: any call into libzmq may wait for a moment inside,
+// also a non-blocking one, and SIGCHLD comes often where tasks are run.
+template <class Call>
+int uninterrupted(Call call) {
+  int result = call();
+  while (result < 0 && was_interrupted()) result = call();
+  return result;
+}
+
 // Its descriptor only wakes the loop; the owner is a Pump and asks for messages there. Closing is
 // immediate for us; libzmq finishes in the background, at most for the linger that was set.
 class ZmqSocket {
