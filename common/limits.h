@@ -90,6 +90,9 @@ inline constexpr Duration kDeclineFilter = seconds(5);
 inline constexpr Duration kFailoverTimeout = hours(24 * 7);
 inline constexpr Duration kAttachedFailoverTimeout = seconds(10);
 inline constexpr Duration kExecutorWaitsForAgent = minutes(10);
+// Until an executor is back after its agent restarted; then it is ended. Several times the longest
+// wait between its attempts to connect.
+inline constexpr Duration kExecutorReregisterTimeout = seconds(10);
 inline constexpr Duration kClaimAfter = seconds(30);
 inline constexpr Duration kKillGrace = seconds(5);
 

@@ -67,6 +67,11 @@ struct ExecutorRecord {
   int32_t pid = 0;
   uint64_t start_ticks = 0;
   std::string boot_id = {};
+  std::string program = {};  // kCommandExecutor, kBatchExecutor or a shell command line
+  bool own = false;          // for one task only
+  // Of a damaged checkpoint, which does not say all that it runs: to be ended, not to be taken
+  // back.
+  bool leftover = false;
   bool operator==(const ExecutorRecord&) const = default;
 };
 
@@ -76,12 +81,13 @@ struct ExecutorGone {
   bool operator==(const ExecutorGone&) const = default;
 };
 
-// A task was received.
+// A task was received; or, if it is known, its executor's next run has begun.
 struct TaskRecord {
   FrameworkId framework = {};
   TaskSpec spec = {};
   Assignment assignment = {};
   ExecutorId executor = {};
+  uint64_t run = 0;  // of its executor; 0: the next one, which has not begun yet
   bool operator==(const TaskRecord&) const = default;
 };
 
@@ -89,6 +95,7 @@ struct TaskRecord {
 struct UpdateRecord {
   FrameworkId framework = {};
   TaskStatus status = {};
+  uint64_t executor_sequence = 0;  // the executor's own count, if it told it
   bool operator==(const UpdateRecord&) const = default;
 };
 

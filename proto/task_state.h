@@ -121,8 +121,8 @@ enum class TaskReason : uint8_t {
   kFrameworkTornDown,
   kLaunchFailed,     // the executor or command could not be started
   kExecutorEnded,    // the executor ended before its task
-  kExecutorTimeout,  // the executor did not register in time
-  kAgentRestarted,   // the agent restarted and ended what it ran
+  kExecutorTimeout,  // the executor did not register, or come back, in time
+  kAgentRestarted,   // the agent or its machine restarted, and the task was not found again
   kAgentUnreachable,
   kAgentReturned,  // the agent came back with the task
   kAgentRemoved,

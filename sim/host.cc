@@ -15,6 +15,9 @@ constexpr Duration kExecMin = milliseconds(1);
 constexpr Duration kExecMax = milliseconds(80);
 // A shared executor leaves when it had nothing to do for so long.
 constexpr Duration kIdle = seconds(10);
+// How long an executor waits for its agent: as in life, it has given up before a master may say
+// that its tasks are gone (simulation.cc shortens that as well).
+constexpr Duration kWaitsForAgent = seconds(100);
 
 }  // namespace
 
@@ -31,8 +34,11 @@ ExecutorProcess::ExecutorProcess(World& world, Network& network, Host& host, Pro
 void ExecutorProcess::begin() {
   if (driver_ != nullptr || leaving_) return;  // Killed before it began.
   begin_life();
-  driver_ = std::make_unique<sdk::ExecutorDriver>(sdk::ExecutorDriverOptions{
-      .framework = start_.framework, .executor = start_.executor, .token = start_.token});
+  driver_ = std::make_unique<sdk::ExecutorDriver>(
+      sdk::ExecutorDriverOptions{.framework = start_.framework,
+                                 .executor = start_.executor,
+                                 .token = start_.token,
+                                 .wait_for_agent = kWaitsForAgent});
   line_ = network_.call(host_.executors(), this);
   note({.what = "executor begins", .fields = {{"pid", std::to_string(pid_)}}});
   stepped();
@@ -74,7 +80,8 @@ void ExecutorProcess::carry_out(const sdk::ExecutorDriverAction& action) {
     start_task(task->run);
   } else if (const auto* ending = std::get_if<sdk::EndTask>(&action)) {
     end_task(ending->task, ending->grace.value_or(kKillGrace));
-  } else if (std::holds_alternative<sdk::EndAll>(action)) {
+  } else if (const auto* all = std::get_if<sdk::EndAll>(&action)) {
+    abandoned_ = abandoned_ || all->agent_away;
     end_all();
   } else if (std::holds_alternative<sdk::Finished>(action)) {
     exit();
@@ -169,6 +176,9 @@ void ExecutorProcess::exit() {
     host_.journal_.ended(key, Ending::kTakenDown, 0, 9);
     host_.journal_.unwitnessed(key);
   }
+  if (abandoned_) {  // What it still had to tell, nobody will hear.
+    for (const TaskKey& task : ran_) host_.journal_.unwitnessed(task);
+  }
   note({.what = "executor exits", .fields = {{"pid", std::to_string(pid_)}}});
   network_.hang_up(line_);
   end_life();
@@ -210,7 +220,7 @@ void Host::start(const ProcessStart& start) {
   const int32_t pid = ++pids_;
   all_.push_back(std::make_unique<ExecutorProcess>(world_, network_, *this, start, pid));
   ExecutorProcess* process = all_.back().get();
-  processes_[pid] = Child{process, life};
+  processes_[pid] = Child{.process = process, .parent_life = life};
   world_.after(soon, [this, life, start, pid] {
     if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
   });
@@ -223,6 +233,10 @@ void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
   const auto at = processes_.find(process.pid());
   if (at == processes_.end()) return;
   const uint64_t life = at->second.parent_life;
+  if (at->second.adopted) {
+    exit_code.reset();
+    signal.reset();
+  }
   processes_.erase(at);
   if (life != parent_life_) return;
   // After `started`: the agent waits for its children on one loop.
@@ -230,6 +244,28 @@ void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
                [this, life, start = process.started_as(), exit_code, signal] {
                  if (life == parent_life_) parent_.exited(start, exit_code, signal);
                });
+}
+
+// Found by its token, as the real machine finds a process by its environment, whether or not its
+// pid was written down in time.
+void Host::adopt(const proto::ExecutorRecord& executor) {
+  const Duration soon = microseconds(chance_.between(50, 2'000));
+  for (auto& [pid, child] : processes_) {
+    const ProcessStart& start = child.process->started_as();
+    if (start.framework != executor.framework || start.token != executor.token) continue;
+    child.parent_life = parent_life_;
+    child.adopted = true;
+    world_.after(soon, [this, life = parent_life_, start, pid = pid] {
+      if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
+    });
+    return;
+  }
+  world_.after(soon, [this, life = parent_life_, executor] {
+    if (life != parent_life_) return;
+    parent_.exited(
+        {executor.framework, executor.executor, executor.run, executor.program, executor.token},
+        std::nullopt, std::nullopt);
+  });
 }
 
 void Host::kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) {
@@ -243,8 +279,6 @@ void Host::kill(const FrameworkId& framework, const ExecutorId& executor, uint64
   }
 }
 
-// Found by its token, as the real machine finds a process by its environment, whether or not its
-// pid was written down in time.
 void Host::end_leftover(const proto::ExecutorRecord& executor) {
   if (executor.boot_id == boot_id() || executor.boot_id.empty()) {
     for (const auto& [pid, child] : processes_) {

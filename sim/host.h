@@ -88,6 +88,7 @@ class ExecutorProcess final : public Node, public Caller {
   std::vector<TaskKey> ran_;
   uint64_t idle_serial_ = 0;
   bool leaving_ = false;
+  bool abandoned_ = false;  // its agent stayed away
 };
 
 class Host {
@@ -122,6 +123,9 @@ class Host {
   // The agent ended: nobody waits for its children any more.
   void forget_parent();
   void start(const ProcessStart& start);
+  // One that an earlier life of the agent started: `started` follows and it is the agent's again,
+  // or `exited`.
+  void adopt(const proto::ExecutorRecord& executor);
   void kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
   void end_leftover(const proto::ExecutorRecord& executor);
 
@@ -153,10 +157,11 @@ class Host {
   uint32_t start_failures_ = 0;
   TaskScripts scripts_;
   std::vector<proto::CheckpointRecord> disk_;
-  // By pid. With the life of the agent that is its parent, if it still lives.
+  // By pid. With the life of the agent that watches it, if that still lives.
   struct Child {
     ExecutorProcess* process = nullptr;
     uint64_t parent_life = 0;
+    bool adopted = false;  // nobody sees with which code it exits
   };
   std::map<int32_t, Child> processes_;
   std::vector<std::unique_ptr<ExecutorProcess>> all_;  // also those that ended

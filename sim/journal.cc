@@ -48,8 +48,17 @@ bool is_true(const proto::TaskStatus& told, const JournalEntry& entry) {
     case TaskState::kKilled:
       return entry.ending == Ending::kKilled || entry.ending == Ending::kTakenDown ||
              (entry.ending != Ending::kRuns && !entry.witnessed);
+    // The agent's word: an executor that lives until its agent knows all keeps that over the
+    // agent's own end. Of an agent that stayed away the master can only say what it knows.
     case TaskState::kLost:
-      return entry.ending != Ending::kRuns;
+      switch (told.reason) {
+        case TaskReason::kExecutorEnded:
+        case TaskReason::kExecutorTimeout:
+        case TaskReason::kAgentRestarted:
+          return entry.ending != Ending::kRuns && !entry.witnessed;
+        default:
+          return entry.ending != Ending::kRuns;
+      }
     case TaskState::kGone:
       return true;  // Nobody can know.
     case TaskState::kRefused:

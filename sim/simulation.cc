@@ -17,8 +17,7 @@ namespace {
 // Shorter than in life, so that runs see it happen.
 constexpr Duration kReregistration = minutes(2);
 // After healing everything must have come to its end within this: re-registration, executors that
-// wait ten minutes for an agent that is gone, fail-over of abandoned frameworks, and the tasks
-// themselves.
+// wait for an agent that is gone, fail-over of abandoned frameworks, and the tasks themselves.
 constexpr Duration kLivenessBound = minutes(40);
 constexpr Duration kAbandonedFailover = seconds(20);
 // How often it is asked whether everything has come to its end.

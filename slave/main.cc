@@ -23,6 +23,8 @@ DEFINE_string(heartbeat, "5s",
 DEFINE_string(master_timeout, "30s",
               "silence of the master after which a new session is begun, until it says another");
 DEFINE_string(executor_timeout, "1m", "how long an executor may take to say hello");
+DEFINE_string(executor_reregister_timeout, "10s",
+              "how long an executor of an earlier life of this agent may take to come back");
 DEFINE_string(
     tasks_on_exit, "keep",
     "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
@@ -85,6 +87,8 @@ agent::AgentShellOptions options_from_flags() {
   options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);
   options.core.master_timeout = flag_duration("master_timeout", FLAGS_master_timeout);
   options.core.executor_start_timeout = flag_duration("executor_timeout", FLAGS_executor_timeout);
+  options.core.executor_reregister_timeout =
+      flag_duration("executor_reregister_timeout", FLAGS_executor_reregister_timeout);
   if (options.core.master_timeout < options.core.heartbeat * 2) {
     exit_with(Error::invalid_argument(
                   text("--master_timeout must be at least twice --heartbeat, not ",

@@ -690,6 +690,9 @@ void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {
   out.pid = static_cast<int32_t>(pid);
   out.start_ticks = in.getStartTicks();
   text(in.getBootId(), "a boot id", kNameBytesMax, out.boot_id);
+  text(in.getProgram(), "an executor", kCommandBytesMax, out.program);
+  out.own = in.getOwn();
+  out.leftover = in.getLeftover();
 }
 
 void WireReader::fill(wire::ExecutorGone::Reader in, ExecutorGone& out) {
@@ -702,11 +705,13 @@ void WireReader::fill(wire::TaskRecord::Reader in, TaskRecord& out) {
   spec(in.getSpec(), out.spec);
   assignment(in.getAssignment(), out.assignment);
   name(in.getExecutor(), "executor id", out.executor);
+  out.run = in.getRun();
 }
 
 void WireReader::fill(wire::UpdateRecord::Reader in, UpdateRecord& out) {
   name(in.getFramework(), "framework id", out.framework);
   status(in.getStatus(), out.status);
+  out.executor_sequence = in.getExecutorSequence();
 }
 
 void WireReader::fill(wire::AcknowledgedRecord::Reader in, AcknowledgedRecord& out) {

@@ -492,6 +492,9 @@ void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) 
   out.setPid(record.pid);
   out.setStartTicks(record.start_ticks);
   if (!record.boot_id.empty()) out.setBootId(text_of(record.boot_id));
+  if (!record.program.empty()) out.setProgram(text_of(record.program));
+  out.setOwn(record.own);
+  out.setLeftover(record.leftover);
 }
 
 void write(const ExecutorGone& record, wire::CheckpointRecord::Builder entry) {
@@ -506,12 +509,14 @@ void write(const TaskRecord& record, wire::CheckpointRecord::Builder entry) {
   write(record.spec, out.initSpec());
   write(record.assignment, out.initAssignment());
   out.setExecutor(text_of(record.executor));
+  out.setRun(record.run);
 }
 
 void write(const UpdateRecord& record, wire::CheckpointRecord::Builder entry) {
   auto out = entry.initUpdate();
   out.setFramework(text_of(record.framework));
   write(record.status, out.initStatus());
+  out.setExecutorSequence(record.executor_sequence);
 }
 
 void write(const AcknowledgedRecord& record, wire::CheckpointRecord::Builder entry) {

@@ -537,6 +537,10 @@ struct ExecutorRecord {
   pid @4 :Int32;          # 0: not started yet.
   startTicks @5 :UInt64;  # Clock ticks from boot to the start of pid: together they name a process.
   bootId @6 :Text;        # Which boot; at most 128 bytes.
+  program @7 :Text;       # As TaskSpec.executor.
+  own @8 :Bool;           # For one task only.
+  # Of a damaged checkpoint, which does not say all that it runs: to be ended, not to be taken back.
+  leftover @9 :Bool;
 }
 
 struct ExecutorGone {
@@ -550,12 +554,14 @@ struct TaskRecord {
   spec @1 :TaskSpec;
   assignment @2 :Assignment;
   executor @3 :Text;   # name of the one that runs it
+  run @4 :UInt64;      # The executor's run that it is part of; 0: of its next one, not begun yet.
 }
 
 # An update was made, and is to be acknowledged.
 struct UpdateRecord {
   framework @0 :Text;  # name
   status @1 :TaskStatus;
+  executorSequence @2 :UInt64;  # The executor's own count, if it told it.
 }
 
 # All updates of a task up to `sequence` were acknowledged. The task is forgotten with its last one.

@@ -168,6 +168,7 @@ void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, St
   if (session_ != Session::kGreeting) return reset(step);
   session_ = Session::kOpen;
   away_since_.reset();
+  abandoned_ = false;  // It is back in time to hear how all was ended.
   if (welcome.heartbeat > Duration()) heartbeat_ = welcome.heartbeat;
   if (welcome.timeout > Duration()) agent_timeout_ = welcome.timeout;
   for (const auto& [id, task] : tasks_) {

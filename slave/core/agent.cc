@@ -76,7 +76,8 @@ void Agent::State::trace(TraceLevel level, std::string_view what, TraceFields fi
 // Gives the update its place in the task's life: recorded, then told to the master if there is a
 // session. False if it means nothing in the task's state, or if it is one of many that nobody
 // acknowledges and does not end the task.
-bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Step& step) {
+bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
+                               uint64_t executor_sequence) {
   const TaskEntry* task = ledger_.find(key);
   CHECK(task != nullptr) << "task " << key.first.str() << "/" << key.second.str();
   const std::optional<proto::TaskEvent> event = proto::event_of(status.state);
@@ -108,7 +109,7 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
     fields.emplace_back("reason", std::string(to_text(status.reason)));
   }
   trace(TraceLevel::kShortLived, "task update", std::move(fields), step);
-  record(proto::UpdateRecord{key.first, status}, step);
+  record(proto::UpdateRecord{key.first, status, executor_sequence}, step);
   if (session_ == Session::kRegistered) {
     send_to_master(proto::Update{key.first, std::move(status)}, step);
   } else if (session_ == Session::kRegistering) {
@@ -142,17 +143,21 @@ std::vector<Violation> Agent::State::violations() const {
   if (!begun_) return found;
   if (!ledger_.identity()) found.push_back({"no identity"});
   if (ledger_.tasks().size() > kTasksPerAgentMax) found.push_back({"too many tasks"});
-  if (!recovered_) {
-    if (!executors_.empty() || !live_.empty()) found.push_back({"something runs before recovery"});
-    if (leftovers_.empty()) found.push_back({"recovery waits for nothing"});
-    return found;
+  if (recovered_ != (awaited_.empty() && leftovers_.empty())) {
+    found.push_back({"recovery waits for nothing, or did not wait"});
+  }
+  for (const ExecutorKey& key : awaited_) {
+    const auto at = executors_.find(key);
+    if (at == executors_.end() || !at->second.away || at->second.killed) {
+      found.push_back({"recovery waits for an executor that is not away"});
+    }
   }
   if (!options_.total.contains(ledger_.used())) {
     found.push_back({text("used ", to_text(ledger_.used()), " is more than the total ",
                           to_text(options_.total))});
   }
   if (live_.size() != ledger_.live_tasks()) found.push_back({"live tasks do not match the ledger"});
-  if (executors_.size() != ledger_.executors().size()) {
+  if (executors_.size() + leftovers_.size() != ledger_.executors().size()) {
     found.push_back({"executors do not match the ledger"});
   }
   size_t assigned = 0;
@@ -187,6 +192,7 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
       report("a wrong task waits for its next run");
   }
   if (executor.own && executor.tasks.size() > 1) report("runs more than its own task");
+  if (executor.away && executor.peer) report("has a session, but is taken for away");
   if (!executor.waiting.empty() && !executor.leaving) report("a task waits for no reason");
   if (executor.peer) {
     const auto peer = peers_.find(*executor.peer);

@@ -30,6 +30,8 @@ struct AgentOptions {
   Duration master_timeout = kAgentTimeout;  // silence after which a new session is begun; likewise
   // Until an executor says hello, after its start and after its connection was lost.
   Duration executor_start_timeout = minutes(1);
+  // Until an executor of an earlier life is back, after this one began.
+  Duration executor_reregister_timeout = kExecutorReregisterTimeout;
   Duration executor_heartbeat = kHeartbeatInterval;
   Duration executor_timeout = kAgentTimeout;
   uint64_t seed = 0;  // for jitter
@@ -53,6 +55,7 @@ struct ExecutorFrame {
 struct ExecutorPeerLost {
   PeerId peer = {};
 };
+// Its process is there: it was started, or found again.
 struct ExecutorStarted {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -66,7 +69,8 @@ struct ExecutorStartFailed {
   uint64_t run = 0;
   Error error = Error::internal("");
 };
-// The process ended; all that it left in its session was killed.
+// The process ended, or was not found again; all that it left in its session was killed. How it
+// ended is known of those that this life started.
 struct ExecutorExited {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -112,14 +116,21 @@ struct StartExecutor {
   Secret token = {};
   proto::Environment environment = {};  // of the executor, beside what every one gets
 };
+// An executor that an earlier life of this agent started: look for its process, by pid and start
+// time, or by sandbox and token if the pid was not written down. ExecutorStarted follows if it is
+// there; from then on it is like one that this life started. If it is not, what it left is ended
+// and ExecutorExited follows.
+struct AdoptExecutor {
+  proto::ExecutorRecord executor = {};
+};
 // SIGKILL to its whole session. ExecutorExited follows.
 struct KillExecutor {
   FrameworkId framework = {};
   ExecutorId executor = {};
   uint64_t run = 0;
 };
-// An executor that an earlier life of this agent started: end it and its session, if pid and start
-// time are still its. LeftoverEnded follows.
+// An executor of a damaged checkpoint: end it and its session, if pid and start time are still its.
+// LeftoverEnded follows.
 struct EndLeftover {
   proto::ExecutorRecord executor = {};
 };
@@ -130,7 +141,7 @@ struct Exit {
 };
 
 using AgentAction = std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer,
-                                 StartExecutor, KillExecutor, EndLeftover, Exit>;
+                                 StartExecutor, AdoptExecutor, KillExecutor, EndLeftover, Exit>;
 
 struct AgentOutbox {
   std::vector<proto::CheckpointRecord> records = {};
@@ -162,7 +173,7 @@ class Agent {
 
   void handle(const AgentEvent& event, Time now, AgentOutbox& out);
   std::optional<Time> next_deadline()
-      const;  // the first is at once: leftovers are ended, then it registers
+      const;  // the first is at once: executors are looked for, then it registers
   proto::AgentStatus status() const;
   AgentSnapshot snapshot() const;  // compact
   std::vector<Violation> violations() const;

@@ -12,11 +12,11 @@ namespace proffer::agent {
 
 struct Deadline {
   enum class Kind : uint8_t {
-    kLeftovers,        // what an earlier life left is still not gone
+    kLeftovers,        // what a damaged checkpoint named is still not gone
     kRegister,         // a refused registration is tried again
     kMasterPulse,      // a heartbeat is due, or the master has been silent for too long
     kExecutorPulse,    // the same with an executor
-    kExecutorSession,  // the executor has not said hello
+    kExecutorSession,  // the executor has not said hello, or not come back
     kExecutorKill,     // it was asked to end and has not
     kTaskKill,         // the task was asked to end and has not
   };

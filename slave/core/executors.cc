@@ -30,6 +30,7 @@ Agent::State::LiveExecutor* Agent::State::find_run(const FrameworkId& framework,
 void Agent::State::on(const ExecutorStarted& started, Step& step) {
   if (find_run(started.framework, started.executor, started.run) == nullptr) return;
   proto::ExecutorRecord known = ledger_.executors().at({started.framework, started.executor});
+  if (known.pid == started.pid && known.start_ticks == started.start_ticks) return;
   known.pid = started.pid;
   known.start_ticks = started.start_ticks;
   record(std::move(known), step);
@@ -56,6 +57,12 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
                                  const std::string& message, const Ending& ending, Step& step) {
   forget_peer(key, step);
   const auto at = executors_.find(key);
+  proto::TaskStatus told{.state = proto::TaskState::kFailed,
+                         .reason = reason,
+                         .message = message,
+                         .exit_code = ending.exit_code,
+                         .signal = ending.signal};
+  if (at->second.away) told = lost_with(key, at->second);
   const std::set<TaskId> tasks = std::move(at->second.tasks);
   std::vector<TaskId> waiting = std::move(at->second.waiting);
   executors_.erase(at);
@@ -65,20 +72,22 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   }
   record(proto::ExecutorGone{key.first, key.second}, step);
   trace(TraceLevel::kShortLived, "executor gone",
-        {{"framework", key.first.str()}, {"executor", key.second.str()}, {"message", message}},
+        {{"framework", key.first.str()}, {"executor", key.second.str()}, {"message", told.message}},
         step);
 
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
     const LiveTask& live = live_.at(task_key);
-    proto::TaskStatus status{
-        .message = message, .exit_code = ending.exit_code, .signal = ending.signal};
-    status.state = live.kill ? proto::TaskState::kKilled : proto::TaskState::kFailed;
-    status.reason = live.kill ? live.kill->reason : reason;
+    proto::TaskStatus status = told;
+    if (live.kill) {
+      status.state = proto::TaskState::kKilled;
+      status.reason = live.kill->reason;
+    }
     CHECK(make_update(task_key, std::move(status), step));
     task_ended(task_key, step);
   }
   if (!waiting.empty()) start_executor(key, std::move(waiting), step);
+  if (awaited_.erase(key) != 0) finish_recovery(step);
 }
 
 // --- its session -------------------------------------------------------------------------------
@@ -110,7 +119,7 @@ void Agent::State::on_hello(PeerId peer, const proto::Envelope& envelope, Step& 
   }
   const ExecutorKey key{hello->framework, hello->executor};
   const auto at = executors_.find(key);
-  if (at == executors_.end() || at->second.token != hello->token) {
+  if (at == executors_.end() || at->second.token != hello->token || at->second.killed) {
     return refuse_peer(
         peer, ErrorCode::kNotFound,
         text("executor ", quoted(hello->executor.str()), " with this token is not known here"),
@@ -132,6 +141,7 @@ void Agent::State::on_hello(PeerId peer, const proto::Envelope& envelope, Step& 
   for (const TaskId& task : executor.tasks) deliver(key, executor, task, step);
   if (executor.shutdown) send_to_executor(executor, proto::ExecutorShutdown{}, step);
   executor_pulse(key, step);
+  executor_is_back(key, step);
 }
 
 void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task,
@@ -213,9 +223,15 @@ void Agent::State::executor_pulse(const ExecutorKey& key, Step& step) {
 }
 
 // An executor without a session for so long is of no use to anybody; its tasks cannot even be
-// killed.
+// killed. One of an earlier life was given its time by recovery; its tasks are lost when it has
+// ended, and the master waits no longer.
 void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
+  if (executor.away) {
+    trace(TraceLevel::kMisbehaved, "executor did not come back",
+          {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
+    return kill_executor(key, step);
+  }
   const std::set<TaskId> tasks = std::exchange(executor.tasks, {});
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
@@ -287,7 +303,8 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
     if (told.state == proto::TaskState::kKilled && live->second.kill) {
       status.reason = live->second.kill->reason;
     }
-    ended = make_update(task_key, std::move(status), step) && proto::is_terminal(told.state);
+    ended = make_update(task_key, std::move(status), step, told.sequence) &&
+            proto::is_terminal(told.state);
   }
   send_to_executor(executor,
                    proto::Acknowledge{.framework = key.first,

@@ -126,6 +126,7 @@ void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
   trace(TraceLevel::kShortLived, "executor killed",
         {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
   step.out.actions.push_back(KillExecutor{key.first, key.second, executor.run});
+  if (awaited_.erase(key) != 0) finish_recovery(step);
 }
 
 void Agent::State::on(const StopAsked& stop, Step& step) {

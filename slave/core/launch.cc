@@ -38,10 +38,15 @@ void Agent::State::on_run_task(const proto::RunTask& run, const Secret& token, S
     return refuse_launch(run, *refusal, step);
   }
 
+  const auto there = executors_.find({run.framework, executor});
+  const bool starts = there == executors_.end();
   record(proto::TaskRecord{.framework = run.framework,
                            .spec = run.spec,
                            .assignment = run.assignment,
-                           .executor = executor},
+                           .executor = executor,
+                           .run = starts                  ? ledger_.last_run() + 1
+                                  : there->second.leaving ? 0
+                                                          : there->second.run},
          step);
   Secret spare = token;
   if (spare.empty()) {
@@ -165,8 +170,14 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
                                .executor = key.second,
                                .token = executor.token,
                                .run = executor.run,
-                               .boot_id = options_.boot_id},
+                               .boot_id = options_.boot_id,
+                               .program = executor.program,
+                               .own = executor.own},
          step);
+  for (const TaskId& task : executor.tasks) {
+    proto::TaskRecord waited = ledger_.find({key.first, task})->record;
+    if (std::exchange(waited.run, executor.run) != executor.run) record(std::move(waited), step);
+  }
   // A command's environment is the command's; its executor gives it.
   step.out.actions.push_back(StartExecutor{
       .framework = key.first,

@@ -4,6 +4,8 @@
 
 #include "slave/core/ledger.h"
 
+#include <algorithm>
+
 #include "common/check.h"
 #include "common/text.h"
 
@@ -36,7 +38,10 @@ void Ledger::apply_one(const proto::ExecutorGone& gone) {
 
 void Ledger::apply_one(const proto::TaskRecord& task) {
   const auto [at, added] = tasks_.try_emplace({task.framework, task.spec.id});
-  if (!added) return;
+  if (!added) {
+    at->second.record.run = std::max(at->second.record.run, task.run);
+    return;
+  }
   at->second.record = task;
   used_ += task.assignment.resources;
   ++live_tasks_;
@@ -53,6 +58,7 @@ void Ledger::apply_one(const proto::UpdateRecord& update) {
   }
   task.state = update.status.state;
   task.sequence = update.status.sequence;
+  task.executor_sequence = std::max(task.executor_sequence, update.executor_sequence);
   task.unacknowledged.push_back(update.status);
   task.unacknowledged_bytes += weight_of(update.status);
   ++unacknowledged_;
@@ -89,12 +95,14 @@ std::vector<proto::CheckpointRecord> Ledger::records() const {
       if (acknowledged > 0) {
         const proto::TaskState state =
             task.unacknowledged.empty() ? task.state : proto::TaskState::kRunning;
-        records.push_back(proto::UpdateRecord{
-            key.first, {.task = key.second, .state = state, .sequence = acknowledged}});
+        records.push_back(
+            proto::UpdateRecord{key.first,
+                                {.task = key.second, .state = state, .sequence = acknowledged},
+                                task.executor_sequence});
         records.push_back(proto::AcknowledgedRecord{key.first, key.second, acknowledged});
       }
       for (const proto::TaskStatus& status : task.unacknowledged) {
-        records.push_back(proto::UpdateRecord{key.first, status});
+        records.push_back(proto::UpdateRecord{key.first, status, task.executor_sequence});
       }
     }
   }

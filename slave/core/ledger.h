@@ -26,6 +26,7 @@ struct TaskEntry {
   proto::TaskRecord record = {};
   proto::TaskState state = proto::TaskState::kStaging;  // of the last update
   uint64_t sequence = 0;                                // of the last update
+  uint64_t executor_sequence = 0;                       // of the executor's last one among them
   std::deque<proto::TaskStatus> unacknowledged = {};
   size_t unacknowledged_bytes = 0;
 

@@ -1,6 +1,9 @@
-// What an agent does first: it ends what its predecessor left, says that those tasks are lost, and
-// only then registers. Nothing is decided from guesses: an executor that was about to be started
-// may run, so it is looked for as well.
+// What an agent does first: it finds what its predecessor ran and goes on with it. Each recorded
+// executor is looked for and waited for; when all that live are back, or their time has passed, it
+// registers with its tasks as they are. Nothing is decided from guesses: a task is lost only when
+// its executor is known to have ended. Read State::begin first.
+
+#include <algorithm>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -14,30 +17,131 @@ void Agent::State::begin(Step& step) {
     record(proto::AgentIdentity{.agent = options_.name, .secret = options_.fresh_secret}, step);
     step.out.sync = true;
   }
-  // A reboot ended what ran before it.
   const std::map<ExecutorKey, proto::ExecutorRecord> known = ledger_.executors();
   for (const auto& [key, executor] : known) {
-    if (executor.boot_id == options_.boot_id) {
+    if (executor.boot_id != options_.boot_id) {  // A reboot ended what ran before it.
+      record(proto::ExecutorGone{key.first, key.second}, step);
+    } else if (executor.leftover) {
       leftovers_.emplace(key, executor);
       step.out.actions.push_back(EndLeftover{executor});
-      trace(TraceLevel::kLongLived, "leftover executor ends",
-            {{"framework", key.first.str()},
-             {"executor", key.second.str()},
-             {"pid", std::to_string(executor.pid)}},
-            step);
     } else {
-      record(proto::ExecutorGone{key.first, key.second}, step);
+      adopt(key, executor, step);
     }
   }
-  if (leftovers_.empty()) return finish_recovery(step);
-  deadlines_.arm({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
+  if (!leftovers_.empty()) {
+    deadlines_.arm({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
+  }
+  std::vector<TaskKey> live;
+  for (const auto& [key, task] : ledger_.tasks()) {
+    if (task.is_live()) live.push_back(key);
+  }
+  for (const TaskKey& key : live) place(key, *ledger_.find(key), step);
+  for (auto& [key, executor] : executors_) {
+    if (!executor.own || !executor.tasks.empty()) {
+      awaited_.insert(key);
+      continue;
+    }
+    // Its task has ended, and that is written down: it is about to leave.
+    executor.leaving = true;
+    executor.shutdown = executor.program != proto::kCommandExecutor;
+    deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
+                   step.now + options_.executor_reregister_timeout + kLeaveGrace);
+  }
+  cover_what_runs(step);
+  finish_recovery(step);
+}
+
+void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& executor,
+                         Step& step) {
+  LiveExecutor& adopted = executors_[key];
+  adopted.run = executor.run;
+  adopted.token = executor.token;
+  adopted.program = executor.program;
+  adopted.own = executor.own;
+  adopted.away = true;
+  step.out.actions.push_back(AdoptExecutor{executor});
+  trace(TraceLevel::kLongLived, "executor looked for",
+        {{"framework", key.first.str()},
+         {"executor", key.second.str()},
+         {"pid", std::to_string(executor.pid)}},
+        step);
+  deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
+                 step.now + options_.executor_reregister_timeout);
+}
+
+// With its executor, which may have been given it before. A task without one is over: its machine
+// was started again, or it waited for a run of its executor that never began.
+void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) {
+  const auto at = executors_.find({key.first, task.record.executor});
+  if (at != executors_.end() && at->second.run == task.record.run) {
+    at->second.tasks.insert(key.second);
+    live_.emplace(key, LiveTask{.delivered = true, .executor_sequence = task.executor_sequence});
+    return;
+  }
+  CHECK(make_update(
+      key,
+      {.state = proto::TaskState::kLost,
+       .reason = proto::TaskReason::kAgentRestarted,
+       .message = task.record.run == 0 ? "the agent restarted before the task was started"
+                                       : "the machine restarted"},
+      step));
+}
+
+// An agent that was started again with less than what runs on it has at least that: the master
+// would otherwise count below zero.
+void Agent::State::cover_what_runs(Step& step) {
+  const Resources& used = ledger_.used();
+  Resources& total = options_.total;
+  if (total.contains(used)) return;
+  for (const GpuDevice& device : used.gpus) {
+    const auto at = std::lower_bound(total.gpus.begin(), total.gpus.end(),
+                                     GpuDevice{.index = device.index, .milli = 0});
+    if (at != total.gpus.end() && at->index == device.index) continue;
+    total.gpus.insert(at, GpuDevice{.index = device.index, .milli = 1000});
+    total.amounts[ResourceKind::kGpus] += 1000;
+  }
+  total.ports += used.ports;
+  for (const ResourceKind kind : kResourceKinds) {
+    total.amounts[kind] = std::max(total.amounts[kind], used.amounts[kind]);
+  }
+  trace(TraceLevel::kOperator,
+        "what runs here takes more than the agent was given; it offers as much until it is started "
+        "again",
+        {{"used", to_text(used)}, {"total", to_text(total)}}, step);
+}
+
+void Agent::State::executor_is_back(const ExecutorKey& key, Step& step) {
+  if (!std::exchange(executors_.at(key).away, false)) return;
+  trace(TraceLevel::kLongLived, "executor is back",
+        {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
+  awaited_.erase(key);
+  finish_recovery(step);
+}
+
+// What became of the tasks of an executor that ended before it was back.
+proto::TaskStatus Agent::State::lost_with(const ExecutorKey& key,
+                                          const LiveExecutor& executor) const {
+  using proto::TaskReason;
+  proto::TaskStatus status{.state = proto::TaskState::kLost};
+  if (executor.killed) {
+    status.reason = TaskReason::kExecutorTimeout;
+    status.message = text("the executor did not come back within ",
+                          to_text(options_.executor_reregister_timeout), " of the agent's restart");
+  } else if (ledger_.executors().at(key).pid == 0) {
+    status.reason = TaskReason::kAgentRestarted;
+    status.message = "the agent restarted while the executor was started";
+  } else {
+    status.reason = TaskReason::kExecutorEnded;
+    status.message = "the executor ended while the agent was away";
+  }
+  return status;
 }
 
 void Agent::State::on(const LeftoverEnded& ended, Step& step) {
   const ExecutorKey key{ended.framework, ended.executor};
   if (leftovers_.erase(key) == 0) return;
   record(proto::ExecutorGone{ended.framework, ended.executor}, step);
-  if (leftovers_.empty()) finish_recovery(step);
+  finish_recovery(step);
 }
 
 void Agent::State::report_leftovers(Step& step) {
@@ -52,22 +156,13 @@ void Agent::State::report_leftovers(Step& step) {
   deadlines_.arm({Deadline::Kind::kLeftovers}, step.now + kLeftoversReport);
 }
 
+// Nobody is waited for any more: the master may hear what this agent has.
 void Agent::State::finish_recovery(Step& step) {
+  if (recovered_ || !awaited_.empty() || !leftovers_.empty()) return;
   recovered_ = true;
   deadlines_.cancel({Deadline::Kind::kLeftovers});
-  std::vector<TaskKey> live;
-  for (const auto& [key, task] : ledger_.tasks()) {
-    if (task.is_live()) live.push_back(key);
-  }
-  for (const TaskKey& key : live) {
-    CHECK(make_update(key,
-                      {.state = proto::TaskState::kLost,
-                       .reason = proto::TaskReason::kAgentRestarted,
-                       .message = "the agent restarted and ended what it ran"},
-                      step));
-  }
   trace(TraceLevel::kLongLived, "agent recovered",
-        {{"agent", options_.name.str()}, {"tasks_lost", std::to_string(live.size())}}, step);
+        {{"agent", options_.name.str()}, {"tasks", std::to_string(ledger_.live_tasks())}}, step);
   begin_session(step);
 }
 

@@ -27,7 +27,7 @@ inline constexpr Duration kLeaveGrace = seconds(5);
 // A registration that the master refused for good is tried again after this; an operator may have
 // corrected what was wrong.
 inline constexpr Duration kRefusedWait = seconds(30);
-// How often it is said that a process of an earlier life cannot be ended.
+// How often it is said that a process of a damaged checkpoint cannot be ended.
 inline constexpr Duration kLeftoversReport = seconds(30);
 
 // One step: what the handlers are told and what they say.
@@ -77,6 +77,8 @@ class Agent::State {
     bool leaving = false;              // takes no more tasks
     bool shutdown = false;             // was asked to end
     bool killed = false;
+    // Of an earlier life, and not back yet. Its tasks are lost if it ends now.
+    bool away = false;
     std::optional<PeerId> peer = {};  // while it has a session
     proto::Channel channel = {};
     uint64_t sessions = 0;
@@ -94,12 +96,18 @@ class Agent::State {
   void on_deadline(const Deadline& due, Step& step);
   void record(proto::CheckpointRecord record, Step& step);
   void trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step);
-  bool make_update(const TaskKey& key, proto::TaskStatus status, Step& step);
+  bool make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
+                   uint64_t executor_sequence = 0);
   void check_executor(const ExecutorKey& key, const LiveExecutor& executor,
                       std::vector<Violation>& found) const;
 
   // recovery.cc
   void begin(Step& step);
+  void cover_what_runs(Step& step);
+  void adopt(const ExecutorKey& key, const proto::ExecutorRecord& executor, Step& step);
+  void place(const TaskKey& key, const TaskEntry& task, Step& step);
+  void executor_is_back(const ExecutorKey& key, Step& step);
+  proto::TaskStatus lost_with(const ExecutorKey& key, const LiveExecutor& executor) const;
   void on(const LeftoverEnded& ended, Step& step);
   void report_leftovers(Step& step);
   void finish_recovery(Step& step);
@@ -166,6 +174,7 @@ class Agent::State {
 
   bool begun_ = false;
   bool recovered_ = false;
+  std::set<ExecutorKey> awaited_;                           // may come back
   std::map<ExecutorKey, proto::ExecutorRecord> leftovers_;  // still to be ended
 
   // The session with the master.
@@ -179,8 +188,8 @@ class Agent::State {
   bool ever_registered_ = false;
   std::vector<std::pair<TaskKey, uint64_t>> untold_;  // updates made while registering
 
-  std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks, once recovered
-  Executors executors_;               // keys are those of the ledger's executors, once recovered
+  std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks
+  Executors executors_;               // keys are those of the ledger's executors and no leftovers
   std::map<PeerId, ExecutorKey> peers_;
 
   bool stopping_ = false;

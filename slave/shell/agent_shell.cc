@@ -6,6 +6,7 @@
 
 #include <deque>
 #include <filesystem>
+#include <fstream>
 #include <utility>
 
 #include <unistd.h>
@@ -89,6 +90,7 @@ struct AgentShell::Impl {
   Result<AgentSnapshot> salvage(const std::string& path, const Error& why);
   Result<void> bind();
   Result<void> serve();
+  std::optional<Address> former_http() const;
   void connect();
 
   void handle(AgentEvent event);
@@ -96,6 +98,7 @@ struct AgentShell::Impl {
   bool persist();
   void compact();
   void note(const proto::CheckpointRecord& record);
+  void follow(const proto::CheckpointRecord& record);
   void end(Result<void> why);
 
   void on(const SendToMaster& send);
@@ -103,6 +106,7 @@ struct AgentShell::Impl {
   void on(const SendToExecutor& send);
   void on(const DropExecutorPeer& drop) { router->drop(drop.peer); }
   void on(const StartExecutor& start);
+  void on(const AdoptExecutor& adopt);
   void on(const KillExecutor& kill) { supervisor->kill(kill); }
   void on(const EndLeftover& leftover) { supervisor->end_leftover(leftover.executor); }
   void on(const Exit& exit);
@@ -156,6 +160,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.seed = static_cast<uint64_t>(getpid());
   options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
   core = std::make_unique<Agent>(options.core, *snapshot);
+  for (const proto::CheckpointRecord& record : snapshot->records) follow(record);
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
   timer->arm(core->next_deadline());
   connect();
@@ -201,11 +206,12 @@ Result<AgentSnapshot> AgentShell::Impl::salvage(const std::string& path, const E
   AgentSnapshot snapshot;
   if (!left) return snapshot;
   std::vector<std::string> kept;
-  for (std::string& bytes : *left) {
+  for (const std::string& bytes : *left) {
     Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
     if (!record || !is_worth_salvaging(*record)) continue;
+    if (auto* executor = std::get_if<proto::ExecutorRecord>(&*record)) executor->leftover = true;
+    kept.push_back(proto::encode_record(*record));
     snapshot.records.push_back(*std::move(record));
-    kept.push_back(std::move(bytes));
   }
   if (Result<void> written = log->append(kept); !written) return std::move(written).error();
   return snapshot;
@@ -222,19 +228,40 @@ Result<void> AgentShell::Impl::bind() {
   return serve();
 }
 
+// Executors of an earlier life have told others where their files are. So if any port will do, it
+// is the one of that life, if nobody has taken it meanwhile.
 Result<void> AgentShell::Impl::serve() {
-  HttpServer::Options web;
-  web.address = options.http;
-  web.handler = [this](const HttpRequest& request, HttpResponder responder) {
-    on_request(request, std::move(responder));
+  const auto listen_at = [this](const Address& address) {
+    HttpServer::Options web;
+    web.address = address;
+    web.handler = [this](const HttpRequest& request, HttpResponder responder) {
+      on_request(request, std::move(responder));
+    };
+    web.files = {.prefix = "/v1/files/",
+                 .resolve = [this](std::string_view rest) { return sandboxes->resolve(rest); },
+                 .encode_directory = files_of};
+    return HttpServer::listen(loop, std::move(web));
   };
-  web.files = {.prefix = "/v1/files/",
-               .resolve = [this](std::string_view rest) { return sandboxes->resolve(rest); },
-               .encode_directory = files_of};
-  Result<std::unique_ptr<HttpServer>> listening = HttpServer::listen(loop, std::move(web));
+  const std::optional<Address> former = former_http();
+  const bool same = options.http.port == 0 && former && former->host == options.http.host;
+  Result<std::unique_ptr<HttpServer>> listening = listen_at(same ? *former : options.http);
+  if (!listening && same) listening = listen_at(options.http);
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
   return {};
+}
+
+std::optional<Address> AgentShell::Impl::former_http() const {
+  std::ifstream file(options.work_dir + "/address.json");
+  std::string line;
+  if (!std::getline(file, line)) return std::nullopt;
+  const auto members = proto::parse_json_line(line);
+  if (!members) return std::nullopt;
+  const auto at = members->find("http");
+  const auto* told = at == members->end() ? nullptr : std::get_if<std::string>(&at->second);
+  if (told == nullptr) return std::nullopt;
+  const Result<Address> address = parse_address("http", *told, 0);
+  return address ? std::optional<Address>(*address) : std::nullopt;
 }
 
 void AgentShell::Impl::connect() {
@@ -323,11 +350,17 @@ void AgentShell::Impl::compact() {
 
 // What readers of files need to know of tasks.
 void AgentShell::Impl::note(const proto::CheckpointRecord& record) {
+  follow(record);
+  const auto* task = std::get_if<proto::TaskRecord>(&record);
+  if (task != nullptr && task->executor.str() != task->spec.id.str() && !task->executor.empty()) {
+    sandboxes->link_task(task->framework, task->spec.id, task->executor);
+  }
+}
+
+// Whether a task's files may still grow.
+void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
   if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
     sandboxes->task_began(task->framework, task->spec.id);
-    if (task->executor.str() != task->spec.id.str() && !task->executor.empty()) {
-      sandboxes->link_task(task->framework, task->spec.id, task->executor);
-    }
   } else if (const auto* update = std::get_if<proto::UpdateRecord>(&record)) {
     if (proto::is_terminal(update->status.state)) {
       sandboxes->task_ended(update->framework, update->status.task);
@@ -367,6 +400,12 @@ void AgentShell::Impl::on(const StartExecutor& start) {
     handle(*std::move(started));
   } else {
     handle(ExecutorStartFailed{start.framework, start.executor, start.run, started.error()});
+  }
+}
+
+void AgentShell::Impl::on(const AdoptExecutor& adopt) {
+  if (std::optional<ExecutorStarted> found = supervisor->adopt(adopt.executor)) {
+    handle(*std::move(found));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -98,6 +99,15 @@ std::string started_with(pid_t pid, std::string_view variable) {
     rest.remove_prefix(std::min(rest.size(), entry.size() + 1));
   }
   return {};
+}
+
+int watch_process(pid_t pid) {
+#ifdef SYS_pidfd_open
+  return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));  // close-on-exec by itself
+#else
+  (void)pid;
+  return -1;
+#endif
 }
 
 std::string boot_id() {

@@ -1,7 +1,7 @@
 // The story of a process: `start` makes it, `reap` hears of its end, `sweep` ends what it left and
 // only then tells the core. A process that is orphaned becomes our child, whatever session or group
 // it chose; those of living executors are recognised by session or by the sandbox in their
-// environment.
+// environment. Executors of an earlier life are found again by `adopt`.
 
 #include "slave/shell/supervisor.h"
 
@@ -25,10 +25,13 @@ namespace {
 
 constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX";
+constexpr std::string_view kTokenVariable = "PROFFER_EXECUTOR_TOKEN";
 // What SIGKILL does not end within this long is in a wait that cannot be interrupted.
 constexpr Duration kSweepMax = seconds(5);
 constexpr Duration kSweepAgain = milliseconds(100);
 constexpr Duration kLeftoverPoll = milliseconds(20);
+// How often an executor of an earlier life is looked at where the system has no pidfd.
+constexpr Duration kAdoptedPoll = milliseconds(500);
 
 std::vector<std::string> environment_of(const StartExecutor& start, const std::string& sandbox,
                                         const Supervisor::Options& options) {
@@ -39,7 +42,7 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   variables["PROFFER_AGENT_SOCKET"] = options.socket;
   variables["PROFFER_FRAMEWORK_ID"] = start.framework.str();
   variables["PROFFER_EXECUTOR_ID"] = start.executor.str();
-  variables["PROFFER_EXECUTOR_TOKEN"] = start.token.str();
+  variables[std::string(kTokenVariable)] = start.token.str();
   variables[std::string(kSandboxVariable)] = sandbox;
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
@@ -112,6 +115,7 @@ Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Options options, 
       options_(std::move(options)),
       handlers_(std::move(handlers)),
       sweep_timer_(loop, [this] { sweep(); }),
+      adopted_timer_(loop, [this] { look_at_adopted(); }),
       leftover_timer_(loop, [this] { end_leftovers(); }) {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     LOG(WARNING) << "not a subreaper, so daemons that tasks leave may be missed: "
@@ -120,7 +124,13 @@ Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Options options, 
   loop_.on_signal(SIGCHLD, [this] { reap(); });
 }
 
-Supervisor::~Supervisor() { loop_.on_signal(SIGCHLD, {}); }
+Supervisor::~Supervisor() {
+  loop_.on_signal(SIGCHLD, {});
+  for (auto& [run, adopted] : adopted_) {
+    adopted.watcher.reset();
+    if (adopted.pidfd >= 0) close(adopted.pidfd);
+  }
+}
 
 Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
   Result<std::vector<std::string>> arguments = arguments_of(start.program, options_.bin_dir);
@@ -143,6 +153,8 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
 }
 
 void Supervisor::kill(const KillExecutor& kill) {
+  const auto adopted = adopted_.find(kill.run);  // no two executors of an agent have one run
+  if (adopted != adopted_.end()) return end_adopted(adopted);
   for (const auto& [pid, run] : runs_) {
     if (run.id.framework == kill.framework && run.id.executor == kill.executor &&
         run.id.run == kill.run) {
@@ -207,8 +219,85 @@ bool Supervisor::is_of_a_live_run(pid_t pid) const {
          live_sandboxes_.contains(started_with(pid, kSandboxVariable));
 }
 
+// --- of an earlier life ------------------------------------------------------------------------
+
+std::optional<ExecutorStarted> Supervisor::adopt(const proto::ExecutorRecord& executor) {
+  std::optional<Process> process =
+      executor.pid > 0 ? find_process(executor.pid) : find_by_sandbox(executor);
+  const bool other = process && executor.pid > 0 && process->start_ticks != executor.start_ticks;
+  if (!process || other || process->zombie) {
+    leftovers_.push_back({.record = executor, .adopted = true});
+    leftover_timer_.arm(loop_.now());
+    return std::nullopt;
+  }
+  proto::ExecutorRecord found = executor;
+  found.pid = process->pid;
+  found.start_ticks = process->start_ticks;
+  watch(found);
+  return ExecutorStarted{.framework = found.framework,
+                         .executor = found.executor,
+                         .run = found.run,
+                         .pid = found.pid,
+                         .start_ticks = found.start_ticks};
+}
+
+// The leader of a session that was started with this run's sandbox and token; its tasks do not get
+// the token.
+std::optional<Process> Supervisor::find_by_sandbox(const proto::ExecutorRecord& executor) const {
+  const std::string sandbox =
+      sandboxes_.path_of(executor.framework, executor.executor, executor.run);
+  for (const Process& process : all_processes()) {
+    if (process.zombie || process.session != process.pid) continue;
+    if (started_with(process.pid, kSandboxVariable) == sandbox &&
+        started_with(process.pid, kTokenVariable) == executor.token.str()) {
+      return process;
+    }
+  }
+  return std::nullopt;
+}
+
+void Supervisor::watch(const proto::ExecutorRecord& executor) {
+  Adopted& adopted = adopted_[executor.run];
+  adopted.record = executor;
+  adopted.pidfd = watch_process(executor.pid);
+  // It may have ended, and its number be another's, before the descriptor was there; and without a
+  // descriptor it is looked at now and then.
+  adopted_timer_.arm(loop_.now());
+  if (adopted.pidfd < 0) return;
+  adopted.watcher =
+      std::make_unique<FdWatcher>(loop_, adopted.pidfd, FdWatcher::Events{.readable = true},
+                                  [this, run = executor.run](FdWatcher::Events) {
+                                    const auto at = adopted_.find(run);
+                                    if (at != adopted_.end()) end_adopted(at);
+                                  });
+}
+
+void Supervisor::look_at_adopted() {
+  bool again = false;
+  for (auto at = adopted_.begin(); at != adopted_.end();) {
+    const auto next = std::next(at);
+    const std::optional<Process> process = find_process(at->second.record.pid);
+    if (!process || process->zombie || process->start_ticks != at->second.record.start_ticks) {
+      end_adopted(at);
+    } else {
+      again = again || at->second.watcher == nullptr;
+    }
+    at = next;
+  }
+  adopted_timer_.arm(again ? std::optional<Time>(loop_.now() + kAdoptedPoll) : std::nullopt);
+}
+
+// Its process has ended, or is to end; on_exited follows when nothing of it is left.
+void Supervisor::end_adopted(AdoptedRuns::iterator at) {
+  leftovers_.push_back({.record = at->second.record, .adopted = true});
+  leftover_timer_.arm(loop_.now());
+  at->second.watcher.reset();
+  if (at->second.pidfd >= 0) close(at->second.pidfd);
+  adopted_.erase(at);
+}
+
 void Supervisor::end_leftover(const proto::ExecutorRecord& executor) {
-  leftovers_.push_back(executor);
+  leftovers_.push_back({.record = executor});
   leftover_timer_.arm(loop_.now());
 }
 
@@ -223,9 +312,11 @@ void Supervisor::end_leftovers() {
     const std::string sandbox = started_with(process.pid, kSandboxVariable);
     if (!sandbox.empty()) by_sandbox[sandbox].push_back(process.pid);
   }
-  std::vector<LeftoverEnded> gone;
-  std::vector<proto::ExecutorRecord> still;
-  for (const proto::ExecutorRecord& executor : leftovers_) {
+  std::vector<Leftover> gone;
+  std::vector<Leftover> still;
+  const Time now = loop_.now();
+  for (Leftover& leftover : leftovers_) {
+    const proto::ExecutorRecord& executor = leftover.record;
     const auto leader = std::find_if(processes.begin(), processes.end(),
                                      [&](const Process& p) { return p.pid == executor.pid; });
     // A number is not used again while a session has it.
@@ -254,15 +345,26 @@ void Supervisor::end_leftovers() {
       any = true;
       ::kill(process.pid, SIGKILL);
     }
-    if (any) {
-      still.push_back(executor);
-    } else {
-      gone.push_back({executor.framework, executor.executor});
+    if (!leftover.since) leftover.since = now;
+    // As in sweep(). Those of a damaged checkpoint are waited for, which the core reports.
+    const bool given_up = any && leftover.adopted && now >= *leftover.since + kSweepMax;
+    if (given_up) {
+      LOG(ERROR) << "processes of an executor cannot be ended; look at what they wait for"
+                 << " framework=" << executor.framework.str()
+                 << " executor=" << executor.executor.str();
     }
+    (any && !given_up ? still : gone).push_back(std::move(leftover));
   }
   leftovers_ = std::move(still);
-  if (!leftovers_.empty()) leftover_timer_.arm(loop_.now() + kLeftoverPoll);
-  for (const LeftoverEnded& one : gone) handlers_.on_leftover_ended(one);
+  if (!leftovers_.empty()) leftover_timer_.arm(now + kLeftoverPoll);
+  for (const Leftover& one : gone) {
+    const proto::ExecutorRecord& executor = one.record;
+    if (one.adopted) {
+      handlers_.on_exited({executor.framework, executor.executor, executor.run});
+    } else {
+      handlers_.on_leftover_ended({executor.framework, executor.executor});
+    }
+  }
 }
 
 }  // namespace proffer::agent

@@ -1,11 +1,13 @@
 #pragma once
 
 // Starts executors and sees to it that nothing of them is left when they have ended: children by
-// SIGCHLD, orphans because this process is a subreaper, and what an earlier life of the agent left
-// by looking through /proc.
+// SIGCHLD, orphans because this process is a subreaper, and those of an earlier life of the agent,
+// which are nobody's children here, by a pidfd and by looking through /proc.
 
 #include <functional>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -40,6 +42,9 @@ class Supervisor {
   // A process in its own session and new sandbox. Errors: kNotFound (a builtin program is missing),
   // kInvalidArgument (a NUL in the environment), kResourceExhausted, kUnavailable.
   Result<ExecutorStarted> start(const StartExecutor& start);
+  // Finds an executor of an earlier life and watches it. None: it is gone, what it left is being
+  // ended, and on_exited follows. O(processes) if its pid is not known.
+  std::optional<ExecutorStarted> adopt(const proto::ExecutorRecord& executor);
   // Unknown runs are ignored: they have ended meanwhile.
   void kill(const KillExecutor& kill);
   void end_leftover(const proto::ExecutorRecord& executor);
@@ -53,6 +58,23 @@ class Supervisor {
     ExecutorExited exited;
     Time at;
   };
+  // Of an earlier life, alive when last looked at.
+  struct Adopted {
+    proto::ExecutorRecord record = {};
+    int pidfd = -1;  // or it is looked at again and again
+    std::unique_ptr<FdWatcher> watcher = {};
+  };
+  // To be ended with all that belongs to it.
+  struct Leftover {
+    proto::ExecutorRecord record = {};
+    bool adopted = false;  // on_exited follows, else on_leftover_ended
+    std::optional<Time> since = {};
+  };
+  using AdoptedRuns = std::map<uint64_t, Adopted>;
+  void watch(const proto::ExecutorRecord& executor);
+  void look_at_adopted();
+  void end_adopted(AdoptedRuns::iterator at);
+  std::optional<Process> find_by_sandbox(const proto::ExecutorRecord& executor) const;
   void reap();
   void sweep();
   bool is_of_a_live_run(pid_t pid) const;
@@ -65,8 +87,10 @@ class Supervisor {
   std::map<pid_t, Run> runs_;
   std::set<std::string> live_sandboxes_;
   std::vector<Ended> ended_;  // processes of theirs may be left
-  std::vector<proto::ExecutorRecord> leftovers_;
+  AdoptedRuns adopted_;       // by run
+  std::vector<Leftover> leftovers_;
   Timer sweep_timer_;
+  Timer adopted_timer_;
   Timer leftover_timer_;
 };
 

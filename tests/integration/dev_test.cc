@@ -2,11 +2,14 @@
 
 #include <csignal>
 #include <filesystem>
+#include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "common/text.h"
+#include "proto/codec/records.h"
 #include "proto/json/json.h"
+#include "store/checkpoint_log.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::test {
@@ -90,24 +93,222 @@ TEST(Dev, RefusesWrongValuesBeforeItStartsAnything) {
   EXPECT_FALSE(fs::exists(home / "c"));
 }
 
-TEST(Agent, RestartedItEndsWhatItsPredecessorLeftAndTellsThatItIsLost) {
-  Cluster cluster({.agents = 1});
-  TemporaryDirectory files;
-  const auto sleeper =
-      cluster.start({"run", "--name", "s", "--", "echo $$ > " + (files / "pid") + "; sleep 1000"});
-  ASSERT_TRUE(eventually([&] { return !read_file(files / "pid").empty(); }));
-  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("s") == 1; }));
-  const pid_t task = std::stoi(read_file(files / "pid"));
+// --- an agent that is killed and started again -------------------------------------------------
 
+// Kills the agent of `proffer dev`, which says so and restarts nothing.
+void kill_agent(Cluster& cluster) {
   ::kill(cluster.pid_of("agent-1"), SIGKILL);
   ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());
-  EXPECT_TRUE(is_alive(task));  // Tasks outlive the agent's process …
+}
+
+// Whether this process of it is registered, with so many tasks.
+bool is_back(const Cluster& cluster, const Process& agent, int64_t tasks) {
+  if (cluster.pid_of("agent-1") != agent.pid()) return false;
+  const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
+  return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kActive &&
+         agents->front().tasks == tasks;
+}
+
+// A task that waits for the file `go` and exits with 7, and its process.
+struct WaitingTask {
+  explicit WaitingTask(Cluster& cluster)
+      : run(cluster.start({"run", "--name", "s", "--",
+                           "echo $$ >> " + (files / "pid") + "; until [ -e " + (files / "go") +
+                               " ]; do sleep 0.05; done; exit 7"})) {
+    started = eventually([&] { return !read_file(files / "pid").empty(); }) &&
+              eventually([&] { return cluster.running_tasks("s") == 1; });
+    pid = started ? std::stoi(read_file(files / "pid")) : 0;
+  }
+  TemporaryDirectory files;
+  std::unique_ptr<Process> run;
+  bool started = false;
+  pid_t pid = 0;
+};
+
+TEST(Agent, KilledAndRestartedItGoesOnWithItsTaskUnderTheSameProcess) {
+  Cluster cluster({.agents = 1});
+  WaitingTask task(cluster);
+  ASSERT_TRUE(task.started);
+
+  kill_agent(cluster);
+  const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 1); }));
+  EXPECT_TRUE(is_alive(task.pid));
+  write_file(task.files / "go", "");
+
+  const Exit ended = task.run->wait();
+  EXPECT_EQ(ended.code, 7) << ended.err;
+  EXPECT_EQ(read_file(task.files / "pid"), std::to_string(task.pid) + "\n");  // It ran once.
+  EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
+}
+
+TEST(Agent, ATaskThatEndsWhileItIsAwayIsToldWithItsExitCodeAfterTheRestart) {
+  Cluster cluster({.agents = 1});
+  WaitingTask task(cluster);
+  ASSERT_TRUE(task.started);
+
+  kill_agent(cluster);
+  write_file(task.files / "go", "");
+  ASSERT_TRUE(eventually([&] { return !is_alive(task.pid); }));
   const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");
 
-  const Exit ended = sleeper->wait();  // … until its successor ends them.
+  const Exit ended = task.run->wait();
+  EXPECT_EQ(ended.code, 7) << ended.err;
+}
+
+TEST(Agent, AnExecutorThatEndedWhileItWasAwayLosesItsTask) {
+  Cluster cluster({.agents = 1});
+  TemporaryDirectory files;
+  const auto task = cluster.start(
+      {"run", "--name", "s", "--", "echo $PPID $$ > " + (files / "pid") + "; sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return !read_file(files / "pid").empty(); }));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("s") == 1; }));
+  std::istringstream pids(read_file(files / "pid"));
+  pid_t executor = 0;
+  pid_t command = 0;
+  ASSERT_TRUE(pids >> executor >> command);
+
+  kill_agent(cluster);
+  ::kill(executor, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return !is_alive(executor); }));
+  EXPECT_TRUE(is_alive(command));
+  const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+
+  const Exit ended = task->wait();
   EXPECT_NE(ended.code, 0);
-  EXPECT_NE(ended.err.find("agent_restarted"), std::string::npos) << ended.err;
-  EXPECT_TRUE(eventually([&] { return !is_alive(task); }));
+  EXPECT_NE(ended.err.find("executor_ended"), std::string::npos) << ended.err;
+  EXPECT_FALSE(is_alive(command));  // What it left was ended before.
+}
+
+TEST(Agent, AnExecutorThatDoesNotComeBackInTimeIsEndedAndItsTaskIsLost) {
+  Cluster cluster({.agents = 1});
+  TemporaryDirectory files;
+  const auto task = cluster.start(
+      {"run", "--name", "s", "--", "echo $PPID $$ > " + (files / "pid") + "; sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return !read_file(files / "pid").empty(); }));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("s") == 1; }));
+  std::istringstream pids(read_file(files / "pid"));
+  pid_t executor = 0;
+  pid_t command = 0;
+  ASSERT_TRUE(pids >> executor >> command);
+
+  ::kill(executor, SIGSTOP);
+  kill_agent(cluster);
+  const auto agent =
+      cluster.start_agent("agent-1", "cpus:4;mem:4096", {"--executor_reregister_timeout=1s"});
+
+  const Exit ended = task->wait();
+  EXPECT_NE(ended.code, 0);
+  EXPECT_NE(ended.err.find("executor_timeout"), std::string::npos) << ended.err;
+  EXPECT_FALSE(is_alive(executor));
+  EXPECT_FALSE(is_alive(command));
+}
+
+TEST(Agent, RestartedItKillsATaskAndHearsOfAnExecutorsEndAsBefore) {
+  Cluster cluster({.agents = 1});
+  TemporaryDirectory files;
+  const auto start = [&](const std::string& name) {
+    return cluster.start(
+        {"run", "--name", name, "--", "echo $PPID $$ > " + (files / name) + "; sleep 1000"});
+  };
+  const auto one = start("one");
+  const auto two = start("two");
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks() == 2; }));
+  ASSERT_TRUE(eventually(
+      [&] { return !read_file(files / "one").empty() && !read_file(files / "two").empty(); }));
+  kill_agent(cluster);
+  const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 2); }));
+
+  EXPECT_EQ(cluster.proffer({"kill", "one"}).code, 0);
+  const Exit killed = one->wait();
+  EXPECT_NE(killed.err.find("killed"), std::string::npos) << killed.err;
+
+  std::istringstream pids(read_file(files / "two"));
+  pid_t executor = 0;
+  pid_t command = 0;
+  ASSERT_TRUE(pids >> executor >> command);
+  ::kill(executor, SIGKILL);
+  const Exit ended = two->wait();
+  EXPECT_NE(ended.err.find("executor_ended"), std::string::npos) << ended.err;
+  EXPECT_FALSE(is_alive(command));
+}
+
+TEST(Agent, AStopThatKeepsTasksAndARestartThatEndsThem) {
+  Cluster cluster({.agents = 1});
+  kill_agent(cluster);
+  TemporaryDirectory files;
+  const auto keeping = cluster.start_agent("agent-1", "cpus:4;mem:4096", {"--tasks_on_exit=keep"});
+  const auto task = cluster.start(
+      {"run", "--name", "s", "--", "echo $$ > " + (files / "pid") + "; exec sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("s") == 1; }));
+  ASSERT_TRUE(eventually([&] { return !read_file(files / "pid").empty(); }));
+  const pid_t pid = std::stoi(read_file(files / "pid"));
+  keeping->kill(SIGTERM);
+  EXPECT_EQ(keeping->wait().code, 0);
+  EXPECT_TRUE(is_alive(pid));
+
+  const auto killing = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *killing, 1); }));
+  killing->kill(SIGTERM);
+  EXPECT_EQ(killing->wait().code, 0);
+  EXPECT_FALSE(is_alive(pid));
+  const Exit ended = task->wait();
+  EXPECT_NE(ended.err.find("killed"), std::string::npos) << ended.err;
+}
+
+std::string checkpoint_of(const Cluster& cluster) {
+  return cluster.dir() + "/agent-1/checkpoint.log";
+}
+
+// As after a kill -9 between the start of an executor and the record that names its process.
+TEST(Agent, AnExecutorWhoseProcessWasNotWrittenDownIsFoundByItsSandbox) {
+  Cluster cluster({.agents = 1});
+  WaitingTask task(cluster);
+  ASSERT_TRUE(task.started);
+  kill_agent(cluster);
+  {
+    Result<CheckpointLog::Opened> opened = CheckpointLog::open(checkpoint_of(cluster));
+    ASSERT_TRUE(opened) << opened.error().message();
+    std::vector<std::string> records;
+    int changed = 0;
+    for (const std::string& bytes : opened->records) {
+      Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
+      ASSERT_TRUE(record) << record.error().message();
+      if (auto* executor = std::get_if<proto::ExecutorRecord>(&*record)) {
+        changed += executor->pid != 0;
+        executor->pid = 0;
+        executor->start_ticks = 0;
+      }
+      records.push_back(proto::encode_record(*record));
+    }
+    ASSERT_EQ(changed, 1);
+    ASSERT_TRUE(opened->log->rewrite(records));
+  }
+  const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 1); }));
+  EXPECT_TRUE(is_alive(task.pid));
+  write_file(task.files / "go", "");
+  EXPECT_EQ(task.run->wait().code, 7);
+}
+
+TEST(Agent, WithADamagedCheckpointItEndsWhatThatStillNamesAndBeginsAnew) {
+  Cluster cluster({.agents = 1});
+  WaitingTask task(cluster);
+  ASSERT_TRUE(task.started);
+  kill_agent(cluster);
+  std::string bytes = read_file(checkpoint_of(cluster));
+  const size_t in_the_task = bytes.find("exit 7");
+  ASSERT_NE(in_the_task, std::string::npos);
+  bytes[in_the_task] = 'X';
+  write_file(checkpoint_of(cluster), bytes);
+
+  const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  const Exit ended = task.run->wait();
+  EXPECT_NE(ended.code, 0);
+  EXPECT_NE(ended.err.find("agent_forgot"), std::string::npos) << ended.err;
+  EXPECT_FALSE(is_alive(task.pid));
+  EXPECT_TRUE(fs::exists(checkpoint_of(cluster) + ".damaged-1"));
   EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
 }
 

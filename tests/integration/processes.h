@@ -108,7 +108,8 @@ class Cluster {
   // The process of "master" or "agent-1", from its address.json.
   pid_t pid_of(const std::string& name) const;
   // An agent that dev does not know, with `dev`'s flags: a new one, or one that was killed.
-  std::unique_ptr<Process> start_agent(const std::string& name, const std::string& resources) const;
+  std::unique_ptr<Process> start_agent(const std::string& name, const std::string& resources,
+                                       const Words& more = {}) const;
   // How many tasks `proffer tasks` shows as running, of frameworks whose id begins so.
   int running_tasks(const std::string& framework = "") const;
 

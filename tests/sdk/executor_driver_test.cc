@@ -262,6 +262,22 @@ TEST(ExecutorDriver, AnAgentThatComesBackInTimeStopsTheClock) {
   EXPECT_TRUE(s.take<EndAll>().empty());
 }
 
+TEST(ExecutorDriver, AnAgentThatIsBackWhileEverythingEndsHearsHowItEnded) {
+  Scenario s;
+  s.open();
+  s.run("t1");
+  s.step(AgentDisconnected{});
+  s.pass(minutes(10));
+  EXPECT_TRUE(s.take<EndAll>().at(0).agent_away);
+  s.connect();
+  s.welcome();
+  s.tell("t1", TaskState::kKilled);
+  s.step(FinishWhenAcknowledged{});
+  EXPECT_TRUE(s.take<Finished>().empty());
+  s.acknowledge("t1", 1);
+  EXPECT_EQ(s.take<Finished>().size(), 1u);
+}
+
 TEST(ExecutorDriver, AnAgentThatWasNeverReachedIsNotWaitedForLonger) {
   Scenario s;
   EXPECT_EQ(s.driver.next_deadline(), Time());

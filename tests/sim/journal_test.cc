@@ -117,6 +117,18 @@ TEST(Journal, FindsAKillThatIsToldOfATaskThatFinished) {
   EXPECT_TRUE(journal.heard(kFramework, killed).empty());
 }
 
+// What its executor knows, it keeps until an agent hears it, also a restarted one.
+TEST(Journal, FindsATaskThatIsToldToBeLostAlthoughItsExecutorLived) {
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  journal.ended(key("t1"), Ending::kExited, 0, 0);
+  const proto::TaskStatus lost = told("t1", TaskState::kLost, TaskReason::kExecutorEnded);
+  Journal copy = journal;
+  EXPECT_FALSE(copy.heard(kFramework, lost).empty());
+  journal.unwitnessed(key("t1"));
+  EXPECT_TRUE(journal.heard(kFramework, lost).empty());
+}
+
 TEST(Journal, FindsTwoDifferentEndsOfOneTask) {
   Journal journal = journal_with("t1");
   EXPECT_TRUE(

@@ -45,6 +45,7 @@ class AgentScenario {
   // ---------------------------------------------------------------------------------- A new life
   // from what is durable; nothing has been handled yet.
   void restart(AgentSnapshot from) {
+    collect_starts();
     log = std::move(from.records);
     core = std::make_unique<agent::Agent>(options, AgentSnapshot{log});
     master = proto::Channel();
@@ -143,6 +144,20 @@ class AgentScenario {
     const PeerId peer(++peers_made);
     from_executor(peer, proto::ExecutorHello{start.framework, start.executor, start.token});
     return peer;
+  }
+  // After a restart: its process was found, and it says hello to this life.
+  PeerId comes_back(const std::string& executor) {
+    is_found(executor);
+    return hello_again(executor);
+  }
+  void is_found(const std::string& executor) {
+    const StartExecutor start = started(executor);
+    step(ExecutorStarted{start.framework, start.executor, start.run, 1000 + int32_t(start.run), 5});
+  }
+  // Or it was not: nothing is known of how it ended.
+  void is_gone(const std::string& executor) {
+    const StartExecutor start = started(executor);
+    step(ExecutorExited{start.framework, start.executor, start.run, {}, {}});
   }
   void from_executor(PeerId peer, proto::Message message) {
     step(ExecutorFrame{peer, peers[peer].stamp(LeaderEpoch(), std::move(message))});

@@ -1,5 +1,6 @@
-// What an agent does with what its predecessor left.
+// What an agent does with what its predecessor ran: it finds it and goes on with it.
 
+#include "common/text.h"
 #include "tests/slave/agent_scenario.h"
 
 namespace proffer::agent::recovery_test {
@@ -11,54 +12,191 @@ using scenario::command_task;
 using scenario::kBatch;
 using Lines = std::vector<std::string>;
 
-TEST(Recovery, EndsLeftoversThenReportsTheirTasksLostThenRegisters) {
+// A restarted agent that looks for its executors, with a connection to its master.
+void restart(AgentScenario& s) {
+  s.crash_and_restart();
+  EXPECT_EQ(s.core->next_deadline(), Time());
+  s.tick();
+  s.connect();
+}
+
+proto::RunTask shared_task(const std::string& id) {
+  proto::RunTask task = command_task(id);
+  task.spec.executor = proto::kBatchExecutor;
+  task.spec.executor_id = ExecutorId("workers");
+  return task;
+}
+
+Lines registered_tasks(AgentScenario& s) {
+  Lines lines;
+  for (const proto::RegisterTasks& part : s.told_master<proto::RegisterTasks>()) {
+    for (const proto::AgentTask& task : part.tasks) {
+      lines.push_back(text(task.task.str(), " ", to_text(task.state), " ", task.sequence));
+    }
+  }
+  return lines;
+}
+
+TEST(Recovery, FindsItsExecutorsWaitsForThemAndRegistersWithTheirTasks) {
   AgentScenario s;
   s.registered();
   s.running("t1");
-  s.crash_and_restart();
-  EXPECT_EQ(s.core->next_deadline(), Time());
+  s.running("t2");
+  restart(s);
+  const std::vector<AdoptExecutor> adopts = s.take<AdoptExecutor>();
+  ASSERT_EQ(adopts.size(), 2u);
+  EXPECT_EQ(adopts[0].executor.pid, 1001);
+  EXPECT_EQ(adopts[1].executor.pid, 1002);
 
-  s.tick();
-  const std::vector<EndLeftover> leftovers = s.take<EndLeftover>();
-  ASSERT_EQ(leftovers.size(), 1u);
-  EXPECT_EQ(leftovers[0].executor.pid, 1001);
-  s.connect();
+  s.comes_back("t1");
   EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
+  const PeerId peer = s.comes_back("t2");
+  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 running 1"}));
+  EXPECT_EQ(s.core->status().used, ResourceVector::of(2000, 128'000));
 
-  s.step(LeftoverEnded{kBatch, ExecutorId("t1")});
-  ASSERT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+  s.welcome();
+  s.tell(peer, "t2", TaskState::kFinished, 2);
+  EXPECT_EQ(s.updates(), (Lines{"t2 2 finished none"}));
+}
+
+TEST(Recovery, ATaskThatEndedMeanwhileIsToldAsItsExecutorTellsIt) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  restart(s);
+  const PeerId peer = s.comes_back("t1");
+  s.welcome();
+  s.from_executor(peer, proto::ExecutorUpdate{{.task = TaskId("t1"),
+                                               .state = TaskState::kFailed,
+                                               .reason = proto::TaskReason::kCommandExited,
+                                               .sequence = 2,
+                                               .exit_code = 7}});
+  const std::vector<proto::Update> updates = s.told_master<proto::Update>();
+  ASSERT_EQ(updates.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(updates[0].status), "t1 2 failed command_exited");
+  EXPECT_EQ(updates[0].status.exit_code, 7);
+  EXPECT_EQ(s.told_executors<proto::Acknowledge>().size(), 1u);
+}
+
+TEST(Recovery, AnUpdateThatWasTakenBeforeTheRestartIsNotTakenTwice) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  for (const bool compact : {false, true}) {
+    s.restart(compact ? s.core->snapshot() : AgentSnapshot{s.log});
+    s.tick();
+    s.connect();
+    const PeerId peer = s.comes_back("t1");
+    s.welcome();
+    s.tell(peer, "t1", TaskState::kRunning, 1);
+    EXPECT_TRUE(s.updates().empty());
+    EXPECT_EQ(s.told_executors<proto::Acknowledge>().size(), 1u);
+  }
+}
+
+TEST(Recovery, AnEndThatWasWrittenDownButNotAcknowledgedIsAcknowledgedAfterTheRestart) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  restart(s);
+  // Nobody waits for an executor that has told all.
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 finished 2"}));
+  s.told_executors<proto::Acknowledge>();
+  const PeerId again = s.comes_back("t1");
+  EXPECT_TRUE(s.told_executors<proto::RunTask>().empty());
+  s.tell(again, "t1", TaskState::kFinished, 2);
+  EXPECT_EQ(s.told_executors<proto::Acknowledge>().size(), 1u);
+  s.exits("t1");
+  EXPECT_TRUE(s.core->status().executors.empty());
+}
+
+TEST(Recovery, AnExecutorWhoseTaskEndedAndThatDoesNotLeaveIsKilled) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  restart(s);
+  s.comes_back("t1");
+  s.welcome();
+  s.pass_with_master(seconds(16));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+}
+
+TEST(Recovery, AnExecutorThatIsGoneLosesItsTasks) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  restart(s);
+  s.is_gone("t1");
+  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
   const auto parts = s.told_master<proto::RegisterTasks>();
   ASSERT_EQ(parts.size(), 1u);
-  const proto::AgentTask& task = parts[0].tasks.at(0);
-  EXPECT_EQ(task.state, TaskState::kLost);
-  ASSERT_EQ(task.unacknowledged.size(), 2u);
-  EXPECT_EQ(AgentScenario::line_of(task.unacknowledged[1]), "t1 2 lost agent_restarted");
+  EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
+            "t1 2 lost executor_ended");
   s.welcome();
   s.acknowledge("t1", 2);
   EXPECT_EQ(s.core->status().updates_unacknowledged, 0);
+  EXPECT_TRUE(s.core->status().used.is_zero());
 }
 
 TEST(Recovery, LooksAlsoForAnExecutorThatWasAboutToStart) {
   AgentScenario s;
   s.registered();
   s.run(command_task("t1"));  // killed between the record and the fork, or right after it
-  s.crash_and_restart();
-  s.tick();
-  const std::vector<EndLeftover> leftovers = s.take<EndLeftover>();
-  ASSERT_EQ(leftovers.size(), 1u);
-  EXPECT_EQ(leftovers[0].executor.pid, 0);
+  s.run(command_task("t2"));
+  restart(s);
+  const std::vector<AdoptExecutor> adopts = s.take<AdoptExecutor>();
+  ASSERT_EQ(adopts.size(), 2u);
+  EXPECT_EQ(adopts[0].executor.pid, 0);
+
+  s.is_gone("t1");
+  // It is there, and was given nothing yet.
+  s.comes_back("t2");
+  EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 1u);
+  EXPECT_EQ(std::get<proto::ExecutorRecord>(s.log.back()).pid, 1002);
+  const auto parts = s.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
+            "t1 1 lost agent_restarted");
+  EXPECT_EQ(parts[0].tasks.at(1).state, TaskState::kStaging);
 }
 
-TEST(Recovery, AfterARebootNothingIsLeftToEnd) {
+TEST(Recovery, AnExecutorThatDoesNotComeBackInTimeIsEndedAndThenItsTasksAreLost) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.running("t2");
+  restart(s);
+  s.comes_back("t1");
+  s.is_found("t2");
+  s.pass(milliseconds(9'900));
+  EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
+  EXPECT_TRUE(s.take<KillExecutor>().empty());
+  s.pass(milliseconds(100));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+  // The master does not wait for its end, which alone makes the loss true.
+  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 running 1"}));
+  s.welcome();
+  s.hello_again("t2");
+  EXPECT_EQ(s.told_executors<proto::ErrorMessage>().size(), 1u);
+  s.is_gone("t2");
+  EXPECT_EQ(s.updates(), (Lines{"t2 2 lost executor_timeout"}));
+}
+
+TEST(Recovery, AfterARebootNothingIsLeftToFind) {
   AgentScenario s;
   s.registered();
   s.running("t1");
   s.options.boot_id = "boot-2";
-  s.crash_and_restart();
-  s.tick();
-  EXPECT_TRUE(s.take<EndLeftover>().empty());
-  s.connect();
-  EXPECT_EQ(s.told_master<proto::RegisterTasks>().at(0).tasks.at(0).state, TaskState::kLost);
+  restart(s);
+  EXPECT_TRUE(s.take<AdoptExecutor>().empty());
+  const auto parts = s.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
+            "t1 2 lost agent_restarted");
 }
 
 TEST(Recovery, ACrashInTheMiddleOfItBeginsItAnew) {
@@ -66,49 +204,168 @@ TEST(Recovery, ACrashInTheMiddleOfItBeginsItAnew) {
   s.registered();
   s.running("t1");
   s.running("t2");
-  s.crash_and_restart();
+  restart(s);
+  s.is_gone("t1");
+  s.is_found("t2");
+  restart(s);
+  EXPECT_EQ(s.take<AdoptExecutor>().size(), 1u);
+  s.comes_back("t2");
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 lost 2", "t2 running 1"}));
+}
+
+TEST(Recovery, AnExecutorThatCameBackIsLikeAnyOther) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.running("t2");
+  s.running("t3");
+  restart(s);
+  const PeerId first = s.comes_back("t1");
+  s.comes_back("t2");
+  s.comes_back("t3");
+  s.welcome();
+  s.told_executors<proto::KillTask>();
+  s.kill("t1");
+  EXPECT_EQ(s.told_executors<proto::KillTask>().size(), 1u);
+  s.tell(first, "t1", TaskState::kKilled, 2);
+  s.is_gone("t1");
+  s.is_gone("t2");  // nobody here could see how
+  s.kill("t3", seconds(1));
+  s.pass_with_master(seconds(7));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+  s.is_gone("t3");
+  EXPECT_EQ(s.updates(), (Lines{"t1 2 killed killed_by_scheduler", "t2 2 failed executor_ended",
+                                "t3 2 killed killed_by_scheduler"}));
+}
+
+TEST(Recovery, ASharedExecutorIsTakenBackAlsoWithoutTasksAndGetsTheNext) {
+  AgentScenario s;
+  s.registered();
+  s.run(shared_task("m1"));
+  const PeerId peer = s.hello("workers");
+  s.tell(peer, "m1", TaskState::kFinished, 1);
+  s.acknowledge("m1", 1);
+  s.restart(s.core->snapshot());
   s.tick();
-  s.step(LeftoverEnded{kBatch, ExecutorId("t1")});
-  s.crash_and_restart();
-  s.tick();
-  EXPECT_EQ(s.take<EndLeftover>().size(), 1u);
-  s.step(LeftoverEnded{kBatch, ExecutorId("t2")});
   s.connect();
-  EXPECT_EQ(s.told_master<proto::RegisterTasks>().at(0).tasks.size(), 2u);
+  EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
+  s.comes_back("workers");
+  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+  s.welcome();
+  s.told_executors<proto::RunTask>();
+  s.run(shared_task("m2"));
+  EXPECT_TRUE(s.take<StartExecutor>().empty());
+  EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 1u);
+  proto::RunTask other = shared_task("m3");
+  other.spec.executor = "exec another";
+  s.run(other);
+  EXPECT_EQ(s.updates(), (Lines{"m3 1 refused task_invalid"}));
 }
 
-TEST(Recovery, SaysSoWhenALeftoverCannotBeEnded) {
+TEST(Recovery, ATaskThatWaitedForTheNextRunOfItsExecutorIsLost) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  s.acknowledge("t1", 2);
+  s.run(command_task("t1"));
+  restart(s);
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 lost 1"}));
+}
+
+TEST(Recovery, ATaskWhoseWaitEndedIsFoundAgain) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  s.acknowledge("t1", 2);
+  s.run(command_task("t1"));
+  s.exits("t1");
+  s.hello("t1");
+  restart(s);
+  s.comes_back("t1");
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 staging 0"}));
+}
+
+TEST(Recovery, AnAgentThatIsGivenLessThanRunsHasAtLeastThat) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1", "cpus:3;mem:64;ports:[31005-31005]"));
+  s.hello("t1");
+  s.options.total = scenario::resources_of("cpus:2;mem:1024;ports:[31000-31001]");
+  restart(s);
+  s.comes_back("t1");
+  const auto registers = s.told_master<proto::RegisterAgent>();
+  ASSERT_EQ(registers.size(), 1u);
+  EXPECT_EQ(to_text(registers[0].slices.at(0).resources.amounts), "cpus:3;mem:1024");
+  EXPECT_EQ(to_text(registers[0].ports), "[31000-31001,31005]");
+}
+
+TEST(Recovery, AStopWithKillingEndsAlsoWhatIsStillLookedFor) {
   AgentScenario s;
   s.registered();
   s.running("t1");
-  s.crash_and_restart();
-  s.tick();
-  s.pass(seconds(31));
-  EXPECT_TRUE(s.has_traced("processes of an earlier life cannot be ended"));
-}
-
-TEST(Recovery, AnExecutorOfAnEarlierLifeIsNotTakenBack) {
-  AgentScenario s;
-  s.registered();
-  s.running("t1");
-  const StartExecutor start = s.started("t1");
-  s.crash_and_restart();
-  s.tick();
-  s.from_executor(PeerId(3), proto::ExecutorHello{start.framework, start.executor, start.token});
-  const auto errors = s.told_executors<proto::ErrorMessage>();
-  ASSERT_EQ(errors.size(), 1u);
-  EXPECT_FALSE(errors[0].retry);
-}
-
-TEST(Recovery, AStopWithKillingWaitsForTheLeftovers) {
-  AgentScenario s;
-  s.registered();
-  s.running("t1");
+  s.running("t2");
   s.crash_and_restart();
   s.step(StopAsked{.kill_tasks = true});
   EXPECT_TRUE(s.take<Exit>().empty());
-  s.step(LeftoverEnded{kBatch, ExecutorId("t1")});
+  const PeerId peer = s.comes_back("t1");
+  EXPECT_EQ(s.told_executors<proto::KillTask>().size(), 1u);
+  s.tell(peer, "t1", TaskState::kKilled, 2);
+  s.is_gone("t1");
+  s.pass(seconds(6));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+  s.is_gone("t2");
   EXPECT_EQ(s.take<Exit>().size(), 1u);
+}
+
+// --- a damaged checkpoint ----------------------------------------------------------------------
+
+// What the shell gives the core of one: identity and executors, of which not all is known.
+AgentSnapshot salvaged(const AgentScenario& s) {
+  AgentSnapshot snapshot;
+  for (const proto::CheckpointRecord& record : s.log) {
+    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+      proto::ExecutorRecord left = *executor;
+      left.leftover = true;
+      snapshot.records.push_back(left);
+    } else if (std::holds_alternative<proto::AgentIdentity>(record)) {
+      snapshot.records.push_back(record);
+    }
+  }
+  return snapshot;
+}
+
+TEST(Salvage, ExecutorsOfADamagedCheckpointAreEndedBeforeItRegisters) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.restart(salvaged(s));
+  s.tick();
+  s.connect();
+  const std::vector<EndLeftover> leftovers = s.take<EndLeftover>();
+  ASSERT_EQ(leftovers.size(), 1u);
+  EXPECT_EQ(leftovers[0].executor.pid, 1001);
+  s.hello_again("t1");
+  EXPECT_FALSE(s.told_executors<proto::ErrorMessage>().at(0).retry);
+  s.crash_and_restart();
+  s.tick();
+  s.connect();
+  EXPECT_EQ(s.take<EndLeftover>().size(), 1u);
+  EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
+  s.step(LeftoverEnded{kBatch, ExecutorId("t1")});
+  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+  EXPECT_TRUE(registered_tasks(s).empty());
+}
+
+TEST(Salvage, SaysSoWhenALeftoverCannotBeEnded) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.restart(salvaged(s));
+  s.tick();
+  s.pass(seconds(31));
+  EXPECT_TRUE(s.has_traced("processes of an earlier life cannot be ended"));
 }
 
 // A record without its parts cannot be read back from bytes (found by the simulator, seeds 9 and

@@ -3,6 +3,7 @@
 // answers, everything comes to rest.
 
 #include <set>
+#include <utility>
 
 #include "common/prng.h"
 #include "tests/slave/agent_scenario.h"
@@ -24,6 +25,7 @@ class Storm {
     for (int i = 0; i < steps; ++i) {
       gust();
       hear();
+      welcome();
     }
     calm();
   }
@@ -34,7 +36,7 @@ class Storm {
     for (const StartExecutor& start : s_.take<StartExecutor>()) {
       alive_[{start.executor, start.run}] = start;
     }
-    for (const EndLeftover& leftover : s_.take<EndLeftover>()) leftovers_.push_back(leftover);
+    for (const AdoptExecutor& adopt : s_.take<AdoptExecutor>()) looked_for_.push_back(adopt);
     for (const SendToExecutor& send : s_.take<SendToExecutor>()) {
       const auto* ack = std::get_if<proto::Acknowledge>(&send.envelope.message);
       if (ack != nullptr) continue;
@@ -45,13 +47,32 @@ class Storm {
     for (const KillExecutor& kill : s_.take<KillExecutor>()) {
       killed_.insert({kill.executor, kill.run});
     }
-    if (!s_.take<ResetMaster>().empty()) connected_ = false;
+    if (!s_.told_master<proto::RegisterAgent>().empty()) registering_ = true;
+    if (!s_.take<ResetMaster>().empty()) hang_up();
     for (const SendToMaster& send : s_.take<SendToMaster>()) {
       const auto* update = std::get_if<proto::Update>(&send.envelope.message);
       if (update != nullptr) told_[update->status.task.str()] = update->status.sequence;
       const auto* part = std::get_if<proto::RegisterTasks>(&send.envelope.message);
       if (part == nullptr) continue;
       for (const proto::AgentTask& task : part->tasks) told_[task.task.str()] = task.sequence;
+    }
+  }
+
+  void hang_up() { line_ = connected_ = registering_ = false; }
+  void welcome() {
+    if (!std::exchange(registering_, false)) return;
+    s_.welcome();
+    connected_ = true;
+    hear();
+  }
+
+  // Executors outlive the agent. Those of which the shell never heard were not even started.
+  void answer(const AdoptExecutor& adopt) {
+    const proto::ExecutorRecord& known = adopt.executor;
+    if (alive_.contains({known.executor, known.run})) {
+      s_.step(ExecutorStarted{known.framework, known.executor, known.run, 77, 5});
+    } else {
+      s_.step(ExecutorExited{known.framework, known.executor, known.run, {}, {}});
     }
   }
 
@@ -85,6 +106,12 @@ class Storm {
         break;
       }
       case 6: {
+        if (!looked_for_.empty()) {
+          const AdoptExecutor adopt = looked_for_.back();
+          looked_for_.pop_back();
+          answer(adopt);
+          break;
+        }
         if (alive_.empty()) break;
         const StartExecutor start = any(alive_)->second;
         s_.step(ExecutorStarted{start.framework, start.executor, start.run, 77, 5});
@@ -119,11 +146,10 @@ class Storm {
       case 14:
         if (chance_.chance(1, 2)) {
           s_.step(MasterDisconnected{});
-          connected_ = false;
-        } else if (!connected_) {
+          hang_up();
+        } else if (!line_) {
           s_.connect();
-          connected_ = leftovers_.empty();
-          if (connected_) s_.welcome();
+          line_ = true;
         }
         break;
       case 15:
@@ -163,26 +189,22 @@ class Storm {
 
   void crash() {
     s_.crash_and_restart();
-    alive_.clear();
-    killed_.clear();
+    for (const auto& which : std::exchange(killed_, {})) alive_.erase(which);
     given_.clear();
     peer_of_.clear();
-    leftovers_.clear();
-    connected_ = false;
+    looked_for_.clear();
+    hang_up();
     s_.tick();
     hear();
-    while (!leftovers_.empty()) {
-      const EndLeftover leftover = leftovers_.back();
-      leftovers_.pop_back();
-      s_.step(LeftoverEnded{leftover.executor.framework, leftover.executor.executor});
-    }
   }
 
   // A stop that kills: the world answers, so the agent comes to its end with nothing left.
   void calm() {
     hear();
+    for (const AdoptExecutor& adopt : std::exchange(looked_for_, {})) answer(adopt);
     s_.connect();
-    s_.welcome();
+    hear();
+    welcome();
     s_.step(StopAsked{.kill_tasks = true});
     for (int i = 0; i < 200 && s_.core->next_deadline(); ++i) {
       hear();
@@ -198,13 +220,15 @@ class Storm {
 
   Prng chance_;
   AgentScenario s_;
+  bool line_ = true;
+  bool registering_ = false;
   bool connected_ = true;
   std::map<std::pair<ExecutorId, uint64_t>, StartExecutor> alive_;
   std::set<std::pair<ExecutorId, uint64_t>> killed_;
   std::map<std::pair<ExecutorId, uint64_t>, PeerId> peer_of_;
   std::map<PeerId, std::set<std::string>> given_;
   std::map<std::string, uint64_t> told_;
-  std::vector<EndLeftover> leftovers_;
+  std::vector<AdoptExecutor> looked_for_;
   uint64_t peers_ = 1000;
 };
 

@@ -62,7 +62,7 @@ class MessageGenerator {
   std::string plain(size_t size_max) {
     std::string out(1 + size(20, size_max - 1), 'x');
     for (char& c : out) c = static_cast<char>(prng_.between('.', '~'));
-    std::erase_if(out, [](char c) { return c == '[' || c == ']'; });
+    std::erase_if(out, [](char c) { return c == '[' || c == ']' || c == ';'; });
     return out.empty() ? "v" : out;
   }
   Duration duration() {
@@ -405,7 +405,10 @@ class MessageGenerator {
          .run = any_number(),
          .pid = static_cast<int32_t>(prng_.between(0, std::numeric_limits<int32_t>::max())),
          .start_ticks = any_number(),
-         .boot_id = bytes(kNameBytesMax)};
+         .boot_id = bytes(kNameBytesMax),
+         .program = bytes(kNameBytesMax),
+         .own = prng_.chance(1, 2),
+         .leftover = prng_.chance(1, 2)};
   }
   void make(ExecutorGone& r) {
     r = {.framework = FrameworkId(name()), .executor = ExecutorId(name())};
@@ -414,9 +417,12 @@ class MessageGenerator {
     r = {.framework = FrameworkId(name()),
          .spec = spec(),
          .assignment = assignment(),
-         .executor = ExecutorId(name())};
+         .executor = ExecutorId(name()),
+         .run = any_number()};
   }
-  void make(UpdateRecord& r) { r = {.framework = FrameworkId(name()), .status = status()}; }
+  void make(UpdateRecord& r) {
+    r = {.framework = FrameworkId(name()), .status = status(), .executor_sequence = any_number()};
+  }
   void make(AcknowledgedRecord& r) {
     r = {.framework = FrameworkId(name()), .task = TaskId(name()), .sequence = any_number()};
   }
