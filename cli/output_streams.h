@@ -25,9 +25,12 @@ class OutputStreams {
   OutputStreams(const OutputStreams&) = delete;
   OutputStreams& operator=(const OutputStreams&) = delete;
 
-  // Follows both files of a task that runs, until it has ended. Any thread; at most 100 tasks
-  // stream at once, the others wait their turn.
+  // Follows both files of a task that runs, until it has ended. A stream that breaks (its agent
+  // restarts) is taken up where it was. Any thread; at most 100 tasks stream at once, the others
+  // wait their turn.
   void follow(const FrameworkId& framework, const TaskId& task);
+  // The task has ended: a broken stream is tried only a few more times. Any thread.
+  void ended(const TaskId& task);
   // Blocks until all that was asked for has been written.
   void wait();
 

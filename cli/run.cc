@@ -168,6 +168,7 @@ void Run::on_update(const proto::TaskStatus& status) {
     }
     return;
   }
+  streams_.ended(status.task);
   if (status.reason == proto::TaskReason::kOfferNotValid ||
       status.reason == proto::TaskReason::kAgentNotAvailable) {
     ++wanted_;  // The offer was gone before the answer arrived: nothing has run.

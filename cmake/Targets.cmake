@@ -5,6 +5,9 @@ set(PROFFER_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werro
 function(proffer_options target)
   target_compile_options(${target} PRIVATE ${PROFFER_WARNINGS})
   target_include_directories(${target} PUBLIC ${CMAKE_SOURCE_DIR})
+  if(PROFFER_FUZZ)  # clang: tells libFuzzer which branches an input took.
+    target_compile_options(${target} PUBLIC -fsanitize=fuzzer-no-link)
+  endif()
   if(PROFFER_SANITIZE STREQUAL "address")
     target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-sanitize-recover=all
                                             -fno-omit-frame-pointer -g1)

@@ -68,10 +68,13 @@ Result<void> check_attribute(std::string_view name, std::string_view value) {
     return Error::invalid_argument("attribute 'host' is the agent's name and cannot be set")
         .with_hint("give the agent another name with --name");
   }
-  if (!is_plain_value(value) || value.size() > kNameBytesMax) {
-    return Error::invalid_argument(text("the value of attribute ", quoted(name),
-                                        " must be 1 to 128 bytes without control characters, not ",
-                                        quoted(value)));
+  if (!is_plain_value(value) || value.size() > kNameBytesMax ||
+      value.find(';') != std::string_view::npos || trimmed(value) != value) {
+    return Error::invalid_argument(
+        text("the value of attribute ", quoted(name),
+             " must be 1 to 128 bytes without control characters and ';', and not begin or end "
+             "with a space, not ",
+             quoted(value)));
   }
   return {};
 }

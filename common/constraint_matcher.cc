@@ -4,6 +4,7 @@
 
 #include <re2/re2.h>
 
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer {
@@ -47,8 +48,9 @@ Result<ConstraintMatcher> ConstraintMatcher::compile(std::vector<Constraint> con
       options.set_max_mem(kExpressionMemory);
       expression = std::make_shared<const re2::RE2>(constraint.values.front(), options);
       if (!expression->ok()) {
-        return Error::invalid_argument(text("constraint ", quoted(to_text(constraint)),
-                                            " is not an expression of RE2: ", expression->error()));
+        return Error::invalid_argument(
+            text("constraint ", quoted(to_text(constraint)),
+                 " is not an expression of RE2: ", printable(expression->error())));
       }
     }
     matcher.expressions_.push_back(std::move(expression));

@@ -4,13 +4,15 @@
 #include <array>
 
 #include "common/limits.h"
+#include "common/printable.h"
 
 namespace proffer {
 namespace {
 
-constexpr size_t kQuotedBytesMax = 200;
+constexpr size_t kPrintableBytesMax = 200;
 
-// The length of the valid UTF-8 sequence that starts at `i`, or 0.
+// The length of the valid UTF-8 sequence that starts at `i`, or 0; 0 for the control characters of
+// C1 as well.
 size_t utf8_length(std::string_view text, size_t i) {
   const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
   const unsigned char lead = byte(i);
@@ -28,6 +30,7 @@ size_t utf8_length(std::string_view text, size_t i) {
   for (size_t k = i + 1; k < i + length; ++k) {
     if ((byte(k) & 0xC0) != 0x80) return 0;
   }
+  if (lead == 0xC2 && byte(i + 1) < 0xA0) return 0;  // C1.
   if (lead == 0xE0 && byte(i + 1) < 0xA0) return 0;  // Overlong.
   if (lead == 0xED && byte(i + 1) > 0x9F) return 0;  // A surrogate.
   if (lead == 0xF0 && byte(i + 1) < 0x90) return 0;  // Overlong.
@@ -50,10 +53,10 @@ void append_escaped(std::string& out, unsigned char c) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
-  std::string out = "'";
+std::string printable(std::string_view text) {
+  std::string out;
   size_t i = 0;
-  while (i < text.size() && i < kQuotedBytesMax) {
+  while (i < text.size() && i < kPrintableBytesMax) {
     const size_t length = utf8_length(text, i);
     const auto c = static_cast<unsigned char>(text[i]);
     if (length == 0 || c < 0x20 || c == 0x7F) {
@@ -65,9 +68,10 @@ std::string quoted(std::string_view text) {
     }
   }
   if (i < text.size()) out += "…";
-  out += "'";
   return out;
 }
+
+std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }
 
 std::string_view trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";

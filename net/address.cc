@@ -28,6 +28,7 @@ bool is_host_name(std::string_view text) {
 }
 
 bool is_ipv6(const std::string& text) {
+  if (text.find('\0') != std::string::npos) return false;  // inet_pton would stop there.
   std::array<unsigned char, 16> bytes{};
   return inet_pton(AF_INET6, text.c_str(), bytes.data()) == 1;
 }
@@ -86,6 +87,7 @@ std::string http_url(const Address& address) { return text("http://", to_text(ad
 bool is_loopback(std::string_view host) {
   const std::string name(host);
   if (name == "localhost") return true;
+  if (name.find('\0') != std::string::npos) return false;  // inet_pton would stop there.
   in_addr v4{};
   if (inet_pton(AF_INET, name.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
   in6_addr v6{};

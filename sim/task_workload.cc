@@ -91,7 +91,8 @@ void TaskWorkload::on_offers(const proto::Offers& offers, Time now, Commands& ou
     if (tasks.empty()) {
       Refusal refusal{.refuse_for = kDeclineFilter};
       if (options_.mode == OfferMode::kOpen && !together) {
-        refusal = {.too_little = {ResourceKind::kCpus}};
+        std::vector<ResourceKind> missing = missing_for_all(offer.total().amounts);
+        if (!missing.empty()) refusal = {.too_little = std::move(missing)};
       }
       out.push_back(proto::Decline{{offer.id}, refusal});
       continue;
@@ -101,6 +102,21 @@ void TaskWorkload::on_offers(const proto::Offers& offers, Time now, Commands& ou
     if (!together) out.push_back(std::exchange(accept, {}));
   }
   if (!accept.offers.empty()) out.push_back(std::move(accept));
+}
+
+// What an offer has too little of for everything that waits: a reason must be true of all of it, or
+// the agent stays away while it could serve the rest. Empty if there is no such reason.
+std::vector<ResourceKind> TaskWorkload::missing_for_all(const ResourceVector& offered) const {
+  std::vector<ResourceKind> missing;
+  size_t waiting = 0;
+  for (size_t shape = 0; shape < shapes_.size(); ++shape) {
+    if (waiting_[shape].empty()) continue;
+    if (++waiting > 1) return {};
+    for (const ResourceKind kind : kResourceKinds) {
+      if (shapes_[shape].amounts[kind] > offered[kind]) missing.push_back(kind);
+    }
+  }
+  return missing;
 }
 
 std::vector<proto::TaskSpec> TaskWorkload::use(const Offer& offer, Time now) {

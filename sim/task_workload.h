@@ -70,6 +70,7 @@ class TaskWorkload final : public Workload {
   AskName ask_of(size_t shape) const;
   void on_offers(const proto::Offers& offers, Time now, Commands& out);
   // The tasks for one offer.
+  std::vector<ResourceKind> missing_for_all(const ResourceVector& offered) const;
   std::vector<proto::TaskSpec> use(const Offer& offer, Time now);
   proto::TaskSpec launch(size_t item, Time now);
   void on_update(const proto::TaskStatus& status);

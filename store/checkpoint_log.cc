@@ -1,11 +1,13 @@
 // The agent's log. `scan` is the function to read first: it decides what a file's bytes mean, for
 // open() and salvage() alike. Numbers are little-endian.
 //
-//   header   "proffckp"  version u32  CRC-32C of the 12 bytes before u32
+//   header   "proffckp"  version u32  mark u32  CRC-32C of the 16 bytes before u32
 //   record   mark u32    length u32   CRC-32C of length and payload u32   payload
 //
 // The mark is there to find a valid record behind damage: that is what tells a crash while the last
-// record was written (its bytes are cut) from damage in the middle (the file is refused).
+// record was written (its bytes are cut) from damage in the middle (the file is refused). Each file
+// has a random one: payloads come from frameworks, and one that knew the mark could put records of
+// its own into a payload, or so many beginnings of records that looking at them takes minutes.
 
 #include "store/checkpoint_log.h"
 
@@ -15,6 +17,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,9 +28,9 @@ namespace proffer {
 namespace {
 
 constexpr std::string_view kMagic = "proffckp";
-constexpr uint32_t kVersion = 1;
-constexpr size_t kHeaderBytes = 16;
-constexpr uint32_t kMark = 0xb5d1a7c3;
+constexpr uint32_t kVersion = 2;
+constexpr size_t kMarkAt = 12;  // in the header
+constexpr size_t kHeaderBytes = 20;
 constexpr size_t kFrameBytes = 12;
 constexpr int kDamagedFilesMax = 1'000;  // kept side by side; then the operator must clear some
 
@@ -54,26 +57,27 @@ uint32_t get_u32(std::string_view bytes, size_t at) {
   return value;
 }
 
-std::string header_bytes() {
+std::string header_bytes(uint32_t mark) {
   std::string out(kMagic);
   put_u32(out, kVersion);
+  put_u32(out, mark);
   put_u32(out, crc32c(out));
   return out;
 }
 
-void put_record(std::string& out, const std::string& payload) {
+void put_record(std::string& out, uint32_t mark, const std::string& payload) {
   std::string checked;
   put_u32(checked, static_cast<uint32_t>(payload.size()));
   checked += payload;
-  put_u32(out, kMark);
+  put_u32(out, mark);
   out.append(checked, 0, 4);
   put_u32(out, crc32c(checked));
   out += payload;
 }
 
 // The payload of the valid record that begins at `at`, if there is one.
-std::optional<std::string_view> record_at(std::string_view file, size_t at) {
-  if (file.size() - at < kFrameBytes || get_u32(file, at) != kMark) return std::nullopt;
+std::optional<std::string_view> record_at(std::string_view file, uint32_t mark, size_t at) {
+  if (file.size() - at < kFrameBytes || get_u32(file, at) != mark) return std::nullopt;
   const size_t length = get_u32(file, at + 4);
   if (length > kCheckpointRecordBytesMax || length > file.size() - at - kFrameBytes) {
     return std::nullopt;
@@ -85,48 +89,55 @@ std::optional<std::string_view> record_at(std::string_view file, size_t at) {
 }
 
 // Where the next valid record at or behind `from` begins, or npos.
-size_t next_record(std::string_view file, size_t from) {
-  std::string mark;
-  put_u32(mark, kMark);
-  for (size_t at = file.find(mark, from); at != std::string_view::npos;
-       at = file.find(mark, at + 1)) {
-    if (record_at(file, at)) return at;
+size_t next_record(std::string_view file, uint32_t mark, size_t from) {
+  std::string bytes;
+  put_u32(bytes, mark);
+  for (size_t at = file.find(bytes, from); at != std::string_view::npos;
+       at = file.find(bytes, at + 1)) {
+    if (record_at(file, mark, at)) return at;
   }
   return std::string_view::npos;
 }
 
-enum class Outcome { kWhole, kTornTail, kDamaged, kNewer };
+enum class Outcome { kWhole, kTornTail, kDamaged, kOtherVersion };
 
 struct Scan {
   Outcome outcome = Outcome::kWhole;
+  uint32_t mark = 0;
   std::vector<std::string> records = {};  // up to the first byte that is not valid
   size_t valid_bytes = 0;                 // that they take, with the header
 };
 
 Scan scan(std::string_view file) {
   Scan result;
-  const std::string header = header_bytes();
-  if (file.substr(0, kHeaderBytes) != header) {
-    if (file.size() >= kHeaderBytes && file.substr(0, kMagic.size()) == kMagic &&
-        crc32c(file.substr(0, 12)) == get_u32(file, 12)) {
-      result.outcome = Outcome::kNewer;
+  // Those of version 1 had no mark, and their checksum in its place.
+  const auto sealed = [&](size_t bytes) {
+    return file.size() >= bytes + 4 && crc32c(file.substr(0, bytes)) == get_u32(file, bytes);
+  };
+  const std::string expected = header_bytes(0).substr(0, kMarkAt);
+  if (file.substr(0, kMarkAt) != expected || !sealed(kHeaderBytes - 4)) {
+    if (file.substr(0, kMagic.size()) == kMagic && (sealed(kMarkAt) || sealed(kHeaderBytes - 4))) {
+      result.outcome = Outcome::kOtherVersion;
     } else {
       // A crash while it was made leaves a beginning of the header; anything else is not ours.
-      const bool begun = file == std::string_view(header).substr(0, file.size());
+      const bool begun =
+          file.size() < kHeaderBytes &&
+          file.substr(0, kMarkAt) == std::string_view(expected).substr(0, file.size());
       result.outcome = begun ? Outcome::kTornTail : Outcome::kDamaged;
     }
     return result;
   }
+  result.mark = get_u32(file, kMarkAt);
   size_t at = kHeaderBytes;
   while (at < file.size()) {
-    const std::optional<std::string_view> payload = record_at(file, at);
+    const std::optional<std::string_view> payload = record_at(file, result.mark, at);
     if (!payload) break;
     result.records.emplace_back(*payload);
     at += kFrameBytes + payload->size();
   }
   result.valid_bytes = at;
   if (at < file.size()) {
-    const bool more = next_record(file, at) != std::string_view::npos;
+    const bool more = next_record(file, result.mark, at) != std::string_view::npos;
     result.outcome = more ? Outcome::kDamaged : Outcome::kTornTail;
   }
   return result;
@@ -215,7 +226,7 @@ Error set_aside(const std::string& path) {
 }
 
 // All of it, or an error that names a record that is too large.
-Result<std::string> print_records(const std::vector<std::string>& records) {
+Result<std::string> print_records(uint32_t mark, const std::vector<std::string>& records) {
   std::string out;
   for (const std::string& record : records) {
     if (record.size() > kCheckpointRecordBytesMax) {
@@ -223,9 +234,16 @@ Result<std::string> print_records(const std::vector<std::string>& records) {
                                           kCheckpointRecordBytesMax, " bytes, not ",
                                           record.size()));
     }
-    put_record(out, record);
+    put_record(out, mark, record);
   }
   return out;
+}
+
+// For a new file; what nobody can know beforehand.
+Result<uint32_t> random_mark(const std::string& path) {
+  uint32_t mark = 0;
+  if (::getrandom(&mark, sizeof mark, 0) != sizeof mark) return failure("begin", path, errno);
+  return mark;
 }
 
 }  // namespace
@@ -249,10 +267,10 @@ Result<CheckpointLog::Opened> CheckpointLog::open(const std::string& path) {
 
   Scan found = scan(*bytes);
   if (found.outcome == Outcome::kDamaged) return set_aside(path);
-  if (found.outcome == Outcome::kNewer) {
+  if (found.outcome == Outcome::kOtherVersion) {
     return Error::unsupported(text("checkpoint log ", quoted(path), " has version ",
                                    get_u32(*bytes, 8), ", this program knows version ", kVersion))
-        .with_hint("start the newer agent that wrote it");
+        .with_hint("start the agent of the version that wrote it");
   }
   if (::ftruncate(file.get(), static_cast<off_t>(found.valid_bytes)) != 0) {
     return failure("cut", path, errno);
@@ -262,11 +280,14 @@ Result<CheckpointLog::Opened> CheckpointLog::open(const std::string& path) {
   opened.records = std::move(found.records);
   uint64_t size = found.valid_bytes;
   if (size == 0) {
-    const std::string header = header_bytes();
+    const Result<uint32_t> mark = random_mark(path);
+    if (!mark) return mark.error();
+    found.mark = *mark;
+    const std::string header = header_bytes(found.mark);
     if (int code = write_at(file.get(), header, 0); code != 0) return failure("begin", path, code);
     size = header.size();
   }
-  opened.log.reset(new CheckpointLog(path, file.release(), size));
+  opened.log.reset(new CheckpointLog(path, file.release(), size, found.mark));
   return opened;
 }
 
@@ -278,18 +299,24 @@ Result<std::vector<std::string>> CheckpointLog::salvage(const std::string& path)
   if (file.get() < 0) return failure("open", aside, errno);
   Result<std::string> bytes = read_all(file.get(), aside);
   if (!bytes) return std::move(bytes).error();
-  std::vector<std::string> records;
-  size_t at = next_record(*bytes, 0);
-  while (at != std::string::npos) {
-    const std::string_view payload = *record_at(*bytes, at);
-    records.emplace_back(payload);
-    at = next_record(*bytes, at + kFrameBytes + payload.size());
+  // The mark is in the header and, if that is damaged too, before the first record.
+  for (const size_t place : {kMarkAt, kHeaderBytes}) {
+    if (bytes->size() < place + 4) break;
+    const uint32_t mark = get_u32(*bytes, place);
+    std::vector<std::string> records;
+    size_t at = next_record(*bytes, mark, 0);
+    while (at != std::string::npos) {
+      const std::string_view payload = *record_at(*bytes, mark, at);
+      records.emplace_back(payload);
+      at = next_record(*bytes, mark, at + kFrameBytes + payload.size());
+    }
+    if (!records.empty()) return records;
   }
-  return records;
+  return std::vector<std::string>();
 }
 
-CheckpointLog::CheckpointLog(std::string path, int fd, uint64_t size)
-    : path_(std::move(path)), fd_(fd), size_(size) {}
+CheckpointLog::CheckpointLog(std::string path, int fd, uint64_t size, uint32_t mark)
+    : path_(std::move(path)), fd_(fd), size_(size), mark_(mark) {}
 
 CheckpointLog::~CheckpointLog() { ::close(fd_); }
 
@@ -304,7 +331,7 @@ Result<void> CheckpointLog::ready() {
 
 Result<void> CheckpointLog::append(const std::vector<std::string>& records) {
   if (Result<void> good = ready(); !good) return good;
-  Result<std::string> bytes = print_records(records);
+  Result<std::string> bytes = print_records(mark_, records);
   if (!bytes) return std::move(bytes).error();
   if (int code = write_at(fd_, *bytes, size_); code != 0) {
     ragged_ = true;
@@ -327,9 +354,9 @@ Result<void> CheckpointLog::sync() {
 
 Result<void> CheckpointLog::rewrite(const std::vector<std::string>& records) {
   if (failed_) return *failed_;
-  Result<std::string> bytes = print_records(records);
+  Result<std::string> bytes = print_records(mark_, records);
   if (!bytes) return std::move(bytes).error();
-  const std::string whole = header_bytes() + *bytes;
+  const std::string whole = header_bytes(mark_) + *bytes;
   const std::string temporary = path_ + ".tmp";
 
   File file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

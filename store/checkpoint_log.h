@@ -5,7 +5,7 @@
 // may lose the end of the log, which does not matter: what the agent ran is gone then too. What
 // must survive that as well, the agent's identity, is followed by sync().
 //
-// The file: 16 bytes of header, then for each record a mark, its length, a CRC-32C and its bytes
+// The file: 20 bytes of header, then for each record a mark, its length, a CRC-32C and its bytes
 // (checkpoint_log.cc). Thread rule: one thread at a time; everything blocks.
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class CheckpointLog {
   // end is cut off. A temporary file that a crashed rewrite() left is removed.
   // Errors: kCorruption: bytes before a valid record are damaged, or it is no such log; it has been
   // renamed to `path.damaged-<n>`, which the message names, so that the next open() makes a new
-  // one: see salvage(). kUnsupported: a newer Proffer wrote it; untouched. kResourceExhausted: disk
-  // full. kUnavailable: the system refused.
+  // one: see salvage(). kUnsupported: a newer or older Proffer wrote it; untouched.
+  // kResourceExhausted: disk full. kUnavailable: the system refused.
   static Result<Opened> open(const std::string& path);
 
   // All valid records of the newest `path.damaged-<n>`: enough to end what they name, not to go on
@@ -58,12 +58,13 @@ class CheckpointLog {
   uint64_t size() const { return size_; }  // of the file, in bytes
 
  private:
-  CheckpointLog(std::string path, int fd, uint64_t size);
+  CheckpointLog(std::string path, int fd, uint64_t size, uint32_t mark);
   Result<void> ready();
 
   std::string path_;
   int fd_ = -1;
   uint64_t size_ = 0;    // up to the end of the last whole record
+  uint32_t mark_ = 0;    // before each record; random for each file
   bool ragged_ = false;  // bytes of a failed append may follow, and could not be cut yet
   std::optional<Error> failed_;
 };

@@ -1,6 +1,7 @@
 #!/bin/bash
 # Installs the Debian packages of tools/packages.txt that are missing, and nothing else. Quiet when
 # there is nothing to do; otherwise one line of progress. What is wrong is told in one line.
+#   tools/setup.sh --long   also those of tools/packages-long.txt: clang for the fuzzers and tidy
 
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -13,12 +14,14 @@ fail() {
 command -v dpkg-query >/dev/null ||
   fail "this is not a Debian system (no dpkg); Proffer is built and tested on Debian 12"
 
+lists=("$here/packages.txt")
+[ "${1:-}" != --long ] || lists+=("$here/packages-long.txt")
 missing=()
 while read -r package; do
   case $package in '' | '#'*) continue ;; esac
   status=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
   [ "$status" = installed ] || missing+=("$package")
-done <"$here/packages.txt"
+done < <(cat "${lists[@]}")
 [ ${#missing[@]} -gt 0 ] || exit 0
 
 system=$(. /etc/os-release 2>/dev/null && printf '%s %s' "${ID:-unknown}" "${VERSION_ID:-}") ||

@@ -9,6 +9,7 @@
 #include <capnp/serialize.h>
 
 #include "common/limits.h"
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer::proto {
@@ -77,7 +78,7 @@ Result<void> read_stream(std::span<const std::byte> bytes, size_t bytes_max,
         options);
     return read(reader);
   } catch (const kj::Exception& thrown) {  // Not what(): that would run a debugger for the stack.
-    return malformed(thrown.getDescription().cStr());
+    return malformed(printable(thrown.getDescription().cStr()));  // May quote the frame.
   }
 }
 

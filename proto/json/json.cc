@@ -44,6 +44,7 @@ void read(const JsonFields& in, Resources& out) {
     int64_t index = 0;
     int64_t milli = 0;
     device.whole("index", 0, static_cast<int64_t>(kGpuDevicesMax) - 1, index);
+    device.require("amount");  // No device has zero of itself.
     device.milli("amount", 1, 1000, milli);
     out.gpus.push_back({static_cast<int32_t>(index), static_cast<int32_t>(milli)});
   });

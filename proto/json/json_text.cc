@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/limits.h"
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer::proto {
@@ -84,7 +85,8 @@ Json print_seconds(Duration duration) { return print_number(duration.millis()); 
 
 void JsonFields::refuse(std::string_view name, std::string_view why) const {
   if (error_) return;
-  error_ = Error::invalid_argument(proffer::text(path_, name, ": ", why));
+  // Names may be the document's own.
+  error_ = Error::invalid_argument(proffer::text(printable(path_ + std::string(name)), ": ", why));
 }
 
 void JsonFields::refuse_word(std::string_view name, std::string_view word) const {
@@ -246,7 +248,11 @@ void JsonFields::each_value(std::map<std::string, JsonValue>& out) const {
     } else if (const std::optional<int64_t> whole = to_whole(*at)) {
       out[at.key()] = *whole;
     } else if (const std::optional<int64_t> milli = to_milli(*at)) {
-      out[at.key()] = MilliNumber{*milli};
+      if (*milli % 1000 == 0) {  // 1.0 and 1e3 are whole.
+        out[at.key()] = *milli / 1000;
+      } else {
+        out[at.key()] = MilliNumber{*milli};
+      }
     } else if (at->is_array()) {
       std::vector<std::string> texts;
       for (const ParsedJson& entry : *at) {

@@ -113,8 +113,8 @@ bool is_back(const Cluster& cluster, const Process& agent, int64_t tasks) {
 struct WaitingTask {
   explicit WaitingTask(Cluster& cluster)
       : run(cluster.start({"run", "--name", "s", "--",
-                           "echo $$ >> " + (files / "pid") + "; until [ -e " + (files / "go") +
-                               " ]; do sleep 0.05; done; exit 7"})) {
+                           "echo first; echo $$ >> " + (files / "pid") + "; until [ -e " +
+                               (files / "go") + " ]; do sleep 0.05; done; echo last; exit 7"})) {
     started = eventually([&] { return !read_file(files / "pid").empty(); }) &&
               eventually([&] { return cluster.running_tasks("s") == 1; });
     pid = started ? std::stoi(read_file(files / "pid")) : 0;
@@ -138,6 +138,7 @@ TEST(Agent, KilledAndRestartedItGoesOnWithItsTaskUnderTheSameProcess) {
 
   const Exit ended = task.run->wait();
   EXPECT_EQ(ended.code, 7) << ended.err;
+  EXPECT_EQ(ended.out, "first\nlast\n") << ended.err;  // The stream was taken up where it was.
   EXPECT_EQ(read_file(task.files / "pid"), std::to_string(task.pid) + "\n");  // It ran once.
   EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
 }

@@ -75,7 +75,7 @@ TEST(CheckpointLog, ATornTailIsCutAtWhateverByteItWasTorn) {
   const std::string path = directory.file("checkpoint.log");
   make_log(path, kThree);
   const std::string whole = read_file(path);
-  const size_t ends[] = {16, 16 + 12 + 5, 16 + 12 + 5 + 12, whole.size()};
+  const size_t ends[] = {20, 20 + 12 + 5, 20 + 12 + 5 + 12, whole.size()};
   for (size_t size = 0; size <= whole.size(); ++size) {
     write_file(path, whole.substr(0, size));
     size_t kept = 0;
@@ -84,7 +84,7 @@ TEST(CheckpointLog, ATornTailIsCutAtWhateverByteItWasTorn) {
     ASSERT_TRUE(opened) << size << ": " << opened.error().message();
     EXPECT_EQ(opened->records, Records(kThree.begin(), kThree.begin() + static_cast<long>(kept)))
         << size;
-    EXPECT_EQ(opened->cut_bytes, size < 16 ? size : size - ends[kept]) << size;
+    EXPECT_EQ(opened->cut_bytes, size < 20 ? size : size - ends[kept]) << size;
 
     ASSERT_TRUE(opened->log->append({"more"}));
     opened->log.reset();
@@ -142,13 +142,51 @@ TEST(CheckpointLog, AfterDamageANewLogBeginsAndTheOldOnesStayBesideIt) {
   for (int round = 1; round <= 2; ++round) {
     make_log(path, {"one", "two", "three", std::to_string(round)});
     std::string bytes = read_file(path);
-    bytes[16 + 12 + 3 + 12] = 'T';  // In the payload of the second record.
+    bytes[20 + 12 + 3 + 12] = 'T';  // In the payload of the second record.
     write_file(path, bytes);
     EXPECT_FALSE(CheckpointLog::open(path));
     EXPECT_TRUE(exists(path + ".damaged-" + std::to_string(round)));
     EXPECT_EQ(CheckpointLog::salvage(path).value(),
               (Records{"one", "three", std::to_string(round)}));
     EXPECT_TRUE(read_log(path).empty());
+  }
+}
+
+// Payloads come from frameworks. One that holds records as a log would, whole ones and endless
+// beginnings, is neither believed nor long looked at, wherever it is torn.
+TEST(CheckpointLog, RecordsInsideOfAPayloadAreNotBelieved) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  make_log(directory.file("forged.log"), {"forged"});
+  std::string payload = read_file(directory.file("forged.log")) + "and more";
+  const std::string frame = payload.substr(20, 4) + std::string("\0\0\1\0junk", 8);
+  while (payload.size() < 200'000) payload += frame;
+  for (const size_t torn : {size_t{1}, size_t{100'000}, payload.size() - 100}) {
+    std::filesystem::remove(path);
+    make_log(path, {"true", payload});
+    std::filesystem::resize_file(path, std::filesystem::file_size(path) - torn);
+    EXPECT_EQ(read_log(path), Records{"true"});
+  }
+  std::filesystem::remove(path);
+  make_log(path, {"true", payload, "also true"});
+  std::string bytes = read_file(path);
+  bytes[bytes.size() - 1'000] = '!';
+  write_file(path, bytes);
+  EXPECT_FALSE(CheckpointLog::open(path));
+  EXPECT_EQ(CheckpointLog::salvage(path).value(), (Records{"true", "also true"}));
+}
+
+TEST(CheckpointLog, WhatADamagedHeaderPrecedesIsSalvaged) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  for (size_t at = 0; at < 20; ++at) {
+    make_log(path, kThree);
+    std::string bytes = read_file(path);
+    bytes[at] = static_cast<char>(bytes[at] ^ 0x40);
+    write_file(path, bytes);
+    EXPECT_FALSE(CheckpointLog::open(path)) << at;
+    EXPECT_EQ(CheckpointLog::salvage(path).value(), kThree) << at;
+    std::filesystem::remove(path + ".damaged-1");
   }
 }
 
@@ -167,10 +205,10 @@ TEST(CheckpointLog, AForeignFileIsNotOverwritten) {
 TEST(CheckpointLog, ALogOfANewerProgramIsRefusedAndLeftAlone) {
   TemporaryDirectory directory;
   const std::string path = directory.file("checkpoint.log");
-  std::string bytes("proffckp\x02\0\0\0", 12);
+  std::string bytes("proffckp\x03\0\0\0", 12);
   const uint32_t crc = crc32c(bytes);
   for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>((crc >> shift) & 0xff);
-  bytes += "what version 2 writes";
+  bytes += "what version 3 writes";
   write_file(path, bytes);
 
   auto opened = CheckpointLog::open(path);

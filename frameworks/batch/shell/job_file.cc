@@ -9,6 +9,7 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer::batch {
@@ -165,9 +166,9 @@ Result<JobText> parse_job_file(std::string_view yaml) {
     if (Result<void> ok = check_one_document(whole); !ok) return std::move(ok).error();
     return read_document(YAML::Load(whole));
   } catch (const YAML::Exception& e) {
-    return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", e.msg));
+    return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", printable(e.msg)));
   } catch (const std::exception& e) {
-    return Error::invalid_argument(text("the job file cannot be read: ", e.what()));
+    return Error::invalid_argument(text("the job file cannot be read: ", printable(e.what())));
   }
 }
 

@@ -1,0 +1,424 @@
+// A master under load: the real process and real sockets, with agents and frameworks simulated in a
+// few processes of this program. Three phases, each on a master of its own, and an echo:
+//
+//   flood   everything is asked for at once, tasks end at once: launches per second
+//   full    the cluster is full and everybody hungry, tasks end at half that pace: free → offered
+//   asks    the cluster has room, tasks are asked for at that pace: ask → offer, launch → running
+//   echo    the sockets of `full` without a master: the floor for its latencies
+//
+//   build/bin/cluster_bench --agents 100 --frameworks 10 --tasks 200000 --seconds 10
+
+#include <algorithm>
+#include <cstdio>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include <gflags/gflags.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/cluster/shared.h"
+#include "bench/results.h"
+#include "common/check.h"
+#include "common/text.h"
+#include "tests/integration/processes.h"
+
+DEFINE_int32(agents, 100, "simulated agents");
+DEFINE_int32(frameworks, 10, "simulated frameworks");
+DEFINE_int64(tasks, 200'000, "tasks of the flood, by all frameworks");
+DEFINE_int64(seconds, 10, "how long each paced phase takes");
+DEFINE_int64(rate, 5'000, "tasks per second of the paced phases; lower if the flood was too slow");
+DEFINE_int64(slots, 16, "tasks that an agent holds");
+DEFINE_int32(agent_processes, 1, "processes that share the agents");
+DEFINE_int32(framework_processes, 1, "processes that share the frameworks");
+DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
+DEFINE_string(phases, "flood,full,asks,echo", "which; echo needs full");
+DEFINE_string(profile, "",
+              "perf's samples of the flood's master go to this file; see bench/profile");
+
+namespace {
+
+using namespace proffer;
+using namespace proffer::bench;
+
+constexpr int64_t kSecond = 1'000'000'000;
+constexpr int kRounds = 3;  // of `full` and `echo`
+
+void nap() {
+  const timespec two_millis{0, 2'000'000};
+  nanosleep(&two_millis, nullptr);
+}
+
+// Waits for `condition`; ends the program if it does not come to hold.
+void wait_until(const char* what, int64_t seconds_max, const std::function<bool()>& condition) {
+  const int64_t until = monotonic_nanos() + seconds_max * kSecond;
+  while (!condition()) {
+    CHECK_LT(monotonic_nanos(), until) << "waited too long for " << what;
+    nap();
+  }
+}
+
+// A forked process that ends with this one.
+pid_t fork_body(const std::function<void()>& body) {
+  const pid_t pid = fork();
+  CHECK_GE(pid, 0);
+  if (pid != 0) return pid;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  body();
+  _exit(0);
+}
+
+void wait_for_end(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids) {
+    int status = 0;
+    CHECK_EQ(waitpid(pid, &status, 0), pid);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "a process failed: " << status;
+  }
+}
+
+// Ends the program if one of these has ended; leaves it to be waited for.
+void check_running(const std::vector<pid_t>& pids) {
+  for (const pid_t pid : pids) {
+    siginfo_t ended{};
+    CHECK_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT), 0);
+    CHECK_EQ(ended.si_pid, 0) << "a process ended early";
+  }
+}
+
+// User and system time of all threads, in microseconds; the kernel counts in hundredths of seconds.
+int64_t cpu_micros(pid_t pid) {
+  std::ifstream in(text("/proc/", pid, "/stat"));
+  std::string line;
+  std::getline(in, line);
+  std::istringstream fields(line.substr(line.rfind(')') + 2));
+  std::string skipped;
+  for (int field = 3; field < 14; ++field) fields >> skipped;
+  int64_t user = 0;
+  int64_t system = 0;
+  fields >> user >> system;
+  return (user + system) * (1'000'000 / sysconf(_SC_CLK_TCK));
+}
+int64_t cpu_micros(const std::vector<pid_t>& pids) {
+  int64_t sum = 0;
+  for (const pid_t pid : pids) sum += cpu_micros(pid);
+  return sum;
+}
+
+// "VmRSS" or "VmHWM", in KiB.
+int64_t memory_kib(pid_t pid, const std::string& what) {
+  std::ifstream in(text("/proc/", pid, "/status"));
+  for (std::string line; std::getline(in, line);) {
+    if (line.starts_with(what + ":")) return std::stoll(line.substr(what.size() + 1));
+  }
+  return 0;
+}
+
+std::string load_now() {
+  std::ifstream in("/proc/loadavg");
+  std::string one;
+  in >> one;
+  return one;
+}
+
+using Nanos = std::vector<int64_t>;
+void append(Nanos& to, const Nanos& more) { to.insert(to.end(), more.begin(), more.end()); }
+
+struct Outcome {
+  int64_t nanos = 0;  // from the first ask to the last end
+  int64_t tasks = 0;
+  int64_t master_cpu = 0;  // microseconds
+  int64_t agents_cpu = 0;
+  int64_t frameworks_cpu = 0;
+  int64_t master_rss = 0;  // KiB
+  int64_t master_rss_most = 0;
+  Nanos ask_to_offer = {};
+  Nanos launch_to_running = {};
+  Nanos free_to_offer = {};
+  uint64_t agent_frames = 0;
+  uint64_t agent_bytes = 0;
+  uint64_t framework_frames = 0;
+  uint64_t framework_bytes = 0;
+  std::string load = {};
+
+  int64_t per_second(int64_t count) const { return count * kSecond / std::max<int64_t>(nanos, 1); }
+  // Two rounds of one phase as one.
+  void add(const Outcome& other) {
+    nanos += other.nanos;
+    tasks += other.tasks;
+    master_cpu += other.master_cpu;
+    agents_cpu += other.agents_cpu;
+    frameworks_cpu += other.frameworks_cpu;
+    master_rss = std::max(master_rss, other.master_rss);
+    master_rss_most = std::max(master_rss_most, other.master_rss_most);
+    append(ask_to_offer, other.ask_to_offer);
+    append(launch_to_running, other.launch_to_running);
+    append(free_to_offer, other.free_to_offer);
+    agent_frames += other.agent_frames;
+    agent_bytes += other.agent_bytes;
+    framework_frames += other.framework_frames;
+    framework_bytes += other.framework_bytes;
+    load += (load.empty() ? "" : ", ") + other.load;
+  }
+};
+
+// A master of its own, on free ports in a directory of its own.
+class MasterProcess {
+ public:
+  MasterProcess()
+      : process_({test::program("proffer-master"), "--port=0", "--http_port=0",
+                  "--data_dir=" + (home_ / "master"), "--minloglevel=1"}) {
+    const std::string path = home_ / "master/address.json";
+    const std::string before = "\"address\":\"127.0.0.1:";
+    wait_until("the master", 30, [&] {
+      if (access(path.c_str(), R_OK) != 0) return false;
+      const std::string json = test::read_file(path);
+      const size_t at = json.find(before);
+      CHECK(at != std::string::npos) << json;
+      port_ = static_cast<uint16_t>(std::stoi(json.substr(at + before.size())));
+      return true;
+    });
+  }
+  pid_t pid() const { return process_.pid(); }
+  uint16_t port() const { return port_; }
+
+ private:
+  test::TemporaryDirectory home_;
+  test::Process process_;
+  uint16_t port_ = 0;
+};
+
+Outcome run_phase(const char* name, Phase phase, const std::string& profile = "") {
+  std::fprintf(stderr, "cluster_bench: %s …\n", name);
+  SharedMapping shared;
+  MasterProcess master;
+  phase.master_port = master.port();
+  phase.tasks -= phase.tasks % phase.frameworks;
+  std::vector<pid_t> agents;
+  for (int i = 0; i < phase.agent_processes; ++i) {
+    agents.push_back(fork_body([&] { run_agents(phase, i, *shared); }));
+  }
+  std::vector<pid_t> frameworks;
+  for (int i = 0; i < phase.framework_processes; ++i) {
+    frameworks.push_back(fork_body([&] { run_frameworks(phase, i, *shared); }));
+  }
+  wait_until("agents and frameworks", 60, [&] {
+    check_running(agents);
+    check_running(frameworks);
+    return shared->agents_registered == phase.agents &&
+           shared->frameworks_subscribed == phase.frameworks;
+  });
+  std::unique_ptr<test::Process> perf;
+  if (!profile.empty()) {
+    perf = std::make_unique<test::Process>(test::Words{"perf", "record", "-F", "499",
+                                                       "--call-graph", "dwarf,4096", "-o", profile,
+                                                       "-p", std::to_string(master.pid())});
+    for (int i = 0; i < 500; ++i) nap();  // Until it has attached itself.
+  }
+
+  Outcome outcome;
+  outcome.load = load_now();
+  const int64_t master_before = cpu_micros(master.pid());
+  const int64_t agents_before = cpu_micros(agents);
+  const int64_t frameworks_before = cpu_micros(frameworks);
+  shared->go = true;
+  wait_until("the tasks", 600, [&] {
+    check_running(agents);
+    check_running(frameworks);
+    return shared->frameworks_done == phase.frameworks;
+  });
+  outcome.agents_cpu = cpu_micros(agents) - agents_before;
+  outcome.frameworks_cpu = cpu_micros(frameworks) - frameworks_before;
+  outcome.master_cpu = cpu_micros(master.pid()) - master_before;
+  outcome.master_rss = memory_kib(master.pid(), "VmRSS");
+  outcome.master_rss_most = memory_kib(master.pid(), "VmHWM");
+  if (perf != nullptr) {
+    perf->kill(SIGINT);
+    perf->wait();
+  }
+  // Agents end when all their updates are acknowledged.
+  shared->stop = true;
+  wait_for_end(frameworks);
+  wait_for_end(agents);
+  CHECK_EQ(shared->updates_unacknowledged, 0);
+  CHECK_EQ(shared->not_finished, 0);
+  CHECK_EQ(shared->finished, phase.tasks);
+  CHECK_EQ(shared->disconnects, 0);
+
+  outcome.nanos = shared->last_end_at - shared->first_ask_at;
+  outcome.tasks = phase.tasks;
+  outcome.ask_to_offer = shared->ask_to_offer.values();
+  outcome.launch_to_running = shared->launch_to_running.values();
+  outcome.free_to_offer = shared->free_to_offer.values();
+  outcome.agent_frames = shared->agents.frames;
+  outcome.agent_bytes = shared->agents.bytes;
+  outcome.framework_frames = shared->frameworks.frames;
+  outcome.framework_bytes = shared->frameworks.bytes;
+  return outcome;
+}
+
+struct EchoOutcome {
+  Nanos round_trip = {};
+  uint64_t frames = 0;
+  int64_t server_cpu = 0;
+  int64_t nanos = 0;
+
+  void add(const EchoOutcome& other) {
+    append(round_trip, other.round_trip);
+    frames += other.frames;
+    server_cpu += other.server_cpu;
+    nanos += other.nanos;
+  }
+};
+
+EchoOutcome run_echo(const Outcome& full, int64_t seconds) {
+  std::fprintf(stderr, "cluster_bench: echo …\n");
+  SharedMapping shared;
+  const pid_t server = fork_body([&] { run_echo_server(*shared); });
+  wait_until("the echo", 30, [&] {
+    check_running({server});
+    return shared->echo_port != 0;
+  });
+  const auto clients = [&](int peers, uint64_t frames, uint64_t bytes) {
+    const Echo echo{.peers = peers,
+                    .frame_bytes = static_cast<int64_t>(bytes / std::max<uint64_t>(frames, 1)),
+                    .frames_per_second = full.per_second(static_cast<int64_t>(frames)),
+                    .port = static_cast<uint16_t>(shared->echo_port)};
+    return fork_body([&shared, echo] { run_echo_clients(echo, *shared); });
+  };
+  const std::vector<pid_t> pids = {
+      clients(FLAGS_agents, full.agent_frames, full.agent_bytes),
+      clients(FLAGS_frameworks, full.framework_frames, full.framework_bytes)};
+  EchoOutcome outcome;
+  const int64_t began = monotonic_nanos();
+  const int64_t before = cpu_micros(server);
+  wait_until("the echo's time", seconds + 60,
+             [&] { return monotonic_nanos() - began > seconds * kSecond; });
+  outcome.nanos = monotonic_nanos() - began;
+  outcome.server_cpu = cpu_micros(server) - before;
+  shared->stop = true;
+  wait_for_end(pids);
+  wait_for_end({server});
+  outcome.round_trip = shared->round_trip.values();
+  outcome.frames = shared->echoed;
+  return outcome;
+}
+
+// --- what is printed ---------------------------------------------------------------------------
+
+// One decimal.
+std::string tenths(int64_t numerator, int64_t denominator) {
+  const int64_t value = numerator * 10 / std::max<int64_t>(denominator, 1);
+  return text(value / 10, ".", value % 10);
+}
+std::string latency(const Nanos& nanos) {
+  if (nanos.empty()) return "– | –";
+  return text(millis(percentile(nanos, 50) / 1'000), " | ", millis(percentile(nanos, 99) / 1'000));
+}
+std::string row(const std::string& name, const Outcome& outcome) {
+  const auto per_task = [&](int64_t micros) { return tenths(micros, outcome.tasks); };
+  return text("| ", name, " | ", outcome.tasks, " | ", outcome.per_second(outcome.tasks), " | ",
+              per_task(outcome.master_cpu), " | ", per_task(outcome.agents_cpu), " | ",
+              per_task(outcome.frameworks_cpu), " | ", tenths(outcome.master_rss, 1'024), " (",
+              tenths(outcome.master_rss_most, 1'024), ") | ", latency(outcome.ask_to_offer), " | ",
+              latency(outcome.launch_to_running), " | ", latency(outcome.free_to_offer), " | ",
+              outcome.load, " |\n");
+}
+
+bool wanted(std::string_view phase) {
+  for (const std::string_view one : split(FLAGS_phases, ',')) {
+    if (one == phase) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  gflags::SetUsageMessage("a master under load, with simulated agents and frameworks");
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  google::InitGoogleLogging(argv[0]);
+  CHECK(FLAGS_agents > 0 && FLAGS_agents <= static_cast<int>(kAgentsMax)) << "--agents";
+  CHECK(FLAGS_frameworks > 0 && FLAGS_frameworks <= static_cast<int>(kSimFrameworksMax))
+      << "--frameworks";
+  CHECK(FLAGS_tasks >= FLAGS_frameworks && FLAGS_tasks <= kTasksMax) << "--tasks";
+  CHECK(FLAGS_slots > 0 && FLAGS_slots <= 256) << "--slots";
+
+  Phase phase{.agents = FLAGS_agents,
+              .agent_processes = std::min(FLAGS_agent_processes, FLAGS_agents),
+              .frameworks = FLAGS_frameworks,
+              .framework_processes = std::min(FLAGS_framework_processes, FLAGS_frameworks),
+              .slots = FLAGS_slots,
+              .tasks = FLAGS_tasks};
+  std::string body = text(
+      FLAGS_agents, " simulated agents of ", FLAGS_slots, " slots in ", phase.agent_processes,
+      " process(es), ", FLAGS_frameworks, " frameworks in ", phase.framework_processes,
+      "; the master is a process of its own, over tcp on loopback; every update was acknowledged "
+      "and every task finished. CPU in microseconds per task, resident memory in MiB (most), "
+      "latencies in milliseconds as p50 and p99, as the frameworks see them. free → offer: from "
+      "the agent's sending that a task ended to the framework's reading the offer, so with both "
+      "ways through the sockets. Of the paced phases the first second is left out.\n\n"
+      "| phase | tasks | launches/s | master CPU | agents CPU | frameworks CPU | master RSS | "
+      "ask → offer p50 | p99 | launch → running p50 | p99 | free → offer p50 | p99 | load |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
+  int64_t rate = FLAGS_rate;
+  if (wanted("flood")) {
+    const Outcome flood = run_phase("flood", phase, FLAGS_profile);
+    body += row("flood", flood);
+    rate = std::min(rate, flood.per_second(flood.tasks) / 2);
+  }
+  rate = std::max<int64_t>(rate, 1);
+  phase.tasks = std::max<int64_t>(rate * FLAGS_seconds, FLAGS_frameworks);
+  if (wanted("asks")) {
+    Phase asks = phase;
+    asks.asks_per_second = rate;
+    body += row("asks", run_phase("asks", asks));
+  }
+  if (wanted("full")) {
+    // In turn with its floor, so that both meet the same machine.
+    Phase full = phase;
+    full.task_nanos = FLAGS_agents * FLAGS_slots * kSecond / rate;
+    full.tasks = std::max<int64_t>(full.tasks / kRounds, FLAGS_frameworks);
+    Outcome all;
+    EchoOutcome echoes;
+    for (int i = 0; i < kRounds; ++i) {
+      const Outcome outcome = run_phase("full", full);
+      all.add(outcome);
+      if (wanted("echo")) {
+        echoes.add(run_echo(outcome, std::max<int64_t>(FLAGS_seconds / kRounds, 2)));
+      }
+    }
+    body += row("full", all);
+    if (wanted("echo")) {
+      const int64_t frames = static_cast<int64_t>(echoes.frames);
+      const int64_t floor = percentile(echoes.round_trip, 99);
+      body +=
+          text("\nThe floor of `full`, ", kRounds,
+               " rounds in turn with it: ", frames * kSecond / std::max<int64_t>(echoes.nanos, 1),
+               " frames/s of the same sizes echoed over the same Router and Dealers: round trip "
+               "p50 ",
+               millis(percentile(echoes.round_trip, 50) / 1'000), " ms, p99 ",
+               millis(floor / 1'000), " ms, ", tenths(echoes.server_cpu, frames),
+               " µs CPU of the echo per frame. free → offer at p99 is ",
+               tenths(percentile(all.free_to_offer, 99), floor),
+               " times that p99; what passes inside the master is less than that, since "
+               "both ways through the sockets and the simulated processes count.\n");
+    }
+  }
+  const std::string command =
+      text("build/bin/cluster_bench --agents ", FLAGS_agents, " --frameworks ", FLAGS_frameworks,
+           " --tasks ", FLAGS_tasks, " --seconds ", FLAGS_seconds);
+  if (FLAGS_results.empty()) {
+    std::fputs(body.c_str(), stdout);
+  } else {
+    write_section(FLAGS_results, "cluster_bench", command, body);
+  }
+  return 0;
+}

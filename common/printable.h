@@ -1,0 +1,15 @@
+#pragma once
+
+// Foreign text in messages of ours.
+
+#include <string>
+#include <string_view>
+
+namespace proffer {
+
+// Control characters (those of C1 too, which steer terminals) and invalid UTF-8 are escaped, long
+// texts cut to about 200 bytes: for what libraries say and quote from their input. For a value,
+// quoted() of common/text.h puts it between quotes.
+std::string printable(std::string_view text);
+
+}  // namespace proffer

@@ -1,0 +1,46 @@
+// What a batch scheduler tells its executors and hears from them, and entries of map.index.
+
+#include "frameworks/batch/core/partition.h"
+#include "frameworks/batch/core/work.h"
+#include "tests/fuzz/laws.h"
+
+namespace proffer::fuzz {
+namespace batch_work_fuzz {
+namespace {
+
+template <class Value>
+void check(std::string_view bytes, Result<Value> (*decode)(std::string_view),
+           std::string (*encode)(const Value&)) {
+  const Result<Value> value = decode(bytes);
+  if (!value) {
+    CHECK(value.error().code() == ErrorCode::kCorruption);
+    return check_told(value.error());
+  }
+  const std::string encoded = encode(*value);
+  CHECK_LE(encoded.size(), bytes.size());  // Ours is the shortest encoding.
+  const Result<Value> again = decode(encoded);
+  CHECK(again) << again.error().message();
+  CHECK(*again == *value);
+  CHECK(encode(*again) == encoded);
+}
+
+}  // namespace
+}  // namespace batch_work_fuzz
+
+void fuzz_batch_work(Input input) {
+  const std::string_view bytes = text_of(input);
+  batch_work_fuzz::check(bytes, batch::decode_work, batch::encode_work);
+  batch_work_fuzz::check(bytes, batch::decode_result, batch::encode_result);
+  batch_work_fuzz::check(bytes, batch::decode_failure, batch::encode_failure);
+  batch_work_fuzz::check(bytes, batch::decode_index_entry, batch::encode_index_entry);
+  if (bytes.size() != batch::kIndexEntryBytes - 8) return;
+  // A checksum that nobody guesses: sealed here.
+  batch::Fnv1a64 seal;
+  seal.add(bytes);
+  std::string sealed(bytes);
+  for (int shift = 0; shift < 64; shift += 8) sealed += static_cast<char>(seal.value() >> shift);
+  batch_work_fuzz::check(std::string_view(sealed), batch::decode_index_entry,
+                         batch::encode_index_entry);
+}
+
+}  // namespace proffer::fuzz

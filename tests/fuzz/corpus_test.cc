@@ -1,0 +1,278 @@
+// Every target over its corpus, and over bounded, seeded changes of it: what clang's fuzzer found
+// once stays found, with any compiler. PROFFER_LONG=1 makes many more changes. An input that breaks
+// a law is written to the temporary directory, for the corpus.
+//
+// FUZZ_SEEDS=1 in the environment writes the seeds that are not text, after a change of the schema.
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <map>
+
+#include <glog/logging.h>
+#include <gtest/gtest.h>
+
+#include "common/prng.h"
+#include "common/text.h"
+#include "frameworks/batch/core/work.h"
+#include "proto/codec/codec.h"
+#include "proto/codec/records.h"
+#include "tests/fuzz/targets.h"
+#include "tests/support/message_generator.h"
+
+namespace proffer::fuzz {
+
+void PrintTo(const Target& target, std::ostream* out) { *out << target.name; }
+
+namespace corpus_test {
+namespace {
+
+namespace fs = std::filesystem;
+using Bytes = std::vector<uint8_t>;
+
+fs::path corpus() { return fs::path(PROFFER_SOURCE_DIR) / "tests/fuzz/corpus"; }
+
+struct Seed {
+  std::string name;
+  Bytes bytes;
+};
+
+std::vector<Seed> seeds_of(std::string_view target) {
+  std::vector<Seed> seeds;
+  std::error_code none;
+  for (const fs::directory_entry& entry : fs::directory_iterator(corpus() / target, none)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    seeds.push_back({entry.path().filename().string(), Bytes(std::istreambuf_iterator<char>(file),
+                                                             std::istreambuf_iterator<char>())});
+  }
+  // Whatever the directory's order is, the changes are the same.
+  std::sort(seeds.begin(), seeds.end(),
+            [](const Seed& a, const Seed& b) { return a.name < b.name; });
+  return seeds;
+}
+
+// What is being run, for the message of a CHECK that fails in it.
+struct Running {
+  std::string what;
+  Bytes bytes;
+};
+Running running;
+
+[[noreturn]] void on_broken_law() {
+  const fs::path kept = fs::temp_directory_path() / "proffer-fuzz-finding";
+  std::ofstream(kept, std::ios::binary)
+      .write(reinterpret_cast<const char*>(running.bytes.data()),
+             static_cast<std::streamsize>(running.bytes.size()));
+  std::cerr << "a law was broken by " << running.what << "; the input is in " << kept << std::endl;
+  std::abort();
+}
+
+// The input lies in a block of its own size, so that a sanitizer sees a read behind it.
+void run(const Target& target, std::string what, Bytes bytes) {
+  running = {std::move(what), std::move(bytes)};
+  const std::vector<uint8_t> exact(running.bytes.begin(), running.bytes.end());
+  target.run(exact);
+}
+
+// One of the changes that chance or malice makes.
+void change(Prng& prng, const Bytes& other, Bytes& bytes) {
+  static constexpr std::string_view kTokens[] = {";",
+                                                 ":",
+                                                 "=",
+                                                 ",",
+                                                 "[",
+                                                 "]",
+                                                 "{",
+                                                 "}",
+                                                 "\"",
+                                                 "\n",
+                                                 "..",
+                                                 "/",
+                                                 "-",
+                                                 "0",
+                                                 "9999999999999999999",
+                                                 "0.001",
+                                                 " ",
+                                                 "\\",
+                                                 "%00",
+                                                 "\xff",
+                                                 "\xc2\x9b",
+                                                 std::string_view("\0", 1)};
+  const uint64_t changes = 1 + prng.below(4);
+  for (uint64_t i = 0; i < changes; ++i) {
+    const size_t at = prng.below(bytes.size() + 1);
+    if (at == bytes.size() || prng.chance(1, 6)) {
+      const std::string_view token = kTokens[prng.below(std::size(kTokens))];
+      bytes.insert(bytes.begin() + static_cast<std::ptrdiff_t>(at), token.begin(), token.end());
+      continue;
+    }
+    const auto place = bytes.begin() + static_cast<std::ptrdiff_t>(at);
+    switch (prng.below(6)) {
+      case 0:
+        *place = static_cast<uint8_t>(*place ^ (1u << prng.below(8)));
+        break;
+      case 1:
+        *place = static_cast<uint8_t>(prng.below(256));
+        break;
+      case 2:
+        bytes.erase(place, place + static_cast<std::ptrdiff_t>(
+                                       1 + prng.below(std::min<size_t>(bytes.size() - at, 16))));
+        break;
+      case 3:
+        bytes.resize(at);
+        break;
+      case 4: {  // A word becomes another: mostly a pointer somewhere else.
+        if (bytes.size() < 16) break;
+        const size_t to = prng.below(bytes.size() / 8) * 8;
+        const size_t from = prng.below(bytes.size() / 8) * 8;
+        for (size_t k = 0; k < 8; ++k) bytes[to + k] = bytes[from + k];
+        break;
+      }
+      default:  // The beginning of one and the end of another.
+        bytes.resize(at);
+        if (at < other.size()) {
+          bytes.insert(bytes.end(), other.begin() + static_cast<std::ptrdiff_t>(at), other.end());
+        }
+    }
+  }
+}
+
+class Corpus : public testing::TestWithParam<Target> {
+ protected:
+  static void SetUpTestSuite() { google::InstallFailureFunction(&on_broken_law); }
+};
+
+TEST_P(Corpus, ObeysTheLaws) {
+  const std::vector<Seed> seeds = seeds_of(GetParam().name);
+  ASSERT_FALSE(seeds.empty()) << "no seeds in tests/fuzz/corpus/" << GetParam().name;
+  run(GetParam(), "nothing at all", {});
+  for (const Seed& seed : seeds) run(GetParam(), "seed " + seed.name, seed.bytes);
+}
+
+TEST_P(Corpus, ObeysTheLawsWhenChanged) {
+  const std::vector<Seed> seeds = seeds_of(GetParam().name);
+  ASSERT_FALSE(seeds.empty());
+  const int rounds = GetParam().mutations * (std::getenv("PROFFER_LONG") != nullptr ? 50 : 1);
+  for (int round = 0; round < rounds; ++round) {
+    Prng prng(static_cast<uint64_t>(round));
+    const Seed& seed = seeds[prng.below(seeds.size())];
+    const Seed& other = seeds[prng.below(seeds.size())];
+    Bytes bytes = seed.bytes;
+    change(prng, other.bytes, bytes);
+    run(GetParam(), text("seed ", seed.name, " changed in round ", round), std::move(bytes));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Fuzz, Corpus, testing::ValuesIn(kTargets),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Corpora, BelongToTargets) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(corpus())) {
+    const std::string name = entry.path().filename().string();
+    EXPECT_TRUE(std::any_of(kTargets.begin(), kTargets.end(),
+                            [&](const Target& target) { return target.name == name; }))
+        << "tests/fuzz/corpus/" << name << " has no target";
+  }
+}
+
+// --- seeds that are not text -------------------------------------------------------------------
+
+void write(const fs::path& path, std::string_view bytes) {
+  fs::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// The smallest of several that the generator makes: seeds are for their shape, not for their size.
+template <class Make>
+std::string smallest(const Make& make) {
+  std::string best = make(uint64_t{1});
+  for (uint64_t seed = 2; seed < 30; ++seed) {
+    const std::string other = make(seed);
+    // Below this there is nothing in it.
+    if (other.size() >= 200 && (best.size() < 200 || other.size() < best.size())) best = other;
+  }
+  return best;
+}
+
+// The seeds of frames, rows, records and work, by path below the corpus.
+std::map<std::string, std::string> made_seeds() {
+  std::map<std::string, std::string> seeds;
+  proto::Encoder encoder;
+  for (size_t index = 1; index < proto::MessageGenerator::kMessageCount; ++index) {
+    proto::MessageGenerator names(1);
+    const std::string name(proto::message_name(names.message(index)));
+    seeds["frame/" + name] = smallest([&](uint64_t seed) {
+      proto::MessageGenerator generator(seed);
+      const auto frame = encoder.encode(generator.envelope(generator.message(index)));
+      if (!frame) return std::string();
+      return std::string(reinterpret_cast<const char*>(frame->data()), frame->size());
+    });
+  }
+  for (size_t index = 0; index < std::variant_size_v<proto::RegistryRow>; ++index) {
+    proto::MessageGenerator generator(index + 1);
+    const proto::RegistryRow row = generator.row(index);
+    seeds["row/" + proto::table_of(row)] =
+        proto::table_of(row) + " " + proto::key_of(row) + "\n" + proto::encode_row(row);
+  }
+  for (size_t index = 0; index < std::variant_size_v<proto::CheckpointRecord>; ++index) {
+    seeds[text("record/kind-", index)] = smallest([&](uint64_t seed) {
+      return proto::encode_record(proto::MessageGenerator(seed).record(index));
+    });
+  }
+  const batch::WorkCommon common = {.command = "awk -f map.awk",
+                                    .files = {{"map.awk", "{ print $1 }\n"}, {"x", ""}},
+                                    .env = {{"A", "1"}, {"B", "two"}},
+                                    .output = "/tmp/out",
+                                    .number = 7,
+                                    .attempt = 1};
+  seeds["batch_work/map"] = batch::encode_work(
+      batch::MapWork{.common = common,
+                     .reducers = 3,
+                     .split = {.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}}});
+  seeds["batch_work/reduce"] = batch::encode_work(
+      batch::ReduceWork{.common = common,
+                        .addresses = {"127.0.0.1:1", "[::1]:65535"},
+                        .maps = {{.agent = 1, .attempt = 0}, {.agent = 0, .attempt = 300}}});
+  seeds["batch_work/result"] = batch::encode_result({.records_in = 1,
+                                                     .bytes_in = 200,
+                                                     .records_out = 70'000,
+                                                     .bytes_out = int64_t{1} << 40,
+                                                     .http_address = "127.0.0.1:8080"});
+  seeds["batch_work/failure"] =
+      batch::encode_failure({.stderr_tail = "map.awk: line 1\n", .fetch_failed = {{1, 2}, {9, 0}}});
+  seeds["batch_work/index_entry"] = batch::encode_index_entry(
+      {.offset = 10, .length = 1000, .records = 20, .checksum = 0x0123456789abcdef});
+  // Without its seal, which the target adds.
+  seeds["batch_work/index_entry_unsealed"] =
+      seeds["batch_work/index_entry"].substr(0, batch::kIndexEntryBytes - 8);
+  return seeds;
+}
+
+TEST(Corpora, HaveASeedOfEachKindOfMessageAndRecord) {
+  for (const auto& [path, bytes] : made_seeds()) {
+    if (std::getenv("FUZZ_SEEDS") != nullptr) write(corpus() / path, bytes);
+    EXPECT_TRUE(fs::exists(corpus() / path)) << path << " is missing; FUZZ_SEEDS=1 writes it";
+  }
+}
+
+// A seed that nothing decodes any more shows a fuzzer nothing.
+TEST(Corpora, DecodeStill) {
+  for (const auto& [path, bytes] : made_seeds()) {
+    std::ifstream file(corpus() / path, std::ios::binary);
+    const std::string seed{std::istreambuf_iterator<char>(file), {}};
+    bool decodes = true;
+    if (path.starts_with("frame/")) {
+      const auto envelope = proto::decode(std::as_bytes(std::span(seed)));
+      decodes = envelope && "frame/" + std::string(proto::message_name(envelope->message)) == path;
+    } else if (path.starts_with("record/")) {
+      decodes = proto::decode_record(seed).has_value();
+    }
+    EXPECT_TRUE(decodes) << path << " no longer decodes; FUZZ_SEEDS=1 writes it anew";
+  }
+}
+
+}  // namespace
+}  // namespace corpus_test
+}  // namespace proffer::fuzz

@@ -1,0 +1,74 @@
+// Every parser of JSON. Input: a letter that says which, then the text.
+
+#include <tuple>
+#include <vector>
+
+#include "common/limits.h"
+#include "proto/json/json.h"
+#include "tests/fuzz/laws.h"
+
+namespace proffer::fuzz {
+namespace json_fuzz {
+namespace {
+
+// What parses prints, and parses back equal.
+template <class Value>
+void check(std::string_view json, Result<Value> (*parse)(std::string_view),
+           std::string (*print)(const Value&)) {
+  const Result<Value> value = parse(json);
+  if (!value) return check_told(value.error());
+  const std::string printed = print(*value);
+  CHECK(printed.find('\n') == std::string::npos) << printed;
+  const Result<Value> again = parse(printed);
+  CHECK(again) << again.error().message() << " in " << printed;
+  CHECK(*again == *value) << printed;
+  CHECK_EQ(print(*again), printed);
+}
+
+void check_line(std::string_view json) {
+  const auto members = proto::parse_json_line(json);
+  if (!members) return check_told(members.error());
+  std::vector<std::pair<std::string_view, proto::JsonValue>> ordered;
+  for (const auto& [name, value] : *members) ordered.emplace_back(name, value);
+  const std::string printed = proto::json_line(ordered);
+  const auto again = proto::parse_json_line(printed);
+  CHECK(again) << again.error().message() << " in " << printed;
+  CHECK(*again == *members) << printed;
+}
+
+}  // namespace
+}  // namespace json_fuzz
+
+void fuzz_json(Input input) {
+  using json_fuzz::check;
+  if (input.empty()) return;
+  const std::string_view json = text_of(input).substr(1);
+  // Escapes can make a printed text larger than what was parsed, but not this much larger.
+  if (json.size() > kJsonBytesMax / 8) return;
+  switch (input[0]) {
+    case 'a':
+      return check(json, proto::parse_agents, proto::agents_json);
+    case 'f':
+      return check(json, proto::parse_frameworks, proto::frameworks_json);
+    case 'r':
+      return check(json, proto::parse_roles, proto::roles_json);
+    case 't':
+      return check(json, proto::parse_tasks, proto::tasks_json);
+    case 'o':
+      return check(json, proto::parse_offers, proto::offers_json);
+    case 's':
+      return check(json, proto::parse_status, proto::status_json);
+    case 'g':
+      return check(json, proto::parse_agent_status, proto::agent_status_json);
+    case 'd':
+      return check(json, proto::parse_files, proto::files_json);
+    case 'q':
+      return check(json, proto::parse_task_query, proto::task_query_json);
+    case 'k':
+      return check(json, proto::parse_kill_call, proto::kill_call_json);
+    default:
+      return json_fuzz::check_line(json);
+  }
+}
+
+}  // namespace proffer::fuzz

@@ -1,0 +1,63 @@
+#pragma once
+
+// What the targets share: their input as text, and the law of what is told to people.
+
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "common/check.h"
+#include "common/result.h"
+#include "tests/fuzz/targets.h"
+
+namespace proffer::fuzz {
+
+inline std::string_view text_of(Input input) {
+  return {reinterpret_cast<const char*>(input.data()), input.size()};
+}
+inline std::span<const std::byte> bytes_of(Input input) { return std::as_bytes(input); }
+
+// The first line, without its newline, and what follows.
+inline std::pair<std::string_view, std::string_view> first_line(std::string_view text) {
+  const size_t end = text.find('\n');
+  if (end == std::string_view::npos) return {text, {}};
+  return {text.substr(0, end), text.substr(end + 1)};
+}
+
+// The length of the character of UTF-8 at the start of `text`; 0 if there is none, or one that
+// steers a terminal (RFC 3629; the controls of C0 and C1).
+inline size_t readable_length(std::string_view text) {
+  const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7F ? 1 : 0;
+  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : lead >= 0xC0 ? 2 : 0;
+  if (length == 0 || length > text.size()) return 0;
+  uint32_t code = lead & (0x7Fu >> length);
+  for (size_t i = 1; i < length; ++i) {
+    if ((byte(i) & 0xC0) != 0x80) return 0;
+    code = code << 6 | (byte(i) & 0x3Fu);
+  }
+  constexpr uint32_t kLeast[] = {0, 0, 0xA0, 0x800, 0x10000};
+  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
+  return code >= kLeast[length] && code <= 0x10FFFF && !surrogate ? length : 0;
+}
+
+inline bool is_readable(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = readable_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
+// The law of every refusal: something is said, in one line that any terminal and log can take, and
+// not much longer than what is allowed for it in a message.
+inline void check_told(const Error& error) {
+  CHECK(!error.message().empty());
+  CHECK(is_readable(error.message())) << error.message();
+  CHECK(is_readable(error.hint())) << error.hint();
+  CHECK_LE(error.message().size(), 8'192u) << error.message();
+}
+
+}  // namespace proffer::fuzz

@@ -1,0 +1,61 @@
+#pragma once
+
+// The fuzz targets: one function for each decoder and parser, which feeds it any bytes and CHECKs
+// its laws. What decodes must encode to an equal value, what parses must print and parse back
+// equal, and what is refused must be told in one readable line.
+//
+// A target lives in <name>_fuzz.cc, has seeds in corpus/<name>/ and a row in kTargets. libFuzzer
+// makes inputs for it with clang (tools/fuzz); corpus_test.cc runs its corpus with any compiler.
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace proffer::fuzz {
+
+using Input = std::span<const uint8_t>;
+
+void fuzz_address(Input input);
+void fuzz_attributes(Input input);
+void fuzz_batch_work(Input input);
+void fuzz_checkpoint_log(Input input);
+void fuzz_constraint(Input input);
+void fuzz_duration(Input input);
+void fuzz_files(Input input);
+void fuzz_frame(Input input);
+void fuzz_http(Input input);
+void fuzz_job_file(Input input);
+void fuzz_json(Input input);
+void fuzz_record(Input input);
+void fuzz_resources(Input input);
+void fuzz_roles(Input input);
+void fuzz_row(Input input);
+void fuzz_text(Input input);
+
+struct Target {
+  std::string_view name;
+  void (*run)(Input);
+  int mutations = 3'000;  // in an ordinary test run; fewer for slow ones
+};
+
+inline constexpr std::array kTargets = {
+    Target{"address", fuzz_address},
+    Target{"attributes", fuzz_attributes},
+    Target{"batch_work", fuzz_batch_work},
+    Target{"checkpoint_log", fuzz_checkpoint_log, 500},
+    Target{"constraint", fuzz_constraint, 1'000},
+    Target{"duration", fuzz_duration},
+    Target{"files", fuzz_files},
+    Target{"frame", fuzz_frame},
+    Target{"http", fuzz_http, 300},
+    Target{"job_file", fuzz_job_file, 1'000},
+    Target{"json", fuzz_json},
+    Target{"record", fuzz_record},
+    Target{"resources", fuzz_resources},
+    Target{"roles", fuzz_roles},
+    Target{"row", fuzz_row},
+    Target{"text", fuzz_text},
+};
+
+}  // namespace proffer::fuzz
