@@ -17,20 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Every process whose environment or command line names this directory.
-std::vector<pid_t> processes_of(const std::string& directory) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    const std::string name = entry.path().filename();
-    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
-    const std::string words =
-        read_file(entry.path() / "cmdline") + read_file(entry.path() / "environ");
-    const pid_t pid = std::stoi(name);
-    if (words.find(directory) != std::string::npos && is_alive(pid)) found.push_back(pid);
-  }
-  return found;
-}
-
 std::string socket_of(const Cluster& cluster, const std::string& agent) {
   const auto members =
       proto::parse_json_line(trimmed(read_file(cluster.dir() + "/" + agent + "/address.json")));

@@ -184,6 +184,19 @@ bool is_alive(pid_t pid) {
   return name_end != std::string::npos && stat.substr(name_end + 2, 1) != "Z";
 }
 
+std::vector<pid_t> processes_of(const std::string& directory) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    const std::string words =
+        read_file(entry.path() / "cmdline") + read_file(entry.path() / "environ");
+    const pid_t pid = std::stoi(name);
+    if (words.find(directory) != std::string::npos && is_alive(pid)) found.push_back(pid);
+  }
+  return found;
+}
+
 void write_file(const std::string& path, const std::string& content) {
   std::ofstream file(path, std::ios::binary);
   file << content;
@@ -217,6 +230,12 @@ Cluster::Cluster(const Options& options) {
   CHECK(members.has_value()) << *ready;
   master_ = std::get<std::string>(members->at("master"));
   http_ = std::get<std::string>(members->at("http"));
+}
+
+Cluster::~Cluster() {
+  dev_->kill(SIGINT);
+  dev_->wait(Seconds(20));
+  for (const pid_t pid : processes_of(dir())) ::kill(pid, SIGKILL);
 }
 
 Exit Cluster::proffer(Words words, Seconds deadline) const {

@@ -83,6 +83,8 @@ Exit run(const Words& command, const std::map<std::string, std::string>& environ
 bool eventually(const std::function<bool()>& condition, Seconds deadline = kDeadline);
 
 bool is_alive(pid_t pid);
+// Every process whose environment or command line names this directory.
+std::vector<pid_t> processes_of(const std::string& directory);
 void write_file(const std::string& path, const std::string& content);
 std::string read_file(const std::string& path);
 
@@ -96,6 +98,10 @@ class Cluster {
   };
   Cluster() : Cluster(Options()) {}
   explicit Cluster(const Options& options);
+  // Ends it as Ctrl-C does; then whatever agents that dev did not start have left.
+  ~Cluster();
+  Cluster(const Cluster&) = delete;
+  Cluster& operator=(const Cluster&) = delete;
 
   const std::string& master() const { return master_; }
   const std::string& http() const { return http_; }
