@@ -126,7 +126,9 @@ int main(int argc, char** argv) {
     loop.on_signal(signal, [&] { (*shell)->stop(FLAGS_tasks_on_exit == "kill"); });
   }
   loop.run();
-  if (const Result<void>& outcome = (*shell)->outcome(); !outcome) exit_with(outcome.error(), 1);
+  const Result<void> outcome = (*shell)->outcome();
+  shell->reset();  // Takes its socket away; exit() would not.
+  if (!outcome) exit_with(outcome.error(), 1);
   LOG(INFO) << "agent ends";
   return 0;
 }

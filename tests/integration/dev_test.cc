@@ -312,6 +312,9 @@ TEST(Agent, TwoOfOneDirectoryOrOneNameAreRefusedWithAHint) {
            "--work_dir=" + (home / "w"), "--http_port=0", "--resources=cpus:1"});
   EXPECT_EQ(same_name.code, 1) << same_name.err;
   EXPECT_NE(same_name.err.find("--name"), std::string::npos) << same_name.err;
+  const auto members = proto::parse_json_line(trimmed(read_file(home / "w/address.json")));
+  ASSERT_TRUE(members.has_value());
+  EXPECT_FALSE(fs::exists(std::get<std::string>(members->at("socket"))));
   EXPECT_EQ(cluster.proffer({"run", "--", "echo fine"}).out, "fine\n");
 }
 
