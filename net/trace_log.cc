@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -98,6 +99,20 @@ void MetricsText::counter(std::string_view name, std::string_view help, uint64_t
 void MetricsText::gauge_milli(std::string_view name, std::string_view help, int64_t milli,
                               const Labels& labels) {
   sample("gauge", name, help, print_milli(milli), labels);
+}
+
+void MetricsText::latency(std::string_view name, std::string_view help,
+                          const LatencyHistogram& histogram) {
+  const auto in_seconds = [](Duration duration) {
+    return fmt::format("{:.6f}", duration.seconds());
+  };
+  for (const auto& [permille, quantile] : {std::pair(500, "0.5"), std::pair(900, "0.9"),
+                                           std::pair(990, "0.99"), std::pair(999, "0.999")}) {
+    sample("summary", name, help, in_seconds(histogram.percentile(permille)),
+           {{"quantile", quantile}});
+  }
+  text_ += text(name, "_sum ", in_seconds(histogram.sum()), "\n", name, "_count ",
+                histogram.count(), "\n");
 }
 
 void MetricsText::events(const TraceLog& log) {

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/latency_histogram.h"
 #include "common/result.h"
 #include "common/trace.h"
 
@@ -48,6 +49,8 @@ class MetricsText {
   // In units of 1000 milli.
   void gauge_milli(std::string_view name, std::string_view help, int64_t milli,
                    const Labels& labels = {});
+  // A summary in seconds: p50, p90, p99, p99.9, the sum and the count.
+  void latency(std::string_view name, std::string_view help, const LatencyHistogram& histogram);
   // proffer_events_total{event="…"} for each kind of event seen.
   void events(const TraceLog& log);
   std::string take() { return std::move(text_); }

@@ -5,9 +5,12 @@
 #include "master/shell/master_shell.h"
 
 #include <map>
+#include <optional>
+#include <utility>
 
 #include <unistd.h>
 
+#include "common/latency_histogram.h"
 #include "common/text.h"
 #include "master/shell/api.h"
 #include "net/http_server.h"
@@ -74,6 +77,9 @@ struct MasterShell::Impl {
   proto::Encoder encoder;
   MasterOutbox out;
   TraceLog trace;
+  // From the first event that called for a decision, until that decision was taken.
+  std::optional<Time> undecided_since;
+  LatencyHistogram decisions;
   uint64_t calls = 0;
   std::map<uint64_t, std::pair<PeerId, uint64_t>> calls_waiting;  // our number: who, their number
 
@@ -83,7 +89,7 @@ struct MasterShell::Impl {
   void on_call(PeerId peer, const proto::Call& call);
   void on_request(const HttpRequest& request, HttpResponder responder);
   void step(MasterEvent event);
-  void deliver(std::vector<MasterAction> actions);
+  void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
   void send(PeerId peer, const proto::Envelope& envelope);
   void reply(PeerId peer, proto::Reply message);
   std::string metrics() const;
@@ -197,10 +203,18 @@ void MasterShell::Impl::step(MasterEvent event) {
   if (!outcome) return;
   out.clear();
   const Time now = loop.now();
+  const bool decides = std::holds_alternative<Tick>(event);
   core->handle(std::move(event), now, out);
+  const std::optional<Time> deadline = core->next_deadline();
+  std::optional<Time> decided_since;
+  if (decides) {
+    decided_since = std::exchange(undecided_since, std::nullopt);
+  } else if (!undecided_since && deadline && *deadline <= now) {
+    undecided_since = now;
+  }
   trace.write(out.trace, now.nanos() / 1'000'000'000);
   if (out.records.empty() && store->pending() == 0) {
-    deliver(std::move(out.actions));
+    deliver(std::move(out.actions), decided_since);
   } else {
     std::vector<StoreRecord> records;
     for (const proto::RegistryWrite& write : out.records) {
@@ -208,23 +222,27 @@ void MasterShell::Impl::step(MasterEvent event) {
       if (!write.erase) record.value = proto::encode_row(write.row);
       records.push_back(std::move(record));
     }
-    store->append(std::move(records),
-                  [this, actions = std::move(out.actions)](Result<void> done) mutable {
-                    if (done) return deliver(std::move(actions));
-                    if (!outcome) return;
-                    LOG(ERROR) << "the registry cannot be written, the master ends: "
-                               << done.error().message() << "; " << done.error().hint();
-                    outcome = std::move(done);
-                    loop.stop();
-                  });
+    store->append(std::move(records), [this, decided_since, actions = std::move(out.actions)](
+                                          Result<void> done) mutable {
+      if (done) return deliver(std::move(actions), decided_since);
+      if (!outcome) return;
+      LOG(ERROR) << "the registry cannot be written, the master ends: " << done.error().message()
+                 << "; " << done.error().hint();
+      outcome = std::move(done);
+      loop.stop();
+    });
   }
-  timer->arm(core->next_deadline());
+  timer->arm(deadline);
 }
 
-void MasterShell::Impl::deliver(std::vector<MasterAction> actions) {
+void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
+                                std::optional<Time> decided_since) {
   for (MasterAction& action : actions) {
     if (const auto* message = std::get_if<Send>(&action)) {
       send(message->peer, message->envelope);
+      if (decided_since && std::holds_alternative<proto::Offers>(message->envelope.message)) {
+        decisions.record(loop.now() - *decided_since);
+      }
     } else if (const auto* ended = std::get_if<Drop>(&action)) {
       router->drop(ended->peer);
     } else if (const auto* answer = std::get_if<Answer>(&action)) {
@@ -291,6 +309,10 @@ std::string MasterShell::Impl::metrics() const {
           status.total);
   amounts("proffer_resources_allocated", "Resources that tasks use.", status.allocated);
   amounts("proffer_resources_offered", "Resources in outstanding offers.", status.offered);
+  text.latency("proffer_decision_seconds",
+               "From the first event that called for a decision, a task's end for one, until an "
+               "offer of that decision was handed to the transport.",
+               decisions);
   const Router::Counters& frames = router->counters();
   text.counter("proffer_frames_received_total", "Frames from peers.", frames.frames_received);
   text.counter("proffer_frames_sent_total", "Frames to peers.", frames.frames_sent);

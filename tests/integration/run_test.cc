@@ -238,6 +238,7 @@ TEST_F(RunCommand, HttpServesTheSameJson) {
   EXPECT_NE(get("/v1/tasks?limit=0").find("400"), std::string::npos);
   EXPECT_NE(get("/v1/nothing").find("404"), std::string::npos);
   EXPECT_NE(get("/metrics").find("proffer_agents{state=\"active\"} 2"), std::string::npos);
+  EXPECT_NE(get("/metrics").find("proffer_decision_seconds{quantile=\"0.99\"}"), std::string::npos);
 }
 
 }  // namespace
