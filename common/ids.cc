@@ -21,6 +21,16 @@ Result<void> check_name(std::string_view what, std::string_view text) {
       quoted(text)));
 }
 
+bool is_valid_path(std::string_view text, size_t bytes_max) {
+  if (text.size() > bytes_max) return false;
+  while (true) {
+    const size_t slash = text.find('/');
+    if (!is_valid_name(text.substr(0, slash))) return false;
+    if (slash == std::string_view::npos) return true;
+    text.remove_prefix(slash + 1);
+  }
+}
+
 bool is_valid_secret(std::string_view text) {
   return text.size() == 32 && std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');

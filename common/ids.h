@@ -61,6 +61,8 @@ using Secret = Id<struct SecretTag>;
 bool is_valid_name(std::string_view text);
 // An error that says which value of `what` ("task id", "agent name") is wrong and what is allowed.
 Result<void> check_name(std::string_view what, std::string_view text);
+// Such names joined by '/', of at most so many bytes.
+bool is_valid_path(std::string_view text, size_t bytes_max);
 bool is_valid_secret(std::string_view text);
 
 }  // namespace proffer

@@ -42,7 +42,24 @@ inline constexpr size_t kEnvironmentBytesMax = 128 * 1024;
 inline constexpr size_t kPayloadBytesMax = 512 * 1024;    // a task's data, a message between peers
 inline constexpr size_t kUpdateDataBytesMax = 16 * 1024;  // data carried by a status update
 inline constexpr size_t kRelayedBytesMax = 256 * 1024;    // requests relayed to a framework
-inline constexpr size_t kJsonBytesMax = 768 * 1024;       // calls and replies
+// Requests that wait for one scheduler's answer, and in all; further ones are refused.
+inline constexpr size_t kRelaysPerFrameworkMax = 100;
+inline constexpr size_t kRelaysMax = 10'000;
+
+// The frameworks' store. What is larger is refused: it is for state, not for data.
+inline constexpr size_t kStoreKeyBytesMax = 512;
+inline constexpr size_t kStoreEntryBytesMax = 256 * 1024;    // of one value
+inline constexpr size_t kStoreOperationsMax = 256;           // of one request
+inline constexpr size_t kStoreRequestBytesMax = 512 * 1024;  // keys and values, each way
+inline constexpr size_t kStoreListMax = 1'024;               // keys of one page
+inline constexpr size_t kStoreKeysPerFrameworkMax = 4'096;
+inline constexpr size_t kStoreBytesPerFrameworkMax = size_t{4} << 20;  // keys and values; its quota
+inline constexpr size_t kStoreBytesMax = size_t{256}
+                                         << 20;  // of all frameworks: it is held in memory
+
+inline constexpr size_t kHealthPathBytesMax = 1'024;
+inline constexpr int64_t kHealthFailuresMax = 1'000;
+inline constexpr size_t kJsonBytesMax = 768 * 1024;  // calls and replies
 inline constexpr int kJsonDepthMax = 32;
 inline constexpr size_t kReplyRowsMax = 1'000;
 
@@ -64,6 +81,7 @@ inline constexpr int64_t kAskCountMax = 10'000'000;
 
 // What one process holds.
 inline constexpr size_t kPeersMax = 20'000;            // sessions of a master; more are refused
+inline constexpr size_t kLocalPeersMax = 12'000;       // of an agent: kTasksPerAgentMax and some
 inline constexpr size_t kOutgoingPerPeerMax = 20'000;  // frames queued to a slow peer; then dropped
 inline constexpr size_t kOutgoingBytesPerPeerMax = size_t{64} << 20;  // as above, in bytes
 inline constexpr size_t kFrameworksMax = 10'000;

@@ -6,19 +6,10 @@
 namespace proffer {
 
 Result<RoleName> parse_role(std::string_view whole) {
-  const auto wrong = [&] {
-    return Error::invalid_argument(
-        text("a role must be names of A-Z a-z 0-9 . _ - joined by '/', at most ", kRoleBytesMax,
-             " bytes, as in ads/batch, not ", quoted(whole)));
-  };
-  if (whole.size() > kRoleBytesMax) return wrong();
-  std::string_view rest = whole;
-  while (true) {
-    const size_t slash = rest.find('/');
-    if (!is_valid_name(rest.substr(0, slash))) return wrong();
-    if (slash == std::string_view::npos) return RoleName(std::string(whole));
-    rest.remove_prefix(slash + 1);
-  }
+  if (is_valid_path(whole, kRoleBytesMax)) return RoleName(std::string(whole));
+  return Error::invalid_argument(
+      text("a role must be names of A-Z a-z 0-9 . _ - joined by '/', at most ", kRoleBytesMax,
+           " bytes, as in ads/batch, not ", quoted(whole)));
 }
 
 Result<RoleWeights> parse_role_weights(std::string_view whole) {

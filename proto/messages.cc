@@ -1,6 +1,9 @@
 #include "proto/messages.h"
 
+#include <algorithm>
 #include <array>
+
+#include "common/text.h"
 
 namespace proffer::proto {
 namespace {
@@ -38,10 +41,69 @@ constexpr std::array kMessageNames = {
     std::string_view("heartbeat"),
     std::string_view("call"),
     std::string_view("reply"),
+    std::string_view("store_request"),
+    std::string_view("store_result"),
+    std::string_view("framework_request"),
+    std::string_view("framework_response"),
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
 
 }  // namespace
+
+Result<void> check_health_check(const HealthCheck& check,
+                                const std::vector<std::string>& port_names) {
+  const auto wrong = [](const auto&... parts) {
+    return Error::invalid_argument(text("a health check: ", parts...));
+  };
+  if (check.kind == HealthCheck::Kind::kCommand) {
+    if (check.command.empty() || check.command.size() > kCommandBytesMax ||
+        check.command.find('\0') != std::string::npos) {
+      return wrong("its command must have 1 to ", kCommandBytesMax, " bytes and no NUL");
+    }
+  } else if (std::find(port_names.begin(), port_names.end(), check.port) == port_names.end()) {
+    return wrong("its port must be one of the task's port names, not ", quoted(check.port));
+  }
+  if (check.kind == HealthCheck::Kind::kHttp) {
+    const bool plain = std::all_of(check.path.begin(), check.path.end(),
+                                   [](char c) { return c > ' ' && c <= '~'; });
+    if (!check.path.starts_with('/') || check.path.size() > kHealthPathBytesMax || !plain) {
+      return wrong("its path must begin with '/' and have at most ", kHealthPathBytesMax,
+                   " visible ASCII characters, not ", quoted(check.path));
+    }
+  }
+  for (const auto& [name, span, least] : {std::tuple("interval", check.interval, milliseconds(1)),
+                                          std::tuple("timeout", check.timeout, milliseconds(1)),
+                                          std::tuple("grace", check.grace, Duration())}) {
+    if (span < least || span > kDurationMax) {
+      return wrong("its ", name, " must be from ", to_text(least), " to ten years, not ",
+                   span.nanos(), " ns");
+    }
+  }
+  if (check.failures < 1 || check.failures > kHealthFailuresMax) {
+    return wrong("its failures must be from 1 to ", kHealthFailuresMax, ", not ", check.failures);
+  }
+  return {};
+}
+
+Result<void> check_store_operation(const StoreOperation& operation) {
+  if (operation.kind == StoreOperation::Kind::kList) {
+    if (operation.key.size() > kStoreKeyBytesMax || operation.after.size() > kStoreKeyBytesMax) {
+      return Error::invalid_argument(text("a store key has at most ", kStoreKeyBytesMax, " bytes"));
+    }
+    return {};
+  }
+  if (!is_valid_path(operation.key, kStoreKeyBytesMax)) {
+    return Error::invalid_argument(
+        text("a store key must be names of A-Z a-z 0-9 . _ - joined by '/', at most ",
+             kStoreKeyBytesMax, " bytes, not ", quoted(operation.key)));
+  }
+  if (operation.value.size() > kStoreEntryBytesMax) {
+    return Error::resource_exhausted(text("the value of ", quoted(operation.key), " has ",
+                                          operation.value.size(), " bytes; at most ",
+                                          kStoreEntryBytesMax, " are allowed"));
+  }
+  return {};
+}
 
 std::string_view message_name(const Message& message) { return kMessageNames[message.index()]; }
 

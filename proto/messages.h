@@ -31,6 +31,28 @@ using Environment = std::map<std::string, std::string>;
 inline constexpr std::string_view kCommandExecutor = "builtin:command";
 inline constexpr std::string_view kBatchExecutor = "builtin:batch";
 
+// Whether a task does its work, looked at beside it by its executor: every `interval` after `grace`
+// from its start. HTTP: a GET of `path` answers 200 to 399. TCP: the port takes a connection.
+// Command: a shell command line, in the task's sandbox and environment, exits with 0.
+struct HealthCheck {
+  enum class Kind : uint8_t { kHttp, kTcp, kCommand };
+  Kind kind = Kind::kTcp;
+  std::string port = {};     // of TaskSpec::port_names; http and tcp
+  std::string path = "/";    // http
+  std::string command = {};  // command
+  Duration interval = seconds(10);
+  Duration timeout = seconds(5);  // of one look; longer is a failure
+  Duration grace = seconds(10);   // failures before are not counted, success ends it
+  int64_t failures = 3;           // in a row until the task is told as unhealthy
+
+  bool operator==(const HealthCheck&) const = default;
+};
+inline constexpr size_t kHealthCheckKindCount = 3;
+// Errors: kInvalidArgument says which value is wrong and what is allowed; `port_names` are the
+// task's.
+Result<void> check_health_check(const HealthCheck& check,
+                                const std::vector<std::string>& port_names);
+
 // What a framework launches.
 struct TaskSpec {
   TaskId id = {};
@@ -42,7 +64,8 @@ struct TaskSpec {
   std::string executor = std::string(kCommandExecutor);
   ExecutorId executor_id = {};  // tasks with the same one share an executor; empty: one of its own
   Duration kill_grace = kKillGrace;
-  std::string data = {};  // for the executor; opaque to everybody else
+  std::string data = {};                   // for the executor; opaque to everybody else
+  std::optional<HealthCheck> health = {};  // for the command executor
 
   bool operator==(const TaskSpec&) const = default;
 };
@@ -70,9 +93,20 @@ struct TaskStatus {
   std::string data = {};     // from the executor to its scheduler
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
+  std::optional<bool> healthy = {};  // by its health check; none: it has none, or not looked yet
   Time at = {};
 
   bool operator==(const TaskStatus&) const = default;
+};
+
+// The typed refusal of the last message, of the session, or of one request.
+struct ErrorMessage {
+  ErrorCode code = ErrorCode::kInvalidArgument;
+  std::string message = {};
+  std::string hint = {};
+  bool ends_session = false;  // nothing further is heard on this connection
+  bool retry = true;          // whether a new session can help
+  bool operator==(const ErrorMessage&) const = default;
 };
 
 // --- scheduler to master -----------------------------------------------------------------------
@@ -163,6 +197,38 @@ struct FrameworkMessage {
   bool operator==(const FrameworkMessage&) const = default;
 };
 
+// The frameworks' store: a small durable map of the framework's own, kept in the master's registry.
+// Each entry has a version that rises with each put of its key and is never used twice in one
+// store.
+struct StoreOperation {
+  enum class Kind : uint8_t { kGet, kPut, kDelete, kList };
+  Kind kind = Kind::kGet;
+  std::string key = {};    // names joined by '/'; list: only keys that begin so, or empty
+  std::string value = {};  // put
+  // Put and delete: only if the entry has this version; 0: only if there is none.
+  std::optional<uint64_t> expected = {};
+  std::string after = {};  // list: from the first key behind this one
+  bool operator==(const StoreOperation&) const = default;
+};
+inline constexpr size_t kStoreOperationKindCount = 4;
+// Errors: kInvalidArgument, or kResourceExhausted for what is too large; says which value.
+Result<void> check_store_operation(const StoreOperation& operation);
+
+// All operations in their order, or none of them.
+struct StoreRequest {
+  uint64_t id = 0;  // repeated in the result
+  std::vector<StoreOperation> operations = {};
+  bool operator==(const StoreRequest&) const = default;
+};
+
+// The answer to a request that was relayed to the scheduler.
+struct FrameworkResponse {
+  uint64_t relay = 0;  // of the request
+  std::string data = {};
+  std::optional<ErrorMessage> error = {};
+  bool operator==(const FrameworkResponse&) const = default;
+};
+
 // The framework ends: its tasks are killed and its id is forgotten.
 struct Teardown {
   bool operator==(const Teardown&) const = default;
@@ -216,14 +282,35 @@ struct Failure {
   bool operator==(const Failure&) const = default;
 };
 
-// The typed refusal of the last message or of the session.
-struct ErrorMessage {
-  ErrorCode code = ErrorCode::kInvalidArgument;
-  std::string message = {};
-  std::string hint = {};
-  bool ends_session = false;  // nothing further is heard on this connection
-  bool retry = true;          // whether a new session can help
-  bool operator==(const ErrorMessage&) const = default;
+// A request of a user to the framework itself, relayed by the master.
+struct FrameworkRequest {
+  uint64_t relay = 0;          // the master's number of it, repeated in the response
+  std::string id = {};         // a name that its caller chose: one heard before is not done again
+  std::string principal = {};  // who asks, for people
+  std::string data = {};
+  Duration timeout = {};  // then nobody waits for the response any more
+  bool operator==(const FrameworkRequest&) const = default;
+};
+
+// What became of a StoreRequest.
+struct StoreResult {
+  struct Entry {
+    std::string key = {};
+    uint64_t version = 0;
+    bool operator==(const Entry&) const = default;
+  };
+  struct Outcome {
+    uint64_t version = 0;             // of the entry now; 0: there is none
+    std::string value = {};           // get
+    std::vector<Entry> entries = {};  // list, sorted by key
+    bool more = false;                // list: further keys follow
+    bool operator==(const Outcome&) const = default;
+  };
+  uint64_t id = 0;
+  std::vector<Outcome> outcomes = {};  // one for each operation; none with an error
+  // Nothing was done; kFailedPrecondition: another version than expected.
+  std::optional<ErrorMessage> error = {};
+  bool operator==(const StoreResult&) const = default;
 };
 
 // --- agent and master --------------------------------------------------------------------------
@@ -349,7 +436,8 @@ using Message =
                  Acknowledge, Reconcile, FrameworkMessage, Teardown, Subscribed, Offers, Rescind,
                  Update, AskReport, Failure, ErrorMessage, RegisterAgent, RegisterTasks,
                  UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
-                 ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply>;
+                 ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply,
+                 StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse>;
 
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);

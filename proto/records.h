@@ -38,7 +38,16 @@ struct RoleRecord {
   bool operator==(const RoleRecord&) const = default;
 };
 
-using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord>;
+// An entry of a framework's store. Key: the framework's id, '/', and its own.
+struct StoreRecord {
+  FrameworkId framework = {};
+  std::string key = {};
+  std::string value = {};
+  uint64_t version = 0;
+  bool operator==(const StoreRecord&) const = default;
+};
+
+using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord>;
 
 // Put the row, or erase the one with its key.
 struct RegistryWrite {

@@ -66,15 +66,18 @@ Result<Value> from_bytes(std::string_view bytes, std::string_view what) {
 std::string table_of(const RegistryRow& row) {
   return std::visit(Overloaded{[](const FrameworkRecord&) { return "frameworks"; },
                                [](const AgentRecord&) { return "agents"; },
-                               [](const RoleRecord&) { return "roles"; }},
+                               [](const RoleRecord&) { return "roles"; },
+                               [](const StoreRecord&) { return "store"; }},
                     row);
 }
 
 std::string key_of(const RegistryRow& row) {
-  return std::visit(Overloaded{[](const FrameworkRecord& r) { return r.framework.str(); },
-                               [](const AgentRecord& r) { return r.agent.str(); },
-                               [](const RoleRecord& r) { return r.role.str(); }},
-                    row);
+  return std::visit(
+      Overloaded{[](const FrameworkRecord& r) { return r.framework.str(); },
+                 [](const AgentRecord& r) { return r.agent.str(); },
+                 [](const RoleRecord& r) { return r.role.str(); },
+                 [](const StoreRecord& r) { return text(r.framework.str(), "/", r.key); }},
+      row);
 }
 
 std::string encode_row(const RegistryRow& row) {

@@ -1,6 +1,7 @@
 // How bytes from anybody become values that cores can trust. One function for each struct of the
 // schema, in its order; each checks what the comments of the schema say. The first thing wrong is
-// kept, later ones are skipped. Start at read(Envelope), at the end.
+// kept, later ones are skipped. Start at read(Envelope), at the end; records are read in
+// wire_reader_records.cc.
 
 #include "proto/codec/wire_reader.h"
 
@@ -12,8 +13,6 @@
 
 namespace proffer::proto {
 namespace {
-
-std::string_view view(capnp::Text::Reader in) { return {in.begin(), in.size()}; }
 
 Error too_long(std::string_view what, size_t size, size_t max) {
   return Error::invalid_argument(
@@ -37,7 +36,7 @@ void WireReader::text(capnp::Text::Reader in, std::string_view what, size_t byte
 // Text for the operating system, which ends it at the first NUL.
 void WireReader::c_text(capnp::Text::Reader in, std::string_view what, size_t bytes_max,
                         std::string& out) {
-  if (view(in).find('\0') != std::string_view::npos) {
+  if (view_of(in).find('\0') != std::string_view::npos) {
     return refuse(Error::invalid_argument(proffer::text(what, " must not have a NUL byte in it")));
   }
   text(in, what, bytes_max, out);
@@ -54,34 +53,31 @@ void WireReader::words(capnp::Text::Reader in, std::string& out) {
 }
 
 void WireReader::name(capnp::Text::Reader in, std::string_view what, std::string& out) {
-  const std::string_view value = view(in);
+  const std::string_view value = view_of(in);
   if (!is_valid_name(value)) return accept(check_name(what, value));
   out.assign(value);
 }
 
-template <class Tag>
-void WireReader::name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out) {
-  const std::string_view value = view(in);
-  if (!is_valid_name(value)) return accept(check_name(what, value));
-  out = Id<Tag>(std::string(value));
-}
-
-template <class Tag>
-void WireReader::optional_name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out) {
-  if (in.size() > 0) name(in, what, out);
-}
-
 void WireReader::role(capnp::Text::Reader in, RoleName& out) {
-  Result<RoleName> role = parse_role(view(in));
+  Result<RoleName> role = parse_role(view_of(in));
   if (!role) return refuse(std::move(role).error());
   out = *std::move(role);
 }
 
 void WireReader::secret(capnp::Text::Reader in, Secret& out) {
-  if (!is_valid_secret(view(in))) {  // Not quoted: it may be nearly right.
+  if (!is_valid_secret(view_of(in))) {  // Not quoted: it may be nearly right.
     return refuse(Error::invalid_argument("a secret must be 32 hexadecimal digits in lower case"));
   }
-  out = Secret(std::string(view(in)));
+  out = Secret(std::string(view_of(in)));
+}
+
+void WireReader::store_key(capnp::Text::Reader in, std::string& out) {
+  const std::string_view value = view_of(in);
+  if (!is_valid_path(value, kStoreKeyBytesMax)) {
+    return refuse(Error::invalid_argument(
+        proffer::text("a store key must be names joined by '/', not ", quoted(value))));
+  }
+  out.assign(value);
 }
 
 void WireReader::span(int64_t nanos, std::string_view what, Duration& out) {
@@ -106,15 +102,6 @@ void WireReader::whole(int64_t in, std::string_view what, int64_t min, int64_t m
         proffer::text(what, " must be from ", min, " to ", max, ", not ", in)));
   }
   out = in;
-}
-
-template <class Enum, class Wire>
-void WireReader::enumerator(Wire in, std::string_view what, size_t known, Enum& out) {
-  const auto raw = static_cast<uint16_t>(in);
-  if (raw >= known) {
-    return refuse(Error::invalid_argument(proffer::text("unknown ", what, " ", raw)));
-  }
-  out = static_cast<Enum>(raw);
 }
 
 bool WireReader::count(size_t size, std::string_view what, size_t max) {
@@ -192,8 +179,8 @@ void WireReader::resources(wire::Resources::Reader in, Resources& out) {
 void WireReader::attributes(capnp::List<wire::Attribute>::Reader in, Attributes& out) {
   if (!count(in.size(), "attributes", kAttributesMax)) return;
   for (const wire::Attribute::Reader attribute : in) {
-    const std::string_view name = view(attribute.getName());
-    const std::string_view value = view(attribute.getValue());
+    const std::string_view name = view_of(attribute.getName());
+    const std::string_view value = view_of(attribute.getValue());
     if (Result<void> checked = check_attribute(name, value); !checked) return accept(checked);
     if (!out.empty() && name <= out.rbegin()->first) return refuse(not_sorted("attributes"));
     out.emplace_hint(out.end(), name, value);
@@ -273,13 +260,14 @@ void WireReader::environment(capnp::List<wire::Variable>::Reader in, Environment
   if (!count(in.size(), "environment variables", kEnvironmentEntriesMax)) return;
   size_t bytes = 0;
   for (const wire::Variable::Reader variable : in) {
-    const std::string_view name = view(variable.getName());
+    const std::string_view name = view_of(variable.getName());
     bytes += name.size() + variable.getValue().size();
     if (bytes > kEnvironmentBytesMax) {
       return refuse(Error::invalid_argument(proffer::text(
           "an environment has at most ", kEnvironmentBytesMax, " bytes of names and values")));
     }
-    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string_view::npos) {
+    if (name.empty() ||
+        name.find_first_of(std::string_view("=\0", 2)) != std::string_view::npos) {
       return refuse(Error::invalid_argument(
           proffer::text("the name of an environment variable must not be empty nor have '=' or NUL "
                         "in it, as ",
@@ -309,6 +297,20 @@ void WireReader::spec(wire::TaskSpec::Reader in, TaskSpec& out) {
   optional_name(in.getExecutorId(), "executor id", out.executor_id);
   span(in.getKillGraceNanos(), "the kill grace of a task", out.kill_grace);
   data(in.getData(), "the data of a task", kPayloadBytesMax, out.data);
+  if (in.hasHealth()) health(in.getHealth(), out.port_names, out.health.emplace());
+}
+
+void WireReader::health(wire::HealthCheck::Reader in, const std::vector<std::string>& port_names,
+                        HealthCheck& out) {
+  enumerator(in.getKind(), "kind of health check", kHealthCheckKindCount, out.kind);
+  text(in.getPort(), "the port of a health check", kNameBytesMax, out.port);
+  text(in.getPath(), "the path of a health check", kHealthPathBytesMax, out.path);
+  text(in.getCommand(), "the command of a health check", kCommandBytesMax, out.command);
+  out.interval = Duration::nanos(in.getIntervalNanos());
+  out.timeout = Duration::nanos(in.getTimeoutNanos());
+  out.grace = Duration::nanos(in.getGraceNanos());
+  out.failures = in.getFailures();
+  if (ok()) accept(check_health_check(out, port_names));
 }
 
 void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
@@ -316,7 +318,7 @@ void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
   const auto ports = in.getPorts();
   if (!count(ports.size(), "assigned ports", kPortNamesMax)) return;
   for (const wire::NamedPort::Reader port : ports) {
-    const std::string_view name = view(port.getName());
+    const std::string_view name = view_of(port.getName());
     if (!is_valid_name(name)) return accept(check_name("port name", name));
     if (port.getPort() == 0) return refuse(Error::invalid_argument("a port must not be zero"));
     if (!out.ports.empty() && name <= out.ports.rbegin()->first) {
@@ -337,6 +339,7 @@ void WireReader::status(wire::TaskStatus::Reader in, TaskStatus& out) {
   data(in.getData(), "the data of an update", kUpdateDataBytesMax, out.data);
   if (in.getHasExitCode()) out.exit_code = in.getExitCode();
   if (in.getHasSignal()) out.signal = in.getSignal();
+  if (in.getHasHealthy()) out.healthy = in.getHealthy();
   time(in.getAtNanos(), out.at);
 }
 
@@ -433,7 +436,66 @@ void WireReader::fill(wire::FrameworkMessage::Reader in, FrameworkMessage& out) 
   data(in.getData(), "a framework message", kPayloadBytesMax, out.data);
 }
 
+void WireReader::fill(wire::StoreRequest::Reader in, StoreRequest& out) {
+  out.id = in.getId();
+  const auto operations = in.getOperations();
+  if (!count(operations.size(), "store operations", kStoreOperationsMax)) return;
+  if (operations.size() == 0) {
+    return refuse(Error::invalid_argument("a store request must have an operation"));
+  }
+  out.operations.resize(operations.size());
+  size_t bytes = 0;
+  for (unsigned i = 0; i < operations.size() && ok(); ++i) {
+    StoreOperation& operation = out.operations[i];
+    enumerator(operations[i].getKind(), "kind of store operation", kStoreOperationKindCount,
+               operation.kind);
+    text(operations[i].getKey(), "a store key", kStoreKeyBytesMax, operation.key);
+    data(operations[i].getValue(), "a store value", kStoreEntryBytesMax, operation.value);
+    text(operations[i].getAfter(), "a store key", kStoreKeyBytesMax, operation.after);
+    if (operations[i].getHasExpected()) operation.expected = operations[i].getExpected();
+    if (ok()) accept(check_store_operation(operation));
+    bytes += operation.key.size() + operation.value.size();
+  }
+  if (bytes > kStoreRequestBytesMax)
+    refuse(too_long("a store request", bytes, kStoreRequestBytesMax));
+}
+
+void WireReader::fill(wire::FrameworkResponse::Reader in, FrameworkResponse& out) {
+  out.relay = in.getRelay();
+  data(in.getData(), "the response of a framework", kRelayedBytesMax, out.data);
+  if (in.hasError()) error_message(in.getError(), out.error.emplace());
+}
+
 // --- master to scheduler -----------------------------------------------------------------------
+
+void WireReader::fill(wire::FrameworkRequest::Reader in, FrameworkRequest& out) {
+  out.relay = in.getRelay();
+  name(in.getId(), "request id", out.id);
+  text(in.getPrincipal(), "the principal", kNameBytesMax, out.principal);
+  data(in.getData(), "a request to a framework", kRelayedBytesMax, out.data);
+  span(in.getTimeoutNanos(), "the timeout of a request", out.timeout);
+}
+
+void WireReader::fill(wire::StoreResult::Reader in, StoreResult& out) {
+  out.id = in.getId();
+  if (in.hasError()) error_message(in.getError(), out.error.emplace());
+  const auto outcomes = in.getOutcomes();
+  if (!count(outcomes.size(), "store outcomes", kStoreOperationsMax)) return;
+  out.outcomes.resize(outcomes.size());
+  for (unsigned i = 0; i < outcomes.size() && ok(); ++i) {
+    StoreResult::Outcome& outcome = out.outcomes[i];
+    outcome.version = outcomes[i].getVersion();
+    data(outcomes[i].getValue(), "a store value", kStoreEntryBytesMax, outcome.value);
+    outcome.more = outcomes[i].getMore();
+    const auto entries = outcomes[i].getEntries();
+    if (!count(entries.size(), "store entries", kStoreListMax)) return;
+    outcome.entries.resize(entries.size());
+    for (unsigned k = 0; k < entries.size() && ok(); ++k) {
+      store_key(entries[k].getKey(), outcome.entries[k].key);
+      outcome.entries[k].version = entries[k].getVersion();
+    }
+  }
+}
 
 void WireReader::fill(wire::Subscribed::Reader in, Subscribed& out) {
   name(in.getFramework(), "framework id", out.framework);
@@ -629,114 +691,18 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
       return into(in.getCall(), out.emplace<Call>());
     case Which::REPLY:
       return into(in.getReply(), out.emplace<Reply>());
+    case Which::STORE_REQUEST:
+      return into(in.getStoreRequest(), out.emplace<StoreRequest>());
+    case Which::STORE_RESULT:
+      return into(in.getStoreResult(), out.emplace<StoreResult>());
+    case Which::FRAMEWORK_REQUEST:
+      return into(in.getFrameworkRequest(), out.emplace<FrameworkRequest>());
+    case Which::FRAMEWORK_RESPONSE:
+      return into(in.getFrameworkResponse(), out.emplace<FrameworkResponse>());
     case Which::NONE:
       break;
   }
   out = Unknown{.tag = static_cast<uint16_t>(in.which())};  // From a later version.
-}
-
-// --- the registry ------------------------------------------------------------------------------
-
-void WireReader::fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out) {
-  name(in.getFramework(), "framework id", out.framework);
-  name(in.getName(), "framework name", out.name);
-  role(in.getRole(), out.role);
-  enumerator(in.getMode(), "offer mode", 2, out.mode);
-  secret(in.getSecret(), out.secret);
-  span(in.getFailoverNanos(), "the failover timeout", out.failover_timeout);
-  text(in.getUser(), "the user", kNameBytesMax, out.user);
-}
-
-void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {
-  name(in.getAgent(), "agent name", out.agent);
-  secret(in.getSecret(), out.secret);
-  out.unreachable = in.getUnreachable();
-}
-
-void WireReader::fill(wire::RoleRecord::Reader in, RoleRecord& out) {
-  role(in.getRole(), out.role);
-  whole(in.getWeight(), "the weight of a role in milli-weights", kWeightMin, kWeightMax,
-        out.weight);
-}
-
-void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
-  switch (in.which()) {
-    case wire::RegistryRow::FRAMEWORK:
-      return fill(in.getFramework(), out.emplace<FrameworkRecord>());
-    case wire::RegistryRow::AGENT:
-      return fill(in.getAgent(), out.emplace<AgentRecord>());
-    case wire::RegistryRow::ROLE:
-      return fill(in.getRole(), out.emplace<RoleRecord>());
-  }
-  refuse(Error::unsupported(
-      proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));
-}
-
-// --- the checkpoint ----------------------------------------------------------------------------
-
-void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
-  name(in.getAgent(), "agent name", out.agent);
-  secret(in.getSecret(), out.secret);
-  out.leader = LeaderEpoch(in.getLeader());
-}
-
-void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {
-  name(in.getFramework(), "framework id", out.framework);
-  name(in.getExecutor(), "executor id", out.executor);
-  secret(in.getToken(), out.token);
-  out.run = in.getRun();
-  int64_t pid = 0;
-  whole(in.getPid(), "a process id", 0, std::numeric_limits<int32_t>::max(), pid);
-  out.pid = static_cast<int32_t>(pid);
-  out.start_ticks = in.getStartTicks();
-  text(in.getBootId(), "a boot id", kNameBytesMax, out.boot_id);
-  text(in.getProgram(), "an executor", kCommandBytesMax, out.program);
-  out.own = in.getOwn();
-  out.leftover = in.getLeftover();
-}
-
-void WireReader::fill(wire::ExecutorGone::Reader in, ExecutorGone& out) {
-  name(in.getFramework(), "framework id", out.framework);
-  name(in.getExecutor(), "executor id", out.executor);
-}
-
-void WireReader::fill(wire::TaskRecord::Reader in, TaskRecord& out) {
-  name(in.getFramework(), "framework id", out.framework);
-  spec(in.getSpec(), out.spec);
-  assignment(in.getAssignment(), out.assignment);
-  name(in.getExecutor(), "executor id", out.executor);
-  out.run = in.getRun();
-}
-
-void WireReader::fill(wire::UpdateRecord::Reader in, UpdateRecord& out) {
-  name(in.getFramework(), "framework id", out.framework);
-  status(in.getStatus(), out.status);
-  out.executor_sequence = in.getExecutorSequence();
-}
-
-void WireReader::fill(wire::AcknowledgedRecord::Reader in, AcknowledgedRecord& out) {
-  name(in.getFramework(), "framework id", out.framework);
-  name(in.getTask(), "task id", out.task);
-  out.sequence = in.getSequence();
-}
-
-void WireReader::read(wire::CheckpointRecord::Reader in, CheckpointRecord& out) {
-  switch (in.which()) {
-    case wire::CheckpointRecord::IDENTITY:
-      return fill(in.getIdentity(), out.emplace<AgentIdentity>());
-    case wire::CheckpointRecord::EXECUTOR:
-      return fill(in.getExecutor(), out.emplace<ExecutorRecord>());
-    case wire::CheckpointRecord::EXECUTOR_GONE:
-      return fill(in.getExecutorGone(), out.emplace<ExecutorGone>());
-    case wire::CheckpointRecord::TASK:
-      return fill(in.getTask(), out.emplace<TaskRecord>());
-    case wire::CheckpointRecord::UPDATE:
-      return fill(in.getUpdate(), out.emplace<UpdateRecord>());
-    case wire::CheckpointRecord::ACKNOWLEDGED:
-      return fill(in.getAcknowledged(), out.emplace<AcknowledgedRecord>());
-  }
-  refuse(Error::unsupported(
-      proffer::text("unknown kind of checkpoint record ", static_cast<uint16_t>(in.which()))));
 }
 
 }  // namespace proffer::proto

@@ -6,10 +6,13 @@
 #include <optional>
 
 #include "common/result.h"
+#include "common/text.h"
 #include "proto/records.h"
 #include "wire.capnp.h"
 
 namespace proffer::proto {
+
+inline std::string_view view_of(capnp::Text::Reader in) { return {in.begin(), in.size()}; }
 
 // Fills values and remembers what was wrong first; what it filled is of use only if nothing was.
 // kj may throw from any of these, on pointers that lead nowhere.
@@ -42,6 +45,7 @@ class WireReader {
   void optional_name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out);
   void role(capnp::Text::Reader in, RoleName& out);
   void secret(capnp::Text::Reader in, Secret& out);
+  void store_key(capnp::Text::Reader in, std::string& out);
   void span(int64_t nanos, std::string_view what, Duration& out);
   void time(int64_t nanos, Time& out);
   void whole(int64_t in, std::string_view what, int64_t min, int64_t max, int64_t& out);
@@ -63,6 +67,8 @@ class WireReader {
   void refusal(wire::Refusal::Reader in, Refusal& out);
   void environment(capnp::List<wire::Variable>::Reader in, Environment& out);
   void spec(wire::TaskSpec::Reader in, TaskSpec& out);
+  void health(wire::HealthCheck::Reader in, const std::vector<std::string>& port_names,
+              HealthCheck& out);
   void assignment(wire::Assignment::Reader in, Assignment& out);
   void status(wire::TaskStatus::Reader in, TaskStatus& out);
   void agent_task(wire::AgentTask::Reader in, AgentTask& out);
@@ -95,11 +101,16 @@ class WireReader {
   void fill(wire::ExecutorUpdate::Reader in, ExecutorUpdate& out);
   void fill(wire::Call::Reader in, Call& out);
   void fill(wire::Reply::Reader in, Reply& out);
+  void fill(wire::StoreRequest::Reader in, StoreRequest& out);
+  void fill(wire::StoreResult::Reader in, StoreResult& out);
+  void fill(wire::FrameworkRequest::Reader in, FrameworkRequest& out);
+  void fill(wire::FrameworkResponse::Reader in, FrameworkResponse& out);
 
   // --- records ---------------------------------------------------------------------------------
   void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);
   void fill(wire::AgentRecord::Reader in, AgentRecord& out);
   void fill(wire::RoleRecord::Reader in, RoleRecord& out);
+  void fill(wire::StoreRecord::Reader in, StoreRecord& out);
   void fill(wire::AgentIdentity::Reader in, AgentIdentity& out);
   void fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out);
   void fill(wire::ExecutorGone::Reader in, ExecutorGone& out);
@@ -109,5 +120,26 @@ class WireReader {
 
   std::optional<Error> error_;
 };
+
+template <class Tag>
+void WireReader::name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out) {
+  const std::string_view value = view_of(in);
+  if (!is_valid_name(value)) return accept(check_name(what, value));
+  out = Id<Tag>(std::string(value));
+}
+
+template <class Tag>
+void WireReader::optional_name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out) {
+  if (in.size() > 0) name(in, what, out);
+}
+
+template <class Enum, class Wire>
+void WireReader::enumerator(Wire in, std::string_view what, size_t known, Enum& out) {
+  const auto raw = static_cast<uint16_t>(in);
+  if (raw >= known) {
+    return refuse(Error::invalid_argument(proffer::text("unknown ", what, " ", raw)));
+  }
+  out = static_cast<Enum>(raw);
+}
 
 }  // namespace proffer::proto

@@ -158,6 +158,17 @@ void write(const Refusal& refusal, wire::Refusal::Builder out) {
 
 // --- tasks -------------------------------------------------------------------------------------
 
+void write(const HealthCheck& check, wire::HealthCheck::Builder out) {
+  out.setKind(same<wire::HealthCheckKind>(check.kind));
+  if (!check.port.empty()) out.setPort(text_of(check.port));
+  if (!check.path.empty()) out.setPath(text_of(check.path));
+  if (!check.command.empty()) out.setCommand(text_of(check.command));
+  out.setIntervalNanos(check.interval.nanos());
+  out.setTimeoutNanos(check.timeout.nanos());
+  out.setGraceNanos(check.grace.nanos());
+  out.setFailures(check.failures);
+}
+
 void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   out.setId(text_of(spec.id));
   if (!spec.ask.empty()) out.setAsk(text_of(spec.ask));
@@ -179,6 +190,7 @@ void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   if (!spec.executor_id.empty()) out.setExecutorId(text_of(spec.executor_id));
   out.setKillGraceNanos(spec.kill_grace.nanos());
   if (!spec.data.empty()) out.setData(data_of(spec.data));
+  if (spec.health) write(*spec.health, out.initHealth());
 }
 
 void write(const Assignment& assignment, wire::Assignment::Builder out) {
@@ -207,6 +219,8 @@ void write(const TaskStatus& status, wire::TaskStatus::Builder out) {
   out.setExitCode(status.exit_code.value_or(0));
   out.setHasSignal(status.signal.has_value());
   out.setSignal(status.signal.value_or(0));
+  out.setHasHealthy(status.healthy.has_value());
+  out.setHealthy(status.healthy.value_or(false));
   out.setAtNanos(status.at.nanos());
 }
 
@@ -448,6 +462,56 @@ void write(const Reply& message, wire::Envelope::Builder envelope) {
   if (message.error) write(*message.error, out.initError());
 }
 
+void write(const StoreRequest& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initStoreRequest();
+  out.setId(message.id);
+  auto operations = out.initOperations(static_cast<unsigned>(message.operations.size()));
+  for (unsigned i = 0; i < operations.size(); ++i) {
+    const StoreOperation& operation = message.operations[i];
+    operations[i].setKind(same<wire::StoreOperationKind>(operation.kind));
+    if (!operation.key.empty()) operations[i].setKey(text_of(operation.key));
+    if (!operation.value.empty()) operations[i].setValue(data_of(operation.value));
+    operations[i].setHasExpected(operation.expected.has_value());
+    operations[i].setExpected(operation.expected.value_or(0));
+    if (!operation.after.empty()) operations[i].setAfter(text_of(operation.after));
+  }
+}
+
+void write(const StoreResult& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initStoreResult();
+  out.setId(message.id);
+  auto outcomes = out.initOutcomes(static_cast<unsigned>(message.outcomes.size()));
+  for (unsigned i = 0; i < outcomes.size(); ++i) {
+    const StoreResult::Outcome& outcome = message.outcomes[i];
+    outcomes[i].setVersion(outcome.version);
+    if (!outcome.value.empty()) outcomes[i].setValue(data_of(outcome.value));
+    outcomes[i].setMore(outcome.more);
+    if (outcome.entries.empty()) continue;
+    auto entries = outcomes[i].initEntries(static_cast<unsigned>(outcome.entries.size()));
+    for (unsigned k = 0; k < entries.size(); ++k) {
+      entries[k].setKey(text_of(outcome.entries[k].key));
+      entries[k].setVersion(outcome.entries[k].version);
+    }
+  }
+  if (message.error) write(*message.error, out.initError());
+}
+
+void write(const FrameworkRequest& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initFrameworkRequest();
+  out.setRelay(message.relay);
+  out.setId(text_of(message.id));
+  if (!message.principal.empty()) out.setPrincipal(text_of(message.principal));
+  if (!message.data.empty()) out.setData(data_of(message.data));
+  out.setTimeoutNanos(message.timeout.nanos());
+}
+
+void write(const FrameworkResponse& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initFrameworkResponse();
+  out.setRelay(message.relay);
+  if (!message.data.empty()) out.setData(data_of(message.data));
+  if (message.error) write(*message.error, out.initError());
+}
+
 // --- the registry ------------------------------------------------------------------------------
 
 void write(const FrameworkRecord& record, wire::RegistryRow::Builder row) {
@@ -472,6 +536,14 @@ void write(const RoleRecord& record, wire::RegistryRow::Builder row) {
   auto out = row.initRole();
   out.setRole(text_of(record.role));
   out.setWeight(record.weight);
+}
+
+void write(const StoreRecord& record, wire::RegistryRow::Builder row) {
+  auto out = row.initStore();
+  out.setFramework(text_of(record.framework));
+  out.setKey(text_of(record.key));
+  if (!record.value.empty()) out.setValue(data_of(record.value));
+  out.setVersion(record.version);
 }
 
 // --- the checkpoint ----------------------------------------------------------------------------

@@ -83,6 +83,12 @@ struct Envelope {
     heartbeat @32 :Void;          # Sent when there is nothing else to say. Any message shows life.
     call @33 :Call;
     reply @34 :Reply;
+
+    # Scheduler and master.
+    storeRequest @35 :StoreRequest;            # To the master;
+    storeResult @36 :StoreResult;              # its answer.
+    frameworkRequest @37 :FrameworkRequest;    # To the scheduler;
+    frameworkResponse @38 :FrameworkResponse;  # its answer.
   }
 }
 
@@ -219,6 +225,21 @@ struct TaskSpec {
   executorId @7 :Text;     # optional name: tasks with the same one share an executor
   killGraceNanos @8 :Int64;# nanos from the polite signal to the other one
   data @9 :Data;           # For the executor; at most 512 KiB.
+  health @10 :HealthCheck; # Absent: it is not looked after.
+}
+
+enum HealthCheckKind { http @0; tcp @1; command @2; }
+
+# Whether a task does its work, looked at by its executor.
+struct HealthCheck {
+  kind @0 :HealthCheckKind;
+  port @1 :Text;     # name, one of TaskSpec.portNames; http and tcp
+  path @2 :Text;     # Of http: from '/', at most 1024 bytes without space and control characters.
+  command @3 :Text;  # Of command: as TaskSpec.command, not empty.
+  intervalNanos @4 :Int64;  # nanos, not 0
+  timeoutNanos @5 :Int64;   # nanos, not 0
+  graceNanos @6 :Int64;     # nanos from the task's start
+  failures @7 :Int64;       # 1 to 1000, in a row
 }
 
 # A dynamic port and the name under which the task asked for it.
@@ -251,6 +272,8 @@ struct TaskStatus {
   hasSignal @10 :Bool;
   signal @11 :Int32;   # That ended the command; only with hasSignal.
   atNanos @12 :Int64;  # time, by the clock of the source
+  hasHealthy @13 :Bool;
+  healthy @14 :Bool;   # By its health check; only with hasHealthy.
 }
 
 # --- scheduler to master --------------------------------------------------------------------------
@@ -329,7 +352,57 @@ struct FrameworkMessage {
   data @4 :Data;         # At most 512 KiB.
 }
 
+enum StoreOperationKind { get @0; put @1; delete @2; list @3; }
+
+struct StoreOperation {
+  kind @0 :StoreOperationKind;
+  # Names joined by '/', at most 512 bytes. Of list: what keys begin with, at most 512 bytes of any.
+  key @1 :Text;
+  value @2 :Data;          # Of put; at most 256 KiB.
+  hasExpected @3 :Bool;
+  expected @4 :UInt64;     # Of put and delete; only with hasExpected.
+  after @5 :Text;          # Of list; at most 512 bytes.
+}
+
+# All of it or nothing.
+struct StoreRequest {
+  id @0 :UInt64;                         # Repeated in the result.
+  operations @1 :List(StoreOperation);   # 1 to 256, and at most 512 KiB of keys and values.
+}
+
+struct FrameworkResponse {
+  relay @0 :UInt64;        # Of the request.
+  data @1 :Data;           # At most 256 KiB.
+  error @2 :ErrorMessage;  # Absent: it worked.
+}
+
 # --- master to scheduler --------------------------------------------------------------------------
+
+# A request of a user to the framework itself.
+struct FrameworkRequest {
+  relay @0 :UInt64;        # The master's number of it.
+  id @1 :Text;             # name, that the caller chose; one that was heard before is not done again
+  principal @2 :Text;      # Who asks, for people; at most 128 bytes.
+  data @3 :Data;           # At most 256 KiB.
+  timeoutNanos @4 :Int64;  # nanos
+}
+
+struct StoreResult {
+  id @0 :UInt64;
+  outcomes @1 :List(Outcome);  # At most 256: one for each operation, or none with an error.
+  error @2 :ErrorMessage;      # Nothing was done.
+
+  struct Outcome {
+    version @0 :UInt64;        # Of the entry now; 0: there is none.
+    value @1 :Data;            # Of get; at most 256 KiB.
+    entries @2 :List(Entry);   # Of list; at most 1024, sorted by key.
+    more @3 :Bool;             # Of list: further keys follow.
+  }
+  struct Entry {
+    key @0 :Text;              # As in StoreOperation.
+    version @1 :UInt64;
+  }
+}
 
 struct Subscribed {
   framework @0 :Text;        # name
@@ -479,7 +552,16 @@ struct RegistryRow {
     framework @0 :FrameworkRecord;
     agent @1 :AgentRecord;
     role @2 :RoleRecord;
+    store @3 :StoreRecord;
   }
+}
+
+# An entry of a framework's store. In "store", by its framework's id, '/', and its key.
+struct StoreRecord {
+  framework @0 :Text;  # name
+  key @1 :Text;        # As in StoreOperation.
+  value @2 :Data;      # At most 256 KiB.
+  version @3 :UInt64;
 }
 
 # A framework with a failover timeout above zero. In "frameworks", by its id. Fields as in

@@ -14,6 +14,9 @@ TEST(Records, ARowKnowsItsTableAndKey) {
   EXPECT_EQ(key_of(AgentRecord{.agent = AgentId("a1")}), "a1");
   EXPECT_EQ(table_of(RoleRecord{.role = RoleName("eng/ads")}), "roles");
   EXPECT_EQ(key_of(RoleRecord{.role = RoleName("eng/ads")}), "eng/ads");
+  const StoreRecord entry{.framework = FrameworkId("f-1-2"), .key = "apps/web"};
+  EXPECT_EQ(table_of(entry), "store");
+  EXPECT_EQ(key_of(entry), "f-1-2/apps/web");
 }
 
 TEST(Records, ARowUnderAnotherTableOrKeyIsCorrupt) {

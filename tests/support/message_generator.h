@@ -182,6 +182,30 @@ class MessageGenerator {
                  .kill_grace = duration(),
                  .data = bytes(kPayloadBytesMax)};
     std::erase(out.command, '\0');
+    if (prng_.chance(1, 4)) out.health = health_check(out.port_names);
+    return out;
+  }
+  HealthCheck health_check(const std::vector<std::string>& port_names) {
+    HealthCheck out{.kind = enumerator<HealthCheck::Kind>(kHealthCheckKindCount),
+                    .path = "/" + name(),
+                    .command = "test -e " + name(),
+                    .interval = milliseconds(1) + duration() / 2,
+                    .timeout = milliseconds(1) + duration() / 2,
+                    .grace = duration(),
+                    .failures = prng_.between(1, kHealthFailuresMax)};
+    if (port_names.empty()) out.kind = HealthCheck::Kind::kCommand;
+    if (out.kind != HealthCheck::Kind::kCommand) {
+      out.port = port_names[prng_.below(port_names.size())];
+    }
+    return out;
+  }
+  std::string store_key() { return role(); }
+  StoreOperation store_operation() {
+    StoreOperation out{.kind = enumerator<StoreOperation::Kind>(kStoreOperationKindCount),
+                       .key = store_key(),
+                       .value = bytes(1'000),
+                       .after = maybe(store_key())};
+    if (flip()) out.expected = any_number();
     return out;
   }
   Assignment assignment() { return {.resources = resources(), .ports = named_ports()}; }
@@ -197,6 +221,7 @@ class MessageGenerator {
                    .at = time()};
     if (flip()) out.exit_code = static_cast<int32_t>(any_number());
     if (flip()) out.signal = static_cast<int32_t>(any_number());
+    if (prng_.chance(1, 4)) out.healthy = flip();
     return out;
   }
 
@@ -380,6 +405,37 @@ class MessageGenerator {
     if (flip()) make(m.error.emplace());
   }
 
+  void make(StoreRequest& m) {
+    m = {.id = any_number(), .operations = several<StoreOperation>(3, kStoreOperationsMax, [&] {
+                               return store_operation();
+                             })};
+    if (m.operations.empty()) m.operations.push_back(store_operation());
+  }
+  void make(StoreResult& m) {
+    m = {.id = any_number(),
+         .outcomes = several<StoreResult::Outcome>(3, 20, [&] {
+           return StoreResult::Outcome{
+               .version = any_number(),
+               .value = bytes(1'000),
+               .entries = several<StoreResult::Entry>(
+                   3, 20,
+                   [&] { return StoreResult::Entry{.key = store_key(), .version = any_number()}; }),
+               .more = flip()};
+         })};
+    if (flip()) make(m.error.emplace());
+  }
+  void make(FrameworkRequest& m) {
+    m = {.relay = any_number(),
+         .id = name(),
+         .principal = bytes(kNameBytesMax),
+         .data = bytes(kRelayedBytesMax),
+         .timeout = duration()};
+  }
+  void make(FrameworkResponse& m) {
+    m = {.relay = any_number(), .data = bytes(kRelayedBytesMax)};
+    if (flip()) make(m.error.emplace());
+  }
+
   void make(FrameworkRecord& r) {
     r = {.framework = FrameworkId(name()),
          .name = name(),
@@ -394,6 +450,12 @@ class MessageGenerator {
   }
   void make(RoleRecord& r) {
     r = {.role = RoleName(role()), .weight = prng_.between(kWeightMin, kWeightMax)};
+  }
+  void make(StoreRecord& r) {
+    r = {.framework = FrameworkId(name()),
+         .key = store_key(),
+         .value = bytes(kStoreEntryBytesMax),
+         .version = any_number()};
   }
   void make(AgentIdentity& r) {
     r = {.agent = AgentId(name()), .secret = Secret(secret()), .leader = LeaderEpoch(any_number())};

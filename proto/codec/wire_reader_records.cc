@@ -1,0 +1,125 @@
+// How the durable records of the schema become values again: the master's registry and the agent's
+// checkpoint. Start at the two functions read.
+
+#include <limits>
+
+#include "common/limits.h"
+#include "common/text.h"
+#include "proto/codec/wire_reader.h"
+
+namespace proffer::proto {
+
+// --- the registry ------------------------------------------------------------------------------
+
+void WireReader::fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getName(), "framework name", out.name);
+  role(in.getRole(), out.role);
+  enumerator(in.getMode(), "offer mode", 2, out.mode);
+  secret(in.getSecret(), out.secret);
+  span(in.getFailoverNanos(), "the failover timeout", out.failover_timeout);
+  text(in.getUser(), "the user", kNameBytesMax, out.user);
+}
+
+void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  secret(in.getSecret(), out.secret);
+  out.unreachable = in.getUnreachable();
+}
+
+void WireReader::fill(wire::RoleRecord::Reader in, RoleRecord& out) {
+  role(in.getRole(), out.role);
+  whole(in.getWeight(), "the weight of a role in milli-weights", kWeightMin, kWeightMax,
+        out.weight);
+}
+
+void WireReader::fill(wire::StoreRecord::Reader in, StoreRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  store_key(in.getKey(), out.key);
+  data(in.getValue(), "a store value", kStoreEntryBytesMax, out.value);
+  out.version = in.getVersion();
+}
+
+void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
+  switch (in.which()) {
+    case wire::RegistryRow::FRAMEWORK:
+      return fill(in.getFramework(), out.emplace<FrameworkRecord>());
+    case wire::RegistryRow::AGENT:
+      return fill(in.getAgent(), out.emplace<AgentRecord>());
+    case wire::RegistryRow::ROLE:
+      return fill(in.getRole(), out.emplace<RoleRecord>());
+    case wire::RegistryRow::STORE:
+      return fill(in.getStore(), out.emplace<StoreRecord>());
+  }
+  refuse(Error::unsupported(
+      proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));
+}
+
+// --- the checkpoint ----------------------------------------------------------------------------
+
+void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  secret(in.getSecret(), out.secret);
+  out.leader = LeaderEpoch(in.getLeader());
+}
+
+void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getExecutor(), "executor id", out.executor);
+  secret(in.getToken(), out.token);
+  out.run = in.getRun();
+  int64_t pid = 0;
+  whole(in.getPid(), "a process id", 0, std::numeric_limits<int32_t>::max(), pid);
+  out.pid = static_cast<int32_t>(pid);
+  out.start_ticks = in.getStartTicks();
+  text(in.getBootId(), "a boot id", kNameBytesMax, out.boot_id);
+  text(in.getProgram(), "an executor", kCommandBytesMax, out.program);
+  out.own = in.getOwn();
+  out.leftover = in.getLeftover();
+}
+
+void WireReader::fill(wire::ExecutorGone::Reader in, ExecutorGone& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getExecutor(), "executor id", out.executor);
+}
+
+void WireReader::fill(wire::TaskRecord::Reader in, TaskRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  spec(in.getSpec(), out.spec);
+  assignment(in.getAssignment(), out.assignment);
+  name(in.getExecutor(), "executor id", out.executor);
+  out.run = in.getRun();
+}
+
+void WireReader::fill(wire::UpdateRecord::Reader in, UpdateRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  status(in.getStatus(), out.status);
+  out.executor_sequence = in.getExecutorSequence();
+}
+
+void WireReader::fill(wire::AcknowledgedRecord::Reader in, AcknowledgedRecord& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  name(in.getTask(), "task id", out.task);
+  out.sequence = in.getSequence();
+}
+
+void WireReader::read(wire::CheckpointRecord::Reader in, CheckpointRecord& out) {
+  switch (in.which()) {
+    case wire::CheckpointRecord::IDENTITY:
+      return fill(in.getIdentity(), out.emplace<AgentIdentity>());
+    case wire::CheckpointRecord::EXECUTOR:
+      return fill(in.getExecutor(), out.emplace<ExecutorRecord>());
+    case wire::CheckpointRecord::EXECUTOR_GONE:
+      return fill(in.getExecutorGone(), out.emplace<ExecutorGone>());
+    case wire::CheckpointRecord::TASK:
+      return fill(in.getTask(), out.emplace<TaskRecord>());
+    case wire::CheckpointRecord::UPDATE:
+      return fill(in.getUpdate(), out.emplace<UpdateRecord>());
+    case wire::CheckpointRecord::ACKNOWLEDGED:
+      return fill(in.getAcknowledged(), out.emplace<AcknowledgedRecord>());
+  }
+  refuse(Error::unsupported(
+      proffer::text("unknown kind of checkpoint record ", static_cast<uint16_t>(in.which()))));
+}
+
+}  // namespace proffer::proto
