@@ -18,6 +18,33 @@ function(proffer_options target)
   endif()
 endfunction()
 
+# What every process under ThreadSanitizer knows without its environment, which tasks and executors
+# do not get: what is no race of ours (tests/tsan.supp), and where reports go, a file for each
+# process. A report changes no exit code: tools/tsan looks for the files.
+if(PROFFER_SANITIZE STREQUAL "thread")
+  file(READ ${CMAKE_SOURCE_DIR}/tests/tsan.supp suppressions)
+  set_property(DIRECTORY ${CMAKE_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+    ${CMAKE_SOURCE_DIR}/tests/tsan.supp)
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/tsan_defaults.cc @ONLY CONTENT [==[
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_suppressions();
+const char* __tsan_default_options() {
+  return "log_path=@CMAKE_BINARY_DIR@/reports/report exitcode=0 second_deadlock_stack=1";
+}
+const char* __tsan_default_suppressions() {
+  return R"(@suppressions@)";
+}
+]==])
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/reports)
+endif()
+function(proffer_tsan_defaults target)
+  if(PROFFER_SANITIZE STREQUAL "thread")
+    target_sources(${target} PRIVATE ${CMAKE_BINARY_DIR}/tsan_defaults.cc)
+    set_source_files_properties(${CMAKE_BINARY_DIR}/tsan_defaults.cc PROPERTIES
+      SKIP_UNITY_BUILD_INCLUSION ON)
+  endif()
+endfunction()
+
 # proffer_library(<name> [PURE] [DIR <dir>] [EXCLUDE <file>…] DEPS <targets>…)
 # The .cc files of the folder as the static library proffer_<name>. PURE ones are built even when
 # only pure code is wanted.
@@ -57,9 +84,48 @@ function(proffer_program name)
   endif()
   add_executable(${name} ${P_SOURCES})
   proffer_options(${name})
+  proffer_tsan_defaults(${name})
   target_link_libraries(${name} PRIVATE ${P_DEPS})
   set_target_properties(${name} PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin/${P_DIR})
+endfunction()
+
+# proffer_static_program(<program> SOURCES <files>… DEPS <targets of ours>… ARCHIVES <names>…)
+# A program without shared libraries, for what is forked with each task (docs/adr/0015): DEPS are
+# all libraries of ours that it is linked from, ARCHIVES those of others, as in lib<name>.a, in the
+# linker's order. Sanitizers cannot be linked so: with them it is an ordinary program.
+function(proffer_static_program name)
+  cmake_parse_arguments(P "" "" "SOURCES;DEPS;ARCHIVES" ${ARGN})
+  if(PROFFER_PURE_ONLY)
+    return()
+  endif()
+  set(archives)
+  foreach(archive ${P_ARCHIVES})
+    find_library(PROFFER_ARCHIVE_${archive} NAMES lib${archive}.a)
+    mark_as_advanced(PROFFER_ARCHIVE_${archive})
+    list(APPEND archives ${PROFFER_ARCHIVE_${archive}})
+  endforeach()
+  if(PROFFER_SANITIZE OR PROFFER_FUZZ OR archives MATCHES "NOTFOUND")
+    proffer_program(${name} SOURCES ${P_SOURCES} DEPS ${P_DEPS})
+    return()
+  endif()
+  # Compiled with what the targets say, but linked from their files: the targets name shared ones.
+  add_library(${name}-objects OBJECT ${P_SOURCES})
+  proffer_options(${name}-objects)
+  target_link_libraries(${name}-objects PRIVATE ${P_DEPS})
+  add_executable(${name} $<TARGET_OBJECTS:${name}-objects>)
+  set(files)
+  foreach(dep ${P_DEPS})
+    add_dependencies(${name} ${dep})
+    list(APPEND files $<TARGET_FILE:${dep}>)
+  endforeach()
+  # It would warn of getpwuid and the like, which libuv and glog hold and nobody here calls.
+  # libgcc_eh before libunwind: both have _Unwind_Resume.
+  target_link_options(${name} PRIVATE -static -Wl,--no-warnings)
+  target_link_libraries(${name} PRIVATE -Wl,--start-group ${files} -Wl,--end-group gcc_eh
+                                        ${archives} Threads::Threads)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin
+                                           LINK_DEPENDS "${files}")
 endfunction()
 
 # proffer_test(<folder> [PURE] [DIR <dir>] DEPS <targets>…)
@@ -85,6 +151,7 @@ function(proffer_test name)
   string(REPLACE "/" "_" target ${name})
   add_executable(${target}_tests ${sources})
   proffer_options(${target}_tests)
+  proffer_tsan_defaults(${target}_tests)
   set_target_properties(${target}_tests PROPERTIES
     UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 4 RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   if(NOT PROFFER_SANITIZE)

@@ -80,8 +80,6 @@ std::string to_text(const Address& address) {
 
 std::string tcp_endpoint(const Address& address) { return text("tcp://", to_text(address)); }
 
-std::string ipc_endpoint(std::string_view path) { return text("ipc://", path); }
-
 std::string http_url(const Address& address) { return text("http://", to_text(address)); }
 
 bool is_loopback(std::string_view host) {

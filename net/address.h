@@ -25,8 +25,6 @@ Result<Address> parse_address(std::string_view what, std::string_view text,
 std::string to_text(const Address& address);
 // "tcp://127.0.0.1:5050", for Router and Dealer.
 std::string tcp_endpoint(const Address& address);
-// "ipc:///run/x.sock", for Router and Dealer.
-std::string ipc_endpoint(std::string_view path);
 // "http://127.0.0.1:5080".
 std::string http_url(const Address& address);
 

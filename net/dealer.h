@@ -35,7 +35,7 @@ class Dealer {
     std::function<void(const std::string& reason)> on_failed = {};
   };
   struct Options {
-    std::string endpoint = {};   // "tcp://host:port" or "ipc:///path"
+    std::string endpoint = {};   // "tcp://host:port"
     bool keep_connected = true;  // try again by itself, after failures and disconnects
     uint64_t seed = 0;           // of the jitter; give each process its own
     BackoffLimits backoff = {};

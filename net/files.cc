@@ -47,18 +47,6 @@ Time modified_time(const struct stat& status) {
 
 }  // namespace
 
-Fd::~Fd() {
-  if (fd_ >= 0) close(fd_);
-}
-
-Fd& Fd::operator=(Fd&& other) noexcept {
-  if (this != &other) {
-    if (fd_ >= 0) close(fd_);
-    fd_ = other.release();
-  }
-  return *this;
-}
-
 Result<std::filesystem::path> confine(const std::filesystem::path& root,
                                       std::string_view relative) {
   if (relative.size() > kPathBytesMax) {

@@ -10,6 +10,7 @@
 
 #include "common/result.h"
 #include "common/time.h"
+#include "net/fd.h"
 
 namespace proffer {
 
@@ -28,25 +29,6 @@ inline constexpr size_t kDirEntriesMax = 10'000;
 // (absolute, a NUL, a ".." part, too long), kNotFound, kFailedPrecondition (a link leads out of the
 // root).
 Result<std::filesystem::path> confine(const std::filesystem::path& root, std::string_view relative);
-
-// A descriptor with its owner.
-class Fd {
- public:
-  Fd() = default;
-  explicit Fd(int fd) : fd_(fd) {}
-  ~Fd();
-  Fd(Fd&& other) noexcept : fd_(other.release()) {}
-  Fd& operator=(Fd&& other) noexcept;
-  int get() const { return fd_; }
-  int release() {
-    const int fd = fd_;
-    fd_ = -1;
-    return fd;
-  }
-
- private:
-  int fd_ = -1;
-};
 
 struct OpenFile {
   Fd fd = {};

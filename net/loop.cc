@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <uv.h>
-#include <zmq.h>
 
 #include "common/check.h"
 
@@ -24,9 +23,6 @@ int64_t read_clock(clockid_t clock) {
   CHECK_EQ(clock_gettime(clock, &now), 0);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
 }
-
-// More sockets than this in one process is a bug; the context takes 8 bytes for each.
-constexpr int kSocketsMax = 32 * 1024;
 
 }  // namespace
 
@@ -54,7 +50,7 @@ struct Loop::Impl {
   std::vector<std::function<void()>> deferred;
   std::vector<std::shared_ptr<std::function<void()>>> hooks;
   std::map<int, std::pair<uv_signal_t*, std::function<void()>>> signals;
-  void* zmq = nullptr;
+  std::shared_ptr<void> companion;
   bool is_stopping = false;  // run() ends with this turn
   bool is_closing = false;   // in the destructor: nobody is called any more
 
@@ -183,7 +179,7 @@ Loop::~Loop() {
   }
   uv_run(&impl_->uv, UV_RUN_DEFAULT);  // until work under way has ended and handles are closed
   CHECK_EQ(uv_loop_close(&impl_->uv), 0) << "a watcher outlives its loop";
-  if (impl_->zmq != nullptr) zmq_ctx_term(impl_->zmq);
+  impl_->companion.reset();
 }
 
 Time Loop::now() const { return impl_->now(); }
@@ -265,15 +261,7 @@ void Loop::remove(Pump* pump) {
   std::replace(impl_->pumps.begin(), impl_->pumps.end(), pump, static_cast<Pump*>(nullptr));
 }
 
-void* Loop::zmq_context() {
-  if (impl_->zmq == nullptr) {
-    impl_->zmq = zmq_ctx_new();
-    CHECK(impl_->zmq != nullptr);
-    zmq_ctx_set(impl_->zmq, ZMQ_MAX_SOCKETS, kSocketsMax);
-    zmq_ctx_set(impl_->zmq, ZMQ_BLOCKY, 0);
-  }
-  return impl_->zmq;
-}
+std::shared_ptr<void>& Loop::companion() { return impl_->companion; }
 
 Timer::Timer(Loop& loop, std::function<void()> fn)
     : loop_(loop), state_(std::make_shared<State>()) {

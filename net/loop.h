@@ -63,8 +63,8 @@ class Loop {
   // For sockets. `pump` must be removed before it dies.
   void add(Pump* pump);
   void remove(Pump* pump);
-  // The process's ZeroMQ context, made at first use.
-  void* zmq_context();
+  // Keeps one thing until the loop has ended, for sockets that share it (net/zmq_socket.h).
+  std::shared_ptr<void>& companion();
 
  private:
   friend class Timer;

@@ -34,7 +34,6 @@ constexpr Duration kProbeMin = milliseconds(1);  // doubling: about a quarter of
 constexpr int kProbesMax = 8;
 constexpr Duration kSweepEvery = seconds(10);      // of ended sessions whose connection stays open
 constexpr Duration kDrainMax = milliseconds(100);  // last frames are waited for no longer
-constexpr size_t kIpcPathBytesMax = 107;           // sun_path, less its NUL
 constexpr size_t kHintsPerTurn = 1'024;
 
 enum class Sent : uint8_t { kYes, kFull, kGone };
@@ -86,8 +85,7 @@ Error bind_error(const std::string& endpoint, int error) {
           .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
     case EINVAL:
     case EPROTONOSUPPORT:
-      return Error::invalid_argument(
-          text(quoted(endpoint), " is not tcp://host:port or ipc:///path"));
+      return Error::invalid_argument(text(quoted(endpoint), " is not tcp://host:port"));
     default:
       return Error::unavailable(text("cannot bind ", endpoint, ": ", zmq_strerror(error)));
   }
@@ -101,18 +99,6 @@ uint16_t port_of(const std::string& endpoint) {
 }
 
 }  // namespace
-
-std::string_view to_text(PeerLoss loss) {
-  switch (loss) {
-    case PeerLoss::kDisconnected:
-      return "disconnected";
-    case PeerLoss::kOverflow:
-      return "overflow";
-    case PeerLoss::kMalformed:
-      return "malformed";
-  }
-  return "unknown";
-}
 
 struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   struct Suspect {
@@ -495,13 +481,7 @@ Router::~Router() {
 
 Result<std::unique_ptr<Router>> Router::bind(Loop& loop, const std::string& endpoint,
                                              Handlers handlers, Options options) {
-  const bool is_ipc = endpoint.starts_with("ipc://");
-  if (!is_ipc && !endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
-  if (is_ipc && endpoint.size() - std::strlen("ipc://") > kIpcPathBytesMax) {
-    return Error::invalid_argument(text("socket path ", quoted(endpoint.substr(6)),
-                                        " is longer than ", kIpcPathBytesMax, " bytes"))
-        .with_hint("use a shorter directory");
-  }
+  if (!endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
   auto impl = std::make_shared<Impl>(loop, std::move(handlers), options);
   if (endpoint.find('[') != std::string::npos) impl->socket.set(ZMQ_IPV6, 1);
   if (uninterrupted([&] { return zmq_bind(impl->socket.get(), endpoint.c_str()); }) != 0) {

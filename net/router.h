@@ -20,16 +20,9 @@
 #include "common/limits.h"
 #include "common/result.h"
 #include "net/loop.h"
+#include "net/peer_loss.h"
 
 namespace proffer {
-
-// Why a peer's session ended.
-enum class PeerLoss : uint8_t {
-  kDisconnected,  // the connection is gone: closed, killed, or network error
-  kOverflow,      // it read too slowly: its outgoing queue was full
-  kMalformed,     // it sent something that is not one frame
-};
-std::string_view to_text(PeerLoss loss);
 
 class Router {
  public:
@@ -59,10 +52,8 @@ class Router {
     bool operator==(const Counters&) const = default;
   };
 
-  // Binds "tcp://127.0.0.1:5050" (port 0: any free one; "tcp://[::1]:0") or "ipc:///path". An ipc
-  // path that is in use is taken over silently: hold a lock on its directory first (DESIGN §12).
-  // Errors: kInvalidArgument (not such an endpoint, path too long), kFailedPrecondition (in use, or
-  // no such local address), kUnavailable.
+  // Binds "tcp://127.0.0.1:5050" (port 0: any free one; "tcp://[::1]:0"). Errors: kInvalidArgument
+  // (not such an endpoint), kFailedPrecondition (in use, or no such local address), kUnavailable.
   static Result<std::unique_ptr<Router>> bind(Loop& loop, const std::string& endpoint,
                                               Handlers handlers, Options options);
   static Result<std::unique_ptr<Router>> bind(Loop& loop, const std::string& endpoint,
@@ -76,7 +67,6 @@ class Router {
 
   // The real address, with the port that was given: "tcp://127.0.0.1:41003".
   const std::string& endpoint() const;
-  // 0 for ipc.
   uint16_t port() const;
 
   // Sends or queues one frame (1 to kFrameBytesMax bytes; anything else is a bug). False if the
@@ -90,7 +80,7 @@ class Router {
   bool is_connected(PeerId peer) const;
   size_t peers() const;                         // with a session
   size_t queued(PeerId peer) const;             // frames waiting here for a slow peer
-  std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1" or "localhost:uid:gid:pid"
+  std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1"
   const Counters& counters() const;
 
  private:

@@ -14,10 +14,28 @@
 #include "common/text.h"
 
 namespace proffer {
+namespace {
+
+// More sockets than this in one process is a bug; the context takes 8 bytes for each.
+constexpr int kSocketsMax = 32 * 1024;
+
+}  // namespace
+
+void* zmq_context(Loop& loop) {
+  std::shared_ptr<void>& context = loop.companion();
+  if (context == nullptr) {
+    void* made = zmq_ctx_new();
+    CHECK(made != nullptr);
+    zmq_ctx_set(made, ZMQ_MAX_SOCKETS, kSocketsMax);
+    zmq_ctx_set(made, ZMQ_BLOCKY, 0);
+    context = std::shared_ptr<void>(made, [](void* held) { zmq_ctx_term(held); });
+  }
+  return context.get();
+}
 
 bool was_interrupted() { return zmq_errno() == EINTR; }
 
-ZmqSocket::ZmqSocket(Loop& loop, int type) : socket_(zmq_socket(loop.zmq_context(), type)) {
+ZmqSocket::ZmqSocket(Loop& loop, int type) : socket_(zmq_socket(zmq_context(loop), type)) {
   // The only causes: no descriptors left, or more sockets than the context's maximum.
   CHECK(socket_ != nullptr) << "no socket: " << zmq_strerror(zmq_errno());
   set(ZMQ_LINGER, 0);

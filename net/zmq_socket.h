@@ -23,6 +23,10 @@ int uninterrupted(Call call) {
   return result;
 }
 
+// The loop's ZeroMQ context, made at first use; ended with the loop, which waits for lingering
+// sockets then.
+void* zmq_context(Loop& loop);
+
 // Its descriptor only wakes the loop; the owner is a Pump and asks for messages there. Closing is
 // immediate for us; libzmq finishes in the background, at most for the linger that was set.
 class ZmqSocket {

@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "common/text.h"
-#include "net/address.h"
-#include "net/dealer.h"
+#include "net/local_client.h"
 #include "net/loop.h"
 #include "net/randomness.h"
 #include "proto/codec/codec.h"
@@ -55,13 +54,11 @@ class Executor::Shell {
   Shell()
       : driver(driver_options()),
         timer(loop, [this] { event(ExecutorTick{}); }),
-        dealer(
-            loop,
-            {.endpoint = ipc_endpoint(environment("PROFFER_AGENT_SOCKET")), .seed = random_seed()},
-            {.on_connected = [this] { event(AgentConnected{}); },
-             .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
-             .on_disconnected = [this](const std::string&) { event(AgentDisconnected{}); },
-             .on_failed = {}}) {
+        agent(loop, {.path = environment("PROFFER_AGENT_SOCKET"), .seed = random_seed()},
+              {.on_connected = [this] { event(AgentConnected{}); },
+               .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
+               .on_disconnected = [this](const std::string&) { event(AgentDisconnected{}); },
+               .on_failed = {}}) {
     timer.arm(driver.next_deadline());
   }
 
@@ -110,14 +107,14 @@ class Executor::Shell {
   void carry_out(const SendToAgent& action) {
     const Result<std::span<const std::byte>> frame = encoder.encode(action.envelope);
     if (frame) {
-      dealer.send(*frame);
+      agent.send(*frame);
     } else {
       print_warning(text("a message to the agent was not sent: ", frame.error().message()));
-      dealer.reset("a message could not be sent");
+      agent.reset("a message could not be sent");
     }
   }
 
-  void carry_out(const ResetAgent&) { dealer.reset("the session with the agent ended"); }
+  void carry_out(const ResetAgent&) { agent.reset("the session with the agent ended"); }
 
   void carry_out(const StartTask& action) {
     if (task_callback) return task_callback(action.run);
@@ -149,7 +146,7 @@ class Executor::Shell {
     Result<proto::Envelope> envelope = proto::decode(frame);
     if (!envelope) {
       print_warning(text("a message from the agent cannot be read: ", envelope.error().message()));
-      dealer.reset("a message from the agent cannot be read");
+      agent.reset("a message from the agent cannot be read");
       return;
     }
     event(AgentFrame{*std::move(envelope)});
@@ -157,7 +154,7 @@ class Executor::Shell {
 
   void leave() {
     is_leaving = true;
-    dealer.close_gracefully(kLinger);
+    agent.close_gracefully(kLinger);
     timer.arm(std::nullopt);
     loop.stop();
   }
@@ -166,7 +163,7 @@ class Executor::Shell {
   ExecutorDriver driver;
   proto::Encoder encoder;
   Timer timer;
-  Dealer dealer;
+  LocalClient agent;
   std::list<std::unique_ptr<Timer>> timers;  // of after()
 
   std::deque<ExecutorDriverAction> actions;  // not yet carried out
@@ -244,7 +241,7 @@ void Executor::run_aside(std::function<void()> work, std::function<void()> done)
 }
 
 int Executor::run() {
-  if (!shell_->is_leaving) shell_->dealer.connect();
+  if (!shell_->is_leaving) shell_->agent.connect();
   shell_->loop.run();
   return shell_->exit_code;
 }

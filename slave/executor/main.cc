@@ -1,5 +1,6 @@
-// proffer-executor: runs commands for an agent, which alone starts it. No flags, no logging
-// library: it is in the path of every task. What goes wrong is written to `stderr` in the sandbox.
+// proffer-executor: the stem, which an agent starts, and the executors of commands that are forked
+// from it. No flags, no logging library: it is in the path of every task. What goes wrong in an
+// executor is written to `stderr` in its sandbox.
 
 #include <cstdio>
 #include <cstdlib>
@@ -8,14 +9,14 @@
 
 #include "net/loop.h"
 #include "slave/executor/command_executor.h"
+#include "slave/executor/stem.h"
 
 namespace {
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   if (value != nullptr && *value != '\0') return value;
-  std::fprintf(stderr, "error: proffer-executor: $%s is not set\n  hint: the agent starts it\n",
-               name);
+  std::fprintf(stderr, "error: proffer-executor: the agent gave no $%s\n", name);
   std::exit(2);
 }
 
@@ -23,6 +24,7 @@ std::string variable(const char* name) {
 
 int main() {
   using namespace proffer;
+  if (!executor::fork_executors()) return 0;
   executor::CommandExecutorOptions options;
   options.driver.framework = FrameworkId(variable("PROFFER_FRAMEWORK_ID"));
   options.driver.executor = ExecutorId(variable("PROFFER_EXECUTOR_ID"));
@@ -31,10 +33,10 @@ int main() {
   options.around = {.sandbox = variable("PROFFER_SANDBOX"),
                     .agent = variable("PROFFER_AGENT"),
                     .path = variable("PATH")};
-  {
-    Loop loop;
-    const executor::CommandExecutor executor(loop, std::move(options));
-    loop.run();
-  }
-  return 0;
+  Loop loop;
+  const executor::CommandExecutor executor(loop, std::move(options));
+  loop.run();
+  // All is told and acknowledged. What the stem made is the stem's to destroy; the rest, the
+  // kernel's.
+  _exit(0);
 }

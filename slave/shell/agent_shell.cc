@@ -15,8 +15,8 @@
 #include "common/text.h"
 #include "net/dealer.h"
 #include "net/http_server.h"
+#include "net/local_server.h"
 #include "net/randomness.h"
-#include "net/router.h"
 #include "net/trace_log.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
@@ -56,10 +56,7 @@ struct AgentShell::Impl {
   explicit Impl(Loop& l) : loop(l) {}
   ~Impl() {
     if (dealer != nullptr) dealer->close_gracefully(kLinger);
-    if (router == nullptr) return;
-    // Ours alone, as long as the lock is held. Executors that run on find the next one by its path.
-    router.reset();
-    unlink(socket.c_str());
+    // Its path goes with it. Executors that run on find the next one there.
   }
 
   Loop& loop;
@@ -68,7 +65,7 @@ struct AgentShell::Impl {
   std::unique_ptr<CheckpointLog> log;
   std::unique_ptr<Sandboxes> sandboxes;
   std::unique_ptr<Supervisor> supervisor;
-  std::unique_ptr<Router> router;
+  std::unique_ptr<LocalServer> executors;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Agent> core;
   std::unique_ptr<Timer> timer;
@@ -104,7 +101,7 @@ struct AgentShell::Impl {
   void on(const SendToMaster& send);
   void on(const ResetMaster&) { dealer->reset("asked by the core"); }
   void on(const SendToExecutor& send);
-  void on(const DropExecutorPeer& drop) { router->drop(drop.peer); }
+  void on(const DropExecutorPeer& drop) { executors->drop(drop.peer); }
   void on(const StartExecutor& start);
   void on(const AdoptExecutor& adopt);
   void on(const KillExecutor& kill) { supervisor->kill(kill); }
@@ -156,6 +153,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
 
   options.core.http_address = to_text(http->address());
   options.core.boot_id = boot_id();
+  options.core.checkpoint = log->mark();
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
   options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
@@ -213,18 +211,20 @@ Result<AgentSnapshot> AgentShell::Impl::salvage(const std::string& path, const E
     kept.push_back(proto::encode_record(*record));
     snapshot.records.push_back(*std::move(record));
   }
-  if (Result<void> written = log->append(kept); !written) return std::move(written).error();
+  Result<void> written = log->append(kept);
+  if (written) written = log->sync();  // The identity is among them.
+  if (!written) return std::move(written).error();
   return snapshot;
 }
 
 Result<void> AgentShell::Impl::bind() {
-  Result<std::unique_ptr<Router>> bound = Router::bind(
-      loop, ipc_endpoint(socket),
+  Result<std::unique_ptr<LocalServer>> bound = LocalServer::bind(
+      loop, socket,
       {.on_frame = [this](PeerId peer,
                           std::span<const std::byte> frame) { on_executor_frame(peer, frame); },
        .on_lost = [this](PeerId peer, PeerLoss) { handle(ExecutorPeerLost{peer}); }});
   if (!bound) return std::move(bound).error();
-  router = *std::move(bound);
+  executors = *std::move(bound);
   return serve();
 }
 
@@ -391,7 +391,7 @@ void AgentShell::Impl::on(const SendToExecutor& send) {
                << frame.error().message();
     return;
   }
-  router->send(send.peer, *frame);
+  executors->send(send.peer, *frame);
 }
 
 void AgentShell::Impl::on(const StartExecutor& start) {
@@ -430,7 +430,7 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
   Result<proto::Envelope> envelope = proto::decode(frame);
   if (!envelope) {
     LOG_EVERY_N(WARNING, 30) << "malformed frame from an executor: " << envelope.error().message();
-    router->drop(peer);
+    executors->drop(peer);
     return handle(ExecutorPeerLost{peer});
   }
   handle(ExecutorFrame{peer, *std::move(envelope)});
@@ -474,12 +474,12 @@ std::string AgentShell::Impl::metrics() const {
              static_cast<int64_t>(log->size()));
   text.counter("proffer_agent_connects_failed_total", "Attempts that did not reach the master.",
                attempts_failed);
-  const Router::Counters& frames = router->counters();
+  const LocalServer::Counters& frames = executors->counters();
   text.counter("proffer_frames_received_total", "Frames from executors.", frames.frames_received);
   text.counter("proffer_frames_sent_total", "Frames to executors.", frames.frames_sent);
   text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
   text.gauge("proffer_peers", "Executors with a connection.",
-             static_cast<int64_t>(router->peers()));
+             static_cast<int64_t>(executors->peers()));
   text.events(trace);
   return text.take();
 }

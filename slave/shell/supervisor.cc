@@ -10,15 +10,14 @@
 #include <cstring>
 #include <utility>
 
-#include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "slave/shell/spawn.h"
 
 namespace proffer::agent {
 namespace {
@@ -52,59 +51,12 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
 // The program and its arguments. Builtin executors lie beside the agent.
 Result<std::vector<std::string>> arguments_of(const std::string& program,
                                               const std::string& bin_dir) {
-  std::string builtin;
-  if (program == proto::kCommandExecutor) builtin = bin_dir + "/proffer-executor";
-  if (program == proto::kBatchExecutor) builtin = bin_dir + "/proffer-batch-executor";
-  if (builtin.empty()) return std::vector<std::string>{"/bin/sh", "-c", program};
+  if (program != proto::kBatchExecutor) return std::vector<std::string>{"/bin/sh", "-c", program};
+  const std::string builtin = bin_dir + "/proffer-batch-executor";
   if (access(builtin.c_str(), X_OK) != 0) {
     return Error::not_found(text("there is no program ", quoted(builtin), ", which is ", program));
   }
   return std::vector<std::string>{builtin};
-}
-
-Result<pid_t> spawn(std::vector<std::string> arguments, std::vector<std::string> environment,
-                    const std::string& sandbox) {
-  const auto pointers = [](std::vector<std::string>& texts) {
-    std::vector<char*> list;
-    for (std::string& one : texts) list.push_back(one.data());
-    list.push_back(nullptr);
-    return list;
-  };
-  for (const std::string& variable : environment) {
-    if (variable.find('\0') != std::string::npos) {
-      return Error::invalid_argument(text("the environment holds a NUL: ", quoted(variable)));
-    }
-  }
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-  sigset_t signals;
-  sigemptyset(&signals);
-  posix_spawnattr_setsigmask(&attributes, &signals);
-  sigfillset(&signals);
-  sigdelset(&signals, SIGKILL);
-  sigdelset(&signals, SIGSTOP);
-  posix_spawnattr_setsigdefault(&attributes, &signals);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND;
-  posix_spawn_file_actions_addchdir_np(&files, sandbox.c_str());
-  posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "stdout", kAppend, 0600);
-  posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "stderr", kAppend, 0600);
-  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
-
-  pid_t pid = 0;
-  const int failed = posix_spawn(&pid, arguments.front().c_str(), &files, &attributes,
-                                 pointers(arguments).data(), pointers(environment).data());
-  posix_spawn_file_actions_destroy(&files);
-  posix_spawnattr_destroy(&attributes);
-  if (failed == 0) return pid;
-  const std::string message =
-      text("cannot start ", quoted(arguments.front()), ": ", std::strerror(failed));
-  return failed == ENOSPC || failed == EAGAIN ? Error::resource_exhausted(message)
-                                              : Error::unavailable(message);
 }
 
 }  // namespace
@@ -114,6 +66,7 @@ Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Options options, 
       sandboxes_(sandboxes),
       options_(std::move(options)),
       handlers_(std::move(handlers)),
+      stem_(options_.bin_dir + "/proffer-executor"),
       sweep_timer_(loop, [this] { sweep(); }),
       adopted_timer_(loop, [this] { look_at_adopted(); }),
       leftover_timer_(loop, [this] { end_leftovers(); }) {
@@ -133,13 +86,13 @@ Supervisor::~Supervisor() {
 }
 
 Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
-  Result<std::vector<std::string>> arguments = arguments_of(start.program, options_.bin_dir);
-  if (!arguments) return std::move(arguments).error();
   Result<std::string> sandbox = sandboxes_.make(start.framework, start.executor, start.run);
   if (!sandbox) return std::move(sandbox).error();
-  Result<pid_t> pid =
-      spawn(*std::move(arguments), environment_of(start, *sandbox, options_), *sandbox);
-  if (!pid) return std::move(pid).error();
+  std::vector<std::string> environment = environment_of(start, *sandbox, options_);
+  const Result<pid_t> pid = start.program == proto::kCommandExecutor
+                                ? stem_.fork(environment)
+                                : execute(start.program, std::move(environment), *sandbox);
+  if (!pid) return pid.error();
   // It is there until it is reaped, ended or not.
   const std::optional<Process> process = find_process(*pid);
   const ExecutorStarted started{.framework = start.framework,
@@ -150,6 +103,16 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
   runs_[*pid] = {started, *sandbox};
   live_sandboxes_.insert(*std::move(sandbox));
   return started;
+}
+
+Result<pid_t> Supervisor::execute(const std::string& program, std::vector<std::string> environment,
+                                  const std::string& sandbox) const {
+  Result<std::vector<std::string>> arguments = arguments_of(program, options_.bin_dir);
+  if (!arguments) return std::move(arguments).error();
+  return spawn({.arguments = *std::move(arguments),
+                .environment = std::move(environment),
+                .directory = sandbox,
+                .output_here = true});
 }
 
 void Supervisor::kill(const KillExecutor& kill) {
@@ -169,6 +132,10 @@ void Supervisor::reap() {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, WNOHANG);
     if (pid <= 0) break;
+    if (pid == stem_.pid()) {
+      stem_.forget();
+      continue;
+    }
     const auto at = runs_.find(pid);
     if (at == runs_.end()) continue;  // an orphan
     ExecutorExited exited{.framework = at->second.id.framework,
@@ -190,7 +157,7 @@ void Supervisor::reap() {
 void Supervisor::sweep() {
   bool left = false;
   for (const pid_t pid : own_children()) {
-    if (runs_.contains(pid) || is_of_a_live_run(pid)) continue;
+    if (pid == stem_.pid() || runs_.contains(pid) || is_of_a_live_run(pid)) continue;
     left = true;
     ::kill(pid, SIGKILL);
   }

@@ -16,6 +16,7 @@
 #include "slave/core/agent.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
+#include "slave/shell/stem.h"
 
 namespace proffer::agent {
 
@@ -71,6 +72,8 @@ class Supervisor {
     std::optional<Time> since = {};
   };
   using AdoptedRuns = std::map<uint64_t, Adopted>;
+  Result<pid_t> execute(const std::string& program, std::vector<std::string> environment,
+                        const std::string& sandbox) const;
   void watch(const proto::ExecutorRecord& executor);
   void look_at_adopted();
   void end_adopted(AdoptedRuns::iterator at);
@@ -84,6 +87,7 @@ class Supervisor {
   const Sandboxes& sandboxes_;
   Options options_;
   Handlers handlers_;
+  Stem stem_;  // of the executors of commands
   std::map<pid_t, Run> runs_;
   std::set<std::string> live_sandboxes_;
   std::vector<Ended> ended_;  // processes of theirs may be left

@@ -8,6 +8,7 @@
 #include "common/prng.h"
 #include "net/dealer.h"
 #include "net/router.h"
+#include "net/zmq_socket.h"
 #include "tests/net/support.h"
 
 namespace proffer::hostile_test {
@@ -92,7 +93,7 @@ TEST_F(Hostile, RandomBytesAreEnded) {
 TEST_F(Hostile, MessagesOfSeveralOrEmptyFramesEndTheirSession) {
   for (const int parts : {2, 3, 1'000}) {
     losses_.clear();
-    void* raw = zmq_socket(loop_.zmq_context(), ZMQ_DEALER);
+    void* raw = zmq_socket(zmq_context(loop_), ZMQ_DEALER);
     ASSERT_EQ(zmq_connect(raw, router_->endpoint().c_str()), 0);
     zmq_send(raw, "ok", 2, 0);
     ASSERT_TRUE(run_until(loop_, [&] { return router_->peers() == 2; }));
@@ -105,7 +106,7 @@ TEST_F(Hostile, MessagesOfSeveralOrEmptyFramesEndTheirSession) {
     ASSERT_TRUE(is_healthy());
     zmq_close(raw);
   }
-  void* raw = zmq_socket(loop_.zmq_context(), ZMQ_DEALER);
+  void* raw = zmq_socket(zmq_context(loop_), ZMQ_DEALER);
   ASSERT_EQ(zmq_connect(raw, router_->endpoint().c_str()), 0);
   const uint64_t before = router_->counters().malformed;
   zmq_send(raw, "", 0, 0);
@@ -115,7 +116,7 @@ TEST_F(Hostile, MessagesOfSeveralOrEmptyFramesEndTheirSession) {
 }
 
 TEST_F(Hostile, AMultipartFloodOfOnePeerIsDroppedAsItComes) {
-  void* raw = zmq_socket(loop_.zmq_context(), ZMQ_DEALER);
+  void* raw = zmq_socket(zmq_context(loop_), ZMQ_DEALER);
   const int none = 0;
   zmq_setsockopt(raw, ZMQ_LINGER, &none, sizeof none);
   ASSERT_EQ(zmq_connect(raw, router_->endpoint().c_str()), 0);
@@ -133,7 +134,7 @@ TEST_F(Hostile, AMultipartFloodOfOnePeerIsDroppedAsItComes) {
 }
 
 TEST_F(Hostile, AFrameOverTheMaximumEndsItsConnection) {
-  void* raw = zmq_socket(loop_.zmq_context(), ZMQ_DEALER);
+  void* raw = zmq_socket(zmq_context(loop_), ZMQ_DEALER);
   const int none = 0;
   zmq_setsockopt(raw, ZMQ_LINGER, &none, sizeof none);
   const int never = -1;

@@ -1,0 +1,69 @@
+#include "slave/shell/spawn.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+#include "common/text.h"
+
+namespace proffer::agent {
+
+Error start_error(const std::string& program, int error) {
+  const std::string message = text("cannot start ", quoted(program), ": ", std::strerror(error));
+  return error == ENOSPC || error == EAGAIN || error == ENOMEM ? Error::resource_exhausted(message)
+                                                               : Error::unavailable(message);
+}
+
+Result<pid_t> spawn(SpawnOptions options) {
+  const auto pointers = [](std::vector<std::string>& texts) {
+    std::vector<char*> list;
+    for (std::string& one : texts) list.push_back(one.data());
+    list.push_back(nullptr);
+    return list;
+  };
+  for (const std::string& variable : options.environment) {
+    if (variable.find('\0') != std::string::npos) {
+      return Error::invalid_argument(text("the environment holds a NUL: ", quoted(variable)));
+    }
+  }
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes,
+                           POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  sigset_t signals;
+  sigemptyset(&signals);
+  posix_spawnattr_setsigmask(&attributes, &signals);
+  sigfillset(&signals);
+  sigdelset(&signals, SIGKILL);
+  sigdelset(&signals, SIGSTOP);
+  posix_spawnattr_setsigdefault(&attributes, &signals);
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addchdir_np(&files, options.directory.c_str());
+  if (options.input >= 0) {
+    posix_spawn_file_actions_adddup2(&files, options.input, STDIN_FILENO);
+  } else {
+    posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  }
+  if (options.output_here) {
+    constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND;
+    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "stdout", kAppend, 0600);
+    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "stderr", kAppend, 0600);
+  }
+  posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
+
+  pid_t pid = 0;
+  const int failed =
+      posix_spawn(&pid, options.arguments.front().c_str(), &files, &attributes,
+                  pointers(options.arguments).data(), pointers(options.environment).data());
+  posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
+  if (failed != 0) return start_error(options.arguments.front(), failed);
+  return pid;
+}
+
+}  // namespace proffer::agent

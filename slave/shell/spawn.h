@@ -1,0 +1,28 @@
+#pragma once
+
+// posix_spawn as the agent needs it: a session of its own, signals as by default, no descriptor
+// beyond the three.
+
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/result.h"
+
+namespace proffer::agent {
+
+struct SpawnOptions {
+  std::vector<std::string> arguments = {};    // the first is the program's path
+  std::vector<std::string> environment = {};  // "NAME=value"
+  std::string directory = "/";
+  int input = -1;            // a descriptor, or -1: /dev/null
+  bool output_here = false;  // appended to `stdout` and `stderr` in `directory`; else as ours
+};
+
+// Errors: kInvalidArgument (a NUL in the environment), kResourceExhausted, kUnavailable.
+Result<pid_t> spawn(SpawnOptions options);
+// What a failed start means: kResourceExhausted for what may pass, else kUnavailable.
+Error start_error(const std::string& program, int error);
+
+}  // namespace proffer::agent

@@ -1,0 +1,101 @@
+// A request is a message to the stem, its answer a pid: the fork itself is the stem's.
+
+#include "slave/shell/stem.h"
+
+#include <cerrno>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "slave/executor/launch_request.h"
+#include "slave/shell/spawn.h"
+
+namespace proffer::agent {
+namespace {
+
+// A machine that is too busy to fork for so long does not send heartbeats in time either.
+constexpr int kAnswerMillisMax = 5'000;
+
+}  // namespace
+
+Result<pid_t> Stem::fork(const std::vector<std::string>& environment) {
+  const Result<std::string> request = executor::encode_launch(environment);
+  if (!request) return request.error();
+  if (pid_ == 0) {
+    if (Result<void> started = start(); !started) return std::move(started).error();
+  }
+  Result<pid_t> forked = ask(*request);
+  // One that ended or was stopped since it was last asked: somebody else's doing, so a fresh one is
+  // asked. Should the first have forked after all, its executor is nobody's, and is swept away.
+  if (!forked && forked.error().code() == ErrorCode::kTimeout) {
+    LOG(WARNING) << "the stem of executors does not answer, another is started pid=" << pid_;
+    end();
+    if (Result<void> started = start(); !started) return std::move(started).error();
+    forked = ask(*request);
+    if (!forked) end();
+  }
+  return forked;
+}
+
+Result<void> Stem::start() {
+  if (access(program_.c_str(), X_OK) != 0) {
+    return Error::not_found(text("there is no program ", quoted(program_)));
+  }
+  int ends[2] = {-1, -1};
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
+    return start_error(program_, errno);
+  }
+  const Fd theirs(ends[1]);
+  socket_ = Fd(ends[0]);
+  // Room for the environment of each executor (slave/executor/stem.cc).
+  Result<pid_t> pid =
+      spawn({.arguments = {program_},
+             .environment = {"PROFFER_ROOM=" + std::string(executor::kLaunchBytesMax, ' ')},
+             .input = theirs.get()});
+  if (!pid) {
+    socket_ = Fd();
+    return std::move(pid).error();
+  }
+  pid_ = *pid;
+  return {};
+}
+
+Result<pid_t> Stem::ask(const std::string& request) {
+  const Error silent = Error::timeout(text(program_, " does not answer"));
+  if (send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
+    return silent;
+  }
+  int32_t answer = 0;
+  while (true) {
+    pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};
+    const int found = poll(&ready, 1, kAnswerMillisMax);
+    if (found < 0 && errno == EINTR) continue;
+    if (found <= 0) return silent;
+    const ssize_t got = recv(socket_.get(), &answer, sizeof answer, MSG_DONTWAIT);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != sizeof answer) return silent;
+    break;
+  }
+  if (answer <= 0) return start_error("an executor", -answer);
+  return answer;
+}
+
+// Reaped with the other children, by then forgotten.
+void Stem::end() {
+  if (pid_ != 0) ::kill(pid_, SIGKILL);
+  forget();
+}
+
+void Stem::forget() {
+  pid_ = 0;
+  socket_ = Fd();
+}
+
+}  // namespace proffer::agent

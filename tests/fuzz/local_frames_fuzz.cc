@@ -1,0 +1,66 @@
+// A stream of frames with their lengths before them, cut as the first byte says.
+
+#include <algorithm>
+#include <vector>
+
+#include "net/frame_reader.h"
+#include "tests/fuzz/laws.h"
+
+namespace proffer::fuzz {
+namespace local_frames_fuzz {
+namespace {
+
+using Frames = std::vector<std::vector<std::byte>>;
+
+// The frames before the end, or before what is none; at most `stop_after` of them.
+struct Outcome {
+  Frames frames = {};
+  FrameReader::Verdict verdict = FrameReader::Verdict::kMore;
+  bool operator==(const Outcome&) const = default;
+};
+
+Outcome read(std::span<const std::byte> bytes, size_t cut, size_t stop_after) {
+  FrameReader reader;
+  Outcome outcome;
+  while (!bytes.empty() && outcome.verdict == FrameReader::Verdict::kMore) {
+    const size_t size = std::min(cut, bytes.size());
+    outcome.verdict = reader.take(bytes.first(size), [&](std::span<const std::byte> frame) {
+      CHECK(!frame.empty() && frame.size() <= kFrameBytesMax) << frame.size();
+      outcome.frames.emplace_back(frame.begin(), frame.end());
+      return outcome.frames.size() < stop_after;
+    });
+    bytes = bytes.subspan(size);
+    CHECK_LE(reader.pending(), kFrameHeaderBytes + kFrameBytesMax);
+  }
+  return outcome;
+}
+
+}  // namespace
+}  // namespace local_frames_fuzz
+
+void fuzz_local_frames(Input input) {
+  using namespace local_frames_fuzz;
+  if (input.empty()) return;
+  const size_t cut = size_t{input[0]} + 1;
+  const std::span<const std::byte> bytes = bytes_of(input.subspan(1));
+  const Outcome whole = read(bytes, std::max<size_t>(bytes.size(), 1), SIZE_MAX);
+  // However a stream is cut, it says the same.
+  CHECK(read(bytes, cut, SIZE_MAX) == whole) << "cut in " << cut;
+  CHECK(read(bytes, 1, SIZE_MAX) == whole) << "cut in bytes";
+  if (!whole.frames.empty()) {
+    const Outcome first = read(bytes, cut, 1);
+    CHECK(first.verdict == FrameReader::Verdict::kStopped);
+    CHECK(first.frames.size() == 1 && first.frames[0] == whole.frames[0]);
+  }
+  // What was read is what begins the stream.
+  std::vector<std::byte> again;
+  for (const auto& frame : whole.frames) {
+    const auto header = frame_header(frame.size());
+    again.insert(again.end(), header.begin(), header.end());
+    again.insert(again.end(), frame.begin(), frame.end());
+  }
+  CHECK_LE(again.size(), bytes.size());
+  CHECK(std::equal(again.begin(), again.end(), bytes.begin()));
+}
+
+}  // namespace proffer::fuzz

@@ -1,0 +1,222 @@
+// The stem: executors that are forked from one process are children of the caller, each with its
+// own session, directory, output and environment.
+
+#include "slave/shell/stem.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "slave/executor/launch_request.h"
+#include "slave/shell/processes.h"
+
+namespace proffer::agent {
+namespace stem_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string program_path() {
+  return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin/proffer-executor")
+      .string();
+}
+
+// Its exit, within a deadline.
+std::optional<int> wait_for(pid_t pid) {
+  const int ended = static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+  pollfd ready{.fd = ended, .events = POLLIN, .revents = 0};
+  const bool has_ended = poll(&ready, 1, 60'000) == 1;
+  close(ended);
+  int status = 0;
+  if (!has_ended || waitpid(pid, &status, 0) != pid) return std::nullopt;
+  return status;
+}
+
+class Forked : public testing::Test {
+ protected:
+  Forked() {
+    std::string name = (fs::temp_directory_path() / "proffer-stem-XXXXXX").string();
+    CHECK(mkdtemp(name.data()) != nullptr);
+    root_ = name;
+  }
+  ~Forked() override {
+    for (const pid_t pid : started_) {
+      kill(pid, SIGKILL);
+      waitpid(pid, nullptr, 0);
+    }
+    const pid_t stem = stem_ == nullptr ? 0 : stem_->pid();
+    stem_.reset();
+    if (stem != 0) {
+      EXPECT_EQ(wait_for(stem), 0) << "the stem did not end with its agent";
+    }
+    fs::remove_all(root_);
+  }
+
+  // What an agent gives; nobody listens at its socket, so the executor waits.
+  std::map<std::string, std::string> environment(const std::string& sandbox) const {
+    return {{"HOME", sandbox},
+            {"PATH", "/usr/bin:/bin"},
+            {"PROFFER_AGENT", "a1"},
+            {"PROFFER_AGENT_SOCKET", (root_ / "nobody.sock").string()},
+            {"PROFFER_EXECUTOR_ID", "e1"},
+            {"PROFFER_EXECUTOR_TOKEN", "0123456789abcdef0123456789abcdef"},
+            {"PROFFER_FRAMEWORK_ID", "f1"},
+            {"PROFFER_SANDBOX", sandbox}};
+  }
+  Result<pid_t> fork(const std::map<std::string, std::string>& variables) {
+    std::vector<std::string> list;
+    for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
+    Result<pid_t> pid = stem_->fork(list);
+    if (pid) started_.push_back(*pid);
+    return pid;
+  }
+  std::string sandbox(const std::string& name) const {
+    fs::create_directories(root_ / name);
+    return (root_ / name).string();
+  }
+  // An executor has its session, output and environment soon after its pid is told.
+  static bool eventually(const std::function<bool()>& holds) {
+    for (int i = 0; i < 60'000; ++i) {
+      if (holds()) return true;
+      poll(nullptr, 0, 1);
+    }
+    return false;
+  }
+
+  fs::path root_;
+  std::unique_ptr<Stem> stem_ = std::make_unique<Stem>(program_path());
+  std::vector<pid_t> started_;
+};
+
+TEST_F(Forked, ExecutorsAreOurChildrenWithWhatTheyWereGiven) {
+  for (const std::string name : {"one", "two"}) {
+    const std::string box = sandbox(name);
+    const Result<pid_t> pid = fork(environment(box));
+    ASSERT_TRUE(pid) << pid.error().message();
+    ASSERT_TRUE(eventually([&] { return started_with(*pid, "PROFFER_SANDBOX") == box; }));
+    const std::optional<Process> process = find_process(*pid);
+    ASSERT_TRUE(process.has_value());
+    EXPECT_EQ(process->parent, getpid());
+    EXPECT_EQ(process->session, *pid);
+    for (const auto& [variable, value] : environment(box)) {
+      EXPECT_EQ(started_with(*pid, variable), value) << variable;
+    }
+    EXPECT_EQ(started_with(*pid, "PROFFER_ROOM"), "");
+    const fs::path proc = fs::path("/proc") / std::to_string(*pid);
+    EXPECT_EQ(fs::read_symlink(proc / "cwd"), fs::path(box));
+    EXPECT_EQ(fs::read_symlink(proc / "fd/0"), fs::path("/dev/null"));
+    EXPECT_EQ(fs::read_symlink(proc / "fd/1"), fs::path(box) / "stdout");
+    EXPECT_EQ(fs::read_symlink(proc / "fd/2"), fs::path(box) / "stderr");
+  }
+}
+
+TEST_F(Forked, ItsEndIsHeardByUs) {
+  const Result<pid_t> pid = fork(environment(sandbox("one")));
+  ASSERT_TRUE(pid);
+  kill(*pid, SIGKILL);
+  const std::optional<int> status = wait_for(*pid);
+  started_.clear();
+  ASSERT_TRUE(status.has_value());
+  EXPECT_TRUE(WIFSIGNALED(*status));
+  EXPECT_EQ(WTERMSIG(*status), SIGKILL);
+}
+
+TEST_F(Forked, AnExecutorThatLacksAVariableSaysSoInItsSandbox) {
+  auto variables = environment(sandbox("one"));
+  variables.erase("PROFFER_EXECUTOR_TOKEN");
+  const Result<pid_t> pid = fork(variables);
+  ASSERT_TRUE(pid);
+  const std::optional<int> status = wait_for(*pid);
+  started_.clear();
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(WEXITSTATUS(*status), 2);
+  std::ifstream file(root_ / "one/stderr");
+  std::string line;
+  std::getline(file, line);
+  EXPECT_NE(line.find("PROFFER_EXECUTOR_TOKEN"), std::string::npos) << line;
+}
+
+TEST_F(Forked, WhatCannotBeStartedIsRefusedWithItsReasonAndTheNextOneStarts) {
+  const Result<pid_t> nowhere = fork(environment((root_ / "nowhere").string()));
+  ASSERT_FALSE(nowhere);
+  EXPECT_EQ(nowhere.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(nowhere.error().message().find("No such file"), std::string::npos);
+
+  auto with_nul = environment(sandbox("one"));
+  with_nul["PATH"] = std::string("a\0b", 3);
+  EXPECT_EQ(fork(with_nul).error().code(), ErrorCode::kInvalidArgument);
+  auto large = environment(sandbox("one"));
+  large["PATH"] = std::string(executor::kLaunchBytesMax, 'x');
+  EXPECT_EQ(fork(large).error().code(), ErrorCode::kResourceExhausted);
+
+  const pid_t stem = stem_->pid();
+  EXPECT_TRUE(fork(environment(sandbox("one"))));
+  EXPECT_EQ(stem_->pid(), stem);
+}
+
+TEST_F(Forked, AStemThatWasKilledIsReplaced) {
+  ASSERT_TRUE(fork(environment(sandbox("one"))));
+  const pid_t first = stem_->pid();
+  kill(first, SIGKILL);
+  ASSERT_TRUE(wait_for(first).has_value());
+  // Also before we know that it has ended.
+  const Result<pid_t> second = fork(environment(sandbox("two")));
+  ASSERT_TRUE(second) << second.error().message();
+  EXPECT_NE(stem_->pid(), first);
+  // What the first one made lives on.
+  EXPECT_EQ(kill(started_[0], 0), 0);
+  EXPECT_FALSE(find_process(started_[0])->zombie);
+}
+
+TEST_F(Forked, AStemThatWasStoppedIsReplacedAfterAWhile) {
+  ASSERT_TRUE(fork(environment(sandbox("one"))));
+  const pid_t first = stem_->pid();
+  kill(first, SIGSTOP);
+  ASSERT_TRUE(fork(environment(sandbox("two"))));
+  EXPECT_NE(stem_->pid(), first);
+  EXPECT_TRUE(wait_for(first).has_value());
+}
+
+TEST_F(Forked, WithoutTheProgramNothingStarts) {
+  stem_ = std::make_unique<Stem>((root_ / "no-such-program").string());
+  const Result<pid_t> refused = fork(environment(sandbox("one")));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(stem_->pid(), 0);
+}
+
+// --- the request -------------------------------------------------------------------------------
+
+TEST(LaunchRequest, CarriesItsVariables) {
+  const std::vector<std::string> variables = {"A=1", "EMPTY=", "TWO=a=b"};
+  const Result<std::string> bytes = executor::encode_launch(variables);
+  ASSERT_TRUE(bytes);
+  const auto decoded = executor::decode_launch(*bytes);
+  ASSERT_TRUE(decoded);
+  EXPECT_TRUE(std::equal(decoded->begin(), decoded->end(), variables.begin(), variables.end()));
+}
+
+TEST(LaunchRequest, IsRefusedIfItIsNone) {
+  using namespace std::string_view_literals;
+  for (const std::string_view wrong : {""sv, "A=1"sv, "\0"sv, "A\0"sv, "=1\0"sv, "A=1\0\0"sv}) {
+    EXPECT_FALSE(executor::decode_launch(wrong)) << quoted(std::string(wrong));
+  }
+  EXPECT_FALSE(executor::encode_launch({}));
+  EXPECT_FALSE(executor::encode_launch({"NONE"}));
+  EXPECT_FALSE(executor::encode_launch({"=x"}));
+}
+
+}  // namespace
+}  // namespace stem_test
+}  // namespace proffer::agent
