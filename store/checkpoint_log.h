@@ -56,6 +56,8 @@ class CheckpointLog {
   bool wants_rewrite(uint64_t live_bytes) const;
 
   uint64_t size() const { return size_; }  // of the file, in bytes
+  // Drawn when the log was made: tells it from one that was set aside.
+  uint32_t mark() const { return mark_; }
 
  private:
   CheckpointLog(std::string path, int fd, uint64_t size, uint32_t mark);

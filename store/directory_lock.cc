@@ -1,14 +1,19 @@
 // A lock by flock on a file of the directory. The file stays when the lock is given up: removing it
-// would let two processes lock two files of the same name.
+// would let two processes lock two files of the same name. A child has its parent's locks until it
+// runs its own program, also if the parent was killed in that moment: take() waits for those.
 
 #include "store/directory_lock.h"
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +28,11 @@ namespace {
 Error failure(std::string_view what, const std::string& path, int code) {
   return Error::unavailable(text(what, " ", proffer::quoted(path), ": ", std::strerror(code)));
 }
+
+// How long a lock of a process that has ended may be held by a child of it that is about to run
+// another program, on a machine that has better things to do; and how often that is looked at.
+constexpr int kHeirsMillis = 5'000;
+constexpr int kLookMillis = 5;
 
 // Makes the directory, and its name durable in its parent.
 Result<void> make_directory(const std::string& directory) {
@@ -53,6 +63,19 @@ std::string holder(int fd) {
   return std::string(id);
 }
 
+// Whether this process has ended, also if nobody has asked yet how.
+bool has_ended(const std::string& id) {
+  pid_t pid = 0;
+  std::from_chars(id.data(), id.data() + id.size(), pid);
+  if (pid <= 0) return false;
+  if (::kill(pid, 0) != 0) return errno == ESRCH;
+  std::ifstream file("/proc/" + id + "/stat");
+  std::string stat;
+  std::getline(file, stat);
+  const size_t name_end = stat.rfind(')');
+  return name_end != std::string::npos && stat.compare(name_end, 3, ") Z") == 0;
+}
+
 }  // namespace
 
 Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
@@ -61,10 +84,17 @@ Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return failure("cannot open", path, errno);
   DirectoryLock lock(fd);
+  int waited_millis = 0;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return failure("cannot lock", path, errno);
     const std::string id = holder(fd);
+    if (waited_millis < kHeirsMillis && has_ended(id)) {
+      const timespec pause = {.tv_sec = 0, .tv_nsec = kLookMillis * 1'000'000};
+      ::nanosleep(&pause, nullptr);
+      waited_millis += kLookMillis;
+      continue;
+    }
     return Error::failed_precondition(text("directory ", proffer::quoted(directory),
                                            " is in use by another process",
                                            id.empty() ? std::string() : " (pid " + id + ")"))

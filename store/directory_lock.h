@@ -14,7 +14,8 @@ class DirectoryLock {
  public:
   // Makes `directory` if it is missing (mode 0700) and locks the file `lock` in it, which then
   // holds this process's id. Errors: kFailedPrecondition: another process holds it, and which, with
-  // a hint; kUnavailable: the directory cannot be made or written.
+  // a hint; kUnavailable: the directory cannot be made or written. Waits up to 5 s only for
+  // children of a holder that has ended: one that was killed while it started a program.
   static Result<DirectoryLock> take(const std::string& directory);
 
   ~DirectoryLock();

@@ -32,6 +32,14 @@ int millis_until(Clock::time_point end) {
 
 }  // namespace
 
+int slowdown() {
+  static const int times = [] {
+    const char* given = std::getenv("PROFFER_TEST_SLOWDOWN");
+    return std::clamp(given == nullptr ? 1 : std::atoi(given), 1, 100);
+  }();
+  return times;
+}
+
 TemporaryDirectory::TemporaryDirectory() {
   std::string pattern = (fs::temp_directory_path() / "proffer-test-XXXXXX").string();
   PCHECK(::mkdtemp(pattern.data()) != nullptr);
@@ -108,7 +116,7 @@ bool Process::read_some(int milliseconds) {
 }
 
 std::optional<std::string> Process::line_with(const std::string& text, Seconds deadline) {
-  const Clock::time_point end = Clock::now() + deadline;
+  const Clock::time_point end = Clock::now() + deadline * slowdown();
   while (true) {
     for (size_t newline = out_.find('\n', line_start_); newline != std::string::npos;
          newline = out_.find('\n', line_start_)) {
@@ -122,7 +130,7 @@ std::optional<std::string> Process::line_with(const std::string& text, Seconds d
 
 Exit Process::wait(Seconds deadline) {
   if (exit_) return *exit_;
-  const Clock::time_point end = Clock::now() + deadline;
+  const Clock::time_point end = Clock::now() + deadline * slowdown();
   int status = 0;
   bool timed_out = false;
   while (true) {
@@ -169,7 +177,7 @@ Exit run(const Words& command, const std::map<std::string, std::string>& environ
 }
 
 bool eventually(const std::function<bool()>& condition, Seconds deadline) {
-  const Clock::time_point end = Clock::now() + deadline;
+  const Clock::time_point end = Clock::now() + deadline * slowdown();
   while (!condition()) {
     if (Clock::now() >= end) return false;
     ::poll(nullptr, 0, 10);
@@ -223,6 +231,7 @@ Cluster::Cluster(const Options& options) {
                    "--agents",
                    std::to_string(options.agents)};
   command.insert(command.end(), options.more.begin(), options.more.end());
+  if (!options.service) command.push_back("--no-service");
   dev_ = std::make_unique<Process>(command);
   const std::optional<std::string> ready = dev_->line_with("\"ready\"");
   CHECK(ready.has_value()) << "proffer dev did not start: " << dev_->err();

@@ -20,6 +20,9 @@ using Seconds = std::chrono::seconds;
 
 // Generous: these machines are shared. A test that waits this long has failed.
 inline constexpr Seconds kDeadline{60};
+// How many times longer everything may take: $PROFFER_TEST_SLOWDOWN, or 1. All deadlines below
+// are multiplied by it; programs under ThreadSanitizer need it.
+int slowdown();
 
 // A directory that is removed with the test.
 class TemporaryDirectory {
@@ -94,7 +97,8 @@ class Cluster {
   struct Options {
     int agents = 1;
     std::string resources = "cpus:4;mem:4096";
-    Words more = {};  // further flags of `proffer dev`
+    Words more = {};       // further flags of `proffer dev`
+    bool service = false;  // with the scheduler of `proffer service`
   };
   Cluster() : Cluster(Options()) {}
   explicit Cluster(const Options& options);

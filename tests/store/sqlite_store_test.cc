@@ -7,6 +7,7 @@
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -126,6 +127,25 @@ TEST(DirectoryLock, IsHeldByAnotherProcessUntilThatProcessEnds) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(DirectoryLock::take(directory.path()));
   for (const int fd : {to_child[0], from_child[0], from_child[1]}) ::close(fd);
+}
+
+// A kill storm found it: an agent that was killed while it started an executor left its lock to the
+// child for a moment, and was told that its directory is in use when it was started again at once.
+TEST(DirectoryLock, WaitsForTheChildThatAKilledHolderWasAboutToStart) {
+  TemporaryDirectory directory;
+  const pid_t holder = ::fork();
+  ASSERT_GE(holder, 0);
+  if (holder == 0) {
+    const Result<DirectoryLock> lock = DirectoryLock::take(directory.path());
+    if (!lock) ::_exit(1);
+    if (::fork() == 0) ::poll(nullptr, 0, 200);  // the child takes a moment
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(holder, &status, 0), holder);
+  ASSERT_EQ(WEXITSTATUS(status), 0);
+
+  EXPECT_TRUE(DirectoryLock::take(directory.path()));
 }
 
 TEST(DirectoryLock, SaysWhyADirectoryCannotBeMade) {

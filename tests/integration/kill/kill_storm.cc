@@ -1,0 +1,59 @@
+// kill_storm [--kills N] [--seed S] [--agents A] [--schedulers F] [--dir DIR]: one storm by hand.
+// Prints what was killed and heard, and the judgement; exit code 1 if anything was untrue. Without
+// a seed it takes one from the clock, and prints it.
+
+#include "tests/integration/kill_storm.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include <unistd.h>
+
+#include "tests/integration/kill/record.h"
+
+int main(int argc, char** argv) {
+  using namespace proffer::test;
+  StormOptions options{
+      .kills = 30, .seed = static_cast<uint64_t>(now_nanos()) % 1'000'000, .verbose = true};
+  for (int i = 1; i < argc; ++i) {
+    const std::string name = argv[i];
+    const std::string value = i + 1 < argc ? argv[++i] : "";
+    const int number = std::atoi(value.c_str());
+    if (name == "--dir" && !value.empty()) {
+      options.dir = value;
+    } else if (name == "--seed" && !value.empty()) {
+      options.seed = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (name == "--kills" && number > 0) {
+      options.kills = number;
+    } else if (name == "--agents" && number > 0) {
+      options.agents = number;
+    } else if (name == "--schedulers" && number > 0) {
+      options.schedulers = number;
+    } else {
+      std::cerr << "usage: kill_storm [--kills N] [--seed S] [--agents A] [--schedulers F] "
+                   "[--dir DIR]\n";
+      return 2;
+    }
+  }
+  if (options.dir.empty()) {
+    std::string pattern = std::filesystem::temp_directory_path() / "proffer-kill-storm-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) return 1;
+    options.dir = pattern;
+  }
+  std::filesystem::create_directories(options.dir);
+  options.dir = std::filesystem::canonical(options.dir);
+  std::cout << "kill_storm --kills " << options.kills << " --seed " << options.seed << " --agents "
+            << options.agents << " --schedulers " << options.schedulers << "  in " << options.dir
+            << std::endl;
+  const Judgement judgement = run_storm(options);
+  for (const std::string& violation : judgement.violations)
+    std::cout << "UNTRUE " << violation << "\n";
+  std::cout << judgement.summary() << std::endl;
+  if (!judgement.violations.empty()) {
+    std::cout << "logs and records are kept in " << options.dir << std::endl;
+    return 1;
+  }
+  std::filesystem::remove_all(options.dir);
+  return 0;
+}

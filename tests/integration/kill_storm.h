@@ -1,0 +1,27 @@
+#pragma once
+
+// A cluster of real processes under load, whose processes are killed with -9 at random moments and
+// started again; then everything must settle, and kill_oracle.h judges.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tests/integration/kill_oracle.h"
+
+namespace proffer::test {
+
+struct StormOptions {
+  int kills = 8;
+  uint64_t seed = 1;  // chooses whom, when, and for how long it stays away
+  int agents = 3;
+  int schedulers = 2;
+  std::string dir = {};  // must exist; keeps logs and records
+  bool verbose = false;  // says each kill on standard error
+};
+
+// The oracle's judgement, and what could not be told by records alone: that all settled in time,
+// that no process is left, and that the whole cluster can be used again.
+Judgement run_storm(const StormOptions& options);
+
+}  // namespace proffer::test
