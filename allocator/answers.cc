@@ -1,5 +1,7 @@
 // Offers end: answered, expired or rescinded; tasks end, or are found running. settle() first.
 
+#include <algorithm>
+
 #include "allocator/state.h"
 
 namespace proffer {
@@ -36,9 +38,11 @@ void Allocator::State::settle(const OfferId& id, const Resources& used,
   update_hunger(l, true);
 
   if (!refusal.too_little.empty() || refusal.wrong_agent) {
+    // Its answer is about what it saw: what became free meanwhile is news to it.
+    const ResourceVector seen = offer.free_then - taken.amounts;
     Filter filter;
     for (const ResourceKind kind : refusal.too_little) {
-      filter.too_little[kind] = a.free.amounts[kind];
+      filter.too_little[kind] = std::min(a.free.amounts[kind], seen[kind]);
     }
     if (refusal.wrong_agent) filter.wrong_agent = a.attributes;
     add_filter(l, a, std::move(filter));

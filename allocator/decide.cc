@@ -58,8 +58,9 @@ Decision Allocator::State::decide(Time now) {
     grant.role = gift.leaf->role->name;
     grant.expires = later(now, options_.offer_timeout);
     decision.grants.push_back(grant);
-    outstanding_.add(
-        {std::move(grant), gift.leaf, gift.agent, std::move(gift.resources), gift.ports});
+    const ResourceVector free_then = gift.agent->free.amounts + gift.resources.amounts;
+    outstanding_.add({std::move(grant), gift.leaf, gift.agent, std::move(gift.resources),
+                      gift.ports, free_then});
   }
   gifts_.clear();
   gift_at_.clear();

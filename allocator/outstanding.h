@@ -17,6 +17,8 @@ struct OutstandingOffer {
   Agent* agent = nullptr;
   Resources resources = {};  // the sum of its slices
   int64_t ports = 0;         // that its fills want
+  // What was free at the agent when it was made, with what it holds.
+  ResourceVector free_then = {};
 };
 
 class OutstandingOffers {

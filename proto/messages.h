@@ -338,6 +338,8 @@ struct RegisterAgent {
   PortSet ports = {};
   std::string http_address = {};  // host:port of its files
   uint32_t tasks_follow = 0;
+  // Another number than before: the agent may have forgotten what it was told. 0: it does not say.
+  uint32_t memory = 0;
   bool operator==(const RegisterAgent&) const = default;
 };
 

@@ -1,5 +1,5 @@
-// The shell of the simulated agent. Read step first: records, then actions, and between the two it
-// may crash.
+// The shell of the simulated agent; slave/shell/agent_shell.cc is its sibling. Read step first:
+// records, then actions, and between any two of them it may crash.
 
 #include "sim/agent_node.h"
 
@@ -8,6 +8,12 @@
 #include "proto/codec/records.h"
 
 namespace proffer::sim {
+namespace {
+
+// One step with records in so many is followed by a compaction, as the log has grown.
+constexpr uint64_t kCompactEvery = 50;
+
+}  // namespace
 
 AgentNode::AgentNode(World& world, Network& network, Host& host, Place master,
                      Attributes attributes)
@@ -15,13 +21,16 @@ AgentNode::AgentNode(World& world, Network& network, Host& host, Place master,
       network_(network),
       host_(host),
       master_(master),
+      party_(host.agent_party()),
       attributes_(std::move(attributes)),
       chance_(world.chance(text("agent ", host.name().str()))) {}
 
 void AgentNode::start() {
-  if (is_up()) return;
+  if (is_up() || retired_ || !host_.is_powered()) return;
   begin_life();
-  crash_armed_ = false;
+  stopping_ = false;
+  std::optional<agent::AgentSnapshot> snapshot = read_disk();
+  if (!snapshot) return fail("the disk refuses");
   core_ = std::make_unique<agent::Agent>(
       agent::AgentOptions{.name = host_.name(),
                           .fresh_secret = random_secret(chance_),
@@ -29,37 +38,49 @@ void AgentNode::start() {
                           .total = host_.total(),
                           .http_address = text(host_.name().str(), ":5081"),
                           .boot_id = host_.boot_id(),
+                          .checkpoint = host_.disk().mark(),
                           .seed = chance_.next()},
-      read_disk());
+      *snapshot);
   host_.set_parent(
       {.started =
            [this](const ProcessStart& start, int32_t pid, uint64_t ticks) {
-             step(agent::ExecutorStarted{start.framework, start.executor, start.run, pid, ticks});
+             when_awake([this, start, pid, ticks] {
+               step(agent::ExecutorStarted{start.framework, start.executor, start.run, pid, ticks});
+             });
            },
        .start_failed =
            [this](const ProcessStart& start, const Error& error) {
-             step(agent::ExecutorStartFailed{start.framework, start.executor, start.run, error});
+             when_awake([this, start, error] {
+               step(agent::ExecutorStartFailed{start.framework, start.executor, start.run, error});
+             });
            },
        .exited =
            [this](const ProcessStart& start, std::optional<int32_t> exit_code,
                   std::optional<int32_t> signal) {
-             step(agent::ExecutorExited{start.framework, start.executor, start.run, exit_code,
-                                        signal});
+             when_awake([this, start, exit_code, signal] {
+               step(agent::ExecutorExited{start.framework, start.executor, start.run, exit_code,
+                                          signal});
+             });
            },
        .leftover_ended =
            [this](const proto::ExecutorRecord& executor) {
-             step(agent::LeftoverEnded{executor.framework, executor.executor});
+             when_awake([this, framework = executor.framework, name = executor.executor] {
+               step(agent::LeftoverEnded{framework, name});
+             });
            }});
   note({.what = "agent begins"});
   network_.listen(host_.executors(), this);
-  line_ = network_.call(master_, this);
+  line_ = network_.call(party_, master_, this);
   stepped();
 }
 
 // Through the bytes of the records. Now and then the log was compacted before.
-agent::AgentSnapshot AgentNode::read_disk() {
+std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
+  Result<AgentDisk::Opened> opened = host_.disk().open();
+  if (!opened) return std::nullopt;
+  if (opened->damaged) return salvage(std::move(opened->records));
   agent::AgentSnapshot snapshot;
-  for (const proto::CheckpointRecord& record : host_.disk()) {
+  for (const proto::CheckpointRecord& record : opened->records) {
     Result<proto::CheckpointRecord> read = proto::decode_record(proto::encode_record(record));
     if (!read) {
       world().violated(name(), Violation{read.error().message()});
@@ -68,42 +89,98 @@ agent::AgentSnapshot AgentNode::read_disk() {
     snapshot.records.push_back(*std::move(read));
   }
   if (chance_.chance(1, 2)) return snapshot;
-  host_.disk() =
+  std::vector<proto::CheckpointRecord> compact =
       agent::Agent(agent::AgentOptions{.name = host_.name(), .total = host_.total()}, snapshot)
           .snapshot()
           .records;
-  return {.records = host_.disk()};
+  if (!host_.disk().rewrite(compact)) return std::nullopt;
+  return agent::AgentSnapshot{.records = std::move(compact)};
+}
+
+// As AgentShell: of a log of which some records are missing, enough is kept to end what they name.
+std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::CheckpointRecord> left) {
+  note({.level = TraceLevel::kOperator, .what = "the checkpoint is damaged"});
+  agent::AgentSnapshot snapshot;
+  for (proto::CheckpointRecord& record : left) {
+    if (auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+      executor->leftover = true;
+    } else if (!std::holds_alternative<proto::AgentIdentity>(record) &&
+               !std::holds_alternative<proto::ExecutorGone>(record)) {
+      continue;
+    }
+    snapshot.records.push_back(std::move(record));
+  }
+  if (!host_.disk().append(snapshot.records) || !host_.disk().sync()) return std::nullopt;
+  host_.forgotten_but(snapshot.records);
+  return snapshot;
 }
 
 void AgentNode::crash() {
   if (!is_up()) return;
   note({.what = "agent crashes"});
   host_.forget_parent();
-  network_.hang_up(line_);
-  network_.shut(host_.executors());
+  if (core_ != nullptr) {
+    network_.hang_up(line_);
+    network_.shut(host_.executors());
+  }
   end_life();
+  network_.thaw(party_);
   core_.reset();
 }
 
+void AgentNode::retire() {
+  retired_ = true;
+  crash();
+}
+
+void AgentNode::fail(std::string why) {
+  note({.level = TraceLevel::kOperator, .what = "agent ends", .fields = {{"reason", why}}});
+  crash();
+  if (on_failed_) on_failed_();
+}
+
 void AgentNode::stop(bool kill_tasks) {
-  if (is_up()) step(agent::StopAsked{kill_tasks});
+  if (!is_up()) return;
+  stopping_ = true;
+  when_awake([this, kill_tasks] { step(agent::StopAsked{kill_tasks}); });
 }
 
 void AgentNode::step(const agent::AgentEvent& event) {
   agent::AgentOutbox out;
   core_->handle(event, now(), out);
   note(out.trace);
-  for (proto::CheckpointRecord& record : out.records) host_.disk().push_back(std::move(record));
-  if (crash_armed_ && (!out.records.empty() || !out.actions.empty())) {
-    const size_t done = chance_.below(out.actions.size() + 1);
-    for (size_t i = 0; i < done && is_up(); ++i) carry_out(out.actions[i]);
-    return crash();
-  }
+  if (crashes_now()) return crash_within(out);
+  if (!persist(out)) return;
   for (const agent::AgentAction& action : out.actions) {
     carry_out(action);
     if (!is_up()) return;
   }
   stepped();
+}
+
+// Before its records, in the middle of them, or in the middle of its actions.
+void AgentNode::crash_within(const agent::AgentOutbox& out) {
+  const size_t whole = chance_.below(out.records.size() + 1);
+  if (whole < out.records.size()) {
+    host_.disk().append_torn(out.records, whole);
+  } else if (persist(out)) {
+    const size_t done = chance_.below(out.actions.size() + 1);
+    for (size_t i = 0; i < done && is_up(); ++i) carry_out(out.actions[i]);
+  }
+  crash();
+}
+
+// Before anything is told or done. False: the agent has ended, as it must not act on what a restart
+// would not know.
+bool AgentNode::persist(const agent::AgentOutbox& out) {
+  if (out.records.empty()) return true;
+  AgentDisk& disk = host_.disk();
+  Result<void> written = disk.append(out.records);
+  if (written && out.sync) written = disk.sync();
+  if (written && chance_.chance(1, kCompactEvery))
+    written = disk.rewrite(core_->snapshot().records);
+  if (!written) fail(written.error().message());
+  return written.has_value();
 }
 
 void AgentNode::carry_out(const agent::AgentAction& action) {
@@ -123,9 +200,10 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
     host_.kill(kill->framework, kill->executor, kill->run);
   } else if (const auto* leftover = std::get_if<agent::EndLeftover>(&action)) {
     host_.end_leftover(leftover->executor);
-  } else if (std::holds_alternative<agent::Exit>(action)) {
+  } else if (const auto* exit = std::get_if<agent::Exit>(&action)) {
     note({.what = "agent exits"});
-    crash();
+    if (exit->reason.empty()) return crash();
+    fail(exit->reason);
   }
 }
 

@@ -1,8 +1,10 @@
 #pragma once
 
 // The agent as a simulated process on a Host: the production core, whose checkpoint is on the
-// host's disk before its actions are carried out.
+// host's disk before its actions are carried out. If it cannot be written the agent ends, as in
+// slave/shell.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,18 +21,23 @@ class AgentNode final : public Node, public Listener, public Caller {
  public:
   AgentNode(World& world, Network& network, Host& host, Place master, Attributes attributes);
 
-  // Nothing if it is up, or down, already.
+  // Nothing if it is up, or down, already; if its machine has no power, or it never comes back.
   void start();
   // kill -9. Its executors live on.
   void crash();
-  // Crashes in the middle of its next step: the records are written, only some actions carried out.
-  void crash_in_next_step() { crash_armed_ = true; }
-  bool is_crash_armed() const { return crash_armed_; }
+  // It crashes, and never starts again.
+  void retire();
+  bool is_retired() const { return retired_; }
   // SIGTERM.
   void stop(bool kill_tasks);
+  bool is_stopping() const { return stopping_; }
+  // Called when it ended because it could not do its work: its disk failed it, or it was refused.
+  void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
   // Needs is_up().
   proto::AgentStatus status() const { return core_->status(); }
   Host& host() { return host_; }
+  Party party() const { return party_; }
+  bool may_crash() const { return true; }
 
   std::optional<Time> next_deadline() const override { return core_->next_deadline(); }
   void tick() override { step(agent::Tick{}); }
@@ -46,18 +53,27 @@ class AgentNode final : public Node, public Listener, public Caller {
   void on_line_disconnected(const std::string&) override { step(agent::MasterDisconnected{}); }
 
  private:
-  agent::AgentSnapshot read_disk();
+  // Nothing if the disk refuses.
+  std::optional<agent::AgentSnapshot> read_disk();
+  std::optional<agent::AgentSnapshot> salvage(std::vector<proto::CheckpointRecord> left);
   void step(const agent::AgentEvent& event);
+  // What a crash in the middle of a step leaves done of it.
+  void crash_within(const agent::AgentOutbox& out);
+  bool persist(const agent::AgentOutbox& out);
   void carry_out(const agent::AgentAction& action);
+  void fail(std::string why);
 
   Network& network_;
   Host& host_;
   Place master_;
+  Party party_;
   Attributes attributes_;
   Prng chance_;
   Line line_ = {};
   std::unique_ptr<agent::Agent> core_;
-  bool crash_armed_ = false;
+  std::function<void()> on_failed_;
+  bool retired_ = false;
+  bool stopping_ = false;  // in this life
 };
 
 }  // namespace proffer::sim

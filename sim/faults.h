@@ -1,40 +1,175 @@
 #pragma once
 
-// What goes wrong in a run, drawn from its seed before it begins: each seed has its own mix. A
-// value: a failing run is made smaller by leaving entries away.
+// What goes wrong in a run: kinds of faults, and the plan of one run, drawn from its seed before it
+// begins. A swarm (Groce et al., ISSTA 2012): each seed has its own mix, and most kinds are absent
+// from most runs, so that those that are there are not drowned by the others.
+//
+// A plan is a value. Each kind draws from a chance of its own and each occurrence has a number, so
+// a failing run is made smaller by leaving kinds and occurrences away: the others stay what they
+// are.
 
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "common/prng.h"
+#include "common/result.h"
 #include "common/time.h"
 #include "sim/network.h"
+#include "sim/world.h"
 
 namespace proffer::sim {
 
 enum class FaultKind : uint8_t {
-  kAgentCrash,         // kill -9, comes back
-  kAgentCrashInStep,   // the same between its records and its actions
-  kAgentCrashForGood,  // never comes back; its machine runs on
-  kAgentStop,          // SIGTERM, tasks run on; comes back
-  kAgentStopKilling,   // SIGTERM with --tasks_on_exit=kill; comes back
-  kMachineReboot,      // everything on it ends; the agent comes back
-  kMachineForGood,     // never comes back
-  kExecutorCrash,
+  // Of frames and connections, at a rate.
+  kSlow,
+  kLost,
+  kRepeated,
+  kOvertaken,
+  kBroken,
+  kHalfOpen,
+  kSmallQueues,
+  // Of links and processes, for a while.
+  kPartition,
+  kOneWay,
+  kClog,
+  kSlowLink,
+  kSlowProcess,
+  kMasterFreeze,
+  kAgentFreeze,
+  kMachineFreeze,
+  kSchedulerFreeze,
+  kExecutorFreeze,
+  // Processes end, and come back.
   kMasterCrash,
+  kMasterCrashInStep,
+  kAgentCrash,
+  kAgentCrashInStep,
+  kAgentStop,
+  kAgentStopKilling,
   kSchedulerCrash,
+  kSchedulerCrashInStep,
+  kExecutorCrash,
+  kExecutorCrashInStep,
+  kStartFailure,
+  // Machines and disks.
+  kMachineReboot,
+  kMasterReboot,
+  kDiskFull,
+  kDiskBroken,
+  kDiskDamaged,
+  kMasterDiskFull,
+  kMasterDiskBroken,
+  // For good.
+  kAgentCrashForGood,
+  kMachineForGood,
 };
-inline constexpr size_t kFaultKindCount = 10;
+
+// How much of it there is in a run that has it.
+enum class FaultAmount : uint8_t { kRate, kOnce, kFew, kSome };
+
+struct FaultKindRow {
+  FaultKind kind = {};
+  std::string_view name = {};
+  FaultAmount amount = {};
+  std::string_view what = {};
+};
+
+// All there is: --faults, --help and docs/TESTING.md say these names.
+inline constexpr std::array kFaultKinds = {
+    FaultKindRow{FaultKind::kSlow, "slow", FaultAmount::kRate,
+                 "frames take up to a hundred times as long"},
+    FaultKindRow{FaultKind::kLost, "lost", FaultAmount::kRate, "frames are lost"},
+    FaultKindRow{FaultKind::kRepeated, "repeated", FaultAmount::kRate, "frames come twice"},
+    FaultKindRow{FaultKind::kOvertaken, "overtaken", FaultAmount::kRate,
+                 "frames come behind later ones"},
+    FaultKindRow{FaultKind::kBroken, "broken", FaultAmount::kRate,
+                 "connections break, each end is told soon"},
+    FaultKindRow{FaultKind::kHalfOpen, "half_open", FaultAmount::kRate,
+                 "connections break, an end is told late or when it next sends"},
+    FaultKindRow{FaultKind::kSmallQueues, "small_queues", FaultAmount::kOnce,
+                 "few frames may wait for a slow peer"},
+    FaultKindRow{FaultKind::kPartition, "partition", FaultAmount::kFew,
+                 "some machines and the others do not reach each other; who, may change"},
+    FaultKindRow{FaultKind::kOneWay, "one_way", FaultAmount::kFew, "likewise, in one direction"},
+    FaultKindRow{FaultKind::kClog, "clog", FaultAmount::kSome,
+                 "links deliver nothing for a while, then everything at once"},
+    FaultKindRow{FaultKind::kSlowLink, "slow_link", FaultAmount::kFew,
+                 "everything on some links takes long"},
+    FaultKindRow{FaultKind::kSlowProcess, "slow_process", FaultAmount::kFew,
+                 "a process takes long for each frame"},
+    FaultKindRow{FaultKind::kMasterFreeze, "master_freeze", FaultAmount::kFew,
+                 "SIGSTOP, and SIGCONT"},
+    FaultKindRow{FaultKind::kAgentFreeze, "agent_freeze", FaultAmount::kSome, "likewise"},
+    FaultKindRow{FaultKind::kMachineFreeze, "machine_freeze", FaultAmount::kFew,
+                 "an agent and its executors, as a suspended machine"},
+    FaultKindRow{FaultKind::kSchedulerFreeze, "scheduler_freeze", FaultAmount::kFew, "likewise"},
+    FaultKindRow{FaultKind::kExecutorFreeze, "executor_freeze", FaultAmount::kSome, "likewise"},
+    FaultKindRow{FaultKind::kMasterCrash, "master_crash", FaultAmount::kSome, "kill -9"},
+    FaultKindRow{FaultKind::kMasterCrashInStep, "master_crash_in_step", FaultAmount::kSome,
+                 "before a step is written, durable or told, or when a part is told"},
+    FaultKindRow{FaultKind::kAgentCrash, "agent_crash", FaultAmount::kSome, "kill -9"},
+    FaultKindRow{FaultKind::kAgentCrashInStep, "agent_crash_in_step", FaultAmount::kSome,
+                 "before, within or behind its records, or amid its actions"},
+    FaultKindRow{FaultKind::kAgentStop, "agent_stop", FaultAmount::kSome, "SIGTERM, tasks run on"},
+    FaultKindRow{FaultKind::kAgentStopKilling, "agent_stop_killing", FaultAmount::kSome,
+                 "SIGTERM with --tasks_on_exit=kill"},
+    FaultKindRow{FaultKind::kSchedulerCrash, "scheduler_crash", FaultAmount::kSome, "kill -9"},
+    FaultKindRow{FaultKind::kSchedulerCrashInStep, "scheduler_crash_in_step", FaultAmount::kSome,
+                 "amid what its driver and its author say"},
+    FaultKindRow{FaultKind::kExecutorCrash, "executor_crash", FaultAmount::kSome,
+                 "all of an executor's session ends"},
+    FaultKindRow{FaultKind::kExecutorCrashInStep, "executor_crash_in_step", FaultAmount::kSome,
+                 "amid what its driver says"},
+    FaultKindRow{FaultKind::kStartFailure, "start_failure", FaultAmount::kRate,
+                 "executors cannot be started"},
+    FaultKindRow{FaultKind::kMachineReboot, "machine_reboot", FaultAmount::kFew,
+                 "an agent's machine loses its power, and what was not synced"},
+    FaultKindRow{FaultKind::kMasterReboot, "master_reboot", FaultAmount::kFew,
+                 "the master's machine loses its power; nobody is told"},
+    FaultKindRow{FaultKind::kDiskFull, "disk_full", FaultAmount::kFew,
+                 "an agent's checkpoint cannot be written for a while"},
+    FaultKindRow{FaultKind::kDiskBroken, "disk_broken", FaultAmount::kFew, "likewise, nor synced"},
+    FaultKindRow{FaultKind::kDiskDamaged, "disk_damaged", FaultAmount::kOnce,
+                 "an agent ends, and a record amid its checkpoint cannot be read any more"},
+    FaultKindRow{FaultKind::kMasterDiskFull, "master_disk_full", FaultAmount::kFew,
+                 "the registry cannot be written for a while"},
+    FaultKindRow{FaultKind::kMasterDiskBroken, "master_disk_broken", FaultAmount::kFew,
+                 "the registry is written, but the master is told that it is not"},
+    FaultKindRow{FaultKind::kAgentCrashForGood, "agent_for_good", FaultAmount::kOnce,
+                 "an agent never comes back, its machine runs on"},
+    FaultKindRow{FaultKind::kMachineForGood, "machine_for_good", FaultAmount::kOnce,
+                 "a machine never comes back"},
+};
+
 std::string_view to_text(FaultKind kind);
 
+using FaultKinds = std::set<FaultKind>;
+// "all", "none" or names separated by commas. Errors: kInvalidArgument: an unknown name.
+Result<FaultKinds> parse_fault_kinds(std::string_view list);
+// The same back.
+std::string to_text(const FaultKinds& kinds);
+// The mix of this seed.
+FaultKinds draw_fault_kinds(const World& world);
+
 struct Fault {
+  uint64_t number = 0;  // within its plan, from 1 in the order of time
   Time at = {};
-  FaultKind kind = FaultKind::kAgentCrash;
-  size_t target = 0;  // which agent or scheduler
-  Duration down = {};
+  FaultKind kind = {};
+  uint64_t target = 0;  // which agent or scheduler, modulo how many there are
+  Duration lasts = {};  // or: how long it is down
+  uint64_t seed = 0;    // of what else is left to chance in it
 };
 
+// "3,7-12": numbers of faults that do not happen. Errors: kInvalidArgument.
+Result<std::set<uint64_t>> parse_numbers(std::string_view list);
+std::string to_text(const std::set<uint64_t>& numbers);
+
 struct FaultPlan {
+  FaultKinds kinds = {};
   NetworkRates network = {};
   uint32_t start_failures = 0;  // executors that cannot be started, per thousand
   std::vector<Fault> faults = {};
@@ -43,7 +178,8 @@ struct FaultPlan {
   std::vector<std::string> describe() const;
 };
 
-// At least one agent stays in the cluster. Needs agents and schedulers above zero.
-FaultPlan draw_faults(Prng chance, size_t agents, size_t schedulers);
+// Without the faults that are skipped; the others keep their numbers.
+FaultPlan draw_faults(const World& world, const FaultKinds& kinds,
+                      const std::set<uint64_t>& skipped);
 
 }  // namespace proffer::sim

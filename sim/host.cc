@@ -29,7 +29,8 @@ ExecutorProcess::ExecutorProcess(World& world, Network& network, Host& host, Pro
       network_(network),
       host_(host),
       start_(std::move(start)),
-      pid_(pid) {}
+      pid_(pid),
+      party_(network.add_party(host.site())) {}
 
 void ExecutorProcess::begin() {
   if (driver_ != nullptr || leaving_) return;  // Killed before it began.
@@ -39,7 +40,7 @@ void ExecutorProcess::begin() {
                                  .executor = start_.executor,
                                  .token = start_.token,
                                  .wait_for_agent = kWaitsForAgent});
-  line_ = network_.call(host_.executors(), this);
+  line_ = network_.call(party_, host_.executors(), this);
   note({.what = "executor begins", .fields = {{"pid", std::to_string(pid_)}}});
   stepped();
 }
@@ -56,6 +57,7 @@ void ExecutorProcess::kill() {
   note({.what = "executor killed", .fields = {{"pid", std::to_string(pid_)}}});
   network_.hang_up(line_);
   end_life();
+  network_.thaw(party_);
   driver_.reset();
 }
 
@@ -64,10 +66,13 @@ void ExecutorProcess::on_line_disconnected(const std::string&) { step(sdk::Agent
 void ExecutorProcess::step(const sdk::ExecutorDriverEvent& event) {
   sdk::ExecutorDriverOutbox out;
   driver_->handle(event, now(), out);
-  for (const sdk::ExecutorDriverAction& action : out.actions) {
-    carry_out(action);
+  const bool crashes = crashes_now();
+  const size_t done = crashes ? host_.chance_.below(out.actions.size() + 1) : out.actions.size();
+  for (size_t i = 0; i < done; ++i) {
+    carry_out(out.actions[i]);
     if (!is_up()) return;
   }
+  if (crashes) return host_.crash_executor(*this);
   stepped();
 }
 
@@ -97,14 +102,28 @@ void ExecutorProcess::start_task(const proto::RunTask& run) {
   if (!world().violations().empty()) return;
   note({.what = "task starts", .fields = {{"task", run.spec.id.str()}}});
   const TaskScript script = host_.scripts_ ? host_.scripts_(run, host_.name(), host_.chance_)
-                                           : TaskScript{parse_sim_task(run.spec.command), {}};
+                                           : TaskScript{.task = parse_sim_task(run.spec.command)};
   ran_.push_back(key);
-  running_[run.spec.id] = Running{script.task, script.data, !run.spec.executor_id.empty()};
+  Running& running = running_[run.spec.id];
+  running = Running{script.task, script.data, !run.spec.executor_id.empty()};
+  // Its agent must end it with its executor, which is its own.
+  running.deaf = script.task.stubborn && !running.shared && host_.chance_.chance(1, 4);
   ++idle_serial_;
-  later(microseconds(host_.chance_.between(10, 3'000)), [this, task = run.spec.id] {
-    if (running_.count(task) == 0) return;
-    step(sdk::TellUpdate{{.task = task, .state = proto::TaskState::kRunning, .at = now()}});
-  });
+  later(microseconds(host_.chance_.between(10, 3'000)),
+        [this, task = run.spec.id, data = script.first_data] {
+          if (running_.count(task) == 0) return;
+          step(sdk::TellUpdate{
+              {.task = task, .state = proto::TaskState::kRunning, .data = data, .at = now()}});
+        });
+  for (const auto& [after, healthy] : script.health) {
+    if (!run.spec.health) break;
+    later(microseconds(3'000) + after, [this, task = run.spec.id, is_healthy = healthy] {
+      const auto at = running_.find(task);
+      if (at == running_.end() || at->second.killing) return;
+      step(sdk::TellUpdate{
+          {.task = task, .state = proto::TaskState::kRunning, .healthy = is_healthy, .at = now()}});
+    });
+  }
   later(microseconds(3'000) + script.task.runs, [this, task = run.spec.id, how = script.task] {
     task_ends(task, how.signal != 0 ? Ending::kSignalled : Ending::kExited);
   });
@@ -113,6 +132,7 @@ void ExecutorProcess::start_task(const proto::RunTask& run) {
 void ExecutorProcess::end_task(const TaskId& task, Duration grace) {
   const auto at = running_.find(task);
   if (at == running_.end() || at->second.killing) return;
+  if (at->second.deaf && !leaving_) return;
   at->second.killing = true;
   const Duration takes =
       at->second.task.stubborn
@@ -194,7 +214,9 @@ Host::Host(World& world, Network& network, Journal& journal, AgentId name, Resou
       journal_(journal),
       name_(std::move(name)),
       total_(std::move(total)),
-      executors_(network.add_place()),
+      site_(network.add_site()),
+      agent_party_(network.add_party(site_)),
+      executors_(network.add_place(agent_party_)),
       chance_(world.chance(text("host ", name_.str()))) {
   journal_.machine(name_, total_);
 }
@@ -268,14 +290,16 @@ void Host::adopt(const proto::ExecutorRecord& executor) {
   });
 }
 
+void Host::end_process(ExecutorProcess& process, int32_t signal) {
+  process.kill();
+  exited(process, std::nullopt, signal);
+}
+
 void Host::kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) {
   for (const auto& [pid, child] : processes_) {
     const ProcessStart& start = child.process->started_as();
     if (start.framework != framework || start.executor != executor || start.run != run) continue;
-    ExecutorProcess* process = child.process;
-    process->kill();
-    exited(*process, std::nullopt, 9);
-    return;
+    return end_process(*child.process, 9);
   }
 }
 
@@ -284,9 +308,7 @@ void Host::end_leftover(const proto::ExecutorRecord& executor) {
     for (const auto& [pid, child] : processes_) {
       const ProcessStart& start = child.process->started_as();
       if (start.framework != executor.framework || start.token != executor.token) continue;
-      ExecutorProcess* process = child.process;
-      process->kill();
-      exited(*process, std::nullopt, 9);
+      end_process(*child.process, 9);
       break;
     }
   }
@@ -295,19 +317,49 @@ void Host::end_leftover(const proto::ExecutorRecord& executor) {
   });
 }
 
-void Host::crash_executor(Prng& chance) {
-  if (processes_.empty()) return;
-  auto at = processes_.begin();
-  std::advance(at, static_cast<int64_t>(chance.below(processes_.size())));
-  ExecutorProcess* process = at->second.process;
-  process->kill();
-  exited(*process, std::nullopt, 11);
+std::vector<ExecutorProcess*> Host::executors_running() {
+  std::vector<ExecutorProcess*> running;
+  for (const auto& [pid, child] : processes_) running.push_back(child.process);
+  return running;
 }
 
-void Host::reboot() {
-  ++boots_;
+ExecutorProcess* Host::some_executor(Prng& chance) {
+  const std::vector<ExecutorProcess*> running = executors_running();
+  return running.empty() ? nullptr : running[chance.below(running.size())];
+}
+
+void Host::power_off(Prng& chance) {
+  powered_ = false;
+  network_.set_power(site_, false);
   for (const auto& [pid, child] : processes_) child.process->kill();
   processes_.clear();
+  disk_.lose_power(chance);
+  journal_.memory_lost(name_);
+}
+
+void Host::power_on() {
+  if (std::exchange(powered_, true)) return;
+  ++boots_;
+  network_.set_power(site_, true);
+}
+
+void Host::forgotten_but(const std::vector<proto::CheckpointRecord>& records) {
+  journal_.memory_lost(name_);
+  // As the agent reads them: what is said to be gone is not named any more.
+  std::map<std::pair<FrameworkId, ExecutorId>, Secret> named;
+  for (const proto::CheckpointRecord& record : records) {
+    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+      named[{executor->framework, executor->executor}] = executor->token;
+    } else if (const auto* gone = std::get_if<proto::ExecutorGone>(&record)) {
+      named.erase({gone->framework, gone->executor});
+    }
+  }
+  for (const auto& [pid, child] : processes_) {
+    const ProcessStart& start = child.process->started_as();
+    const auto at = named.find({start.framework, start.executor});
+    if (at != named.end() && at->second == start.token) continue;
+    for (const TaskKey& task : child.process->ran()) journal_.forgotten(task);
+  }
 }
 
 }  // namespace proffer::sim

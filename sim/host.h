@@ -7,11 +7,13 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/resources.h"
 #include "proto/records.h"
 #include "sdk/core/executor_driver.h"
+#include "sim/agent_disk.h"
 #include "sim/journal.h"
 #include "sim/network.h"
 #include "sim/sim_task.h"
@@ -34,7 +36,10 @@ struct ProcessStart {
 // says how long it runs and what it tells at its end.
 struct TaskScript {
   SimTask task = {};
-  std::string data = {};  // of the terminal update
+  std::string data = {};        // of the terminal update
+  std::string first_data = {};  // of the update `running`
+  // What its health check finds: healthy or not, so long after its start.
+  std::vector<std::pair<Duration, bool>> health = {};
 };
 using TaskScripts =
     std::function<TaskScript(const proto::RunTask& run, const AgentId& machine, Prng& chance)>;
@@ -46,10 +51,12 @@ class ExecutorProcess final : public Node, public Caller {
 
   const ProcessStart& started_as() const { return start_; }
   int32_t pid() const { return pid_; }
+  const std::vector<TaskKey>& ran() const { return ran_; }
   // The program begins, after the time that a fork and an exec take. May come after kill().
   void begin();
   // SIGKILL to the session: nothing of it is left.
   void kill();
+  Party party() const { return party_; }
 
   std::optional<Time> next_deadline() const override { return driver_->next_deadline(); }
   void tick() override { step(sdk::ExecutorTick{}); }
@@ -67,6 +74,7 @@ class ExecutorProcess final : public Node, public Caller {
     std::string data = {};
     bool shared = false;  // its executor goes on after it
     bool killing = false;
+    bool deaf = false;  // does not hear that its task is to end
   };
 
   void step(const sdk::ExecutorDriverEvent& event);
@@ -82,6 +90,7 @@ class ExecutorProcess final : public Node, public Caller {
   Host& host_;
   ProcessStart start_;
   int32_t pid_;
+  Party party_;
   Line line_ = {};
   std::unique_ptr<sdk::ExecutorDriver> driver_;
   std::map<TaskId, Running> running_;
@@ -103,8 +112,10 @@ class Host {
   Place executors() const { return executors_; }
   std::string boot_id() const;
 
-  // What the agent wrote, and a kill -9 cannot take away.
-  std::vector<proto::CheckpointRecord>& disk() { return disk_; }
+  Site site() const { return site_; }
+  Party agent_party() const { return agent_party_; }
+  // What the agent wrote.
+  AgentDisk& disk() { return disk_; }
 
   // How often a start fails, per thousand.
   void set_start_failures(uint32_t rate) { start_failures_ = rate; }
@@ -130,10 +141,17 @@ class Host {
   void end_leftover(const proto::ExecutorRecord& executor);
 
   // --- what befalls it -------------------------------------------------------------------------
-  // One of its executors, chosen by chance, crashes. Nothing if there is none.
-  void crash_executor(Prng& chance);
-  // All processes end; what the agent wrote stays.
-  void reboot();
+  // One of its executors, chosen by chance; it may not have begun yet. None if there is none.
+  ExecutorProcess* some_executor(Prng& chance);
+  void crash_executor(ExecutorProcess& process) { end_process(process, 11); }
+  std::vector<ExecutorProcess*> executors_running();
+  // All processes end, and nobody is told: the power went. Before power_on() nothing may be started
+  // here. What its agent wrote and did not sync may be lost.
+  void power_off(Prng& chance);
+  void power_on();
+  bool is_powered() const { return powered_; }
+  // The agent has forgotten what it runs, except for these.
+  void forgotten_but(const std::vector<proto::CheckpointRecord>& records);
 
   size_t processes() const { return processes_.size(); }
 
@@ -141,22 +159,25 @@ class Host {
   friend class ExecutorProcess;
   void exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
               std::optional<int32_t> signal);
-  void remove(ExecutorProcess& process);
+  void end_process(ExecutorProcess& process, int32_t signal);
 
   World& world_;
   Network& network_;
   Journal& journal_;
   AgentId name_;
   Resources total_;
+  Site site_;
+  Party agent_party_;
   Place executors_;
   Prng chance_;
   Parent parent_;
   uint64_t parent_life_ = 0;
   uint64_t boots_ = 1;
+  bool powered_ = true;
   int32_t pids_ = 1'000;
   uint32_t start_failures_ = 0;
   TaskScripts scripts_;
-  std::vector<proto::CheckpointRecord> disk_;
+  AgentDisk disk_;
   // By pid. With the life of the agent that watches it, if that still lives.
   struct Child {
     ExecutorProcess* process = nullptr;

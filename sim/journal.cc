@@ -51,6 +51,7 @@ bool is_true(const proto::TaskStatus& told, const JournalEntry& entry) {
     // The agent's word: an executor that lives until its agent knows all keeps that over the
     // agent's own end. Of an agent that stayed away the master can only say what it knows.
     case TaskState::kLost:
+      if (entry.forgotten) return true;
       switch (told.reason) {
         case TaskReason::kExecutorEnded:
         case TaskReason::kExecutorTimeout:
@@ -99,7 +100,10 @@ std::vector<Violation> Journal::started(const TaskKey& task, const AgentId& mach
     found.push_back({text(name, " gets a port on ", machine.str(), " that another task has")});
   }
   ports += resources.ports;
-  entries_[task] = JournalEntry{.machine = machine, .resources = resources, .started = now};
+  entries_[task] = JournalEntry{.machine = machine,
+                                .resources = resources,
+                                .started = now,
+                                .losses = memory_losses_[machine]};
   running_.insert(task);
   return found;
 }
@@ -110,11 +114,28 @@ void Journal::ended(const TaskKey& task, Ending ending, int32_t exit_code, int32
   entry.ending = ending;
   entry.exit_code = exit_code;
   entry.signal = signal;
+  if (entry.forgotten) return;
   used_[entry.machine] -= entry.resources.amounts;
   ports_[entry.machine] -= entry.resources.ports;
 }
 
 void Journal::unwitnessed(const TaskKey& task) { entries_.at(task).witnessed = false; }
+
+void Journal::memory_lost(const AgentId& machine) {
+  ++memory_losses_[machine];
+  for (auto& [task, entry] : entries_) {
+    if (entry.machine != machine) continue;
+    entry.witnessed = false;
+  }
+}
+
+void Journal::forgotten(const TaskKey& task) {
+  JournalEntry& entry = entries_.at(task);
+  entry.witnessed = false;
+  if (std::exchange(entry.forgotten, true) || entry.ending != Ending::kRuns) return;
+  used_[entry.machine] -= entry.resources.amounts;
+  ports_[entry.machine] -= entry.resources.ports;
+}
 
 std::vector<Violation> Journal::heard(const FrameworkId& framework,
                                       const proto::TaskStatus& status) {
@@ -124,12 +145,21 @@ std::vector<Violation> Journal::heard(const FrameworkId& framework,
   const std::string name = text(to_text(task), " is told to be ", proto::to_text(status.state),
                                 " (", proto::to_text(status.reason), ")");
   const auto before = heard_.find(task);
-  if (before != heard_.end() && before->second.state != status.state) {
+  const auto entry = entries_.find(task);
+  const auto is_forgotten = [&](const proto::TaskStatus& first) {
+    if (status.state != TaskState::kLost) return false;
+    // A scheduler that was killed before it wrote down an end asks about it again, and the master
+    // that began anew has forgotten.
+    if (status.reason == proto::TaskReason::kTaskUnknown && status.sequence == 0) return true;
+    return entry == entries_.end() ? memory_losses_[first.agent] > 0
+                                   : memory_losses_[entry->second.machine] > entry->second.losses;
+  };
+  if (before != heard_.end() && before->second.state != status.state &&
+      !is_forgotten(before->second)) {
     found.push_back({text(name, ", and was ", proto::to_text(before->second.state), " (",
                           proto::to_text(before->second.reason), ") before")});
   }
   heard_.emplace(task, status);
-  const auto entry = entries_.find(task);
   if (entry == entries_.end()) {
     if (status.state == TaskState::kFinished || status.reason == TaskReason::kCommandExited ||
         status.reason == TaskReason::kCommandSignalled) {

@@ -33,10 +33,12 @@ struct JournalEntry {
   AgentId machine = {};
   Resources resources = {};
   Time started = {};
+  uint64_t losses = 0;  // of its agent's memory, before it started
   Ending ending = Ending::kRuns;
   int32_t exit_code = 0;
   int32_t signal = 0;
-  bool witnessed = true;  // its executor lived until the agent knew its end
+  bool witnessed = true;   // its executor lived until the agent knew its end
+  bool forgotten = false;  // its agent's disk was damaged: it runs, or ran, unseen
 };
 
 class Journal {
@@ -48,6 +50,14 @@ class Journal {
   void ended(const TaskKey& task, Ending ending, int32_t exit_code, int32_t signal);
   // Its executor ended otherwise than by itself: what it knew may be lost.
   void unwitnessed(const TaskKey& task);
+  // The machine lost its power, and with it what its agent had not synced, or the agent's
+  // checkpoint was damaged: what is gone may be the end of any task that ran there before. So it
+  // may be told as lost; also to another life of a scheduler of which an earlier one heard how it
+  // ended, and did not live to acknowledge that.
+  void memory_lost(const AgentId& machine);
+  // Its agent's checkpoint was damaged, and nothing that is left of it names the task's executor.
+  // The agent may give what the task takes to another, until the executor finds out.
+  void forgotten(const TaskKey& task);
 
   // --- the schedulers' side writes -------------------------------------------------------------
   void accepted(const TaskKey& task) { accepted_.insert(task); }
@@ -71,6 +81,7 @@ class Journal {
   std::map<AgentId, ResourceVector> used_;
   std::map<AgentId, PortSet> ports_;
   std::set<TaskKey> accepted_;
+  std::map<AgentId, uint64_t> memory_losses_;
   std::map<TaskKey, proto::TaskStatus> heard_;
   std::set<FrameworkId> torn_down_;
 };

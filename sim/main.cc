@@ -8,82 +8,120 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "sim/shrink.h"
 #include "sim/simulation.h"
 
 namespace proffer::sim {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: proffer-sim [--seed N] [--seeds K] [--workload W] [--agents A] [--no-faults] "
-    "[--trace]\n"
-    "                   [--json]\n"
+    "usage: proffer-sim [--seed N] [--seeds K] [--workload W] [--faults LIST] [--agents A]\n"
+    "                   [--tasks T] [--skip-faults LIST] [--shrink] [--until-failure]\n"
+    "                   [--trace] [--json]\n"
     "Runs K simulated clusters (1 by default) with the seeds N, N+1, ... (1 by default).\n"
-    "  --workload   many_small, open_offers, kills, mixed or batch; else the seed chooses\n"
-    "  --agents     how many machines, 1 to 1000; else the seed chooses\n"
-    "  --no-faults  nothing goes wrong\n"
-    "  --trace      prints every event\n"
-    "  --json       prints one object for each seed\n"
-    "Exit code: 0 all ran well, 1 a law was broken, 2 wrong usage.\n";
+    "  --workload     many_small, open_offers, kills, mixed, batch or steady; else the\n"
+    "                 seed chooses; service only by name\n"
+    "  --faults       all, none, or some of those below, as in lost,clog,agent_crash; else the\n"
+    "                 seed chooses\n"
+    "  --agents       how many machines, 1 to 1000; else the seed chooses\n"
+    "  --tasks        at most so many tasks of each framework\n"
+    "  --skip-faults  numbers of faults that do not happen, as in 3,7-12; a failing run numbers "
+    "them\n"
+    "  --shrink       makes a run that fails smaller and prints the command of the smallest\n"
+    "  --until-failure  stops after the first run that fails\n"
+    "  --trace        prints every event\n"
+    "  --json         prints one object for each seed\n"
+    "Exit code: 0 all ran well, 1 a law was broken, 2 wrong usage.\n"
+    "Faults:\n";
+
+constexpr size_t kShrinkRunsMax = 1'000;
+
+std::string usage() {
+  std::string all(kUsage);
+  for (const FaultKindRow& row : kFaultKinds)
+    all += fmt::format("  {:<24} {}\n", row.name, row.what);
+  return all;
+}
 
 struct Arguments {
   SimOptions options = {};
   uint64_t seeds = 1;
   bool json = false;
+  bool shrink = false;
+  bool until_failure = false;
 };
+
+Result<std::string> checked_workload(std::string_view name) {
+  if (std::find(std::begin(kWorkloads), std::end(kWorkloads), name) != std::end(kWorkloads)) {
+    return std::string(name);
+  }
+  if (name == kFurtherWorkloads[0]) return std::string(name);
+  return Error::invalid_argument(text(
+      "--workload must be many_small, open_offers, kills, mixed, batch, steady or service, not ",
+      quoted(name)));
+}
 
 Result<Arguments> parse(int argc, char** argv) {
   Arguments arguments;
-  int at = 1;
-  const auto value = [&](std::string_view name) -> Result<std::string_view> {
-    if (at + 1 >= argc) return Error::invalid_argument(text(name, " needs a value"));
-    return std::string_view(argv[++at]);
-  };
-  const auto number = [&](std::string_view name, int64_t min, int64_t max) -> Result<uint64_t> {
-    const Result<std::string_view> given = value(name);
-    if (!given) return given.error();
-    const Result<int64_t> parsed = parse_whole(name, *given, min, max);
-    if (!parsed) return parsed.error();
-    return static_cast<uint64_t>(*parsed);
-  };
-  for (; at < argc; ++at) {
+  SimOptions& options = arguments.options;
+  for (int at = 1; at < argc; ++at) {
     const std::string_view word = argv[at];
-    Result<uint64_t> given = uint64_t{0};
-    if (word == "--seed") {
-      given = number(word, 0, std::numeric_limits<int64_t>::max());
-      if (given) arguments.options.seed = *given;
-    } else if (word == "--seeds") {
-      given = number(word, 1, 1'000'000'000);
-      if (given) arguments.seeds = *given;
-    } else if (word == "--agents") {
-      given = number(word, 1, 1'000);
-      if (given) arguments.options.agents = static_cast<size_t>(*given);
-    } else if (word == "--workload") {
-      const Result<std::string_view> name = value(word);
-      if (!name) return name.error();
-      const bool known =
-          std::find(std::begin(kWorkloads), std::end(kWorkloads), *name) != std::end(kWorkloads);
-      if (!known) {
-        return Error::invalid_argument(
-            text("--workload must be many_small, open_offers, kills, mixed or batch, not ",
-                 quoted(*name)));
-      }
-      arguments.options.workload = std::string(*name);
-    } else if (word == "--no-faults") {
-      arguments.options.faults = false;
-    } else if (word == "--trace") {
-      arguments.options.trace = &std::cout;
-    } else if (word == "--json") {
-      arguments.json = true;
-    } else {
+    if (word == "--trace") {
+      options.trace = &std::cout;
+      continue;
+    }
+    if (word == "--json" || word == "--shrink") {
+      (word == "--json" ? arguments.json : arguments.shrink) = true;
+      continue;
+    }
+    if (word == "--until-failure") {
+      arguments.until_failure = true;
+      continue;
+    }
+    if (word == "--no-faults") {
+      options.faults = FaultKinds();
+      continue;
+    }
+    constexpr std::string_view kWithValue[] = {"--seed",     "--seeds",  "--agents",     "--tasks",
+                                               "--workload", "--faults", "--skip-faults"};
+    if (std::find(std::begin(kWithValue), std::end(kWithValue), word) == std::end(kWithValue)) {
       return Error::invalid_argument(text("unknown argument ", quoted(word)))
           .with_hint("see proffer-sim --help");
     }
-    if (!given) return given.error();
+    if (at + 1 >= argc) return Error::invalid_argument(text(word, " needs a value"));
+    const std::string_view value = argv[++at];
+    // What a value that is wrong says, is said once, here.
+    const auto take = [](auto&& parsed, auto& to) -> Result<void> {
+      if (!parsed) return parsed.error();
+      to = static_cast<std::decay_t<decltype(to)>>(*std::move(parsed));
+      return {};
+    };
+    Result<void> taken;
+    if (word == "--seed") {
+      taken = take(parse_whole(word, value, 0, std::numeric_limits<int64_t>::max()), options.seed);
+    } else if (word == "--seeds") {
+      taken = take(parse_whole(word, value, 1, 1'000'000'000), arguments.seeds);
+    } else if (word == "--agents") {
+      taken = take(parse_whole(word, value, 1, 1'000), options.agents);
+    } else if (word == "--tasks") {
+      taken = take(parse_whole(word, value, 1, 1'000'000), options.tasks_max);
+    } else if (word == "--workload") {
+      taken = take(checked_workload(value), options.workload);
+    } else if (word == "--faults") {
+      taken = take(parse_fault_kinds(value), options.faults);
+    } else {
+      taken = take(parse_numbers(value), options.skip_faults);
+    }
+    if (!taken) return taken.error();
   }
   return arguments;
 }
@@ -110,17 +148,18 @@ void print_json(const SimOptions& options, const SimReport& report) {
       "{{\"seed\": {}, \"ok\": {}, \"hash\": \"{:016x}\", \"workload\": {}, \"agents\": {}, "
       "\"virtual_s\": {:.3f}, \"steps\": {}, \"frames\": {}, \"tasks\": {}, \"violations\": [{}], "
       "\"replay\": {}}}\n",
-      options.seed, report.ok(), report.hash, json_text(report.workload), report.agents,
-      report.ended_at.seconds(), report.steps, report.frames, report.tasks, violations,
-      json_text(replay_command(options)));
+      options.seed, report.ok(), report.hash, json_text(report.options.workload),
+      report.options.agents, report.ended_at.seconds(), report.steps, report.frames, report.tasks,
+      violations, json_text(replay_command(report.options)));
 }
 
 void print(const SimOptions& options, const SimReport& report) {
   std::cout << fmt::format(
       "seed={} hash={:016x} workload={} agents={} virtual={:.3f}s steps={} "
       "frames={} tasks={} {}\n",
-      options.seed, report.hash, report.workload, report.agents, report.ended_at.seconds(),
-      report.steps, report.frames, report.tasks, report.ok() ? "ok" : "FAILED");
+      options.seed, report.hash, report.options.workload, report.options.agents,
+      report.ended_at.seconds(), report.steps, report.frames, report.tasks,
+      report.ok() ? "ok" : "FAILED");
   if (report.ok()) return;
   std::cout << "faults:\n";
   for (const std::string& fault : report.faults) std::cout << "  " << fault << '\n';
@@ -128,40 +167,82 @@ void print(const SimOptions& options, const SimReport& report) {
   for (const std::string& event : report.last_events) std::cout << "  " << event << '\n';
   std::cout << "violations:\n";
   for (const Violation& violation : report.violations) std::cout << "  " << violation.what << '\n';
-  std::cout << "see it again: " << replay_command(options) << '\n';
+  std::cout << "see it again: " << replay_command(report.options) << " --trace\n"
+            << "make it smaller: " << replay_command(options) << " --shrink\n";
 }
 
 // For a CHECK of a core that fails: the run in progress, which only this function needs globally.
 const SimOptions* running = nullptr;
-[[noreturn]] void tell_and_abort() {
+__attribute__((noreturn)) void tell_and_abort() {  // As glog and clang want it.
   if (running != nullptr) {
-    std::cout << "a CHECK failed; see it again: " << replay_command(*running) << std::endl;
+    std::cout << "a CHECK failed; see it again: " << replay_command(*running) << " --trace\n"
+              << "make it smaller: " << replay_command(*running) << " --shrink" << std::endl;
   }
   std::abort();
+}
+
+// In a process of its own, since a CHECK ends it.
+bool fails(const SimOptions& options) {
+  std::cout.flush();
+  const pid_t child = fork();
+  if (child == 0) {
+    const int null = open("/dev/null", O_WRONLY);
+    dup2(null, 1);
+    dup2(null, 2);
+    _exit(simulate(options).ok() ? 0 : 1);
+  }
+  CHECK(child > 0) << "cannot fork";
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status != 0;
+}
+
+void shrink_and_tell(const SimOptions& options) {
+  if (!fails(options)) {
+    std::cout << "it does not fail: " << replay_command(options) << '\n';
+    return;
+  }
+  size_t runs = 0;
+  const SimOptions smallest = shrink(
+      drawn(options),
+      [&runs](const SimOptions& candidate) {
+        ++runs;
+        return fails(candidate);
+      },
+      kShrinkRunsMax);
+  const size_t faults = fault_numbers(smallest).size();
+  std::cout << fmt::format(
+      "after {} runs, the smallest that fails has {} agents and {} faults:\n{} --trace\n", runs,
+      smallest.agents, faults, replay_command(smallest));
 }
 
 int run(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     if (std::string_view(argv[i]) == "--help") {
-      std::cout << kUsage;
+      std::cout << usage();
       return 0;
     }
   }
   Result<Arguments> arguments = parse(argc, argv);
   if (!arguments) {
-    std::cerr << "error: " << arguments.error().message() << '\n' << kUsage;
+    std::cerr << "error: " << arguments.error().message() << "\nsee proffer-sim --help\n";
     return 2;
   }
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   google::InstallFailureFunction(&tell_and_abort);
 
+  uint64_t ran = 0;
   uint64_t failed = 0;
   double virtual_s = 0;
   const auto start = std::chrono::steady_clock::now();
-  for (uint64_t i = 0; i < arguments->seeds; ++i) {
+  for (; ran < arguments->seeds && !(arguments->until_failure && failed > 0); ++ran) {
     SimOptions options = arguments->options;
-    options.seed += i;
+    options.seed += ran;
+    if (arguments->shrink) {
+      shrink_and_tell(options);
+      continue;
+    }
     running = &options;
     const SimReport report = simulate(options);
     running = nullptr;
@@ -175,12 +256,11 @@ int run(int argc, char** argv) {
   }
   const double real_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!arguments->json) {
+  if (!arguments->json && !arguments->shrink) {
     std::cerr << fmt::format(
         "{} of {} seeds ok in {:.1f} s: {:.1f} seeds/s, {:.0f} times faster "
         "than real time\n",
-        arguments->seeds - failed, arguments->seeds, real_s,
-        static_cast<double>(arguments->seeds) / real_s, virtual_s / real_s);
+        ran - failed, ran, real_s, static_cast<double>(ran) / real_s, virtual_s / real_s);
   }
   return failed == 0 ? 0 : 1;
 }

@@ -11,12 +11,14 @@ MasterNode::MasterNode(World& world, Network& network, master::MasterOptions opt
     : Node(world, "master"),
       network_(network),
       options_(std::move(options)),
-      place_(network.add_place()),
+      party_(network.add_party()),
+      place_(network.add_place(party_)),
       chance_(world.chance("master")) {}
 
 void MasterNode::start() {
-  if (is_up()) return;
+  if (is_up() || !powered_) return;
   begin_life();
+  if (trouble_ != Trouble::kNone) return fail("no epoch can be begun");
   store_ = std::make_unique<MemoryStore>(disk_);
   const Result<LeaderEpoch> leader = store_->begin_epoch();
   CHECK(leader.has_value());
@@ -40,22 +42,57 @@ void MasterNode::start() {
 void MasterNode::crash() {
   if (!is_up()) return;
   note({.what = "master crashes"});
-  network_.shut(place_);
+  if (core_ != nullptr) network_.shut(place_);
   end_life();
+  network_.thaw(party_);
   store_.reset();
   core_.reset();
+  answers_.clear();
+}
+
+void MasterNode::power_off() {
+  powered_ = false;
+  network_.set_power(network_.site_of(party_), false);
+  crash();
+}
+
+void MasterNode::power_on() {
+  powered_ = true;
+  network_.set_power(network_.site_of(party_), true);
+}
+
+void MasterNode::fail(const std::string& why) {
+  note({.level = TraceLevel::kOperator, .what = "master ends", .fields = {{"reason", why}}});
+  crash();
+  if (on_failed_) on_failed_();
 }
 
 void MasterNode::operator_kill(const std::string& task) {
   if (is_up()) step(master::OperatorKill{++calls_, task, std::nullopt});
 }
 
+void MasterNode::call(master::FrameworkCall call,
+                      std::function<void(const Result<std::string>&)> answered) {
+  if (!is_up()) return;
+  call.call = ++calls_;
+  answers_[call.call] = std::move(answered);
+  step(std::move(call));
+}
+
+// A crash in the middle comes before anything of the step is written, before it is durable, before
+// anything of it is told, or when only some was told.
 void MasterNode::step(master::MasterEvent event) {
   out_.clear();
   core_->handle(std::move(event), now(), out_);
   note(out_.trace);
+  std::optional<size_t> upto;
+  if (crashes_now()) {
+    if (chance_.chance(1, 4)) return crash();
+    upto = chance_.below(out_.actions.size() + 1);
+  }
   if (out_.records.empty() && store_->pending() == 0) {
-    deliver(out_.actions);
+    deliver(out_.actions, upto);
+    if (!is_up()) return;
   } else {
     std::vector<StoreRecord> records;
     for (const proto::RegistryWrite& write : out_.records) {
@@ -64,29 +101,38 @@ void MasterNode::step(master::MasterEvent event) {
       records.push_back(std::move(record));
     }
     store_->append(std::move(records),
-                   [this, actions = std::move(out_.actions)](const Result<void>& done) {
-                     CHECK(done.has_value()) << done.error().message();
-                     deliver(actions);
+                   [this, actions = std::move(out_.actions), upto](const Result<void>& done) {
+                     if (!done) return fail(done.error().message());
+                     if (trouble_ == Trouble::kBroken) return fail("input/output error");
+                     deliver(actions, upto);
                    });
+    if (upto && chance_.chance(1, 3)) return crash();
     if (!flush_planned_) {
       flush_planned_ = true;
-      later(microseconds(chance_.between(50, 20'000)), [this] {
-        flush_planned_ = false;
-        store_->flush();
-      });
+      later(microseconds(chance_.between(50, 20'000)), [this] { flush(); });
     }
   }
   stepped();
 }
 
-void MasterNode::deliver(const std::vector<master::MasterAction>& actions) {
-  for (const master::MasterAction& action : actions) {
-    if (const auto* send = std::get_if<master::Send>(&action)) {
+void MasterNode::flush() {
+  flush_planned_ = false;
+  if (trouble_ == Trouble::kFull) store_->fail(Error::resource_exhausted("no space left"));
+  store_->flush();
+}
+
+void MasterNode::deliver(const std::vector<master::MasterAction>& actions,
+                         std::optional<size_t> upto) {
+  for (size_t i = 0; i < upto.value_or(actions.size()); ++i) {
+    if (const auto* send = std::get_if<master::Send>(&actions[i])) {
       network_.send(send->peer, send->envelope);
-    } else if (const auto* drop = std::get_if<master::Drop>(&action)) {
+    } else if (const auto* drop = std::get_if<master::Drop>(&actions[i])) {
       network_.drop(drop->peer);
+    } else if (const auto* answer = std::get_if<master::Answer>(&actions[i])) {
+      if (const auto waiting = answers_.extract(answer->call)) waiting.mapped()(answer->result);
     }
   }
+  if (upto) crash();
 }
 
 }  // namespace proffer::sim

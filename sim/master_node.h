@@ -3,7 +3,10 @@
 // The master as a simulated process: the production core, a registry in memory whose commits take
 // time, and messages that leave only when their step is durable.
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +23,26 @@ class MasterNode final : public Node, public Listener {
   MasterNode(World& world, Network& network, master::MasterOptions options);
 
   Place place() const { return place_; }
-  // Nothing if it is up, or down, already.
+  Party party() const { return party_; }
+  bool may_crash() const { return true; }
+  // Nothing if it is up, or down, already; or if its disk refuses.
   void start();
   // kill -9: what was not committed is lost, and the messages that waited for it.
   void crash();
+  // Its machine goes down, and nobody is told; before power_on() it does not start.
+  void power_off();
+  void power_on();
+  // What its registry's disk does, from now on.
+  //   kFull    nothing can be written
+  //   kBroken  what is written is there, but cannot be flushed: nobody knows
+  enum class Trouble : uint8_t { kNone, kFull, kBroken };
+  void set_trouble(Trouble trouble) { trouble_ = trouble; }
+  // Called when it ended because its registry could not be written.
+  void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
   // An operator's kill of a task, as FRAMEWORK/TASK.
   void operator_kill(const std::string& task);
+  // A user's request to a framework; `call` is filled in. What waits when it ends is not answered.
+  void call(master::FrameworkCall call, std::function<void(const Result<std::string>&)> answered);
   // Needs is_up().
   const master::Master& core() const { return *core_; }
 
@@ -39,10 +56,14 @@ class MasterNode final : public Node, public Listener {
 
  private:
   void step(master::MasterEvent event);
-  void deliver(const std::vector<master::MasterAction>& actions);
+  // `upto`: it crashes after so many of them.
+  void deliver(const std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
+  void flush();
+  void fail(const std::string& why);
 
   Network& network_;
   master::MasterOptions options_;
+  Party party_;
   Place place_;
   Prng chance_;
   std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
@@ -50,7 +71,11 @@ class MasterNode final : public Node, public Listener {
   std::unique_ptr<master::Master> core_;
   master::MasterOutbox out_;
   bool flush_planned_ = false;
+  Trouble trouble_ = Trouble::kNone;
+  bool powered_ = true;
+  std::function<void()> on_failed_;
   uint64_t calls_ = 0;
+  std::map<uint64_t, std::function<void(const Result<std::string>&)>> answers_;
 };
 
 }  // namespace proffer::sim

@@ -1,5 +1,5 @@
-// The story of a frame: transmit decides its fate, deliver hands it over if both ends still are
-// what they were.
+// The story of a frame: transmit decides its fate, put lays it into the pipe, pump takes out what
+// has arrived when the other end can hear it, deliver hands it over if that end is still there.
 
 #include "sim/network.h"
 
@@ -13,16 +13,62 @@ namespace {
 
 const std::string kName = "network";
 
-// As net/backoff.
+// As net/backoff and net/dealer.
 constexpr Duration kBackoffMin = milliseconds(20);
 constexpr Duration kBackoffMax = seconds(2);
+constexpr Duration kConnectTimeout = seconds(5);
+// An end that is told late, is told within this.
+constexpr Duration kToldLate = seconds(60);
 
 }  // namespace
 
-Place Network::add_place() {
-  places_.emplace_back();
+// --- who is where ------------------------------------------------------------------------------
+
+Site Network::add_site() {
+  sites_.emplace_back();
+  return Site(sites_.size());
+}
+
+Party Network::add_party(Site site) {
+  parties_.push_back(PartyState{.site = site});
+  return Party(parties_.size());
+}
+
+Place Network::add_place(Party party) {
+  places_.push_back(Listening{.party = party});
   return Place(places_.size());
 }
+
+Party Network::party_of(const Connection& connection, To end) const {
+  return end == To::kListener ? places_[connection.place.value() - 1].party
+                              : lines_[connection.line.value() - 1].party;
+}
+
+bool Network::is_blocked(const Connection& connection, To to) const {
+  if (rules_.empty()) return false;
+  const Site target = site_of(connection, to);
+  const Site source = site_of(connection, to == To::kListener ? To::kCaller : To::kListener);
+  if (source == target) return false;
+  return std::any_of(rules_.begin(), rules_.end(), [&](const auto& entry) {
+    const LinkRule& rule = entry.second;
+    return rule.blocked && rule.from.count(source) > 0 && rule.to.count(target) > 0;
+  });
+}
+
+Duration Network::extra(const Connection& connection, To to) const {
+  Duration extra;
+  if (rules_.empty()) return extra;
+  const Site target = site_of(connection, to);
+  const Site source = site_of(connection, to == To::kListener ? To::kCaller : To::kListener);
+  for (const auto& [number, rule] : rules_) {
+    if (source != target && rule.from.count(source) > 0 && rule.to.count(target) > 0) {
+      extra = extra + rule.extra;
+    }
+  }
+  return extra;
+}
+
+// --- the listening end -------------------------------------------------------------------------
 
 void Network::listen(Place place, Listener* listener) {
   CHECK(places_[place.value() - 1].listener == nullptr) << "somebody listens there already";
@@ -33,21 +79,35 @@ void Network::shut(Place place) {
   places_[place.value() - 1].listener = nullptr;
   std::vector<PeerId> ended;
   for (auto& [peer, connection] : connections_) {
-    if (connection.place == place) ended.push_back(peer);
+    if (connection.place == place && connection.listener_up) ended.push_back(peer);
   }
   for (const PeerId peer : ended) {
     Connection& connection = connections_.at(peer);
     connection.listener_up = false;
-    if (connection.caller_up) {
-      connection.caller_cut = std::min(connection.caller_cut, world_.now() + delay());
-      tell_caller(peer, connection.caller_cut, "closed by the other end");
-    }
+    // Some of what was sent may never have left.
+    cut(connection.to_caller, world_.now() + delay());
+    send_end(peer, To::kCaller);
     forget_if_over(peer);
   }
 }
 
-Line Network::call(Place place, Caller* caller) {
-  lines_.push_back(Calling{.place = place, .caller = caller});
+void Network::send(PeerId peer, proto::Envelope envelope) {
+  const auto at = connections_.find(peer);
+  if (at == connections_.end() || !at->second.listener_up) return;
+  transmit(peer, To::kCaller, std::move(envelope));
+}
+
+void Network::drop(PeerId peer) {
+  const auto at = connections_.find(peer);
+  if (at == connections_.end()) return;
+  at->second.listener_up = false;
+  forget_if_over(peer);
+}
+
+// --- the calling end ---------------------------------------------------------------------------
+
+Line Network::call(Party party, Place place, Caller* caller) {
+  lines_.push_back(Calling{.party = party, .place = place, .caller = caller});
   const Line line(lines_.size());
   try_connect(line);
   return line;
@@ -62,9 +122,25 @@ void Network::try_connect(Line line) {
   world_.after(wait, [this, line, serial = ++calling.serial] { attempt(line, serial); });
 }
 
+// Both ways and both ends: a handshake needs them all.
+bool Network::may_connect(Line line) const {
+  const Place place = lines_[line.value() - 1].place;
+  const PartyState& listener = parties_[places_[place.value() - 1].party.value() - 1];
+  const Connection imagined{.line = line, .place = place};
+  return !listener.frozen && sites_[listener.site.value() - 1].powered &&
+         !is_blocked(imagined, To::kListener) && !is_blocked(imagined, To::kCaller);
+}
+
 void Network::attempt(Line line, uint64_t serial) {
   const Calling& calling = lines_[line.value() - 1];
   if (calling.caller == nullptr || calling.serial != serial) return;
+  if (parties_[calling.party.value() - 1].frozen) return try_connect(line);
+  if (!may_connect(line)) {  // Nobody answers.
+    return world_.after(kConnectTimeout, [this, line, serial] {
+      const Calling& again = lines_[line.value() - 1];
+      if (again.caller != nullptr && again.serial == serial) try_connect(line);
+    });
+  }
   if (places_[calling.place.value() - 1].listener == nullptr) return try_connect(line);
   world_.after(delay() + delay(), [this, line, serial] { connected(line, serial); });
 }
@@ -72,38 +148,26 @@ void Network::attempt(Line line, uint64_t serial) {
 void Network::connected(Line line, uint64_t serial) {
   Calling& calling = lines_[line.value() - 1];
   if (calling.caller == nullptr || calling.serial != serial) return;
-  if (places_[calling.place.value() - 1].listener == nullptr) return try_connect(line);
+  if (places_[calling.place.value() - 1].listener == nullptr || !may_connect(line) ||
+      parties_[calling.party.value() - 1].frozen) {
+    return try_connect(line);
+  }
   calling.attempts = 0;
   calling.connection = PeerId(++peers_);
   connections_[calling.connection] = Connection{.line = line, .place = calling.place};
   calling.caller->on_line_connected();
 }
 
-void Network::send(PeerId peer, proto::Envelope envelope) {
-  const auto at = connections_.find(peer);
-  if (at == connections_.end() || !at->second.listener_up) return;
-  transmit(peer, false, std::move(envelope));
-}
-
 void Network::send(Line line, proto::Envelope envelope) {
   const PeerId peer = lines_[line.value() - 1].connection;
-  if (peer) transmit(peer, true, std::move(envelope));
-}
-
-void Network::drop(PeerId peer) {
-  const auto at = connections_.find(peer);
-  if (at == connections_.end()) return;
-  at->second.listener_up = false;
-  forget_if_over(peer);
+  if (peer) transmit(peer, To::kListener, std::move(envelope));
 }
 
 void Network::reset(Line line) {
-  Calling& calling = lines_[line.value() - 1];
-  const PeerId peer = calling.connection;
+  const PeerId peer = lines_[line.value() - 1].connection;
   if (!peer) return;
-  Connection& connection = connections_.at(peer);
-  tell_caller(peer, world_.now(), "reset");
-  tell_listener(peer, std::max(connection.to_listener, world_.now() + delay()));
+  send_end(peer, To::kListener);
+  tell_later(peer, To::kCaller, world_.now(), "reset");
 }
 
 void Network::hang_up(Line line) {
@@ -114,11 +178,12 @@ void Network::hang_up(Line line) {
   Connection& connection = connections_.at(peer);
   connection.caller_up = false;
   // Some of what was sent may never have left.
-  const Time cut = world_.now() + delay();
-  connection.listener_cut = std::min(connection.listener_cut, cut);
-  tell_listener(peer, cut);
+  cut(connection.to_listener, world_.now() + delay());
+  send_end(peer, To::kListener);
   forget_if_over(peer);
 }
+
+// --- the way of a frame ------------------------------------------------------------------------
 
 Duration Network::delay() {
   int64_t nanos = chance_.between(rates_.delay_min.nanos(), rates_.delay_max.nanos());
@@ -126,7 +191,7 @@ Duration Network::delay() {
   return nanoseconds(nanos);
 }
 
-void Network::transmit(PeerId peer, bool to_listener, proto::Envelope envelope) {
+void Network::transmit(PeerId peer, To to, proto::Envelope envelope) {
   ++frames_;
   if (--codec_countdown_ == 0) {
     codec_countdown_ = kCodecEvery;
@@ -134,87 +199,200 @@ void Network::transmit(PeerId peer, bool to_listener, proto::Envelope envelope) 
   }
   if (happens(rates_.broken)) {
     note("connection breaks", peer, envelope);
-    break_connection(peer);
+    break_connection(peer, Break::kSoon);
+  } else if (happens(rates_.half_open)) {
+    note("connection is half open", peer, envelope);
+    break_connection(peer, Break::kHalfOpen);
+  }
+  Connection& connection = connections_.at(peer);
+  if (connection.broken) {
+    const To sender = to == To::kListener ? To::kCaller : To::kListener;
+    if (sender == To::kCaller ? connection.caller_told_on_send : connection.listener_told_on_send) {
+      tell_later(peer, sender, world_.now() + delay(), "reset by the other end");
+    }
+    return;
   }
   if (happens(rates_.lost)) return note("frame lost", peer, envelope);
+  if (gives_up(peer, to)) return;
 
-  Connection& connection = connections_.at(peer);
-  Time& last = to_listener ? connection.to_listener : connection.to_caller;
-  Time at = world_.now() + delay();
+  Pipe& pipe = pipe_of(connection, to);
+  const Time at = std::max(world_.now() + delay() + extra(connection, to), pipe.last);
   if (happens(rates_.overtaken)) {
     note("frame overtaken", peer, envelope);
-    at = std::max(at, last) + delay() + delay();
-  } else {
-    at = std::max(at, last);
-    last = at;
+    const Duration behind = delay() + delay();
+    world_.at(at + behind, [this, peer, to, frame = std::move(envelope)] {
+      put(peer, to, {.at = world_.now(), .envelope = frame});
+    });
+    return;
   }
+  pipe.last = at;
   if (happens(rates_.repeated)) {
     note("frame repeated", peer, envelope);
-    world_.at(at + delay(),
-              [this, peer, to_listener, copy = envelope] { deliver(peer, to_listener, copy); });
+    world_.at(at + delay(), [this, peer, to, copy = envelope] {
+      put(peer, to, {.at = world_.now(), .envelope = copy});
+    });
   }
-  world_.at(at, [this, peer, to_listener, frame = std::move(envelope)] {
-    deliver(peer, to_listener, frame);
-  });
+  put(peer, to, {.at = at, .envelope = std::move(envelope)});
 }
 
-void Network::deliver(PeerId peer, bool to_listener, const proto::Envelope& envelope) {
+// As Router::send and Dealer::send: what ZeroMQ and the kernel have still arrives, the rest and the
+// session are gone. A listener's side says nothing: the other end notices when it next speaks.
+bool Network::gives_up(PeerId peer, To to) {
+  Connection& connection = connections_.at(peer);
+  Pipe& pipe = pipe_of(connection, to);
+  if (pipe.items.size() < kTransit + rates_.outgoing_max) return false;
+  ++overflows_;
+  world_.note(kName,
+              {.what = "too much waits", .fields = {{"peer", std::to_string(peer.value())}}});
+  pipe.items.resize(kTransit);
+  if (to == To::kListener) {
+    send_end(peer, To::kListener);
+    tell_later(peer, To::kCaller, world_.now(), "the other end reads too slowly");
+  } else {
+    tell_later(peer, To::kListener, world_.now(), "overflow");
+  }
+  return true;
+}
+
+void Network::put(PeerId peer, To to, Item item) {
+  const auto at = connections_.find(peer);
+  if (at == connections_.end() || at->second.broken) return;
+  Pipe& pipe = pipe_of(at->second, to);
+  if (pipe.ended) return;
+  if (!pipe.items.empty()) item.at = std::max(item.at, pipe.items.back().at);
+  pipe.items.push_back(std::move(item));
+  plan(peer, to);
+}
+
+void Network::plan(PeerId peer, To to) {
+  const auto at = connections_.find(peer);
+  if (at == connections_.end()) return;
+  Pipe& pipe = pipe_of(at->second, to);
+  if (pipe.planned || pipe.items.empty()) return;
+  pipe.planned = true;
+  const Time busy = parties_[party_of(at->second, to).value() - 1].busy_until;
+  world_.at(std::max({world_.now(), pipe.items.front().at, busy}),
+            [this, peer, to] { pump(peer, to); });
+}
+
+// One frame, and the next is another event: what happens at one instant is shared by all.
+void Network::pump(PeerId peer, To to) {
   const auto at = connections_.find(peer);
   if (at == connections_.end()) return;
   Connection& connection = at->second;
-  if (to_listener) {
-    if (!connection.listener_up) {
-      // A frame to a session that was dropped shuts the connection.
-      if (connection.caller_up) tell_caller(peer, world_.now() + delay(), "shut");
-      return;
+  Pipe& pipe = pipe_of(connection, to);
+  pipe.planned = false;
+  PartyState& party = parties_[party_of(connection, to).value() - 1];
+  // Whoever ends that looks at all pipes again.
+  if (party.frozen || is_blocked(connection, to)) return;
+  if (!pipe.items.empty() && pipe.items.front().at <= world_.now() &&
+      party.busy_until <= world_.now()) {
+    Item item = std::move(pipe.items.front());
+    pipe.items.pop_front();
+    if (!item.end && party.per_frame > Duration()) {
+      party.busy_until = world_.now() + party.per_frame;
     }
-    if (world_.now() > connection.listener_cut) return;
-    connection.listener_knows = true;
-    note("heard", peer, envelope);
-    places_[connection.place.value() - 1].listener->on_peer_frame(peer, envelope);
-  } else {
-    if (!connection.caller_up || world_.now() > connection.caller_cut) return;
-    note("told", peer, envelope);
-    lines_[connection.line.value() - 1].caller->on_line_frame(envelope);
+    deliver(peer, to, std::move(item));
+  }
+  plan(peer, to);
+}
+
+void Network::pump_all() {
+  std::vector<PeerId> peers;
+  for (const auto& [peer, connection] : connections_) peers.push_back(peer);
+  for (const PeerId peer : peers) {
+    plan(peer, To::kListener);
+    plan(peer, To::kCaller);
   }
 }
 
-void Network::break_connection(PeerId peer) {
+void Network::deliver(PeerId peer, To to, Item item) {
   Connection& connection = connections_.at(peer);
-  connection.listener_cut = std::min(connection.listener_cut, world_.now() + delay());
-  connection.caller_cut = std::min(connection.caller_cut, world_.now() + delay());
-  tell_listener(peer, connection.listener_cut);
-  tell_caller(peer, connection.caller_cut, "connection lost");
+  if (item.end) return tell(peer, to, "closed by the other end");
+  const bool is_up = to == To::kListener ? connection.listener_up : connection.caller_up;
+  if (!is_up) {  // The connection is shut, unless the machine is off.
+    const To sender = to == To::kListener ? To::kCaller : To::kListener;
+    if (sites_[site_of(connection, to).value() - 1].powered) send_end(peer, sender);
+    return;
+  }
+  if (to == To::kListener) {
+    connection.listener_knows = true;
+    note("heard", peer, item.envelope);
+    places_[connection.place.value() - 1].listener->on_peer_frame(peer, std::move(item.envelope));
+  } else {
+    note("told", peer, item.envelope);
+    lines_[connection.line.value() - 1].caller->on_line_frame(std::move(item.envelope));
+  }
 }
 
-void Network::tell_listener(PeerId peer, Time at) {
-  world_.at(std::max(at, world_.now()), [this, peer] {
+// --- how connections end -----------------------------------------------------------------------
+
+void Network::cut(Pipe& pipe, Time at) {
+  while (!pipe.items.empty() && pipe.items.back().at > at) pipe.items.pop_back();
+}
+
+void Network::send_end(PeerId peer, To to) {
+  Connection& connection = connections_.at(peer);
+  const To sender = to == To::kListener ? To::kCaller : To::kListener;
+  if (connection.broken || !sites_[site_of(connection, sender).value() - 1].powered) return;
+  Pipe& pipe = pipe_of(connection, to);
+  const Time at = std::max(world_.now() + delay() + extra(connection, to), pipe.last);
+  put(peer, to, {.at = at, .end = true});
+  pipe.ended = true;
+}
+
+void Network::break_connection(PeerId peer, Break how) {
+  Connection& connection = connections_.at(peer);
+  if (std::exchange(connection.broken, true)) return;
+  cut(connection.to_listener, world_.now() + delay());
+  cut(connection.to_caller, world_.now() + delay());
+  const auto soon = [this] { return world_.now() + delay(); };
+  const auto late = [this] {
+    return world_.now() + nanoseconds(chance_.between(seconds(1).nanos(), kToldLate.nanos()));
+  };
+  const bool caller_late = how == Break::kHalfOpen && chance_.chance(2, 3);
+  const bool listener_late = how == Break::kHalfOpen && (!caller_late || chance_.chance(1, 3));
+  connection.caller_told_on_send = caller_late && chance_.chance(1, 2);
+  connection.listener_told_on_send = listener_late && chance_.chance(1, 2);
+  tell_later(peer, To::kListener, listener_late ? late() : soon(), "connection lost");
+  tell_later(peer, To::kCaller, caller_late ? late() : soon(), "connection lost");
+}
+
+// Not through the pipe: the end finds out by itself.
+void Network::tell_later(PeerId peer, To end, Time at, const std::string& reason) {
+  world_.at(std::max(at, world_.now()), [this, peer, end, reason] {
     const auto found = connections_.find(peer);
-    if (found == connections_.end() || !found->second.listener_up) return;
-    found->second.listener_up = false;
-    Listener* listener = places_[found->second.place.value() - 1].listener;
-    const bool knows = found->second.listener_knows;
+    if (found == connections_.end()) return;
+    if (parties_[party_of(found->second, end).value() - 1].frozen) {  // Not before it wakes up.
+      return tell_later(peer, end, world_.now() + milliseconds(100), reason);
+    }
+    tell(peer, end, reason);
+  });
+}
+
+void Network::tell(PeerId peer, To end, const std::string& reason) {
+  const auto found = connections_.find(peer);
+  if (found == connections_.end()) return;
+  Connection& connection = found->second;
+  if (end == To::kListener) {
+    if (!connection.listener_up) return;
+    connection.listener_up = false;
+    Listener* listener = places_[connection.place.value() - 1].listener;
+    const bool knows = connection.listener_knows;
     forget_if_over(peer);
     if (knows) listener->on_peer_lost(peer);
-  });
-}
-
-void Network::tell_caller(PeerId peer, Time at, const std::string& reason) {
-  world_.at(std::max(at, world_.now()), [this, peer, reason] {
-    const auto found = connections_.find(peer);
-    if (found == connections_.end() || !found->second.caller_up) return;
-    found->second.caller_up = false;
-    const Line line = found->second.line;
-    // The listener of a connection that broke here alone hears of it as well, if nothing else
-    // tells.
-    if (found->second.listener_up) tell_listener(peer, world_.now() + delay());
-    forget_if_over(peer);
-    Calling& calling = lines_[line.value() - 1];
-    if (calling.connection != peer) return;
-    calling.connection = PeerId();
-    try_connect(line);
-    if (calling.caller != nullptr) calling.caller->on_line_disconnected(reason);
-  });
+    return;
+  }
+  if (!connection.caller_up) return;
+  connection.caller_up = false;
+  const Line line = connection.line;
+  send_end(peer, To::kListener);
+  forget_if_over(peer);
+  Calling& calling = lines_[line.value() - 1];
+  if (calling.connection != peer) return;
+  calling.connection = PeerId();
+  try_connect(line);
+  if (calling.caller != nullptr) calling.caller->on_line_disconnected(reason);
 }
 
 void Network::forget_if_over(PeerId peer) {
@@ -222,6 +400,56 @@ void Network::forget_if_over(PeerId peer) {
   if (at != connections_.end() && !at->second.caller_up && !at->second.listener_up) {
     connections_.erase(at);
   }
+}
+
+// --- what goes wrong ---------------------------------------------------------------------------
+
+uint64_t Network::add_rule(LinkRule rule) {
+  rules_[++rule_numbers_] = std::move(rule);
+  return rule_numbers_;
+}
+
+void Network::end_rule(uint64_t number, bool breaks) {
+  const auto at = rules_.find(number);
+  if (at == rules_.end()) return;
+  std::vector<PeerId> held;
+  for (const auto& [peer, connection] : connections_) {
+    if ((is_blocked(connection, To::kListener) && !connection.to_listener.items.empty()) ||
+        (is_blocked(connection, To::kCaller) && !connection.to_caller.items.empty())) {
+      held.push_back(peer);
+    }
+  }
+  rules_.erase(at);
+  for (const PeerId peer : held) {
+    if (breaks && chance_.chance(1, 2)) {
+      // What waited is lost with it.
+      connections_.at(peer).to_listener.items.clear();
+      connections_.at(peer).to_caller.items.clear();
+      break_connection(peer, chance_.chance(1, 2) ? Break::kSoon : Break::kHalfOpen);
+    }
+  }
+  pump_all();
+}
+
+void Network::freeze(Party party) { parties_[party.value() - 1].frozen = true; }
+
+void Network::thaw(Party party) {
+  if (!std::exchange(parties_[party.value() - 1].frozen, false)) return;
+  pump_all();
+}
+
+void Network::set_pace(Party party, Duration per_frame) {
+  parties_[party.value() - 1].per_frame = per_frame;
+}
+
+void Network::heal() {
+  rates_ = NetworkRates();
+  rules_.clear();
+  for (PartyState& party : parties_) {
+    party.frozen = false;
+    party.per_frame = Duration();
+  }
+  pump_all();
 }
 
 void Network::pass_through_codec(proto::Envelope& envelope) {

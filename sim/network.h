@@ -3,17 +3,27 @@
 // The simulated network: what net/Router and net/Dealer do, under virtual time, and all that real
 // networks do to them.
 //
-// A place is an address. One process may listen there; others call it over lines of their own. Each
-// connection of a line is fresh and gives the listener a new PeerId with its first frame. Without
-// faults frames arrive in order, after some delay. With faults they are lost, repeated, overtaken,
-// and connections break; both ends are told, each at its own time.
+// A site is a machine, a party a process on it, a place an address where one party may listen.
+// Others call it over lines of their own. Each connection of a line is fresh and gives the listener
+// a new PeerId with its first frame. A connection has a pipe for each direction. What is sent
+// arrives in order, after some delay, and so does the end of the connection: a process that ends,
+// or hangs up, is missed by the other end when all that it sent before has arrived.
+//
+// What goes wrong: links between sites are cut, one way or both (what is sent waits, as TCP sends
+// it again and again, and nobody can connect), or slow; parties are frozen (their frames wait) or
+// slow (each frame takes them long); a site loses its power and tells nobody; connections break,
+// which each end hears at its own time or when it next sends; frames are lost and repeated. An end
+// for which too much waits loses its session as in net/: see kTransit.
 
 #include <cstdint>
+#include <deque>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/ids.h"
+#include "common/limits.h"
 #include "common/prng.h"
 #include "common/time.h"
 #include "proto/codec/codec.h"
@@ -22,6 +32,8 @@
 
 namespace proffer::sim {
 
+using Site = Number<struct SiteTag>;
+using Party = Number<struct PartyTag>;
 using Place = Number<struct PlaceTag>;
 using Line = Number<struct LineTag>;
 
@@ -32,8 +44,24 @@ struct NetworkRates {
   uint32_t slow = 0;  // takes up to a hundred times as long, and what is behind it waits
   uint32_t lost = 0;
   uint32_t repeated = 0;
+  // Comes behind frames that were sent after it. Within one connection no network does that; but it
+  // is what the other end sees if a frame could not be encoded or queued: a gap, and then something
+  // that is too late. (What does happen in life, frames of an older connection behind those of a
+  // newer one, needs no fault of its own: each connection has its own delays.)
   uint32_t overtaken = 0;
-  uint32_t broken = 0;  // breaks its connection
+  uint32_t broken = 0;     // breaks its connection; both ends are told soon
+  uint32_t half_open = 0;  // likewise, but an end is told late, or only when it next sends
+  // Frames that may wait for one slow peer, beside those in transit (Router::Options).
+  size_t outgoing_max = kOutgoingPerPeerMax;
+};
+
+// A link between machines that does not work as it should. From each of `from` to each of `to`;
+// processes of one machine always reach each other.
+struct LinkRule {
+  std::set<Site> from = {};
+  std::set<Site> to = {};
+  bool blocked = false;
+  Duration extra = {};  // delay
 };
 
 // The listening end of a process. Never called from within a call of the Network.
@@ -59,43 +87,93 @@ class Caller {
 
 class Network {
  public:
+  // Frames that ZeroMQ and the kernel take before any wait in the sender's own queue. They still
+  // arrive when the sender gives up. In life about a thousand.
+  static constexpr size_t kTransit = 50;
+
   explicit Network(World& world)
       : world_(world), chance_(world.chance("network")), codec_countdown_(kCodecEvery) {}
 
-  void set_rates(const NetworkRates& rates) { rates_ = rates; }
+  Site add_site();
+  Party add_party(Site site);
+  // On a site of its own.
+  Party add_party() { return add_party(add_site()); }
+  Site site_of(Party party) const { return parties_[party.value() - 1].site; }
 
-  Place add_place();
   // --- the listening end -----------------------------------------------------------------------
+  Place add_place(Party party);
   void listen(Place place, Listener* listener);
-  // The process ended: all connections break.
+  // The process ended: all connections end.
   void shut(Place place);
   void send(PeerId peer, proto::Envelope envelope);
   // What was sent before still arrives; the other end notices when it next sends. No on_peer_lost.
   void drop(PeerId peer);
 
   // --- the calling end: connects by itself, again and again, until hung up ---------------------
-  Line call(Place place, Caller* caller);
+  Line call(Party party, Place place, Caller* caller);
   void send(Line line, proto::Envelope envelope);
   // on_line_disconnected follows, then a fresh connection.
   void reset(Line line);
   // Hangs up, as when the process ends. The caller is not called any more.
   void hang_up(Line line);
 
+  // --- what goes wrong -------------------------------------------------------------------------
+  void set_rates(const NetworkRates& rates) { rates_ = rates; }
+  // Until end_rule(). What waits then comes all at once; if `breaks`, some of the connections turn
+  // out to be broken instead.
+  uint64_t add_rule(LinkRule rule);
+  void end_rule(uint64_t rule, bool breaks);
+  // A frozen process hears nothing and notices nothing; what comes waits.
+  void freeze(Party party);
+  void thaw(Party party);
+  // How long this process takes for each frame.
+  void set_pace(Party party, Duration per_frame);
+  // Without power nothing leaves and nobody is told. Ends what listens and calls there beforehand
+  // or after, as shut() and hang_up().
+  void set_power(Site site, bool on) { sites_[site.value() - 1].powered = on; }
+  // No rules, no rates, everybody awake and quick.
+  void heal();
+
   uint64_t frames() const { return frames_; }
+  uint64_t overflows() const { return overflows_; }  // sessions that ended because too much waited
 
  private:
   // One frame in so many passes through the real codec; the others are handed over as values.
   static constexpr uint64_t kCodecEvery = 16;
 
+  struct SiteState {
+    bool powered = true;
+  };
+  struct PartyState {
+    Site site = {};
+    bool frozen = false;
+    Duration per_frame = {};
+    Time busy_until = {};
+  };
   struct Listening {
+    Party party = {};
     Listener* listener = nullptr;
   };
   struct Calling {
+    Party party = {};
     Place place = {};
     Caller* caller = nullptr;
     PeerId connection = {};  // none while there is none
     uint64_t attempts = 0;   // since the last connection
     uint64_t serial = 0;     // tells an attempt that is out of date
+  };
+  // The two directions, named by who hears.
+  enum class To : uint8_t { kListener, kCaller };
+  struct Item {
+    Time at = {};
+    bool end = false;  // of the connection
+    proto::Envelope envelope = {};
+  };
+  struct Pipe {
+    std::deque<Item> items = {};
+    Time last = {};        // when what was sent last arrives
+    bool planned = false;  // pump() is
+    bool ended = false;    // the sending end sent its end
   };
   struct Connection {
     Line line = {};
@@ -103,10 +181,12 @@ class Network {
     bool caller_up = true;
     bool listener_up = true;
     bool listener_knows = false;  // a frame arrived
-    Time to_listener = {};        // when the last frame sent arrives
-    Time to_caller = {};
-    Time listener_cut = Time::far_future();  // frames that would arrive later are lost
-    Time caller_cut = Time::far_future();
+    // Nothing passes any more. Whether an end is told when it sends, beside its own time.
+    bool broken = false;
+    bool caller_told_on_send = false;
+    bool listener_told_on_send = false;
+    Pipe to_listener = {};
+    Pipe to_caller = {};
   };
 
   Duration delay();
@@ -114,12 +194,33 @@ class Network {
   void try_connect(Line line);
   void attempt(Line line, uint64_t serial);
   void connected(Line line, uint64_t serial);
-  void transmit(PeerId peer, bool to_listener, proto::Envelope envelope);
-  void deliver(PeerId peer, bool to_listener, const proto::Envelope& envelope);
-  void break_connection(PeerId peer);
-  // The end notices, after what still reaches it.
-  void tell_listener(PeerId peer, Time at);
-  void tell_caller(PeerId peer, Time at, const std::string& reason);
+  bool may_connect(Line line) const;
+
+  Party party_of(const Connection& connection, To end) const;
+  Site site_of(const Connection& connection, To end) const {
+    return site_of(party_of(connection, end));
+  }
+  bool is_blocked(const Connection& connection, To to) const;
+  Duration extra(const Connection& connection, To to) const;
+  static Pipe& pipe_of(Connection& connection, To to) {
+    return to == To::kListener ? connection.to_listener : connection.to_caller;
+  }
+
+  void transmit(PeerId peer, To to, proto::Envelope envelope);
+  void put(PeerId peer, To to, Item item);
+  bool gives_up(PeerId peer, To to);
+  void plan(PeerId peer, To to);
+  void pump(PeerId peer, To to);
+  void pump_all();
+  void deliver(PeerId peer, To to, Item item);
+  // What is in the pipe and would arrive later, never does.
+  void cut(Pipe& pipe, Time at);
+  // The end of the connection, behind what was sent.
+  void send_end(PeerId peer, To to);
+  enum class Break : uint8_t { kSoon, kHalfOpen };
+  void break_connection(PeerId peer, Break how);
+  void tell_later(PeerId peer, To end, Time at, const std::string& reason);
+  void tell(PeerId peer, To end, const std::string& reason);
   void forget_if_over(PeerId peer);
   // Through bytes and back; what comes out must be what went in.
   void pass_through_codec(proto::Envelope& envelope);
@@ -128,11 +229,16 @@ class Network {
   World& world_;
   Prng chance_;
   NetworkRates rates_;
+  std::vector<SiteState> sites_;
+  std::vector<PartyState> parties_;
   std::vector<Listening> places_;
   std::vector<Calling> lines_;
   std::map<PeerId, Connection> connections_;
+  std::map<uint64_t, LinkRule> rules_;
+  uint64_t rule_numbers_ = 0;
   uint64_t peers_ = 0;
   uint64_t frames_ = 0;
+  uint64_t overflows_ = 0;
   uint64_t codec_countdown_;
   proto::Encoder encoder_;
 };

@@ -15,14 +15,17 @@ SchedulerNode::SchedulerNode(World& world, Network& network, Journal& journal, P
       network_(network),
       journal_(journal),
       master_(master),
-      workload_(std::move(workload)) {
-  Prng chance = world.chance(text("scheduler ", name()));
-  secret_ = random_secret(chance);
+      party_(network.add_party()),
+      workload_(std::move(workload)),
+      chance_(world.chance(text("scheduler ", name()))),
+      laws_(workload_->options().failover_timeout) {
+  secret_ = random_secret(chance_);
 }
 
 void SchedulerNode::start() {
-  if (is_up() || over_) return;
+  if (is_up() || over_ || (begun_ && !workload_->survives_crash())) return;
   begin_life();
+  begun_ = true;
   sdk::DriverOptions options = workload_->options();
   options.secret = secret_;
   options.framework = framework_;
@@ -30,7 +33,7 @@ void SchedulerNode::start() {
   heard_.clear();
   workload_->begin(now());
   note({.what = "scheduler begins", .fields = {{"framework", framework_.str()}}});
-  line_ = network_.call(master_, this);
+  line_ = network_.call(party_, master_, this);
   stepped();
 }
 
@@ -39,12 +42,18 @@ void SchedulerNode::crash() {
   note({.what = "scheduler crashes"});
   network_.hang_up(line_);
   end_life();
+  network_.thaw(party_);
+  if (!workload_->survives_crash() && !framework_.empty()) journal_.torn_down(framework_);
   driver_.reset();
+}
+
+bool SchedulerNode::may_crash() const {
+  return workload_->survives_crash() || workload_->options().failover_timeout < minutes(10);
 }
 
 bool SchedulerNode::is_settled() const {
   if (over_) return true;
-  if (!is_up()) return !workload_->survives_crash();
+  if (!is_up()) return begun_ && !workload_->survives_crash();
   return workload_->is_done() && driver_->subscribed() && driver_->live_tasks().empty();
 }
 
@@ -79,8 +88,11 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
   sdk::DriverOutbox out;
   driver_->handle(event, now(), out);
   note(out.trace);
+  const bool crashes = crashes_now();
+  const size_t done = crashes ? chance_.below(out.actions.size() + 1) : out.actions.size();
   Workload::Commands commands;
-  for (const sdk::DriverAction& action : out.actions) {
+  for (size_t i = 0; i < done; ++i) {
+    const sdk::DriverAction& action = out.actions[i];
     if (const auto* notify = std::get_if<sdk::Notify>(&action)) {
       hear(notify->notification);
       if (std::holds_alternative<sdk::Refused>(notify->notification)) refused_ = true;
@@ -90,6 +102,12 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
       if (!is_up()) return;
     }
   }
+  if (crashes) {
+    // What its author decided may have been carried out, or not.
+    commands.resize(chance_.below(commands.size() + 1));
+    give(std::move(commands));
+    return crash();
+  }
   stepped();
   give(std::move(commands));
 }
@@ -97,6 +115,9 @@ void SchedulerNode::step(const sdk::DriverEvent& event) {
 void SchedulerNode::give(Workload::Commands commands) {
   for (sdk::Command& command : commands) {
     if (!is_up()) return;
+    for (const Violation& violation : laws_.said(command, now())) {
+      world().violated(name(), violation);
+    }
     if (const auto* accept = std::get_if<proto::Accept>(&command)) {
       for (const proto::Operation& operation : accept->operations) {
         for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
@@ -126,6 +147,9 @@ void SchedulerNode::carry_out(const sdk::DriverAction& action) {
 }
 
 void SchedulerNode::hear(const sdk::Notification& notification) {
+  for (const Violation& violation : laws_.heard(notification)) {
+    world().violated(name(), violation);
+  }
   if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
     check_promises(*status);
     for (const Violation& violation : journal_.heard(framework_, *status)) {

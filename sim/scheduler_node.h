@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "sdk/core/driver.h"
+#include "sim/author_laws.h"
 #include "sim/journal.h"
 #include "sim/network.h"
 #include "sim/workload.h"
@@ -23,12 +24,15 @@ class SchedulerNode final : public Node, public Caller {
   SchedulerNode(World& world, Network& network, Journal& journal, Place master,
                 std::unique_ptr<Workload> workload);
 
-  // Nothing if it is up, or down, already.
+  // Nothing if it is up, or down, already; or if its workload did not survive.
   void start();
   // kill -9. Started again it takes over by its id; or by its secret, if it never heard its id.
   void crash();
 
+  // Whether the others can come to their end without it.
+  bool may_crash() const;
   const Workload& workload() const { return *workload_; }
+  Party party() const { return party_; }
   const FrameworkId& framework() const { return framework_; }
   // Its session is over for good: torn down, or refused.
   bool is_over() const { return over_; }
@@ -62,12 +66,16 @@ class SchedulerNode final : public Node, public Caller {
   Network& network_;
   Journal& journal_;
   Place master_;
+  Party party_;
   std::unique_ptr<Workload> workload_;
+  Prng chance_;
   Secret secret_;
   FrameworkId framework_;
   Line line_ = {};
   std::unique_ptr<sdk::Driver> driver_;
+  AuthorLaws laws_;
   std::map<TaskId, Heard> heard_;  // in this life
+  bool begun_ = false;             // ever
   bool over_ = false;
   bool refused_ = false;
 };

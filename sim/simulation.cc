@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "sim/batch_workload.h"
 #include "sim/checkers.h"
+#include "sim/service_workload.h"
 #include "sim/task_workload.h"
 
 namespace proffer::sim {
@@ -20,6 +21,8 @@ constexpr Duration kReregistration = minutes(2);
 // wait for an agent that is gone, fail-over of abandoned frameworks, and the tasks themselves.
 constexpr Duration kLivenessBound = minutes(40);
 constexpr Duration kAbandonedFailover = seconds(20);
+// A job whose scheduler crashed, or could not say that it is done, is over after this.
+constexpr Duration kBatchFailover = minutes(5);
 // How often it is asked whether everything has come to its end.
 constexpr Duration kLook = seconds(1);
 
@@ -29,8 +32,11 @@ std::string replay_command(const SimOptions& options) {
   std::string command = text("proffer-sim --seed ", options.seed);
   if (!options.workload.empty()) command += text(" --workload ", options.workload);
   if (options.agents != 0) command += text(" --agents ", options.agents);
-  if (!options.faults) command += " --no-faults";
-  return command + " --trace";
+  if (options.tasks_max != 0) command += text(" --tasks ", options.tasks_max);
+  if (options.faults) command += text(" --faults ", to_text(*options.faults));
+  if (!options.skip_faults.empty())
+    command += text(" --skip-faults ", to_text(options.skip_faults));
+  return command;
 }
 
 Simulation::Simulation(const SimOptions& options)
@@ -46,7 +52,8 @@ Simulation::~Simulation() = default;
 void Simulation::build() {
   const uint64_t drawn_workload = chance_.below(std::size(kWorkloads));
   if (options_.workload.empty()) options_.workload = std::string(kWorkloads[drawn_workload]);
-  const size_t drawn_agents = static_cast<size_t>(chance_.between(1, 8));
+  const bool many = chance_.chance(1, 12);
+  const size_t drawn_agents = static_cast<size_t>(chance_.between(1, 8)) * (many ? 4 : 1);
   if (options_.agents == 0) options_.agents = drawn_agents;
   world_.set_check_every(options_.agents <= 2 ? 1 : 4 * options_.agents);
 
@@ -55,9 +62,10 @@ void Simulation::build() {
   master_ = std::make_unique<MasterNode>(world_, network_, master);
   for (size_t i = 0; i < options_.agents; ++i) {
     const std::string name = text("a", i + 1);
-    const Result<Resources> total = parse_agent_resources(
-        text("cpus:", chance_.between(2, 8), ";mem:", chance_.between(2, 16) * 1'024,
-             ";ports:[31000-31003]"));
+    const int64_t mem = chance_.between(2, 16) * 1'024;
+    const int64_t cpus = chance_.between(2, 8);
+    const Result<Resources> total =
+        parse_agent_resources(text("cpus:", cpus, ";mem:", mem, ";ports:[31000-31003]"));
     CHECK(total.has_value()) << total.error().message();
     hosts_.push_back(std::make_unique<Host>(world_, network_, journal_, AgentId(name), *total));
     hosts_.back()->set_scripts([this](const proto::RunTask& run, const AgentId& machine,
@@ -65,8 +73,14 @@ void Simulation::build() {
     agents_.push_back(std::make_unique<AgentNode>(world_, network_, *hosts_.back(),
                                                   master_->place(),
                                                   Attributes{{"rack", text("r", i % 2)}}));
+    // As what supervises services does, in life.
+    agents_.back()->set_on_failed([this, agent = agents_.back().get()] {
+      world_.after(milliseconds(chance_.between(1'000, 10'000)), [agent] { agent->start(); });
+    });
   }
-  for_good_.resize(options_.agents);
+  master_->set_on_failed([this] {
+    world_.after(milliseconds(chance_.between(1'000, 10'000)), [this] { master_->start(); });
+  });
   add_schedulers();
   plan_faults();
 
@@ -86,24 +100,29 @@ void Simulation::add_schedulers() {
     schedulers_.push_back(std::make_unique<SchedulerNode>(world_, network_, journal_,
                                                           master_->place(), std::move(workload)));
   };
+  const std::string& which = options_.workload;
+  const auto limited = [&](int64_t drawn) {
+    const auto tasks = static_cast<size_t>(drawn);
+    return options_.tasks_max == 0 ? tasks : std::min(tasks, options_.tasks_max);
+  };
   const auto tasks = [&](TaskWorkloadOptions workload) {
     workload.name = text("f", schedulers_.size() + 1);
     workload.role = RoleName(chance_.chance(1, 2) ? "ads" : "web");
     workload.seed = chance_.next();
     workload.ports = chance_.chance(1, 2) ? 50 : 0;
     workload.shares = chance_.chance(1, 2) ? 40 : 0;
-    workload.tasks = static_cast<size_t>(chance_.between(5, 40));
+    workload.tasks = limited(chance_.between(5, 40) * (which == "steady" ? 3 : 1));
     add(std::make_unique<TaskWorkload>(workload));
   };
   const auto batch = [&] {
-    add(std::make_unique<BatchWorkload>(
-        BatchWorkloadOptions{.name = text("f", schedulers_.size() + 1),
-                             .seed = chance_.next(),
-                             .maps = static_cast<size_t>(chance_.between(1, 40)),
-                             .reducers = chance_.between(1, 6)}));
+    add(std::make_unique<BatchWorkload>(BatchWorkloadOptions{
+        .name = text("f", schedulers_.size() + 1),
+        .seed = chance_.next(),
+        .maps = limited(chance_.between(1, 40)),
+        .reducers = chance_.between(1, 6),
+        .failover_timeout = chance_.chance(1, 4) ? kAbandonedFailover : kBatchFailover}));
   };
   const auto several = [&] { return chance_.between(1, 3); };
-  const std::string& which = options_.workload;
   if (which == "many_small") {
     for (int64_t i = several(); i > 0; --i) tasks({.declines = 5, .holds = 3});
   } else if (which == "open_offers") {
@@ -113,13 +132,27 @@ void Simulation::add_schedulers() {
   } else if (which == "kills") {
     for (int64_t i = several(); i > 0; --i) tasks({.kills = 60});
     tasks({.kills = 20,
+           .endless = 30,
            .teardown_at = Time() + seconds(chance_.between(20, 120)),
            .failover_timeout = kAbandonedFailover});
+  } else if (which == "steady") {
+    // For as long as things go wrong.
+    for (int64_t i = several(); i > 0; --i) {
+      tasks({.arrive_within = seconds(200),
+             .runs_max = seconds(6),
+             .declines = 3,
+             .holds = 3,
+             .kills = 20});
+    }
   } else if (which == "mixed") {
     tasks({.declines = 5});
     tasks({.mode = OfferMode::kOpen, .holds = 5});
     tasks({.kills = 40});
     batch();
+  } else if (which == "service") {
+    add(std::make_unique<ServiceWorkload>(ServiceWorkloadOptions{
+        .name = "service", .seed = chance_.next(), .apps = chance_.between(1, 3)}));
+    if (chance_.chance(1, 3)) batch();
   } else {
     CHECK(which == "batch") << "there is no workload " << which;
     batch();
@@ -128,8 +161,8 @@ void Simulation::add_schedulers() {
 }
 
 void Simulation::plan_faults() {
-  plan_ = options_.faults ? draw_faults(world_.chance("faults"), agents_.size(), schedulers_.size())
-                          : FaultPlan{.healed_at = Time() + seconds(1)};
+  if (!options_.faults) options_.faults = draw_fault_kinds(world_);
+  plan_ = draw_faults(world_, *options_.faults, options_.skip_faults);
   network_.set_rates(plan_.network);
   for (auto& host : hosts_) host->set_start_failures(plan_.start_failures);
   for (const Fault& fault : plan_.faults) {
@@ -138,68 +171,9 @@ void Simulation::plan_faults() {
   world_.at(plan_.healed_at, [this] { heal(); });
 }
 
-void Simulation::befall(const Fault& fault) {
-  if (healed_) return;
-  world_.note("fault",
-              {.what = to_text(fault.kind), .fields = {{"target", std::to_string(fault.target)}}});
-  const auto agent_again = [this, index = fault.target] {
-    AgentNode& agent = *agents_[index];
-    if (for_good_[index]) return;
-    if (agent.is_up() && agent.is_crash_armed()) agent.crash();
-    agent.start();
-  };
-  switch (fault.kind) {
-    case FaultKind::kAgentCrash:
-      agents_[fault.target]->crash();
-      return world_.after(fault.down, agent_again);
-    case FaultKind::kAgentCrashInStep:
-      agents_[fault.target]->crash_in_next_step();
-      return world_.after(fault.down, agent_again);
-    case FaultKind::kAgentCrashForGood:
-      for_good_[fault.target] = true;
-      return agents_[fault.target]->crash();
-    case FaultKind::kAgentStop:
-    case FaultKind::kAgentStopKilling:
-      agents_[fault.target]->stop(fault.kind == FaultKind::kAgentStopKilling);
-      return world_.after(seconds(20) + fault.down, [this, fault, agent_again] {
-        agents_[fault.target]->crash();
-        agent_again();
-      });
-    case FaultKind::kMachineReboot:
-    case FaultKind::kMachineForGood:
-      for_good_[fault.target] = for_good_[fault.target] || fault.kind == FaultKind::kMachineForGood;
-      agents_[fault.target]->crash();
-      hosts_[fault.target]->reboot();
-      return world_.after(fault.down, agent_again);
-    case FaultKind::kExecutorCrash:
-      return hosts_[fault.target]->crash_executor(chance_);
-    case FaultKind::kMasterCrash:
-      master_->crash();
-      return world_.after(fault.down, [this] { master_->start(); });
-    case FaultKind::kSchedulerCrash: {
-      SchedulerNode& scheduler = *schedulers_[fault.target];
-      if (!scheduler.workload().survives_crash()) return;
-      scheduler.crash();
-      return world_.after(fault.down, [&scheduler] { scheduler.start(); });
-    }
-  }
-}
-
-void Simulation::heal() {
-  healed_ = true;
-  world_.note("fault", {.what = "healed"});
-  network_.set_rates(NetworkRates());
-  for (auto& host : hosts_) host->set_start_failures(0);
-  master_->start();
-  for (auto& scheduler : schedulers_) scheduler->start();
-  for (size_t i = 0; i < agents_.size(); ++i) {
-    if (!for_good_[i]) agents_[i]->start();
-  }
-}
-
 TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine, Prng& chance) {
   if (run.spec.executor != proto::kBatchExecutor) {
-    return TaskScript{parse_sim_task(run.spec.command), {}};
+    return TaskScript{.task = parse_sim_task(run.spec.command)};
   }
   Shuffle shuffle;
   shuffle.write = [this](const TaskKey& map, int64_t bytes) { map_outputs_[map] = bytes; };
@@ -247,18 +221,22 @@ SimReport Simulation::run() {
 }
 
 SimReport Simulation::report() {
-  return SimReport{.violations = world_.violations(),
+  SimReport report{.violations = world_.violations(),
                    .hash = world_.history().hash(),
                    .ended_at = world_.now(),
                    .steps = world_.steps(),
                    .frames = network_.frames(),
                    .events = world_.history().events(),
                    .tasks = journal_.accepted(),
-                   .workload = options_.workload,
-                   .agents = agents_.size(),
+                   .options = options_,
                    .faults = plan_.describe(),
                    .last_events = world_.history().last()};
+  report.options.trace = nullptr;
+  for (const Fault& fault : plan_.faults) report.fault_numbers.push_back(fault.number);
+  return report;
 }
+
+SimOptions drawn(const SimOptions& options) { return Simulation(options).options(); }
 
 SimReport simulate(const SimOptions& options) { return Simulation(options).run(); }
 

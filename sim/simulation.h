@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,14 +27,18 @@ namespace proffer::sim {
 
 struct SimOptions {
   uint64_t seed = 1;
-  std::string workload = {};  // of kWorkloads; empty: drawn
-  size_t agents = 0;          // 0: drawn
-  bool faults = true;
-  std::ostream* trace = nullptr;  // every event, as it happens
+  std::string workload = {};              // of kWorkloads (or kFurtherWorkloads); empty: drawn
+  size_t agents = 0;                      // 0: drawn
+  std::optional<FaultKinds> faults = {};  // none: drawn
+  std::set<uint64_t> skip_faults = {};    // numbers of the plan
+  size_t tasks_max = 0;                   // of one framework; 0: as drawn
+  std::ostream* trace = nullptr;          // every event, as it happens
 };
 
-inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills", "mixed",
-                                                  "batch"};
+inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",
+                                                  "mixed",      "batch",       "steady"};
+// Only by name: to draw from more would make other runs of the seeds that are known.
+inline constexpr std::string_view kFurtherWorkloads[] = {"service"};
 
 struct SimReport {
   std::vector<Violation> violations = {};
@@ -42,15 +47,17 @@ struct SimReport {
   uint64_t steps = 0;
   uint64_t frames = 0;
   uint64_t events = 0;
-  size_t tasks = 0;  // that were accepted
-  std::string workload = {};
-  size_t agents = 0;
-  std::vector<std::string> faults = {};
+  size_t tasks = 0;                      // that were accepted
+  SimOptions options = {};               // with what was drawn
+  std::vector<std::string> faults = {};  // the plan, for people
+  std::vector<uint64_t> fault_numbers = {};
   std::vector<std::string> last_events = {};
 
   bool ok() const { return violations.empty(); }
 };
 
+// With what its seed draws for what was left open.
+SimOptions drawn(const SimOptions& options);
 // One command that does it again.
 std::string replay_command(const SimOptions& options);
 
@@ -62,6 +69,8 @@ class Simulation {
   Simulation(const Simulation&) = delete;
   Simulation& operator=(const Simulation&) = delete;
 
+  // With what was drawn.
+  const SimOptions& options() const { return options_; }
   // All of it. Once.
   SimReport run();
 
@@ -78,7 +87,16 @@ class Simulation {
   void build();
   void add_schedulers();
   void plan_faults();
+  // befall.cc
   void befall(const Fault& fault);
+  void partition(const Fault& fault, Prng chance);
+  void clog(const Fault& fault, Prng chance);
+  void slow_process(const Fault& fault, Prng chance);
+  LinkRule draw_rule(const Fault& fault, Prng& chance) const;
+  void freeze(Node& node, Party party, Duration lasts, Prng chance);
+  template <class Process>
+  void comes_back(Process& process, Duration down, Prng chance);
+  bool may_retire(const AgentNode& agent) const;
   void heal();
   TaskScript script(const proto::RunTask& run, const AgentId& machine, Prng& chance);
   SimReport report();
@@ -92,7 +110,6 @@ class Simulation {
   std::unique_ptr<MasterNode> master_;
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<std::unique_ptr<AgentNode>> agents_;
-  std::vector<bool> for_good_;  // agents that never come back
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;
   std::map<TaskKey, int64_t> map_outputs_;
   bool healed_ = false;

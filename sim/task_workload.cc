@@ -12,6 +12,7 @@ namespace {
 constexpr int kAttemptsMax = 1'000;
 // A kill that seems to have gone astray is said again.
 constexpr Duration kKillAgain = seconds(20);
+constexpr Duration kLastMoment = microseconds(1);
 
 }  // namespace
 
@@ -20,9 +21,9 @@ TaskWorkload::TaskWorkload(TaskWorkloadOptions options)
   const auto percent = [this](uint32_t rate) { return chance_.chance(rate, 100); };
   const size_t shapes = 1 + chance_.below(3);
   for (size_t i = 0; i < shapes; ++i) {
-    shapes_.push_back(
-        {ResourceVector::of(chance_.between(1, 8) * 250, chance_.between(1, 16) * 64'000),
-         percent(options_.ports) ? 1 : 0});
+    const int64_t mem = chance_.between(1, 16) * 64'000;
+    const int64_t cpus = chance_.between(1, 8) * 250;
+    shapes_.push_back({ResourceVector::of(cpus, mem), percent(options_.ports) ? 1 : 0});
   }
   waiting_.resize(shapes);
   for (size_t i = 0; i < options_.tasks; ++i) {
@@ -39,6 +40,10 @@ TaskWorkload::TaskWorkload(TaskWorkloadOptions options)
       item.kill_after = milliseconds(chance_.between(0, options_.runs_max.millis()));
       item.task.stubborn = chance_.chance(1, 3);
       if (chance_.chance(1, 4)) item.task.runs = hours(100);  // until killed
+    }
+    if (options_.endless > 0 && percent(options_.endless)) {
+      item.task.runs = hours(100);
+      item.kill_after.reset();
     }
     item.shared = percent(options_.shares);
     items_.push_back(item);
@@ -57,8 +62,10 @@ sdk::DriverOptions TaskWorkload::options() const {
 }
 
 void TaskWorkload::begin(Time) {
+  late_.clear();
   new_life_ = true;
   stale_ = true;
+  torn_down_ = false;  // It is said again, in case it was not heard.
 }
 
 void TaskWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
@@ -81,7 +88,10 @@ void TaskWorkload::on_offers(const proto::Offers& offers, Time now, Commands& ou
   const bool together = chance_.chance(1, 3);  // one accept for offers of several agents
   proto::Accept accept;
   for (const Offer& offer : offers.offers) {
-    if (chance_.chance(options_.holds, 100)) continue;
+    if (chance_.chance(options_.holds, 100)) {
+      if (chance_.chance(1, 2)) late_.emplace(now + offer.lease - kLastMoment, offer);
+      continue;
+    }
     if (chance_.chance(options_.declines, 100)) {
       out.push_back(proto::Decline{
           {offer.id}, {.refuse_for = milliseconds(chance_.between(0, kDeclineFilter.millis()))}});
@@ -101,6 +111,22 @@ void TaskWorkload::on_offers(const proto::Offers& offers, Time now, Commands& ou
     accept.operations.push_back(proto::Launch{offer.agent, std::move(tasks)});
     if (!together) out.push_back(std::exchange(accept, {}));
   }
+  if (!accept.offers.empty()) out.push_back(std::move(accept));
+}
+
+// One accept for two offers, of which the first may have expired on the way: then neither counts.
+void TaskWorkload::answer_late(Time now, Commands& out) {
+  proto::Accept accept;
+  const auto take = [&](std::multimap<Time, Offer>::iterator at) {
+    const Offer offer = std::move(at->second);
+    late_.erase(at);
+    std::vector<proto::TaskSpec> tasks = use(offer, now);
+    if (tasks.empty()) return;
+    accept.offers.push_back(offer.id);
+    accept.operations.push_back(proto::Launch{offer.agent, std::move(tasks)});
+  };
+  take(late_.begin());
+  if (!late_.empty()) take(std::prev(late_.end()));
   if (!accept.offers.empty()) out.push_back(std::move(accept));
 }
 
@@ -198,6 +224,7 @@ std::optional<Time> TaskWorkload::next_deadline() const {
   for (const auto* due : {&arrivals_, &kills_}) {
     if (!due->empty() && (!next || due->begin()->first < *next)) next = due->begin()->first;
   }
+  if (!late_.empty() && (!next || late_.begin()->first < *next)) next = late_.begin()->first;
   return next;
 }
 
@@ -222,6 +249,7 @@ void TaskWorkload::tick(Time now, Commands& out) {
     out.push_back(std::move(kill));
     kills_.insert({now + kKillAgain, number});
   }
+  while (!late_.empty() && late_.begin()->first <= now) answer_late(now, out);
   if (std::exchange(stale_, false)) {
     if (options_.mode == OfferMode::kAsks) {
       declare(out);

@@ -26,12 +26,13 @@ struct TaskWorkloadOptions {
   Duration runs_max = seconds(20);
   // How it answers offers; per hundred. What is neither declined nor held is used.
   uint32_t declines = 0;
-  uint32_t holds = 0;  // does not answer: the lease ends
+  uint32_t holds = 0;  // does not answer, or in the last moment: the lease ends
   // Of the tasks; per hundred.
-  uint32_t fails = 10;  // exit code or signal
-  uint32_t kills = 0;   // killed some time after the launch
-  uint32_t shares = 0;  // several in one executor
-  uint32_t ports = 0;   // want a port
+  uint32_t fails = 10;   // exit code or signal
+  uint32_t kills = 0;    // killed some time after the launch
+  uint32_t shares = 0;   // several in one executor
+  uint32_t ports = 0;    // want a port
+  uint32_t endless = 0;  // run until the framework is torn down
   // The framework ends then, whatever runs.
   std::optional<Time> teardown_at = {};
   Duration failover_timeout = kFailoverTimeout;
@@ -69,6 +70,7 @@ class TaskWorkload final : public Workload {
 
   AskName ask_of(size_t shape) const;
   void on_offers(const proto::Offers& offers, Time now, Commands& out);
+  void answer_late(Time now, Commands& out);
   // The tasks for one offer.
   std::vector<ResourceKind> missing_for_all(const ResourceVector& offered) const;
   std::vector<proto::TaskSpec> use(const Offer& offer, Time now);
@@ -85,6 +87,9 @@ class TaskWorkload final : public Workload {
   std::map<TaskId, size_t> by_id_;         // every attempt
   std::set<std::pair<Time, size_t>> arrivals_;
   std::set<std::pair<Time, size_t>> kills_;
+  // Offers that are answered in the last moment of their lease, when the master may have taken them
+  // back already.
+  std::multimap<Time, Offer> late_;
   size_t done_ = 0;
   bool new_life_ = false;
   bool stale_ = false;  // what is declared is not what is wanted

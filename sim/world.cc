@@ -76,7 +76,7 @@ void World::tick_instant() {
   for (const size_t index : ready) {
     Node& node = *nodes_[index];
     if (!violations_.empty()) return;
-    if (!node.up_ || !deadlines_[index] || *deadlines_[index] > now_) continue;
+    if (!node.up_ || node.frozen_ || !deadlines_[index] || *deadlines_[index] > now_) continue;
     if (node.ticked_at_ != now_) node.ticks_ = 0;
     node.ticked_at_ = now_;
     if (++node.ticks_ > kTicksPerInstantMax) {
@@ -101,7 +101,8 @@ size_t World::add(Node* node) {
 
 void World::arm(Node& node) {
   std::optional<Time>& deadline = deadlines_[node.index_];
-  const std::optional<Time> wanted = node.up_ ? node.next_deadline() : std::nullopt;
+  const std::optional<Time> wanted =
+      node.up_ && !node.frozen_ ? node.next_deadline() : std::nullopt;
   if (deadline == wanted) return;
   if (deadline) due_.erase({*deadline, node.index_});
   deadline = wanted;
@@ -123,17 +124,43 @@ void Node::begin_life() {
   CHECK(!up_) << name_ << " lives already";
   up_ = true;
   ++life_;
+  crash_in_ = 0;
 }
 
 void Node::end_life() {
   up_ = false;
+  frozen_ = false;
+  waiting_.clear();
   world_.arm(*this);
 }
 
 void Node::later(Duration duration, std::function<void()> what) {
-  world_.after(duration, [this, life = life_, what = std::move(what)] {
-    if (up_ && life == life_) what();
+  world_.after(duration, [this, life = life_, what = std::move(what)]() mutable {
+    if (up_ && life == life_) when_awake(std::move(what));
   });
+}
+
+void Node::when_awake(std::function<void()> what) {
+  if (!frozen_) return what();
+  waiting_.push_back(std::move(what));
+}
+
+void Node::freeze() {
+  if (!up_ || frozen_) return;
+  frozen_ = true;
+  world_.arm(*this);
+}
+
+void Node::thaw(bool late) {
+  if (!frozen_) return;
+  frozen_ = false;
+  const uint64_t life = life_;
+  if (const std::optional<Time> due = next_deadline(); late && due && *due <= now()) tick();
+  if (!up_ || life != life_) return;
+  for (const auto& what : std::exchange(waiting_, {})) {
+    if (up_ && life == life_) what();
+  }
+  if (up_) world_.arm(*this);
 }
 
 void Node::note(std::vector<TraceEvent>& trace) {
@@ -142,7 +169,9 @@ void Node::note(std::vector<TraceEvent>& trace) {
 }
 
 Secret random_secret(Prng& prng) {
-  return Secret(fmt::format("{:016x}{:016x}", prng.next(), prng.next()));
+  const uint64_t second = prng.next();
+  const uint64_t first = prng.next();
+  return Secret(fmt::format("{:016x}{:016x}", first, second));
 }
 
 }  // namespace proffer::sim

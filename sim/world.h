@@ -106,6 +106,15 @@ class Node {
 
   const std::string& name() const { return name_; }
   bool is_up() const { return up_; }
+  // SIGSTOP: it does nothing until thaw(), and then everything that waited at once. Of a process
+  // that is up; ends with its life.
+  void freeze();
+  // With `late`, what its deadlines ask for comes before what waited.
+  void thaw(bool late);
+  bool is_frozen() const { return frozen_; }
+  // kill -9 in the middle of the step that comes after `steps` others.
+  void arm_crash(uint64_t steps) { crash_in_ = steps + 1; }
+  bool is_crash_armed() const { return crash_in_ > 0; }
   // Of the core; asked while up.
   virtual std::optional<Time> next_deadline() const = 0;
   virtual void tick() = 0;
@@ -118,6 +127,10 @@ class Node {
   void begin_life();
   void end_life();
   void later(Duration duration, std::function<void()> what);
+  // Now, or when it is awake again.
+  void when_awake(std::function<void()> what);
+  // Once for each step of the core: whether it crashes in this one.
+  bool crashes_now() { return crash_in_ > 0 && --crash_in_ == 0; }
   // After each step of the core: its deadline is armed, its invariants are looked at.
   void stepped() { world_.stepped(*this); }
   void note(TraceEvent event) { world_.note(name_, std::move(event)); }
@@ -129,6 +142,9 @@ class Node {
   std::string name_;
   size_t index_;
   bool up_ = false;
+  bool frozen_ = false;
+  std::vector<std::function<void()>> waiting_;  // while frozen
+  uint64_t crash_in_ = 0;                       // 0: not armed
   uint64_t life_ = 0;
   uint64_t steps_ = 0;
   Time ticked_at_ = Time::from_nanos(-1);

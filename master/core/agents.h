@@ -27,6 +27,7 @@ struct Agent {
   // can say that a task does not exist.
   bool seen = false;
   bool allocatable = false;  // known to the allocator: not unreachable
+  bool stopping = false;     // it refuses launches, and will until it registers again
   PeerId peer = {};          // zero: not connected
   SessionEpoch session = {};
 
@@ -35,6 +36,7 @@ struct Agent {
   PortSet ports = {};
   PortSet free_ports = {};
   std::string http_address = {};
+  uint32_t memory = 0;  // as it told
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.
   ResourceVector most = {};
 

@@ -119,9 +119,11 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   const bool was_unreachable = was_known && known->state == AgentState::kUnreachable;
   Agent& agent = was_known ? *known : agents_.add(first.agent, first.secret);
   const bool first_seen = was_known && !agent.seen;
+  const bool remembers = agent.memory == first.memory;
   take_from_allocator(agent, step);
   agent.state = AgentState::kActive;
   agent.seen = true;
+  agent.stopping = false;
   agent.peer = peer_id;
   agent.session = next_session();
   agent.attributes = first.attributes;
@@ -129,6 +131,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.ports = first.ports;
   agent.free_ports = first.ports;
   agent.http_address = first.http_address;
+  agent.memory = first.memory;
   agent.most = most;
   agent.registered_at = step.now;
   most_ += most;
@@ -156,7 +159,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
                               .heartbeat = options_.heartbeat,
                               .timeout = options_.agent_timeout},
        step);
-  compare_tasks(agent, was_known, std::move(registration), step);
+  compare_tasks(agent, was_known, remembers, std::move(registration), step);
   if (first_seen) --awaited_;
   agent_seen_or_removed(step);
 }

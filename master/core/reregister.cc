@@ -34,8 +34,8 @@ bool has_room(const Agent& agent, const Resources& running, const Resources& nee
 
 }  // namespace
 
-void Master::State::compare_tasks(Agent& agent, bool was_known, Registration&& registration,
-                                  Step& step) {
+void Master::State::compare_tasks(Agent& agent, bool was_known, bool remembers,
+                                  Registration&& registration, Step& step) {
   Resources running = held_by_tasks(registration);
   std::set<TaskKey> told_keys;
   std::set<FrameworkId> gone;
@@ -52,7 +52,7 @@ void Master::State::compare_tasks(Agent& agent, bool was_known, Registration&& r
     if (framework != nullptr && framework->gone) gone.insert(key.framework);
   }
   for (Task* task : std::vector<Task*>(agent.tasks.begin(), agent.tasks.end())) {
-    if (!told_keys.contains(task->key)) compare_untold(agent, *task, running, step);
+    if (!told_keys.contains(task->key)) compare_untold(agent, *task, remembers, running, step);
   }
   for (const FrameworkId& framework : gone) {
     send(agent.peer, proto::ShutdownFramework{.framework = framework}, step);
@@ -110,11 +110,12 @@ void Master::State::compare_unknown(Agent& agent, bool was_known, proto::AgentTa
   take_updates(agent, key, std::move(told.unacknowledged), step);
 }
 
-// Only the master knows it.
-void Master::State::compare_untold(Agent& agent, Task& task, Resources& running, Step& step) {
+// Only the master knows it. An agent that does not remember all may have started it.
+void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Resources& running,
+                                   Step& step) {
   if (task.ended()) return;  // Its end is still to be acknowledged by its scheduler.
   const bool wanted = !frameworks_.find(task.key.framework)->gone;
-  if (task.state == TaskState::kStaging && task.spec != nullptr && wanted) {
+  if (task.state == TaskState::kStaging && task.spec != nullptr && wanted && remembers) {
     // Never received, so it is sent again, if what it was given is still there.
     Resources& needs = task.assignment.resources;
     if (has_room(agent, running, needs)) {

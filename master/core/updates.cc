@@ -30,14 +30,22 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
                                                     proto::to_text(status.state))),
                        true, step);
   }
+  // It is stopping, and will take nothing until it registers again; that tells such updates once
+  // more, but not here.
+  if (status.reason == TaskReason::kAgentNotAvailable) {
+    agent.stopping = true;
+    allocator_.set_agent_active(agent.id, false);
+  }
   Task* task = tasks_.find(key);
-  if (task != nullptr && task->agent == agent.id) {
+  const bool has_ended = proto::is_terminal(status.state);
+  // What runs against our will may still be known, as a task whose end waits for its scheduler.
+  const bool is_stray = agent.strays.contains(key);
+  if (task != nullptr && task->agent == agent.id && !is_stray) {
     return take_update(agent, *task, std::move(status), step);
   }
   // Nobody waits for it, so that its agent may forget it.
   if (status.sequence > 0) acknowledge_to_agent(agent, key, status.sequence, step);
-  const bool has_ended = proto::is_terminal(status.state);
-  if (agent.strays.contains(key)) {
+  if (is_stray) {
     if (!has_ended) return;
     release_stray(agent, key);
     return forget_if_over(*frameworks_.find(key.framework));
@@ -99,6 +107,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   if (!framework.gone) task.message = status.message;
   task.exit_code = status.exit_code;
   task.signal = status.signal;
+  if (status.healthy) task.healthy = status.healthy;
   step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
              {{"framework", task.key.framework.str()},
               {"task", task.key.task.str()},
@@ -150,6 +159,7 @@ void Master::State::tell(Task& task, TaskReason reason, std::string message, Ste
                  .data = {},
                  .exit_code = {},
                  .signal = {},
+                 .healthy = task.ended() ? std::nullopt : task.healthy,
                  .at = step.now},
                 step);
 }

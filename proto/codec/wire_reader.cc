@@ -266,8 +266,7 @@ void WireReader::environment(capnp::List<wire::Variable>::Reader in, Environment
       return refuse(Error::invalid_argument(proffer::text(
           "an environment has at most ", kEnvironmentBytesMax, " bytes of names and values")));
     }
-    if (name.empty() ||
-        name.find_first_of(std::string_view("=\0", 2)) != std::string_view::npos) {
+    if (name.empty() || name.find_first_of(std::string_view("=\0", 2)) != std::string_view::npos) {
       return refuse(Error::invalid_argument(
           proffer::text("the name of an environment variable must not be empty nor have '=' or NUL "
                         "in it, as ",
@@ -560,6 +559,7 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   whole(in.getTasksFollow(), "the number of messages with tasks", 0, int64_t{kTasksPerAgentMax},
         follow);
   out.tasks_follow = static_cast<uint32_t>(follow);
+  out.memory = in.getMemory();
 }
 
 void WireReader::fill(wire::RegisterTasks::Reader in, RegisterTasks& out) {

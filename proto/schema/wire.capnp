@@ -381,7 +381,7 @@ struct FrameworkResponse {
 # A request of a user to the framework itself.
 struct FrameworkRequest {
   relay @0 :UInt64;        # The master's number of it.
-  id @1 :Text;             # name, that the caller chose; one that was heard before is not done again
+  id @1 :Text;             # name, that the caller chose; one heard before is not done again
   principal @2 :Text;      # Who asks, for people; at most 128 bytes.
   data @3 :Data;           # At most 256 KiB.
   timeoutNanos @4 :Int64;  # nanos
@@ -482,6 +482,9 @@ struct RegisterAgent {
   ports @4 :List(PortRange);       # As in Resources.
   httpAddress @5 :Text;            # host:port of its files, or empty; at most 264 bytes
   tasksFollow @6 :UInt32;          # 0 to 10,000 registerTasks messages
+  # Another number than in its last registration: the agent may have forgotten what it was told, by
+  # a reboot or with a damaged checkpoint. 0: it does not say.
+  memory @7 :UInt32;
 }
 
 struct RegisterTasks {

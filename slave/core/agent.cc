@@ -74,8 +74,7 @@ void Agent::State::trace(TraceLevel level, std::string_view what, TraceFields fi
 }
 
 // Gives the update its place in the task's life: recorded, then told to the master if there is a
-// session. False if it means nothing in the task's state, or if it is one of many that nobody
-// acknowledges and does not end the task.
+// session. False if it means nothing in the task's state, or if there is no room for it.
 bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
                                uint64_t executor_sequence) {
   const TaskEntry* task = ledger_.find(key);
@@ -86,15 +85,10 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   const bool moves = proto::next_state(task->state, *event).has_value() ||
                      (task->state == status.state && task->is_live());
   if (!moves) return false;
-  const bool ends = proto::is_terminal(status.state);
-  if (!ends && (task->unacknowledged.size() + 1 >= kUpdatesPerTaskMax ||
-                task->unacknowledged_bytes + weight_of(status) > kUnacknowledgedBytesMax)) {
-    trace(TraceLevel::kMisbehaved, "update left out",
-          {{"framework", key.first.str()},
-           {"task", key.second.str()},
-           {"unacknowledged", std::to_string(task->unacknowledged.size())}},
-          step);
-    return false;
+  if (!proto::is_terminal(status.state)) {
+    if (!task->has_room_for(status)) return false;
+    // What runs is as healthy as it was told last.
+    if (!status.healthy) status.healthy = task->healthy;
   }
 
   status.task = key.second;

@@ -26,6 +26,7 @@ struct AgentOptions {
   Resources total = {};
   std::string http_address = {};
   std::string boot_id = {};                 // which boot of the machine this is
+  uint32_t checkpoint = 0;                  // which log the snapshot is of: another after damage
   Duration heartbeat = kHeartbeatInterval;  // until the master says another
   Duration master_timeout = kAgentTimeout;  // silence after which a new session is begun; likewise
   // Until an executor says hello, after its start and after its connection was lost.

@@ -293,16 +293,26 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
   // Also what is not news is acknowledged: the executor keeps it until then.
   bool ended = false;
   if (live != live_.end() && told.sequence > live->second.executor_sequence) {
-    live->second.executor_sequence = told.sequence;
     proto::TaskStatus status{.state = told.state,
                              .reason = told.reason,
                              .message = told.message,
                              .data = told.data,
                              .exit_code = told.exit_code,
-                             .signal = told.signal};
+                             .signal = told.signal,
+                             .healthy = told.healthy};
     if (told.state == proto::TaskState::kKilled && live->second.kill) {
       status.reason = live->second.kill->reason;
     }
+    // Nobody acknowledges. The newest counts, as soon as there is room; until then the executor is
+    // not answered, so that it says no more than it may.
+    if (!proto::is_terminal(told.state) && !ledger_.find(task_key)->has_room_for(status)) {
+      trace(TraceLevel::kMisbehaved, "update held back: its scheduler does not acknowledge",
+            {{"framework", key.first.str()}, {"task", told.task.str()}}, step);
+      live->second.held = told;
+      return;
+    }
+    live->second.held.reset();
+    live->second.executor_sequence = told.sequence;
     ended = make_update(task_key, std::move(status), step, told.sequence) &&
             proto::is_terminal(told.state);
   }
@@ -326,6 +336,17 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
       shut_down(key, kLeaveGrace, step);
     }
   }
+}
+
+// Updates of the task were acknowledged. Without a session its executor says it again in the next.
+void Agent::State::tell_held(const TaskKey& key, Step& step) {
+  const auto live = live_.find(key);
+  if (live == live_.end() || !live->second.held) return;
+  const ExecutorKey executor{key.first, ledger_.find(key)->record.executor};
+  const auto at = executors_.find(executor);
+  if (at == executors_.end() || !at->second.peer) return;
+  const proto::TaskStatus told = *live->second.held;
+  on_executor_update(executor, told, step);
 }
 
 }  // namespace proffer::agent

@@ -16,6 +16,11 @@ size_t weight_of(const proto::TaskStatus& status) {
   return kFixed + std::min(status.message.size(), kReasonTextBytesMax) + status.data.size();
 }
 
+bool TaskEntry::has_room_for(const proto::TaskStatus& status) const {
+  return unacknowledged.size() + 1 < kUpdatesPerTaskMax &&
+         unacknowledged_bytes + weight_of(status) <= kUnacknowledgedBytesMax;
+}
+
 const TaskEntry* Ledger::find(const TaskKey& key) const {
   const auto at = tasks_.find(key);
   return at == tasks_.end() ? nullptr : &at->second;
@@ -59,6 +64,7 @@ void Ledger::apply_one(const proto::UpdateRecord& update) {
   task.state = update.status.state;
   task.sequence = update.status.sequence;
   task.executor_sequence = std::max(task.executor_sequence, update.executor_sequence);
+  if (update.status.healthy) task.healthy = update.status.healthy;
   task.unacknowledged.push_back(update.status);
   task.unacknowledged_bytes += weight_of(update.status);
   ++unacknowledged_;
@@ -90,15 +96,16 @@ std::vector<proto::CheckpointRecord> Ledger::records() const {
     for (const auto& [key, task] : tasks_) {
       if (task.is_live() != live) continue;
       records.push_back(task.record);
-      // The last acknowledged one says which sequence comes next, and the state if it is the last.
+      // The last acknowledged one says which sequence comes next, and state and health if it is the
+      // last.
       const uint64_t acknowledged = task.sequence - task.unacknowledged.size();
       if (acknowledged > 0) {
         const proto::TaskState state =
             task.unacknowledged.empty() ? task.state : proto::TaskState::kRunning;
-        records.push_back(
-            proto::UpdateRecord{key.first,
-                                {.task = key.second, .state = state, .sequence = acknowledged},
-                                task.executor_sequence});
+        records.push_back(proto::UpdateRecord{
+            key.first,
+            {.task = key.second, .state = state, .sequence = acknowledged, .healthy = task.healthy},
+            task.executor_sequence});
         records.push_back(proto::AcknowledgedRecord{key.first, key.second, acknowledged});
       }
       for (const proto::TaskStatus& status : task.unacknowledged) {

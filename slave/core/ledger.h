@@ -19,7 +19,7 @@ using TaskKey = std::pair<FrameworkId, TaskId>;
 using ExecutorKey = std::pair<FrameworkId, ExecutorId>;
 
 // Of the updates of one task that wait for acknowledgement, all together; a registration must fit
-// its frame. Further ones that do not end the task are left out.
+// its frame.
 inline constexpr size_t kUnacknowledgedBytesMax = 256 * 1024;
 
 struct TaskEntry {
@@ -27,10 +27,13 @@ struct TaskEntry {
   proto::TaskState state = proto::TaskState::kStaging;  // of the last update
   uint64_t sequence = 0;                                // of the last update
   uint64_t executor_sequence = 0;                       // of the executor's last one among them
+  std::optional<bool> healthy = {};                     // as last told
   std::deque<proto::TaskStatus> unacknowledged = {};
   size_t unacknowledged_bytes = 0;
 
   bool is_live() const { return !proto::is_terminal(state); }
+  // Whether an update that does not end the task may wait too. One that does always may.
+  bool has_room_for(const proto::TaskStatus& status) const;
   bool operator==(const TaskEntry&) const = default;
 };
 

@@ -12,21 +12,40 @@ namespace proffer::agent {
 namespace {
 
 // Of a task in a registration beside its updates: ids, resources, pointers.
-constexpr size_t kTaskBytes = 2 * 1024;
+constexpr size_t kTaskBytes = 2 * 1024 + 512;
 
-proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task) {
-  return {.framework = key.first,
-          .task = key.second,
-          .ask = task.record.spec.ask,
-          .executor = task.record.executor,
-          .state = task.state,
-          .sequence = task.sequence,
-          .resources = task.record.assignment.resources,
-          .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()}};
+proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now) {
+  proto::AgentTask told{.framework = key.first,
+                        .task = key.second,
+                        .ask = task.record.spec.ask,
+                        .executor = task.record.executor,
+                        .state = task.state,
+                        .sequence = task.sequence,
+                        .resources = task.record.assignment.resources,
+                        .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()}};
+  // Its last update once more: a master that was started again has no other way to hear how healthy
+  // it is. For others it is a duplicate.
+  if (task.is_live() && task.healthy && told.unacknowledged.empty()) {
+    told.unacknowledged.push_back({.task = key.second,
+                                   .state = task.state,
+                                   .sequence = task.sequence,
+                                   .healthy = task.healthy,
+                                   .at = now});
+  }
+  return told;
+}
+
+// What was told to an agent with this number it still knows: a reboot loses what was not synced, a
+// damaged log is begun anew. FNV-1a.
+uint32_t memory_of(const AgentOptions& options) {
+  uint32_t hash = 0x811C9DC5u ^ options.checkpoint;
+  for (const char c : options.boot_id) hash = (hash ^ static_cast<unsigned char>(c)) * 0x01000193u;
+  return std::max(hash, 1u);
 }
 
 // All tasks in parts that fit their frames with room to spare.
-std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, TaskEntry>& tasks) {
+std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, TaskEntry>& tasks,
+                                                     Time now) {
   std::vector<proto::RegisterTasks> parts;
   size_t bytes = 0;
   for (const auto& [key, task] : tasks) {
@@ -36,7 +55,7 @@ std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, Tas
       parts.emplace_back();
       bytes = 0;
     }
-    parts.back().tasks.push_back(agent_task(key, task));
+    parts.back().tasks.push_back(agent_task(key, task, now));
     bytes += more;
   }
   return parts;
@@ -84,7 +103,7 @@ void Agent::State::register_agent(Step& step) {
   master_timeout_ = options_.master_timeout;
   last_heard_ = step.now;
   const proto::AgentIdentity& identity = *ledger_.identity();
-  std::vector<proto::RegisterTasks> parts = registration_parts(ledger_.tasks());
+  std::vector<proto::RegisterTasks> parts = registration_parts(ledger_.tasks(), step.now);
   send_to_master(proto::RegisterAgent{.agent = identity.agent,
                                       .secret = identity.secret,
                                       .attributes = options_.attributes,
@@ -92,7 +111,8 @@ void Agent::State::register_agent(Step& step) {
                                                                 .gpus = options_.total.gpus}}},
                                       .ports = options_.total.ports,
                                       .http_address = options_.http_address,
-                                      .tasks_follow = static_cast<uint32_t>(parts.size())},
+                                      .tasks_follow = static_cast<uint32_t>(parts.size()),
+                                      .memory = memory_of(options_)},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);
@@ -236,6 +256,7 @@ void Agent::State::on_acknowledge(const proto::Acknowledge& acknowledge, Step& s
   record(proto::AcknowledgedRecord{key.first, key.second,
                                    std::min(acknowledge.sequence, task->sequence)},
          step);
+  tell_held(key, step);
 }
 
 }  // namespace proffer::agent

@@ -65,6 +65,9 @@ class Agent::State {
     bool delivered = false;          // the executor was told to run it
     uint64_t executor_sequence = 0;  // the executor's last update that was taken
     std::optional<Kill> kill = {};
+    // The newest word of its executor for which there is no room among the unacknowledged updates.
+    // The executor keeps it too.
+    std::optional<proto::TaskStatus> held = {};
   };
   // One run of an executor, until its process is gone.
   struct LiveExecutor {
@@ -145,6 +148,7 @@ class Agent::State {
   void on_hello(PeerId peer, const proto::Envelope& envelope, Step& step);
   void on_executor_message(const ExecutorKey& key, const proto::Message& message, Step& step);
   void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& status, Step& step);
+  void tell_held(const TaskKey& key, Step& step);
   void refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry, Step& step);
   void forget_peer(const ExecutorKey& key, Step& step);
   void drop_peer(const ExecutorKey& key, Step& step);

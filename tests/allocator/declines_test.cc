@@ -79,6 +79,23 @@ TEST(Decline, ForTooLittleOfAKindLastsUntilTheAgentHasMoreOfIt) {
   EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:3072"});
 }
 
+// The answer was on its way while more became free: it says nothing about that.
+TEST(Decline, ForTooLittleIsAboutWhatWasFreeWhenTheOfferWasMade) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 2);
+  s.run_until_nothing_fits();
+  s.framework("open").subscribes();
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:2048"});
+  s.framework("small").ends(2);
+
+  s.framework("open").declines("a1", Refusal{.too_little = {ResourceKind::kMem}});
+  s.decide();
+
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:4;mem:4096"});
+}
+
 TEST(Decline, OfAnAskForTooLittleIsNotRepeatedWhileNothingChanges) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");

@@ -97,6 +97,21 @@ TEST(AgentLoss, EndsInRemovalAndALateReturnKillsWhatItRuns) {
   EXPECT_FALSE(a.has(f.id, "t1"));
 }
 
+TEST(AgentLoss, ALateReturnKillsWhatItRunsAlsoWhileItsSchedulerHasNotHeardOfTheEnd) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  f.lose();
+  a.lose();
+  s.advance(s.options.reregistration_timeout + seconds(1));
+  a.registers();
+  EXPECT_EQ(a.take_one<proto::KillTask>().task.str(), "t1");
+  EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");
+  a.updates(f.id, "t1", TaskState::kKilled);
+  EXPECT_EQ(s.allocated(), "");
+}
+
 TEST(AgentLoss, ByItsOwnWordEndsItsTasks) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
@@ -104,6 +119,21 @@ TEST(AgentLoss, ByItsOwnWordEndsItsTasks) {
   a.sends(proto::UnregisterAgent{});
   EXPECT_TRUE(a.was_dropped());
   EXPECT_EQ(f.told(), (Lines{"t1 gone agent_removed"}));
+}
+
+// Else it would be given the same task again and again, as quickly as it can refuse it.
+TEST(StoppingAgent, IsNotOfferedUntilItRegistersAgain) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRefused, proto::TaskReason::kAgentNotAvailable);
+  f.asks("cpus:1;mem:1GiB", 1);
+  s.settle();
+  EXPECT_TRUE(f.offers.empty());
+  a.lose();
+  a.registers();  // With what was not acknowledged: it refused that in its former life.
+  s.settle();
+  EXPECT_EQ(f.offers.size(), 1u);
 }
 
 TEST(Reregistration, SendsAgainWhatWasNeverReceived) {
@@ -121,6 +151,21 @@ TEST(Reregistration, SendsAgainWhatWasNeverReceived) {
   EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");
   a.updates(f.id, "t1", TaskState::kRunning);
   EXPECT_EQ(f.told(), (Lines{"t1 running"}));
+}
+
+// After a loss of power, or with a damaged checkpoint, it may have run and be forgotten.
+TEST(Reregistration, DoesNotSendAgainWhatTheAgentMayHaveForgotten) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  a.receives_tasks = false;
+  TestScheduler& f = s.with_task("t1");
+  a.lose();
+  a.memory = 2;
+  a.take<proto::RunTask>();
+  a.registers();
+  EXPECT_TRUE(a.take<proto::RunTask>().empty());
+  EXPECT_EQ(f.told(), (Lines{"t1 lost agent_forgot"}));
+  EXPECT_EQ(s.allocated(), "");
 }
 
 TEST(Reregistration, DoesNotSendAgainWhatTheAgentNoLongerHasRoomFor) {

@@ -22,6 +22,16 @@ TEST(Determinism, TheSameSeedDoesTheSame) {
   }
 }
 
+// What the seed chose can be said, and then does the same: that is what a replay command is.
+TEST(Determinism, WhatWasDrawnCanBeSaid) {
+  for (uint64_t seed = 20; seed < 26; ++seed) {
+    const SimReport first = simulate({.seed = seed});
+    const SimReport again = simulate(first.options);
+    EXPECT_EQ(first.hash, again.hash) << replay_command(first.options);
+    EXPECT_EQ(to_text(*first.options.faults), to_text(*again.options.faults));
+  }
+}
+
 TEST(Determinism, WhoWatchesChangesNothing) {
   std::ostringstream seen;
   SimOptions options{.seed = 5, .workload = "kills", .agents = 2};
@@ -41,9 +51,14 @@ TEST(Determinism, DifferentSeedsDoDifferentThings) {
 }
 
 TEST(Determinism, TheReplayCommandNamesWhatWasChosen) {
-  EXPECT_EQ(replay_command({.seed = 9}), "proffer-sim --seed 9 --trace");
-  EXPECT_EQ(replay_command({.seed = 9, .workload = "batch", .agents = 4, .faults = false}),
-            "proffer-sim --seed 9 --workload batch --agents 4 --no-faults --trace");
+  EXPECT_EQ(replay_command({.seed = 9}), "proffer-sim --seed 9");
+  EXPECT_EQ(replay_command({.seed = 9, .workload = "batch", .agents = 4, .faults = FaultKinds()}),
+            "proffer-sim --seed 9 --workload batch --agents 4 --faults none");
+  EXPECT_EQ(replay_command({.seed = 9,
+                            .faults = FaultKinds{FaultKind::kClog, FaultKind::kLost},
+                            .skip_faults = {3, 7, 8, 9},
+                            .tasks_max = 2}),
+            "proffer-sim --seed 9 --tasks 2 --faults lost,clog --skip-faults 3,7-9");
 }
 
 }  // namespace

@@ -129,6 +129,46 @@ TEST(Journal, FindsATaskThatIsToldToBeLostAlthoughItsExecutorLived) {
   EXPECT_TRUE(journal.heard(kFramework, lost).empty());
 }
 
+// What a machine without power, or with a damaged disk, may have forgotten. Only that is excused.
+TEST(Journal, ExcusesWhatALossOfMemoryMakesPeopleSay) {
+  const proto::TaskStatus lost = told("t1", TaskState::kLost, TaskReason::kAgentRestarted);
+  const proto::TaskStatus finished = told("t1", TaskState::kFinished, TaskReason::kCommandExited);
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  Journal running = journal;
+  running.memory_lost(kMachine);
+  EXPECT_FALSE(running.heard(kFramework, lost).empty());  // it still runs
+  journal.ended(key("t1"), Ending::kExited, 0, 0);
+  Journal other = journal;
+  other.memory_lost(AgentId("another"));
+  EXPECT_FALSE(other.heard(kFramework, lost).empty());
+
+  proto::TaskStatus first = finished;
+  first.agent = kMachine;
+  EXPECT_TRUE(journal.heard(kFramework, first).empty());
+  Journal kept = journal;
+  EXPECT_FALSE(kept.heard(kFramework, lost).empty());
+  journal.memory_lost(kMachine);
+  EXPECT_TRUE(journal.heard(kFramework, lost).empty());
+  EXPECT_FALSE(
+      journal.heard(kFramework, told("t1", TaskState::kGone, TaskReason::kAgentRemoved)).empty());
+}
+
+// An executor that no record names any more.
+TEST(Journal, DoesNotCountWhatRunsUnseen) {
+  Journal journal = journal_with("t1");
+  journal.accepted(key("t2"));
+  journal.started(key("t1"), kMachine, amounts(1'500), Time());
+  EXPECT_FALSE(Journal(journal).started(key("t2"), kMachine, amounts(1'500), Time()).empty());
+  journal.forgotten(key("t1"));
+  EXPECT_TRUE(journal.started(key("t2"), kMachine, amounts(1'500), Time()).empty());
+  EXPECT_TRUE(
+      journal.heard(kFramework, told("t1", TaskState::kLost, TaskReason::kAgentForgot)).empty());
+  EXPECT_EQ(journal.unsettled().size(), 3u);  // both run, and nobody was told of t2
+  journal.ended(key("t1"), Ending::kKilled, 0, 0);
+  EXPECT_EQ(journal.unsettled().size(), 2u);
+}
+
 TEST(Journal, FindsTwoDifferentEndsOfOneTask) {
   Journal journal = journal_with("t1");
   EXPECT_TRUE(

@@ -1,4 +1,4 @@
-// Fifty clusters and all seeds that ever failed, each through its disasters to its end.
+// Three hundred clusters and all seeds that ever failed, each through its disasters to its end.
 
 #include <cstdlib>
 #include <fstream>
@@ -14,19 +14,28 @@
 namespace proffer::sim::seeds_test {
 namespace {
 
+// Of each of the ten cases; a tenth of it where sanitizers make everything slow.
+#if !defined(__SANITIZE_ADDRESS__)
+constexpr uint64_t kSeeds = 30;
+#else
+constexpr uint64_t kSeeds = 3;
+#endif
+
 std::string story_of(const SimOptions& options, const SimReport& report) {
   std::ostringstream out;
   for (const std::string& fault : report.faults) out << "  " << fault << '\n';
   for (const std::string& event : report.last_events) out << "  " << event << '\n';
   for (const Violation& violation : report.violations) out << violation.what << '\n';
-  out << "see it again: " << replay_command(options);
+  out << "see it again: " << replay_command(report.options) << " --trace\n"
+      << "make it smaller: " << replay_command(options) << " --shrink";
   return out.str();
 }
 
 // A CHECK of a core ends the process: it must be said which run that was.
 std::string running;
 [[noreturn]] void tell_and_abort() {
-  std::cerr << "a CHECK failed; see it again: " << running << std::endl;
+  std::cerr << "a CHECK failed; see it again: " << running << " --trace\n"
+            << "make it smaller: " << running << " --shrink" << std::endl;
   std::abort();
 }
 
@@ -37,12 +46,17 @@ void expect_well(const SimOptions& options) {
   EXPECT_TRUE(report.ok()) << story_of(options, report);
 }
 
-TEST(Seeds, FiftyClustersComeThroughTheirDisasters) {
-  for (uint64_t seed = 1'001; seed <= 1'050; ++seed) {
+class Disasters : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(Disasters, ClustersComeThroughThem) {
+  const uint64_t first = 1'001 + GetParam() * 30;
+  for (uint64_t seed = first; seed < first + kSeeds; ++seed) {
     expect_well({.seed = seed});
     if (HasFailure()) return;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Seeds, Disasters, testing::Range<uint64_t>(0, 10));
 
 TEST(Seeds, ThoseThatEverFailedFailNoMore) {
   std::ifstream file(std::string(PROFFER_SOURCE_DIR) + "/tests/sim/seeds.txt");
@@ -52,9 +66,22 @@ TEST(Seeds, ThoseThatEverFailedFailNoMore) {
     if (line.empty() || line[0] == '#') continue;
     std::istringstream words(line);
     SimOptions options;
-    words >> options.seed >> options.workload >> options.agents;
+    std::string faults;
+    std::string skipped;
+    words >> options.seed >> options.workload >> options.agents >> options.tasks_max >> faults >>
+        skipped;
     ASSERT_TRUE(words) << line;
     if (options.workload == "-") options.workload.clear();
+    if (faults != "-") {
+      const Result<FaultKinds> kinds = parse_fault_kinds(faults);
+      ASSERT_TRUE(kinds.has_value()) << line;
+      options.faults = *kinds;
+    }
+    if (skipped != "-") {
+      const Result<std::set<uint64_t>> numbers = parse_numbers(skipped);
+      ASSERT_TRUE(numbers.has_value()) << line;
+      options.skip_faults = *numbers;
+    }
     SCOPED_TRACE(line);
     expect_well(options);
     ++seeds;
@@ -64,7 +91,15 @@ TEST(Seeds, ThoseThatEverFailedFailNoMore) {
 
 TEST(Seeds, EveryWorkloadEndsWhenNothingGoesWrong) {
   for (const std::string_view workload : kWorkloads) {
-    expect_well({.seed = 7, .workload = std::string(workload), .agents = 3, .faults = false});
+    expect_well(
+        {.seed = 7, .workload = std::string(workload), .agents = 3, .faults = FaultKinds()});
+  }
+}
+
+// Each kind alone: a fault that nobody else hides.
+TEST(Seeds, EveryKindOfFaultAloneIsComeThrough) {
+  for (const FaultKindRow& row : kFaultKinds) {
+    expect_well({.seed = 11, .workload = "mixed", .agents = 3, .faults = FaultKinds{row.kind}});
   }
 }
 

@@ -70,6 +70,24 @@ TEST(World, WhatAnEndedLifePlannedDoesNotHappen) {
   EXPECT_EQ(story, Story{"early"});
 }
 
+TEST(World, AFrozenProcessDoesAllThatWaitedWhenItWakesUp) {
+  for (const bool late : {false, true}) {
+    World world(1);
+    Story story;
+    Clock clock(world, story, Time() + seconds(2));
+    clock.plan(seconds(1), "early");
+    clock.plan(seconds(3), "on time");
+    clock.freeze();
+    world.run_until(Time() + seconds(4), {});
+    EXPECT_TRUE(story.empty());
+    clock.thaw(late);
+    clock.plan(seconds(1), "after");
+    world.run_until(Time() + seconds(9), {});
+    EXPECT_EQ(story, late ? (Story{"tick", "early", "on time", "after"})
+                          : (Story{"early", "on time", "tick", "after"}));
+  }
+}
+
 TEST(World, FindsACoreThatAsksForTicksWithoutEnd) {
   World world(1);
   Story story;
@@ -123,12 +141,14 @@ struct Wire {
   Story story;
   Ear listener{story};
   Ear caller{story};
-  Place place = network.add_place();
+  Party server = network.add_party();
+  Party client = network.add_party();
+  Place place = network.add_place(server);
   Line line = {};
 
   void connect() {
     network.listen(place, &listener);
-    line = network.call(place, &caller);
+    line = network.call(client, place, &caller);
     run();
     network.send(line, frame(1));
     run();
@@ -167,6 +187,123 @@ TEST(Network, ADroppedPeerHearsWhatWasSentAndNoticesWhenItSpeaks) {
   w.network.send(w.line, frame(2));
   w.run();
   EXPECT_EQ(w.story, (Story{"told 1", "disconnected", "connected"}));
+}
+
+TEST(Network, WhatALinkHoldsBackComesAtOnceAndInOrder) {
+  Wire w;
+  w.connect();
+  const uint64_t rule = w.network.add_rule({.from = {w.network.site_of(w.client)},
+                                            .to = {w.network.site_of(w.server)},
+                                            .blocked = true});
+  for (uint64_t i = 2; i < 5; ++i) w.network.send(w.line, frame(i));
+  w.network.send(w.listener.last_peer, frame(1));
+  w.run();
+  EXPECT_EQ(w.story, Story{"told 1"});  // the other way is open
+  w.network.end_rule(rule, false);
+  w.world.run_until(w.world.now(), {});
+  EXPECT_EQ(w.story, (Story{"told 1", "heard 2", "heard 3", "heard 4"}));
+}
+
+TEST(Network, NobodyConnectsAcrossACut) {
+  Wire w;
+  w.network.listen(w.place, &w.listener);
+  const uint64_t rule = w.network.add_rule({.from = {w.network.site_of(w.server)},
+                                            .to = {w.network.site_of(w.client)},
+                                            .blocked = true});
+  w.line = w.network.call(w.client, w.place, &w.caller);
+  w.world.run_until(w.world.now() + minutes(1), {});
+  EXPECT_TRUE(w.story.empty());
+  w.network.end_rule(rule, false);
+  w.world.run_until(w.world.now() + seconds(10), {});
+  EXPECT_EQ(w.story, Story{"connected"});
+}
+
+TEST(Network, AConnectionThatWaitedLongMayTurnOutToBeBroken) {
+  bool came = false;
+  bool broke = false;
+  for (int i = 0; i < 20 && !(came && broke); ++i) {
+    Wire w;
+    w.world.at(w.world.now(), [] {});
+    for (int j = 0; j < i; ++j) w.network.add_party();
+    w.connect();
+    const uint64_t rule = w.network.add_rule({.from = {w.network.site_of(w.client)},
+                                              .to = {w.network.site_of(w.server)},
+                                              .blocked = true});
+    for (int j = 0; j <= i; ++j) w.network.send(w.line, frame(2));
+    w.run();
+    w.network.end_rule(rule, true);
+    w.world.run_until(w.world.now() + minutes(2), {});
+    const bool heard = std::count(w.story.begin(), w.story.end(), "heard 2") > 0;
+    came = came || heard;
+    broke = broke || !heard;
+    if (!heard) {  // Then both ends find out, each at its own time.
+      EXPECT_EQ(std::count(w.story.begin(), w.story.end(), "lost"), 1);
+      EXPECT_EQ(std::count(w.story.begin(), w.story.end(), "disconnected"), 1);
+    }
+  }
+  EXPECT_TRUE(came);
+  EXPECT_TRUE(broke);
+}
+
+TEST(Network, ASlowPeerIsGivenUpWhenTooMuchWaits) {
+  Wire w;
+  w.connect();
+  w.network.set_rates({.outgoing_max = 10});
+  w.network.freeze(w.client);
+  for (uint64_t i = 1; i <= Network::kTransit + 10; ++i) {
+    w.network.send(w.listener.last_peer, frame(i));
+  }
+  w.run();
+  EXPECT_TRUE(w.story.empty());
+  w.network.send(w.listener.last_peer, frame(99));
+  w.run();
+  EXPECT_EQ(w.story, Story{"lost"});
+  // What had left before is heard, the rest is not; and the next word ends the connection.
+  w.story.clear();
+  w.network.thaw(w.client);
+  w.run();
+  ASSERT_EQ(w.story.size(), Network::kTransit);
+  EXPECT_EQ(w.story.back(), "told " + std::to_string(Network::kTransit));
+  w.network.send(w.line, frame(2));
+  w.run();
+  EXPECT_EQ(w.story.back(), "connected");
+}
+
+TEST(Network, ASlowProcessTakesItsTimeForEachFrame) {
+  Wire w;
+  w.connect();
+  w.network.set_pace(w.server, seconds(2));
+  for (uint64_t i = 2; i < 5; ++i) w.network.send(w.line, frame(i));
+  w.world.run_until(w.world.now() + seconds(1), {});
+  EXPECT_EQ(w.story, Story{"heard 2"});
+  w.world.run_until(w.world.now() + seconds(2), {});
+  EXPECT_EQ(w.story, (Story{"heard 2", "heard 3"}));
+}
+
+TEST(Network, NobodyIsToldWhenAMachineLosesItsPowerUntilItIsBack) {
+  Wire w;
+  w.connect();
+  w.network.set_power(w.network.site_of(w.client), false);
+  w.network.hang_up(w.line);
+  w.network.send(w.listener.last_peer, frame(1));
+  w.run();
+  EXPECT_TRUE(w.story.empty());
+  w.network.set_power(w.network.site_of(w.client), true);
+  w.network.send(w.listener.last_peer, frame(2));
+  w.run();
+  EXPECT_EQ(w.story, Story{"lost"});
+}
+
+TEST(Network, AHalfOpenConnectionIsFoundOutByBothEndsInTheEnd) {
+  Wire w;
+  w.connect();
+  w.network.set_rates({.half_open = 1'000'000});
+  w.network.send(w.line, frame(2));
+  w.network.set_rates({});
+  w.world.run_until(w.world.now() + minutes(2), {});
+  EXPECT_EQ(std::count(w.story.begin(), w.story.end(), "lost"), 1);
+  EXPECT_EQ(std::count(w.story.begin(), w.story.end(), "disconnected"), 1);
+  EXPECT_EQ(std::count(w.story.begin(), w.story.end(), "connected"), 1);
 }
 
 TEST(Network, AProcessThatEndsIsMissedByItsPeers) {
@@ -212,7 +349,7 @@ TEST(SimTask, ItsCommandSaysAll) {
 
 // A master that never comes back: the liveness phase says what is owed, and how to see it again.
 TEST(Simulation, ACaseThatCannotEndIsFound) {
-  Simulation simulation({.seed = 3, .workload = "many_small", .agents = 1, .faults = false});
+  Simulation simulation({.seed = 3, .workload = "many_small", .agents = 1, .faults = FaultKinds()});
   simulation.world().after(seconds(10), [&] { simulation.agents()[0]->crash(); });
   const SimReport report = simulation.run();
   EXPECT_FALSE(report.ok());
@@ -221,7 +358,7 @@ TEST(Simulation, ACaseThatCannotEndIsFound) {
 
 // A scheduler's journal that knows of no accept: the first start is found out.
 TEST(Simulation, ALieInTheJournalEndsTheRun) {
-  Simulation simulation({.seed = 3, .workload = "many_small", .agents = 1, .faults = false});
+  Simulation simulation({.seed = 3, .workload = "many_small", .agents = 1, .faults = FaultKinds()});
   simulation.journal().machine(AgentId("a1"), Resources());
   const SimReport report = simulation.run();
   ASSERT_FALSE(report.ok());

@@ -199,6 +199,24 @@ TEST(Recovery, AfterARebootNothingIsLeftToFind) {
             "t1 2 lost agent_restarted");
 }
 
+// So that what it was told, and may have run, is not sent again.
+TEST(Recovery, TellsTheMasterIfItMayHaveForgotten) {
+  const auto memory = [](const std::string& boot, uint32_t checkpoint) {
+    AgentScenario s;
+    s.registered();
+    s.options.boot_id = boot;
+    s.options.checkpoint = checkpoint;
+    restart(s);
+    const auto registers = s.told_master<proto::RegisterAgent>();
+    EXPECT_EQ(registers.size(), 1u);
+    return registers.at(0).memory;
+  };
+  EXPECT_EQ(memory("boot-1", 7), memory("boot-1", 7));
+  EXPECT_NE(memory("boot-1", 7), memory("boot-2", 7));
+  EXPECT_NE(memory("boot-1", 7), memory("boot-1", 8));
+  EXPECT_NE(memory("boot-1", 7), 0u);
+}
+
 TEST(Recovery, ACrashInTheMiddleOfItBeginsItAnew) {
   AgentScenario s;
   s.registered();

@@ -1,0 +1,73 @@
+#include "sim/agent_disk.h"
+
+#include <algorithm>
+
+namespace proffer::sim {
+
+Result<void> AgentDisk::check() const {
+  if (trouble_ == Trouble::kFull) return Error::resource_exhausted("no space left on the disk");
+  if (trouble_ == Trouble::kBroken) return Error::unavailable("input/output error");
+  return {};
+}
+
+// As CheckpointLog::open: the first record that is not whole ends the log, if no whole one follows.
+Result<AgentDisk::Opened> AgentDisk::open() {
+  Opened opened;
+  const auto is_whole = [](const Slot& slot) { return !slot.damaged; };
+  const auto bad = std::find_if_not(slots_.begin(), slots_.end(), is_whole);
+  opened.damaged = std::any_of(bad, slots_.end(), is_whole);
+  for (const Slot& slot : slots_) {
+    if (!slot.damaged) opened.records.push_back(slot.record);
+  }
+  if (opened.damaged) {  // A new log has a header, which must be written.
+    if (Result<void> good = check(); !good) return good.error();
+    slots_.clear();
+    synced_ = 0;
+    ++mark_;
+    return opened;
+  }
+  slots_.erase(bad, slots_.end());
+  synced_ = std::min(synced_, slots_.size());
+  return opened;
+}
+
+Result<void> AgentDisk::append(const std::vector<proto::CheckpointRecord>& records) {
+  if (Result<void> good = check(); !good) return good;
+  for (const proto::CheckpointRecord& record : records) slots_.push_back({.record = record});
+  return {};
+}
+
+Result<void> AgentDisk::sync() {
+  if (Result<void> good = check(); !good) return good;
+  synced_ = slots_.size();
+  return {};
+}
+
+Result<void> AgentDisk::rewrite(const std::vector<proto::CheckpointRecord>& records) {
+  if (Result<void> good = check(); !good) return good;
+  slots_.clear();
+  for (const proto::CheckpointRecord& record : records) slots_.push_back({.record = record});
+  synced_ = slots_.size();
+  return {};
+}
+
+void AgentDisk::append_torn(const std::vector<proto::CheckpointRecord>& records, size_t whole) {
+  if (!check()) return;
+  for (size_t i = 0; i < records.size() && i <= whole; ++i) {
+    slots_.push_back({.record = records[i], .damaged = i == whole});
+  }
+}
+
+void AgentDisk::lose_power(Prng& chance) {
+  const size_t unsynced = slots_.size() - synced_;
+  const size_t kept = chance.below(unsynced + 1);
+  slots_.resize(synced_ + kept);
+  if (kept == 0 || chance.chance(1, 2)) return;
+  slots_[synced_ + chance.below(kept)].damaged = true;
+}
+
+void AgentDisk::damage(Prng& chance) {
+  if (slots_.size() > 1) slots_[chance.below(slots_.size() - 1)].damaged = true;
+}
+
+}  // namespace proffer::sim

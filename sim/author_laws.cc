@@ -1,0 +1,79 @@
+#include "sim/author_laws.h"
+
+#include "common/text.h"
+
+namespace proffer::sim {
+namespace {
+
+// A filter keeps a declined agent away; what was offered before, and what new work revives, may be
+// declined as well. Without filters it is hundreds.
+constexpr int kDeclinesPerSecondMax = 50;
+// Nobody here stays away for so long: who may, is not to be refused.
+constexpr Duration kLong = hours(1);
+
+}  // namespace
+
+std::vector<Violation> AuthorLaws::said(const sdk::Command& command, Time now) {
+  std::vector<Violation> found;
+  if (std::holds_alternative<proto::Teardown>(command)) ended_by_itself_ = true;
+  if (const auto* decline = std::get_if<proto::Decline>(&command)) {
+    check_decline(*decline, now, found);
+  }
+  const auto* accept = std::get_if<proto::Accept>(&command);
+  if (accept == nullptr) return found;
+  for (const OfferId offer : accept->offers) offers_.erase(offer);
+  ++accepts_;
+  for (const proto::Operation& operation : accept->operations) {
+    for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
+      accept_of_[task.id] = accepts_;
+    }
+  }
+  return found;
+}
+
+std::vector<Violation> AuthorLaws::heard(const sdk::Notification& notification) {
+  std::vector<Violation> found;
+  if (const auto* offers = std::get_if<proto::Offers>(&notification)) {
+    for (const Offer& offer : offers->offers) offers_[offer.id] = offer.agent;
+  } else if (std::holds_alternative<sdk::Disconnected>(notification)) {
+    offers_.clear();
+  } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
+    check_accept(*status, found);
+  } else if (const auto* refused = std::get_if<sdk::Refused>(&notification)) {
+    if (failover_timeout_ >= kLong && !ended_by_itself_) {
+      found.push_back({text("it is refused, though it may stay away for ",
+                            to_text(failover_timeout_), ": ", refused->error.message())});
+    }
+  }
+  return found;
+}
+
+void AuthorLaws::check_decline(const proto::Decline& decline, Time now,
+                               std::vector<Violation>& found) {
+  for (const OfferId offer : decline.offers) {
+    const auto at = offers_.find(offer);
+    if (at == offers_.end()) continue;
+    Declined& declined = declined_[at->second];
+    if (now - declined.since >= seconds(1)) declined = {.since = now, .times = 0};
+    if (++declined.times == kDeclinesPerSecondMax) {
+      found.push_back({text("agent ", at->second.str(), " is offered to it again at once, though ",
+                            "it declined it ", declined.times, " times within a second")});
+    }
+    offers_.erase(at);
+  }
+}
+
+void AuthorLaws::check_accept(const proto::TaskStatus& status, std::vector<Violation>& found) {
+  const auto accept = accept_of_.find(status.task);
+  if (accept == accept_of_.end()) return;
+  if (status.reason == proto::TaskReason::kOfferNotValid) void_.insert(accept->second);
+  if (status.state == proto::TaskState::kRunning || status.state == proto::TaskState::kFinished) {
+    launched_.insert(accept->second);
+  }
+  if (void_.contains(accept->second) && launched_.contains(accept->second)) {
+    found.push_back({text("task ", status.task.str(), " is ", proto::to_text(status.state),
+                          ", but not all of its accept was launched: an offer was not valid")});
+  }
+}
+
+}  // namespace proffer::sim

@@ -1,0 +1,273 @@
+// What each kind of fault does, and that it ends. Read befall first. Whatever is left to chance in
+// a fault comes from its own seed: leaving another away does not change it.
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "sim/simulation.h"
+
+namespace proffer::sim {
+namespace {
+
+// Connections that waited longer are likely to be found broken.
+constexpr Duration kBreaksAfter = seconds(15);
+// Of a partition that changes.
+constexpr Duration kChangeMin = milliseconds(300);
+constexpr Duration kChangeMax = seconds(10);
+
+}  // namespace
+
+// Starts again after `down`; now and then it is killed again while it is about to find its way.
+template <class Process>
+void Simulation::comes_back(Process& process, Duration down, Prng chance) {
+  world_.after(down, [this, &process, chance]() mutable {
+    if (process.is_up() && process.is_crash_armed()) process.crash();
+    process.start();
+    if (healed_ || !process.is_up() || !process.may_crash() || !chance.chance(1, 4)) return;
+    process.arm_crash(chance.below(8));
+    const Duration again = milliseconds(chance.between(1, 3'000));
+    comes_back(process, again, chance);
+  });
+}
+
+// At least one agent stays in the cluster.
+bool Simulation::may_retire(const AgentNode& agent) const {
+  return std::any_of(agents_.begin(), agents_.end(), [&](const auto& other) {
+    return other.get() != &agent && !other->is_retired();
+  });
+}
+
+void Simulation::freeze(Node& node, Party party, Duration lasts, Prng chance) {
+  if (!node.is_up() || node.is_frozen()) return;
+  node.freeze();
+  network_.freeze(party);
+  world_.after(lasts, [this, &node, party, chance]() mutable {
+    if (!node.is_frozen()) return;
+    if (chance.chance(1, 2)) {
+      network_.thaw(party);
+      node.thaw(false);
+    } else {  // What was due comes before what was heard.
+      node.thaw(true);
+      network_.thaw(party);
+    }
+  });
+}
+
+// Some machines on one side, the master and the others on the other.
+LinkRule Simulation::draw_rule(const Fault& fault, Prng& chance) const {
+  std::vector<Site> sites;
+  for (const auto& host : hosts_) sites.push_back(host->site());
+  for (const auto& scheduler : schedulers_) sites.push_back(network_.site_of(scheduler->party()));
+  LinkRule rule;
+  rule.to.insert(network_.site_of(master_->party()));
+  const uint64_t style = chance.below(3);
+  for (size_t i = 0; i < sites.size(); ++i) {
+    const bool chosen = style == 0   ? i == fault.target % sites.size()
+                        : style == 1 ? chance.chance(1, 2)
+                                     : true;
+    (chosen ? rule.from : rule.to).insert(sites[i]);
+  }
+  return rule;
+}
+
+void Simulation::partition(const Fault& fault, Prng chance) {
+  if (healed_) return;
+  const Time ends = fault.at + fault.lasts;
+  const bool changes = chance.chance(1, 2);
+  LinkRule rule = draw_rule(fault, chance);
+  rule.blocked = true;
+  std::vector<uint64_t> rules;
+  const bool both = fault.kind == FaultKind::kPartition;
+  if (both || chance.chance(1, 2)) rules.push_back(network_.add_rule(rule));
+  if (both || rules.empty()) {
+    std::swap(rule.from, rule.to);
+    rules.push_back(network_.add_rule(rule));
+  }
+  const Duration lasts = std::min(
+      ends - world_.now(),
+      changes ? nanoseconds(chance.between(kChangeMin.nanos(), kChangeMax.nanos())) : fault.lasts);
+  world_.after(lasts, [this, fault, chance, rules, ends, lasts]() mutable {
+    for (const uint64_t number : rules) {
+      network_.end_rule(number, lasts >= kBreaksAfter || chance.chance(1, 3));
+    }
+    if (world_.now() < ends) partition(fault, chance);
+  });
+}
+
+void Simulation::clog(const Fault& fault, Prng chance) {
+  LinkRule rule = draw_rule(fault, chance);
+  if (chance.chance(1, 2)) std::swap(rule.from, rule.to);
+  if (fault.kind == FaultKind::kClog) {
+    rule.blocked = true;
+  } else {
+    rule.extra = milliseconds(chance.between(50, chance.chance(1, 2) ? 500 : 10'000));
+  }
+  const uint64_t number = network_.add_rule(rule);
+  world_.after(fault.lasts, [this, number] { network_.end_rule(number, false); });
+}
+
+void Simulation::slow_process(const Fault& fault, Prng chance) {
+  std::vector<Party> parties = {master_->party()};
+  for (const auto& agent : agents_) parties.push_back(agent->party());
+  for (const auto& scheduler : schedulers_) parties.push_back(scheduler->party());
+  const Party party = parties[fault.target % parties.size()];
+  network_.set_pace(party, milliseconds(chance.between(1, chance.chance(1, 2) ? 50 : 1'000)));
+  world_.after(fault.lasts, [this, party] { network_.set_pace(party, Duration()); });
+}
+
+void Simulation::befall(const Fault& fault) {
+  if (healed_) return;
+  world_.note("fault",
+              {.what = to_text(fault.kind), .fields = {{"number", std::to_string(fault.number)}}});
+  Prng chance(fault.seed);
+  AgentNode& agent = *agents_[fault.target % agents_.size()];
+  Host& host = agent.host();
+  SchedulerNode& scheduler = *schedulers_[fault.target % schedulers_.size()];
+  switch (fault.kind) {
+    case FaultKind::kPartition:
+    case FaultKind::kOneWay:
+      return partition(fault, chance);
+    case FaultKind::kClog:
+    case FaultKind::kSlowLink:
+      return clog(fault, chance);
+    case FaultKind::kSlowProcess:
+      return slow_process(fault, chance);
+
+    case FaultKind::kMasterFreeze:
+      return freeze(*master_, master_->party(), fault.lasts, chance);
+    case FaultKind::kAgentFreeze:
+      return freeze(agent, agent.party(), fault.lasts, chance);
+    case FaultKind::kMachineFreeze:
+      for (ExecutorProcess* executor : host.executors_running()) {
+        freeze(*executor, executor->party(), fault.lasts, chance);
+      }
+      return freeze(agent, agent.party(), fault.lasts, chance);
+    case FaultKind::kSchedulerFreeze:
+      return freeze(scheduler, scheduler.party(), fault.lasts, chance);
+    case FaultKind::kExecutorFreeze:
+      if (ExecutorProcess* executor = host.some_executor(chance)) {
+        freeze(*executor, executor->party(), fault.lasts, chance);
+      }
+      return;
+
+    case FaultKind::kMasterCrash:
+      master_->crash();
+      return comes_back(*master_, fault.lasts, chance);
+    case FaultKind::kMasterCrashInStep:
+      master_->arm_crash(chance.below(20));
+      return comes_back(*master_, fault.lasts, chance);
+    case FaultKind::kAgentCrash:
+      agent.crash();
+      return comes_back(agent, fault.lasts, chance);
+    case FaultKind::kAgentCrashInStep:
+      agent.arm_crash(chance.below(20));
+      return comes_back(agent, fault.lasts, chance);
+    case FaultKind::kAgentStop:
+    case FaultKind::kAgentStopKilling:
+      agent.stop(fault.kind == FaultKind::kAgentStopKilling);
+      return world_.after(seconds(20), [this, fault, &agent, chance] {
+        if (agent.is_stopping()) agent.crash();
+        comes_back(agent, fault.lasts, chance);
+      });
+    case FaultKind::kSchedulerCrash:
+      if (scheduler.may_crash()) scheduler.crash();
+      return comes_back(scheduler, fault.lasts, chance);
+    case FaultKind::kSchedulerCrashInStep:
+      if (scheduler.may_crash()) scheduler.arm_crash(chance.below(20));
+      return comes_back(scheduler, fault.lasts, chance);
+    case FaultKind::kExecutorCrash:
+      if (ExecutorProcess* executor = host.some_executor(chance)) host.crash_executor(*executor);
+      return;
+    case FaultKind::kExecutorCrashInStep:
+      if (ExecutorProcess* executor = host.some_executor(chance)) {
+        executor->arm_crash(chance.below(5));
+      }
+      return;
+
+    case FaultKind::kMachineReboot:
+      if (!host.is_powered()) return;
+      host.power_off(chance);
+      agent.crash();
+      return world_.after(fault.lasts, [this, &agent, chance] {
+        if (agent.is_retired()) return;
+        agent.host().power_on();
+        comes_back(agent, Duration(), chance);
+      });
+    case FaultKind::kMasterReboot:
+      master_->power_off();
+      return world_.after(fault.lasts, [this, chance] {
+        master_->power_on();
+        comes_back(*master_, Duration(), chance);
+      });
+    case FaultKind::kDiskFull:
+    case FaultKind::kDiskBroken:
+      host.disk().set_trouble(fault.kind == FaultKind::kDiskFull ? AgentDisk::Trouble::kFull
+                                                                 : AgentDisk::Trouble::kBroken);
+      return world_.after(fault.lasts,
+                          [&host] { host.disk().set_trouble(AgentDisk::Trouble::kNone); });
+    case FaultKind::kDiskDamaged:
+      agent.crash();
+      host.disk().damage(chance);
+      return comes_back(agent, fault.lasts, chance);
+    case FaultKind::kMasterDiskFull:
+    case FaultKind::kMasterDiskBroken:
+      master_->set_trouble(fault.kind == FaultKind::kMasterDiskFull ? MasterNode::Trouble::kFull
+                                                                    : MasterNode::Trouble::kBroken);
+      return world_.after(fault.lasts,
+                          [this] { master_->set_trouble(MasterNode::Trouble::kNone); });
+
+    case FaultKind::kAgentCrashForGood:
+      if (may_retire(agent)) agent.retire();
+      return;
+    case FaultKind::kMachineForGood:
+      if (!may_retire(agent)) return;
+      if (host.is_powered()) host.power_off(chance);
+      return agent.retire();
+
+    case FaultKind::kSlow:
+    case FaultKind::kLost:
+    case FaultKind::kRepeated:
+    case FaultKind::kOvertaken:
+    case FaultKind::kBroken:
+    case FaultKind::kHalfOpen:
+    case FaultKind::kSmallQueues:
+    case FaultKind::kStartFailure:
+      CHECK(false) << to_text(fault.kind) << " has a rate, no time";
+  }
+}
+
+void Simulation::heal() {
+  world_.note("fault", {.what = "healed"});
+  const auto wake = [](Node& node) { node.thaw(false); };
+  wake(*master_);
+  for (auto& scheduler : schedulers_) wake(*scheduler);
+  for (auto& agent : agents_) {
+    wake(*agent);
+    for (ExecutorProcess* executor : agent->host().executors_running()) wake(*executor);
+  }
+  network_.heal();
+  // What was to crash in a step that did not come, does not any more.
+  const auto serve = [](auto& process) {
+    if (process.is_up() && process.is_crash_armed()) process.crash();
+    process.start();
+  };
+  healed_ = true;
+  master_->set_trouble(MasterNode::Trouble::kNone);
+  master_->power_on();
+  serve(*master_);
+  for (auto& scheduler : schedulers_) serve(*scheduler);
+  for (auto& agent : agents_) {
+    Host& host = agent->host();
+    host.set_start_failures(0);
+    host.disk().set_trouble(AgentDisk::Trouble::kNone);
+    for (ExecutorProcess* executor : host.executors_running()) {
+      if (executor->is_crash_armed()) host.crash_executor(*executor);
+    }
+    if (agent->is_retired()) continue;
+    host.power_on();
+    serve(*agent);
+  }
+}
+
+}  // namespace proffer::sim

@@ -1,0 +1,151 @@
+// The story of some apps: the constructor writes the script, go_on follows it. What was asked is
+// asked again by each life of the scheduler until it is answered.
+
+#include "sim/service_workload.h"
+
+#include <algorithm>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "sim/sim_task.h"
+
+namespace proffer::sim {
+namespace {
+
+constexpr Duration kLook = seconds(1);
+// Longer than any run: such an instance ends only if it is killed.
+constexpr Duration kForLong = hours(900);
+
+service::AppSpec draw_app(int64_t number, bool must_run, Prng& chance) {
+  service::AppSpec app;
+  app.name = text("app", number);
+  app.instances = chance.between(must_run ? 1 : 0, 3);
+  app.max_unavailable = chance.between(1, 2);
+  app.resources = ResourceVector::of(chance.between(1, 2) * 100, 64'000);
+  app.kill_grace = seconds(chance.between(1, 5));
+  // One app's instances need a port; an agent has four.
+  if (number == 0) app.ports = {"http"};
+  SimTask task{.runs = kForLong, .stubborn = chance.chance(1, 4)};
+  if (!must_run && chance.chance(1, 3)) {  // A version that does not work.
+    task.runs = milliseconds(chance.between(10, 5'000));
+    task.exit_code = static_cast<int32_t>(chance.between(0, 1));
+  }
+  app.command = to_command(task);
+  app.env["VERSION"] = std::to_string(chance.below(4));
+  return app;
+}
+
+}  // namespace
+
+ServiceWorkload::ServiceWorkload(ServiceWorkloadOptions options) : options_(std::move(options)) {
+  Prng chance(options_.seed);
+  Time at = Time();
+  for (int64_t i = 0; i < options_.changes; ++i) {
+    const int64_t app = chance.between(0, options_.apps - 1);
+    Wish wish{.at = at, .change = service::Apply{draw_app(app, false, chance)}};
+    if (chance.chance(1, 4)) wish.change = service::Scale{text("app", app), chance.between(0, 3)};
+    if (chance.chance(1, 8)) wish.change = service::Stop{text("app", app)};
+    script_.push_back(std::move(wish));
+    at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
+  }
+  for (int64_t app = 0; app < options_.apps; ++app) {
+    script_.push_back({.at = at, .change = service::Apply{draw_app(app, true, chance)}});
+  }
+  script_.push_back({.at = at, .change = std::nullopt, .until = Until::kAllRun});
+  for (int64_t app = 0; app < options_.apps; ++app) {
+    script_.push_back({.at = at, .change = service::Stop{text("app", app)}});
+  }
+  script_.push_back({.at = at, .change = std::nullopt, .until = Until::kAllGone});
+}
+
+sdk::DriverOptions ServiceWorkload::options() const {
+  sdk::DriverOptions options;
+  options.name = options_.name;
+  options.role = options_.role;
+  return options;
+}
+
+// Whatever was not in the store is forgotten.
+void ServiceWorkload::begin(Time now) {
+  service_ = std::make_unique<service::Service>(
+      service::ServiceOptions{.has_store = true, .life = text("life", ++lives_)});
+  asked_.reset();
+  look_at_ = now + kLook;
+}
+
+void ServiceWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
+  // A framework that was torn down is refused, and that is the end of its apps.
+  if (std::holds_alternative<sdk::Refused>(notification)) refused_ = true;
+  handle(notification, now, out);
+}
+
+void ServiceWorkload::tick(Time now, Commands& out) {
+  if (look_at_ && *look_at_ <= now) {
+    look_at_ = now + kLook;
+    go_on(now, out);
+  }
+  handle(service::Tick{}, now, out);
+}
+
+std::optional<Time> ServiceWorkload::next_deadline() const {
+  if (service_ == nullptr) return std::nullopt;
+  std::optional<Time> next = service_->next_deadline();
+  if (look_at_ && !is_done()) next = next ? std::min(*next, *look_at_) : look_at_;
+  return next;
+}
+
+void ServiceWorkload::handle(const service::ServiceEvent& event, Time now, Commands& out) {
+  service::ServiceOutbox outbox;
+  service_->handle(event, now, outbox);
+  for (sdk::Command& command : outbox.commands) out.push_back(std::move(command));
+  for (const service::Answer& answer : outbox.answers) {
+    if (asked_ != answer.relay) {
+      found_.push_back({text("request ", answer.relay, " was answered and not asked")});
+      continue;
+    }
+    // To scale or stop what is not there, or is stopping, is refused, and that is an answer.
+    asked_.reset();
+    ++next_;
+  }
+}
+
+void ServiceWorkload::go_on(Time now, Commands& out) {
+  if (is_done() || asked_) return;
+  const Wish& wish = script_[next_];
+  if (wish.at > now) return;
+  if (!wish.change) {
+    if (is_true(wish.until)) ++next_;
+    return;
+  }
+  asked_ = next_;
+  handle(service::Request{next_, *wish.change}, now, out);
+}
+
+bool ServiceWorkload::is_true(Until until) const {
+  if (!service_->loaded()) return false;
+  const std::vector<proto::ServiceAppRow> rows = service_->status();
+  if (until == Until::kAllGone) return rows.empty();
+  return static_cast<int64_t>(rows.size()) == options_.apps &&
+         std::all_of(rows.begin(), rows.end(), [](const proto::ServiceAppRow& row) {
+           return row.state == "running" && row.ready == row.instances && row.outdated == 0;
+         });
+}
+
+std::vector<Violation> ServiceWorkload::violations() const {
+  std::vector<Violation> found = found_;
+  if (service_ == nullptr) return found;
+  for (Violation& violation : service_->violations()) found.push_back(std::move(violation));
+  return found;
+}
+
+std::string ServiceWorkload::progress() const {
+  std::string out = text(next_, " of ", script_.size(), " wishes");
+  if (service_ == nullptr) return out;
+  for (const proto::ServiceAppRow& row : service_->status()) {
+    out += text("; ", row.app, " ", row.state, " ", row.ready, "/", row.instances, " live ",
+                row.live, row.why.empty() ? "" : text(" (", row.why, ")"));
+  }
+  return out;
+}
+
+}  // namespace proffer::sim

@@ -1,0 +1,33 @@
+// Apps on the production service core, store and all, through the disasters of the simulator: each
+// must run as it is wanted at the end, and leave nothing when it is stopped.
+
+#include <gtest/gtest.h>
+
+#include "sim/simulation.h"
+
+namespace proffer::sim::service_test {
+namespace {
+
+#if !defined(__SANITIZE_ADDRESS__)
+constexpr uint64_t kSeeds = 20;
+#else
+constexpr uint64_t kSeeds = 3;
+#endif
+
+TEST(Service, ItsAppsComeThroughDisasters) {
+  for (uint64_t seed = 2'001; seed < 2'001 + kSeeds; ++seed) {
+    const SimReport report = simulate({.seed = seed, .workload = "service"});
+    EXPECT_TRUE(report.ok()) << "see it again: " << replay_command(report.options) << " --trace\n"
+                             << (report.violations.empty() ? "" : report.violations[0].what);
+    EXPECT_GT(report.tasks, 0u);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(Service, TheSameSeedIsTheSameStory) {
+  const SimOptions options{.seed = 7, .workload = "service"};
+  EXPECT_EQ(simulate(options).hash, simulate(options).hash);
+}
+
+}  // namespace
+}  // namespace proffer::sim::service_test
