@@ -64,6 +64,9 @@ ResourceVector Allocator::total() const { return state_->total(); }
 std::vector<RoleStatus> Allocator::roles() const { return state_->roles(); }
 std::vector<LeafStatus> Allocator::leaves() const { return state_->leaves(); }
 std::vector<AgentUse> Allocator::agents() const { return state_->agents(); }
+FrameworkExplanation Allocator::explain(const FrameworkId& framework, Time now) const {
+  return state_->explain(framework, now);
+}
 std::vector<Violation> Allocator::violations() const { return state_->violations(); }
 
 Result<void> check_ask(const Ask& ask) {

@@ -20,6 +20,7 @@
 #include <optional>
 #include <vector>
 
+#include "common/explanation.h"
 #include "common/offers.h"
 #include "common/roles.h"
 #include "common/share.h"
@@ -170,6 +171,8 @@ class Allocator {
   std::vector<RoleStatus> roles() const;
   std::vector<LeafStatus> leaves() const;
   std::vector<AgentUse> agents() const;
+  // Why this framework has no offer, or no more of them. O(agents * kAsksExplainedMax + leaves).
+  FrameworkExplanation explain(const FrameworkId& framework, Time now) const;
   // Broken invariants of DESIGN §10 (1, 2, 5). For tests: O(everything).
   std::vector<Violation> violations() const;
 

@@ -12,6 +12,7 @@
 //   open_offers.cc       the part of frameworks without asks
 //   placement.cc         which agent an ask goes to
 //   claims.cc            nobody starves
+//   explain.cc           why a framework has no offer
 //   status.cc, violations.cc   pictures and laws
 
 #include <map>
@@ -53,6 +54,7 @@ class Allocator::State {
   std::vector<RoleStatus> roles() const;
   std::vector<LeafStatus> leaves() const;
   std::vector<AgentUse> agents() const;
+  FrameworkExplanation explain(const FrameworkId& id, Time now) const;
   std::vector<Violation> violations() const;
 
  private:
@@ -156,6 +158,14 @@ class Allocator::State {
   bool claim(AskEntry& ask, Time now);
   void hold_for(AskEntry& ask, Agent& agent, uint64_t order, Time now);
   void drop_claim(AskEntry& ask);
+
+  // --- explain.cc ------------------------------------------------------------------------------
+  void explain_place(const Leaf& leaf, const ResourceVector& total,
+                     FrameworkExplanation& found) const;
+  AskExplanation explain_ask(const AskEntry& entry, Time now) const;
+  void explain_changes(const AskEntry& entry, AskExplanation& found) const;
+  HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent,
+                           Time now) const;
 
   // --- violations.cc ---------------------------------------------------------------------------
   void check_agents(std::vector<Violation>& found) const;

@@ -41,6 +41,9 @@ extern template Result<std::vector<proto::FrameworkRow>> call_list(
 extern template Result<std::vector<proto::RoleRow>> call_list(
     const Address&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::RoleRow>> (*)(std::string_view));
+extern template Result<std::vector<proto::OfferRow>> call_list(
+    const Address&, std::string_view, proto::TaskQuery,
+    Result<std::vector<proto::OfferRow>> (*)(std::string_view));
 extern template Result<std::vector<proto::TaskRow>> call_list(
     const Address&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));

@@ -82,7 +82,8 @@ struct TaskRow {
   std::map<std::string, uint16_t> ports = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
-  std::string http_address = {};  // of its agent: /v1/files/<framework>/<task>/stdout
+  std::optional<bool> healthy = {};  // by its health check, as last told; none once it has ended
+  std::string http_address = {};     // of its agent: /v1/files/<framework>/<task>/stdout
   Time launched_at = {};
   Time changed_at = {};
   bool operator==(const TaskRow&) const = default;
@@ -93,6 +94,7 @@ struct OfferRow {
   FrameworkId framework = {};
   AgentId agent = {};
   Resources resources = {};
+  Time made = {};
   Time expires = {};
   bool operator==(const OfferRow&) const = default;
 };

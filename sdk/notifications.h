@@ -20,14 +20,24 @@ struct Refused {
 
 // Offers are void after a rescind, a disconnect, or when their lease ended. Updates come at least
 // once from the network, but exactly once and in order here; they are acknowledged when the
-// callback returns.
+// callback returns. A task may be told as running several times: from its first update on with what
+// its executor says of it. The command executor says the task's ports in `data`, as in
+// {"ports":{"http":31000}}, and `healthy` whenever its health check changes it.
 using Notification =
     std::variant<proto::Subscribed, proto::Offers, proto::Rescind, proto::TaskStatus,
-                 proto::FrameworkMessage, proto::AskReport, proto::Failure, Disconnected, Refused>;
+                 proto::FrameworkMessage, proto::AskReport, proto::Failure, Disconnected, Refused,
+                 // The answer to each StoreRequest, under the id that the author gave it.
+                 proto::StoreResult,
+                 // Somebody's request to the framework itself, heard once for each request id,
+                 // however often its caller tries. Answered by FrameworkResponse with its `relay`.
+                 proto::FrameworkRequest>;
 
 using Command =
     std::variant<proto::DeclareAsks,  // the generation is the driver's to fill
                  proto::Accept, proto::Decline, proto::Suppress, proto::Revive, proto::KillTask,
-                 proto::Reconcile, proto::FrameworkMessage, proto::Teardown>;
+                 proto::Reconcile, proto::FrameworkMessage, proto::Teardown,
+                 // Done when there is a session. The id is the author's, below 2^63; answers come
+                 // in the order of the requests, but for those that cannot be sent at all.
+                 proto::StoreRequest, proto::FrameworkResponse>;
 
 }  // namespace proffer::sdk

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "sdk/notifications.h"
+#include "sdk/store.h"
 
 namespace proffer::sdk {
 
@@ -44,9 +45,13 @@ struct SchedulerOptions {
 // --session_file=PATH; other arguments are left alone. Prints what is wrong and exits with 2.
 SchedulerOptions options_from(int argc, char** argv, std::string_view name);
 
+class SchedulerHost;
+
 class Scheduler {
  public:
   explicit Scheduler(SchedulerOptions options);
+  // On a given host instead of a loop and a network: for sdk/testing/sim_cluster.h.
+  Scheduler(SchedulerHost& host, SchedulerOptions options);
   ~Scheduler();
   Scheduler(const Scheduler&) = delete;
   Scheduler& operator=(const Scheduler&) = delete;
@@ -57,11 +62,18 @@ class Scheduler {
   // scheduler's until its lease ends.
   void on_offer(std::function<void(const Offer&)> callback);
   void on_rescind(std::function<void(OfferId)> callback);
+  // Also when a running task turns unhealthy or healthy again (TaskSpec::health): nobody but the
+  // scheduler ends it for that.
   void on_update(std::function<void(const proto::TaskStatus&)> callback);
   void on_message(std::function<void(const proto::FrameworkMessage&)> callback);
   void on_ask_report(std::function<void(const proto::AskReport&)> callback);
   void on_failure(std::function<void(const proto::Failure&)> callback);
   void on_disconnected(std::function<void(const std::string& reason)> callback);
+  // A request of a user to this framework, relayed by the master: to be answered, now or later, by
+  // respond() with its `relay`. A caller that tries again with the same id is given the same answer
+  // and not heard of again. Without this callback (and without on_notification) a request is
+  // answered with kUnsupported.
+  void on_request(std::function<void(const proto::FrameworkRequest&)> callback);
   // Refused for good. Without a callback, run() prints the error and returns 1.
   void on_refused(std::function<void(const Error&)> callback);
   // Everything, for a framework with a core of its own; called before the callbacks above.
@@ -97,6 +109,17 @@ class Scheduler {
   void reconcile(std::vector<TaskId> tasks = {});
   void suppress();
   void revive();
+  // The framework's store: see sdk/store.h. `done` is called later, once, never from within this
+  // call, with an outcome for each operation; not at all after stop(). Waits for a session if there
+  // is none. Errors, nothing was done: kInvalidArgument, kFailedPrecondition (another version than
+  // expected; or failover_timeout is zero: nothing of such a framework is durable),
+  // kResourceExhausted (the quota, or too many calls wait). kUnavailable: the connection was lost
+  // before the answer to an operation with `expected`; read the entry to see whether it was done.
+  void store(std::vector<proto::StoreOperation> operations,
+             std::function<void(const Result<std::vector<proto::StoreResult::Outcome>>&)> done);
+  // Answers a request; at most 256 KiB, and text if its caller is the CLI. A second answer, or one
+  // to a request that nobody knows any more, is ignored.
+  void respond(uint64_t relay, Result<std::string> answer);
   // Any command, for a framework with a core of its own.
   void command(Command command);
 

@@ -249,6 +249,15 @@ Result<void> check_task(const proto::TaskSpec& spec) {
   }
   if (Result<void> checked = check_shape(spec.shape); !checked) return checked;
   if (Result<void> checked = check_port_names(spec.port_names); !checked) return checked;
+  if (spec.health) {
+    if (spec.executor != proto::kCommandExecutor) {
+      return Error::invalid_argument(text("a health check is done by ", proto::kCommandExecutor,
+                                          ", not by the executor ", quoted(spec.executor)));
+    }
+    if (Result<void> checked = proto::check_health_check(*spec.health, spec.port_names); !checked) {
+      return checked;
+    }
+  }
   return check_environment(spec.environment);
 }
 

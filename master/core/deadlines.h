@@ -17,9 +17,11 @@ enum class DeadlineKind : uint8_t {
   kAgentRemoved,      // by agent
   kFailover,          // by framework: it has not come back
   kAskReport,         // the one for all
+  kRelay,             // by relay number: the scheduler has not answered a request
 };
 
-// What a deadline is of: a peer's number, or the text of an agent's or framework's id.
+// What a deadline is of: a peer's number, or the text of an agent's or framework's id
+// or of a number.
 struct DeadlineKey {
   DeadlineKind kind = DeadlineKind::kPeerSilent;
   PeerId peer = {};

@@ -1,8 +1,24 @@
 #include "master/core/frameworks.h"
 
+#include <algorithm>
+
 #include "common/check.h"
+#include "common/text.h"
 
 namespace proffer::master {
+namespace {
+
+constexpr size_t kCandidatesShown = 5;
+
+std::string candidates(const std::vector<const Framework*>& found) {
+  std::string shown;
+  for (size_t i = 0; i < found.size() && i < kCandidatesShown; ++i) {
+    shown += text(i == 0 ? "" : ", ", found[i]->id().str());
+  }
+  return found.size() > kCandidatesShown ? shown + ", …" : shown;
+}
+
+}  // namespace
 
 Framework* Frameworks::find(const FrameworkId& framework) {
   const auto found = frameworks_.find(framework);
@@ -17,6 +33,39 @@ const Framework* Frameworks::find(const FrameworkId& framework) const {
 Framework* Frameworks::find(const Secret& secret) {
   const auto found = by_secret_.find(secret);
   return found == by_secret_.end() ? nullptr : find(found->second);
+}
+
+Result<const Framework*> Frameworks::named(std::string_view word) const {
+  if (word.empty()) {
+    return Error::invalid_argument("a framework is named by its id, its name or a unique prefix");
+  }
+  std::vector<const Framework*> all;
+  std::vector<const Framework*> of_name;
+  std::vector<const Framework*> of_prefix;
+  for (const auto& [id, framework] : frameworks_) {
+    if (framework.gone) continue;
+    if (id.str() == word) return &framework;
+    all.push_back(&framework);
+    if (framework.record.name == word) of_name.push_back(&framework);
+    if (id.str().starts_with(word)) of_prefix.push_back(&framework);
+  }
+  // A life before that nobody will take up again is rarely meant.
+  if (of_name.size() > 1) {
+    const auto connected = [](const Framework* framework) { return framework->connected(); };
+    if (std::count_if(of_name.begin(), of_name.end(), connected) == 1) {
+      return *std::find_if(of_name.begin(), of_name.end(), connected);
+    }
+  }
+  const std::vector<const Framework*>& found = of_name.empty() ? of_prefix : of_name;
+  if (found.size() == 1) return found.front();
+  if (found.empty()) {
+    return Error::not_found(text("there is no framework ", quoted(word)))
+        .with_hint(all.empty() ? std::string("there are none")
+                               : text("there are ", candidates(all)));
+  }
+  return Error::invalid_argument(
+             text(quoted(word), " matches several frameworks: ", candidates(found)))
+      .with_hint("give more of the id");
 }
 
 Framework& Frameworks::add(proto::FrameworkRecord record) {

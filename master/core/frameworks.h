@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "common/offers.h"
@@ -48,6 +49,10 @@ class Frameworks {
   const Framework* find(const FrameworkId& framework) const;
   // By the secret with which it subscribed; never one that is gone.
   Framework* find(const Secret& secret);
+  // The one that a person means: by its id, its name or a unique prefix of its id; of several with
+  // one name, the only one that is connected. Never one that is gone. Errors: kNotFound, with those
+  // that exist; kInvalidArgument, with the candidates. O(frameworks).
+  Result<const Framework*> named(std::string_view word) const;
   // Takes an id and secret that are not in use.
   Framework& add(proto::FrameworkRecord record);
   // Its secret no longer finds it.

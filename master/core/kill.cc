@@ -25,7 +25,7 @@ void Master::State::on_kill(Framework& framework, const proto::KillTask& message
 }
 
 void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
-  const auto answer = [&](Result<void> result) {
+  const auto answer = [&](Result<std::string> result) {
     step.out.actions.emplace_back(Answer{message.call, std::move(result)});
   };
   if (message.task.empty()) {
@@ -51,7 +51,7 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   }
   Task& task = exact.empty() ? *tasks_.find(found.front()->key) : *exact.front();
   kill(task, bounded(message.grace), true, step);
-  answer({});
+  answer(std::string());
 }
 
 // By "framework/task", or by the id of a task that only one framework has.

@@ -3,6 +3,7 @@
 // time brings.
 
 #include <algorithm>
+#include <string>
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -55,6 +56,7 @@ void Master::State::disconnect(Framework& framework, Step& step) {
 
 void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   framework.peer = PeerId();
+  end_relays(framework, step);
   framework.waiting.clear();  // It asks again when it is back.
   framework.asks.clear();
   framework.reported_unfit.clear();
@@ -145,6 +147,8 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
     case DeadlineKind::kAskReport:
       report_due_ = true;
       return;
+    case DeadlineKind::kRelay:
+      return on_relay_timeout(std::stoull(key.id), step);
   }
 }
 

@@ -30,12 +30,28 @@ std::vector<proto::OfferRow> Master::offers() const { return state_->offer_rows(
 std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query) const {
   return state_->task_rows(query);
 }
+Result<proto::Explanation> Master::explain(std::string_view framework) const {
+  return state_->explain(framework);
+}
 MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Master::violations() const { return state_->violations(); }
 
 Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
     : options_(std::move(options)), now_(options_.started_at), allocator_(options_.allocator) {
-  for (const proto::RegistryRow& row : snapshot.rows) registry_.apply({row, false});
+  for (const proto::RegistryRow& row : snapshot.rows) {
+    if (!std::holds_alternative<proto::StoreRecord>(row)) registry_.apply({row, false});
+  }
+  for (const proto::RegistryRow& row : snapshot.rows) {
+    const auto* entry = std::get_if<proto::StoreRecord>(&row);
+    if (entry == nullptr) continue;
+    if (registry_.find(entry->framework) != nullptr) {
+      registry_.apply({row, false});
+    } else {
+      orphans_.push_back({.framework = entry->framework, .key = entry->key});
+    }
+  }
+  store_version_ =
+      std::max(options_.leader.value() << kStoreVersionBits, registry_.stores().highest_version());
   for (const auto& [name, role] : registry_.roles()) {
     allocator_.set_weight(name, std::clamp(role.weight, kWeightMin, kWeightMax));
   }
@@ -64,6 +80,7 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
 void Master::State::handle(MasterEvent&& event, Step& step) {
   now_ = std::max(now_, step.now);
   step.now = now_;
+  erase_orphans(step);
   if (auto* frame = std::get_if<FrameReceived>(&event)) {
     on_frame(std::move(*frame), step);
   } else if (const auto* malformed = std::get_if<FrameMalformed>(&event)) {
@@ -72,6 +89,8 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_peer_lost(lost->peer, step);
   } else if (const auto* kill = std::get_if<OperatorKill>(&event)) {
     on_operator_kill(*kill, step);
+  } else if (auto* call = std::get_if<FrameworkCall>(&event)) {
+    on_framework_call(std::move(*call), step);
   } else {
     on_tick(step);
   }

@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "allocator/allocator.h"
 #include "common/trace.h"
+#include "proto/explain.h"
 #include "proto/messages.h"
 #include "proto/records.h"
 #include "proto/status.h"
@@ -48,10 +50,21 @@ struct OperatorKill {
   std::string task = {};
   std::optional<Duration> grace = {};
 };
+// A request of a user to a framework, given by its id, its name or a unique prefix of its id.
+// Answered under `call` with what the framework says, or why it says nothing.
+struct FrameworkCall {
+  uint64_t call = 0;
+  std::string framework = {};
+  std::string id = {};  // a name: who tries again gives the same one
+  std::string principal = {};
+  Duration timeout = {};
+  std::string data = {};
+};
 // Time passed; also the moment of decisions.
 struct Tick {};
 
-using MasterEvent = std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, Tick>;
+using MasterEvent =
+    std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, FrameworkCall, Tick>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -63,9 +76,10 @@ struct Send {
 struct Drop {
   PeerId peer = {};
 };
+// To a call: what a framework answered; nothing more to say to a kill.
 struct Answer {
   uint64_t call = 0;
-  Result<void> result = {};
+  Result<std::string> result = std::string();
 };
 using MasterAction = std::variant<Send, Drop, Answer>;
 
@@ -108,6 +122,9 @@ class Master {
   std::vector<proto::FrameworkRow> frameworks() const;
   std::vector<proto::RoleRow> roles() const;
   std::vector<proto::OfferRow> offers() const;
+  // Why the framework (its id, its name or a unique prefix of its id) has no offer. Errors:
+  // kNotFound, kInvalidArgument. O(agents + offers + frameworks), a few times.
+  Result<proto::Explanation> explain(std::string_view framework) const;
   // O(log tasks + limit).
   std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query) const;
 

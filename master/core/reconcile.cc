@@ -53,6 +53,7 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
     status.message = row.message;
     status.exit_code = row.exit_code;
     status.signal = row.signal;
+    status.healthy = row.healthy;
   } else if (awaited_ > 0) {
     if (framework.waiting.size() < kWaitingMax) framework.waiting.insert(id);
     return;

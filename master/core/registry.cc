@@ -27,15 +27,23 @@ void Registry::apply(const proto::RegistryWrite& write) {
     put_or_erase(frameworks_, framework->framework, *framework, write.erase);
   } else if (const auto* role = std::get_if<proto::RoleRecord>(&write.row)) {
     put_or_erase(roles_, role->role, *role, write.erase);
+  } else if (const auto* entry = std::get_if<proto::StoreRecord>(&write.row)) {
+    stores_.apply(*entry, write.erase);
   }
 }
 
 std::vector<proto::RegistryRow> Registry::rows() const {
   std::vector<proto::RegistryRow> rows;
-  rows.reserve(agents_.size() + frameworks_.size() + roles_.size());
+  rows.reserve(agents_.size() + frameworks_.size() + roles_.size() + stores_.entries());
   for (const auto& [id, record] : agents_) rows.emplace_back(record);
   for (const auto& [id, record] : frameworks_) rows.emplace_back(record);
   for (const auto& [name, record] : roles_) rows.emplace_back(record);
+  for (const auto& [id, store] : stores_.all()) {
+    for (const auto& [key, entry] : store.entries) {
+      rows.emplace_back(proto::StoreRecord{
+          .framework = id, .key = key, .value = entry.value, .version = entry.version});
+    }
+  }
   return rows;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "master/core/framework_store.h"
 #include "proto/records.h"
 
 namespace proffer::master {
@@ -23,11 +24,13 @@ class Registry {
   const std::map<AgentId, proto::AgentRecord>& agents() const { return agents_; }
   const std::map<FrameworkId, proto::FrameworkRecord>& frameworks() const { return frameworks_; }
   const std::map<RoleName, proto::RoleRecord>& roles() const { return roles_; }
+  const FrameworkStores& stores() const { return stores_; }
 
  private:
   std::map<AgentId, proto::AgentRecord> agents_;
   std::map<FrameworkId, proto::FrameworkRecord> frameworks_;
   std::map<RoleName, proto::RoleRecord> roles_;
+  FrameworkStores stores_;
 };
 
 }  // namespace proffer::master

@@ -13,6 +13,7 @@
 #include "master/core/frameworks.h"
 #include "master/core/master.h"
 #include "master/core/registry.h"
+#include "master/core/relays.h"
 #include "master/core/sessions.h"
 #include "master/core/tasks.h"
 
@@ -48,6 +49,8 @@ class Master::State {
   std::vector<proto::RoleRow> role_rows() const;
   std::vector<proto::OfferRow> offer_rows() const;
   std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query) const;
+  // explain.cc
+  Result<proto::Explanation> explain(std::string_view framework) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }
   // violations.cc
   std::vector<Violation> violations() const;
@@ -90,10 +93,11 @@ class Master::State {
   Result<void> check_admission(const proto::RegisterAgent& message,
                                const ResourceVector& most) const;
   void complete_registration(PeerId peer, Registration&& registration, Step& step);
-  void compare_tasks(Agent& agent, bool was_known, Registration&& registration, Step& step);
+  void compare_tasks(Agent& agent, bool was_known, bool remembers, Registration&& registration,
+                     Step& step);
   void compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step);
   void compare_unknown(Agent& agent, bool was_known, proto::AgentTask&& told, Step& step);
-  void compare_untold(Agent& agent, Task& task, Resources& running, Step& step);
+  void compare_untold(Agent& agent, Task& task, bool remembers, Resources& running, Step& step);
   Task& adopt(Agent& agent, const proto::AgentTask& told, Step& step);
   void kill_stray(Agent& agent, const proto::AgentTask& told, Step& step);
   void take_updates(Agent& agent, const TaskKey& key, std::vector<proto::TaskStatus>&& updates,
@@ -165,6 +169,19 @@ class Master::State {
   void tell_truth(Framework& framework, const TaskId& task, Step& step);
   void answer_waiting(Step& step);
 
+  // store.cc
+  void on_store_request(Framework& framework, const proto::StoreRequest& request, Step& step);
+  void erase_store(const FrameworkId& framework, Step& step);
+  void erase_orphans(Step& step);
+
+  // request.cc
+  void on_framework_call(FrameworkCall&& call, Step& step);
+  Result<Framework*> find_relay_target(const FrameworkCall& call);
+  void on_framework_response(const Framework& framework, proto::FrameworkResponse&& response,
+                             Step& step);
+  void on_relay_timeout(uint64_t relay, Step& step);
+  void end_relays(const Framework& framework, Step& step);
+
   // relay.cc
   void relay_to_agent(const Framework& framework, proto::FrameworkMessage&& message, Step& step);
   void relay_to_scheduler(const Agent& agent, proto::FrameworkMessage&& message, Step& step);
@@ -183,6 +200,8 @@ class Master::State {
   void check_resources_held(std::vector<Violation>& found) const;
   void check_sessions(std::vector<Violation>& found) const;
   void check_registry(std::vector<Violation>& found) const;
+  void check_stores(std::vector<Violation>& found) const;
+  void check_relays(std::vector<Violation>& found) const;
 
   Framework* connected_framework(const FrameworkId& id);
 
@@ -194,6 +213,7 @@ class Master::State {
   Agents agents_;
   Frameworks frameworks_;
   Tasks tasks_;
+  Relays relays_;
   Allocator allocator_;
 
   int64_t awaited_ = 0;  // admitted agents that this life has not seen yet
@@ -202,6 +222,12 @@ class Master::State {
   uint64_t frameworks_made_ = 0;
   uint64_t updates_made_ = 0;
   uint64_t updates_kept_ = 0;  // numbers them in order of arrival
+  uint64_t relays_made_ = 0;
+  // The last version of any store's entry in this life or one before: each life begins at its
+  // leader epoch, so that no version is used twice, whatever was erased.
+  static constexpr int kStoreVersionBits = 40;
+  uint64_t store_version_ = 0;
+  std::vector<proto::StoreRecord> orphans_ = {};  // to be erased in the first step
   size_t unacknowledged_ = 0;  // updates and refusals that are kept, of all frameworks
   std::optional<Time> reported_at_ = {};
   bool report_due_ = false;

@@ -123,6 +123,7 @@ std::vector<proto::OfferRow> Master::State::offer_rows() const {
                     .framework = grant->framework,
                     .agent = grant->offer.agent,
                     .resources = grant->offer.total(),
+                    .made = grant->expires - grant->offer.lease,
                     .expires = grant->expires});
   }
   return rows;

@@ -127,6 +127,7 @@ void Master::State::update_record(Framework& framework, const proto::Subscribe& 
     write(std::move(record), false, step);
   } else if (was_durable) {
     write(std::move(record), true, step);
+    erase_store(framework.id(), step);
   }
 }
 

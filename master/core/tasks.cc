@@ -176,6 +176,7 @@ proto::TaskRow row_of(const Task& task) {
           .ports = task.assignment.ports,
           .exit_code = task.exit_code,
           .signal = task.signal,
+          .healthy = task.ended() ? std::nullopt : task.healthy,
           .launched_at = task.launched_at,
           .changed_at = task.changed_at};
 }

@@ -42,6 +42,7 @@ struct Task {
   std::string message = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
+  std::optional<bool> healthy = {};  // as its agent told it last
 
   AskName ask = {};
   ExecutorId executor = {};

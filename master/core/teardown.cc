@@ -24,7 +24,10 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
     end_scheduler_session(framework, step);
   }
   deadlines_.cancel({.kind = DeadlineKind::kFailover, .peer = {}, .id = id.str()});
-  if (framework.durable()) write(framework.record, true, step);
+  if (framework.durable()) {
+    write(framework.record, true, step);
+    erase_store(id, step);
+  }
   frameworks_.mark_gone(framework);
   unacknowledged_ -= framework.refusals.size();
   framework.refusals.clear();

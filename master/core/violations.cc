@@ -13,6 +13,8 @@ std::vector<Violation> Master::State::violations() const {
   check_resources_held(found);
   check_sessions(found);
   check_registry(found);
+  check_stores(found);
+  check_relays(found);
   return found;
 }
 
@@ -117,7 +119,7 @@ void Master::State::check_resources_held(std::vector<Violation>& found) const {
       found.push_back(
           {text("free, offered and allocated are not the total of agent ", use.agent.str())});
     }
-    if (use.active != (agent->state == AgentState::kActive)) {
+    if (use.active != (agent->state == AgentState::kActive && !agent->stopping)) {
       found.push_back({text("agent ", use.agent.str(), " is offered though it is not there")});
     }
   }
@@ -211,6 +213,58 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
   }
   if (registry_.frameworks().size() != durable) {
     found.push_back({"the registry has a framework that is not there"});
+  }
+}
+
+// The books of the stores are what is in them, and nobody is in them who is not durable.
+void Master::State::check_stores(std::vector<Violation>& found) const {
+  size_t entries = 0;
+  size_t bytes = 0;
+  std::set<uint64_t> versions;
+  for (const auto& [id, store] : registry_.stores().all()) {
+    const Framework* framework = frameworks_.find(id);
+    if (framework == nullptr || !framework->durable()) {
+      found.push_back({text("there is a store of ", id.str(), ", which is no durable framework")});
+    }
+    size_t own = 0;
+    for (const auto& [key, entry] : store.entries) {
+      own += key.size() + entry.value.size();
+      if (entry.version == 0 || entry.version > store_version_ ||
+          !versions.insert(entry.version).second) {
+        found.push_back({text("the entry ", key, " of ", id.str(), " has version ", entry.version,
+                              ", which is another's or was never given")});
+      }
+    }
+    if (own != store.bytes || store.entries.empty()) {
+      found.push_back({text("the store of ", id.str(), " counts its bytes wrong")});
+    }
+    entries += store.entries.size();
+    bytes += own;
+  }
+  if (entries != registry_.stores().entries() || bytes != registry_.stores().bytes()) {
+    found.push_back({"the stores of all frameworks are counted wrong"});
+  }
+}
+
+// Each request that waits is of a scheduler that is there, and time will end it.
+void Master::State::check_relays(std::vector<Violation>& found) const {
+  std::map<FrameworkId, size_t> counts;
+  for (const auto& [number, call] : relays_.all()) {
+    ++counts[call.framework];
+    const Framework* framework = frameworks_.find(call.framework);
+    if (framework == nullptr || !framework->connected()) {
+      found.push_back({text("relay ", number, " waits for ", call.framework.str(),
+                            ", which is not connected")});
+    }
+    if (!deadlines_.armed(
+            {.kind = DeadlineKind::kRelay, .peer = {}, .id = std::to_string(number)})) {
+      found.push_back({text("relay ", number, " may wait for ever")});
+    }
+  }
+  for (const auto& [id, count] : counts) {
+    if (count != relays_.count(id) || count > kRelaysPerFrameworkMax) {
+      found.push_back({text("framework ", id.str(), " has ", count, " relays")});
+    }
   }
 }
 

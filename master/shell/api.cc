@@ -44,12 +44,19 @@ Page page_after(std::vector<Row> rows, const proto::TaskQuery& query, KeyOf key_
 }  // namespace
 
 const std::vector<std::string_view>& read_methods() {
-  static const std::vector<std::string_view> kMethods = {"status", "agents", "frameworks",
-                                                         "roles",  "tasks",  "offers"};
+  static const std::vector<std::string_view> kMethods = {"status", "agents", "frameworks", "roles",
+                                                         "tasks",  "offers", "explain"};
   return kMethods;
 }
 
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments) {
+  if (method == "explain") {
+    Result<std::string> framework = proto::parse_explain_call(arguments);
+    if (!framework) return std::move(framework).error().in("arguments of explain");
+    const Result<proto::Explanation> explanation = core.explain(*framework);
+    if (!explanation) return explanation.error();
+    return Page{.json = proto::explanation_json(*explanation)};
+  }
   Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
   if (!query) return std::move(query).error().in(text("arguments of ", method));
   if (method == "status") return Page{.json = proto::status_json(core.status())};
@@ -86,9 +93,9 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
         proto::tasks_json);
   }
   const std::string_view near = nearest(method, read_methods());
-  Error error = Error::not_found(
-      text("unknown method ", quoted(method),
-           "; known are status, agents, frameworks, roles, tasks, offers and kill"));
+  Error error = Error::not_found(text(
+      "unknown method ", quoted(method),
+      "; known are status, agents, frameworks, roles, tasks, offers, explain, kill and request"));
   if (near.empty()) return error;
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }

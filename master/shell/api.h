@@ -17,9 +17,10 @@ struct Page {
   std::string next = {};  // give it as `after` for the next page; empty: this was the last
 };
 
-// `method` is "status", "agents", "frameworks", "roles", "tasks" or "offers"; `arguments` is JSON
-// as of proto::TaskQuery ("" for none). Errors: kNotFound with the known methods, kInvalidArgument
-// for the arguments. Pages have at most kReplyRowsMax rows and kJsonBytesMax bytes.
+// `method` is "status", "agents", "frameworks", "roles", "tasks" or "offers" with JSON as of
+// proto::TaskQuery ("" for none) as `arguments`, or "explain" with that of
+// proto::explain_call_json. Errors: kNotFound with the known methods, kInvalidArgument for the
+// arguments. Pages have at most kReplyRowsMax rows and kJsonBytesMax bytes.
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments);
 
 // The methods that read_api knows.

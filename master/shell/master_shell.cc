@@ -37,8 +37,20 @@ int http_status(ErrorCode code) {
   }
 }
 
-// The arguments of a call from the query of a URL: ?prefix=…&ended=1&after=…&limit=….
+// The arguments of a call from the query of a URL: ?prefix=…&ended=1&after=…&limit=…; of explain:
+// ?framework=….
 Result<std::string> arguments_of(const HttpRequest& request) {
+  if (request.path.ends_with("/explain")) {
+    std::string framework;
+    for (const auto& [name, value] : request.query) {
+      if (name != "framework") {
+        return Error::invalid_argument(
+            text("unknown parameter ", quoted(name), "; known is framework"));
+      }
+      framework = value;
+    }
+    return proto::explain_call_json(framework);
+  }
   proto::TaskQuery query;
   for (const auto& [name, value] : request.query) {
     if (name == "prefix") {
@@ -80,8 +92,13 @@ struct MasterShell::Impl {
   // From the first event that called for a decision, until that decision was taken.
   std::optional<Time> undecided_since;
   LatencyHistogram decisions;
+  struct WaitingCall {
+    PeerId peer = {};
+    uint64_t id = 0;       // the caller's number
+    bool request = false;  // to a framework: its answer has data
+  };
   uint64_t calls = 0;
-  std::map<uint64_t, std::pair<PeerId, uint64_t>> calls_waiting;  // our number: who, their number
+  std::map<uint64_t, WaitingCall> calls_waiting;  // by our number; each is answered by the core
 
   Result<void> start(MasterShellOptions options);
   Result<MasterSnapshot> restore();
@@ -169,6 +186,17 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     calls_waiting[++calls] = {peer, call.id};
     return step(OperatorKill{calls, std::move(kill->task), kill->grace});
   }
+  if (call.method == "request") {
+    Result<proto::RequestCall> request = proto::parse_request_call(call.json);
+    if (!request) return refuse(request.error());
+    calls_waiting[++calls] = {peer, call.id, true};
+    return step(FrameworkCall{.call = calls,
+                              .framework = std::move(request->framework),
+                              .id = std::move(request->id),
+                              .principal = std::move(request->principal),
+                              .timeout = request->timeout,
+                              .data = std::move(request->data)});
+  }
   Result<Page> page = read_api(*core, call.method, call.json);
   if (!page) return refuse(page.error());
   reply(peer, {.id = call.id, .json = std::move(page->json), .next = std::move(page->next)});
@@ -182,9 +210,11 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   }
   if (!request.path.starts_with(kApi)) {
     return responder.respond_json(
-        404, proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
-                                   .with_hint("try /v1/status, /v1/agents, /v1/frameworks, "
-                                              "/v1/roles, /v1/tasks, /v1/offers, /metrics")));
+        404,
+        proto::error_json(
+            Error::not_found(text("nothing is at ", quoted(request.path)))
+                .with_hint("try /v1/status, /v1/agents, /v1/frameworks, "
+                           "/v1/roles, /v1/tasks, /v1/offers, /v1/explain?framework=…, /metrics")));
   }
   const Result<std::string> arguments = arguments_of(request);
   Result<Page> page =
@@ -245,17 +275,20 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
       }
     } else if (const auto* ended = std::get_if<Drop>(&action)) {
       router->drop(ended->peer);
-    } else if (const auto* answer = std::get_if<Answer>(&action)) {
+    } else if (auto* answer = std::get_if<Answer>(&action)) {
       const auto at = calls_waiting.find(answer->call);
       if (at == calls_waiting.end()) continue;
-      const auto [peer, id] = at->second;
+      const WaitingCall call = at->second;
       calls_waiting.erase(at);
-      proto::Reply told{.id = id, .json = "{}"};
-      if (!answer->result) {
-        const Error& error = answer->result.error();
+      proto::Reply told{.id = call.id, .json = "{}"};
+      Result<std::string> result = std::move(answer->result);
+      if (result && call.request) result = proto::request_reply_json(*result);
+      if (result && call.request) told.json = *std::move(result);
+      if (!result) {
+        const Error& error = result.error();
         told.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
       }
-      reply(peer, std::move(told));
+      reply(call.peer, std::move(told));
     }
   }
 }

@@ -195,6 +195,7 @@ Json print(const TaskRow& row) {
               {"ports", print(row.ports)}};
   if (row.exit_code) out["exit_code"] = *row.exit_code;
   if (row.signal) out["signal"] = *row.signal;
+  if (row.healthy) out["healthy"] = *row.healthy;
   out["http_address"] = row.http_address;
   out["launched_at_s"] = print_seconds(row.launched_at);
   out["changed_at_s"] = print_seconds(row.changed_at);
@@ -215,6 +216,7 @@ void read(const JsonFields& in, TaskRow& out) {
   });
   in.optional_whole("exit_code", out.exit_code);
   in.optional_whole("signal", out.signal);
+  if (in.has("healthy")) in.truth("healthy", out.healthy.emplace());
   in.text("http_address", out.http_address);
   in.seconds("launched_at_s", out.launched_at);
   in.seconds("changed_at_s", out.changed_at);
@@ -223,11 +225,9 @@ void read(const JsonFields& in, TaskRow& out) {
 // --- offers ------------------------------------------------------------------------------------
 
 Json print(const OfferRow& row) {
-  return {{"offer", row.offer.value()},
-          {"framework", row.framework.str()},
-          {"agent", row.agent.str()},
-          {"resources", print(row.resources)},
-          {"expires_s", print_seconds(row.expires)}};
+  return {{"offer", row.offer.value()},        {"framework", row.framework.str()},
+          {"agent", row.agent.str()},          {"resources", print(row.resources)},
+          {"made_s", print_seconds(row.made)}, {"expires_s", print_seconds(row.expires)}};
 }
 
 void read(const JsonFields& in, OfferRow& out) {
@@ -235,7 +235,174 @@ void read(const JsonFields& in, OfferRow& out) {
   in.text("framework", out.framework);
   in.text("agent", out.agent);
   in.object("resources", [&](const JsonFields& resources) { read(resources, out.resources); });
+  in.seconds("made_s", out.made);
   in.seconds("expires_s", out.expires);
+}
+
+// --- explanations ------------------------------------------------------------------------------
+
+Json print(const Holder& holder) {
+  return {{"framework", holder.framework.str()},
+          {"amounts", print(holder.amounts)},
+          {"agents", holder.agents}};
+}
+
+void read(const JsonFields& in, Holder& out) {
+  in.text("framework", out.framework);
+  in.object("amounts", [&](const JsonFields& amounts) { read(amounts, out.amounts); });
+  in.whole("agents", out.agents);
+}
+
+// Amounts of a kind are in its units, of ports they are ports.
+int64_t unit_of(const HinderedAgents& row) { return row.kind ? 1 : 1000; }
+
+Json print(const HinderedAgents& row) {
+  Json out = {{"why", to_text(row.why)}};
+  if (row.kind) out["kind"] = to_text(*row.kind);
+  if (!row.constraint.empty()) out["constraint"] = row.constraint;
+  out["agents"] = row.agents;
+  if (!row.example.empty()) out["example"] = row.example.str();
+  if (row.wanted != 0 || row.most != 0) {
+    out["wanted"] = print_number(row.wanted * unit_of(row));
+    out["most"] = print_number(row.most * unit_of(row));
+  }
+  if (row.until) out["until_s"] = print_seconds(*row.until);
+  if (!row.holders.empty()) {
+    Json holders = Json::array();
+    for (const Holder& holder : row.holders) holders.push_back(print(holder));
+    out["holders"] = std::move(holders);
+  }
+  return out;
+}
+
+void read(const JsonFields& in, HinderedAgents& out) {
+  in.word("why", parse_hindrance, out.why);
+  if (in.has("kind")) in.word("kind", parse_resource_kind, out.kind.emplace());
+  in.text("constraint", out.constraint);
+  in.whole("agents", out.agents);
+  in.text("example", out.example);
+  in.milli("wanted", 0, kAmountMax, out.wanted);
+  in.milli("most", 0, kAmountMax, out.most);
+  out.wanted /= unit_of(out);
+  out.most /= unit_of(out);
+  if (in.has("until_s")) in.seconds("until_s", out.until.emplace());
+  in.list("holders", [&](const JsonFields& holder) { read(holder, out.holders.emplace_back()); });
+}
+
+Json print(const std::vector<HinderedAgents>& rows) {
+  Json out = Json::array();
+  for (const HinderedAgents& row : rows) out.push_back(print(row));
+  return out;
+}
+
+void read(const JsonFields& in, std::string_view name, std::vector<HinderedAgents>& out) {
+  in.list(name, [&](const JsonFields& row) { read(row, out.emplace_back()); });
+}
+
+Json print(const AskExplanation& ask) {
+  Json out = {{"ask", ask.ask.str()},
+              {"shape", print(ask.shape)},
+              {"ports", ask.ports},
+              {"constrained", ask.constrained},
+              {"wanted", ask.wanted},
+              {"offered", ask.offered},
+              {"usable", ask.usable},
+              {"hindered", print(ask.hindered)},
+              {"could_ever_fit", ask.could_ever_fit}};
+  if (!ask.changes.empty()) out["changes"] = print(ask.changes);
+  if (!ask.claimed.empty()) out["claimed"] = ask.claimed.str();
+  return out;
+}
+
+void read(const JsonFields& in, AskExplanation& out) {
+  in.text("ask", out.ask);
+  in.object("shape", [&](const JsonFields& amounts) { read(amounts, out.shape); });
+  in.whole("ports", out.ports);
+  in.truth("constrained", out.constrained);
+  in.whole("wanted", out.wanted);
+  in.whole("offered", out.offered);
+  in.whole("usable", out.usable);
+  read(in, "hindered", out.hindered);
+  in.truth("could_ever_fit", out.could_ever_fit);
+  read(in, "changes", out.changes);
+  in.text("claimed", out.claimed);
+}
+
+Json print(const Explanation& all) {
+  const FrameworkExplanation& fair = all.fair;
+  Json before = Json::array();
+  for (const Rival& rival : fair.before) {
+    before.push_back({{"framework", rival.framework.str()},
+                      {"dominant_share_millionths", rival.share_millionths}});
+  }
+  Json offers = Json::array();
+  for (const OfferRow& row : all.offers) offers.push_back(print(row));
+  Json asks = Json::array();
+  for (const AskExplanation& ask : fair.asks) asks.push_back(print(ask));
+  return {{"framework", fair.framework.str()},
+          {"answer", all.answer},
+          {"name", all.name},
+          {"role", fair.role.str()},
+          {"user", all.user},
+          {"connected", fair.active},
+          {"mode", to_text(fair.mode)},
+          {"suppressed", fair.suppressed},
+          {"failover_timeout_s", print_seconds(all.failover_timeout)},
+          {"now_s", print_seconds(all.now)},
+          {"total", print(fair.total)},
+          {"allocated", print(fair.allocated)},
+          {"offered", print(fair.offered)},
+          {"dominant_kind", to_text(fair.dominant_kind)},
+          {"dominant_share_millionths", fair.share_millionths},
+          {"weight", print_number(fair.weight)},
+          {"role_share_millionths", fair.role_share_millionths},
+          {"place", fair.place},
+          {"with_demand", fair.with_demand},
+          {"before", std::move(before)},
+          {"agents", fair.agents},
+          {"agents_active", fair.agents_active},
+          {"declined", fair.declined},
+          {"offers", std::move(offers)},
+          {"asks", std::move(asks)},
+          {"asks_unmet", fair.asks_unmet},
+          {"usable", fair.usable},
+          {"hindered", print(fair.hindered)}};
+}
+
+void read(const JsonFields& in, Explanation& out) {
+  FrameworkExplanation& fair = out.fair;
+  in.text("framework", fair.framework);
+  in.text("answer", out.answer);
+  in.text("name", out.name);
+  in.text("role", fair.role);
+  in.text("user", out.user);
+  in.truth("connected", fair.active);
+  in.word("mode", parse_offer_mode, fair.mode);
+  in.truth("suppressed", fair.suppressed);
+  in.seconds("failover_timeout_s", out.failover_timeout);
+  in.seconds("now_s", out.now);
+  in.object("total", [&](const JsonFields& amounts) { read(amounts, fair.total); });
+  in.object("allocated", [&](const JsonFields& amounts) { read(amounts, fair.allocated); });
+  in.object("offered", [&](const JsonFields& amounts) { read(amounts, fair.offered); });
+  in.word("dominant_kind", parse_resource_kind, fair.dominant_kind);
+  in.whole("dominant_share_millionths", fair.share_millionths);
+  in.milli("weight", kWeightMin, kWeightMax, fair.weight);
+  in.whole("role_share_millionths", fair.role_share_millionths);
+  in.whole("place", fair.place);
+  in.whole("with_demand", fair.with_demand);
+  in.list("before", [&](const JsonFields& rival) {
+    Rival& row = fair.before.emplace_back();
+    rival.text("framework", row.framework);
+    rival.whole("dominant_share_millionths", row.share_millionths);
+  });
+  in.whole("agents", fair.agents);
+  in.whole("agents_active", fair.agents_active);
+  in.whole("declined", fair.declined);
+  in.list("offers", [&](const JsonFields& offer) { read(offer, out.offers.emplace_back()); });
+  in.list("asks", [&](const JsonFields& ask) { read(ask, fair.asks.emplace_back()); });
+  in.whole("asks_unmet", fair.asks_unmet);
+  in.whole("usable", fair.usable);
+  read(in, "hindered", fair.hindered);
 }
 
 // --- the master and the agent themselves -------------------------------------------------------
@@ -396,6 +563,13 @@ Result<std::vector<FileRow>> parse_files(std::string_view json) {
   return parse_list<FileRow>(json, "files");
 }
 
+std::string explanation_json(const Explanation& explanation) {
+  return to_json_text(print(explanation));
+}
+Result<Explanation> parse_explanation(std::string_view json) {
+  return parse_value<Explanation>(json);
+}
+
 std::string status_json(const MasterStatus& status) { return to_json_text(print(status)); }
 Result<MasterStatus> parse_status(std::string_view json) { return parse_value<MasterStatus>(json); }
 
@@ -448,6 +622,65 @@ Result<KillCall> parse_kill_call(std::string_view json) {
       });
   if (!parsed) return std::move(parsed).error();
   return call;
+}
+
+std::string explain_call_json(std::string_view framework) {
+  return to_json_text({{"framework", framework}});
+}
+
+Result<std::string> parse_explain_call(std::string_view json) {
+  std::string framework;
+  Result<void> parsed =
+      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
+        in.only({"framework"});
+        in.require("framework");
+        in.text("framework", framework);
+      });
+  if (!parsed) return std::move(parsed).error();
+  return framework;
+}
+
+std::string request_call_json(const RequestCall& call) {
+  Json out = {{"framework", call.framework}, {"id", call.id}};
+  if (!call.principal.empty()) out["principal"] = call.principal;
+  out["timeout_s"] = print_seconds(call.timeout);
+  out["data"] = call.data;
+  return to_json_text(out);
+}
+
+Result<RequestCall> parse_request_call(std::string_view json) {
+  RequestCall call;
+  Result<void> parsed =
+      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
+        in.only({"framework", "id", "principal", "timeout_s", "data"});
+        in.require("framework");
+        in.require("id");
+        in.text("framework", call.framework);
+        in.text("id", call.id);
+        in.text("principal", call.principal);
+        in.seconds("timeout_s", call.timeout);
+        in.text("data", call.data);
+      });
+  if (!parsed) return std::move(parsed).error();
+  return call;
+}
+
+Result<std::string> request_reply_json(const std::string& data) {
+  std::optional<std::string> json = to_json_text_if_utf8({{"data", data}});
+  if (!json) return Error::unsupported("the framework's answer is not UTF-8 text");
+  if (json->size() > kJsonBytesMax) {
+    return Error::resource_exhausted(text("the framework's answer has ", json->size(),
+                                          " bytes as JSON; at most ", kJsonBytesMax,
+                                          " are allowed"));
+  }
+  return *std::move(json);
+}
+
+Result<std::string> parse_request_reply(std::string_view json) {
+  std::string data;
+  Result<void> parsed = parse_object(json, [&](const JsonFields& in) { in.text("data", data); });
+  if (!parsed) return std::move(parsed).error();
+  return data;
 }
 
 // --- errors and events -------------------------------------------------------------------------

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "proto/explain.h"
 #include "proto/status.h"
 
 namespace proffer::proto {
@@ -42,6 +43,9 @@ Result<std::vector<TaskRow>> parse_tasks(std::string_view json);
 
 std::string offers_json(const std::vector<OfferRow>& rows);  // {"offers":[…]}
 Result<std::vector<OfferRow>> parse_offers(std::string_view json);
+
+std::string explanation_json(const Explanation& explanation);  // the bare object
+Result<Explanation> parse_explanation(std::string_view json);
 
 std::string status_json(const MasterStatus& status);  // the bare object
 Result<MasterStatus> parse_status(std::string_view json);
@@ -77,6 +81,28 @@ struct KillCall {
 };
 std::string kill_call_json(const KillCall& call);
 Result<KillCall> parse_kill_call(std::string_view json);
+
+// `framework` as typed: an id, a name or a prefix of an id.
+std::string explain_call_json(std::string_view framework);
+Result<std::string> parse_explain_call(std::string_view json);
+
+// A request to a framework itself, named as above. `id` is a name that the caller chose: who tries
+// again gives the same one, and what was done already is not done twice.
+struct RequestCall {
+  std::string framework = {};
+  std::string id = {};
+  std::string principal = {};  // who asks, for people
+  Duration timeout = seconds(30);
+  std::string data = {};
+  bool operator==(const RequestCall&) const = default;
+};
+// {"framework","id","principal","timeout_s","data"}
+std::string request_call_json(const RequestCall& call);
+Result<RequestCall> parse_request_call(std::string_view json);
+// Its answer, {"data"}. Errors: kUnsupported, the framework's answer is not UTF-8;
+// kResourceExhausted, as JSON it is larger than kJsonBytesMax.
+Result<std::string> request_reply_json(const std::string& data);
+Result<std::string> parse_request_reply(std::string_view json);
 
 // --- errors and events -------------------------------------------------------------------------
 

@@ -75,6 +75,14 @@ std::string to_json_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::optional<std::string> to_json_text_if_utf8(const Json& json) {
+  try {
+    return json.dump(-1, ' ', false, Json::error_handler_t::strict);
+  } catch (const Json::exception&) {
+    return std::nullopt;
+  }
+}
+
 Json print_number(int64_t milli) {
   if (milli % 1000 == 0) return milli / 1000;
   return static_cast<double>(milli) / 1000;  // for printing

@@ -27,6 +27,8 @@ using ParsedJson = nlohmann::json;
 
 // In one line; invalid UTF-8 replaced.
 std::string to_json_text(const Json& json);
+// The same; nothing if there is invalid UTF-8.
+std::optional<std::string> to_json_text_if_utf8(const Json& json);
 
 // Milli-units as a number with up to three decimals. Exact below 2^52: a double has 15 digits and
 // more, and the shortest decimal that reads back as it is printed.

@@ -15,7 +15,9 @@
 #include "sdk/core/accept_plan.h"
 #include "sdk/core/held_offers.h"
 #include "sdk/core/known_tasks.h"
+#include "sdk/core/relayed_requests.h"
 #include "sdk/core/sendable.h"
+#include "sdk/core/store_requests.h"
 
 namespace proffer::sdk {
 namespace {
@@ -93,6 +95,8 @@ class Driver::State {
   std::vector<Violation> violations() const {
     std::vector<Violation> found = tasks_.violations();
     for (Violation& violation : offers_.violations()) found.push_back(std::move(violation));
+    for (Violation& violation : store_.violations()) found.push_back(std::move(violation));
+    for (Violation& violation : requests_.violations()) found.push_back(std::move(violation));
     if (session_ != Session::kSubscribed && offers_.size() > 0) {
       found.push_back({text(offers_.size(), " offers held without a session")});
     }
@@ -178,6 +182,8 @@ class Driver::State {
     if (!had_session || is_ending()) return;
     trace(step, TraceLevel::kLongLived, "master lost", {{"reason", reason}});
     tell(step, Disconnected{reason});
+    requests_.lose();
+    for (proto::StoreResult& result : store_.lose()) tell(step, std::move(result));
   }
 
   void reset(Step& step, const std::string& reason) {
@@ -194,6 +200,7 @@ class Driver::State {
     session_ = Session::kDone;
     offers_.clear();
     kills_.clear();
+    store_.clear();
     give_up_at_.reset();
     step.out.actions.push_back(Done{});
   }
@@ -265,6 +272,7 @@ class Driver::State {
     reconcile_all_ = reconcile_all_ || took_over_;
     reconcile(step);
     for (const auto& [task, grace] : kills_) send(step, proto::KillTask{{}, task, grace});
+    send_store_requests(step);
   }
 
   void on_message(Step& step, const proto::Offers& message) {
@@ -315,6 +323,27 @@ class Driver::State {
     if (expects(step, "failure")) tell(step, message);
   }
 
+  void on_message(Step& step, const proto::StoreResult& message) {
+    if (!expects(step, "store_result")) return;
+    std::optional<proto::StoreResult> result = store_.answer(message);
+    if (!result) {
+      return trace(step, TraceLevel::kMisbehaved, "a store result that nobody waits for",
+                   {{"id", std::to_string(message.id)}});
+    }
+    tell(step, *std::move(result));
+    send_store_requests(step);
+  }
+
+  void on_message(Step& step, const proto::FrameworkRequest& message) {
+    if (!expects(step, "framework_request")) return;
+    RelayedRequests::Heard heard = requests_.hear(message);
+    if (heard.again) send(step, *std::move(heard.again));
+    if (!heard.fresh && !heard.again) {
+      trace(step, TraceLevel::kMessage, "request heard again", {{"id", message.id}});
+    }
+    if (heard.fresh) tell(step, *std::move(heard.fresh));
+  }
+
   void on_message(Step& step, const proto::ErrorMessage& message) {
     const bool ends = message.ends_session || session_ != Session::kSubscribed;
     const bool is_final = ends && !message.retry;
@@ -323,7 +352,13 @@ class Driver::State {
           {{"code", std::string(to_text(message.code))}, {"message", message.message}});
     if (is_final) {
       // A framework that is to end has then ended.
-      if (!is_ending()) tell(step, Refused{refusal_of(message)});
+      if (!is_ending()) {
+        for (proto::StoreResult& result : store_.give_up(
+                 {.code = ErrorCode::kUnavailable, .message = "the framework was refused"})) {
+          tell(step, std::move(result));
+        }
+        tell(step, Refused{refusal_of(message)});
+      }
       return finish(step);
     }
     if (ends) reset(step, message.message);
@@ -545,6 +580,30 @@ class Driver::State {
                    .agent = command.agent, .executor = command.executor, .data = command.data});
   }
 
+  void on_command(Step& step, const proto::StoreRequest& command) {
+    if (Result<void> added = store_.add(command); !added) {
+      return tell(
+          step, proto::StoreResult{.id = command.id,
+                                   .error = proto::ErrorMessage{.code = added.error().code(),
+                                                                .message = added.error().message(),
+                                                                .hint = added.error().hint()}});
+    }
+    if (session_ == Session::kSubscribed) send_store_requests(step);
+  }
+
+  void send_store_requests(Step& step) {
+    while (std::optional<proto::StoreRequest> request = store_.next()) {
+      send(step, *std::move(request));
+    }
+  }
+
+  void on_command(Step& step, const proto::FrameworkResponse& command) {
+    // A try is only ever waited for on the connection on which it came.
+    for (proto::FrameworkResponse& response : requests_.answer(sendable(command))) {
+      send(step, std::move(response));
+    }
+  }
+
   void on_command(Step& step, const proto::Teardown&) {
     if (session_ == Session::kSubscribed) {
       send(step, proto::Teardown{});
@@ -585,6 +644,9 @@ class Driver::State {
   bool reconcile_all_ = false;
   std::set<TaskId> asked_ = {};  // not known to be live, and without an answer yet
   bool took_over_ = false;       // there may be tasks that only the master knows
+
+  StoreRequests store_ = {};
+  RelayedRequests requests_ = {};
 };
 
 Driver::Driver(DriverOptions options) : state_(std::make_unique<State>(std::move(options))) {}

@@ -33,6 +33,8 @@ class ExecutorDriver::State {
     uint64_t sequence = 0;
     bool ended = false;
     std::deque<proto::TaskStatus> unacknowledged = {};
+    // The newest update for which there was no room among them.
+    std::optional<proto::TaskStatus> held = {};
   };
   enum class Session : uint8_t { kNone, kGreeting, kOpen };
 
@@ -46,7 +48,8 @@ class ExecutorDriver::State {
 
   void on_agent_message(const proto::Message& message, Step& step);
   void on_welcome(const proto::ExecutorWelcome& welcome, Step& step);
-  void on_acknowledge(const proto::Acknowledge& acknowledge);
+  void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
+  void keep_and_send(Task& task, proto::TaskStatus&& status, Step& step);
   void on_error(const proto::ErrorMessage& error, Step& step);
   void send(proto::Message message, Step& step);
   void reset(Step& step);
@@ -155,7 +158,7 @@ void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step
       step.out.actions.push_back(EndTask{kill->task, kill->grace});
     }
   } else if (const auto* acknowledge = std::get_if<proto::Acknowledge>(&message)) {
-    on_acknowledge(*acknowledge);
+    on_acknowledge(*acknowledge, step);
   } else if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
     step.out.actions.push_back(HearMessage{words->data});
   } else if (std::holds_alternative<proto::ExecutorShutdown>(message)) {
@@ -178,7 +181,7 @@ void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, St
   }
 }
 
-void ExecutorDriver::State::on_acknowledge(const proto::Acknowledge& acknowledge) {
+void ExecutorDriver::State::on_acknowledge(const proto::Acknowledge& acknowledge, Step& step) {
   const auto at = tasks_.find(acknowledge.task);
   if (at == tasks_.end()) return;
   Task& task = at->second;
@@ -187,7 +190,11 @@ void ExecutorDriver::State::on_acknowledge(const proto::Acknowledge& acknowledge
     task.unacknowledged.pop_front();
     --unacknowledged_;
   }
-  if (task.ended && task.unacknowledged.empty()) tasks_.erase(at);
+  if (task.ended && task.unacknowledged.empty()) {
+    tasks_.erase(at);
+  } else if (task.held && task.unacknowledged.size() + 1 < kUpdatesPerTaskMax) {
+    keep_and_send(task, *std::exchange(task.held, std::nullopt), step);
+  }
 }
 
 // An agent that does not know this executor never will: nobody else started it.
@@ -204,11 +211,20 @@ void ExecutorDriver::State::on(const TellUpdate& tell, Step& step) {
   if (at == tasks_.end() || at->second.ended) return;
   Task& task = at->second;
   const bool ends = proto::is_terminal(tell.status.state);
-  if (!ends && task.unacknowledged.size() + 1 >= kUpdatesPerTaskMax) return;
   proto::TaskStatus status = tell.status;
-  status.sequence = ++task.sequence;
   status.at = step.now;
+  // Of many that nobody acknowledges the newest counts, and an end more than any.
+  if (!ends && task.unacknowledged.size() + 1 >= kUpdatesPerTaskMax) {
+    task.held = std::move(status);
+    return;
+  }
+  task.held.reset();
   task.ended = ends;
+  keep_and_send(task, std::move(status), step);
+}
+
+void ExecutorDriver::State::keep_and_send(Task& task, proto::TaskStatus&& status, Step& step) {
+  status.sequence = ++task.sequence;
   if (session_ == Session::kOpen) send(proto::ExecutorUpdate{status}, step);
   task.unacknowledged.push_back(std::move(status));
   ++unacknowledged_;
@@ -265,6 +281,9 @@ std::vector<Violation> ExecutorDriver::State::violations() const {
       report(id, "an update follows the one that ended it");
     }
     if (task.unacknowledged.size() > kUpdatesPerTaskMax) report(id, "too many updates wait");
+    if (task.held && (task.ended || task.unacknowledged.empty())) {
+      report(id, "an update waits for nothing");
+    }
     waiting += task.unacknowledged.size();
   }
   if (waiting != unacknowledged_) found.push_back({"unacknowledged updates are miscounted"});

@@ -15,6 +15,11 @@ namespace {
 
 size_t index_of(proto::UpdateSource source) { return static_cast<size_t>(source); }
 
+// Than a state and its health.
+bool says_no_more(const proto::TaskStatus& status) {
+  return status.data.empty() && status.message.empty();
+}
+
 }  // namespace
 
 bool KnownTasks::may_launch(const TaskId& task) const {
@@ -70,14 +75,20 @@ KnownTasks::Heard KnownTasks::hear(const proto::TaskStatus& status) {
     is_new = true;
   }
   Task& task = live->second;
+  const bool changes =
+      is_new || status.state != task.state || (status.healthy && status.healthy != task.healthy);
   if (status.sequence > 0) {
     if (status.sequence <= task.heard[source]) return {};
+    // An answer to reconcile may have told before what this one says.
+    const bool was_told = task.heard[source] == 0 && !changes && says_no_more(status);
     task.heard[source] = status.sequence;
-  } else if (!is_new && status.state == task.state) {
+    if (was_told) return {};
+  } else if (!changes) {
     return {};
   }
   Heard heard{.is_news = true, .has_ended = is_terminal(status.state), .task = task};
   task.state = status.state;
+  if (status.healthy) task.healthy = status.healthy;
   if (!status.agent.empty()) task.agent = status.agent;
   if (heard.has_ended) {
     const std::array<uint64_t, 2> sequences = task.heard;

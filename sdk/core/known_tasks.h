@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "proto/messages.h"
@@ -19,6 +20,7 @@ class KnownTasks {
     AgentId agent = {};
     AskName ask = {};
     proto::TaskState state = proto::TaskState::kStaging;
+    std::optional<bool> healthy = {};    // as told last
     std::array<uint64_t, 2> heard = {};  // the last sequence of each source
     uint64_t declaration = 0;            // which of the author's declarations it was launched under
     uint64_t connection = 0;             // and on which connection
@@ -40,8 +42,9 @@ class KnownTasks {
               uint64_t connection);
   // A launch that was refused without being sent.
   void refuse(const TaskId& task);
-  // News are: the first of each sequence of each source, in order; answers to reconcile (sequence
-  // 0) that change the state that is known; nothing after the end of a task. O(log tasks).
+  // News are: the first of each sequence of each source, in order, but for a first one that says
+  // only what an answer to reconcile told; answers to reconcile (sequence
+  // 0) that change what is known of state or health; nothing after the end of a task. O(log tasks).
   Heard hear(const proto::TaskStatus& status);
 
   bool is_live(const TaskId& task) const { return live_.count(task) > 0; }

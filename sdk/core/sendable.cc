@@ -75,7 +75,10 @@ Result<void> check_task(const proto::TaskSpec& task) {
     return Error::invalid_argument(
         text("a kill grace must be from 0 to ten years, not ", task.kill_grace.millis(), "ms"));
   }
-  return check_size("a task's data bytes", task.data.size(), kPayloadBytesMax);
+  if (Result<void> r = check_size("a task's data bytes", task.data.size(), kPayloadBytesMax); !r) {
+    return r;
+  }
+  return task.health ? proto::check_health_check(*task.health, task.port_names) : Result<void>();
 }
 
 Result<void> check_ask(const Ask& ask) {
@@ -109,6 +112,10 @@ size_t bytes_of(const proto::TaskSpec& task) {
     bytes += 8 + bytes_of_text(name) + bytes_of_text(value);
   }
   for (const std::string& name : task.port_names) bytes += bytes_of_text(name);
+  if (task.health) {
+    bytes += 64 + bytes_of_text(task.health->port) + bytes_of_text(task.health->path) +
+             bytes_of_text(task.health->command);
+  }
   return bytes;
 }
 
@@ -127,6 +134,23 @@ Refusal sendable(Refusal refusal) {
   std::sort(kinds.begin(), kinds.end());
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   return refusal;
+}
+
+proto::FrameworkResponse sendable(proto::FrameworkResponse response) {
+  if (response.error) {
+    response.data.clear();
+  } else if (response.data.size() > kRelayedBytesMax) {
+    response.error =
+        proto::ErrorMessage{.code = ErrorCode::kResourceExhausted,
+                            .message = text("the framework answered with ", response.data.size(),
+                                            " bytes; at most ", kRelayedBytesMax, " are allowed")};
+    response.data.clear();
+  }
+  if (response.error) {
+    response.error->message.resize(std::min(response.error->message.size(), kReasonTextBytesMax));
+    response.error->hint.resize(std::min(response.error->hint.size(), kReasonTextBytesMax));
+  }
+  return response;
 }
 
 }  // namespace proffer::sdk

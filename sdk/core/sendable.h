@@ -22,5 +22,7 @@ size_t bytes_of(const Ask& ask);
 
 // What a peer accepts: no negative time, each kind once.
 Refusal sendable(Refusal refusal);
+// What is too large is answered by an error that says so; texts are cut.
+proto::FrameworkResponse sendable(proto::FrameworkResponse response);
 
 }  // namespace proffer::sdk

@@ -112,6 +112,13 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
        }},
       {"too many ports", TaskReason::kTaskInvalid,
        [](Desk&, auto& t) { t.port_names.assign(kPortNamesMax + 1, "a"); }},
+      {"a health check of another executor", TaskReason::kTaskInvalid,
+       [](Desk&, auto& t) {
+         t.executor = proto::kBatchExecutor;
+         t.health = proto::HealthCheck{.kind = proto::HealthCheck::Kind::kCommand, .command = "x"};
+       }},
+      {"a health check of a port that it has not", TaskReason::kTaskInvalid,
+       [](Desk&, auto& t) { t.health = proto::HealthCheck{.port = "http"}; }},
       {"an id that lives", TaskReason::kDuplicateTaskId,
        [](Desk& d, auto& t) {
          Task live;

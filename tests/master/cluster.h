@@ -93,7 +93,8 @@ class TestAgent : public TestPeer {
             .slices = slices,
             .ports = ports,
             .http_address = name + ":5081",
-            .tasks_follow = 0};
+            .tasks_follow = 0,
+            .memory = memory};
   }
   // On a fresh connection, with the tasks that it has.
   void registers() {
@@ -128,6 +129,7 @@ class TestAgent : public TestPeer {
   Attributes attributes = {};
   std::vector<Slice> slices = {};
   PortSet ports = {};
+  uint32_t memory = 1;
   std::map<std::pair<FrameworkId, TaskId>, proto::AgentTask> tasks = {};
   bool receives_tasks = true;  // else they are lost on the way
 
@@ -197,6 +199,13 @@ class TestScheduler : public TestPeer {
     accept.operations.push_back(proto::Launch{on, std::move(specs)});
     sends(accept);
   }
+  // The answer to these operations.
+  proto::StoreResult stores(std::vector<proto::StoreOperation> operations) {
+    sends(proto::StoreRequest{.id = ++store_requests, .operations = std::move(operations)});
+    proto::StoreResult result = take_one<proto::StoreResult>();
+    EXPECT_EQ(result.id, store_requests);
+    return result;
+  }
   void declines(const Offer& offer, Refusal refusal = {}) {
     forget(offer.id);
     sends(proto::Decline{.offers = {offer.id}, .refusal = std::move(refusal)});
@@ -227,6 +236,7 @@ class TestScheduler : public TestPeer {
   proto::Subscribe subscribe = {};
   FrameworkId id = {};  // given by the master
   uint64_t generation = 0;
+  uint64_t store_requests = 0;
   std::vector<Offer> offers = {};  // outstanding
   bool acknowledges_by_itself = true;
 
@@ -344,7 +354,31 @@ class MasterScenario {
     step(OperatorKill{.call = ++calls_, .task = task, .grace = {}});
     EXPECT_FALSE(answers.empty());
     EXPECT_EQ(answers.back().call, calls_);
-    return answers.back().result;
+    const Result<std::string>& result = answers.back().result;
+    return result ? Result<void>() : Result<void>(result.error());
+  }
+  // A user's request to a framework; its number, under which it is answered some time.
+  uint64_t request(const std::string& framework, const std::string& id,
+                   const std::string& data = "", Duration timeout = seconds(30)) {
+    step(FrameworkCall{.call = ++calls_,
+                       .framework = framework,
+                       .id = id,
+                       .principal = "ada",
+                       .timeout = timeout,
+                       .data = data});
+    return calls_;
+  }
+  // What was answered to it: nothing yet, or "data", or "code: message".
+  std::optional<std::string> answer_to(uint64_t call) const {
+    std::optional<std::string> found;
+    for (const Answer& answer : answers) {
+      if (answer.call != call) continue;
+      EXPECT_FALSE(found.has_value()) << "answered twice";
+      found = answer.result ? *answer.result
+                            : text(to_text(answer.result.error().code()), ": ",
+                                   answer.result.error().message());
+    }
+    return found;
   }
 
   int traced(std::string_view what) const {
@@ -421,6 +455,9 @@ class MasterScenario {
       if (const auto* a = std::get_if<proto::AgentRecord>(&write.row)) key = "a" + a->agent.str();
       if (const auto* f = std::get_if<proto::FrameworkRecord>(&write.row)) {
         key = "f" + f->framework.str();
+      }
+      if (const auto* e = std::get_if<proto::StoreRecord>(&write.row)) {
+        key = "s" + e->framework.str() + '\0' + e->key;
       }
       if (write.erase)
         rows.erase(key);

@@ -14,8 +14,9 @@ enum class Sender { kStranger, kScheduler, kAgent };
 // What each may send after it has registered, by the name of the message.
 bool may_send(Sender sender, std::string_view name) {
   static const std::set<std::string_view> kScheduler = {
-      "accept",    "acknowledge", "declare_asks",      "decline",  "kill_task",
-      "reconcile", "revive",      "framework_message", "suppress", "heartbeat"};
+      "accept",    "acknowledge", "declare_asks",  "decline",
+      "kill_task", "reconcile",   "revive",        "framework_message",
+      "suppress",  "heartbeat",   "store_request", "framework_response"};
   static const std::set<std::string_view> kAgent = {"framework_message", "heartbeat", "update"};
   if (sender == Sender::kScheduler) return kScheduler.contains(name);
   if (sender == Sender::kAgent) return kAgent.contains(name);
@@ -91,6 +92,8 @@ class Storm {
         s_.advance(minutes(static_cast<int64_t>(prng_.below(4))));
       else if (what < 99)
         s_.restart_master();
+      else if (prng_.chance(1, 2))
+        someone_asks();
       else
         s_.step(OperatorKill{.call = 1, .task = prng_.chance(1, 2) ? "t" : "f", .grace = {}});
     }
@@ -174,13 +177,36 @@ class Storm {
     agent.updates(key.first, key.second.str(), kStates[prng_.below(std::size(kStates))]);
   }
 
+  // An operator: why is there no offer, and a request to the framework.
+  void someone_asks() {
+    const std::string name = text("f", prng_.below(4));
+    if (const auto explained = s_.master->explain(name)) {
+      EXPECT_FALSE(explained->answer.empty());
+    }
+    s_.request(name, text("r", prng_.below(5)), "", seconds(prng_.between(1, 60)));
+  }
+
+  std::vector<proto::StoreOperation> store_operations() {
+    std::vector<proto::StoreOperation> operations;
+    for (uint64_t i = 0; i <= prng_.below(3); ++i) {
+      proto::StoreOperation operation;
+      operation.kind =
+          static_cast<proto::StoreOperation::Kind>(prng_.below(proto::kStoreOperationKindCount));
+      operation.key = text("k", prng_.below(4));
+      operation.value = std::string(prng_.below(20), 'x');
+      if (prng_.chance(1, 3)) operation.expected = 0;
+      operations.push_back(std::move(operation));
+    }
+    return operations;
+  }
+
   void scheduler_does_something(TestScheduler& f) {
     if (!f.is_connected()) {
       f.subscribes();
       if (!f.is_connected()) f.id = FrameworkId();
       return;
     }
-    switch (prng_.below(16)) {
+    switch (prng_.below(19)) {
       case 0:
         return f.lose();
       case 1:
@@ -217,6 +243,16 @@ class Storm {
         }
         return;
       }
+      case 13:
+      case 14:
+        return f.sends(proto::StoreRequest{.id = 1, .operations = store_operations()});
+      case 15:
+        someone_asks();
+        for (const auto& request : f.take<proto::FrameworkRequest>()) {
+          if (!f.is_connected() || prng_.chance(1, 3)) return;
+          f.sends(proto::FrameworkResponse{.relay = request.relay, .data = "done"});
+        }
+        return;
       default:
         break;
     }

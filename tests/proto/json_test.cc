@@ -114,9 +114,10 @@ TEST(Json, OfRolesAndOffers) {
                           .framework = FrameworkId("f"),
                           .agent = AgentId("a"),
                           .resources = {.amounts = ResourceVector::of(1000, 1000)},
+                          .made = Time::from_nanos(500'000'000),
                           .expires = Time::from_nanos(1'500'000'000)}}),
             R"({"offers":[{"offer":18000000000000000000,"framework":"f","agent":"a",)"
-            R"("resources":{"cpus":1,"mem":1,"disk":0,"gpus":0},"expires_s":1.5}]})");
+            R"("resources":{"cpus":1,"mem":1,"disk":0,"gpus":0},"made_s":0.5,"expires_s":1.5}]})");
 }
 
 TEST(Json, OfErrorsHasAHintOnlyIfThereIsOne) {
@@ -156,6 +157,7 @@ TEST(Json, RowsReadBackAsTheyWere) {
   expect_round_trip(std::vector<FrameworkRow>{framework_row(), {}}, frameworks_json,
                     parse_frameworks);
   TaskRow signalled = task_row();
+  signalled.healthy = false;
   signalled.exit_code.reset();
   signalled.signal = 9;
   expect_round_trip(std::vector<TaskRow>{task_row(), signalled, {}}, tasks_json, parse_tasks);

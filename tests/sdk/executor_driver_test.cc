@@ -179,6 +179,24 @@ TEST(ExecutorDriver, UpdatesThatNobodyAcknowledgesAreBounded) {
   EXPECT_EQ(s.updates().size(), kUpdatesPerTaskMax);
 }
 
+TEST(ExecutorDriver, OfManyUpdatesThatWaitTheNewestIsToldWhenThereIsRoom) {
+  Scenario s;
+  s.open();
+  s.run("t1");
+  for (int i = 0; i < 1'000; ++i) {
+    s.step(TellUpdate{{.task = TaskId("t1"), .state = TaskState::kRunning, .healthy = i % 2 == 1}});
+  }
+  const size_t told = s.updates().size();
+  EXPECT_LT(told, kUpdatesPerTaskMax);
+  s.acknowledge("t1", 3);
+  const auto newest = s.sent<proto::ExecutorUpdate>();
+  ASSERT_EQ(newest.size(), 1u);
+  EXPECT_EQ(newest[0].status.sequence, told + 1);
+  EXPECT_EQ(newest[0].status.healthy, true);
+  s.acknowledge("t1", told + 1);
+  EXPECT_TRUE(s.updates().empty());
+}
+
 TEST(ExecutorDriver, PassesKillsOfTasksThatRun) {
   Scenario s;
   s.open();

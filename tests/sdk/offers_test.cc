@@ -134,8 +134,10 @@ TEST(Launch, ATaskThatBreaksABoundIsRefusedAloneAndTheOthersAreLaunched) {
   executor.executor = "";
   proto::TaskSpec grace = task_of("grace");
   grace.kill_grace = seconds(-1);
-  for (const proto::TaskSpec& wrong :
-       {no_id, nothing, negative, long_command, nul, variable, port, data, executor, grace}) {
+  proto::TaskSpec health = task_of("health");
+  health.health = proto::HealthCheck{.port = "http"};  // which it has not
+  for (const proto::TaskSpec& wrong : {no_id, nothing, negative, long_command, nul, variable, port,
+                                       data, executor, grace, health}) {
     SCOPED_TRACE(wrong.id.str());
     DriverWorld w;
     w.subscribe();

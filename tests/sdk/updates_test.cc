@@ -111,6 +111,47 @@ TEST(Reconciliation, AnswersThatChangeNothingAreNotHeardAndNoneIsAcknowledged) {
   EXPECT_EQ(w.driver.live_tasks(), std::vector<TaskId>{TaskId("t1")});
 }
 
+TEST(Reconciliation, AnswersThatChangeTheHealthAreHeardOnce) {
+  DriverWorld w;
+  w.subscribe();
+  w.launch("t1", 1);
+  w.forget();
+  const auto hear = [&](std::optional<bool> healthy, uint64_t sequence) {
+    const auto source = sequence == 0 ? UpdateSource::kMaster : UpdateSource::kAgent;
+    proto::TaskStatus status = status_of("t1", TaskState::kRunning, sequence, source);
+    status.healthy = healthy;
+    w.hear_update(status);
+    return w.told<proto::TaskStatus>().size();
+  };
+  EXPECT_EQ(hear(true, 2), 1u);
+  EXPECT_EQ(hear(true, 0), 0u);
+  EXPECT_EQ(hear(false, 3), 1u);
+  EXPECT_EQ(hear(false, 3), 0u);
+  EXPECT_EQ(hear(false, 0), 0u);
+  EXPECT_EQ(hear({}, 0), 0u);  // A master that does not know it yet.
+  EXPECT_EQ(hear(true, 0), 1u);
+  EXPECT_EQ(hear(true, 0), 0u);
+}
+
+TEST(Reconciliation, WhatAnAnswerToldIsNotToldAgainByTheUpdateItself) {
+  DriverWorld w;
+  w.subscribe();
+  proto::TaskStatus known = status_of("old", TaskState::kRunning, 0, UpdateSource::kMaster);
+  known.healthy = false;
+  w.hear_update(known);
+  EXPECT_EQ(w.told<proto::TaskStatus>().size(), 1u);
+  // As a new master sends it again.
+  proto::TaskStatus update = status_of("old", TaskState::kRunning, 7);
+  update.healthy = false;
+  w.forget();
+  w.hear_update(update);
+  EXPECT_EQ(w.story(), Story{">acknowledge"});
+  // What comes then is news, whatever it says.
+  update.sequence = 8;
+  w.hear_update(update);
+  EXPECT_EQ(w.told<proto::TaskStatus>().size(), 1u);
+}
+
 TEST(Reconciliation, FindsOutWhatBecameOfAnAcceptThatWasLost) {
   DriverWorld w;
   w.subscribe();

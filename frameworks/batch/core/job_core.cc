@@ -217,6 +217,14 @@ class Job::State {
                    // Each offer is answered when it comes, so a rescind finds nothing.
                    [](const proto::Rescind&) {},
                    [](const proto::FrameworkMessage&) {},
+                   [](const proto::StoreResult&) {},
+                   [&](const proto::FrameworkRequest& request) {
+                     out.commands.push_back(proto::FrameworkResponse{
+                         .relay = request.relay,
+                         .data = {},
+                         .error = proto::ErrorMessage{.code = ErrorCode::kUnsupported,
+                                                      .message = "a batch job takes no requests"}});
+                   },
                },
                notification);
   }

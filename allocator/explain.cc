@@ -1,0 +1,301 @@
+// Why a framework has no offer: how its share compares, and what stands between each agent and each
+// of its unmet asks. explain() is the story, hindrance() the rule for one agent. Computed from the
+// books, like status.cc; changes nothing.
+
+#include <algorithm>
+#include <tuple>
+
+#include "allocator/state.h"
+
+namespace proffer {
+namespace {
+
+// The first kind of which `shape` takes more than `there`; gpus if only the devices do not fit.
+std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources& there) {
+  for (const ResourceKind kind : kResourceKinds) {
+    if (shape[kind] > there.amounts[kind]) return kind;
+  }
+  if (!fits(shape, there)) return ResourceKind::kGpus;
+  return std::nullopt;
+}
+
+void trim(std::vector<Holder>& holders, std::optional<ResourceKind> kind) {
+  const auto size = [&](const Holder& holder) {
+    return kind ? holder.amounts[*kind] : holder.amounts[ResourceKind::kCpus];
+  };
+  std::stable_sort(holders.begin(), holders.end(), [&](const Holder& a, const Holder& b) {
+    return std::tuple(-size(a), -a.agents) < std::tuple(-size(b), -b.agents);
+  });
+  if (holders.size() > kNamesExplainedMax) holders.resize(kNamesExplainedMax);
+}
+
+// Agents counted by why they are out.
+class Reasons {
+ public:
+  // `one` is of one agent, its holders included.
+  void add(HinderedAgents one) {
+    HinderedAgents& sum = reasons_[{one.why, one.kind, one.constraint}];
+    if (sum.agents == 0) {
+      sum = std::move(one);
+      return;
+    }
+    sum.agents += one.agents;
+    sum.most = std::max(sum.most, one.most);
+    if (one.until) sum.until = sum.until ? std::min(*sum.until, *one.until) : *one.until;
+    for (Holder& holder : one.holders) {
+      const auto known =
+          std::find_if(sum.holders.begin(), sum.holders.end(),
+                       [&](const Holder& other) { return other.framework == holder.framework; });
+      if (known == sum.holders.end()) {
+        sum.holders.push_back(std::move(holder));
+      } else {
+        known->amounts += holder.amounts;
+        known->agents += holder.agents;
+      }
+    }
+  }
+
+  // Those that are out, most first; how many are not.
+  std::vector<HinderedAgents> take(int64_t& usable) {
+    std::vector<HinderedAgents> all;
+    usable = 0;
+    for (auto& [key, sum] : reasons_) {
+      if (sum.why == Hindrance::kNone) {
+        usable = sum.agents;
+        continue;
+      }
+      trim(sum.holders, sum.kind);
+      all.push_back(std::move(sum));
+    }
+    std::stable_sort(all.begin(), all.end(), [](const HinderedAgents& a, const HinderedAgents& b) {
+      return a.agents > b.agents;
+    });
+    return all;
+  }
+
+ private:
+  std::map<std::tuple<Hindrance, std::optional<ResourceKind>, std::string>, HinderedAgents>
+      reasons_;
+};
+
+}  // namespace
+
+FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) const {
+  const Leaf& l = *leaves_.at(id);
+  const ResourceVector total = compute_total();
+  FrameworkExplanation found{.framework = id,
+                             .role = l.role->name,
+                             .mode = l.mode,
+                             .active = l.active,
+                             .suppressed = l.suppressed,
+                             .total = total,
+                             .allocated = l.allocated,
+                             .offered = l.offered,
+                             .dominant_kind = dominant_kind(l.use(), total),
+                             .share_millionths = dominant_share(l.use(), total).millionths(),
+                             .weight = weight_of(l.role->name)};
+  found.role_share_millionths = dominant_share(l.role->use(), total, found.weight).millionths();
+  explain_place(l, total, found);
+
+  Reasons open;
+  for (const auto& [name, a] : agents_) {
+    ++found.agents;
+    if (a->active) ++found.agents_active;
+    if (is_filtered(l, *a, now)) ++found.declined;
+    if (l.mode == OfferMode::kOpen) open.add(hindrance(l, nullptr, *a, now));
+  }
+  found.hindered = open.take(found.usable);
+  for (const AskEntry* ask : l.order) {
+    if (ask->unmet() == 0) continue;
+    if (++found.asks_unmet <= kAsksExplainedMax) found.asks.push_back(explain_ask(*ask, now));
+  }
+  return found;
+}
+
+// Its place by share among all that want offers.
+void Allocator::State::explain_place(const Leaf& l, const ResourceVector& total,
+                                     FrameworkExplanation& found) const {
+  const auto rank = [&](const Leaf& leaf) {
+    const Role& role = *leaf.role;
+    return Rank{dominant_share(role.use(), total, weight_of(role.name)),
+                dominant_share(leaf.use(), total)};
+  };
+  // As in LeafOrder: roles by share and name, then their leaves.
+  const auto comes_before = [&](const Leaf& a, const Leaf& b) {
+    const Rank ra = rank(a);
+    const Rank rb = rank(b);
+    if (const auto by_role = ra.role <=> rb.role; by_role != 0) return by_role < 0;
+    if (a.role->name != b.role->name) return a.role->name < b.role->name;
+    if (const auto by_leaf = ra.leaf <=> rb.leaf; by_leaf != 0) return by_leaf < 0;
+    return a.framework < b.framework;
+  };
+  std::vector<const Leaf*> before;
+  for (const auto& [id, other] : leaves_) {
+    if (!other->wants_offers()) continue;
+    ++found.with_demand;
+    if (other.get() != &l && comes_before(*other, l)) before.push_back(other.get());
+  }
+  if (!l.wants_offers()) return;
+  found.place = static_cast<int64_t>(before.size()) + 1;
+  std::sort(before.begin(), before.end(),
+            [&](const Leaf* a, const Leaf* b) { return comes_before(*a, *b); });
+  for (size_t i = 0; i < before.size() && i < kNamesExplainedMax; ++i) {
+    found.before.push_back(
+        {before[i]->framework, dominant_share(before[i]->use(), total).millionths()});
+  }
+}
+
+AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) const {
+  AskExplanation found{.ask = entry.ask.name,
+                       .shape = entry.ask.shape,
+                       .ports = entry.ask.ports,
+                       .constrained = !entry.ask.constraints.empty(),
+                       .wanted = entry.ask.count,
+                       .offered = entry.offered};
+  Reasons reasons;
+  found.could_ever_fit = false;
+  for (const auto& [id, a] : agents_) {
+    reasons.add(hindrance(*entry.leaf, &entry, *a, now));
+    found.could_ever_fit = found.could_ever_fit || could_ever_fit(entry, *a);
+  }
+  found.hindered = reasons.take(found.usable);
+  if (entry.claim != nullptr) found.claimed = entry.claim->id;
+  if (!found.could_ever_fit) explain_changes(entry, found);
+  return found;
+}
+
+// What of the ask no agent can give: constraints that none meets; else what is more than the most
+// that any of those that meet them has. Nothing if each is met, but never all by one agent.
+void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& found) const {
+  const Ask& ask = entry.ask;
+  Resources largest;
+  int64_t ports = 0;
+  bool any_meets_all = false;
+  std::vector<bool> met(ask.constraints.size(), false);
+  std::vector<ConstraintMatcher> each;
+  for (const Constraint& constraint : ask.constraints) {
+    Result<ConstraintMatcher> matcher = ConstraintMatcher::compile({constraint});
+    CHECK(matcher.has_value()) << matcher.error().message();
+    each.push_back(*std::move(matcher));
+  }
+  for (const auto& [id, a] : agents_) {
+    for (size_t i = 0; i < each.size(); ++i) {
+      if (each[i].matches(a->id, a->attributes)) met[i] = true;
+    }
+    if (!entry.matches(*a)) continue;
+    any_meets_all = true;
+    largest.amounts = largest.amounts.max(a->total.amounts);
+    ports = std::max(ports, a->ports.size());
+  }
+  for (size_t i = 0; i < met.size(); ++i) {
+    if (met[i]) continue;
+    found.changes.push_back(
+        {.why = Hindrance::kConstraint, .constraint = to_text(ask.constraints[i])});
+  }
+  if (!any_meets_all) return;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (ask.shape[kind] <= largest.amounts[kind]) continue;
+    found.changes.push_back({.why = Hindrance::kTotal,
+                             .kind = kind,
+                             .wanted = ask.shape[kind],
+                             .most = largest.amounts[kind]});
+  }
+  if (ask.ports > ports) {
+    found.changes.push_back({.why = Hindrance::kPortsTotal, .wanted = ask.ports, .most = ports});
+  }
+}
+
+// Of one agent, for a task of the ask, or for an open offer if there is no ask. The first that
+// holds, in the order of Hindrance.
+HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry, const Agent& a,
+                                           Time now) const {
+  HinderedAgents found{.agents = 1, .example = a.id};
+  const auto is = [&](Hindrance why) {
+    found.why = why;
+    return std::move(found);
+  };
+  const auto lacks = [&](Hindrance why, ResourceKind kind, const Resources& there) {
+    found.kind = kind;
+    found.wanted = entry->ask.shape[kind];
+    found.most = there.amounts[kind];
+    return is(why);
+  };
+
+  if (!a.active) return is(Hindrance::kNotConnected);
+  if (entry != nullptr) {
+    if (const Constraint* unmet = entry->matcher.first_unmet(a.id, a.attributes)) {
+      found.constraint = to_text(*unmet);
+      return is(Hindrance::kConstraint);
+    }
+    if (const auto kind = lacking(entry->ask.shape, a.total)) {
+      return lacks(Hindrance::kTotal, *kind, a.total);
+    }
+    found.wanted = entry->ask.ports;
+    found.most = a.ports.size();
+    if (found.most < found.wanted) return is(Hindrance::kPortsTotal);
+    found.wanted = found.most = 0;
+  }
+  if (is_filtered(l, a, now)) {
+    const Filter& filter = l.filters.at(a.id);
+    found.until = filter.until;
+    if (filter.until) return is(Hindrance::kDeclinedForTime);
+    if (filter.wrong_agent && *filter.wrong_agent == a.attributes) {
+      return is(Hindrance::kDeclinedAttributes);
+    }
+    for (const auto& [kind, amount] : filter.too_little) {
+      if (found.kind || a.free.amounts[kind] > amount) continue;
+      found.kind = kind;
+      found.most = a.free.amounts[kind];
+    }
+    return is(Hindrance::kDeclinedTooLittle);
+  }
+  if (entry == nullptr && l.open_on.count(const_cast<Agent*>(&a)) > 0) {
+    return is(Hindrance::kAlreadyOffered);
+  }
+
+  const auto users = [&](std::optional<ResourceKind> kind) {
+    for (const auto& [framework, held] : a.allocated_to) {
+      if (kind && held.amounts()[*kind] == 0) continue;
+      found.holders.push_back({framework, held.amounts(), 1});
+    }
+  };
+  const Resources without_offers = what_is_free(a.total, a.allocated, fair::Held());
+  if (entry != nullptr) {
+    if (const auto kind = lacking(entry->ask.shape, without_offers)) {
+      users(kind);
+      return lacks(Hindrance::kUsed, *kind, without_offers);
+    }
+    if (a.free_port_count < entry->ask.ports) {
+      found.wanted = entry->ask.ports;
+      found.most = a.free_port_count;
+      return is(Hindrance::kPortsUsed);
+    }
+  } else if (without_offers.amounts.is_zero()) {
+    users(std::nullopt);
+    return is(Hindrance::kUsed);
+  }
+  const bool is_free = entry == nullptr
+                           ? !a.free.amounts.is_zero()
+                           : fits(entry->ask.shape, a.free) && a.ports_left() >= entry->ask.ports;
+  if (!is_free) {
+    for (const OfferId& id : a.offers) {
+      const fair::OutstandingOffer& offer = *outstanding_.find(id);
+      const auto known = std::find_if(
+          found.holders.begin(), found.holders.end(),
+          [&](const Holder& holder) { return holder.framework == offer.leaf->framework; });
+      if (known != found.holders.end()) {
+        known->amounts += offer.resources.amounts;
+      } else {
+        found.holders.push_back({offer.leaf->framework, offer.resources.amounts, 1});
+      }
+    }
+    return is(Hindrance::kOffered);
+  }
+  if (a.claim != nullptr && a.claim != entry) {
+    found.holders.push_back({a.claim->leaf->framework, {}, 1});
+    return is(Hindrance::kClaimed);
+  }
+  return is(Hindrance::kNone);
+}
+
+}  // namespace proffer

@@ -1,0 +1,15 @@
+#pragma once
+
+// What `proffer explain` says, as lines.
+
+#include <string>
+#include <vector>
+
+#include "proto/explain.h"
+
+namespace proffer::cli {
+
+// The answer, then what it is made of.
+std::vector<std::string> explain_lines(const proto::Explanation& explanation);
+
+}  // namespace proffer::cli

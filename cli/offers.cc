@@ -1,0 +1,52 @@
+// proffer offers: what is offered to whom, since when.
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+
+int run_offers(const Words& words) {
+  std::string master_flag;
+  std::string framework;
+  bool json = false;
+  Arguments arguments("proffer offers [FRAMEWORK] [--json]",
+                      "what is offered to whom, since when, and for how long");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "print one JSON object");
+  arguments.option("FRAMEWORK", &framework, "only to frameworks whose id begins so");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) {
+    print_error(master.error(), json);
+    return kExitUsage;
+  }
+  Result<std::vector<proto::OfferRow>> rows =
+      call_list<proto::OfferRow>(*master, "offers", {}, proto::parse_offers);
+  if (!rows) return print_error(rows.error(), json);
+  std::erase_if(*rows, [&](const proto::OfferRow& row) {
+    return !row.framework.str().starts_with(framework);
+  });
+  if (json) {
+    print_line(proto::offers_json(*rows));
+    return 0;
+  }
+  // Ages are by the master's clock.
+  const Result<CallResult> answer = call(*master, "status", "");
+  if (!answer) return print_error(answer.error(), false);
+  const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
+  if (!status) return print_error(status.error(), false);
+  Table table({"OFFER", "FRAMEWORK", "AGENT", "RESOURCES", "AGE", "LEFT"});
+  for (const proto::OfferRow& row : *rows) {
+    table.row({std::to_string(row.offer.value()), row.framework.str(), row.agent.str(),
+               to_text(row.resources), age(status->now - row.made),
+               age(row.expires - status->now)});
+  }
+  table.print();
+  return 0;
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,119 @@
+#include "common/explanation.h"
+
+#include <array>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+constexpr std::array<std::string_view, kHindranceCount> kHindranceNames = {
+    "none",
+    "not_connected",
+    "constraint",
+    "total",
+    "ports_total",
+    "declined_for_time",
+    "declined_too_little",
+    "declined_attributes",
+    "already_offered",
+    "used",
+    "ports_used",
+    "offered",
+    "claimed",
+};
+
+std::string kind_of(const HinderedAgents& hindered) {
+  return std::string(hindered.kind ? to_text(*hindered.kind) : "resources");
+}
+
+std::string amounts_of(const HinderedAgents& hindered, std::string_view most) {
+  if (!hindered.kind) return {};
+  if (hindered.wanted <= hindered.most) return ": not on one device, or not on whole ones";
+  return text(": a task takes ", print_milli(hindered.wanted), ", at most ",
+              print_milli(hindered.most), " ", most);
+}
+
+std::string holders_of(const HinderedAgents& hindered, std::string_view by) {
+  std::string out;
+  for (const Holder& holder : hindered.holders) {
+    out += text(out.empty() ? by : ", ", holder.framework.str());
+    const std::string amounts = to_text(holder.amounts);
+    if (!amounts.empty()) out += text(" (", amounts, ")");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string_view to_text(Hindrance why) {
+  const auto at = static_cast<size_t>(why);
+  CHECK_LT(at, kHindranceCount);
+  return kHindranceNames[at];
+}
+
+std::optional<Hindrance> parse_hindrance(std::string_view text) {
+  for (size_t i = 0; i < kHindranceCount; ++i) {
+    if (kHindranceNames[i] == text) return static_cast<Hindrance>(i);
+  }
+  return std::nullopt;
+}
+
+std::string to_text(const HinderedAgents& hindered) {
+  switch (hindered.why) {
+    case Hindrance::kNone:
+      return "could be offered";
+    case Hindrance::kNotConnected:
+      return "not connected";
+    case Hindrance::kConstraint:
+      return text("not ", quoted(hindered.constraint));
+    case Hindrance::kTotal:
+      return text("too little ", kind_of(hindered), " in all", amounts_of(hindered, "there"));
+    case Hindrance::kPortsTotal:
+      return text("too few ports in all: a task takes ", hindered.wanted, ", at most ",
+                  hindered.most, " there");
+    case Hindrance::kDeclinedForTime:
+      return "declined by the framework itself, for a while";
+    case Hindrance::kDeclinedTooLittle:
+      return text("declined by the framework itself, until more ", kind_of(hindered), " is free");
+    case Hindrance::kDeclinedAttributes:
+      return "declined by the framework itself, until its attributes change";
+    case Hindrance::kAlreadyOffered:
+      return "offered to the framework already";
+    case Hindrance::kUsed:
+      return text("too little ", kind_of(hindered), " free", amounts_of(hindered, "free"),
+                  holders_of(hindered, "; used by "));
+    case Hindrance::kPortsUsed:
+      return text("too few ports free: a task takes ", hindered.wanted, ", at most ", hindered.most,
+                  " free");
+    case Hindrance::kOffered:
+      return text("held by outstanding offers", holders_of(hindered, " to "));
+    case Hindrance::kClaimed:
+      return text("set aside", holders_of(hindered, " for "), ", which has waited longer");
+  }
+  LOG(FATAL) << "hindrance " << static_cast<int>(hindered.why);
+  return {};
+}
+
+std::string changes_text(const AskExplanation& ask) {
+  std::string out;
+  bool meets_constraints = true;
+  for (const HinderedAgents& change : ask.changes) {
+    if (!out.empty()) out += "; ";
+    if (change.why == Hindrance::kConstraint) {
+      out += text("no agent meets ", quoted(change.constraint));
+      meets_constraints = false;
+    } else if (change.kind) {
+      out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
+                  ", but the most that an agent has is ", print_milli(change.most));
+    } else {
+      out += text("it takes ", change.wanted, " ports, but the most that an agent has is ",
+                  change.most);
+    }
+  }
+  if (out.empty()) return "no single agent has all of it together";
+  return out + (meets_constraints && ask.constrained ? ", of those that meet its constraints" : "");
+}
+
+}  // namespace proffer

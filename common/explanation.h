@@ -1,0 +1,120 @@
+#pragma once
+
+// Why a framework has no offer, as values: the allocator counts, JSON carries, people read.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/offers.h"
+
+namespace proffer {
+
+// What stands between an agent and a task. Of several the first in this order is told.
+enum class Hindrance : uint8_t {
+  kNone,                // it could be offered now
+  kNotConnected,        // the agent is away
+  kConstraint,          // the ask's constraint is not met
+  kTotal,               // too little of the kind even if it were empty; gpus: or no device fits
+  kPortsTotal,          // the same of ports
+  kDeclinedForTime,     // the framework declined it, for a while
+  kDeclinedTooLittle,   // declined until it has more free of the kind
+  kDeclinedAttributes,  // declined until it registers with other attributes
+  kAlreadyOffered,      // the framework has an open offer of it
+  kUsed,                // too little of the kind is free: tasks use it
+  kPortsUsed,           // the same of ports
+  kOffered,             // too little is free, but there would be without the outstanding offers
+  kClaimed,             // what is free there is set aside for an ask that has waited longer
+};
+inline constexpr size_t kHindranceCount = 13;
+std::string_view to_text(Hindrance why);  // "not_connected", …
+std::optional<Hindrance> parse_hindrance(std::string_view text);
+
+// Who has what others wait for.
+struct Holder {
+  FrameworkId framework = {};
+  ResourceVector amounts = {};
+  int64_t agents = 0;  // on how many of them
+  bool operator==(const Holder&) const = default;
+};
+
+// Agents that are out for one reason.
+struct HinderedAgents {
+  Hindrance why = Hindrance::kNone;
+  std::optional<ResourceKind> kind = {};  // of total, used, declined for too little
+  std::string constraint = {};
+  int64_t agents = 0;
+  AgentId example = {};  // one of them
+  // Of the kind in milli-units, or ports: what a task takes, and the most that any of them has
+  // (used: has free).
+  int64_t wanted = 0;
+  int64_t most = 0;
+  std::optional<Time> until = {};    // declined for a time: when the first of these ends
+  std::vector<Holder> holders = {};  // used, offered, claimed: the largest first, some
+  bool operator==(const HinderedAgents&) const = default;
+};
+// "has too little cpus in all: 16 wanted, at most 4 there", for people; without the count.
+std::string to_text(const HinderedAgents& hindered);
+
+// An ask that is not met.
+struct AskExplanation {
+  AskName ask = {};
+  ResourceVector shape = {};
+  int64_t ports = 0;
+  bool constrained = false;
+  int64_t wanted = 0;   // not yet launched
+  int64_t offered = 0;  // of these, in outstanding offers
+  int64_t usable = 0;   // agents that it could be offered now, if it were its turn
+  std::vector<HinderedAgents> hindered = {};  // all other agents, most first
+  bool could_ever_fit = true;
+  // If it could not: what of the ask would have to be otherwise for it to fit some agent.
+  std::vector<HinderedAgents> changes = {};
+  AgentId claimed = {};  // the agent that is set aside for it
+  bool operator==(const AskExplanation&) const = default;
+};
+
+// "it takes 16 cpus, but the most that an agent has is 4", of an ask that could never fit.
+std::string changes_text(const AskExplanation& ask);
+
+// A framework that comes before this one.
+struct Rival {
+  FrameworkId framework = {};
+  int64_t share_millionths = 0;  // dominant, unweighted
+  bool operator==(const Rival&) const = default;
+};
+
+struct FrameworkExplanation {
+  FrameworkId framework = {};
+  RoleName role = {};
+  OfferMode mode = OfferMode::kAsks;
+  bool active = true;  // its scheduler is connected
+  bool suppressed = false;
+  ResourceVector total = {};  // of the cluster
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  ResourceKind dominant_kind = ResourceKind::kCpus;
+  int64_t share_millionths = 0;       // dominant, unweighted
+  int64_t weight = kWeightOne;        // of its role
+  int64_t role_share_millionths = 0;  // the role's dominant share, divided by its weight
+  int64_t place = 0;                  // among those with demand, the first is 1; 0: it has none
+  int64_t with_demand = 0;
+  std::vector<Rival> before = {};  // those of less share with demand, the least first; some
+  int64_t agents = 0;
+  int64_t agents_active = 0;
+  int64_t declined = 0;                   // agents that its own declines keep away now
+  std::vector<AskExplanation> asks = {};  // unmet; the first kAsksExplainedMax
+  int64_t asks_unmet = 0;
+  // Of a framework that takes open offers: why it has none of each agent.
+  int64_t usable = 0;
+  std::vector<HinderedAgents> hindered = {};
+  bool operator==(const FrameworkExplanation&) const = default;
+};
+
+// Each takes a look at each agent.
+inline constexpr int64_t kAsksExplainedMax = 16;
+// Of a list of names; people do not read more.
+inline constexpr size_t kNamesExplainedMax = 5;
+
+}  // namespace proffer

@@ -1,0 +1,61 @@
+#pragma once
+
+// The frameworks' stores: what each keeps in the registry, and how much that is. Only
+// Registry::apply changes them.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "proto/messages.h"
+#include "proto/records.h"
+
+namespace proffer::master {
+
+struct StoreEntry {
+  std::string value = {};
+  uint64_t version = 0;
+};
+
+struct FrameworkStore {
+  std::map<std::string, StoreEntry> entries = {};
+  size_t bytes = 0;  // of keys and values
+};
+
+class FrameworkStores {
+ public:
+  // Puts or erases the entry; an empty store is forgotten.
+  void apply(const proto::StoreRecord& record, bool erase);
+
+  // Of a framework that has put nothing: an empty one.
+  const FrameworkStore& of(const FrameworkId& framework) const;
+  const std::map<FrameworkId, FrameworkStore>& all() const { return stores_; }
+  size_t entries() const { return entries_; }
+  size_t bytes() const { return bytes_; }
+  // The highest version of any entry there is.
+  uint64_t highest_version() const;
+
+ private:
+  std::map<FrameworkId, FrameworkStore> stores_;
+  size_t entries_ = 0;  // of all
+  size_t bytes_ = 0;
+};
+
+// What a request comes to, if it is allowed: nothing is done yet.
+struct StorePlan {
+  std::vector<proto::StoreResult::Outcome> outcomes = {};
+  std::vector<proto::RegistryWrite> writes = {};  // one for each entry that becomes another
+  uint64_t version = 0;                           // the last that is used then
+};
+
+// Decides a request of the framework. `version` is the last that was used in any store: puts take
+// those behind it. Errors: kFailedPrecondition: an entry has another version than expected;
+// kResourceExhausted: the quota of the framework or of all, or the answer is too large.
+// O(operations * log entries + what is listed).
+Result<StorePlan> plan_store(const proto::StoreRequest& request, const FrameworkId& framework,
+                             const FrameworkStores& stores, uint64_t version);
+
+}  // namespace proffer::master

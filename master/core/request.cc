@@ -1,0 +1,133 @@
+// A user's request to a framework travels through the master to its scheduler, and the answer back.
+// Begin with on_framework_call. All of it is soft: who gets no answer asks again with the same id,
+// and the scheduler sees to it that nothing is done twice.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+namespace {
+
+constexpr Duration kTimeoutMin = milliseconds(1);
+constexpr Duration kTimeoutMax = hours(1);
+constexpr std::string_view kAskAgain =
+    "ask again with the same id: what was done already is not done twice";
+
+Result<void> check_call(const FrameworkCall& call) {
+  if (Result<void> checked = check_name("request id", call.id); !checked) return checked;
+  if (call.timeout < kTimeoutMin || call.timeout > kTimeoutMax) {
+    return Error::invalid_argument(text("the timeout of a request must be from ",
+                                        to_text(kTimeoutMin), " to ", to_text(kTimeoutMax),
+                                        ", not ", call.timeout.nanos(), " ns"));
+  }
+  if (call.principal.size() > kNameBytesMax) {
+    return Error::invalid_argument(
+        text("the principal has at most ", kNameBytesMax, " bytes, not ", call.principal.size()));
+  }
+  if (call.data.size() > kRelayedBytesMax) {
+    return Error::resource_exhausted(text("a request to a framework has at most ", kRelayedBytesMax,
+                                          " bytes, not ", call.data.size()))
+        .with_hint("give it the path of a file that it can read");
+  }
+  return {};
+}
+
+DeadlineKey deadline_of(uint64_t relay) {
+  return {.kind = DeadlineKind::kRelay, .peer = {}, .id = std::to_string(relay)};
+}
+
+}  // namespace
+
+void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
+  // Decide.
+  Result<Framework*> found = find_relay_target(call);
+  if (!found) {
+    step.out.actions.emplace_back(Answer{call.call, std::move(found).error()});
+    return;
+  }
+  Framework& framework = **found;
+
+  // Apply. Numbers are of this life of the master, so that no answer to an earlier one is taken for
+  // an answer to this.
+  const uint64_t relay = (options_.leader.value() << 32) + ++relays_made_;
+  relays_.add(relay, {.call = call.call, .framework = framework.id(), .timeout = call.timeout});
+  deadlines_.arm(deadline_of(relay), step.now + call.timeout);
+
+  // Tell.
+  step.trace(TraceLevel::kShortLived, "request relayed",
+             {{"framework", framework.id().str()}, {"id", call.id}});
+  send(framework.peer,
+       proto::FrameworkRequest{.relay = relay,
+                               .id = std::move(call.id),
+                               .principal = std::move(call.principal),
+                               .data = std::move(call.data),
+                               .timeout = call.timeout},
+       step);
+}
+
+// The framework that is meant, if it can be asked now.
+Result<Framework*> Master::State::find_relay_target(const FrameworkCall& call) {
+  if (Result<void> checked = check_call(call); !checked) return std::move(checked).error();
+  Result<const Framework*> named = frameworks_.named(call.framework);
+  if (!named) return std::move(named).error();
+  const FrameworkId& id = (*named)->id();
+  if (!(*named)->connected()) {
+    return Error::unavailable(text("the scheduler of framework ", id.str(), " is not connected"))
+        .with_hint(text("start it again, or wait until it is back; ", kAskAgain));
+  }
+  if (relays_.count(id) >= kRelaysPerFrameworkMax || relays_.size() >= kRelaysMax) {
+    const bool own = relays_.count(id) >= kRelaysPerFrameworkMax;
+    return Error::resource_exhausted(
+               own ? text("framework ", id.str(), " has ", kRelaysPerFrameworkMax,
+                          " requests to answer, the most")
+                   : text("the master waits for ", kRelaysMax, " answers of frameworks, the most"))
+        .with_hint("ask again later");
+  }
+  return frameworks_.find(id);
+}
+
+void Master::State::on_framework_response(const Framework& framework,
+                                          proto::FrameworkResponse&& response, Step& step) {
+  const std::optional<RelayedCall> call = relays_.take(response.relay, framework.id());
+  if (!call) {
+    step.trace(TraceLevel::kMessage, "response ignored: nobody waits for it",
+               {{"framework", framework.id().str()}, {"relay", std::to_string(response.relay)}});
+    return;
+  }
+  deadlines_.cancel(deadline_of(response.relay));
+  if (response.error) {
+    step.out.actions.emplace_back(
+        Answer{call->call, Error(response.error->code, std::move(response.error->message))
+                               .with_hint(std::move(response.error->hint))});
+  } else {
+    step.out.actions.emplace_back(Answer{call->call, std::move(response.data)});
+  }
+}
+
+void Master::State::on_relay_timeout(uint64_t relay, Step& step) {
+  const RelayedCall* waiting = relays_.find(relay);
+  if (waiting == nullptr) return;
+  const RelayedCall call = *relays_.take(relay, FrameworkId(waiting->framework));
+  step.trace(TraceLevel::kMisbehaved, "request not answered",
+             {{"framework", call.framework.str()}, {"timeout", to_text(call.timeout)}});
+  step.out.actions.emplace_back(
+      Answer{call.call, Error::timeout(text("the scheduler of framework ", call.framework.str(),
+                                            " did not answer in ", to_text(call.timeout)))
+                            .with_hint(std::string(kAskAgain))});
+}
+
+// The session is over: nothing that was asked on it will be answered.
+void Master::State::end_relays(const Framework& framework, Step& step) {
+  for (const uint64_t relay : relays_.of(framework.id())) {
+    const RelayedCall call = *relays_.take(relay, framework.id());
+    deadlines_.cancel(deadline_of(relay));
+    step.out.actions.emplace_back(Answer{
+        call.call, Error::unavailable(text("the connection to the scheduler of framework ",
+                                           framework.id().str(), " was lost before it answered"))
+                       .with_hint(std::string(kAskAgain))});
+  }
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,97 @@
+// A request is heard once for each id. hear() is the story.
+
+#include "sdk/core/relayed_requests.h"
+
+#include "common/text.h"
+
+namespace proffer::sdk {
+namespace {
+
+size_t bytes_of(const proto::FrameworkResponse& response) {
+  size_t bytes = response.data.size();
+  if (response.error) bytes += response.error->message.size() + response.error->hint.size();
+  return bytes;
+}
+
+}  // namespace
+
+RelayedRequests::Heard RelayedRequests::hear(proto::FrameworkRequest request) {
+  const auto known = kept_.find(request.id);
+  if (known != kept_.end()) {
+    Kept& kept = known->second;
+    if (kept.response) {
+      proto::FrameworkResponse again = *kept.response;
+      again.relay = request.relay;
+      return {.again = std::move(again)};
+    }
+    if (kept.waiting.size() == kTriesMax) kept.waiting.erase(kept.waiting.begin());
+    kept.waiting.push_back(request.relay);
+    return {};
+  }
+  make_room();
+  Kept& kept = kept_[request.id];
+  kept.number = ++numbers_;
+  kept.waiting = {request.relay};
+  in_progress_.emplace(kept.number, request.id);
+  request.relay = kept.number;
+  return {.fresh = std::move(request)};
+}
+
+std::vector<proto::FrameworkResponse> RelayedRequests::answer(proto::FrameworkResponse response) {
+  const auto begun = in_progress_.find(response.relay);
+  if (begun == in_progress_.end()) return {};
+  const std::string id = begun->second;
+  in_progress_.erase(begun);
+  Kept& kept = kept_.at(id);
+  std::vector<proto::FrameworkResponse> responses;
+  for (const uint64_t relay : kept.waiting) {
+    responses.push_back(response);
+    responses.back().relay = relay;
+  }
+  kept.waiting.clear();
+  bytes_ += bytes_of(response);
+  kept.response = std::move(response);
+  answered_.push_back(id);
+  while (bytes_ > kKeptBytesMax) forget(std::string(answered_.front()));
+  return responses;
+}
+
+void RelayedRequests::lose() {
+  for (const auto& [number, id] : in_progress_) kept_.at(id).waiting.clear();
+}
+
+void RelayedRequests::make_room() {
+  if (kept_.size() < kKeptMax) return;
+  forget(std::string(answered_.empty() ? in_progress_.begin()->second : answered_.front()));
+}
+
+void RelayedRequests::forget(const std::string& id) {
+  const auto known = kept_.find(id);
+  if (known->second.response) {
+    bytes_ -= bytes_of(*known->second.response);
+    answered_.pop_front();  // only ever the oldest
+  } else {
+    in_progress_.erase(known->second.number);
+  }
+  kept_.erase(known);
+}
+
+std::vector<Violation> RelayedRequests::violations() const {
+  std::vector<Violation> found;
+  size_t bytes = 0;
+  for (const auto& [id, kept] : kept_) {
+    if (kept.response) bytes += bytes_of(*kept.response);
+    if (!kept.response && in_progress_.count(kept.number) == 0) {
+      found.push_back({text("the request ", quoted(id), " can never be answered")});
+    }
+  }
+  if (bytes != bytes_ || bytes > kKeptBytesMax) {
+    found.push_back({"the answers to requests are counted wrong"});
+  }
+  if (kept_.size() > kKeptMax || kept_.size() != in_progress_.size() + answered_.size()) {
+    found.push_back({text(kept_.size(), " requests are remembered")});
+  }
+  return found;
+}
+
+}  // namespace proffer::sdk

@@ -1,0 +1,323 @@
+// Why a framework has no offer: stories, and a comparison with what one counts by looking at each
+// agent.
+
+#include <algorithm>
+#include <set>
+
+#include <gmock/gmock.h>
+
+#include "common/constraint_matcher.h"
+#include "common/prng.h"
+#include "tests/allocator/scenario.h"
+
+namespace proffer::explain_test {
+namespace {
+
+using testing::HasSubstr;
+
+FrameworkExplanation explain(AllocatorScenario& s, const std::string& framework) {
+  return s.allocator().explain(FrameworkId(framework), s.now());
+}
+
+// "2 total cpus", "1 constraint disk == ssd", most first; usable ones first of all.
+std::vector<std::string> reasons(int64_t usable, const std::vector<HinderedAgents>& hindered) {
+  std::vector<std::string> lines;
+  if (usable > 0) lines.push_back(text(usable, " usable"));
+  for (const HinderedAgents& row : hindered) {
+    lines.push_back(text(row.agents, " ", to_text(row.why), row.kind ? " " : "",
+                         row.kind ? to_text(*row.kind) : "", row.constraint.empty() ? "" : " ",
+                         row.constraint));
+  }
+  return lines;
+}
+std::vector<std::string> reasons(const AskExplanation& ask) {
+  return reasons(ask.usable, ask.hindered);
+}
+
+using Texts = std::vector<std::string>;
+
+TEST(Explain, CountsEachAgentUnderItsFirstReason) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB", "disk:ssd");
+  s.agent("a2", "cpus:2;mem:8GiB", "disk:ssd");
+  s.agent("a3", "cpus:16;mem:1GiB", "disk:ssd");
+  s.agent("a4", "cpus:4;mem:8GiB", "disk:hdd");
+  s.agent("a5", "cpus:4;mem:8GiB", "disk:ssd");
+  s.agent("a6", "cpus:4;mem:8GiB", "disk:ssd");
+  s.allocator().set_agent_active(AgentId("a5"), false);
+  s.framework("other").asks("cpus:1;mem:7GiB", 1, "task", "host == a6");
+  s.run_until_nothing_fits();
+  s.framework("f").asks("cpus:3;mem:4GiB", 5, "task", "disk == ssd");
+  s.decide();
+
+  const FrameworkExplanation found = explain(s, "f");
+  ASSERT_EQ(found.asks.size(), 1u);
+  const AskExplanation& ask = found.asks[0];
+  EXPECT_THAT(reasons(ask), testing::UnorderedElementsAre("1 offered", "1 total cpus",
+                                                          "1 total mem", "1 constraint disk == ssd",
+                                                          "1 not_connected", "1 used mem"));
+  EXPECT_TRUE(ask.could_ever_fit);
+  EXPECT_EQ(ask.wanted, 5);
+  EXPECT_EQ(ask.offered, 1);
+  for (const HinderedAgents& row : ask.hindered) {
+    if (row.why == Hindrance::kOffered) {
+      EXPECT_EQ(to_text(row), "held by outstanding offers to f (cpus:3;mem:4096)");
+    }
+    if (row.why == Hindrance::kUsed) {
+      EXPECT_EQ(to_text(row),
+                "too little mem free: a task takes 4096, at most 1024 free; used by other "
+                "(cpus:1;mem:7168)");
+    }
+    if (row.kind == ResourceKind::kCpus) {
+      EXPECT_EQ(to_text(row), "too little cpus in all: a task takes 3, at most 2 there");
+    }
+  }
+  EXPECT_EQ(found.agents, 6);
+  EXPECT_EQ(found.agents_active, 5);
+}
+
+TEST(Explain, SaysWhatWouldHaveToChangeIfNothingCouldEverFit) {
+  struct Row {
+    std::string shape;
+    std::string constraint;
+    int64_t ports;
+    std::string changes;
+  };
+  const Row rows[] = {
+      {"cpus:16", "", 0, "it takes 16 cpus, but the most that an agent has is 8"},
+      {"cpus:16;mem:64GiB", "", 0,
+       "it takes 16 cpus, but the most that an agent has is 8; it takes 65536 mem, but the most "
+       "that an agent has is 8192"},
+      {"cpus:6", "disk == ssd", 0,
+       "it takes 6 cpus, but the most that an agent has is 4, of those that meet its constraints"},
+      {"cpus:1", "disk == tape", 0, "no agent meets 'disk == tape'"},
+      {"cpus:8;mem:8GiB", "", 0, "no single agent has all of it together"},
+      {"cpus:1", "", 3, "it takes 3 ports, but the most that an agent has is 2"},
+      {"cpus:1;gpus:1", "", 0, "it takes 1 gpus, but the most that an agent has is 0"},
+  };
+  for (const Row& row : rows) {
+    AllocatorScenario s;
+    s.agent("a1", "cpus:4;mem:8GiB;ports:[100-101]", "disk:ssd");
+    s.agent("a2", "cpus:8;mem:4GiB", "disk:hdd");
+    s.framework("f").asks(row.shape, 1, "task", row.constraint, row.ports);
+    s.decide();
+    const AskExplanation ask = explain(s, "f").asks.at(0);
+    EXPECT_FALSE(ask.could_ever_fit);
+    EXPECT_EQ(changes_text(ask), row.changes);
+  }
+}
+
+TEST(Explain, ADeclineIsToldUntilWhenOrUntilWhat) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("f").asks("cpus:1", 1);
+  s.decide();
+  s.framework("f").declines("a1", seconds(60));
+  s.decide();
+  AskExplanation ask = explain(s, "f").asks.at(0);
+  ASSERT_EQ(reasons(ask), Texts{"1 declined_for_time"});
+  EXPECT_EQ(ask.hindered[0].until, s.now() + seconds(60));
+  EXPECT_EQ(explain(s, "f").declined, 1);
+
+  s.advance(seconds(60));
+  s.framework("f").declines("a1", Refusal{.too_little = {ResourceKind::kMem}});
+  s.decide();
+  EXPECT_EQ(reasons(explain(s, "f").asks.at(0)), Texts{"1 declined_too_little mem"});
+
+  s.framework("f").revives();
+  s.decide();
+  s.framework("f").declines("a1", Refusal{.wrong_agent = true});
+  s.decide();
+  EXPECT_EQ(reasons(explain(s, "f").asks.at(0)), Texts{"1 declined_attributes"});
+}
+
+TEST(Explain, PlacesTheFrameworkAmongThoseWithDemand) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:10;mem:10GiB");
+  s.framework("large").asks("cpus:5", 1);
+  s.run_until_nothing_fits();
+  s.framework("small").asks("cpus:2", 1);
+  s.run_until_nothing_fits();
+  s.framework("content").asks("cpus:3", 1);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(explain(s, "large").place, 0);
+  s.framework("large").asks("cpus:1", 1);
+  s.framework("small").asks("cpus:1", 1);
+  s.decide();
+
+  const FrameworkExplanation large = explain(s, "large");
+  EXPECT_EQ(large.with_demand, 2);
+  EXPECT_EQ(large.place, 2);
+  ASSERT_EQ(large.before.size(), 1u);
+  EXPECT_EQ(large.before[0].framework.str(), "small");
+  EXPECT_EQ(large.before[0].share_millionths, 200'000);
+  EXPECT_EQ(large.share_millionths, 500'000);
+  EXPECT_EQ(large.dominant_kind, ResourceKind::kCpus);
+  EXPECT_EQ(explain(s, "small").place, 1);
+  EXPECT_EQ(reasons(large.asks.at(0)), Texts{"1 used cpus"});
+  // Who holds what it waits for, the largest first.
+  const std::vector<Holder>& holders = large.asks[0].hindered[0].holders;
+  ASSERT_EQ(holders.size(), 3u);
+  EXPECT_EQ(holders[0].framework.str(), "large");
+  EXPECT_EQ(holders[1].framework.str(), "content");
+  EXPECT_EQ(holders[2].framework.str(), "small");
+}
+
+TEST(Explain, WhatIsSetAsideForAnotherIsToldSo) {
+  AllocatorScenario s({.claim_after = seconds(30)});
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.framework("f").asks("cpus:3", 1);
+  s.run_until_nothing_fits();
+  s.framework("big").asks("cpus:4", 1);
+  s.decide();
+  s.advance(seconds(40));
+  ASSERT_EQ(s.framework("big").ask().claimed, AgentId("a1"));
+  EXPECT_EQ(explain(s, "big").asks.at(0).claimed, AgentId("a1"));
+  s.framework("late").asks("cpus:1", 1);
+  s.decide();
+  const AskExplanation ask = explain(s, "late").asks.at(0);
+  ASSERT_EQ(reasons(ask), Texts{"1 claimed"});
+  EXPECT_EQ(to_text(ask.hindered[0]), "set aside for big, which has waited longer");
+}
+
+TEST(Explain, OpenOffersHaveReasonsOfTheirOwn) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB");
+  s.agent("a2", "cpus:4;mem:8GiB");
+  s.agent("a3", "cpus:4;mem:8GiB");
+  s.framework("f").asks("cpus:4;mem:8GiB", 1, "task", "host == a1");
+  s.run_until_nothing_fits();
+  s.framework("open").subscribes();
+  s.decide();
+  s.framework("open").declines("a2");
+  s.decide();
+  const FrameworkExplanation found = explain(s, "open");
+  EXPECT_THAT(reasons(found.usable, found.hindered),
+              testing::UnorderedElementsAre("1 used", "1 declined_for_time", "1 already_offered"));
+  s.framework("open").suppresses();
+  EXPECT_TRUE(explain(s, "open").suppressed);
+  EXPECT_EQ(explain(s, "open").place, 0);
+}
+
+TEST(Explain, ManyAsksAreCutAndCounted) {
+  AllocatorScenario s;
+  for (int i = 0; i < 20; ++i) s.framework("f").asks("cpus:1", 1, text("ask", i));
+  s.decide();
+  EXPECT_EQ(explain(s, "f").asks.size(), static_cast<size_t>(kAsksExplainedMax));
+  EXPECT_EQ(explain(s, "f").asks_unmet, 20);
+}
+
+// --- by looking ----------------------------------------------------------------------------------
+
+// What the test knows of an agent, from what it told the allocator and what its tasks and offers
+// are; none of the allocator's books.
+struct Seen {
+  Resources total = {};
+  Attributes attributes = {};
+  bool active = true;
+  Resources used = {};
+  Resources offered = {};
+};
+
+// The first reason, by the words of Hindrance, for one task of the ask.
+std::string look(const Ask& ask, const AgentId& id, const Seen& agent, bool is_declined) {
+  if (!agent.active) return "not_connected";
+  if (!ConstraintMatcher::compile(ask.constraints)->matches(id, agent.attributes)) {
+    return "constraint";
+  }
+  if (!fits(ask.shape, agent.total)) return "total";
+  if (is_declined) return "declined_for_time";
+  Resources rest = agent.total;
+  rest -= agent.used;
+  if (!fits(ask.shape, rest)) return "used";
+  rest -= agent.offered;
+  return fits(ask.shape, rest) ? "none" : "offered";
+}
+
+TEST(Explain, CountsAsOneDoesByLookingAtEachAgent) {
+  int compared = 0;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Prng random(seed);
+    AllocatorScenario s({.claim_after = hours(1)});  // claims have a story of their own
+    std::map<AgentId, Seen> seen;
+    const int64_t agents = random.between(1, 6);
+    for (int64_t i = 0; i < agents; ++i) {
+      const std::string name = text("a", i);
+      const std::string resources =
+          text("cpus:", random.between(1, 8), ";mem:", random.between(1, 8) * 512,
+               random.chance(1, 3) ? ";gpus:2" : "");
+      const std::string attributes = random.chance(1, 2) ? "disk:ssd" : "";
+      s.agent(name, resources, attributes);
+      seen[AgentId(name)] = {.total = parse_agent_resources(resources).value(),
+                             .attributes = parse_attributes(attributes).value()};
+    }
+    const auto shape = [&] {
+      return text("cpus:", random.between(1, 6), ";mem:", random.between(1, 6) * 512,
+                  random.chance(1, 5) ? ";gpus:1" : "");
+    };
+    const auto constraint = [&] { return std::string(random.chance(1, 3) ? "disk == ssd" : ""); };
+    // Some launch, some only hold offers.
+    const int64_t frameworks = random.between(1, 4);
+    for (int64_t i = 0; i < frameworks; ++i) {
+      auto other = s.framework(text("other", i));
+      other.asks(shape(), random.between(1, 3), "task", constraint());
+      s.decide();
+      if (random.chance(2, 3)) other.accepts_all();
+    }
+    Ask ask{.name = AskName("task"), .shape = parse_shape(shape()).value(), .count = 3};
+    if (const std::string text = constraint(); !text.empty()) {
+      ask.constraints.push_back(parse_constraint(text).value());
+    }
+    s.framework("f").asks(to_text(ask.shape), ask.count, "task",
+                          ask.constraints.empty() ? "" : to_text(ask.constraints[0]));
+    s.decide();
+    std::set<AgentId> declined;
+    if (random.chance(1, 2)) {
+      for (const Grant& grant : s.framework("f").outstanding()) {
+        if (random.chance(1, 2)) continue;
+        declined.insert(grant.offer.agent);
+        s.framework("f").declines(grant.offer.agent.str(), seconds(60));
+      }
+    }
+    for (auto& [id, agent] : seen) {
+      if (!random.chance(1, 6)) continue;
+      agent.active = false;
+      s.allocator().set_agent_active(id, false);
+    }
+    s.decide();
+
+    for (int64_t i = 0; i <= frameworks; ++i) {
+      const std::string name = i == frameworks ? std::string("f") : text("other", i);
+      for (const auto& task : s.framework(name).running()) {
+        seen[task.agent].used += task.resources;
+      }
+      for (const Grant& grant : s.framework(name).outstanding()) {
+        seen[grant.offer.agent].offered += grant.offer.total();
+      }
+    }
+    std::map<std::string, int64_t> looked;
+    bool could_ever_fit = false;
+    for (const auto& [id, agent] : seen) {
+      ++looked[look(ask, id, agent, declined.contains(id))];
+      could_ever_fit |= fits(ask.shape, agent.total) &&
+                        ConstraintMatcher::compile(ask.constraints)->matches(id, agent.attributes);
+    }
+    const FrameworkExplanation found = explain(s, "f");
+    if (found.asks.empty()) continue;  // All of it is offered.
+    ++compared;
+    std::map<std::string, int64_t> told;
+    if (found.asks[0].usable > 0) told["none"] = found.asks[0].usable;
+    for (const HinderedAgents& row : found.asks[0].hindered) {
+      told[std::string(to_text(row.why))] += row.agents;
+    }
+    EXPECT_EQ(told, looked) << "seed " << seed;
+    EXPECT_EQ(found.asks[0].could_ever_fit, could_ever_fit) << "seed " << seed;
+    // After a decision nothing is left that could be offered.
+    EXPECT_EQ(found.asks[0].usable, 0) << "seed " << seed;
+    EXPECT_EQ(found.agents, agents);
+  }
+  EXPECT_GE(compared, 100);
+}
+
+}  // namespace
+}  // namespace proffer::explain_test

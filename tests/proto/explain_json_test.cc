@@ -1,0 +1,121 @@
+// Explanations, and requests to frameworks, as JSON and back.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "proto/json/json.h"
+
+namespace proffer::proto::explain_json_test {
+namespace {
+
+using testing::HasSubstr;
+
+Explanation full() {
+  Explanation all{.answer = "because",
+                  .name = "web",
+                  .user = "ada",
+                  .failover_timeout = seconds(30),
+                  .now = Time() + seconds(100)};
+  all.fair.framework = FrameworkId("web-1-1");
+  all.fair.role = RoleName("service");
+  all.fair.mode = OfferMode::kOpen;
+  all.fair.active = false;
+  all.fair.suppressed = true;
+  all.fair.total = ResourceVector::of(8'000, 1'024'000);
+  all.fair.allocated = ResourceVector::of(1'500, 512'000);
+  all.fair.offered = ResourceVector::of(500, 0);
+  all.fair.dominant_kind = ResourceKind::kMem;
+  all.fair.share_millionths = 500'000;
+  all.fair.weight = 2'500;
+  all.fair.role_share_millionths = 200'000;
+  all.fair.place = 2;
+  all.fair.with_demand = 3;
+  all.fair.before = {{FrameworkId("batch-1-2"), 31'000}};
+  all.fair.agents = 7;
+  all.fair.agents_active = 6;
+  all.fair.declined = 1;
+  all.fair.asks_unmet = 1;
+  all.fair.usable = 4;
+  all.fair.hindered = {{.why = Hindrance::kNotConnected, .agents = 2, .example = AgentId("a1")}};
+  AskExplanation ask{.ask = AskName("big"),
+                     .shape = ResourceVector::of(16'000, 0),
+                     .ports = 2,
+                     .constrained = true,
+                     .wanted = 3,
+                     .offered = 1,
+                     .usable = 1,
+                     .could_ever_fit = false,
+                     .claimed = AgentId("a2")};
+  ask.hindered = {
+      {.why = Hindrance::kUsed,
+       .kind = ResourceKind::kCpus,
+       .agents = 2,
+       .wanted = 16'000,
+       .most = 1'500,
+       .holders = {{FrameworkId("f"), ResourceVector::of(4'000, 0), 2}}},
+      {.why = Hindrance::kDeclinedForTime, .agents = 1, .until = Time() + milliseconds(101'500)}};
+  ask.changes = {{.why = Hindrance::kPortsTotal, .wanted = 3, .most = 2},
+                 {.why = Hindrance::kConstraint, .constraint = "disk == ssd"}};
+  all.fair.asks = {ask};
+  all.offers = {{.offer = OfferId(7),
+                 .framework = FrameworkId("web-1-1"),
+                 .agent = AgentId("a1"),
+                 .resources = {.amounts = ResourceVector::of(500, 0)},
+                 .made = Time() + seconds(90),
+                 .expires = Time() + seconds(120)}};
+  return all;
+}
+
+TEST(ExplainJson, ReadsBackAsItWas) {
+  const std::string json = explanation_json(full());
+  const Result<Explanation> back = parse_explanation(json);
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, full());
+  EXPECT_THAT(json, HasSubstr(R"("why":"used","kind":"cpus","agents":2,"wanted":16,"most":1.5)"));
+  EXPECT_THAT(json, HasSubstr(R"("why":"ports_total","agents":0,"wanted":3,"most":2)"));
+  EXPECT_EQ(*parse_explanation(explanation_json({})), Explanation{});
+}
+
+TEST(ExplainJson, EachReasonHasAWordThatReadsBack) {
+  for (size_t i = 0; i < kHindranceCount; ++i) {
+    const auto why = static_cast<Hindrance>(i);
+    EXPECT_EQ(parse_hindrance(to_text(why)), why);
+  }
+  EXPECT_EQ(parse_hindrance("bad_luck"), std::nullopt);
+  const auto wrong = parse_explanation(R"({"asks":[{"hindered":[{"why":"bad_luck"}]}]})");
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message(), HasSubstr("asks[0].hindered[0].why"));
+}
+
+TEST(ExplainJson, ACallNamesOneFramework) {
+  EXPECT_EQ(*parse_explain_call(explain_call_json("web")), "web");
+  EXPECT_FALSE(parse_explain_call(""));
+  EXPECT_FALSE(parse_explain_call(R"({"framework":"web","task":"t"})"));
+}
+
+TEST(RequestJson, ReadsBackAsItWas) {
+  const RequestCall call{.framework = "web",
+                         .id = "scale-7",
+                         .principal = "ada",
+                         .timeout = milliseconds(1'500),
+                         .data = "line one\nline \"two\" ü"};
+  EXPECT_EQ(*parse_request_call(request_call_json(call)), call);
+  EXPECT_EQ(parse_request_call(R"({"framework":"web","id":"r"})")->timeout, seconds(30));
+  EXPECT_FALSE(parse_request_call(R"({"framework":"web"})"));
+  EXPECT_FALSE(parse_request_call(R"({"id":"r"})"));
+  EXPECT_FALSE(parse_request_call(R"({"framework":"web","id":"r","shout":"x"})"));
+}
+
+TEST(RequestJson, AnAnswerIsTextOrIsRefused) {
+  EXPECT_EQ(*request_reply_json("a\tb"), R"({"data":"a\tb"})");
+  EXPECT_EQ(*parse_request_reply(*request_reply_json("a\tbü")), "a\tbü");
+  EXPECT_EQ(*parse_request_reply("{}"), "");
+  EXPECT_EQ(request_reply_json("\xff\xfe").error().code(), ErrorCode::kUnsupported);
+  // Each control character takes six bytes.
+  EXPECT_EQ(request_reply_json(std::string(kRelayedBytesMax, '\x01')).error().code(),
+            ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(request_reply_json(std::string(kRelayedBytesMax, 'x')));
+}
+
+}  // namespace
+}  // namespace proffer::proto::explain_json_test
