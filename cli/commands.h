@@ -12,10 +12,14 @@ using Words = std::vector<std::string>;
 int run_status(const Words& words);
 int run_agents(const Words& words);
 int run_frameworks(const Words& words);
+int run_offers(const Words& words);
+int run_explain(const Words& words);
 int run_tasks(const Words& words);
 int run_logs(const Words& words);
 int run_kill(const Words& words);
 int run_run(const Words& words);
+int run_service(const Words& words);
 int run_dev(const Words& words);
+int run_conformance(const Words& words);
 
 }  // namespace proffer::cli

@@ -1,5 +1,6 @@
-// proffer dev: a master and agents on this machine, as separate processes. Read Dev::go first. It
-// restarts nothing; it says what ended, and at the end it leaves nothing behind.
+// proffer dev: a master, agents and the service scheduler on this machine, as separate processes.
+// Read Dev::go first. It restarts nothing; it says what ended, and at the end it leaves nothing
+// behind.
 
 #include <csignal>
 #include <cstdio>
@@ -47,6 +48,7 @@ struct DevOptions {
   int64_t port = 5050;
   int64_t http_port = 5080;
   bool keep = false;
+  bool no_service = false;
   bool json = false;
 };
 
@@ -94,6 +96,7 @@ class Dev {
  private:
   Result<void> start_master();
   Result<void> start_agent(int64_t number);
+  Result<void> start_service();
   Result<void> wait_for(const std::string& name, const std::string& dir, Addresses* addresses);
   Result<void> wait_for_agents();
   Result<void> start_all();
@@ -111,6 +114,7 @@ class Dev {
   Loop loop_;
   Children children_;
   std::vector<std::string> agents_;
+  std::string service_;  // the command line of its scheduler, for people
   std::vector<std::string> sockets_;
   Addresses master_;
   bool asked_to_end_ = false;
@@ -144,6 +148,7 @@ Result<void> Dev::start_all() {
     if (Result<void> started = start_agent(i); !started) return started;
   }
   if (Result<void> ready = wait_for_agents(); !ready) return ready;
+  if (Result<void> started = start_service(); !started) return started;
   // Whoever waits for this file finds the whole cluster.
   return write_file_atomically(options_.dir + "/address.json",
                                proto::json_line({{"address", text_of(master_, "address")},
@@ -195,6 +200,41 @@ Result<void> Dev::start_agent(int64_t number) {
                                       "--heartbeat=1s"};
   agents_.push_back(name);
   return children_.start(name, std::move(command), dir_of(name + ".log"));
+}
+
+// The scheduler that `proffer service` asks; it is there when the master knows it.
+Result<void> Dev::start_service() {
+  if (options_.no_service) return {};
+  const Result<std::string> program = find_program("service");
+  if (!program) return program.error();
+  const std::string master = text_of(master_, "address");
+  const std::string session = dir_of("service.session");
+  service_ = text("proffer service scheduler --master ", master, " --session-file ", session);
+  if (Result<void> started = children_.start(
+          "service", {*program, "scheduler", "--master", master, "--session-file", session},
+          dir_of("service.log"));
+      !started) {
+    return started;
+  }
+  const Result<Address> address = master_address(master);
+  if (!address) return address.error();
+  bool ended = false;
+  const Result<void> turned = turn_until("the service scheduler", [&] {
+    ended = !children_.is_running("service");
+    if (ended) return true;
+    const Result<CallResult> answer = call(*address, "frameworks", "");
+    if (!answer) return false;
+    const auto frameworks = proto::parse_frameworks(answer->json);
+    if (!frameworks) return false;
+    for (const proto::FrameworkRow& row : *frameworks) {
+      if (row.name == "service" && row.state == proto::FrameworkState::kConnected) return true;
+    }
+    return false;
+  });
+  if (!turned || !ended) return turned;
+  return Error::failed_precondition(
+             text("the service scheduler did not start; see ", dir_of("service.log")))
+      .with_hint("--keep keeps its log; --no-service leaves it out");
 }
 
 Result<void> Dev::turn_until(const std::string& what, const std::function<bool()>& ready) {
@@ -269,6 +309,7 @@ void Dev::say_where() {
     print_line(
         text(name, "  http://", addresses ? text_of(*addresses, "http") : "?", "/v1/status"));
   }
+  if (!service_.empty()) print_line("service  the scheduler of `proffer service apply`");
   print_line(text("files    ", options_.dir, options_.keep ? "" : " (removed at the end)"));
   print_line("");
   const bool is_default = master == "127.0.0.1:5050";
@@ -280,11 +321,15 @@ void Dev::say_where() {
 
 void Dev::on_ended(const std::string& name, const std::string& how) {
   if (stopping_) return;
+  const std::string again = name == "service" ? service_ : "";
   if (options_.json) {
-    print_line(
-        proto::json_line({{"event", std::string("ended")}, {"process", name}, {"how", how}}));
+    std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
+        {"event", std::string("ended")}, {"process", name}, {"how", how}};
+    if (!again.empty()) members.emplace_back("again", again);
+    print_line(proto::json_line(members));
   }
-  say(text(name, " ended: ", how));
+  say(text(name, " ended: ", how,
+           again.empty() ? "" : text("; its apps run on; start it again with: ", again)));
   loop_.stop();
 }
 
@@ -301,6 +346,7 @@ void Dev::stop_all() {
       loop_.run();
     }
   };
+  children_.signal("service", SIGTERM);
   for (const std::string& name : agents_) children_.signal(name, SIGTERM);
   turn_for(kStopTimeout,
            [&] { return children_.running() == (children_.is_running("master") ? 1u : 0u); });
@@ -404,6 +450,7 @@ int run_dev(const Words& words) {
                    "where its files go (proffer-dev-<uid> in the temporary "
                    "directory)");
   arguments.flag("--keep", &options.keep, "keep the files at the end");
+  arguments.flag("--no-service", &options.no_service, "without the scheduler of `proffer service`");
   arguments.flag("--json", &options.json, "one JSON object per line");
   if (const auto status = arguments.parse(words)) return *status;
   if (options.dir.empty()) options.dir = default_dir();

@@ -66,6 +66,10 @@ void fuzz_json(Input input) {
       return check(json, proto::parse_task_query, proto::task_query_json);
     case 'k':
       return check(json, proto::parse_kill_call, proto::kill_call_json);
+    case 'e':
+      return check(json, proto::parse_explanation, proto::explanation_json);
+    case 'c':
+      return check(json, proto::parse_request_call, proto::request_call_json);
     default:
       return json_fuzz::check_line(json);
   }

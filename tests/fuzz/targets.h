@@ -17,6 +17,7 @@ namespace proffer::fuzz {
 using Input = std::span<const uint8_t>;
 
 void fuzz_address(Input input);
+void fuzz_app_file(Input input);
 void fuzz_attributes(Input input);
 void fuzz_batch_work(Input input);
 void fuzz_checkpoint_log(Input input);
@@ -27,10 +28,12 @@ void fuzz_frame(Input input);
 void fuzz_http(Input input);
 void fuzz_job_file(Input input);
 void fuzz_json(Input input);
+void fuzz_local_frames(Input input);
 void fuzz_record(Input input);
 void fuzz_resources(Input input);
 void fuzz_roles(Input input);
 void fuzz_row(Input input);
+void fuzz_service_record(Input input);
 void fuzz_text(Input input);
 
 struct Target {
@@ -41,6 +44,7 @@ struct Target {
 
 inline constexpr std::array kTargets = {
     Target{"address", fuzz_address},
+    Target{"app_file", fuzz_app_file, 1'000},
     Target{"attributes", fuzz_attributes},
     Target{"batch_work", fuzz_batch_work},
     Target{"checkpoint_log", fuzz_checkpoint_log, 500},
@@ -51,10 +55,12 @@ inline constexpr std::array kTargets = {
     Target{"http", fuzz_http, 300},
     Target{"job_file", fuzz_job_file, 1'000},
     Target{"json", fuzz_json},
+    Target{"local_frames", fuzz_local_frames},
     Target{"record", fuzz_record},
     Target{"resources", fuzz_resources},
     Target{"roles", fuzz_roles},
     Target{"row", fuzz_row},
+    Target{"service_record", fuzz_service_record},
     Target{"text", fuzz_text},
 };
 

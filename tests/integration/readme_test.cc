@@ -42,7 +42,7 @@ TEST(Readme, TheTourWorksAsWritten) {
   const std::vector<std::string> commands =
       commands_between(readme, "## Two minutes", "## The picture");
   ASSERT_GE(commands.size(), 8u);
-  Cluster cluster({.agents = 3});
+  Cluster cluster({.agents = 3, .service = true});
   TemporaryDirectory home;
   int run_here = 0;
   for (std::string command : commands) {

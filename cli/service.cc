@@ -1,0 +1,363 @@
+// proffer service: apps that run until they are stopped. `run` and `scheduler` are programs of
+// their own (proffer-service); the other verbs ask the scheduler of the framework `service` through
+// the master: Client::ask.
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/programs.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "proto/json/service_json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr Duration kRequestTimeout = seconds(10);
+constexpr int kTries = 3;
+constexpr auto kPollEvery = std::chrono::milliseconds(200);
+constexpr size_t kFileBytesMax = kRelayedBytesMax;
+
+struct Common {
+  std::string master = {};
+  std::string framework = "service";
+  bool json = false;
+  bool wait = false;
+  std::string timeout = "5m";
+};
+
+void add_common(Arguments& arguments, Common* common, bool waits) {
+  arguments.option("--master", &common->master, "the master's HOST:PORT");
+  arguments.option("--framework", &common->framework, "the scheduler's name or id (service)");
+  arguments.flag("--json", &common->json, "print one JSON object");
+  if (!waits) return;
+  arguments.flag("--wait", &common->wait, "return when it is done");
+  arguments.option("--timeout", &common->timeout, "how long to wait at most (5m)");
+}
+
+int usage_error(const Error& error, bool json) {
+  print_error(error, json);
+  return kExitUsage;
+}
+
+std::string random_name() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 32; ++i) name += kDigits[random() & 15];
+  return name;
+}
+
+// One connected command: its master, found once, and what it asks.
+class Client {
+ public:
+  Client(const Common& common, Address master) : common_(common), master_(std::move(master)) {}
+
+  // The scheduler's answer. A request that got none is made again with the same id: what was done
+  // is not done twice.
+  Result<std::string> ask(const proto::ServiceCall& what) const {
+    const char* user = std::getenv("USER");
+    const std::string call_json =
+        proto::request_call_json({.framework = common_.framework,
+                                  .id = random_name(),
+                                  .principal = user != nullptr ? user : "",
+                                  .timeout = kRequestTimeout,
+                                  .data = proto::service_call_json(what)});
+    for (int attempt = 1;; ++attempt) {
+      Result<CallResult> answer = call(master_, "request", call_json, kRequestTimeout + seconds(2));
+      if (answer) return proto::parse_request_reply(answer->json);
+      const ErrorCode code = answer.error().code();
+      const bool again = code == ErrorCode::kTimeout || code == ErrorCode::kUnavailable;
+      if (!again || attempt == kTries) return std::move(answer).error();
+    }
+  }
+
+  // All pages.
+  Result<proto::ServiceStatusPage> status(const std::string& app) const {
+    proto::ServiceStatusPage all;
+    std::string after;
+    while (true) {
+      const Result<std::string> answer = ask({.verb = "status", .app = app, .after = after});
+      if (!answer) return answer.error();
+      Result<proto::ServiceStatusPage> page = proto::parse_service_status(*answer);
+      if (!page) return std::move(page).error().in("the scheduler's answer");
+      all.app = std::move(page->app);
+      for (auto& row : page->instances) all.instances.push_back(std::move(row));
+      if (page->next.empty() || page->next == after) return all;
+      after = page->next;
+    }
+  }
+
+  // What the master knows of the app's tasks.
+  std::map<TaskId, proto::TaskRow> tasks(const std::string& app) const {
+    std::map<TaskId, proto::TaskRow> tasks;
+    const auto rows =
+        call_list<proto::TaskRow>(master_, "tasks", {.prefix = app + "."}, proto::parse_tasks);
+    if (!rows) return tasks;
+    for (const proto::TaskRow& row : *rows) tasks[row.task] = row;
+    return tasks;
+  }
+
+ private:
+  const Common& common_;
+  const Address master_;
+};
+
+// Asks again until `done` says so, telling what is waited for when that changes.
+Result<void> wait_until(const Client& client, const Common& common, const std::string& app,
+                        const std::function<bool(const Result<proto::ServiceStatusPage>&)>& done) {
+  const Result<Duration> timeout = parse_duration(common.timeout);
+  if (!timeout) return Error(timeout.error()).in("--timeout");
+  const auto deadline =
+      std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout->millis());
+  std::string told;
+  while (true) {
+    const Result<proto::ServiceStatusPage> page = client.status(app);
+    if (done(page)) return {};
+    const std::string why = page ? page->app.why : page.error().message();
+    if (!page && page.error().code() != ErrorCode::kUnavailable &&
+        page.error().code() != ErrorCode::kTimeout) {
+      return page.error();
+    }
+    if (!common.json && why != told && !why.empty()) {
+      std::fprintf(stderr, "waiting: %s\n", why.c_str());
+    }
+    told = why;
+    if (std::chrono::steady_clock::now() >= deadline) {
+      return Error::timeout(text("app ", quoted(app), " is not there after ", common.timeout,
+                                 why.empty() ? "" : text(": ", why)))
+          .with_hint(text("see more with: proffer service status ", app));
+    }
+    std::this_thread::sleep_for(kPollEvery);
+  }
+}
+
+// What cannot be reached is not waited for: it has been replaced.
+bool is_as_wanted(const Result<proto::ServiceStatusPage>& page) {
+  if (!page || page->app.state != "running" || page->app.ready != page->app.instances) return false;
+  const auto here = std::count_if(page->instances.begin(), page->instances.end(),
+                                  [](const auto& row) { return row.state != "unreachable"; });
+  return here == page->app.instances;
+}
+
+bool is_gone(const Result<proto::ServiceStatusPage>& page) {
+  return !page && page.error().code() == ErrorCode::kNotFound;
+}
+
+// Asks for a change, says what was done, and waits if that was asked.
+int change(const Common& common, const proto::ServiceCall& what,
+           bool (*done)(const Result<proto::ServiceStatusPage>&)) {
+  const Result<Address> master = master_address(common.master);
+  if (!master) return usage_error(master.error(), common.json);
+  if (const Result<Duration> timeout = parse_duration(common.timeout); !timeout) {
+    return usage_error(Error(timeout.error()).in("--timeout"), common.json);
+  }
+  const Client client(common, *master);
+  const Result<std::string> answer = client.ask(what);
+  if (!answer) {
+    const int status = print_error(answer.error(), common.json);
+    return answer.error().code() == ErrorCode::kInvalidArgument ? kExitUsage : status;
+  }
+  const auto members = proto::parse_json_line(*answer);
+  if (!members)
+    return print_error(Error(members.error()).in("the scheduler's answer"), common.json);
+  const auto word = [&](const char* name) {
+    const auto at = members->find(name);
+    const auto* value = at == members->end() ? nullptr : std::get_if<std::string>(&at->second);
+    return value == nullptr ? std::string() : *value;
+  };
+  const std::string app = word("app");
+  if (common.wait) {
+    if (const Result<void> waited = wait_until(client, common, app, done); !waited) {
+      return print_error(waited.error(), common.json);
+    }
+  }
+  print_line(common.json ? *answer : text(app, ": ", word("result")));
+  return 0;
+}
+
+Result<std::string> read_app_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) {
+    return Error::invalid_argument(text("cannot read ", quoted(path), ": ", std::strerror(errno)));
+  }
+  std::string content(kFileBytesMax + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<size_t>(file.gcount()));
+  if (content.size() <= kFileBytesMax) return content;
+  return Error::invalid_argument(text(quoted(path), " is larger than an app file may be"));
+}
+
+int apply(const Words& words) {
+  Common common;
+  std::string path;
+  Arguments arguments("proffer service apply FILE [--wait]",
+                      "create the app of a file, or roll it to what the file says now");
+  arguments.required("FILE", &path, "app file (YAML)");
+  add_common(arguments, &common, true);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<std::string> file = read_app_file(path);
+  if (!file) return usage_error(file.error(), common.json);
+  return change(common, {.verb = "apply", .file = *file}, is_as_wanted);
+}
+
+int scale(const Words& words) {
+  Common common;
+  std::string app;
+  std::string count;
+  Arguments arguments("proffer service scale NAME N [--wait]", "run N instances of an app");
+  arguments.required("NAME", &app, "the app");
+  arguments.required("N", &count, "how many instances");
+  add_common(arguments, &common, true);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<int64_t> instances = parse_whole("N", count, 0, 10'000);
+  if (!instances) return usage_error(instances.error(), common.json);
+  return change(common, {.verb = "scale", .app = app, .instances = *instances}, is_as_wanted);
+}
+
+int stop(const Words& words) {
+  Common common;
+  std::string app;
+  Arguments arguments("proffer service stop NAME [--wait]",
+                      "end all instances of an app, with their grace, and forget it");
+  arguments.required("NAME", &app, "the app");
+  add_common(arguments, &common, true);
+  if (const auto status = arguments.parse(words)) return *status;
+  return change(common, {.verb = "stop", .app = app}, is_gone);
+}
+
+int list(const Words& words) {
+  Common common;
+  Arguments arguments("proffer service list [--json]", "the apps and how they stand");
+  add_common(arguments, &common, false);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(common.master);
+  if (!master) return usage_error(master.error(), common.json);
+  const Result<std::string> answer = Client(common, *master).ask({.verb = "list"});
+  if (!answer) return print_error(answer.error(), common.json);
+  if (common.json) {
+    print_line(*answer);
+    return 0;
+  }
+  const auto apps = proto::parse_service_apps(*answer);
+  if (!apps) return print_error(Error(apps.error()).in("the scheduler's answer"), false);
+  Table table({"APP", "VERSION", "STATE", "READY", "WHY"});
+  for (const proto::ServiceAppRow& row : *apps) {
+    table.row({row.app, std::to_string(row.version), row.state, text(row.ready, "/", row.instances),
+               row.why.empty() ? "-" : row.why});
+  }
+  table.print();
+  return 0;
+}
+
+int show(const Words& words) {
+  Common common;
+  std::string app;
+  Arguments arguments("proffer service status NAME [--json]", "an app and each of its instances");
+  arguments.required("NAME", &app, "the app");
+  add_common(arguments, &common, false);
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(common.master);
+  if (!master) return usage_error(master.error(), common.json);
+  const Client client(common, *master);
+  Result<proto::ServiceStatusPage> page = client.status(app);
+  if (!page) return print_error(page.error(), common.json);
+  // The master chose the ports, and knows where its agents are.
+  const std::map<TaskId, proto::TaskRow> tasks = client.tasks(app);
+  for (proto::ServiceInstanceRow& one : page->instances) {
+    const auto task = tasks.find(one.task);
+    if (task != tasks.end() && one.ports.empty()) one.ports = task->second.ports;
+  }
+  if (common.json) {
+    print_line(proto::service_status_json(*page));
+    return 0;
+  }
+  const proto::ServiceAppRow& row = page->app;
+  print_line(text(row.app, ": ", row.state, ", version ", row.version, ", ", row.ready, " of ",
+                  row.instances, " ready",
+                  row.outdated > 0 ? text(", ", row.outdated, " of an older version") : ""));
+  if (!row.why.empty()) print_line(text("  ", row.why));
+  Table table({"INSTANCE", "AGENT", "STATE", "READY", "ADDRESS"});
+  for (const proto::ServiceInstanceRow& one : page->instances) {
+    const auto task = tasks.find(one.task);
+    const std::string address = task == tasks.end() ? "" : task->second.http_address;
+    const std::string host =
+        address.empty() ? one.agent.str() : address.substr(0, address.rfind(':'));
+    std::string addresses;
+    for (const auto& [name, port] : one.ports) {
+      addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);
+    }
+    table.row({one.task.str(), one.agent.str(),
+               text(one.state, one.healthy == std::optional(false) ? ", unhealthy" : ""),
+               one.ready ? "yes" : "no", addresses.empty() ? "-" : addresses});
+  }
+  table.print();
+  return 0;
+}
+
+struct Verb {
+  std::string_view name;
+  int (*run)(const Words&);  // null: of proffer-service
+  std::string_view what;
+};
+
+constexpr Verb kVerbs[] = {
+    {"run", nullptr, "keep the app of a file running until Ctrl-C"},
+    {"apply", apply, "create the app of a file, or roll it to what the file says now"},
+    {"list", list, "the apps and how they stand"},
+    {"status", show, "an app and each of its instances"},
+    {"scale", scale, "run another number of instances"},
+    {"stop", stop, "end an app"},
+    {"scheduler", nullptr, "run the scheduler that the other verbs ask; proffer dev does"},
+};
+
+void print_usage(std::FILE* where) {
+  std::fputs("usage: proffer service VERB …\n\n", where);
+  for (const Verb& verb : kVerbs) {
+    std::fprintf(where, "  %-10s %s\n", std::string(verb.name).c_str(),
+                 std::string(verb.what).c_str());
+  }
+  std::fputs("\nproffer service VERB --help says more.\n", where);
+}
+
+}  // namespace
+
+int run_service(const Words& words) {
+  if (words.empty()) {
+    print_usage(stderr);
+    return kExitUsage;
+  }
+  if (words[0] == "--help" || words[0] == "-h") {
+    print_usage(stdout);
+    return 0;
+  }
+  std::vector<std::string_view> known;
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == words[0]) {
+      if (verb.run != nullptr) return verb.run(Words(words.begin() + 1, words.end()));
+      return print_error(become("service", words), false);
+    }
+    known.push_back(verb.name);
+  }
+  const std::string_view near = nearest(words[0], known);
+  print_error(Error::invalid_argument(text("unknown verb ", quoted(words[0])))
+                  .with_hint(near.empty() ? std::string("proffer service --help lists the verbs")
+                                          : text("did you mean `proffer service ", near, "`?")),
+              false);
+  return kExitUsage;
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,173 @@
+#include "frameworks/service/core/app.h"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "common/text.h"
+
+namespace proffer::service {
+namespace {
+
+Result<void> check_environment(const proto::Environment& env) {
+  if (env.size() > kEnvironmentEntriesMax) {
+    return Error::invalid_argument(text("env has ", env.size(), " variables; at most ",
+                                        kEnvironmentEntriesMax, " are allowed"));
+  }
+  size_t bytes = 0;
+  for (const auto& [name, value] : env) {
+    if (name.empty() || name.find('=') != std::string::npos ||
+        name.find('\0') != std::string::npos || value.find('\0') != std::string::npos) {
+      return Error::invalid_argument(
+          text("env: a variable's name must not be empty or have '=', and "
+               "neither name nor value a NUL: ",
+               quoted(name)));
+    }
+    bytes += name.size() + value.size();
+  }
+  if (bytes <= kEnvironmentBytesMax) return {};
+  return Error::invalid_argument(
+             text("env has ", bytes, " bytes; at most ", kEnvironmentBytesMax, " are allowed"))
+      .with_hint("put large values into a file that the command reads");
+}
+
+bool is_port_name(std::string_view name) {
+  return !name.empty() && name.size() <= kPortNameBytesMax &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '_';
+         });
+}
+
+Result<void> check_ports(const std::vector<std::string>& ports) {
+  if (ports.size() > kPortNamesMax) {
+    return Error::invalid_argument(
+        text("ports has ", ports.size(), " names; at most ", kPortNamesMax, " are allowed"));
+  }
+  std::set<std::string> seen;
+  for (const std::string& name : ports) {
+    if (!is_port_name(name)) {
+      return Error::invalid_argument(text("a port's name must be 1 to ", kPortNameBytesMax,
+                                          " of A-Z a-z 0-9 _, not ", quoted(name)))
+          .with_hint("the task is told the port as $PORT_<name>, a variable of its shell");
+    }
+    if (!seen.insert(name).second) {
+      return Error::invalid_argument(text("port ", quoted(name), " is named twice"));
+    }
+  }
+  return {};
+}
+
+// The whole text as a number without sign or leading zeros.
+std::optional<uint64_t> parse_count(std::string_view digits) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
+  if (digits.size() > 1 && digits[0] == '0') return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+Result<void> check_app(const AppSpec& app) {
+  if (Result<void> ok = check_name("name", app.name); !ok) return ok;
+  if (app.name.size() > kAppNameBytesMax) {
+    return Error::invalid_argument(
+        text("name must have at most ", kAppNameBytesMax, " bytes, not ", app.name.size()));
+  }
+  if (app.instances < 0 || app.instances > kInstancesMax) {
+    return Error::invalid_argument(
+        text("instances must be from 0 to ", kInstancesMax, ", not ", app.instances));
+  }
+  if (app.command.empty() || app.command.size() > kCommandBytesMax ||
+      app.command.find('\0') != std::string::npos) {
+    return Error::invalid_argument(text("command must have 1 to ", kCommandBytesMax,
+                                        " bytes and no NUL, not ", app.command.size(), " bytes"))
+        .with_hint("it is a shell command line, as in command: \"exec ./server $PORT_http\"");
+  }
+  if (Result<void> ok = check_shape(app.resources); !ok)
+    return std::move(ok).error().in("resources");
+  if (Result<void> ok = check_environment(app.env); !ok) return ok;
+  if (Result<void> ok = check_ports(app.ports); !ok) return ok;
+  if (app.constraints.size() > kConstraintsMax) {
+    return Error::invalid_argument(text("constraints has ", app.constraints.size(), "; at most ",
+                                        kConstraintsMax, " are allowed"));
+  }
+  for (const Constraint& constraint : app.constraints) {
+    if (Result<void> ok = check_constraint(constraint); !ok) {
+      return std::move(ok).error().in("constraints");
+    }
+  }
+  if (app.health) {
+    if (Result<void> ok = proto::check_health_check(*app.health, app.ports); !ok) return ok;
+  }
+  if (app.max_unavailable < 1 || app.max_unavailable > kInstancesMax) {
+    return Error::invalid_argument(text("update: max_unavailable must be from 1 to ", kInstancesMax,
+                                        ", not ", app.max_unavailable));
+  }
+  if (app.kill_grace < Duration() || app.kill_grace > kKillGraceMax) {
+    return Error::invalid_argument(text("kill_grace must be from 0 to ", to_text(kKillGraceMax),
+                                        ", not ", app.kill_grace.nanos(), " ns"));
+  }
+  return {};
+}
+
+bool same_task(const AppSpec& a, const AppSpec& b) {
+  AppSpec other = b;
+  other.instances = a.instances;
+  other.max_unavailable = a.max_unavailable;
+  return a == other;
+}
+
+TaskId to_task_id(const InstanceId& id) {
+  return TaskId(text(id.app, '.', id.version, '.', id.slot, '-', id.unique));
+}
+
+std::optional<InstanceId> parse_task_id(const TaskId& id) {
+  const std::string& whole = id.str();
+  const size_t dash = whole.rfind('-');
+  if (dash == std::string::npos || dash == 0) return std::nullopt;
+  const size_t slot_dot = whole.rfind('.', dash);
+  if (slot_dot == std::string::npos || slot_dot == 0) return std::nullopt;
+  const size_t version_dot = whole.rfind('.', slot_dot - 1);
+  if (version_dot == std::string::npos || version_dot == 0) return std::nullopt;
+  const std::string_view view = whole;
+  const auto version = parse_count(view.substr(version_dot + 1, slot_dot - version_dot - 1));
+  const auto slot = parse_count(view.substr(slot_dot + 1, dash - slot_dot - 1));
+  if (!version || !slot || *slot > static_cast<uint64_t>(kInstancesMax) * 2) return std::nullopt;
+  InstanceId parts{.app = whole.substr(0, version_dot),
+                   .version = *version,
+                   .slot = static_cast<int64_t>(*slot),
+                   .unique = whole.substr(dash + 1)};
+  if (!is_valid_name(parts.app) || parts.unique.empty()) return std::nullopt;
+  return parts;
+}
+
+AskName ask_name(const std::string& app, uint64_t version) {
+  return AskName(text(app, '.', version));
+}
+
+Ask make_ask(const AppSpec& app, uint64_t version, int64_t count) {
+  Ask ask;
+  ask.name = ask_name(app.name, version);
+  ask.shape = app.resources;
+  ask.count = count;
+  ask.constraints = app.constraints;
+  ask.ports = static_cast<int64_t>(app.ports.size());
+  return ask;
+}
+
+proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
+  proto::TaskSpec task;
+  task.id = to_task_id(id);
+  task.ask = ask_name(id.app, id.version);
+  task.shape = app.resources;
+  task.command = app.command;
+  task.environment = app.env;
+  task.port_names = app.ports;
+  task.kill_grace = app.kill_grace;
+  task.health = app.health;
+  return task;
+}
+
+}  // namespace proffer::service

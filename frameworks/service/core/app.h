@@ -1,0 +1,74 @@
+#pragma once
+
+// What somebody wants kept running: so many instances of one command.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/attributes.h"
+#include "common/ids.h"
+#include "common/resources.h"
+#include "common/result.h"
+#include "proto/messages.h"
+
+namespace proffer::service {
+
+// Every maximum with its reason; an app beyond one is refused.
+inline constexpr size_t kAppNameBytesMax = 64;    // a part of its tasks' ids
+inline constexpr int64_t kInstancesMax = 10'000;  // of one app
+inline constexpr size_t kPortNameBytesMax = 64;   // a part of a variable's name
+inline constexpr Duration kKillGraceMax = hours(24);
+// Of one scheduler: each is an ask, of which a framework has at most kAsksMax.
+inline constexpr size_t kAppsMax = 200;
+// Of all apps of a scheduler that keeps its state in the store. Each is an entry there, twice in
+// the worst case: unreachable, and its replacement.
+inline constexpr int64_t kInstancesKeptMax = 1'900;
+static_assert(2 * kInstancesKeptMax + kAppsMax <= kStoreKeysPerFrameworkMax);
+
+inline constexpr std::string_view kDefaultResources = "cpus:0.1;mem:64";
+
+struct AppSpec {
+  std::string name = {};
+  int64_t instances = 1;
+  std::string command = {};
+  ResourceVector resources = ResourceVector::of(100, 64'000);  // of each instance
+  proto::Environment env = {};
+  std::vector<std::string> ports = {};  // each a free port of the agent, told as $PORT_<name>
+  std::vector<Constraint> constraints = {};
+  std::optional<proto::HealthCheck> health = {};
+  // While an update rolls, at least instances - max_unavailable are ready.
+  int64_t max_unavailable = 1;
+  Duration kill_grace = kKillGrace;
+
+  bool operator==(const AppSpec&) const = default;
+};
+
+// Errors: kInvalidArgument says which value is wrong, what is allowed and what to do. Expressions
+// of constraints are not compiled here.
+Result<void> check_app(const AppSpec& app);
+
+// Whether an instance of one is as good as an instance of the other: all that a task sees is equal.
+bool same_task(const AppSpec& a, const AppSpec& b);
+
+// --- instances as tasks ------------------------------------------------------------------------
+
+// An instance's task id, <app>.<version>.<slot>-<unique>, in parts.
+struct InstanceId {
+  std::string app = {};
+  uint64_t version = 0;  // counts the specs of the app that tasks could tell apart
+  int64_t slot = 0;
+  std::string unique = {};  // letters and digits
+  bool operator==(const InstanceId&) const = default;
+};
+TaskId to_task_id(const InstanceId& id);
+// Nothing if it is none that to_task_id makes.
+std::optional<InstanceId> parse_task_id(const TaskId& id);
+
+AskName ask_name(const std::string& app, uint64_t version);
+Ask make_ask(const AppSpec& app, uint64_t version, int64_t count);
+proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id);
+
+}  // namespace proffer::service

@@ -1,0 +1,291 @@
+// From what is wanted and what runs to what is to be done: read plan_app first. Each step looks at
+// what the steps before have decided.
+
+#include "frameworks/service/core/plan.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::service {
+namespace {
+
+using Entry = std::pair<const TaskId, Instance>;
+
+// One slot while a plan is made.
+struct Place {
+  int64_t number = 0;
+  const Slot* slot = nullptr;
+  const Entry* holder = nullptr;  // lives and is not ending
+  bool is_busy = false;           // something in it has not ended yet and is not unreachable
+};
+
+class Planner {
+ public:
+  Planner(const App& app, Time now, bool is_settled)
+      : app_(app), now_(now), is_settled_(is_settled) {}
+
+  Plan make() {
+    find_places();
+    shrink();
+    grow();
+    launch();
+    replace();
+    return std::move(plan_);
+  }
+
+ private:
+  void kill(const Entry& entry, KillReason reason) {
+    plan_.kills.push_back(Kill{entry.first, reason});
+  }
+  void look_again(Time at) {
+    plan_.look_again = plan_.look_again ? std::min(*plan_.look_again, at) : at;
+  }
+
+  // The better one of two in a slot: what is ready, of the current version, and longest there.
+  bool is_better(const Entry& a, const Entry& b) const {
+    const auto rank = [this](const Entry& entry) {
+      return std::tuple(!entry.second.is_ready(), entry.second.id.version != app_.version,
+                        entry.second.launched_at, entry.first);
+    };
+    return rank(a) < rank(b);
+  }
+
+  // Who is where. Of two in a slot one goes; what is in no slot of ours goes.
+  void find_places() {
+    for (const auto& [number, slot] : app_.slots) places_[number] = Place{number, &slot};
+    for (const Entry& entry : app_.instances) {
+      const Instance& instance = entry.second;
+      if (instance.unconfirmed) has_unconfirmed_ = true;
+      if (instance.state == InstanceState::kUnreachable) continue;
+      const auto place = places_.find(instance.id.slot);
+      if (place == places_.end()) {
+        occupied_.insert(instance.id.slot);
+        if (!instance.kill_asked) kill(entry, KillReason::kScaledDown);
+        continue;
+      }
+      place->second.is_busy = true;
+      if (instance.is_ending()) continue;
+      const Entry*& holder = place->second.holder;
+      if (holder == nullptr) {
+        holder = &entry;
+      } else if (is_better(entry, *holder)) {
+        kill(*std::exchange(holder, &entry), KillReason::kSurplus);
+      } else {
+        kill(entry, KillReason::kSurplus);
+      }
+    }
+  }
+
+  // Too many slots: first those where nothing is ready, then the newest.
+  void shrink() {
+    const auto wanted = static_cast<size_t>(app_.wanted());
+    if (places_.size() <= wanted) return;
+    // Which of them are ready will be known soon.
+    if (wanted > 0 && (has_unconfirmed_ || !is_settled_)) return;
+    std::vector<const Place*> order;
+    for (const auto& [number, place] : places_) order.push_back(&place);
+    std::sort(order.begin(), order.end(), [](const Place* a, const Place* b) {
+      const auto rank = [](const Place* place) {
+        const Entry* holder = place->holder;
+        return std::tuple(holder == nullptr           ? 0
+                          : holder->second.is_ready() ? 2
+                                                      : 1,
+                          holder == nullptr ? 0 : -holder->second.launched_at.nanos(),
+                          -place->number);
+      };
+      return rank(a) < rank(b);
+    });
+    order.resize(places_.size() - wanted);
+    for (const Place* place : order) {
+      if (place->holder != nullptr) kill(*place->holder, KillReason::kScaledDown);
+      plan_.dropped_slots.push_back(place->number);
+    }
+    for (const int64_t number : plan_.dropped_slots) {
+      if (places_.at(number).is_busy) occupied_.insert(number);
+      places_.erase(number);
+    }
+  }
+
+  // Too few: the lowest numbers where nothing is left of before.
+  void grow() {
+    static const Slot kFresh;
+    for (int64_t number = 0; places_.size() < static_cast<size_t>(app_.wanted()); ++number) {
+      if (places_.count(number) > 0 || occupied_.count(number) > 0) continue;
+      places_[number] = Place{number, &kFresh};
+      plan_.added_slots.push_back(number);
+    }
+  }
+
+  void launch() {
+    for (const auto& [number, place] : places_) {
+      if (place.is_busy) continue;
+      if (place.slot->not_before <= now_) {
+        plan_.launches.push_back(number);
+      } else {
+        look_again(place.slot->not_before);
+      }
+    }
+  }
+
+  // Whether an update may count on it. What is of an older version has been counted on before.
+  bool is_available(const Place& place) {
+    if (place.holder == nullptr || !place.holder->second.is_ready()) return false;
+    const Instance& instance = place.holder->second;
+    if (instance.id.version != app_.version) return true;
+    const Duration wait = place.slot->failures > 0    ? kForgivenAfter
+                          : instance.has_health_check ? Duration()
+                                                      : kSteadyAfter;
+    const Time steady_at = *instance.ready_since + wait;
+    if (steady_at <= now_) return true;
+    look_again(steady_at);
+    return false;
+  }
+
+  // What is unhealthy or of an older version gives way to what is wanted, but never so many at once
+  // that more than max_unavailable slots are not ready.
+  void replace() {
+    std::vector<const Place*> unhealthy;
+    std::vector<const Place*> outdated;  // and ready
+    std::vector<const Place*> waiting;   // not available, in the order of slots
+    int64_t in_transition = 0;           // neither ready nor known to be unhealthy
+    for (const auto& [number, place] : places_) {
+      const Entry* holder = place.holder;
+      const bool is_outdated = holder != nullptr && holder->second.id.version != app_.version;
+      if (holder != nullptr && holder->second.is_unhealthy()) {
+        unhealthy.push_back(&place);
+        waiting.push_back(&place);
+        continue;
+      }
+      if (holder == nullptr || !holder->second.is_ready()) {
+        ++in_transition;
+        waiting.push_back(&place);
+        // On its way to what nobody wants any more: nothing is lost by turning back.
+        if (is_outdated && !holder->second.unconfirmed) kill(*holder, KillReason::kOutdated);
+        continue;
+      }
+      if (is_outdated) outdated.push_back(&place);
+    }
+    const int64_t slots = static_cast<int64_t>(places_.size());
+    const int64_t budget = std::min(app_.spec.max_unavailable, slots);
+
+    std::sort(unhealthy.begin(), unhealthy.end(), [](const Place* a, const Place* b) {
+      return std::tuple(a->holder->second.launched_at, a->number) <
+             std::tuple(b->holder->second.launched_at, b->number);
+    });
+    for (const Place* place : unhealthy) {
+      if (in_transition >= budget) break;
+      kill(*place->holder, KillReason::kUnhealthy);
+      ++in_transition;
+    }
+
+    if (!outdated.empty()) roll(outdated, waiting, budget);
+    if (plan_.why.empty() && !waiting.empty()) plan_.why = words_for(*waiting.front());
+  }
+
+  void roll(const std::vector<const Place*>& outdated, std::vector<const Place*>& waiting,
+            int64_t budget) {
+    int64_t unavailable = static_cast<int64_t>(waiting.size());
+    for (const auto& [number, place] : places_) {
+      if (place.holder == nullptr || !place.holder->second.is_ready()) continue;  // in `waiting`
+      if (is_available(place)) continue;
+      ++unavailable;
+      waiting.push_back(&place);
+    }
+    if (!is_settled_) return;
+    for (const Place* place : outdated) {
+      if (unavailable >= budget) {
+        plan_.why = waiting.empty() ? "" : text("the update waits: ", words_for(*waiting.front()));
+        return;
+      }
+      kill(*place->holder, KillReason::kOutdated);
+      ++unavailable;
+    }
+  }
+
+  // Why a slot is not ready.
+  std::string words_for(const Place& place) const {
+    std::string words;
+    if (place.holder == nullptr) {
+      words =
+          text("instance ", place.number, place.is_busy ? " is ending" : " is not launched yet");
+    } else {
+      const Instance& instance = place.holder->second;
+      words = text("instance ", place.number, " is ",
+                   instance.is_unhealthy()                     ? "unhealthy"
+                   : instance.is_ready()                       ? "ready only since a moment ago"
+                   : instance.state == InstanceState::kRunning ? "running and not yet healthy"
+                                                               : to_text(instance.state));
+    }
+    if (place.slot->why.empty()) return words;
+    words += text("; before it: ", place.slot->why);
+    if (place.slot->failures > 1) words += text(", ", place.slot->failures, " times in a row");
+    return words;
+  }
+
+  const App& app_;
+  const Time now_;
+  const bool is_settled_;
+  Plan plan_;
+  std::map<int64_t, Place> places_;
+  std::set<int64_t> occupied_;  // numbers of no slot, where something has not ended yet
+  bool has_unconfirmed_ = false;
+};
+
+}  // namespace
+
+std::string_view to_text(InstanceState state) {
+  switch (state) {
+    case InstanceState::kPlanned:
+      return "planned";
+    case InstanceState::kStaging:
+      return "staging";
+    case InstanceState::kRunning:
+      return "running";
+    case InstanceState::kKilling:
+      return "killing";
+    case InstanceState::kUnreachable:
+      return "unreachable";
+  }
+  return "unreachable";
+}
+
+std::string_view to_text(KillReason reason) {
+  switch (reason) {
+    case KillReason::kScaledDown:
+      return "scaled down";
+    case KillReason::kSurplus:
+      return "surplus";
+    case KillReason::kUnhealthy:
+      return "unhealthy";
+    case KillReason::kOutdated:
+      return "outdated";
+  }
+  return "outdated";
+}
+
+Plan plan_app(const App& app, Time now, bool is_settled) {
+  return Planner(app, now, is_settled).make();
+}
+
+Duration backoff(int32_t failures) {
+  CHECK_GE(failures, 1);
+  Duration wait = kBackoffMin;
+  for (int32_t i = 1; i < failures && wait < kBackoffMax; ++i) wait = wait * 2;
+  return std::min(wait, kBackoffMax);
+}
+
+int64_t ready_slots(const App& app) {
+  std::set<int64_t> ready;
+  for (const auto& [task, instance] : app.instances) {
+    if (instance.is_ready() && app.slots.count(instance.id.slot) > 0)
+      ready.insert(instance.id.slot);
+  }
+  return static_cast<int64_t>(ready.size());
+}
+
+}  // namespace proffer::service

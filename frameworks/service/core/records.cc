@@ -1,0 +1,215 @@
+// Records as bytes: a tag, then fields in a fixed order. Numbers are decimal with a ';' behind,
+// texts their length and then themselves. A Reader that met something wrong gives zeros from then
+// on and says so at the end.
+
+#include "frameworks/service/core/records.h"
+
+#include <charconv>
+#include <limits>
+
+#include "common/text.h"
+
+namespace proffer::service {
+namespace {
+
+constexpr std::string_view kAppTag = "app1 ";
+constexpr std::string_view kInstanceTag = "ins1 ";
+constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
+
+class Writer {
+ public:
+  explicit Writer(std::string_view tag) : out_(tag) {}
+  void number(int64_t value) { out_ += text(value, ';'); }
+  void bytes(std::string_view value) {
+    number(static_cast<int64_t>(value.size()));
+    out_ += value;
+  }
+  std::string take() && { return std::move(out_); }
+
+ private:
+  std::string out_;
+};
+
+class Reader {
+ public:
+  Reader(std::string_view bytes, std::string_view tag) : rest_(bytes) {
+    if (rest_.substr(0, tag.size()) != tag) {
+      fail();
+    } else {
+      rest_.remove_prefix(tag.size());
+    }
+  }
+
+  int64_t number(int64_t max = kNumberMax) {
+    const size_t end = rest_.find(';');
+    if (end == std::string_view::npos || end == 0) return fail();
+    if (rest_[0] == '-' || (rest_[0] == '0' && end > 1)) return fail();
+    int64_t value = 0;
+    const auto [stop, error] = std::from_chars(rest_.data(), rest_.data() + end, value);
+    if (error != std::errc() || stop != rest_.data() + end || value > max) {
+      return fail();
+    }
+    rest_.remove_prefix(end + 1);
+    return value;
+  }
+  bool truth() { return number(1) == 1; }
+  std::string bytes() {
+    const auto size = static_cast<size_t>(number());
+    if (size > rest_.size()) {
+      fail();
+      return {};
+    }
+    std::string value(rest_.substr(0, size));
+    rest_.remove_prefix(size);
+    return value;
+  }
+  // How many things follow, each of at least two bytes.
+  int64_t count() { return number(static_cast<int64_t>(rest_.size()) / 2); }
+  int64_t fail() {
+    ok_ = false;
+    rest_ = {};
+    return 0;
+  }
+  bool ok() const { return ok_; }
+  bool ended_well() const { return ok_ && rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+  bool ok_ = true;
+};
+
+void write(Writer& out, const proto::HealthCheck& check) {
+  out.number(static_cast<int64_t>(check.kind));
+  out.bytes(check.port);
+  out.bytes(check.path);
+  out.bytes(check.command);
+  for (const Duration span : {check.interval, check.timeout, check.grace}) out.number(span.nanos());
+  out.number(check.failures);
+}
+
+proto::HealthCheck read_health(Reader& in) {
+  proto::HealthCheck check;
+  check.kind = static_cast<proto::HealthCheck::Kind>(
+      in.number(static_cast<int64_t>(proto::kHealthCheckKindCount) - 1));
+  check.port = in.bytes();
+  check.path = in.bytes();
+  check.command = in.bytes();
+  for (Duration* span : {&check.interval, &check.timeout, &check.grace}) {
+    *span = Duration::nanos(in.number());
+  }
+  check.failures = in.number();
+  return check;
+}
+
+constexpr int64_t kOperatorMax = static_cast<int64_t>(Constraint::Operator::kExists);
+
+Constraint read_constraint(Reader& in) {
+  Constraint constraint;
+  constraint.attribute = in.bytes();
+  constraint.op = static_cast<Constraint::Operator>(in.number(kOperatorMax));
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    constraint.values.push_back(in.bytes());
+  }
+  return constraint;
+}
+
+// What the spec's own rules refuse was not written by encode() of a checked one.
+Error corrupt(std::string_view what) { return Error::corruption(std::string(what)); }
+
+}  // namespace
+
+std::string app_key(const std::string& name) { return text(kAppsPrefix, name); }
+std::string instance_key(const TaskId& task) { return text(kInstancesPrefix, task.str()); }
+
+std::string encode(const AppRecord& record) {
+  const AppSpec& spec = record.spec;
+  Writer out(kAppTag);
+  out.number(static_cast<int64_t>(record.version));
+  out.number(record.stopping ? 1 : 0);
+  out.bytes(spec.name);
+  out.number(spec.instances);
+  out.bytes(spec.command);
+  for (const ResourceKind kind : kResourceKinds) out.number(spec.resources[kind]);
+  out.number(static_cast<int64_t>(spec.env.size()));
+  for (const auto& [name, value] : spec.env) {
+    out.bytes(name);
+    out.bytes(value);
+  }
+  out.number(static_cast<int64_t>(spec.ports.size()));
+  for (const std::string& name : spec.ports) out.bytes(name);
+  out.number(static_cast<int64_t>(spec.constraints.size()));
+  for (const Constraint& constraint : spec.constraints) {
+    out.bytes(constraint.attribute);
+    out.number(static_cast<int64_t>(constraint.op));
+    out.number(static_cast<int64_t>(constraint.values.size()));
+    for (const std::string& value : constraint.values) out.bytes(value);
+  }
+  out.number(spec.health ? 1 : 0);
+  if (spec.health) write(out, *spec.health);
+  out.number(spec.max_unavailable);
+  out.number(spec.kill_grace.nanos());
+  return std::move(out).take();
+}
+
+Result<AppRecord> decode_app(std::string_view bytes) {
+  Reader in(bytes, kAppTag);
+  AppRecord record;
+  AppSpec& spec = record.spec;
+  record.version = static_cast<uint64_t>(in.number());
+  record.stopping = in.truth();
+  spec.name = in.bytes();
+  spec.instances = in.number();
+  spec.command = in.bytes();
+  for (const ResourceKind kind : kResourceKinds) spec.resources[kind] = in.number(kAmountMax);
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    std::string name = in.bytes();
+    // Names rise, so that there is one encoding of a map.
+    if (!spec.env.empty() && name <= spec.env.rbegin()->first) in.fail();
+    spec.env.emplace_hint(spec.env.end(), std::move(name), in.bytes());
+  }
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) spec.ports.push_back(in.bytes());
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    spec.constraints.push_back(read_constraint(in));
+  }
+  if (in.truth()) spec.health = read_health(in);
+  spec.max_unavailable = in.number();
+  spec.kill_grace = Duration::nanos(in.number());
+  if (!in.ended_well() || record.version == 0) return corrupt("not an app's record");
+  if (Result<void> ok = check_app(spec); !ok) return corrupt(ok.error().message());
+  return record;
+}
+
+std::string encode(const InstanceRecord& record) {
+  Writer out(kInstanceTag);
+  out.bytes(record.agent.str());
+  out.number(record.launched_at.nanos());
+  out.number(record.has_health_check ? 1 : 0);
+  out.number(!record.healthy ? 0 : *record.healthy ? 2 : 1);
+  out.number(static_cast<int64_t>(record.ports.size()));
+  for (const auto& [name, port] : record.ports) {
+    out.bytes(name);
+    out.number(port);
+  }
+  return std::move(out).take();
+}
+
+Result<InstanceRecord> decode_instance(std::string_view bytes) {
+  Reader in(bytes, kInstanceTag);
+  InstanceRecord record;
+  record.agent = AgentId(in.bytes());
+  record.launched_at = Time::from_nanos(in.number());
+  record.has_health_check = in.truth();
+  if (const int64_t healthy = in.number(2); healthy > 0) record.healthy = healthy == 2;
+  for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+    std::string name = in.bytes();
+    if (!record.ports.empty() && name <= record.ports.rbegin()->first) in.fail();
+    record.ports.emplace_hint(record.ports.end(), std::move(name),
+                              static_cast<uint16_t>(in.number(65'535)));
+  }
+  if (!in.ended_well() || !is_valid_name(record.agent.str())) {
+    return corrupt("not an instance's record");
+  }
+  return record;
+}
+
+}  // namespace proffer::service

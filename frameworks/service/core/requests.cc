@@ -1,0 +1,238 @@
+// What people want of apps: on_request. Requests are done one after the other, because each is
+// decided on what the one before has made of the app; a change is applied and answered when its
+// record is durable.
+
+#include "common/check.h"
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+#include "sdk/store.h"
+
+namespace proffer::service {
+
+void Service::State::on_request(Step& step, const Request& request) {
+  if (const auto* apply = std::get_if<Apply>(&request.change)) {
+    const Result<void> valid = check_app(apply->spec);
+    CHECK(valid.has_value()) << valid.error().message();
+  }
+  if (requests_.size() >= kRequestsWaitingMax) {
+    step.out.answers.push_back(Answer{
+        request.relay, Error::resource_exhausted("too many requests wait; try again in a moment")});
+    return;
+  }
+  requests_.push_back(request);
+  next_request(step);
+}
+
+void Service::State::next_request(Step& step) {
+  while (loaded_ && changing_.empty() && !requests_.empty()) {
+    Result<Changed> changed = decide(requests_.front().change);
+    if (!changed) {
+      answer(step, changed.error());
+      continue;
+    }
+    const AppRecord& record = changed->record;
+    const auto app = apps_.find(record.spec.name);
+    if (app != apps_.end() && app->second.app.spec == record.spec &&
+        app->second.app.version == record.version && app->second.app.stopping == record.stopping) {
+      answer(step, changed->words);
+      continue;
+    }
+    changing_ = record.spec.name;
+    const Journal::Ticket ticket =
+        journal_.add({sdk::put(app_key(record.spec.name), encode(record))});
+    continuations_[ticket] = *std::move(changed);
+  }
+}
+
+void Service::State::answer(Step& step, const Result<std::string>& result) {
+  CHECK(!requests_.empty());
+  step.out.answers.push_back(Answer{requests_.front().relay, result});
+  requests_.pop_front();
+}
+
+// --- what a request makes of an app ------------------------------------------------------------
+
+Result<Service::State::Changed> Service::State::decide(const Change& change) const {
+  return std::visit([this](const auto& one) { return decide(one); }, change);
+}
+
+Result<Service::State::Changed> Service::State::decide(const Apply& apply) const {
+  if (Result<void> ok = has_room(apply.spec.name, apply.spec.instances); !ok) {
+    return std::move(ok).error();
+  }
+  const auto found = apps_.find(apply.spec.name);
+  if (found == apps_.end()) {
+    return Changed{.record = {.spec = apply.spec, .version = 1, .stopping = false},
+                   .words = "created"};
+  }
+  const App& app = found->second.app;
+  Changed changed{.record = {.spec = apply.spec, .version = app.version, .stopping = false},
+                  .words = "unchanged"};
+  if (!same_task(app.spec, apply.spec)) {
+    changed.record.version += 1;
+    changed.words = text("updated to version ", changed.record.version);
+  } else if (app.stopping) {
+    changed.words = "started again";
+  } else if (app.spec.instances != apply.spec.instances) {
+    changed.words =
+        text("scaled from ", app.spec.instances, " to ", apply.spec.instances, " instances");
+  } else if (app.spec != apply.spec) {
+    changed.words = "changed how it is updated";
+  }
+  return changed;
+}
+
+Result<Service::State::Changed> Service::State::decide(const Scale& scale) const {
+  const auto found = apps_.find(scale.app);
+  if (found == apps_.end()) return unknown_app(scale.app);
+  const App& app = found->second.app;
+  if (app.stopping) {
+    return Error::failed_precondition(text("app ", quoted(scale.app), " is stopping"))
+        .with_hint("apply its file to start it again");
+  }
+  if (scale.instances < 0 || scale.instances > kInstancesMax) {
+    return Error::invalid_argument(
+        text("instances must be from 0 to ", kInstancesMax, ", not ", scale.instances));
+  }
+  if (Result<void> ok = has_room(scale.app, scale.instances); !ok) return std::move(ok).error();
+  Changed changed{.record = {.spec = app.spec, .version = app.version, .stopping = false},
+                  .words = "unchanged"};
+  if (app.spec.instances != scale.instances) {
+    changed.words = text("scaled from ", app.spec.instances, " to ", scale.instances, " instances");
+  }
+  changed.record.spec.instances = scale.instances;
+  return changed;
+}
+
+Result<Service::State::Changed> Service::State::decide(const Stop& stop) const {
+  const auto found = apps_.find(stop.app);
+  if (found == apps_.end()) return unknown_app(stop.app);
+  const App& app = found->second.app;
+  return Changed{.record = {.spec = app.spec, .version = app.version, .stopping = true},
+                 .words = app.stopping ? "stopping already"
+                                       : text("stopping ", app.instances.size(), " instances")};
+}
+
+Result<void> Service::State::has_room(const std::string& app, int64_t instances) const {
+  if (apps_.count(app) == 0 && apps_.size() >= kAppsMax) {
+    return Error::resource_exhausted(
+               text("there are ", apps_.size(), " apps; at most ", kAppsMax, " are allowed"))
+        .with_hint("stop one with: proffer service stop NAME");
+  }
+  if (!options_.has_store) return {};
+  int64_t all = instances;
+  for (const auto& [name, running] : apps_) {
+    if (name != app) all += running.app.wanted();
+  }
+  if (all <= kInstancesKeptMax) return {};
+  return Error::resource_exhausted(text("all apps together would have ", all,
+                                        " instances; at most ", kInstancesKeptMax, " are allowed"))
+      .with_hint("run a large app attached: proffer service run FILE");
+}
+
+Error Service::State::unknown_app(const std::string& name) const {
+  std::vector<std::string_view> known;
+  for (const auto& [other, running] : apps_) known.push_back(other);
+  const std::string_view near = nearest(name, known);
+  return Error::not_found(text("there is no app ", quoted(name)))
+      .with_hint(near.empty() ? std::string("proffer service list shows the apps")
+                              : text("did you mean ", quoted(near), "?"));
+}
+
+// --- what is durable is so ---------------------------------------------------------------------
+
+void Service::State::apply(Step& step, const AppRecord& record) {
+  const std::string& name = record.spec.name;
+  RunningApp& running = apps_[name];
+  App& app = running.app;
+  if (app.version != record.version) {
+    // A new version deserves a fresh try, and an answer of its own to whether it fits.
+    for (auto& [number, slot] : app.slots) slot = Slot();
+    running.cannot_fit.clear();
+  }
+  app.spec = record.spec;
+  app.version = record.version;
+  app.stopping = record.stopping;
+  mark(name);
+  trace(step, TraceLevel::kLongLived, record.stopping ? "app stopping" : "app applied",
+        {{"app", name},
+         {"version", std::to_string(record.version)},
+         {"instances", std::to_string(app.wanted())}});
+}
+
+void Service::State::forget(Step& step, const std::string& name) {
+  erase(app_key(name));
+  apps_.erase(name);
+  trace(step, TraceLevel::kLongLived, "app stopped", {{"app", name}});
+}
+
+// --- pictures ----------------------------------------------------------------------------------
+
+namespace {
+
+proto::ServiceAppRow row_of(const RunningApp& running) {
+  const App& app = running.app;
+  proto::ServiceAppRow row;
+  row.app = app.spec.name;
+  row.version = app.version;
+  row.instances = app.wanted();
+  row.ready = ready_slots(app);
+  for (const auto& [task, instance] : app.instances) {
+    if (instance.state == InstanceState::kPlanned) continue;
+    row.live += 1;
+    row.outdated += instance.id.version != app.version && !instance.is_ending() &&
+                    instance.state != InstanceState::kUnreachable;
+  }
+  row.state = app.stopping                ? "stopping"
+              : row.outdated > 0          ? "updating"
+              : row.ready < row.instances ? "starting"
+                                          : "running";
+  row.why = running.cannot_fit.empty() || running.launches.empty()
+                ? running.why
+                : text("no agent of the cluster could run it now: ", running.cannot_fit);
+  if (app.stopping && row.live > 0) row.why = text(row.live, " instances have not ended yet");
+  return row;
+}
+
+proto::ServiceInstanceRow row_of(const TaskId& task, const Instance& instance) {
+  proto::ServiceInstanceRow row;
+  row.task = task;
+  row.agent = instance.agent;
+  row.slot = instance.id.slot;
+  row.version = instance.id.version;
+  row.state = instance.unconfirmed ? "unconfirmed" : std::string(to_text(instance.state));
+  row.ready = instance.is_ready();
+  row.healthy = instance.healthy;
+  row.ports = instance.ports;
+  row.launched_at = instance.launched_at;
+  return row;
+}
+
+}  // namespace
+
+std::vector<proto::ServiceAppRow> Service::State::status() const {
+  std::vector<proto::ServiceAppRow> rows;
+  for (const auto& [name, running] : apps_) rows.push_back(row_of(running));
+  return rows;
+}
+
+Result<proto::ServiceStatusPage> Service::State::status_of(const std::string& name,
+                                                           const std::string& after,
+                                                           size_t limit) const {
+  const auto found = apps_.find(name);
+  if (found == apps_.end()) return unknown_app(name);
+  proto::ServiceStatusPage page;
+  page.app = row_of(found->second);
+  const std::map<TaskId, Instance>& instances = found->second.app.instances;
+  for (auto at = after.empty() ? instances.begin() : instances.upper_bound(TaskId(after));
+       at != instances.end(); ++at) {
+    if (page.instances.size() >= limit) {
+      page.next = page.instances.back().task.str();
+      break;
+    }
+    page.instances.push_back(row_of(at->first, at->second));
+  }
+  return page;
+}
+
+}  // namespace proffer::service

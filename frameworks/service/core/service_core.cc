@@ -1,0 +1,311 @@
+// The life of the scheduler: `handle` first. A session begins (on_subscribed), the store is read
+// (on_loaded), then events mark apps and on_tick plans them and declares what they want.
+
+#include "frameworks/service/core/service_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "frameworks/service/core/state.h"
+
+namespace proffer::service {
+namespace {
+
+// After a session began: answers to reconciliation have come by then, as a rule.
+constexpr Duration kSettleTime = seconds(2);
+// Between questions about instances that nobody has told of.
+constexpr Duration kConfirmEvery = seconds(10);
+// Beyond its grace, until a kill is said again: a master that has just begun drops that of a task
+// whose agent is not back yet.
+constexpr Duration kKillAgain = seconds(30);
+
+}  // namespace
+
+Service::State::State(ServiceOptions options)
+    : options_(std::move(options)), journal_(options_.has_store), loaded_(!options_.has_store) {
+  CHECK(is_valid_name(options_.life));
+}
+
+void Service::State::handle(const ServiceEvent& event, Time now, ServiceOutbox& out) {
+  Step step{now, out};
+  std::visit(
+      Overloaded{
+          [&](const sdk::Notification& notification) { on_notification(step, notification); },
+          [&](const Request& request) { on_request(step, request); },
+          [&](const Tick&) { on_tick(step); },
+      },
+      event);
+  settle(step);
+}
+
+std::optional<Time> Service::State::next_deadline() const {
+  std::optional<Time> next = journal_.next_deadline();
+  const auto at = [&next](const std::optional<Time>& time) {
+    if (time) next = next ? std::min(*next, *time) : *time;
+  };
+  if (!connected_ || !loaded_) return next;
+  if (!changed_.empty() || asks_stale_) at(Time());  // At once.
+  at(settled_at_);
+  at(confirm_at_);
+  for (const auto& [name, app] : apps_) at(app.look_again);
+  return next;
+}
+
+// --- sessions ----------------------------------------------------------------------------------
+
+void Service::State::on_notification(Step& step, const sdk::Notification& notification) {
+  std::visit(Overloaded{
+                 [&](const proto::Subscribed& subscribed) { on_subscribed(step, subscribed); },
+                 [&](const proto::Offers& offers) {
+                   for (const Offer& offer : offers.offers) on_offer(step, offer);
+                 },
+                 [&](const proto::TaskStatus& status) { on_status(step, status); },
+                 [&](const proto::AskReport& report) { on_ask_report(report); },
+                 [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
+                 [&](const sdk::Disconnected&) { connected_ = false; },
+                 // A rescinded offer is refused when it is used; tasks of lost agents have updates;
+                 // requests come as events of their own; there are no executors that talk.
+                 [](const auto&) {},
+             },
+             notification);
+}
+
+void Service::State::on_subscribed(Step& step, const proto::Subscribed& subscribed) {
+  framework_ = subscribed.framework;
+  connected_ = true;
+  asks_stale_ = true;  // Asks end with the connection on which they were declared.
+  settled_at_ = step.now + kSettleTime;
+  if (!unconfirmed_.empty()) confirm_at_ = step.now;
+  for (const auto& [name, app] : apps_) mark(name);
+  const bool is_loading =
+      std::any_of(continuations_.begin(), continuations_.end(),
+                  [](const auto& row) { return std::holds_alternative<Load>(row.second); });
+  if (!loaded_ && !is_loading) load_more();
+}
+
+void Service::State::on_ask_report(const proto::AskReport& report) {
+  for (const proto::AskReport::Row& row : report.rows) {
+    for (auto& [name, app] : apps_) {
+      if (row.ask != ask_name(name, app.app.version)) continue;
+      app.cannot_fit = row.could_ever_fit ? ""
+                       : row.why.empty()  ? "no agent could ever run it"
+                                          : row.why;
+    }
+  }
+}
+
+// --- the store ---------------------------------------------------------------------------------
+
+void Service::State::load_more() { continuations_[journal_.add(loader_.next())] = Load{}; }
+
+void Service::State::on_loaded(Step& step,
+                               const std::vector<proto::StoreResult::Outcome>& outcomes) {
+  if (!loader_.take(outcomes)) {
+    trace(step, TraceLevel::kMisbehaved, "the store answered something else", {});
+    loader_ = Loader();
+  }
+  if (!loader_.done()) return load_more();
+  restore(std::move(loader_).entries());
+  trace(
+      step, TraceLevel::kLongLived, "apps read from the store",
+      {{"apps", std::to_string(apps_.size())}, {"instances", std::to_string(unconfirmed_.size())}});
+  confirm_at_ = step.now;
+  settled_at_ = step.now + kSettleTime;
+  for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
+  next_request(step);
+}
+
+void Service::State::restore(const Entries& entries) {
+  loaded_ = true;
+  for (const auto& [key, value] : entries) {
+    if (!key.starts_with(kAppsPrefix)) continue;
+    // What is not ours to read is left alone: a newer scheduler may have written it.
+    const Result<AppRecord> record = decode_app(value);
+    if (!record || key != app_key(record->spec.name)) continue;
+    App& app = apps_[record->spec.name].app;
+    app.spec = record->spec;
+    app.version = record->version;
+    app.stopping = record->stopping;
+    mark(record->spec.name);
+  }
+  for (const auto& [key, value] : entries) {
+    if (!key.starts_with(kInstancesPrefix)) continue;
+    const TaskId task(key.substr(kInstancesPrefix.size()));
+    const std::optional<InstanceId> id = parse_task_id(task);
+    const Result<InstanceRecord> record = decode_instance(value);
+    const auto app = id ? apps_.find(id->app) : apps_.end();
+    if (!record || app == apps_.end()) continue;
+    Instance& instance = app->second.app.instances[task];
+    instance.id = *id;
+    instance.state = InstanceState::kStaging;
+    instance.agent = record->agent;
+    instance.has_health_check = record->has_health_check;
+    instance.healthy = record->healthy;
+    instance.unconfirmed = true;
+    instance.launched_at = record->launched_at;
+    instance.ports = record->ports;
+    app->second.app.slots.try_emplace(id->slot);
+    unconfirmed_.insert(task);
+  }
+}
+
+Entries Service::State::snapshot() const {
+  Entries entries;
+  for (const auto& [name, running] : apps_) {
+    const App& app = running.app;
+    entries[app_key(name)] =
+        encode(AppRecord{.spec = app.spec, .version = app.version, .stopping = app.stopping});
+    for (const auto& [task, instance] : app.instances) {
+      entries[instance_key(task)] = encode(record_of(instance));
+    }
+  }
+  return entries;
+}
+
+// What waited for the store goes on, and the next group of writes leaves.
+void Service::State::settle(Step& step) {
+  for (std::vector<Journal::Settled> settled = journal_.take_settled(); !settled.empty();
+       settled = journal_.take_settled()) {
+    for (const Journal::Settled& one : settled) {
+      auto waiting = continuations_.extract(one.ticket);
+      if (waiting.empty()) continue;
+      std::visit(Overloaded{
+                     [&](const Load&) {
+                       if (one.error) {
+                         trace(step, TraceLevel::kOperator, "the store cannot be read",
+                               {{"error", one.error->message()}});
+                         loader_ = Loader();
+                         load_more();
+                       } else {
+                         on_loaded(step, one.outcomes);
+                       }
+                     },
+                     [&](const Changed& changed) {
+                       mark(std::exchange(changing_, {}));
+                       if (one.error) {
+                         answer(step, Error(*one.error).in("the app cannot be kept"));
+                       } else {
+                         apply(step, changed.record);
+                         answer(step, changed.words);
+                       }
+                       next_request(step);
+                     },
+                     [&](const Launch& launch) { on_written(step, launch, one.error); },
+                 },
+                 waiting.mapped());
+    }
+  }
+  if (std::optional<proto::StoreRequest> request = journal_.next(step.now)) {
+    step.out.commands.push_back(*std::move(request));
+  }
+}
+
+// --- plans -------------------------------------------------------------------------------------
+
+void Service::State::on_tick(Step& step) {
+  if (!connected_ || !loaded_) return;
+  if (settled_at_ && *settled_at_ <= step.now) {
+    settled_at_.reset();
+    for (const auto& [name, app] : apps_) mark(name);
+  }
+  if (confirm_at_ && *confirm_at_ <= step.now) confirm(step);
+  for (const auto& [name, app] : apps_) {
+    if (app.look_again && *app.look_again <= step.now) mark(name);
+  }
+  for (const std::string& name : std::exchange(changed_, {})) plan(step, name);
+  declare_asks(step);
+}
+
+void Service::State::confirm(Step& step) {
+  confirm_at_.reset();
+  if (unconfirmed_.empty()) return;
+  step.out.commands.push_back(
+      proto::Reconcile{.tasks = {unconfirmed_.begin(), unconfirmed_.end()}});
+  confirm_at_ = step.now + kConfirmEvery;
+}
+
+void Service::State::plan(Step& step, const std::string& name) {
+  const auto found = apps_.find(name);
+  if (found == apps_.end()) return;
+  RunningApp& running = found->second;
+  App& app = running.app;
+  if (app.stopping && app.instances.empty()) {
+    // Unless somebody has just asked for it again.
+    return changing_ == name ? void() : forget(step, name);
+  }
+  const Plan plan = plan_app(app, step.now, !settled_at_);
+  for (const int64_t slot : plan.dropped_slots) app.slots.erase(slot);
+  for (const int64_t slot : plan.added_slots) app.slots.try_emplace(slot);
+  for (const Kill& kill : plan.kills) {
+    Instance& instance = app.instances.at(kill.task);
+    instance.kill_asked = true;
+    instance.was_unhealthy = kill.reason == KillReason::kUnhealthy;
+    instance.ready_since.reset();
+    trace(step, TraceLevel::kShortLived, "instance killed",
+          {{"instance", kill.task.str()}, {"reason", std::string(to_text(kill.reason))}});
+    // What is not launched yet is given up when its record is written (on_written).
+    if (instance.state == InstanceState::kPlanned) continue;
+    say_kill(step, kill.task, instance);
+  }
+  running.launches = {plan.launches.begin(), plan.launches.end()};
+  running.look_again = plan.look_again;
+  for (auto& [task, instance] : app.instances) {
+    if (!instance.kill_asked || instance.state != InstanceState::kKilling) continue;
+    const Duration patience = app.spec.kill_grace + kKillAgain;
+    if (instance.kill_said_at + patience <= step.now) say_kill(step, task, instance);
+    const Time again = instance.kill_said_at + patience;
+    running.look_again = running.look_again ? std::min(*running.look_again, again) : again;
+  }
+  running.why = plan.why;
+}
+
+void Service::State::say_kill(Step& step, const TaskId& task, Instance& instance) {
+  instance.state = InstanceState::kKilling;
+  instance.kill_said_at = step.now;
+  step.out.commands.push_back(proto::KillTask{.framework = {}, .task = task, .grace = {}});
+}
+
+// Planned instances are still asked for: their offer is only used once they are written down.
+void Service::State::declare_asks(Step& step) {
+  std::vector<Ask> asks;
+  for (const auto& [name, running] : apps_) {
+    const App& app = running.app;
+    auto count = static_cast<int64_t>(running.launches.size());
+    for (const auto& [task, instance] : app.instances) {
+      count += instance.state == InstanceState::kPlanned && !instance.kill_asked &&
+               instance.id.version == app.version;
+    }
+    if (count > 0) asks.push_back(make_ask(app.spec, app.version, count));
+  }
+  if (!asks_stale_ && asks == declared_) return;
+  asks_stale_ = false;
+  declared_ = std::move(asks);
+  step.out.commands.push_back(proto::DeclareAsks{.generation = 0, .asks = declared_});
+}
+
+// --- the outside -------------------------------------------------------------------------------
+
+Service::Service(ServiceOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Service::Service(ServiceOptions options, const Entries& snapshot)
+    : state_(std::make_unique<State>(std::move(options))) {
+  state_->restore(snapshot);
+}
+Service::~Service() = default;
+void Service::handle(const ServiceEvent& event, Time now, ServiceOutbox& out) {
+  state_->handle(event, now, out);
+}
+std::optional<Time> Service::next_deadline() const { return state_->next_deadline(); }
+bool Service::connected() const { return state_->connected(); }
+bool Service::loaded() const { return state_->loaded(); }
+const FrameworkId& Service::framework() const { return state_->framework(); }
+std::vector<proto::ServiceAppRow> Service::status() const { return state_->status(); }
+Result<proto::ServiceStatusPage> Service::status_of(const std::string& app,
+                                                    const std::string& after, size_t limit) const {
+  return state_->status_of(app, after, limit);
+}
+Entries Service::snapshot() const { return state_->snapshot(); }
+std::vector<Violation> Service::violations() const { return state_->violations(); }
+
+}  // namespace proffer::service

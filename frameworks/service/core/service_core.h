@@ -1,0 +1,111 @@
+#pragma once
+
+// The service scheduler: apps as people want them, instances as the cluster runs them, and what to
+// do about the difference. Pure; the shell (frameworks/service/shell, sim) feeds it what the SDK
+// hears and what people ask, and carries out its commands.
+//
+//   request → record written → applied → plan → asks → offer → record written → launched → told
+//
+// Events only mark apps as changed; plans are made in Tick, which is asked for at once. What plans
+// are made of is in plan.h, what is durable in records.h.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/trace.h"
+#include "frameworks/service/core/app.h"
+#include "frameworks/service/core/loader.h"
+#include "proto/service_status.h"
+#include "sdk/notifications.h"
+
+namespace proffer::service {
+
+// Requests that wait for one before them; further ones are refused.
+inline constexpr size_t kRequestsWaitingMax = 1'000;
+
+struct ServiceOptions {
+  // Keeps apps and instances in the frameworks' store, and begins with what is there. Else nothing
+  // outlives the process.
+  bool has_store = true;
+  // Letters and digits, another for each life of a scheduler: a part of the instances' ids.
+  std::string life = "0";
+};
+
+// --- events and actions ------------------------------------------------------------------------
+
+struct Apply {
+  AppSpec spec = {};  // CHECKed with check_app
+};
+struct Scale {
+  std::string app = {};
+  int64_t instances = 0;
+};
+struct Stop {
+  std::string app = {};
+};
+using Change = std::variant<Apply, Scale, Stop>;
+
+// Somebody wants this. The SDK sees to it that what is asked twice comes once.
+struct Request {
+  uint64_t relay = 0;  // repeated in the answer
+  Change change = {};
+};
+struct Tick {};
+using ServiceEvent = std::variant<sdk::Notification, Request, Tick>;
+
+struct Answer {
+  uint64_t relay = 0;
+  // What was done: "created", "updated to version 2", "unchanged" …
+  Result<std::string> result = Result<std::string>(std::string());
+};
+
+struct ServiceOutbox {
+  std::vector<sdk::Command> commands = {};  // in this order
+  std::vector<Answer> answers = {};
+  std::vector<TraceEvent> trace = {};
+
+  void clear() {
+    commands.clear();
+    answers.clear();
+    trace.clear();
+  }
+};
+
+// --- the core ----------------------------------------------------------------------------------
+
+class Service {
+ public:
+  explicit Service(ServiceOptions options);
+  // As one that has read these entries from the store.
+  Service(ServiceOptions options, const Entries& snapshot);
+  ~Service();
+  Service(const Service&) = delete;
+  Service& operator=(const Service&) = delete;
+
+  void handle(const ServiceEvent& event, Time now, ServiceOutbox& out);
+  std::optional<Time> next_deadline() const;
+
+  bool connected() const;
+  // What the store holds has been read. Until then nothing is launched and requests wait.
+  bool loaded() const;
+  const FrameworkId& framework() const;
+  std::vector<proto::ServiceAppRow> status() const;  // by name
+  // At most `limit` instances behind `after`. Errors: kNotFound names the nearest app.
+  Result<proto::ServiceStatusPage> status_of(const std::string& app, const std::string& after,
+                                             size_t limit) const;
+  // What the store holds once all that was said is written.
+  Entries snapshot() const;
+  // Broken invariants; O(instances). For tests and the simulator.
+  std::vector<Violation> violations() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace proffer::service

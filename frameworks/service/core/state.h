@@ -1,0 +1,154 @@
+#pragma once
+
+// What the service scheduler knows, and its handlers: one file for each story. Inside of this
+// folder only.
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frameworks/service/core/journal.h"
+#include "frameworks/service/core/plan.h"
+#include "frameworks/service/core/records.h"
+#include "frameworks/service/core/service_core.h"
+
+namespace proffer::service {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+// An app and what the last plan left to do.
+struct RunningApp {
+  App app = {};
+  std::set<int64_t> launches = {};  // slots that want an instance
+  std::optional<Time> look_again = {};
+  std::string why = {};
+  std::string cannot_fit = {};  // why no agent of the cluster could run it, if so
+};
+
+// What is kept of an instance.
+inline InstanceRecord record_of(const Instance& instance) {
+  return {.agent = instance.agent,
+          .launched_at = instance.launched_at,
+          .has_health_check = instance.has_health_check,
+          .healthy = instance.healthy,
+          .ports = instance.ports};
+}
+
+class Service::State {
+ public:
+  explicit State(ServiceOptions options);
+  void restore(const Entries& entries);
+
+  void handle(const ServiceEvent& event, Time now, ServiceOutbox& out);
+  std::optional<Time> next_deadline() const;
+  bool connected() const { return connected_; }
+  bool loaded() const { return loaded_; }
+  const FrameworkId& framework() const { return framework_; }
+  std::vector<proto::ServiceAppRow> status() const;
+  Result<proto::ServiceStatusPage> status_of(const std::string& name, const std::string& after,
+                                             size_t limit) const;
+  Entries snapshot() const;
+  std::vector<Violation> violations() const;
+
+ private:
+  struct Step {
+    Time now;
+    ServiceOutbox& out;
+  };
+  // What waits for a ticket of the journal.
+  struct Load {};
+  struct Changed {
+    AppRecord record = {};
+    std::string words = {};
+  };
+  struct Launch {
+    OfferId offer = {};
+    AgentId agent = {};
+    std::vector<TaskId> tasks = {};
+  };
+  using Continuation = std::variant<Load, Changed, Launch>;
+
+  // service_core.cc: sessions, time, asks.
+  void on_notification(Step& step, const sdk::Notification& notification);
+  void on_subscribed(Step& step, const proto::Subscribed& subscribed);
+  void on_ask_report(const proto::AskReport& report);
+  void on_tick(Step& step);
+  void confirm(Step& step);
+  void plan(Step& step, const std::string& name);
+  static void say_kill(Step& step, const TaskId& task, Instance& instance);
+  void declare_asks(Step& step);
+  void settle(Step& step);
+  void load_more();
+  void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
+
+  // requests.cc: what people want.
+  void on_request(Step& step, const Request& request);
+  void next_request(Step& step);
+  // What the request makes of the app's record; the same record if it changes nothing.
+  Result<Changed> decide(const Change& change) const;
+  Result<Changed> decide(const Apply& apply) const;
+  Result<Changed> decide(const Scale& scale) const;
+  Result<Changed> decide(const Stop& stop) const;
+  Result<void> has_room(const std::string& app, int64_t instances) const;
+  Error unknown_app(const std::string& name) const;
+  void apply(Step& step, const AppRecord& record);
+  void answer(Step& step, const Result<std::string>& result);
+  void forget(Step& step, const std::string& name);
+
+  // launches.cc: offers, and what was written down for them.
+  void on_offer(Step& step, const Offer& offer);
+  std::optional<TaskId> plan_instance(Step& step, const AskName& ask, const AgentId& agent,
+                                      size_t& bytes);
+  void on_written(Step& step, const Launch& launch, const std::optional<Error>& error);
+  static bool is_free(const App& app, int64_t slot, const TaskId& except);
+
+  // updates.cc: what the cluster tells of instances.
+  void on_status(Step& step, const proto::TaskStatus& status);
+  void on_alive(Step& step, RunningApp& app, Instance& instance, const proto::TaskStatus& status);
+  void on_ended(Step& step, RunningApp& app, const TaskId& task, const proto::TaskStatus& status);
+  void on_unknown(Step& step, const proto::TaskStatus& status);
+  // Its instance has failed by its own fault, or waits a moment for another reason.
+  void count_failure(Step& step, App& app, const Instance& instance, const std::string& why);
+  void write(const TaskId& task, const Instance& instance);
+  void erase(const std::string& key);
+  Instance* find(const TaskId& task, RunningApp** app);
+
+  void mark(const std::string& app) { changed_.insert(app); }
+  void trace(Step& step, TraceLevel level, std::string_view what,
+             std::vector<std::pair<std::string_view, std::string>> fields) const {
+    step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+  }
+
+  const ServiceOptions options_;
+  Journal journal_;
+  std::map<Journal::Ticket, Continuation> continuations_;
+  Loader loader_;
+
+  bool connected_ = false;
+  bool loaded_ = false;
+  FrameworkId framework_;
+  std::optional<Time> settled_at_;  // of this session; what runs is known by then
+  std::map<std::string, RunningApp> apps_;
+  uint64_t launched_ = 0;          // counts instances, for their ids
+  std::set<std::string> changed_;  // apps to plan
+  std::set<TaskId> unconfirmed_;
+  std::optional<Time> confirm_at_;             // they are asked about again
+  std::map<TaskId, proto::TaskStatus> early_;  // told before the store was read
+
+  bool asks_stale_ = true;
+  std::vector<Ask> declared_;  // as the master has it, lowered by what was launched since
+
+  std::deque<Request> requests_;
+  std::string changing_;  // the app of the first, while that is being written
+};
+
+}  // namespace proffer::service

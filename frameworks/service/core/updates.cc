@@ -1,0 +1,230 @@
+// What the cluster tells of instances: on_status. An update changes one instance and marks its app;
+// what follows from it is the next plan's to say.
+
+#include <algorithm>
+#include <string_view>
+
+#include "common/text.h"
+#include "frameworks/service/core/ports.h"
+#include "frameworks/service/core/state.h"
+#include "sdk/store.h"
+
+namespace proffer::service {
+
+using proto::TaskReason;
+using proto::TaskState;
+using proto::TaskStatus;
+
+namespace {
+
+// Between attempts when nobody failed but something was in the way.
+constexpr Duration kPause = seconds(1);
+
+// Whether it ended by its own fault: its command did, or could not even be started.
+bool is_own_fault(const TaskStatus& status) {
+  switch (status.reason) {
+    case TaskReason::kLaunchFailed:
+    case TaskReason::kExecutorEnded:
+    case TaskReason::kExecutorTimeout:
+    case TaskReason::kTaskInvalid:
+      return true;
+    case TaskReason::kAgentRestarted:
+      return false;
+    default:
+      return status.state == TaskState::kFinished || status.state == TaskState::kFailed;
+  }
+}
+
+std::string words_of(const TaskStatus& status) {
+  if (!status.message.empty()) return status.message;
+  if (status.exit_code) return text("exit code ", *status.exit_code);
+  if (status.signal) return text("signal ", *status.signal);
+  if (status.reason != TaskReason::kNone) return std::string(proto::to_text(status.reason));
+  return std::string(proto::to_text(status.state));
+}
+
+}  // namespace
+
+Instance* Service::State::find(const TaskId& task, RunningApp** app) {
+  const std::optional<InstanceId> id = parse_task_id(task);
+  const auto running = id ? apps_.find(id->app) : apps_.end();
+  if (running == apps_.end()) return nullptr;
+  const auto instance = running->second.app.instances.find(task);
+  if (instance == running->second.app.instances.end()) return nullptr;
+  *app = &running->second;
+  return &instance->second;
+}
+
+void Service::State::on_status(Step& step, const TaskStatus& status) {
+  if (!loaded_) {
+    early_[status.task] = status;
+    return;
+  }
+  RunningApp* running = nullptr;
+  Instance* instance = find(status.task, &running);
+  if (instance == nullptr) return on_unknown(step, status);
+  mark(running->app.spec.name);
+  unconfirmed_.erase(status.task);
+  instance->unconfirmed = false;
+  if (!status.agent.empty()) instance->agent = status.agent;
+  if (is_terminal(status.state)) {
+    on_ended(step, *running, status.task, status);
+  } else {
+    on_alive(step, *running, *instance, status);
+  }
+}
+
+// A task of an app that is long forgotten: nobody wants it.
+void Service::State::on_unknown(Step& step, const TaskStatus& status) {
+  if (is_terminal(status.state) || status.state == TaskState::kKilling) return;
+  trace(step, TraceLevel::kMisbehaved, "unknown instance killed",
+        {{"instance", status.task.str()}, {"agent", status.agent.str()}});
+  step.out.commands.push_back(proto::KillTask{.framework = {}, .task = status.task, .grace = {}});
+}
+
+void Service::State::on_alive(Step& step, RunningApp& running, Instance& instance,
+                              const TaskStatus& status) {
+  const Instance before = instance;
+  switch (status.state) {
+    case TaskState::kStaging:
+      instance.state = InstanceState::kStaging;
+      break;
+    case TaskState::kRunning:
+      instance.state = InstanceState::kRunning;
+      break;
+    case TaskState::kKilling:
+      instance.state = InstanceState::kKilling;
+      break;
+    default:
+      instance.state = InstanceState::kUnreachable;
+      break;
+  }
+  if (status.healthy) instance.healthy = status.healthy;
+  if (std::map<std::string, uint16_t> ports = parse_told_ports(status.data); !ports.empty()) {
+    instance.ports = std::move(ports);
+  }
+  if (instance.kill_asked && instance.state != InstanceState::kUnreachable) {
+    // Whoever tells so has not heard of the kill: its agent was away, or the master just began.
+    if (instance.state != InstanceState::kKilling) say_kill(step, status.task, instance);
+  }
+  if (!instance.is_ready()) {
+    instance.ready_since.reset();
+  } else if (!instance.ready_since) {
+    instance.ready_since = step.now;
+    const auto slot = running.app.slots.find(instance.id.slot);
+    if (slot != running.app.slots.end() && slot->second.failures == 0) slot->second.why.clear();
+  }
+  if (instance.healthy != before.healthy || instance.ports != before.ports ||
+      instance.agent != before.agent) {
+    write(status.task, instance);
+  }
+  if (instance.state == before.state && instance.healthy == before.healthy) return;
+  std::vector<std::pair<std::string_view, std::string>> fields = {{"instance", status.task.str()},
+                                                                  {"agent", instance.agent.str()}};
+  if (instance.is_unhealthy()) fields.emplace_back("reason", words_of(status));
+  for (const auto& [name, port] : instance.ports) {
+    fields.emplace_back("port", text(name, ':', port));
+  }
+  const bool is_bad = instance.is_unhealthy() || instance.state == InstanceState::kUnreachable;
+  trace(step, is_bad ? TraceLevel::kMisbehaved : TraceLevel::kShortLived,
+        instance.is_unhealthy()                         ? "instance unhealthy"
+        : instance.state == InstanceState::kUnreachable ? "instance unreachable"
+        : instance.is_ready()                           ? "instance ready"
+        : instance.state == InstanceState::kRunning     ? "instance running"
+        : instance.state == InstanceState::kKilling     ? "instance ending"
+                                                        : "instance staging",
+        std::move(fields));
+}
+
+void Service::State::on_ended(Step& step, RunningApp& running, const TaskId& task,
+                              const TaskStatus& status) {
+  App& app = running.app;
+  const Instance instance = app.instances.at(task);
+  app.instances.erase(task);
+  erase(instance_key(task));
+  const bool was_wanted = !instance.kill_asked && !app.stopping;
+  const std::string words = words_of(status);
+  if (was_wanted && is_own_fault(status)) {
+    count_failure(step, app, instance, words);
+  } else if (instance.was_unhealthy) {
+    count_failure(step, app, instance, "it was unhealthy");
+  } else if (status.state == TaskState::kRefused) {
+    asks_stale_ = true;  // Whether the master lowered the ask for it is not for us to guess.
+    const auto slot = app.slots.find(instance.id.slot);
+    if (slot != app.slots.end()) {
+      slot->second.not_before = std::max(slot->second.not_before, step.now + kPause);
+      slot->second.why = text("it was refused: ", words);
+    }
+  }
+  std::vector<std::pair<std::string_view, std::string>> fields = {
+      {"instance", task.str()}, {"agent", instance.agent.str()}, {"reason", words}};
+  const auto slot = app.slots.find(instance.id.slot);
+  if (was_wanted && slot != app.slots.end() && slot->second.not_before > step.now) {
+    fields.emplace_back("again_in", to_text(slot->second.not_before - step.now));
+  }
+  trace(step, was_wanted ? TraceLevel::kMisbehaved : TraceLevel::kShortLived, "instance ended",
+        std::move(fields));
+}
+
+void Service::State::count_failure(Step& step, App& app, const Instance& instance,
+                                   const std::string& why) {
+  const auto found = app.slots.find(instance.id.slot);
+  // What an older version did is not held against this one.
+  if (found == app.slots.end() || instance.id.version != app.version) return;
+  Slot& slot = found->second;
+  if (instance.ready_since && step.now - *instance.ready_since >= kForgivenAfter) slot.failures = 0;
+  slot.failures += slot.failures < 1'000'000 ? 1 : 0;
+  slot.not_before = step.now + backoff(slot.failures);
+  slot.why = why;
+}
+
+// Nobody waits for these: they are about what the cluster tells anyway, or will.
+void Service::State::write(const TaskId& task, const Instance& instance) {
+  journal_.add({sdk::put(instance_key(task), encode(record_of(instance)))});
+}
+
+void Service::State::erase(const std::string& key) { journal_.add({sdk::erase(key)}); }
+
+// --- invariants --------------------------------------------------------------------------------
+
+std::vector<Violation> Service::State::violations() const {
+  std::vector<Violation> found;
+  const auto say = [&](std::string what) { found.push_back(Violation{std::move(what)}); };
+  for (const auto& [name, running] : apps_) {
+    const App& app = running.app;
+    if (app.spec.name != name) say(text("app ", name, " is named ", app.spec.name));
+    std::map<int64_t, int> launched;  // because of us, into each slot
+    for (const auto& [task, instance] : app.instances) {
+      if (to_task_id(instance.id) != task || instance.id.app != name) {
+        say(text("instance ", task.str(), " has another's id"));
+      }
+      if (instance.is_ready() != instance.ready_since.has_value()) {
+        say(text("instance ", task.str(), " is ready or not, and since when"));
+      }
+      if (instance.unconfirmed != (unconfirmed_.count(task) > 0)) {
+        say(text("instance ", task.str(), " is unconfirmed, or not"));
+      }
+      if (instance.state == InstanceState::kPlanned) ++launched[instance.id.slot];
+    }
+    for (const auto& [task, instance] : app.instances) {
+      if (launched[instance.id.slot] == 0 || instance.state == InstanceState::kPlanned) continue;
+      // Only what came back since may be there as well: its launch is then the older one.
+      for (const auto& [other, planned] : app.instances) {
+        if (planned.state == InstanceState::kPlanned && planned.id.slot == instance.id.slot &&
+            planned.launched_at < instance.launched_at) {
+          say(text("instance ", task.str(), " was launched beside ", other.str()));
+        }
+      }
+    }
+    for (const auto& [slot, count] : launched) {
+      if (count > 1) say(text("slot ", slot, " of app ", name, " has ", count, " planned"));
+    }
+  }
+  if (!changing_.empty() && requests_.empty()) say("a change is written that nobody asked for");
+  for (const Ask& ask : declared_) {
+    if (ask.count <= 0) say(text("ask ", ask.name.str(), " counts ", ask.count));
+  }
+  return found;
+}
+
+}  // namespace proffer::service

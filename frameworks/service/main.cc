@@ -1,0 +1,70 @@
+// proffer-service: `proffer service run`, and the scheduler that serves the other verbs of
+// `proffer service`. CLI11 stays in this file.
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <CLI/CLI.hpp>
+#include <glog/logging.h>
+
+#include "frameworks/service/shell/scheduler.h"
+
+namespace proffer::service {
+namespace {
+
+int main(int argc, char** argv) {
+  RunOptions run;
+  SchedulerOptions scheduler;
+  run.master = "127.0.0.1:5050";
+  if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr && *master != '\0') {
+    run.master = master;
+  }
+  scheduler.master = run.master;
+
+  CLI::App app("Keeps instances of long-lived apps running.", "proffer service");
+  app.require_subcommand(1);
+  CLI::App* run_command =
+      app.add_subcommand("run", "Keep the app of a file running until Ctrl-C, which ends it");
+  run_command->footer(
+      "Example of an app file:\n"
+      "  name: web\n"
+      "  instances: 3\n"
+      "  command: \"exec python3 -m http.server $PORT_http --bind 127.0.0.1\"\n"
+      "  ports: [http]");
+  run_command->add_option("FILE", run.app_file, "App file (YAML)")->required();
+  run_command->add_option("--master", run.master, "The master's HOST:PORT [$PROFFER_MASTER]");
+  run_command->add_option("--role", run.role, "Role that is charged [default]");
+  run_command->add_flag("--json", run.json, "One JSON object per line");
+  CLI::App* scheduler_command = app.add_subcommand(
+      "scheduler", "Serve apply, list, status, scale and stop of `proffer service`");
+  scheduler_command->add_option("--master", scheduler.master,
+                                "The master's HOST:PORT [$PROFFER_MASTER]");
+  scheduler_command->add_option("--role", scheduler.role, "Role that is charged [default]");
+  scheduler_command->add_option("--name", scheduler.name, "Name of the framework [service]");
+  scheduler_command
+      ->add_option("--session-file", scheduler.session_file,
+                   "Keeps its identity: started again with it, it finds its apps")
+      ->required();
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    if (e.get_exit_code() == 0) return app.exit(e);  // --help
+    return print_error(Error::invalid_argument(e.what()).with_hint("see: proffer service --help"),
+                       run.json);
+  }
+  return run_command->parsed() ? run_attached(run) : run_scheduler(scheduler);
+}
+
+}  // namespace
+}  // namespace proffer::service
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  try {
+    return proffer::service::main(argc, argv);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "error: %s\n", e.what());
+    return 1;
+  }
+}

@@ -1,0 +1,35 @@
+#pragma once
+
+// What people ask of the scheduler, as text that the master relays.
+
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "frameworks/service/core/service_core.h"
+
+namespace proffer::service {
+
+// Instances in one answer, which the master relays only up to kRelayedBytesMax; more go in further
+// pages.
+inline constexpr size_t kInstancesPerPage = 500;
+
+struct ListApps {};
+struct ShowApp {
+  std::string app = {};
+  std::string after = {};
+};
+// A change is the core's to make; pictures are answered at once.
+using Asked = std::variant<Change, ListApps, ShowApp>;
+
+// Errors: kInvalidArgument for what is no request, or an app file that is wrong.
+Result<Asked> parse_request(std::string_view data);
+
+// The answers, as JSON.
+Result<std::string> show(const Service& service, const ListApps& asked);
+Result<std::string> show(const Service& service, const ShowApp& asked);
+// {"app","result"}
+std::string change_answer(const std::string& app, const std::string& result);
+std::string app_of(const Change& change);
+
+}  // namespace proffer::service

@@ -1,0 +1,330 @@
+// `Host` joins the service's core with the SDK: notifications and requests in, commands and answers
+// out, and a timer for what waits. `Attached` and `Daemon` say what is done with what happens.
+
+#include "frameworks/service/shell/scheduler.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <sstream>
+
+#include <glog/logging.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "common/roles.h"
+#include "common/text.h"
+#include "frameworks/service/core/service_core.h"
+#include "frameworks/service/shell/app_file.h"
+#include "frameworks/service/shell/requests.h"
+#include "frameworks/service/shell/story.h"
+#include "proto/json/json.h"
+#include "sdk/scheduler.h"
+
+namespace proffer::service {
+namespace {
+
+constexpr Duration kMasterWait = seconds(10);
+// Beyond an app's kill grace, until an attached run no longer waits for its last instance.
+constexpr Duration kEndMargin = seconds(10);
+constexpr int kRefusedCode = 1;
+constexpr int kUsageCode = 2;
+constexpr int kUnreachableCode = 3;
+
+// Another for each process, so that no instance's id is used twice.
+std::string life_name() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device random;
+  std::string life;
+  for (uint32_t bits = random(), i = 0; i < 8; ++i, bits >>= 4) life += kDigits[bits & 15];
+  return life;
+}
+
+sdk::SchedulerOptions sdk_options(const std::string& name, const RoleName& role,
+                                  const std::string& master) {
+  sdk::SchedulerOptions options;
+  options.name = name;
+  options.role = role;
+  options.master = master;
+  const char* user = ::getenv("USER");
+  options.user = user != nullptr ? user : "";
+  return options;
+}
+
+class Host {
+ public:
+  struct Handlers {
+    std::function<void(const proto::FrameworkRequest&)> on_request;
+    std::function<void(const Answer&)> on_answer;
+    std::function<void(const TraceEvent&)> on_trace;
+    std::function<void()> on_step;  // after each
+  };
+  Host(sdk::SchedulerOptions options, bool has_store, Handlers handlers)
+      : scheduler_(std::move(options)),
+        service_(ServiceOptions{.has_store = has_store, .life = life_name()}),
+        handlers_(std::move(handlers)) {
+    scheduler_.on_notification([this](const sdk::Notification& what) {
+      if (const auto* request = std::get_if<proto::FrameworkRequest>(&what)) {
+        handlers_.on_request(*request);
+      } else {
+        step(what);
+      }
+    });
+  }
+
+  sdk::Scheduler& scheduler() { return scheduler_; }
+  const Service& service() const { return service_; }
+
+  void step(const ServiceEvent& event) {
+    ServiceOutbox out;
+    service_.handle(event, scheduler_.now(), out);
+    for (sdk::Command& command : out.commands) scheduler_.command(std::move(command));
+    for (const TraceEvent& happened : out.trace) handlers_.on_trace(happened);
+    for (const Answer& answer : out.answers) handlers_.on_answer(answer);
+    handlers_.on_step();
+    arm();
+  }
+
+ private:
+  // Called at the latest when the core wants it. A timer that fires early finds nothing to do.
+  void arm() {
+    const std::optional<Time> deadline = service_.next_deadline();
+    if (!deadline || (armed_ && *armed_ <= *deadline)) return;
+    armed_ = deadline;
+    const Time now = scheduler_.now();
+    scheduler_.after((*deadline > now ? *deadline - now : Duration()) + milliseconds(1),
+                     [this, at = *deadline] {
+                       if (armed_ == at) armed_.reset();
+                       step(Tick{});
+                     });
+  }
+
+  sdk::Scheduler scheduler_;
+  Service service_;
+  Handlers handlers_;
+  std::optional<Time> armed_;
+};
+
+// --- proffer service run -----------------------------------------------------------------------
+
+class Attached {
+ public:
+  Attached(AppSpec app, const RoleName& role, const RunOptions& options)
+      : app_(std::move(app)),
+        options_(options),
+        host_(attached_options(app_.name, role, options.master), false,
+              {.on_request =
+                   [this](const proto::FrameworkRequest& request) {
+                     host_.scheduler().respond(
+                         request.relay,
+                         Error::unsupported("an attached app takes no requests; edit its file and "
+                                            "run it again"));
+                   },
+               .on_answer = [](const Answer&) {},
+               .on_trace = [this](const TraceEvent& event) { tell(event); },
+               .on_step = [this] { look(); }}) {}
+
+  int run() {
+    sdk::Scheduler& scheduler = host_.scheduler();
+    scheduler.on_refused([this](const Error& error) {
+      exit_code_ = print_error(error, options_.json);
+      host_.scheduler().stop(*exit_code_);
+    });
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+      scheduler.on_signal(signal, [this, signal] { interrupt(signal); });
+    }
+    scheduler.after(kMasterWait, [this] { give_up_unless_subscribed(); });
+    host_.step(Request{1, Apply{app_}});
+    const int code = scheduler.run();
+    return exit_code_.value_or(code);
+  }
+
+ private:
+  static sdk::SchedulerOptions attached_options(const std::string& app, const RoleName& role,
+                                                const std::string& master) {
+    // Not the app's name alone: "service" is the name of the scheduler that serves requests.
+    sdk::SchedulerOptions options = sdk_options("app-" + app, role, master);
+    // Should we be killed, no instance outlives us for long.
+    options.failover_timeout = kAttachedFailoverTimeout;
+    return options;
+  }
+
+  void print(const std::string& line) {
+    std::fwrite(line.data(), 1, line.size(), stdout);
+    std::fputc('\n', stdout);
+    std::fflush(stdout);
+  }
+
+  void tell(const TraceEvent& event) {
+    print(options_.json ? story_json(event) : story_line(event));
+  }
+
+  // Says how the app stands when that changes, and ends when it is gone.
+  void look() {
+    const std::vector<proto::ServiceAppRow> rows = host_.service().status();
+    if (rows.empty()) {
+      if (ending_) host_.scheduler().stop(exit_code_.value_or(0));
+      return;
+    }
+    const std::string line = app_line(rows.front());
+    if (line == last_ || ending_) return;
+    last_ = line;
+    if (!options_.json) print(line);
+  }
+
+  void interrupt(int signal) {
+    const bool again = std::exchange(ending_, true);
+    exit_code_ = 128 + signal;
+    // What the master never heard of, or an impatient user, is not waited for: the framework ends,
+    // and its tasks with it.
+    if (again || !host_.service().connected()) return host_.scheduler().stop(*exit_code_);
+    if (!options_.json) print(text("ending ", app_.name, "; Ctrl-C again does not wait for it"));
+    host_.scheduler().after(app_.kill_grace + kEndMargin,
+                            [this] { host_.scheduler().stop(*exit_code_); });
+    host_.step(Request{2, Stop{app_.name}});
+  }
+
+  void give_up_unless_subscribed() {
+    if (ending_ || !host_.service().framework().empty()) return;
+    ending_ = true;
+    print_error(
+        Error::unavailable(text("no master at ", options_.master, " in ", to_text(kMasterWait)))
+            .with_hint("start a local cluster with `proffer dev`, or say where the master "
+                       "is with --master=HOST:PORT or $PROFFER_MASTER"),
+        options_.json);
+    exit_code_ = kUnreachableCode;
+    host_.scheduler().stop(kUnreachableCode);
+  }
+
+  const AppSpec app_;
+  const RunOptions options_;
+  bool ending_ = false;
+  std::optional<int> exit_code_;
+  std::string last_;
+  Host host_;
+};
+
+// --- proffer-service scheduler -----------------------------------------------------------------
+
+class Daemon {
+ public:
+  explicit Daemon(sdk::SchedulerOptions options)
+      : host_(
+            std::move(options), true,
+            {.on_request = [this](const proto::FrameworkRequest& request) { on_request(request); },
+             .on_answer = [this](const Answer& answer) { on_answer(answer); },
+             .on_trace = log,
+             .on_step = [] {}}) {}
+
+  int run() {
+    sdk::Scheduler& scheduler = host_.scheduler();
+    scheduler.on_refused([this](const Error& error) {
+      print_error(error, false);
+      host_.scheduler().detach(kRefusedCode);
+    });
+    // Its apps run on: whoever starts it again finds them.
+    for (const int signal : {SIGINT, SIGTERM}) {
+      scheduler.on_signal(signal, [this] { host_.scheduler().detach(0); });
+    }
+    return scheduler.run();
+  }
+
+ private:
+  static void log(const TraceEvent& event) {
+    switch (event.level) {
+      case TraceLevel::kLongLived:
+        LOG(INFO) << to_text(event);
+        break;
+      case TraceLevel::kShortLived:
+        VLOG(1) << to_text(event);
+        break;
+      case TraceLevel::kMessage:
+        VLOG(2) << to_text(event);
+        break;
+      case TraceLevel::kMisbehaved:
+        LOG_EVERY_N(WARNING, 10) << to_text(event);
+        break;
+      case TraceLevel::kOperator:
+        LOG_EVERY_N(ERROR, 10) << to_text(event);
+        break;
+    }
+  }
+
+  void on_request(const proto::FrameworkRequest& request) {
+    Result<Asked> asked = parse_request(request.data);
+    if (!asked) return host_.scheduler().respond(request.relay, std::move(asked).error());
+    if (auto* change = std::get_if<Change>(&*asked)) {
+      LOG(INFO) << "request"
+                << " app=" << app_of(*change) << " principal=" << request.principal;
+      waiting_[request.relay] = app_of(*change);
+      return host_.step(Request{request.relay, std::move(*change)});
+    }
+    if (!host_.service().loaded()) {
+      return host_.scheduler().respond(
+          request.relay,
+          Error::unavailable("the service scheduler is reading its apps from the store")
+              .with_hint("try again in a moment"));
+    }
+    const auto* list = std::get_if<ListApps>(&*asked);
+    host_.scheduler().respond(request.relay,
+                              list != nullptr ? show(host_.service(), *list)
+                                              : show(host_.service(), std::get<ShowApp>(*asked)));
+  }
+
+  void on_answer(const Answer& answer) {
+    const auto app = waiting_.extract(answer.relay);
+    if (!answer.result) return host_.scheduler().respond(answer.relay, answer.result.error());
+    host_.scheduler().respond(answer.relay,
+                              change_answer(app.empty() ? "" : app.mapped(), *answer.result));
+  }
+
+  std::map<uint64_t, std::string> waiting_;  // apps, by the relay of a change under way
+  Host host_;
+};
+
+Result<std::string> read_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file)
+    return Error::invalid_argument(text("cannot read ", quoted(path), ": ", std::strerror(errno)));
+  std::string content(kAppFileBytesMax + 1, '\0');
+  file.read(content.data(), static_cast<std::streamsize>(content.size()));
+  content.resize(static_cast<size_t>(file.gcount()));
+  return content;
+}
+
+}  // namespace
+
+int print_error(const Error& error, bool json) {
+  if (json) {
+    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
+  } else {
+    std::fprintf(stderr, "error: %s\n", error.message().c_str());
+    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+  }
+  return error.code() == ErrorCode::kInvalidArgument ? kUsageCode : kRefusedCode;
+}
+
+int run_attached(const RunOptions& options) {
+  const Result<std::string> yaml = read_file(options.app_file);
+  if (!yaml) return print_error(yaml.error(), options.json);
+  Result<AppSpec> app = parse_app_file(*yaml);
+  if (!app) return print_error(std::move(app).error().in(options.app_file), options.json);
+  const Result<RoleName> role = parse_role(options.role);
+  if (!role) return print_error(role.error(), options.json);
+  return Attached(*std::move(app), *role, options).run();
+}
+
+int run_scheduler(const SchedulerOptions& options) {
+  const Result<RoleName> role = parse_role(options.role);
+  if (!role) return print_error(role.error(), false);
+  if (Result<void> ok = check_name("--name", options.name); !ok)
+    return print_error(ok.error(), false);
+  sdk::SchedulerOptions sdk = sdk_options(options.name, *role, options.master);
+  sdk.session_file = options.session_file;
+  return Daemon(std::move(sdk)).run();
+}
+
+}  // namespace proffer::service

@@ -1,0 +1,167 @@
+#include "frameworks/service/core/app.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/prng.h"
+#include "common/text.h"
+#include "frameworks/service/core/plan.h"
+#include "frameworks/service/core/ports.h"
+#include "frameworks/service/core/records.h"
+
+namespace proffer::service::app_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+AppSpec full() {
+  AppSpec app;
+  app.name = "web";
+  app.instances = 3;
+  app.command = "serve";
+  app.env = {{"A", "1"}, {"B", ""}};
+  app.ports = {"http", "admin"};
+  app.constraints = {Constraint{"disk", Constraint::Operator::kIn, {"ssd", "nvme"}},
+                     Constraint{"gpu", Constraint::Operator::kExists, {}}};
+  app.health = proto::HealthCheck{
+      .kind = proto::HealthCheck::Kind::kHttp, .port = "http", .path = "/ok", .failures = 2};
+  app.max_unavailable = 2;
+  app.kill_grace = milliseconds(1'500);
+  return app;
+}
+
+TEST(CheckApp, SaysWhichValueIsWrong) {
+  EXPECT_TRUE(check_app(full()));
+  const std::pair<void (*)(AppSpec&), const char*> rows[] = {
+      {[](AppSpec& app) { app.name = "a b"; }, "name"},
+      {[](AppSpec& app) { app.name = std::string(65, 'a'); }, "at most 64 bytes"},
+      {[](AppSpec& app) { app.instances = -1; }, "from 0 to 10000, not -1"},
+      {[](AppSpec& app) { app.instances = 10'001; }, "from 0 to 10000"},
+      {[](AppSpec& app) { app.command.clear(); }, "command"},
+      {[](AppSpec& app) { app.resources = {}; }, "more than zero"},
+      {[](AppSpec& app) { app.env["A=B"] = "1"; }, "'A=B'"},
+      {[](AppSpec& app) { app.ports = {"a-b"}; }, "'a-b'"},
+      {[](AppSpec& app) {
+         app.ports = {"http", "http"};
+       },
+       "named twice"},
+      {[](AppSpec& app) { app.health->port = "htpt"; }, "'htpt'"},
+      {[](AppSpec& app) { app.health->failures = 0; }, "failures"},
+      {[](AppSpec& app) { app.max_unavailable = 0; }, "max_unavailable must be from 1"},
+      {[](AppSpec& app) { app.kill_grace = hours(25); }, "kill_grace"},
+      {[](AppSpec& app) { app.constraints[0].values.clear(); }, "constraints"},
+  };
+  for (const auto& [change, says] : rows) {
+    AppSpec app = full();
+    change(app);
+    const Result<void> checked = check_app(app);
+    ASSERT_FALSE(checked) << says;
+    EXPECT_THAT(checked.error().message(), HasSubstr(says));
+  }
+}
+
+TEST(SameTask, LooksAtWhatATaskSees) {
+  AppSpec other = full();
+  other.instances = 7;
+  other.max_unavailable = 1;
+  EXPECT_TRUE(same_task(full(), other));
+  const std::vector<void (*)(AppSpec&)> changes = {
+      [](AppSpec& app) { app.command = "other"; },
+      [](AppSpec& app) { app.resources = ResourceVector::of(1, 1); },
+      [](AppSpec& app) { app.env.clear(); },
+      [](AppSpec& app) { app.ports.push_back("more"); },
+      [](AppSpec& app) { app.constraints.clear(); },
+      [](AppSpec& app) { app.health.reset(); },
+      [](AppSpec& app) { app.kill_grace = seconds(9); }};
+  for (const auto change : changes) {
+    AppSpec changed = full();
+    change(changed);
+    EXPECT_FALSE(same_task(full(), changed));
+  }
+}
+
+TEST(TaskId, ParsesBackToItsParts) {
+  for (const char* app : {"web", "web.1", "a-b.c", "1.2.3-4"}) {
+    const InstanceId id{.app = app, .version = 12, .slot = 345, .unique = "life7n9"};
+    EXPECT_EQ(parse_task_id(to_task_id(id)), id) << app;
+  }
+  for (const char* wrong : {"", "web", "web.1", "web.1.2", "web.1.2-", "web.x.2-a", "web.01.2-a",
+                            ".1.2-a", "web.1.-1-a", "web.1.99999-a", "-a", "1.2-a"}) {
+    EXPECT_EQ(parse_task_id(TaskId(wrong)), std::nullopt) << wrong;
+  }
+}
+
+TEST(Records, DecodeToWhatWasEncoded) {
+  for (const AppSpec& spec : {full(), [] {
+                                AppSpec plain;
+                                plain.name = "x";
+                                plain.command = "y";
+                                return plain;
+                              }()}) {
+    const AppRecord record{.spec = spec, .version = 7, .stopping = true};
+    const auto again = decode_app(encode(record));
+    ASSERT_TRUE(again) << again.error().message();
+    EXPECT_EQ(*again, record);
+  }
+  InstanceRecord record{.agent = AgentId("a1"), .launched_at = Time::from_nanos(5)};
+  for (const std::optional<bool> healthy :
+       {std::optional<bool>(), std::optional(true), std::optional(false)}) {
+    record.healthy = healthy;
+    record.ports["p" + std::to_string(record.ports.size())] = 65'535;
+    const auto again = decode_instance(encode(record));
+    ASSERT_TRUE(again);
+    EXPECT_EQ(*again, record);
+  }
+}
+
+TEST(Records, RefuseEveryOtherText) {
+  const std::string app = encode(AppRecord{.spec = full()});
+  const std::string instance = encode(InstanceRecord{.agent = AgentId("a1"), .ports = {{"h", 80}}});
+  for (size_t size = 0; size < app.size(); ++size) EXPECT_FALSE(decode_app(app.substr(0, size)));
+  for (size_t size = 0; size < instance.size(); ++size) {
+    EXPECT_FALSE(decode_instance(instance.substr(0, size)));
+  }
+  EXPECT_FALSE(decode_app(app + "0;"));
+  EXPECT_FALSE(decode_app(instance));
+  EXPECT_FALSE(decode_instance(app));
+  Prng prng(7);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string changed = i % 2 == 0 ? app : instance;
+    changed[prng.below(changed.size())] = static_cast<char>(prng.below(256));
+    if (const auto again = decode_app(changed)) {
+      EXPECT_EQ(encode(*again), changed);
+    }
+    if (const auto again = decode_instance(changed)) {
+      EXPECT_EQ(encode(*again), changed);
+    }
+  }
+}
+
+TEST(ToldPorts, AreReadFromTheUpdatesData) {
+  using Ports = std::map<std::string, uint16_t>;
+  const std::pair<const char*, Ports> rows[] = {
+      {R"({"ports":{"http":31000}})", {{"http", 31'000}}},
+      {R"({ "ports" : { "http" : 31000 , "a_b" : 1 } , "x": 1 })", {{"http", 31'000}, {"a_b", 1}}},
+      {R"({"x":{},"ports":{"http":65535}})", {{"http", 65'535}}},
+      {"", {}},
+      {"{}", {}},
+      {R"({"ports":{}})", {}},
+      {R"({"ports":{"http":65536}})", {}},
+      {R"({"ports":{"http":0}})", {}},
+      {R"({"ports":{"http":-1}})", {}},
+      {R"({"ports":{"http":31000)", {}},
+      {R"({"ports":{"ht\"tp":31000}})", {}},
+      {R"({"ports":[31000]})", {}},
+      {"\"ports\"", {}},
+  };
+  for (const auto& [data, ports] : rows) EXPECT_EQ(parse_told_ports(data), ports) << data;
+}
+
+TEST(Backoff, DoublesFromASecondToAMinute) {
+  const std::pair<int32_t, int64_t> rows[] = {{1, 1},  {2, 2},  {3, 4},         {6, 32},
+                                              {7, 60}, {8, 60}, {1'000'000, 60}};
+  for (const auto& [failures, wait] : rows) EXPECT_EQ(backoff(failures), seconds(wait)) << failures;
+}
+
+}  // namespace
+}  // namespace proffer::service::app_test

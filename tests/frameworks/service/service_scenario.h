@@ -1,0 +1,465 @@
+#pragma once
+
+// The service scheduler's core with a small cluster around it: a store, agents with room, tasks
+// that do what the story says. The cluster outlives the scheduler, which may be killed at any
+// moment. After each step violations() is checked, and the two laws of plan.h: no kill of ours
+// leaves fewer ready than an update may, and no launch of ours goes into a slot that is taken.
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "frameworks/service/core/plan.h"
+#include "frameworks/service/core/records.h"
+#include "frameworks/service/core/service_core.h"
+
+namespace proffer::service {
+
+class ServiceScenario {
+ public:
+  using State = proto::TaskState;
+  using Reason = proto::TaskReason;
+
+  struct Task {
+    AgentId agent = {};
+    proto::TaskSpec spec = {};
+    State state = State::kStaging;  // as told
+    bool kill_asked = false;
+  };
+
+  explicit ServiceScenario(bool has_store = true) : has_store_(has_store) { start(); }
+
+  // --- the scheduler ---------------------------------------------------------------------------
+  // A new life of it, which finds the store and the cluster as they are.
+  void start() {
+    requests_.clear();
+    asks_.clear();
+    offers_.clear();
+    connected_ = false;
+    core_ = std::make_unique<Service>(
+        ServiceOptions{.has_store = has_store_, .life = text("life", ++lives_)});
+    connect();
+  }
+  void connect() {
+    connected_ = true;
+    notify(proto::Subscribed{.framework = FrameworkId("service-1-1"),
+                             .session = SessionEpoch(++sessions_)});
+    serve_store();
+    // The driver asks for the truth about all; kills that were not heard are said again.
+    for (const auto& [id, task] : std::map(tasks_)) tell(id, task.state);
+  }
+  void disconnect() {
+    connected_ = false;
+    asks_.clear();
+    offers_.clear();
+    notify(sdk::Disconnected{"gone"});
+  }
+  Service& core() { return *core_; }
+
+  // --- people ----------------------------------------------------------------------------------
+  static AppSpec app(int64_t instances, const std::string& name = "web") {
+    AppSpec spec;
+    spec.name = name;
+    spec.instances = instances;
+    spec.command = "serve";
+    return spec;
+  }
+  static AppSpec with_health(AppSpec spec) {
+    spec.ports = {"http"};
+    spec.health = proto::HealthCheck{.port = "http"};
+    return spec;
+  }
+  std::string apply(const AppSpec& spec) { return request(Apply{spec}); }
+  std::string scale(const std::string& name, int64_t instances) {
+    return request(Scale{name, instances});
+  }
+  std::string stop(const std::string& name) { return request(Stop{name}); }
+  // The answer, if there is one yet.
+  std::string request(Change change) {
+    handle(Request{++relays_, std::move(change)});
+    return answer(relays_);
+  }
+  std::string answer(uint64_t relay) const {
+    const auto found = answers_.find(relay);
+    return found == answers_.end() ? "none yet" : found->second;
+  }
+
+  // --- the cluster -----------------------------------------------------------------------------
+  void agent(const std::string& name, int room) { agents_[AgentId(name)] = room; }
+  // Its tasks may still run; updates of them do not come through.
+  void unreachable(const std::string& name) {
+    away_.insert(AgentId(name));
+    for (const std::string& id : tasks_on(name)) tell(id, State::kUnreachable);
+  }
+  void returns(const std::string& name) {
+    away_.erase(AgentId(name));
+    for (const std::string& id : tasks_on(name)) {
+      if (tasks_.count(id) > 0) tell(id, State::kRunning);
+    }
+  }
+  void gone(const std::string& name) {
+    away_.erase(AgentId(name));
+    agents_.erase(AgentId(name));
+    for (const std::string& id : tasks_on(name)) end(id, State::kGone, Reason::kAgentRemoved);
+  }
+  // Writes are neither done nor answered, until…
+  void hold_store(bool held) {
+    store_held_ = held;
+    serve_store();
+  }
+  void refuse_writes(std::optional<ErrorCode> code) { write_error_ = code; }
+
+  // --- tasks -----------------------------------------------------------------------------------
+  void tell(const std::string& id, State state, std::optional<bool> healthy = {},
+            const std::string& data = "") {
+    Task& task = tasks_.at(id);
+    if (away_.count(task.agent) > 0 && state != State::kUnreachable) return;
+    task.state = task.kill_asked && state == State::kRunning ? State::kKilling : state;
+    proto::TaskStatus status;
+    status.task = TaskId(id);
+    status.agent = task.agent;
+    status.state = task.state;
+    status.healthy = healthy;
+    status.data = data;
+    if (connected_) notify(status);
+  }
+  void healthy(const std::string& id, bool is) { tell(id, State::kRunning, is); }
+  void end(const std::string& id, State state, Reason reason = Reason::kNone,
+           const std::string& message = "") {
+    const Task task = tasks_.at(id);
+    tasks_.erase(id);
+    proto::TaskStatus status;
+    status.task = TaskId(id);
+    status.agent = task.agent;
+    status.state = state;
+    status.reason = reason;
+    status.message = message;
+    if (connected_) {
+      notify(status);
+    } else {
+      later_.push_back(status);  // Told until it is acknowledged.
+    }
+  }
+  void crash(const std::string& id) {
+    end(id, State::kFailed, Reason::kCommandExited, "exit code 1");
+  }
+
+  // --- what goes by itself ---------------------------------------------------------------------
+  // Offers come, launched tasks run, killed ones end, until nothing happens at this moment.
+  void settle() {
+    for (int round = 0; round < 10'000; ++round) {
+      bool moved = tick();
+      moved = offer_once(1) || moved;
+      for (const auto& [id, task] : std::map(tasks_)) {
+        if (away_.count(task.agent) > 0) continue;
+        if (task.kill_asked && obey_kills_) {
+          end(id, State::kKilled, Reason::kKilledByScheduler);
+          moved = true;
+        } else if (task.state == State::kStaging && start_tasks_) {
+          tell(id, State::kRunning,
+               task.spec.health && auto_healthy_ ? std::optional(true) : std::nullopt,
+               "{\"ports\":{\"http\":31000}}");
+          moved = true;
+        }
+      }
+      if (!moved) return;
+    }
+    ADD_FAILURE() << "it never comes to rest";
+  }
+  void advance(Duration duration) {
+    const Time until = now_ + duration;
+    settle();
+    while (core_->next_deadline() && *core_->next_deadline() <= until) {
+      now_ = std::max(now_, *core_->next_deadline());
+      settle();
+    }
+    now_ = std::max(now_, until);
+    settle();
+  }
+  // One offer to the measure of one ask, of the emptiest agent; whether it was used at once.
+  bool offer_once(int64_t at_most = 1'000) {
+    if (!connected_) return false;
+    std::vector<std::pair<int64_t, AgentId>> order;
+    for (const auto& [name, room] : agents_) order.emplace_back(busy(name), name);
+    std::sort(order.begin(), order.end());
+    for (const auto& [taken, name] : order) {
+      if (away_.count(name) > 0) continue;
+      const int64_t free = std::min<int64_t>(at_most, agents_.at(name) - taken);
+      for (const Ask& ask : asks_) {
+        int64_t open = ask.count;  // not yet offered
+        for (const auto& [id, fill] : offers_) open -= fill.ask == ask.name ? fill.count : 0;
+        if (free <= 0 || open <= 0) continue;
+        Offer offer{.id = OfferId(++offer_count_), .agent = name};
+        offer.fills.push_back(AskFill{ask.name, std::min(free, open)});
+        offers_[offer.id] = offer.fills[0];
+        const uint64_t before = accepts_;
+        notify(proto::Offers{{offer}});
+        return accepts_ > before;
+      }
+    }
+    return false;
+  }
+  void forget_kills() {
+    for (auto& [id, task] : tasks_) task.kill_asked = false;
+  }
+  void expire_offers() { offers_.clear(); }
+  bool tick() {
+    bool moved = false;
+    for (int i = 0; i < 1'000 && core_->next_deadline() && *core_->next_deadline() <= now_; ++i) {
+      handle(Tick{});
+      moved = true;
+    }
+    return moved;
+  }
+
+  // Whether launched tasks start, killed ones end, and checked ones are healthy, by themselves.
+  void start_tasks(bool is) { start_tasks_ = is; }
+  void obey_kills(bool is) { obey_kills_ = is; }
+  void auto_healthy(bool is) { auto_healthy_ = is; }
+
+  // --- what one sees ---------------------------------------------------------------------------
+  const std::map<std::string, Task>& tasks() const { return tasks_; }
+  std::vector<std::string> tasks_of(const std::string& app, uint64_t version = 0) const {
+    std::vector<std::string> ids;
+    for (const auto& [id, task] : tasks_) {
+      const auto parts = parse_task_id(TaskId(id));
+      if (parts && parts->app == app && (version == 0 || parts->version == version)) {
+        ids.push_back(id);
+      }
+    }
+    return ids;
+  }
+  std::vector<std::string> tasks_on(const std::string& agent) const {
+    std::vector<std::string> ids;
+    for (const auto& [id, task] : tasks_) {
+      if (task.agent.str() == agent) ids.push_back(id);
+    }
+    return ids;
+  }
+  proto::ServiceAppRow row(const std::string& app = "web") const {
+    for (const proto::ServiceAppRow& one : core_->status()) {
+      if (one.app == app) return one;
+    }
+    return {};
+  }
+  const Entries& store() const { return store_; }
+  const std::vector<std::string>& traced() const { return traced_; }
+  Time now() const { return now_; }
+  bool is_connected() const { return connected_; }
+
+  void notify(sdk::Notification what) { handle(std::move(what)); }
+  void handle(const ServiceEvent& event) {
+    const std::vector<proto::ServiceAppRow> rows = core_->status();
+    std::map<std::string, Ready> before;
+    for (const proto::ServiceAppRow& one : rows) before[one.app] = ready_of(one.app);
+    const Entries specs = core_->snapshot();
+    ServiceOutbox out;
+    core_->handle(event, now_, out);
+    check_kills(before, rows, specs, out);
+    for (const Answer& one : out.answers) {
+      EXPECT_EQ(answers_.count(one.relay), 0u) << "answered twice";
+      answers_[one.relay] = one.result ? *one.result : "error: " + one.result.error().message();
+    }
+    for (const TraceEvent& one : out.trace) traced_.push_back(to_text(one));
+    for (const sdk::Command& command : out.commands) {
+      std::visit([this](const auto& what) { on(what); }, command);
+    }
+    for (const Violation& violation : core_->violations()) ADD_FAILURE() << violation.what;
+    serve_store();
+  }
+
+ private:
+  using Ready = std::map<int64_t, std::set<TaskId>>;  // by slot
+
+  Ready ready_of(const std::string& app) const {
+    Ready ready;
+    const auto page = core_->status_of(app, "", 100'000);
+    for (const proto::ServiceInstanceRow& one : page->instances) {
+      if (one.ready) ready[one.slot].insert(one.task);
+    }
+    return ready;
+  }
+
+  // The law of updates: a kill of ours leaves at least instances - max_unavailable ready slots, or
+  // as many as there were.
+  void check_kills(std::map<std::string, Ready> ready,
+                   const std::vector<proto::ServiceAppRow>& rows, const Entries& specs,
+                   const ServiceOutbox& out) const {
+    for (const proto::ServiceAppRow& one : rows) {
+      const auto spec = specs.find(app_key(one.app));
+      const int64_t unavailable = decode_app(spec->second)->spec.max_unavailable;
+      Ready& left = ready[one.app];
+      for (const sdk::Command& command : out.commands) {
+        const auto* kill = std::get_if<proto::KillTask>(&command);
+        const auto parts = kill == nullptr ? std::nullopt : parse_task_id(kill->task);
+        if (!parts || parts->app != one.app || left.count(parts->slot) == 0) continue;
+        left[parts->slot].erase(kill->task);
+        if (left[parts->slot].empty()) left.erase(parts->slot);
+      }
+      EXPECT_GE(static_cast<int64_t>(left.size()), std::min(one.ready, one.instances - unavailable))
+          << "kills left too few of " << one.app << " ready";
+    }
+  }
+
+  int64_t busy(const AgentId& agent) const {
+    return std::count_if(tasks_.begin(), tasks_.end(),
+                         [&](const auto& entry) { return entry.second.agent == agent; });
+  }
+
+  // --- the master ------------------------------------------------------------------------------
+  void on(const proto::DeclareAsks& declare) {
+    std::set<AskName> names;
+    for (const Ask& ask : declare.asks) {
+      EXPECT_GT(ask.count, 0);
+      EXPECT_TRUE(names.insert(ask.name).second);
+    }
+    if (connected_) asks_ = declare.asks;
+  }
+  void on(const proto::Accept& accept) {
+    ++accepts_;
+    const bool valid = connected_ && offers_.erase(accept.offers.at(0)) > 0;
+    for (const proto::Operation& operation : accept.operations) {
+      const auto& launch = std::get<proto::Launch>(operation);
+      for (const proto::TaskSpec& spec : launch.tasks) launch_one(launch.agent, spec, valid);
+    }
+  }
+  void launch_one(const AgentId& agent, const proto::TaskSpec& spec, bool valid) {
+    const InstanceId id = *parse_task_id(spec.id);
+    // The law of the store: what is launched has been written down.
+    EXPECT_TRUE(!has_store_ || store_.count(instance_key(spec.id)) == 1) << spec.id.str();
+    if (!valid) {
+      proto::TaskStatus refused;
+      refused.task = spec.id;
+      refused.agent = agent;
+      refused.state = State::kRefused;
+      refused.reason = Reason::kOfferNotValid;
+      later_.push_back(refused);
+      return;
+    }
+    // The law of slots.
+    for (const auto& [other, task] : tasks_) {
+      const InstanceId taken = *parse_task_id(TaskId(other));
+      if (taken.app != id.app || taken.slot != id.slot) continue;
+      EXPECT_EQ(task.state, State::kUnreachable)
+          << spec.id.str() << " is launched beside " << other;
+    }
+    EXPECT_EQ(tasks_.count(spec.id.str()), 0u) << "an id is used twice";
+    EXPECT_TRUE(used_.insert(spec.id).second) << "an id is used twice";
+    tasks_[spec.id.str()] = Task{agent, spec};
+    for (Ask& ask : asks_) {
+      if (ask.name == spec.ask) ask.count -= 1;
+    }
+    std::erase_if(asks_, [](const Ask& ask) { return ask.count <= 0; });
+  }
+  void on(const proto::Decline& decline) {
+    EXPECT_GT(decline.refusal.refuse_for, Duration()) << "the same offer would come again at once";
+    offers_.erase(decline.offers.at(0));
+  }
+  void on(const proto::KillTask& kill) {
+    const auto task = tasks_.find(kill.task.str());
+    if (task != tasks_.end()) task->second.kill_asked = true;
+  }
+  void on(const proto::Reconcile& reconcile) {
+    for (const TaskId& id : reconcile.tasks) {
+      proto::TaskStatus status;
+      status.task = id;
+      const auto task = tasks_.find(id.str());
+      status.state = task == tasks_.end() ? State::kLost : task->second.state;
+      if (task == tasks_.end()) status.reason = Reason::kTaskUnknown;
+      if (task != tasks_.end()) status.agent = task->second.agent;
+      later_.push_back(status);
+    }
+  }
+  void on(const proto::StoreRequest& request) { requests_.push_back(request); }
+  template <class Other>
+  void on(const Other&) {
+    ADD_FAILURE() << "an unexpected command";
+  }
+
+  // --- the store -------------------------------------------------------------------------------
+  void serve_store() {
+    if (std::exchange(serving_, true)) return;
+    while (connected_ && (!requests_.empty() || !later_.empty())) {
+      if (!later_.empty()) {
+        const proto::TaskStatus status = later_.front();
+        later_.pop_front();
+        notify(status);
+        continue;
+      }
+      if (store_held_) break;
+      const proto::StoreRequest request = requests_.front();
+      requests_.pop_front();
+      notify(serve(request));
+    }
+    serving_ = false;
+  }
+  proto::StoreResult serve(const proto::StoreRequest& request) {
+    using Kind = proto::StoreOperation::Kind;
+    proto::StoreResult result{.id = request.id, .outcomes = {}, .error = {}};
+    const bool writes =
+        std::any_of(request.operations.begin(), request.operations.end(),
+                    [](const proto::StoreOperation& one) { return one.kind == Kind::kPut; });
+    if (writes && write_error_) {
+      result.error = proto::ErrorMessage{.code = *write_error_, .message = "no room"};
+      return result;
+    }
+    for (const proto::StoreOperation& one : request.operations) {
+      proto::StoreResult::Outcome outcome;
+      if (one.kind == Kind::kPut) store_[one.key] = one.value;
+      if (one.kind == Kind::kDelete) store_.erase(one.key);
+      if (one.kind == Kind::kGet && store_.count(one.key) > 0) {
+        outcome.version = 1;
+        outcome.value = store_[one.key];
+      }
+      if (one.kind == Kind::kList) {
+        for (auto at = store_.upper_bound(std::max(one.key, one.after)); at != store_.end(); ++at) {
+          if (!at->first.starts_with(one.key)) break;
+          outcome.more = outcome.entries.size() == 3;  // Small pages show what pages do.
+          if (outcome.more) break;
+          outcome.entries.push_back({at->first, 1});
+        }
+      }
+      result.outcomes.push_back(std::move(outcome));
+    }
+    return result;
+  }
+
+  const bool has_store_;
+  std::unique_ptr<Service> core_;
+  Time now_ = Time() + seconds(1'000);
+  int lives_ = 0;
+  uint64_t sessions_ = 0;
+  uint64_t relays_ = 0;
+  std::map<uint64_t, std::string> answers_;
+  bool connected_ = false;
+
+  std::map<AgentId, int> agents_;
+  std::set<AgentId> away_;
+  std::map<std::string, Task> tasks_;
+  std::set<TaskId> used_;
+  std::vector<Ask> asks_;
+  std::map<OfferId, AskFill> offers_;  // outstanding
+  uint64_t offer_count_ = 0;
+  uint64_t accepts_ = 0;
+  std::deque<proto::TaskStatus> later_;
+  std::vector<std::string> traced_;
+
+  Entries store_;
+  std::deque<proto::StoreRequest> requests_;
+  bool store_held_ = false;
+  bool serving_ = false;
+  std::optional<ErrorCode> write_error_;
+
+  bool start_tasks_ = true;
+  bool obey_kills_ = true;
+  bool auto_healthy_ = true;
+};
+
+}  // namespace proffer::service

@@ -1,0 +1,133 @@
+#include "frameworks/service/shell/app_file.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/prng.h"
+
+namespace proffer::service::app_file_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::string error_of(const std::string& yaml) {
+  const Result<AppSpec> app = parse_app_file(yaml);
+  return app ? "" : app.error().message();
+}
+// With the two keys that every app needs.
+std::string error_with(const std::string& rest) {
+  return error_of("name: web\ncommand: x\n" + rest);
+}
+
+TEST(AppFile, SaysAllOfAnApp) {
+  const Result<AppSpec> app = parse_app_file(R"(
+name: web
+instances: 3
+command: "exec python3 -m http.server $PORT_http --bind 127.0.0.1"
+resources: "cpus:0.2;mem:64"
+env: {GREETING: hello, NUMBER: 010}
+ports: [http]
+constraints: ["disk == ssd"]
+health: {http: {port: http, path: /ok}, interval: 1s, timeout: 500ms, grace: 5s, failures: 2}
+update: {max_unavailable: 2}
+kill_grace: 1.5s
+)");
+  ASSERT_TRUE(app) << app.error().message();
+  EXPECT_EQ(app->name, "web");
+  EXPECT_EQ(app->instances, 3);
+  EXPECT_EQ(app->command, "exec python3 -m http.server $PORT_http --bind 127.0.0.1");
+  EXPECT_EQ(app->resources, ResourceVector::of(200, 64'000));
+  EXPECT_EQ(app->env.at("GREETING"), "hello");
+  EXPECT_EQ(app->env.at("NUMBER"), "010");  // As it is written.
+  EXPECT_THAT(app->ports, ElementsAre("http"));
+  ASSERT_EQ(app->constraints.size(), 1u);
+  EXPECT_EQ(to_text(app->constraints[0]), "disk == ssd");
+  ASSERT_TRUE(app->health);
+  EXPECT_EQ(app->health->kind, proto::HealthCheck::Kind::kHttp);
+  EXPECT_EQ(app->health->path, "/ok");
+  EXPECT_EQ(app->health->timeout, milliseconds(500));
+  EXPECT_EQ(app->health->failures, 2);
+  EXPECT_EQ(app->max_unavailable, 2);
+  EXPECT_EQ(app->kill_grace, milliseconds(1'500));
+}
+
+TEST(AppFile, NeedsANameAndACommandOnly) {
+  const Result<AppSpec> app = parse_app_file("{\"name\": \"web\", \"command\": \"serve\"}");
+  ASSERT_TRUE(app) << app.error().message();
+  EXPECT_EQ(app->instances, 1);
+  EXPECT_EQ(app->resources, *parse_shape(kDefaultResources));
+  EXPECT_FALSE(app->health);
+  EXPECT_EQ(error_of("command: x\n"), "the app file has no name");
+  EXPECT_EQ(error_of("name: x\n"), "the app file has no command");
+}
+
+TEST(AppFile, ChecksHealthByTcpAndByCommandToo) {
+  const auto tcp = parse_app_file("name: a\ncommand: x\nports: [p]\nhealth: {tcp: {port: p}}\n");
+  ASSERT_TRUE(tcp) << tcp.error().message();
+  EXPECT_EQ(tcp->health->kind, proto::HealthCheck::Kind::kTcp);
+  const auto command = parse_app_file("name: a\ncommand: x\nhealth: {command: test -e up}\n");
+  ASSERT_TRUE(command) << command.error().message();
+  EXPECT_EQ(command->health->command, "test -e up");
+}
+
+TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"instance: 3\n", "line 3: unknown key 'instance'; did you mean 'instances'?"},
+      {"instances: many\n", "line 3: instances"},
+      {"instances: 10001\n", "from 0 to 10000"},
+      {"instances: [1]\n", "line 3: the value of 'instances' must be one text or number"},
+      {"resources: cpu:1\n", "line 3: resources: "},
+      {"env: [A]\n", "line 3: env is a table of KEY: value"},
+      {"env: {A: 1, A: 2}\n", "line 3: key 'A' is given twice"},
+      {"ports: {a: b}\n", "line 3: the value of 'ports' must be a text or a list"},
+      {"ports: [a-b]\n", "a port's name must be 1 to 64 of A-Z a-z 0-9 _, not 'a-b'"},
+      {"constraints: [disk is ssd]\n", "line 3: constraints: "},
+      {"constraints: ['disk =~ (']\n", "line 3: constraints: "},
+      {"health: {interval: 1s}\n", "line 3: health must have one of http, tcp and command, not 0"},
+      {"health: {command: x, tcp: {port: p}}\n", "one of http, tcp and command, not 2"},
+      {"health: {tcp: {port: p, path: /}}\n", "line 3: unknown key 'path'"},
+      {"health: {tcp: {port: p}}\n", "'p'"},
+      {"health: {command: x, interval: soon}\n", "line 3: interval: "},
+      {"health: {command: x, failures: 0}\n", "line 3: failures"},
+      {"update: {max_unavailable: 0}\n", "line 3: max_unavailable"},
+      {"update: {max_surge: 1}\n", "line 3: unknown key 'max_surge'"},
+      {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
+      {"kill_grace: -1s\n", "line 3: kill_grace: "},
+      {"name: b\n", "line 3: key 'name' is given twice"},
+      {"---\nname: b\n", "a second document begins"},
+  };
+  for (const auto& [yaml, says] : rows) EXPECT_THAT(error_with(yaml), HasSubstr(says)) << yaml;
+  EXPECT_EQ(error_of(""), "the app file is empty");
+  EXPECT_EQ(error_of("- a\n"), "line 1: an app file is a table of KEY: value");
+  EXPECT_THAT(error_of("name: {\n"), StartsWith("line "));
+  EXPECT_THAT(error_of(std::string(kAppFileBytesMax + 1, ' ')), HasSubstr("are allowed"));
+}
+
+TEST(AppFile, HintsAtTheKeysThatThereAre) {
+  const Result<AppSpec> app = parse_app_file("name: web\ncomand: x\n");
+  ASSERT_FALSE(app);
+  EXPECT_THAT(app.error().hint(), HasSubstr("name, instances, command, resources"));
+}
+
+TEST(AppFile, SurvivesGarbage) {
+  const std::string seed =
+      "name: web\ncommand: x\nhealth: {http: {port: a, path: /}, grace: 1s}\nports: [a]\n";
+  Prng prng(11);
+  for (int i = 0; i < 3'000; ++i) {
+    std::string text = seed;
+    for (int change = 0; change < 3; ++change) {
+      text[prng.below(text.size())] = static_cast<char>(prng.below(256));
+    }
+    const Result<AppSpec> app = parse_app_file(text);
+    if (app) {
+      EXPECT_TRUE(check_app(*app));
+    } else {
+      EXPECT_EQ(app.error().message().find('\n'), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace proffer::service::app_file_test

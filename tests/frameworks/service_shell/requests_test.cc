@@ -1,0 +1,133 @@
+// What travels between `proffer service` and its scheduler, and what an attached run prints.
+
+#include "frameworks/service/shell/requests.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frameworks/service/core/records.h"
+#include "frameworks/service/shell/story.h"
+#include "proto/json/service_json.h"
+
+namespace proffer::service::requests_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Requests, BecomeChangesAndPictures) {
+  const auto apply = parse_request(
+      proto::service_call_json({.verb = "apply", .file = "name: web\ncommand: \"a\\nb\"\n"}));
+  ASSERT_TRUE(apply) << apply.error().message();
+  EXPECT_EQ(std::get<Apply>(std::get<Change>(*apply)).spec.command, "a\nb");
+  EXPECT_EQ(app_of(std::get<Change>(*apply)), "web");
+
+  const auto scale =
+      parse_request(proto::service_call_json({.verb = "scale", .app = "web", .instances = 0}));
+  ASSERT_TRUE(scale);
+  EXPECT_EQ(std::get<Scale>(std::get<Change>(*scale)).instances, 0);
+  const auto stop = parse_request(proto::service_call_json({.verb = "stop", .app = "web"}));
+  ASSERT_TRUE(stop);
+  EXPECT_EQ(app_of(std::get<Change>(*stop)), "web");
+  const auto list = parse_request(proto::service_call_json({.verb = "list"}));
+  ASSERT_TRUE(list);
+  EXPECT_TRUE(std::holds_alternative<ListApps>(*list));
+  const auto show =
+      parse_request(proto::service_call_json({.verb = "status", .app = "web", .after = "t"}));
+  ASSERT_TRUE(show);
+  EXPECT_EQ(std::get<ShowApp>(*show).after, "t");
+}
+
+TEST(Requests, ThatMeanNothingAreRefusedWithReasons) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"", "JSON"},
+      {"{}", "verb"},
+      {R"({"verb":"start"})", "there are apply, list, scale, status and stop"},
+      {R"({"verb":"scale","count":3})", "count"},
+      {R"({"verb":"scale","instances":-1})", "instances"},
+      {R"({"verb":"apply","file":"name: a b\ncommand: x"})", "'a b'"},
+  };
+  for (const auto& [data, says] : rows) {
+    const auto asked = parse_request(data);
+    ASSERT_FALSE(asked) << data;
+    EXPECT_EQ(asked.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_THAT(asked.error().message(), HasSubstr(says)) << data;
+  }
+}
+
+TEST(Json, TellsRowsWithoutLoss) {
+  const proto::ServiceAppRow app{.app = "web",
+                                 .version = 3,
+                                 .state = "updating",
+                                 .instances = 5,
+                                 .ready = 4,
+                                 .outdated = 2,
+                                 .live = 6,
+                                 .why = "waits"};
+  const auto apps = proto::parse_service_apps(proto::service_apps_json({app, {}}));
+  ASSERT_TRUE(apps);
+  EXPECT_EQ(apps->at(0), app);
+  EXPECT_EQ(apps->at(1), proto::ServiceAppRow());
+  proto::ServiceStatusPage page{.app = app, .next = "x"};
+  page.instances.push_back({.task = TaskId("web.3.0-a"),
+                            .agent = AgentId("a1"),
+                            .slot = 7,
+                            .version = 3,
+                            .state = "running",
+                            .ready = true,
+                            .healthy = true,
+                            .ports = {{"http", 31'000}},
+                            .launched_at = Time::from_nanos(1'500'000'000)});
+  page.instances.push_back({});
+  const auto again = proto::parse_service_status(proto::service_status_json(page));
+  ASSERT_TRUE(again) << again.error().message();
+  EXPECT_EQ(*again, page);
+  EXPECT_FALSE(proto::parse_service_status(R"({"instances":[{"ports":{"a":0}}]})"));
+}
+
+TEST(Pages, OfAStatusCarryAllInstances) {
+  AppSpec spec;
+  spec.name = "web";
+  spec.command = "x";
+  spec.instances = 7;
+  Entries entries = {{app_key(spec.name), encode(AppRecord{.spec = spec})}};
+  for (int64_t slot = 0; slot < 7; ++slot) {
+    entries[instance_key(to_task_id({"web", 1, slot, "u"}))] =
+        encode(InstanceRecord{.agent = AgentId("a1")});
+  }
+  const Service service({.has_store = true, .life = "l"}, entries);
+  std::set<std::string> seen;
+  std::string after;
+  for (int pages = 0; pages < 10; ++pages) {
+    const auto page = service.status_of("web", after, 3);
+    ASSERT_TRUE(page);
+    for (const auto& row : page->instances) EXPECT_TRUE(seen.insert(row.task.str()).second);
+    after = page->next;
+    if (after.empty()) break;
+  }
+  EXPECT_EQ(seen.size(), 7u);
+  EXPECT_FALSE(show(service, ShowApp{"wep", ""}));
+}
+
+TEST(Story, IsToldInLines) {
+  const TraceEvent ended{.level = TraceLevel::kMisbehaved,
+                         .what = "instance ended",
+                         .fields = {{"instance", "web.1.0-a"},
+                                    {"agent", "agent-1"},
+                                    {"reason", "exit code 1\x1b[2J"},
+                                    {"again_in", "2s"}}};
+  EXPECT_THAT(story_line(ended), HasSubstr("web.1.0-a ended on agent-1: exit code 1"));
+  EXPECT_THAT(story_line(ended), HasSubstr("; again in 2s"));
+  EXPECT_EQ(story_line(ended).find('\x1b'), std::string::npos);
+  EXPECT_THAT(story_json(ended), HasSubstr(R"("event":"instance_ended")"));
+  const TraceEvent ready{.what = "instance ready",
+                         .fields = {{"instance", "web.1.0-a"},
+                                    {"agent", "agent-1"},
+                                    {"port", "http:31000"},
+                                    {"port", "admin:31001"}}};
+  EXPECT_EQ(story_line(ready), "web.1.0-a ready on agent-1, http:31000 admin:31001");
+  EXPECT_EQ(app_line({.app = "web", .instances = 3, .ready = 2, .why = "it waits"}),
+            "web: 2 of 3 ready; it waits");
+}
+
+}  // namespace
+}  // namespace proffer::service::requests_test

@@ -1,0 +1,81 @@
+// An app file of service. There is no printer of app files, so here is one: JSON, of which YAML is
+// a superset.
+
+#include <string>
+
+#include "common/attributes.h"
+#include "frameworks/service/shell/app_file.h"
+#include "tests/fuzz/laws.h"
+
+namespace proffer::fuzz {
+namespace app_file_fuzz {
+namespace {
+
+// A text in double quotes.
+std::string in_quotes(std::string_view value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\x";
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string health_of(const proto::HealthCheck& check) {
+  using Kind = proto::HealthCheck::Kind;
+  std::string out = "{";
+  if (check.kind == Kind::kCommand) out += "command: " + in_quotes(check.command);
+  if (check.kind == Kind::kTcp) out += "tcp: {port: " + in_quotes(check.port) + "}";
+  if (check.kind == Kind::kHttp) {
+    out += "http: {port: " + in_quotes(check.port) + ", path: " + in_quotes(check.path) + "}";
+  }
+  return out + ", interval: " + to_text(check.interval) + ", timeout: " + to_text(check.timeout) +
+         ", grace: " + to_text(check.grace) + ", failures: " + std::to_string(check.failures) + "}";
+}
+
+// Rows, because yaml-cpp takes a key of more than 1,024 characters in one line's table for none.
+std::string print(const service::AppSpec& app) {
+  std::string out =
+      "name: " + in_quotes(app.name) + "\ninstances: " + std::to_string(app.instances) +
+      "\ncommand: " + in_quotes(app.command) + "\nresources: " + in_quotes(to_text(app.resources)) +
+      "\nupdate: {max_unavailable: " + std::to_string(app.max_unavailable) +
+      "}\nkill_grace: " + to_text(app.kill_grace) + "\nports:";
+  if (app.ports.empty()) out += " []";
+  for (const std::string& port : app.ports) out += "\n  - " + in_quotes(port);
+  out += "\nconstraints:";
+  if (app.constraints.empty()) out += " []";
+  for (const Constraint& one : app.constraints) out += "\n  - " + in_quotes(to_text(one));
+  out += "\nenv:";
+  if (app.env.empty()) out += " {}";
+  for (const auto& [name, value] : app.env) {
+    out += "\n  ? " + in_quotes(name) + "\n  : " + in_quotes(value);
+  }
+  if (app.health) out += "\nhealth: " + health_of(*app.health);
+  return out + "\n";
+}
+
+}  // namespace
+}  // namespace app_file_fuzz
+
+void fuzz_app_file(Input input) {
+  const Result<service::AppSpec> app = service::parse_app_file(text_of(input));
+  if (!app) return check_told(app.error());
+  CHECK(service::check_app(*app));
+  const std::string printed = app_file_fuzz::print(*app);
+  if (printed.size() > service::kAppFileBytesMax) return;
+  const Result<service::AppSpec> again = service::parse_app_file(printed);
+  CHECK(again) << again.error().message() << " in " << printed;
+  CHECK(*again == *app) << printed;
+}
+
+}  // namespace proffer::fuzz

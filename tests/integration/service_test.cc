@@ -1,0 +1,295 @@
+// Apps on real clusters whose parts are killed: instances, agents, the scheduler. What counts is
+// what answers over HTTP.
+
+#include <csignal>
+#include <filesystem>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "proto/json/service_json.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+// What answers on a port: "<pid> <greeting>"; empty if nothing does.
+std::string get(uint16_t port) {
+  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const timeval limit = {5, 0};
+  ::setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  std::string text;
+  if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
+    constexpr std::string_view kRequest = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    (void)!::send(fd, kRequest.data(), kRequest.size(), MSG_NOSIGNAL);
+    char buffer[1024];
+    for (ssize_t got = 0; (got = ::recv(fd, buffer, sizeof buffer, 0)) > 0;) {
+      text.append(buffer, static_cast<size_t>(got));
+    }
+  }
+  ::close(fd);
+  const size_t body = text.find("\r\n\r\n");
+  return body == std::string::npos ? "" : std::string(trimmed(text.substr(body + 4)));
+}
+
+class Apps : public testing::Test {
+ protected:
+  // An app file of three servers, each of half an agent.
+  std::string file(const std::string& more = "", const std::string& name = "web") const {
+    const std::string path = home_ / (name + ".yaml");
+    write_file(path, text("name: ", name, "\ninstances: 3\ncommand: 'exec ", program_,
+                          " $PORT_http'\n", "resources: 'cpus:1;mem:64'\nports: [http]\n", more));
+    return path;
+  }
+
+  static proto::ServiceStatusPage status(const Cluster& cluster, const std::string& app = "web") {
+    const Exit shown = cluster.proffer({"service", "status", app, "--json"});
+    auto page = proto::parse_service_status(shown.out);
+    return page ? *std::move(page) : proto::ServiceStatusPage();
+  }
+  // What the ready instances answer, by task.
+  static std::map<std::string, std::string> answers(const Cluster& cluster,
+                                                    const std::string& app = "web") {
+    std::map<std::string, std::string> answers;
+    for (const proto::ServiceInstanceRow& row : status(cluster, app).instances) {
+      const auto port = row.ports.find("http");
+      if (!row.ready || port == row.ports.end()) continue;
+      std::string answer = get(port->second);
+      if (!answer.empty()) answers[row.task.str()] = std::move(answer);
+    }
+    return answers;
+  }
+  static pid_t pid_of_answer(const std::string& answer) { return std::stoi(answer); }
+
+  // The service scheduler that dev started.
+  static pid_t scheduler_of(const Cluster& cluster) {
+    for (const pid_t pid : processes_of(cluster.dir())) {
+      const std::string command = read_file(text("/proc/", static_cast<int64_t>(pid), "/cmdline"));
+      if (command.find("proffer-service") != std::string::npos) return pid;
+    }
+    return 0;
+  }
+
+  TemporaryDirectory home_;
+  const std::string program_ =
+      (fs::path(program("proffer")).parent_path().parent_path() / "tests/http_server").string();
+};
+
+TEST_F(Apps, WhateverIsKilledThreeInstancesAnswerAgain) {
+  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048", .service = true});
+  const Exit applied =
+      cluster.proffer({"service", "apply", file("env: {GREETING: hi}\n"), "--wait"});
+  ASSERT_EQ(applied.code, 0) << applied.err;
+  EXPECT_EQ(applied.out, "web: created\n");
+  ASSERT_TRUE(eventually([&] { return answers(cluster).size() == 3; }));
+  EXPECT_THAT(answers(cluster).begin()->second, HasSubstr("hi"));
+  EXPECT_THAT(cluster.proffer({"service", "list"}).out, HasSubstr("3/3"));
+
+  // An instance.
+  const auto before = answers(cluster);
+  const std::string victim = before.begin()->first;
+  ASSERT_EQ(::kill(pid_of_answer(before.begin()->second), SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] {
+    const auto now = answers(cluster);
+    return now.size() == 3 && now.count(victim) == 0;
+  }));
+
+  // An agent with instances.
+  const std::string agent = status(cluster).instances.at(0).agent.str();
+  ::kill(cluster.pid_of(agent), SIGKILL);
+  ASSERT_TRUE(cluster.dev().line_with(agent).has_value());
+  EXPECT_TRUE(eventually([&] {
+    const proto::ServiceStatusPage page = status(cluster);
+    int elsewhere = 0;
+    for (const auto& row : page.instances) elsewhere += row.ready && row.agent.str() != agent;
+    return elsewhere == 3 && answers(cluster).size() == 3;
+  }));
+
+  // The scheduler: dev says how it is started again, and it finds what runs.
+  const auto running = answers(cluster);
+  ::kill(scheduler_of(cluster), SIGKILL);
+  const std::optional<std::string> said = cluster.dev().line_with("\"service\"");
+  ASSERT_TRUE(said.has_value());
+  const auto members = proto::parse_json_line(*said);
+  ASSERT_TRUE(members) << *said;
+  Words again;
+  for (const std::string_view word : split(std::get<std::string>(members->at("again")), ' ')) {
+    again.emplace_back(word);
+  }
+  ASSERT_EQ(again.at(0), "proffer");
+  again.at(0) = program("proffer");
+  Process successor(again);
+  EXPECT_TRUE(eventually([&] { return answers(cluster).size() == 3; }));
+  EXPECT_EQ(answers(cluster), running);
+
+  // And goes on.
+  const Exit scaled = cluster.proffer({"service", "scale", "web", "2", "--wait"});
+  EXPECT_EQ(scaled.code, 0) << scaled.err;
+  EXPECT_EQ(answers(cluster).size(), 2u);
+  const Exit stopped = cluster.proffer({"service", "stop", "web"});
+  EXPECT_EQ(stopped.code, 0) << stopped.err;
+  EXPECT_TRUE(eventually([&] { return cluster.running_tasks("service") == 0; }));
+  for (const auto& [task, answer] : running) {
+    EXPECT_TRUE(eventually([&, pid = pid_of_answer(answer)] { return !is_alive(pid); })) << task;
+  }
+  successor.kill(SIGTERM);
+  EXPECT_EQ(successor.wait().code, 0);
+}
+
+TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneStopsAtOnce) {
+  Cluster cluster({.agents = 1, .service = true});
+  ASSERT_EQ(cluster.proffer({"service", "apply", file("env: {GREETING: one}\n"), "--wait"}).code,
+            0);
+
+  const auto roll =
+      cluster.start({"service", "apply", file("env: {GREETING: two}\n"), "--wait", "--json"});
+  int64_t least = 3;
+  ASSERT_TRUE(eventually([&] {
+    const proto::ServiceAppRow row = status(cluster).app;
+    if (!row.app.empty()) least = std::min(least, row.ready);
+    return row.version == 2 && row.state == "running" && row.outdated == 0;
+  }));
+  const Exit rolled = roll->wait();
+  EXPECT_EQ(rolled.code, 0) << rolled.err;
+  EXPECT_EQ(rolled.out, "{\"app\":\"web\",\"result\":\"updated to version 2\"}\n");
+  EXPECT_GE(least, 2);
+  for (const auto& [task, answer] : answers(cluster)) EXPECT_THAT(answer, HasSubstr("two"));
+
+  ASSERT_EQ(cluster.proffer({"service", "apply", file("env: {BAD: yes}\n")}).code, 0);
+  EXPECT_TRUE(eventually(
+      [&] { return status(cluster).app.why.find("3 times in a row") != std::string::npos; }));
+  const proto::ServiceAppRow stuck = status(cluster).app;
+  EXPECT_EQ(stuck.ready, 2);
+  EXPECT_EQ(stuck.outdated, 2);
+  EXPECT_EQ(stuck.state, "updating");
+  EXPECT_THAT(stuck.why, HasSubstr("the update waits"));
+
+  // Back to what worked: one instance is of a version that never ran.
+  const Exit back =
+      cluster.proffer({"service", "apply", file("env: {GREETING: two}\n"), "--wait"}, Seconds(120));
+  EXPECT_EQ(back.code, 0) << back.err;
+  EXPECT_EQ(answers(cluster).size(), 3u);
+}
+
+TEST_F(Apps, TheEndOfTheClusterIsTheEndOfItsApps) {
+  std::map<std::string, std::string> running;
+  {
+    Cluster cluster({.agents = 2, .service = true});
+    ASSERT_EQ(cluster.proffer({"service", "apply", file(), "--wait"}).code, 0);
+    ASSERT_TRUE(eventually([&] { return answers(cluster).size() == 3; }));
+    running = answers(cluster);
+    cluster.dev().kill(SIGINT);
+    EXPECT_EQ(cluster.dev().wait().code, 0);
+    EXPECT_EQ(processes_of(cluster.dir()), std::vector<pid_t>());
+  }
+  for (const auto& [task, answer] : running) EXPECT_FALSE(is_alive(pid_of_answer(answer))) << task;
+}
+
+TEST_F(Apps, AttachedEndWithTheirTerminal) {
+  Cluster cluster({.agents = 1});
+  const auto run = cluster.start({"service", "run", file("", "web")});
+  ASSERT_TRUE(run->line_with("3 of 3 ready").has_value()) << run->err();
+  EXPECT_EQ(cluster.running_tasks("app-web"), 3);
+  const std::string frameworks = cluster.proffer({"frameworks"}).out;
+  EXPECT_THAT(frameworks, HasSubstr("app-web"));
+
+  run->kill(SIGINT);
+  const Exit ended = run->wait();
+  EXPECT_EQ(ended.code, 130) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("app stopped"));
+  EXPECT_EQ(cluster.running_tasks(), 0);
+  EXPECT_TRUE(eventually(
+      [&] { return cluster.proffer({"frameworks"}).out.find("app-web") == std::string::npos; }));
+}
+
+TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
+  Cluster cluster({.agents = 1, .service = true});
+  struct Row {
+    Words words;
+    int code;
+    std::string says;
+  };
+  const std::string wrong = home_ / "wrong.yaml";
+  write_file(wrong, "name: web\ncommand: x\ninstances: many\n");
+  const Row rows[] = {
+      {{"apply", wrong}, 2, "line 3: instances"},
+      {{"run", wrong}, 2, "line 3: instances"},
+      {{"apply", home_ / "nothing"}, 2, "cannot read"},
+      {{"scale", "web", "3"}, 1, "there is no app 'web'"},
+      {{"scale", "web", "-3"}, 2, "N"},
+      {{"status", "web"}, 1, "there is no app 'web'"},
+      {{"stop", "web"}, 1, "there is no app 'web'"},
+      {{"aply"}, 2, "did you mean"},
+      {{}, 2, "usage"},
+      {{"list", "--framework", "serwice"}, 1, "serwice"},
+      {{"list", "--master", "127.0.0.1:1"}, 3, "cannot reach a master"},
+  };
+  for (const Row& row : rows) {
+    Words words = {"service"};
+    words.insert(words.end(), row.words.begin(), row.words.end());
+    const Exit exit = cluster.proffer(words);
+    const std::string shown = row.words.empty() ? "" : row.words.front();
+    EXPECT_EQ(exit.code, row.code) << shown << exit.out << exit.err;
+    EXPECT_THAT(exit.err, HasSubstr(row.says)) << shown;
+  }
+}
+
+// Two tenants of one role and the same shape: the apps, which want twelve instances together, and a
+// job, which has more to do than fits.
+TEST_F(Apps, ShareAClusterEquallyWithABatchJob) {
+  Cluster cluster({.agents = 2, .resources = "cpus:4;mem:4096", .service = true});
+  std::string lines;
+  for (int i = 0; i < 30'000; ++i) lines += text("line ", i, "\n");
+  write_file(home_ / "input", lines);
+  const auto job =
+      cluster.start({"batch", "run", "--name", "job", "--map", "sleep 1; cat", "--reducers", "0",
+                     "--input", home_ / "input", "--output", home_ / "out", "--split", "1KiB",
+                     "--resources", "cpus:1;mem:64"});
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("job") == 8; }));
+  for (const char* name : {"one", "two"}) {
+    const std::string app = file("", name);
+    ASSERT_EQ(cluster.proffer({"service", "apply", app}).code, 0);
+    ASSERT_EQ(cluster.proffer({"service", "scale", name, "6"}).code, 0);
+  }
+  // As tasks of the job end, the apps get their half and keep it.
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("service") == 4; }));
+  int equal = 0;
+  for (int look = 0; look < 20; ++look) {
+    EXPECT_EQ(cluster.running_tasks("service"), 4);
+    equal += cluster.running_tasks("job") == 4 ? 1 : 0;  // Between two tasks it has three.
+  }
+  EXPECT_GE(equal, 1);
+  job->kill(SIGINT);
+  job->wait();
+  // What the job leaves is theirs.
+  EXPECT_TRUE(eventually([&] { return cluster.running_tasks("service") == 8; }));
+}
+
+TEST_F(Apps, AKilledSchedulerLosesNothingOfWhatItAnswered) {
+  Cluster cluster({.agents = 1, .service = true});
+  ASSERT_EQ(cluster.proffer({"service", "apply", file()}).code, 0);
+  ::kill(scheduler_of(cluster), SIGKILL);  // Perhaps before anything was launched.
+  ASSERT_TRUE(cluster.dev().line_with("\"service\"").has_value());
+  const Exit away = cluster.proffer({"service", "list"});
+  EXPECT_EQ(away.code, 3) << away.err;
+  Process successor({program("proffer"), "service", "scheduler", "--master", cluster.master(),
+                     "--session-file", cluster.dir() + "/service.session"});
+  EXPECT_TRUE(eventually([&] { return answers(cluster).size() == 3; }));
+  EXPECT_TRUE(eventually([&] { return cluster.running_tasks("service") == 3; }));
+}
+
+}  // namespace
+}  // namespace proffer::test
