@@ -17,6 +17,10 @@ std::string outcome_of(const proto::TaskRow& row) {
   return std::string(to_text(row.reason));
 }
 
+std::string state_of(const proto::TaskRow& row) {
+  return text(to_text(row.state), row.healthy == std::optional(false) ? " (unhealthy)" : "");
+}
+
 std::string shortened(const std::string& command) {
   constexpr size_t kShown = 40;
   if (command.empty()) return "-";
@@ -51,7 +55,7 @@ int run_tasks(const Words& words) {
   }
   Table table({"TASK", "STATE", "AGENT", "RESOURCES", "OUTCOME", "COMMAND"});
   for (const proto::TaskRow& row : *rows) {
-    table.row({row.framework.str() + "/" + row.task.str(), std::string(to_text(row.state)),
+    table.row({row.framework.str() + "/" + row.task.str(), state_of(row),
                row.agent.empty() ? "-" : row.agent.str(), to_text(row.resources), outcome_of(row),
                shortened(row.command)});
   }

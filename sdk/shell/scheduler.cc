@@ -1,52 +1,34 @@
 // The author's object: turns frames, timers and calls into events of the driver's core and carries
 // out what it says, in order: carry_out(). Calls take effect in the core at once; what they cause
-// is told to the author later, never from within the call.
+// is told to the author later, never from within the call. What it stands on is a SchedulerHost.
 
 #include "sdk/scheduler.h"
 
 #include <algorithm>
 #include <csignal>
 #include <deque>
-#include <list>
 #include <map>
 #include <set>
 #include <utility>
 
 #include "common/roles.h"
 #include "common/text.h"
-#include "net/address.h"
-#include "net/dealer.h"
-#include "net/loop.h"
-#include "net/randomness.h"
-#include "proto/codec/codec.h"
 #include "sdk/core/driver.h"
 #include "sdk/core/sendable.h"
 #include "sdk/shell/complaints.h"
-#include "sdk/shell/session_file.h"
+#include "sdk/shell/loop_host.h"
 
 namespace proffer::sdk {
 namespace {
 
-constexpr uint16_t kMasterPort = 5050;
-// What was sent last, a teardown for one, may take so long to leave after run().
-constexpr Duration kLinger = seconds(2);
-// The same complaint is not repeated sooner.
-constexpr Duration kComplainEvery = seconds(10);
 // Of an ask's name in task ids; the rest numbers them.
 constexpr size_t kTaskNameBytesMax = 96;
 
-// Opens what the options name; ends the program if that cannot be.
-std::optional<SessionFile> open_session_file(const std::string& path) {
-  if (path.empty()) return std::nullopt;
-  Result<SessionFile> file = SessionFile::open(path);
-  if (!file) exit_with(file.error());
-  // Saved before it is first used: if this process ends before the master's answer comes, the
-  // secret alone finds the framework again.
-  if (file->secret().empty()) {
-    if (Result<void> saved = file->save({}, random_secret()); !saved) exit_with(saved.error());
-  }
-  return *std::move(file);
-}
+// Store requests of store(), as told from those that an author numbers.
+constexpr uint64_t kOwnStoreIds = uint64_t{1} << 63;
+
+using StoreOutcomes = std::vector<proto::StoreResult::Outcome>;
+using StoreCallback = std::function<void(const Result<StoreOutcomes>&)>;
 
 SchedulerOptions checked(SchedulerOptions options) {
   if (Result<void> name = check_name("a scheduler's name", options.name); !name) {
@@ -60,12 +42,6 @@ SchedulerOptions checked(SchedulerOptions options) {
   return options;
 }
 
-Dealer::Options dealer_options(const std::string& master) {
-  Result<Address> address = parse_address("the master's address", master, kMasterPort);
-  if (!address) exit_with(std::move(address).error().with_hint("as in 127.0.0.1:5050"));
-  return {.endpoint = tcp_endpoint(*address), .seed = random_seed()};
-}
-
 // Milliseconds in letters and digits: names one life of a scheduler among those of its framework.
 std::string life_name(Time now) {
   std::string name;
@@ -77,31 +53,48 @@ std::string life_name(Time now) {
 
 }  // namespace
 
-class Scheduler::Shell {
+class Scheduler::Shell final : public SchedulerHost::Guest {
  public:
+  // On a host of its own, or on one that outlives it.
   explicit Shell(SchedulerOptions given)
       : options(checked(std::move(given))),
-        session_file(open_session_file(options.session_file)),
-        driver(DriverOptions{.name = options.name,
-                             .role = options.role,
-                             .mode = options.mode,
-                             .user = options.user,
-                             .secret = session_file ? session_file->secret() : random_secret(),
-                             .framework = session_file ? session_file->framework() : FrameworkId(),
-                             .failover_timeout = options.failover_timeout,
-                             .session_file = options.session_file}),
-        timer(loop, [this] { event(Tick{}); }),
-        dealer(loop, dealer_options(options.master),
-               {.on_connected =
-                    [this] {
-                      was_told_unreachable = false;
-                      event(MasterConnected{});
-                    },
-                .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
-                .on_disconnected =
-                    [this](const std::string& reason) { event(MasterDisconnected{reason}); },
-                .on_failed = [this](const std::string& reason) { on_failed(reason); }}),
-        task_suffix(session_file ? text('-', life_name(loop.now()), '-') : "-") {}
+        own_host(std::make_unique<LoopHost>(options)),
+        host(*own_host),
+        driver(driver_options()),
+        task_suffix(suffix()) {
+    host.set_guest(this);
+  }
+  Shell(SchedulerHost& given_host, SchedulerOptions given)
+      : options(checked(std::move(given))),
+        host(given_host),
+        driver(driver_options()),
+        task_suffix(suffix()) {
+    host.set_guest(this);
+  }
+  ~Shell() = default;
+  Shell(const Shell&) = delete;
+  Shell& operator=(const Shell&) = delete;
+
+  DriverOptions driver_options() const {
+    return DriverOptions{.name = options.name,
+                         .role = options.role,
+                         .mode = options.mode,
+                         .user = options.user,
+                         .secret = host.secret(),
+                         .framework = host.framework(),
+                         .failover_timeout = options.failover_timeout,
+                         .session_file = options.session_file};
+  }
+  // Beside those of other lives.
+  std::string suffix() const {
+    return host.keeps_identity() ? text('-', life_name(host.now()), '-') : "-";
+  }
+
+  void on_timer() override { event(Tick{}); }
+  void on_connected() override { event(MasterConnected{}); }
+  void on_frame(proto::Envelope envelope) override { event(MasterFrame{std::move(envelope)}); }
+  void on_disconnected(const std::string& reason) override { event(MasterDisconnected{reason}); }
+  std::vector<Violation> violations() const override { return driver.violations(); }
 
   // --- events in, actions out ------------------------------------------------------------------
 
@@ -115,11 +108,12 @@ class Scheduler::Shell {
   // The author wants something: it is sent now, and answered after this call has returned.
   void command(Command what) {
     if (is_leaving) return;
+    host.said(what);
     step(CommandGiven{std::move(what)});
     if (is_carrying_out) return;  // called back by us; the rest follows there
     while (!actions.empty() && !std::holds_alternative<Notify>(actions.front())) carry_out_next();
     if (!actions.empty() && !std::exchange(is_deferred, true)) {
-      loop.defer([this] {
+      host.defer([this] {
         is_deferred = false;
         carry_out_all();
       });
@@ -128,10 +122,10 @@ class Scheduler::Shell {
 
   void step(const DriverEvent& what) {
     DriverOutbox out;
-    driver.handle(what, loop.now(), out);
+    driver.handle(what, host.now(), out);
     for (DriverAction& action : out.actions) actions.push_back(std::move(action));
-    for (const TraceEvent& happened : out.trace) complain(happened);
-    timer.arm(driver.next_deadline());
+    for (const TraceEvent& happened : out.trace) host.happened(happened);
+    host.arm(driver.next_deadline());
   }
 
   void carry_out_all() {
@@ -147,41 +141,30 @@ class Scheduler::Shell {
   }
 
   void carry_out(const SendToMaster& action) {
-    const Result<std::span<const std::byte>> frame = encoder.encode(action.envelope);
-    if (!frame) {
-      // Its number is used up, so this connection has a gap. What the message was about is found
-      // out by reconciliation.
-      print_warning(text("a message to the master was not sent: ", frame.error().message()));
-      dealer.reset("a message could not be sent");
-      return;
-    }
-    const bool was_sent = dealer.send(*frame);
+    const bool was_sent = host.send(action.envelope);
     if (was_sent && std::holds_alternative<proto::Teardown>(action.envelope.message)) {
       is_torn_down = true;
-      if (session_file) session_file->remove();
+      host.forget_identity();
     }
   }
 
-  void carry_out(const ResetMaster&) { dealer.reset("the session with the master ended"); }
+  void carry_out(const ResetMaster&) { host.reset("the session with the master ended"); }
 
   void carry_out(const SaveIdentity& action) {
-    if (!session_file) return;
-    if (Result<void> saved = session_file->save(action.framework, action.secret); !saved) {
-      print_warning(text(saved.error().message(), "; the framework is still found by its secret"));
-    }
+    host.save_identity(action.framework, action.secret);
   }
 
   void carry_out(const Notify& action) {
-    if (is_leaving) return;
+    if (is_leaving || !host.hears(action.notification)) return;
     if (notification_callback) notification_callback(action.notification);
     std::visit([this](const auto& what) { tell(what); }, action.notification);
   }
 
   void carry_out(const Done&) {
     if (is_stopping && !is_torn_down && !driver.framework().empty()) {
-      print_warning(text("the master was not told that framework ", driver.framework().str(),
-                         " has ended; its tasks end after its failover timeout, ",
-                         to_text(options.failover_timeout)));
+      host.warn(text("the master was not told that framework ", driver.framework().str(),
+                     " has ended; its tasks end after its failover timeout, ",
+                     to_text(options.failover_timeout)));
     }
     leave();
   }
@@ -199,13 +182,28 @@ class Scheduler::Shell {
   void tell(const proto::FrameworkMessage& what) { call(message_callback, what); }
   void tell(const proto::AskReport& what) { call(ask_report_callback, what); }
   void tell(const proto::Failure& what) { call(failure_callback, what); }
+  void tell(const proto::StoreResult& what) {
+    const auto waiting = store_callbacks.find(what.id);
+    if (waiting == store_callbacks.end()) return;  // of command()
+    const StoreCallback callback = std::move(waiting->second);
+    store_callbacks.erase(waiting);
+    if (what.error) {
+      call(callback, Result<StoreOutcomes>(
+                         Error(what.error->code, what.error->message).with_hint(what.error->hint)));
+    } else {
+      call(callback, Result<StoreOutcomes>(what.outcomes));
+    }
+  }
+  void tell(const proto::FrameworkRequest& what) {
+    call(request_callback, what);
+    if (request_callback || notification_callback) return;
+    respond(what.relay,
+            Error::unsupported(text("framework ", driver.framework().str(), " takes no requests")));
+  }
   void tell(const Disconnected& what) { call(disconnected_callback, what.reason); }
   void tell(const Refused& what) {
-    if (refused_callback) {
-      refused_callback(what.error);
-    } else if (!notification_callback) {
-      print_error(what.error);
-    }
+    host.refused(what.error, refused_callback || notification_callback);
+    call(refused_callback, what.error);
     if (!exit_code) exit_code = 1;
   }
 
@@ -214,42 +212,11 @@ class Scheduler::Shell {
     if (callback && !is_leaving) callback(value);
   }
 
-  // --- the network -----------------------------------------------------------------------------
-
-  void on_frame(std::span<const std::byte> frame) {
-    Result<proto::Envelope> envelope = proto::decode(frame);
-    if (!envelope) {
-      print_warning(text("a message from the master cannot be read: ", envelope.error().message()));
-      dealer.reset("a message from the master cannot be read");
-      return;
-    }
-    event(MasterFrame{*std::move(envelope)});
-  }
-
-  // Once for each time that the master is away.
-  void on_failed(const std::string& reason) {
-    if (std::exchange(was_told_unreachable, true)) return;
-    print_warning(text("cannot reach the master at ", options.master, ": ", reason,
-                       "; trying again until it answers"));
-  }
-
-  void complain(const TraceEvent& happened) {
-    if (happened.level != TraceLevel::kMisbehaved && happened.level != TraceLevel::kOperator)
-      return;
-    const Time now = loop.now();
-    const auto [last, is_first] = complained.try_emplace(happened.what, now);
-    if (!is_first && now - last->second < kComplainEvery) return;
-    last->second = now;
-    print_warning(to_text(happened));
-  }
-
   // --- the end ---------------------------------------------------------------------------------
 
   void leave() {
     is_leaving = true;
-    dealer.close_gracefully(kLinger);
-    timer.arm(std::nullopt);
-    loop.stop();
+    host.leave(exit_code.value_or(0));
   }
 
   void stop(int code) {
@@ -264,7 +231,7 @@ class Scheduler::Shell {
     exit_code = code;
     is_detaching = true;
     // What this turn still says, the acknowledgement of an update above all, leaves first.
-    loop.defer([this] { leave(); });
+    host.defer([this] { leave(); });
   }
 
   // The second signal of a kind of impatience does not wait for the master.
@@ -285,18 +252,32 @@ class Scheduler::Shell {
     command(proto::DeclareAsks{.asks = std::move(asks)});
   }
 
+  void store(std::vector<proto::StoreOperation> operations, StoreCallback done) {
+    const uint64_t id = kOwnStoreIds + ++stores;
+    store_callbacks.emplace(id, std::move(done));
+    command(proto::StoreRequest{.id = id, .operations = std::move(operations)});
+  }
+
+  void respond(uint64_t relay, Result<std::string> answer) {
+    proto::FrameworkResponse response{.relay = relay};
+    if (answer) {
+      response.data = *std::move(answer);
+    } else {
+      const Error& error = answer.error();
+      response.error = proto::ErrorMessage{
+          .code = error.code(), .message = error.message(), .hint = error.hint()};
+    }
+    command(std::move(response));
+  }
+
   TaskId next_task_id(std::string_view name) {
     return TaskId(text(name.substr(0, kTaskNameBytesMax), task_suffix, ++tasks_named));
   }
 
   SchedulerOptions options;
-  std::optional<SessionFile> session_file;
-  Loop loop;
+  std::unique_ptr<SchedulerHost> own_host;
+  SchedulerHost& host;
   Driver driver;
-  proto::Encoder encoder;
-  Timer timer;
-  Dealer dealer;
-  std::list<std::unique_ptr<Timer>> timers;  // of after()
 
   std::deque<DriverAction> actions;  // not yet carried out
   bool is_carrying_out = false;
@@ -307,12 +288,13 @@ class Scheduler::Shell {
   bool is_leaving = false;
   std::optional<int> exit_code;
 
-  bool was_told_unreachable = false;
-  std::map<std::string_view, Time> complained;
   std::set<int> signals;  // that the author handles
 
   std::string task_suffix;
   uint64_t tasks_named = 0;
+
+  uint64_t stores = 0;
+  std::map<uint64_t, StoreCallback> store_callbacks;
 
   std::function<void(const proto::Subscribed&)> subscribed_callback;
   std::function<void(const Offer&)> offer_callback;
@@ -323,11 +305,14 @@ class Scheduler::Shell {
   std::function<void(const proto::Failure&)> failure_callback;
   std::function<void(const std::string&)> disconnected_callback;
   std::function<void(const Error&)> refused_callback;
+  std::function<void(const proto::FrameworkRequest&)> request_callback;
   std::function<void(const Notification&)> notification_callback;
 };
 
 Scheduler::Scheduler(SchedulerOptions options)
     : shell_(std::make_unique<Shell>(std::move(options))) {}
+Scheduler::Scheduler(SchedulerHost& host, SchedulerOptions options)
+    : shell_(std::make_unique<Shell>(host, std::move(options))) {}
 Scheduler::~Scheduler() = default;
 
 void Scheduler::on_subscribed(std::function<void(const proto::Subscribed&)> callback) {
@@ -356,6 +341,9 @@ void Scheduler::on_disconnected(std::function<void(const std::string&)> callback
 }
 void Scheduler::on_refused(std::function<void(const Error&)> callback) {
   shell_->refused_callback = std::move(callback);
+}
+void Scheduler::on_request(std::function<void(const proto::FrameworkRequest&)> callback) {
+  shell_->request_callback = std::move(callback);
 }
 void Scheduler::on_notification(std::function<void(const Notification&)> callback) {
   shell_->notification_callback = std::move(callback);
@@ -437,41 +425,43 @@ void Scheduler::reconcile(std::vector<TaskId> tasks) {
 }
 void Scheduler::suppress() { shell_->command(proto::Suppress{}); }
 void Scheduler::revive() { shell_->command(proto::Revive{}); }
+void Scheduler::store(std::vector<proto::StoreOperation> operations,
+                      std::function<void(const Result<StoreOutcomes>&)> done) {
+  shell_->store(std::move(operations), std::move(done));
+}
+void Scheduler::respond(uint64_t relay, Result<std::string> answer) {
+  shell_->respond(relay, std::move(answer));
+}
 void Scheduler::command(Command command) { shell_->command(std::move(command)); }
 
 const FrameworkId& Scheduler::framework() const { return shell_->driver.framework(); }
 std::vector<TaskId> Scheduler::live_tasks() const { return shell_->driver.live_tasks(); }
 
-Time Scheduler::now() const { return shell_->loop.now(); }
+Time Scheduler::now() const { return shell_->host.now(); }
 
 void Scheduler::after(Duration duration, std::function<void()> callback) {
-  Shell& shell = *shell_;
-  const auto place = shell.timers.emplace(shell.timers.end());
-  *place = std::make_unique<Timer>(shell.loop, [&shell, place, fn = std::move(callback)] {
-    const std::unique_ptr<Timer> self = std::move(*place);  // lives until the end of this call
-    shell.timers.erase(place);
-    if (!shell.is_leaving) fn();
+  shell_->host.after(duration, [shell = shell_.get(), fn = std::move(callback)] {
+    if (!shell->is_leaving) fn();
   });
-  (*place)->arm(shell.loop.now() + duration);
 }
 
 void Scheduler::on_signal(int signal, std::function<void()> callback) {
   shell_->signals.insert(signal);
-  shell_->loop.on_signal(signal, std::move(callback));
+  shell_->host.on_signal(signal, std::move(callback));
 }
 
 void Scheduler::run_aside(std::function<void()> work, std::function<void()> done) {
-  shell_->loop.work(std::move(work), std::move(done));
+  shell_->host.work(std::move(work), std::move(done));
 }
 
 int Scheduler::run() {
   Shell& shell = *shell_;
   for (const int signal : {SIGINT, SIGTERM}) {
     if (shell.signals.count(signal) > 0) continue;
-    shell.loop.on_signal(signal, [&shell, signal] { shell.on_end_signal(signal); });
+    shell.host.on_signal(signal, [&shell, signal] { shell.on_end_signal(signal); });
   }
-  if (!shell.is_leaving) shell.dealer.connect();
-  shell.loop.run();
+  if (!shell.is_leaving) shell.host.connect();
+  shell.host.run();
   return shell.exit_code.value_or(0);
 }
 

@@ -3,6 +3,7 @@
 
 #include "slave/executor/command.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -38,22 +40,26 @@ std::vector<std::string> task_environment(const proto::RunTask& run, const Surro
 }
 
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around) {
-  std::vector<std::string> environment = task_environment(run, around);
+  return start_shell({.command = run.spec.command,
+                      .environment = task_environment(run, around),
+                      .directory = around.sandbox});
+}
+
+Result<pid_t> start_shell(ShellCommand shell) {
   std::vector<char*> envp;
-  for (std::string& variable : environment) {
+  for (std::string& variable : shell.environment) {
     if (variable.find('\0') != std::string::npos) {
       return Error::invalid_argument(text("the environment holds a NUL: ", quoted(variable)));
     }
     envp.push_back(variable.data());
   }
   envp.push_back(nullptr);
-  std::string command = run.spec.command;
-  if (command.find('\0') != std::string::npos) {
+  if (shell.command.find('\0') != std::string::npos) {
     return Error::invalid_argument("the command holds a NUL");
   }
-  std::string shell = "/bin/sh";
+  std::string program = "/bin/sh";
   std::string flag = "-c";
-  char* argv[] = {shell.data(), flag.data(), command.data(), nullptr};
+  char* argv[] = {program.data(), flag.data(), shell.command.data(), nullptr};
 
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -70,11 +76,16 @@ Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& aroun
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addchdir_np(&files, around.sandbox.c_str());
+  if (shell.is_silent) {
+    for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+      posix_spawn_file_actions_addopen(&files, fd, "/dev/null", O_WRONLY, 0);
+    }
+  }
+  posix_spawn_file_actions_addchdir_np(&files, shell.directory.c_str());
   posix_spawn_file_actions_addclosefrom_np(&files, kFirstPrivateFd);
 
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, shell.c_str(), &files, &attributes, argv, envp.data());
+  const int failed = posix_spawn(&pid, program.c_str(), &files, &attributes, argv, envp.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (failed != 0) {
@@ -87,6 +98,8 @@ std::vector<pid_t> children_of_this_process() {
   // The kernel lists children by the thread that forked them; only the main thread does here, and
   // it is the one that orphans are given to.
   std::vector<pid_t> children;
+  siginfo_t any = {};
+  if (waitid(P_ALL, 0, &any, WEXITED | WNOHANG | WNOWAIT) != 0 && errno == ECHILD) return children;
   std::FILE* file = std::fopen(text("/proc/self/task/", getpid(), "/children").c_str(), "re");
   if (file == nullptr) return children;
   int pid = 0;

@@ -22,9 +22,18 @@ struct Surroundings {
 // and HOME, but not what Proffer says (PROFFER_… and PORT_… of its own).
 std::vector<std::string> task_environment(const proto::RunTask& run, const Surroundings& around);
 
-// Starts it; standard input is empty, output goes where this process's own goes. The process group
-// has the number of the process. Errors: kInvalidArgument (an environment or command with a NUL),
-// kUnavailable (the system refused).
+// One command line of /bin/sh, in a process group that has the number of its process.
+struct ShellCommand {
+  std::string command = {};
+  std::vector<std::string> environment = {};
+  std::string directory = {};
+  bool is_silent = false;  // its output goes nowhere, instead of where this process's own goes
+};
+// Starts it; standard input is empty. Errors: kInvalidArgument (an environment or command with a
+// NUL), kUnavailable (the system refused).
+Result<pid_t> start_shell(ShellCommand shell);
+
+// The task's own, with its environment, in its sandbox. Errors as above.
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around);
 
 // The children of this process, whoever forked them: with a subreaper also what they left behind.

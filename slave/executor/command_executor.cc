@@ -1,5 +1,6 @@
-// The story of a command: start_task runs it, `reap` hears that it ended, `settle` ends what it
-// left behind and tells the agent. A command has ended only when all its processes have, so that
+// The story of a command: start_task runs it, `look` sees meanwhile whether it does its work if it
+// has a health check, `reap` hears that it ended, `settle` ends what it left behind and tells the
+// agent. A command has ended only when all its processes have, so that
 // its output is whole and its resources are free.
 
 #include "slave/executor/command_executor.h"
@@ -16,9 +17,9 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "net/address.h"
-#include "net/dealer.h"
+#include "net/local_client.h"
 #include "proto/codec/codec.h"
+#include "slave/executor/health_probe.h"
 
 namespace proffer::executor {
 namespace {
@@ -30,8 +31,16 @@ constexpr Duration kSettleMax = seconds(2);
 }  // namespace
 
 struct CommandExecutor::Impl {
+  // Of a task with a health check, while nobody wants its end.
+  struct Watch {
+    Health health;
+    HealthProbe probe;
+    Timer timer;
+  };
   struct Running {
-    pid_t pid = 0;     // and process group
+    pid_t pid = 0;          // and process group
+    std::string data = {};  // of its updates while it runs
+    std::unique_ptr<Watch> watch = {};
     bool own = false;  // this executor is for it alone
     Duration kill_grace = {};
     bool kill_asked = false;
@@ -48,7 +57,7 @@ struct CommandExecutor::Impl {
   bool ending = false;
   Timer driver_timer;
   Timer settle_timer;
-  std::unique_ptr<Dealer> dealer;
+  std::unique_ptr<LocalClient> agent;
 
   Impl(Loop& l, CommandExecutorOptions o)
       : loop(l),
@@ -60,7 +69,7 @@ struct CommandExecutor::Impl {
   void start();
   void step(const sdk::ExecutorDriverEvent& event);
   void on(const sdk::SendToAgent& send);
-  void on(const sdk::ResetAgent&) { dealer->reset("asked by the driver"); }
+  void on(const sdk::ResetAgent&) { agent->reset("asked by the driver"); }
   void on(const sdk::StartTask& start) { start_task(start.run); }
   void on(const sdk::EndTask& end);
   void on(const sdk::HearMessage&) {}  // commands hear nothing
@@ -70,6 +79,10 @@ struct CommandExecutor::Impl {
   void start_task(const proto::RunTask& run);
   void end_task(const TaskId& id, Duration grace);
   void end_everything();
+  void watch(const proto::RunTask& run);
+  void look(const TaskId& id);
+  void on_looked(const TaskId& id, const Looked& looked);
+  Watch* watch_of_command(pid_t pid);
   void reap();
   void settle();
   void tell_end(const TaskId& id, const Running& command);
@@ -83,20 +96,19 @@ void CommandExecutor::Impl::start() {
   for (const int signal : {SIGTERM, SIGINT}) {
     loop.on_signal(signal, [this] { end_everything(); });
   }
-  dealer = std::make_unique<Dealer>(
+  agent = std::make_unique<LocalClient>(
       loop,
-      Dealer::Options{.endpoint = ipc_endpoint(options.agent_socket),
-                      .seed = static_cast<uint64_t>(getpid())},
-      Dealer::Handlers{
+      LocalClient::Options{.path = options.agent_socket, .seed = static_cast<uint64_t>(getpid())},
+      LocalClient::Handlers{
           .on_connected = [this] { step(sdk::AgentConnected{}); },
           .on_frame =
               [this](std::span<const std::byte> frame) {
                 Result<proto::Envelope> envelope = proto::decode(frame);
-                if (!envelope) return dealer->reset(envelope.error().message());
+                if (!envelope) return agent->reset(envelope.error().message());
                 step(sdk::AgentFrame{*std::move(envelope)});
               },
           .on_disconnected = [this](const std::string&) { step(sdk::AgentDisconnected{}); }});
-  dealer->connect();
+  agent->connect();
   driver_timer.arm(driver.next_deadline());
 }
 
@@ -112,9 +124,9 @@ void CommandExecutor::Impl::step(const sdk::ExecutorDriverEvent& event) {
 void CommandExecutor::Impl::on(const sdk::SendToAgent& send) {
   const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
   if (frame) {
-    dealer->send(*frame);
+    agent->send(*frame);
   } else {  // The gap that it leaves ends the session.
-    dealer->reset(frame.error().message());
+    agent->reset(frame.error().message());
   }
 }
 
@@ -132,9 +144,65 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   command.pid = *pid;
   command.own = run.spec.executor_id.empty();
   command.kill_grace = run.spec.kill_grace;
-  step(sdk::TellUpdate{{.task = run.spec.id, .state = proto::TaskState::kRunning}});
-  if (ending) end_task(run.spec.id, run.spec.kill_grace);
+  command.data = told_ports(run.assignment.ports);
+  step(sdk::TellUpdate{
+      {.task = run.spec.id, .state = proto::TaskState::kRunning, .data = command.data}});
+  if (ending) return end_task(run.spec.id, run.spec.kill_grace);
+  if (run.spec.health) watch(run);
 }
+
+// --- its health --------------------------------------------------------------------------------
+
+void CommandExecutor::Impl::watch(const proto::RunTask& run) {
+  const TaskId id = run.spec.id;
+  HealthProbeOptions probe{.check = *run.spec.health};
+  if (probe.check.kind == proto::HealthCheck::Kind::kCommand) {
+    probe.environment = task_environment(run, options.around);
+    probe.sandbox = options.around.sandbox;
+  } else if (const auto port = run.assignment.ports.find(probe.check.port);
+             port != run.assignment.ports.end()) {
+    probe.port = port->second;
+  }
+  Running& command = running.at(id);
+  command.watch.reset(
+      new Watch{.health = Health(*run.spec.health, loop.now()),
+                .probe = HealthProbe(loop, std::move(probe),
+                                     [this, id](const Looked& looked) { on_looked(id, looked); }),
+                .timer = Timer(loop, [this, id] { look(id); })});
+  command.watch->timer.arm(command.watch->health.next_deadline());
+}
+
+void CommandExecutor::Impl::look(const TaskId& id) {
+  Watch& watch = *running.at(id).watch;
+  if (watch.health.on_tick(loop.now())) {
+    watch.probe.look();  // on_looked arms the timer
+  } else {
+    watch.timer.arm(watch.health.next_deadline());
+  }
+}
+
+void CommandExecutor::Impl::on_looked(const TaskId& id, const Looked& looked) {
+  const Running& command = running.at(id);
+  const std::optional<HealthNews> news = command.watch->health.on_looked(looked, loop.now());
+  command.watch->timer.arm(command.watch->health.next_deadline());
+  if (!news) return;
+  step(sdk::TellUpdate{{.task = id,
+                        .state = proto::TaskState::kRunning,
+                        .message = news->message,
+                        .data = command.data,
+                        .healthy = news->healthy}});
+}
+
+CommandExecutor::Impl::Watch* CommandExecutor::Impl::watch_of_command(pid_t pid) {
+  for (const auto& [id, command] : running) {
+    if (command.watch != nullptr && command.watch->probe.command() == pid) {
+      return command.watch.get();
+    }
+  }
+  return nullptr;
+}
+
+// --- its end -----------------------------------------------------------------------------------
 
 void CommandExecutor::Impl::on(const sdk::EndTask& end) {
   const auto at = running.find(end.task);
@@ -145,6 +213,7 @@ void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   Running& command = running.at(id);
   if (command.wait_status) return;
   command.kill_asked = true;
+  command.watch.reset();
   kill(-command.pid, grace > Duration() ? SIGTERM : SIGKILL);
   if (grace <= Duration()) return;
   const Time due = loop.now() + grace;
@@ -174,11 +243,14 @@ void CommandExecutor::Impl::reap() {
     const auto at = std::find_if(running.begin(), running.end(), [&](const auto& one) {
       return one.second.pid == ended.si_pid && !one.second.wait_status;
     });
+    Watch* const watched = at == running.end() ? watch_of_command(ended.si_pid) : nullptr;
     // The rest of its group, while nobody else can have its number.
-    if (at != running.end()) kill(-ended.si_pid, SIGKILL);
+    if (at != running.end() || watched != nullptr) kill(-ended.si_pid, SIGKILL);
     int status = 0;
     waitpid(ended.si_pid, &status, 0);
+    if (watched != nullptr) watched->probe.on_command_ended(status);
     if (at == running.end()) continue;
+    at->second.watch.reset();
     at->second.wait_status = status;
     at->second.ended_at = loop.now();
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// The small executor of commands, as a process around the executor driver's core.
+// The small executor of commands, as a process around the executor driver's core. It looks beside a
+// task whether that is healthy, if the task says how, and tells when it changes.
 
 #include <memory>
 #include <string>

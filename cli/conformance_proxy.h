@@ -1,0 +1,88 @@
+#pragma once
+
+// Between a scheduler and its master: passes frames on unchanged, sees what they are, and now and
+// then holds them, drops an end, or keeps acknowledgements back. Nothing is made up here: what a
+// scheduler is told twice, a master told it twice.
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "net/address.h"
+#include "net/dealer.h"
+#include "net/loop.h"
+#include "net/router.h"
+#include "proto/codec/codec.h"
+
+namespace proffer::cli {
+
+class ConformanceProxy {
+ public:
+  enum class To : uint8_t { kMaster, kScheduler };
+  // After it was passed on. What cannot be decoded is passed on unseen.
+  using Seen = std::function<void(To, const proto::Message&)>;
+
+  // Errors: kFailedPrecondition, kUnavailable.
+  static Result<std::unique_ptr<ConformanceProxy>> start(Loop& loop, const Address& master,
+                                                         Seen seen);
+  ConformanceProxy(const ConformanceProxy&) = delete;
+  ConformanceProxy& operator=(const ConformanceProxy&) = delete;
+
+  // Where the scheduler finds its master.
+  std::string address() const { return "127.0.0.1:" + std::to_string(router_->port()); }
+
+  // --- faults ------------------------------------------------------------------------------------
+  // After the first frame for which this holds was passed on, all later ones wait, both ways, until
+  // go_on(). None: never.
+  using Matches = std::function<bool(To, const proto::Message&)>;
+  void hold_after(Matches matches) { hold_after_ = std::move(matches); }
+  bool is_holding() const { return holding_; }
+  void go_on();
+  // From the first Offers on, what the master says waits until it has taken one of them back.
+  void hold_offers_until_rescinded();
+  bool rescinded() const { return rescinded_; }
+  // Acknowledgements are lost, until the connection is cut.
+  void lose_acknowledgements() { losing_ = true; }
+  size_t lost() const { return lost_; }
+  // Both ends of all connections; what waits is lost. Each end makes a new one.
+  void cut();
+
+ private:
+  struct Link {
+    std::unique_ptr<Dealer> dealer = {};
+    bool connected = false;
+    std::deque<std::vector<std::byte>> up = {};  // before it is connected, or held
+    std::deque<std::vector<std::byte>> down = {};
+  };
+
+  ConformanceProxy(Loop& loop, const Address& master, Seen seen);
+  void on_scheduler_frame(PeerId peer, std::span<const std::byte> frame);
+  void on_master_frame(PeerId peer, std::span<const std::byte> frame);
+  void send_up(PeerId peer, std::span<const std::byte> frame);
+  void send_down(PeerId peer, std::span<const std::byte> frame);
+  void look(To to, const proto::Message& message);
+  void flush();
+  void lose(PeerId peer);
+
+  Loop& loop_;
+  Address master_;
+  Seen seen_;
+  std::unique_ptr<Router> router_;
+  std::map<PeerId, Link> links_;
+  Matches hold_after_;
+  bool holding_ = false;
+  enum class Offers : uint8_t { kPass, kWatch, kHold };
+  Offers offers_ = Offers::kPass;
+  bool rescinded_ = false;
+  bool losing_ = false;
+  size_t lost_ = 0;
+  uint64_t seeds_ = 0;
+};
+
+}  // namespace proffer::cli

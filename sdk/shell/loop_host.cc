@@ -1,0 +1,137 @@
+// Bytes and timers become what the scheduler's guest hears, and its calls become bytes and timers.
+// Nothing is decided here.
+
+#include "sdk/shell/loop_host.h"
+
+#include <utility>
+
+#include "common/text.h"
+#include "net/address.h"
+#include "net/randomness.h"
+#include "sdk/shell/complaints.h"
+
+namespace proffer::sdk {
+namespace {
+
+constexpr uint16_t kMasterPort = 5050;
+// What was sent last, a teardown for one, may take so long to leave after run().
+constexpr Duration kLinger = seconds(2);
+// The same complaint is not repeated sooner.
+constexpr Duration kComplainEvery = seconds(10);
+
+// Opens what the options name; ends the program if that cannot be.
+std::optional<SessionFile> open_session_file(const std::string& path) {
+  if (path.empty()) return std::nullopt;
+  Result<SessionFile> file = SessionFile::open(path);
+  if (!file) exit_with(file.error());
+  // Saved before it is first used: if this process ends before the master's answer comes, the
+  // secret alone finds the framework again.
+  if (file->secret().empty()) {
+    if (Result<void> saved = file->save({}, random_secret()); !saved) exit_with(saved.error());
+  }
+  return *std::move(file);
+}
+
+Dealer::Options dealer_options(const std::string& master) {
+  Result<Address> address = parse_address("the master's address", master, kMasterPort);
+  if (!address) exit_with(std::move(address).error().with_hint("as in 127.0.0.1:5050"));
+  return {.endpoint = tcp_endpoint(*address), .seed = random_seed()};
+}
+
+}  // namespace
+
+LoopHost::LoopHost(const SchedulerOptions& options)
+    : master_(options.master),
+      session_file_(open_session_file(options.session_file)),
+      secret_(session_file_ ? session_file_->secret() : random_secret()),
+      timer_(loop_, [this] { guest_->on_timer(); }),
+      dealer_(loop_, dealer_options(options.master),
+              {.on_connected =
+                   [this] {
+                     was_told_unreachable_ = false;
+                     guest_->on_connected();
+                   },
+               .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
+               .on_disconnected =
+                   [this](const std::string& reason) { guest_->on_disconnected(reason); },
+               .on_failed = [this](const std::string& reason) { on_failed(reason); }}) {}
+
+FrameworkId LoopHost::framework() const {
+  return session_file_ ? session_file_->framework() : FrameworkId();
+}
+
+void LoopHost::save_identity(const FrameworkId& framework, const Secret& secret) {
+  if (!session_file_) return;
+  if (Result<void> saved = session_file_->save(framework, secret); !saved) {
+    print_warning(text(saved.error().message(), "; the framework is still found by its secret"));
+  }
+}
+
+void LoopHost::forget_identity() {
+  if (session_file_) session_file_->remove();
+}
+
+void LoopHost::after(Duration duration, std::function<void()> what) {
+  const auto place = timers_.emplace(timers_.end());
+  *place = std::make_unique<Timer>(loop_, [this, place, fn = std::move(what)] {
+    const std::unique_ptr<Timer> self = std::move(*place);  // lives until the end of this call
+    timers_.erase(place);
+    fn();
+  });
+  (*place)->arm(loop_.now() + duration);
+}
+
+void LoopHost::work(std::function<void()> work, std::function<void()> done) {
+  loop_.work(std::move(work), std::move(done));
+}
+
+void LoopHost::on_signal(int signal, std::function<void()> what) {
+  loop_.on_signal(signal, std::move(what));
+}
+
+bool LoopHost::send(const proto::Envelope& envelope) {
+  const Result<std::span<const std::byte>> frame = encoder_.encode(envelope);
+  if (frame) return dealer_.send(*frame);
+  // Its number is used up, so this connection has a gap. What the message was about is found out by
+  // reconciliation.
+  print_warning(text("a message to the master was not sent: ", frame.error().message()));
+  dealer_.reset("a message could not be sent");
+  return false;
+}
+
+void LoopHost::on_frame(std::span<const std::byte> frame) {
+  Result<proto::Envelope> envelope = proto::decode(frame);
+  if (envelope) return guest_->on_frame(*std::move(envelope));
+  print_warning(text("a message from the master cannot be read: ", envelope.error().message()));
+  dealer_.reset("a message from the master cannot be read");
+}
+
+// Once for each time that the master is away.
+void LoopHost::on_failed(const std::string& reason) {
+  if (std::exchange(was_told_unreachable_, true)) return;
+  print_warning(text("cannot reach the master at ", master_, ": ", reason,
+                     "; trying again until it answers"));
+}
+
+void LoopHost::happened(const TraceEvent& event) {
+  if (event.level != TraceLevel::kMisbehaved && event.level != TraceLevel::kOperator) return;
+  const Time now = loop_.now();
+  const auto [last, is_first] = complained_.try_emplace(event.what, now);
+  if (!is_first && now - last->second < kComplainEvery) return;
+  last->second = now;
+  print_warning(to_text(event));
+}
+
+void LoopHost::warn(std::string_view what) { print_warning(what); }
+
+void LoopHost::refused(const Error& error, bool is_handled) {
+  if (!is_handled) print_error(error);
+}
+
+void LoopHost::leave(int) {
+  dealer_.close_gracefully(kLinger);
+  timer_.arm(std::nullopt);
+  loop_.stop();
+}
+
+}  // namespace proffer::sdk

@@ -1,0 +1,75 @@
+#pragma once
+
+// Joins a scheduler's pure core with a Scheduler, in main() and in a SimCluster alike: what the SDK
+// tells goes in, commands come out, and a timer calls it when it wants to be called. A core is
+// anything with
+//
+//   void hear(const sdk::Notification& what, Time now, std::vector<sdk::Command>& out);
+//   void tick(Time now, std::vector<sdk::Command>& out);
+//   std::optional<Time> next_deadline() const;
+//
+//   cluster.add({.name = "mine"}, [](sdk::Scheduler& scheduler) {
+//     sdk::drive(scheduler, std::make_shared<MyCore>());
+//   });
+//
+// A core that wants to leave sends proto::Teardown, or whoever made it calls Scheduler::stop().
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "sdk/scheduler.h"
+
+namespace proffer::sdk {
+
+template <class Core>
+class CoreDrive : public std::enable_shared_from_this<CoreDrive<Core>> {
+ public:
+  CoreDrive(Scheduler& scheduler, std::shared_ptr<Core> core)
+      : scheduler_(scheduler), core_(std::move(core)) {}
+
+  void hear(const Notification& what) {
+    std::vector<Command> commands;
+    core_->hear(what, scheduler_.now(), commands);
+    give(std::move(commands));
+  }
+  // Something else than the SDK changed the core.
+  void look() {
+    std::vector<Command> commands;
+    core_->tick(scheduler_.now(), commands);
+    give(std::move(commands));
+  }
+
+ private:
+  void give(std::vector<Command> commands) {
+    for (Command& command : commands) scheduler_.command(std::move(command));
+    arm();
+  }
+  // A timer that fires early finds nothing to do.
+  void arm() {
+    const std::optional<Time> deadline = core_->next_deadline();
+    if (!deadline || (armed_ && *armed_ <= *deadline)) return;
+    armed_ = deadline;
+    const Time now = scheduler_.now();
+    scheduler_.after((*deadline > now ? *deadline - now : Duration()) + milliseconds(1),
+                     [self = this->shared_from_this(), at = *deadline] {
+                       if (self->armed_ == at) self->armed_.reset();
+                       self->look();
+                     });
+  }
+
+  Scheduler& scheduler_;
+  std::shared_ptr<Core> core_;
+  std::optional<Time> armed_;
+};
+
+// Before run(). The scheduler keeps the core.
+template <class Core>
+void drive(Scheduler& scheduler, std::shared_ptr<Core> core) {
+  auto drive = std::make_shared<CoreDrive<Core>>(scheduler, std::move(core));
+  scheduler.on_notification([drive](const Notification& what) { drive->hear(what); });
+  scheduler.after(Duration(), [drive] { drive->look(); });
+}
+
+}  // namespace proffer::sdk

@@ -1,0 +1,106 @@
+// A scheduler as nobody should write one, straight on the wire: it subscribes, asks, launches three
+// tasks and hears of them, and never acknowledges anything.
+
+#include <cstdlib>
+
+#include "common/text.h"
+#include "net/address.h"
+#include "net/dealer.h"
+#include "net/loop.h"
+#include "net/randomness.h"
+#include "proto/channel.h"
+#include "proto/codec/codec.h"
+
+namespace {
+
+using namespace proffer;
+
+class Broken {
+ public:
+  explicit Broken(const Address& master)
+      : secret_(random_secret()),
+        dealer_(loop_, {.endpoint = tcp_endpoint(master), .seed = random_seed()},
+                {.on_connected = [this] { on_connected(); },
+                 .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); }}),
+        beat_(loop_, [this] { on_beat(); }) {}
+
+  void run() {
+    dealer_.connect();
+    loop_.run();
+  }
+
+ private:
+  void send(proto::Message message) {
+    const proto::Envelope envelope = channel_.stamp(leader_, std::move(message));
+    if (const auto frame = encoder_.encode(envelope)) dealer_.send(*frame);
+  }
+
+  void on_connected() {
+    channel_ = proto::Channel();
+    send(proto::Subscribe{.framework = framework_,
+                          .name = "broken",
+                          .role = RoleName("default"),
+                          .secret = secret_,
+                          .failover_timeout = seconds(10)});
+    beat_.arm(loop_.now() + seconds(1));
+  }
+
+  void on_beat() {
+    if (!dealer_.is_connected()) return;
+    send(proto::Heartbeat{});
+    beat_.arm(loop_.now() + seconds(1));
+  }
+
+  void on_frame(std::span<const std::byte> frame) {
+    const Result<proto::Envelope> envelope = proto::decode(frame);
+    if (!envelope) return;
+    leader_ = envelope->leader;
+    const proto::Message& message = envelope->message;
+    if (const auto* subscribed = std::get_if<proto::Subscribed>(&message)) {
+      framework_ = subscribed->framework;
+      send(proto::DeclareAsks{.generation = ++generation_,
+                              .asks = {{.name = AskName("work"),
+                                        .shape = ResourceVector::of(100, 32'000),
+                                        .count = left_}}});
+    } else if (const auto* offers = std::get_if<proto::Offers>(&message)) {
+      for (const Offer& offer : offers->offers) launch(offer);
+    }
+  }
+
+  void launch(const Offer& offer) {
+    proto::Launch launch{.agent = offer.agent};
+    for (const AskFill& fill : offer.fills) {
+      for (int64_t i = 0; i < fill.count && left_ > 0; ++i, --left_) {
+        launch.tasks.push_back({.id = TaskId(text("work-", left_)),
+                                .ask = fill.ask,
+                                .shape = ResourceVector::of(100, 32'000),
+                                .command = "sleep 1"});
+      }
+    }
+    if (launch.tasks.empty()) {
+      send(proto::Decline{.offers = {offer.id}});
+    } else {
+      send(proto::Accept{.offers = {offer.id}, .operations = {std::move(launch)}});
+    }
+  }
+
+  Loop loop_;
+  Secret secret_;
+  FrameworkId framework_;
+  LeaderEpoch leader_;
+  proto::Channel channel_;
+  proto::Encoder encoder_;
+  uint64_t generation_ = 0;
+  int64_t left_ = 3;
+  Dealer dealer_;
+  Timer beat_;
+};
+
+}  // namespace
+
+int main() {
+  const char* named = std::getenv("PROFFER_MASTER");
+  const Result<Address> master = parse_address("$PROFFER_MASTER", named == nullptr ? "" : named);
+  if (!master) return 2;
+  Broken(*master).run();
+}

@@ -1,0 +1,161 @@
+// Health checks beside real tasks, told to a real scheduler (health/health_scheduler.cc), while
+// whoever stands between them is killed.
+
+#include <csignal>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::test::health_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::string of_tests(const std::string& name) {
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
+  return (self.parent_path() / name).string();
+}
+
+class HealthChecks : public testing::Test {
+ protected:
+  std::unique_ptr<Process> start(const Words& more) {
+    Words words = {of_tests("health_scheduler"), "--master=" + cluster_.master(),
+                   "--session_file=" + (home_ / "session")};
+    words.insert(words.end(), more.begin(), more.end());
+    return std::make_unique<Process>(words);
+  }
+  std::unique_ptr<Process> restart_master() {
+    ::kill(cluster_.pid_of("master"), SIGKILL);
+    EXPECT_TRUE(cluster_.dev().line_with("master").has_value());  // It says what ended.
+    const std::string port = cluster_.master().substr(cluster_.master().find(':') + 1);
+    auto master = std::make_unique<Process>(
+        Words{program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
+              "--port=" + port, "--http_port=0", "--heartbeat=1s"});
+    EXPECT_TRUE(eventually([&] { return cluster_.proffer({"status"}).code == 0; }));
+    return master;
+  }
+  // What the master shows of the task; nothing yet if it is not running.
+  std::optional<bool> shown() const {
+    const auto rows = proto::parse_tasks(cluster_.proffer({"tasks", "--json"}).out);
+    if (!rows || rows->size() != 1 || rows->front().state != proto::TaskState::kRunning) return {};
+    return rows->front().healthy;
+  }
+  // The states and healths that the scheduler heard, in order.
+  static Words heard(const Process& scheduler) {
+    Words lines;
+    for (const std::string_view line : split(scheduler.out(), '\n')) {
+      if (!line.empty()) lines.emplace_back(line.substr(0, line.find(' ', line.find(' ') + 1)));
+    }
+    return lines;
+  }
+  static void end(Process& scheduler) {
+    scheduler.kill(SIGTERM);
+    EXPECT_EQ(scheduler.wait().code, 143);
+  }
+
+  Cluster cluster_;
+  TemporaryDirectory home_;
+};
+
+TEST_F(HealthChecks, ByCommandAreToldWhenTheyChangeAndTheTaskRunsOn) {
+  const std::string up = home_ / "up";
+  write_file(up, "");
+  auto scheduler = start({"--command=exec sleep 1000", "--check=command:test -e " + up});
+  const auto first = scheduler->line_with("running none");
+  ASSERT_TRUE(first.has_value()) << scheduler->err();
+  EXPECT_THAT(*first, StartsWith("running none {\"ports\":{\"http\":"));
+  ASSERT_TRUE(scheduler->line_with("running true {\"ports\":{\"http\":").has_value());
+  EXPECT_TRUE(eventually([&] { return shown() == std::optional(true); }));
+
+  std::filesystem::remove(up);
+  const auto bad = scheduler->line_with("running false");
+  ASSERT_TRUE(bad.has_value());
+  EXPECT_THAT(*bad,
+              HasSubstr("3 health checks in a row failed: its command ended with exit code 1"));
+  EXPECT_TRUE(eventually([&] { return shown() == std::optional(false); }));
+  EXPECT_THAT(cluster_.proffer({"tasks"}).out, HasSubstr("running (unhealthy)"));
+  EXPECT_THAT(heard(*scheduler), ElementsAre("running none", "running true", "running false"));
+
+  // A scheduler that takes over asks, and hears it once.
+  scheduler->kill(SIGKILL);
+  scheduler->wait();
+  scheduler = start({});
+  ASSERT_TRUE(scheduler->line_with("running false").has_value());
+  // A master that takes over learns it from the agent; its scheduler knows it.
+  const auto master = restart_master();
+  EXPECT_TRUE(eventually([&] { return shown() == std::optional(false); }));
+  write_file(up, "");
+  ASSERT_TRUE(scheduler->line_with("running true").has_value());
+  EXPECT_THAT(heard(*scheduler), ElementsAre("running false", "running true"));
+  EXPECT_TRUE(eventually([&] { return shown() == std::optional(true); }));
+  end(*scheduler);
+}
+
+TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
+  const auto scheduler =
+      start({"--command=exec " + of_tests("http_server") + " $PORT_http", "--check=http:/",
+             // Until it listens.
+             "--grace=60000", text("--timeout=", 1000 * slowdown())});
+  ASSERT_TRUE(scheduler->line_with("running true").has_value()) << scheduler->err();
+
+  ::kill(cluster_.pid_of("agent-1"), SIGKILL);
+  ASSERT_TRUE(cluster_.dev().line_with("agent-1").has_value());
+  const auto agent = cluster_.start_agent("agent-1", "cpus:4;mem:4096");
+  // It has told the master, that has told the scheduler: what follows comes after it.
+  ASSERT_TRUE(eventually([&] {
+    const auto agents = proto::parse_agents(cluster_.proffer({"agents", "--json"}).out);
+    return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kActive &&
+           shown() == std::optional(true);
+  }));
+
+  pid_t server = 0;
+  for (const pid_t pid : processes_of(cluster_.dir())) {
+    const std::string command = read_file(text("/proc/", static_cast<int64_t>(pid), "/cmdline"));
+    if (command.starts_with(of_tests("http_server"))) server = pid;
+  }
+  ASSERT_NE(server, 0);
+  ::kill(server, SIGSTOP);  // Connections are taken, but nobody answers.
+  const auto bad = scheduler->line_with("running false");
+  ASSERT_TRUE(bad.has_value());
+  EXPECT_THAT(*bad, HasSubstr("3 health checks in a row failed: no answer within "));
+  ::kill(server, SIGCONT);
+  ASSERT_TRUE(scheduler->line_with("running true").has_value());
+  EXPECT_THAT(heard(*scheduler),
+              ElementsAre("running none", "running true", "running false", "running true"));
+  EXPECT_TRUE(is_alive(server));
+  end(*scheduler);
+  EXPECT_TRUE(eventually([&] { return !is_alive(server); }));
+}
+
+TEST_F(HealthChecks, OfAPortThatNobodyListensOnFailAndNothingOfALookOutlivesItsTask) {
+  const auto silent = start({"--command=exec sleep 1000", "--check=tcp"});
+  const auto bad = silent->line_with("running false");
+  ASSERT_TRUE(bad.has_value()) << silent->err();
+  EXPECT_THAT(*bad, HasSubstr("3 health checks in a row failed: connection refused"));
+  end(*silent);
+
+  // Its look hangs, and has left a process of its own behind, when the task ends.
+  const std::string left = home_ / "left";
+  const auto scheduler =
+      start({"--command=exec sleep 1000",
+             "--check=command:setsid sleep 7654 & echo $! > " + left + "; exec sleep 7655"});
+  ASSERT_TRUE(eventually([&] { return !read_file(left).empty(); })) << scheduler->err();
+  const pid_t process = std::stoi(read_file(left));
+  EXPECT_TRUE(is_alive(process));
+  const Exit killed = cluster_.proffer({"kill", "t1", "--grace", "0s"});
+  EXPECT_EQ(killed.code, 0) << killed.err;
+  ASSERT_TRUE(scheduler->line_with("killed none").has_value());
+  EXPECT_TRUE(eventually([&] { return !is_alive(process); }));
+  EXPECT_THAT(heard(*scheduler), ElementsAre("running none", "killed none"));
+  end(*scheduler);
+}
+
+}  // namespace
+}  // namespace proffer::test::health_test

@@ -1,0 +1,151 @@
+// Schedulers that are pure cores, joined with the SDK by drive(): both that come in the box.
+
+#include <map>
+#include <memory>
+
+#include <gtest/gtest.h>
+
+#include "frameworks/batch/core/job_core.h"
+#include "frameworks/service/core/service_core.h"
+#include "sdk/testing/drive.h"
+#include "sdk/testing/matchers.h"
+#include "sim/batch_workload.h"
+
+namespace proffer::sdk::cores_test {
+namespace {
+
+// --- batch ---------------------------------------------------------------------------------------
+
+class BatchCore {
+ public:
+  explicit BatchCore(batch::JobOptions options) : job_(std::move(options)) {}
+
+  void hear(const Notification& what, Time now, std::vector<Command>& out) {
+    step(batch::JobEvent(what), now, out);
+  }
+  void tick(Time now, std::vector<Command>& out) { step(batch::Tick{}, now, out); }
+  std::optional<Time> next_deadline() const { return job_.next_deadline(); }
+  const batch::Job& job() const { return job_; }
+
+ private:
+  void step(const batch::JobEvent& event, Time now, std::vector<Command>& out) {
+    if (job_.over()) return;
+    batch::JobOutbox outbox;
+    job_.handle(event, now, outbox);
+    out = std::move(outbox.commands);
+    if (outbox.finished) out.push_back(proto::Teardown{});
+    EXPECT_TRUE(job_.violations().empty());
+  }
+
+  batch::Job job_;
+};
+
+batch::JobOptions word_count() {
+  batch::JobOptions options;
+  options.spec.name = "words";
+  options.spec.map = "map";
+  options.spec.reduce = "reduce";
+  options.spec.inputs = {"/in"};
+  options.spec.output = "/out";
+  options.spec.reducers = 2;
+  options.spec.resources = ResourceVector::of(500, 128'000);
+  for (int i = 0; i < 8; ++i) {
+    options.splits.push_back(
+        {{{.path = "/in/" + std::to_string(i), .offset = 0, .length = 1'000}}});
+  }
+  return options;
+}
+
+TEST(Cores, ABatchJobFinishesAlthoughAnAgentIsLostAndTheMasterFailsOver) {
+  SimCluster cluster({.seed = 5, .agents = 3, .resources = "cpus:1;mem:1024"});
+  Prng chance(5);
+  std::map<sim::TaskKey, int64_t> outputs;
+  const sim::Shuffle shuffle{
+      .write = [&](const sim::TaskKey& map, int64_t bytes) { outputs[map] = bytes; },
+      .read = [&](const std::string& address, const sim::TaskKey& map) -> std::optional<int64_t> {
+        if (address.find("agent-2:") == 0) return std::nullopt;  // it is lost
+        return outputs.at(map);
+      }};
+  cluster.on_task([&](const TaskStart& task) {
+    const sim::TaskScript script = sim::batch_script(task, task.agent, shuffle, chance);
+    return TaskScript{
+        .runs = script.task.runs, .exit_code = script.task.exit_code, .data = script.data};
+  });
+  const auto core = std::make_shared<BatchCore>(word_count());
+  const SimScheduler& scheduler =
+      cluster.add({.name = "words"}, [&](Scheduler& words) { drive(words, core); });
+  cluster.after(seconds(5), [&] { cluster.lose_agent("agent-2"); });
+  cluster.after(seconds(8), [&] { cluster.fail_over_master(); });
+  cluster.run_for(minutes(30));
+  const batch::JobStatus status = core->job().status(cluster.now());
+  EXPECT_EQ(status.phase, batch::JobPhase::kFinished);
+  EXPECT_EQ(status.map.done, 8);
+  EXPECT_EQ(status.reduce.done, 2);
+  EXPECT_EQ(status.reduce.bytes_in, 16'000);
+  EXPECT_FALSE(scheduler.is_up());
+  EXPECT_THAT(cluster, no_task_lost());
+}
+
+// --- service -------------------------------------------------------------------------------------
+
+class ServiceCore {
+ public:
+  ServiceCore(service::ServiceOptions options, service::AppSpec app)
+      : service_(std::move(options)), app_(std::move(app)) {}
+
+  void hear(const Notification& what, Time now, std::vector<Command>& out) {
+    step(service::ServiceEvent(what), now, out);
+  }
+  void tick(Time now, std::vector<Command>& out) {
+    if (!std::exchange(applied_, true)) step(service::Request{1, service::Apply{app_}}, now, out);
+    step(service::Tick{}, now, out);
+  }
+  std::optional<Time> next_deadline() const { return service_.next_deadline(); }
+  const service::Service& service() const { return service_; }
+
+ private:
+  void step(const service::ServiceEvent& event, Time now, std::vector<Command>& out) {
+    service::ServiceOutbox outbox;
+    service_.handle(event, now, outbox);
+    for (Command& command : outbox.commands) out.push_back(std::move(command));
+    EXPECT_TRUE(service_.violations().empty());
+  }
+
+  service::Service service_;
+  service::AppSpec app_;
+  bool applied_ = false;
+};
+
+TEST(Cores, AServiceKeepsItsInstancesThroughAStorm) {
+  for (uint64_t seed = 1; seed <= 5; ++seed) {
+    SimCluster cluster({.seed = seed, .agents = 3});
+    SCOPED_TRACE(cluster.replay());
+    cluster.on_task([](const TaskStart&) {
+      TaskScript script = TaskScript::forever();
+      script.health = {{seconds(2), true}};
+      return script;
+    });
+    service::AppSpec app{
+        .name = "web", .instances = 3, .command = "serve $PORT_http", .ports = {"http"}};
+    app.health = proto::HealthCheck{.kind = proto::HealthCheck::Kind::kHttp, .port = "http"};
+    std::shared_ptr<ServiceCore> core;
+    int lives = 0;
+    cluster.add({.name = "service", .session_file = "service.session"}, [&](Scheduler& scheduler) {
+      core = std::make_shared<ServiceCore>(service::ServiceOptions{.life = std::to_string(++lives)},
+                                           app);
+      drive(scheduler, core);
+    });
+    cluster.run_for(minutes(1));
+    EXPECT_THAT(cluster, running("service", 3));
+    cluster.storm(minutes(5));
+    cluster.run_for(minutes(30));
+    EXPECT_THAT(cluster, running("service", 3));
+    EXPECT_THAT(cluster, no_task_lost());
+    const std::vector<proto::ServiceAppRow> apps = core->service().status();
+    ASSERT_EQ(apps.size(), 1u);
+    EXPECT_EQ(apps[0].ready, 3);
+  }
+}
+
+}  // namespace
+}  // namespace proffer::sdk::cores_test

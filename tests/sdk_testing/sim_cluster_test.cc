@@ -1,0 +1,295 @@
+// The kit as an author uses it: schedulers as main() would install them, and all that befalls them.
+
+#include "sdk/testing/sim_cluster.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <memory>
+
+#include "sdk/testing/matchers.h"
+
+namespace proffer::sdk::sim_cluster_test {
+namespace {
+
+using testing::Ge;
+using testing::Not;
+
+// examples/hello_framework, as a function.
+void hello(Scheduler& scheduler) {
+  scheduler.ask("echo", "cpus:0.1;mem:32", 5);
+  scheduler.on_offer([&](const Offer& offer) { scheduler.launch(offer, "echo hello"); });
+  scheduler.on_update([&, left = 5](const proto::TaskStatus& task) mutable {
+    using enum proto::TaskState;
+    if (!is_terminal(task.state) || task.state == kRefused) return;
+    if (task.state != kFinished) scheduler.stop(1);
+    if (--left == 0) scheduler.stop();
+  });
+}
+
+// Keeps three tasks running, whatever becomes of them. What was replaced and comes back is one too
+// many.
+void keep_three(Scheduler& scheduler) {
+  const auto look = [&scheduler] {
+    const std::vector<TaskId> live = scheduler.live_tasks();
+    for (size_t i = 3; i < live.size(); ++i) scheduler.kill(live[i]);
+    scheduler.ask("web", "cpus:1;mem:512", std::max<int64_t>(3 - std::ssize(live), 0));
+  };
+  scheduler.on_subscribed([&scheduler, look](const proto::Subscribed&) {
+    // What an earlier life launched is told within a moment.
+    scheduler.after(seconds(5), look);
+  });
+  scheduler.on_offer([&](const Offer& offer) { scheduler.launch(offer, "serve"); });
+  scheduler.on_update([look](const proto::TaskStatus& task) {
+    if (task.state != proto::TaskState::kRefused) look();
+  });
+}
+
+// As many as it can get.
+std::function<void(Scheduler&)> flood(const std::string& shape) {
+  return [shape](Scheduler& scheduler) {
+    scheduler.ask("work", shape, 1'000);
+    scheduler.on_offer([&](const Offer& offer) { scheduler.launch(offer, "work"); });
+  };
+}
+
+SimScheduler& add_keeper(SimCluster& cluster) {
+  cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  return cluster.add({.name = "web", .session_file = "web.session"}, keep_three);
+}
+
+TEST(SimCluster, RunsASchedulerToItsEnd) {
+  SimCluster cluster({.agents = 3});
+  const SimScheduler& scheduler = cluster.add({.name = "hello"}, hello);
+  cluster.run_for(minutes(1));
+  EXPECT_THAT(cluster, launched("hello", 5));
+  EXPECT_THAT(cluster, finished("hello", 5));
+  EXPECT_THAT(cluster, running("hello", 0));
+  EXPECT_THAT(cluster, no_task_lost());
+  EXPECT_FALSE(scheduler.is_up());
+  EXPECT_EQ(scheduler.exit_code(), 0);
+}
+
+TEST(SimCluster, TasksDoWhatTheScriptSays) {
+  SimCluster cluster;
+  cluster.on_task([](const TaskStart& task) {
+    EXPECT_EQ(task.agent, AgentId("agent-1"));
+    EXPECT_EQ(task.spec.command, "echo hello");
+    return TaskScript{.runs = seconds(20), .exit_code = 3};
+  });
+  const SimScheduler& scheduler = cluster.add({.name = "hello"}, hello);
+  cluster.run_for(seconds(15));
+  EXPECT_THAT(cluster, running("hello", 5));
+  cluster.run_for(seconds(15));
+  EXPECT_EQ(scheduler.exit_code(), 1);
+  EXPECT_EQ(cluster.told("hello", proto::TaskState::kFailed), 1u);
+}
+
+TEST(SimCluster, HealthIsTold) {
+  SimCluster cluster;
+  cluster.on_task([](const TaskStart&) {
+    TaskScript script = TaskScript::forever();
+    script.health = {{seconds(5), true}, {seconds(60), false}};
+    return script;
+  });
+  std::vector<bool> heard;
+  const SimScheduler& scheduler = cluster.add({.name = "web"}, [&](Scheduler& web) {
+    web.ask("web", "cpus:1;mem:512", 1);
+    web.on_offer([&](const Offer& offer) {
+      proto::TaskSpec task{.id = TaskId("web-1"),
+                           .ask = AskName("web"),
+                           .shape = ResourceVector::of(1'000, 512'000),
+                           .command = "serve",
+                           .health = proto::HealthCheck{.kind = proto::HealthCheck::Kind::kCommand,
+                                                        .command = "true"}};
+      web.accept(offer, {task});
+    });
+    web.on_update([&](const proto::TaskStatus& status) {
+      if (status.healthy) heard.push_back(*status.healthy);
+    });
+  });
+  cluster.run_for(seconds(30));
+  EXPECT_EQ(heard, std::vector<bool>({true}));
+  cluster.run_for(minutes(1));
+  EXPECT_EQ(heard, std::vector<bool>({true, false}));
+  ASSERT_TRUE(scheduler.last_told(TaskId("web-1")).has_value());
+  EXPECT_EQ(scheduler.last_told(TaskId("web-1"))->state, proto::TaskState::kRunning);
+}
+
+TEST(SimCluster, AMasterThatFailsOverChangesNothingForTheAuthor) {
+  SimCluster cluster({.agents = 3});
+  cluster.on_task([](const TaskStart&) { return TaskScript{.runs = seconds(10)}; });
+  const SimScheduler& scheduler = cluster.add({.name = "hello"}, hello);
+  cluster.run_for(seconds(5));
+  EXPECT_THAT(cluster, running("hello", 5));
+  cluster.fail_over_master(seconds(20));
+  cluster.run_for(minutes(2));
+  EXPECT_THAT(cluster, launched("hello", 5));
+  EXPECT_THAT(cluster, finished("hello", 5));
+  EXPECT_EQ(scheduler.exit_code(), 0);
+  EXPECT_EQ(scheduler.sessions(), 2u);
+}
+
+TEST(SimCluster, NothingIsOfferedForAnHourAndThenSomething) {
+  SimCluster cluster({.agents = 2});
+  cluster.offer_nothing_for(hours(1));
+  const SimScheduler& scheduler = cluster.add({.name = "hello"}, hello);
+  cluster.run_for(minutes(59));
+  EXPECT_EQ(scheduler.offers(), 0u);
+  EXPECT_TRUE(scheduler.is_up());
+  EXPECT_THAT(cluster, launched("hello", 0));
+  cluster.run_for(minutes(2));
+  EXPECT_THAT(cluster, finished("hello", 5));
+  EXPECT_EQ(scheduler.exit_code(), 0);
+}
+
+TEST(SimCluster, DroppedMessagesAreFoundOutAndMadeGood) {
+  SimCluster cluster({.seed = 3, .agents = 2});
+  const SimScheduler& scheduler = cluster.add({.name = "hello"}, hello);
+  cluster.drop_messages(seconds(20), 50);
+  cluster.run_for(minutes(5));
+  EXPECT_THAT(cluster, finished("hello", 5));
+  EXPECT_THAT(cluster, no_task_lost());
+  EXPECT_EQ(scheduler.exit_code(), 0);
+}
+
+TEST(SimCluster, WhatALostAgentRanIsToldAndReplaced) {
+  SimCluster cluster({.agents = 2, .resources = "cpus:3;mem:4096"});
+  add_keeper(cluster);
+  cluster.run_for(minutes(1));
+  EXPECT_THAT(cluster, running("web", 3));
+  // One of the two, or both, had some: in the end the other has them all.
+  cluster.lose_agent("agent-1");
+  cluster.lose_agent("agent-2");
+  EXPECT_THAT(cluster, running("web", 0));
+  EXPECT_THAT(cluster, Not(no_task_lost()));
+  cluster.bring_back_agent("agent-2");
+  cluster.run_for(minutes(15));
+  EXPECT_THAT(cluster, running("web", 3));
+  EXPECT_THAT(cluster, launched("web", 6));
+  EXPECT_THAT(cluster, no_task_lost());
+  EXPECT_EQ(cluster.agents_active(), 1u);
+}
+
+TEST(SimCluster, ASchedulerThatIsKilledFindsItsTasksByItsSessionFile) {
+  SimCluster cluster({.agents = 2});
+  SimScheduler& scheduler = add_keeper(cluster);
+  cluster.run_for(minutes(1));
+  const FrameworkId framework = scheduler.framework();
+  cluster.kill_scheduler(scheduler);
+  cluster.run_for(minutes(1));
+  EXPECT_THAT(cluster, running("web", 3));
+  cluster.start_scheduler(scheduler);
+  cluster.run_for(minutes(1));
+  EXPECT_EQ(scheduler.framework(), framework);
+  EXPECT_EQ(scheduler.scheduler().live_tasks().size(), 3u);
+  EXPECT_THAT(cluster, launched("web", 3));
+}
+
+TEST(SimCluster, WithoutASessionFileItIsAnotherFramework) {
+  SimCluster cluster({.agents = 2});
+  cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  SimScheduler& scheduler =
+      cluster.add({.name = "web", .failover_timeout = minutes(2)}, keep_three);
+  cluster.run_for(minutes(1));
+  const FrameworkId framework = scheduler.framework();
+  cluster.restart_scheduler(scheduler);
+  cluster.run_for(minutes(1));
+  EXPECT_NE(scheduler.framework(), framework);
+  EXPECT_THAT(cluster, running("web", 6));
+  cluster.run_for(minutes(3));  // the failover timeout of the first
+  EXPECT_THAT(cluster, running("web", 3));
+}
+
+TEST(SimCluster, ASignalEndsItAsInLife) {
+  SimCluster cluster;
+  SimScheduler& scheduler = add_keeper(cluster);
+  cluster.run_for(minutes(1));
+  cluster.signal(scheduler, SIGTERM);
+  cluster.run_for(minutes(1));
+  EXPECT_FALSE(scheduler.is_up());
+  EXPECT_EQ(scheduler.exit_code(), 143);
+  EXPECT_THAT(cluster, running("web", 0));
+}
+
+TEST(SimCluster, ARequestIsAnsweredByTheScheduler) {
+  SimCluster cluster;
+  const SimScheduler& scheduler = cluster.add({.name = "echo"}, [](Scheduler& echo) {
+    echo.on_request([&](const proto::FrameworkRequest& request) {
+      echo.after(seconds(3), [&echo, relay = request.relay, data = request.data] {
+        echo.respond(relay, data + " yourself");
+      });
+    });
+  });
+  cluster.run_for(seconds(10));
+  std::string answer;
+  cluster.request(scheduler, "hello",
+                  [&](const Result<std::string>& result) { answer = result ? *result : "none"; });
+  cluster.run_for(seconds(2));
+  EXPECT_EQ(answer, "");
+  cluster.run_for(seconds(2));
+  EXPECT_EQ(answer, "hello yourself");
+}
+
+TEST(SimCluster, TheSameSeedDoesTheSameAgain) {
+  const auto run = [](uint64_t seed) {
+    SimCluster cluster({.seed = seed, .agents = 3});
+    add_keeper(cluster);
+    cluster.storm(minutes(3));
+    cluster.run_for(minutes(5));
+    return cluster.trace_hash();
+  };
+  EXPECT_EQ(run(11), run(11));
+  if (std::getenv("PROFFER_SIM_SEED") == nullptr) {  // else it is one seed
+    EXPECT_NE(run(11), run(12));
+  }
+}
+
+TEST(SimCluster, AfterAStormEverythingRunsAgain) {
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    SimCluster cluster({.seed = seed, .agents = 3});
+    SCOPED_TRACE(cluster.replay());
+    add_keeper(cluster);
+    cluster.run_for(minutes(1));
+    cluster.storm(minutes(5));
+    cluster.run_for(minutes(20));
+    EXPECT_THAT(cluster, running("web", 3));
+    EXPECT_THAT(cluster, launched("web", Ge(3u)));
+    EXPECT_THAT(cluster, no_task_lost());
+    if (testing::Test::HasFailure()) break;
+  }
+}
+
+// --- shares --------------------------------------------------------------------------------------
+
+TEST(SimCluster, TwoThatFloodSettleAtEqualShares) {
+  SimCluster cluster({.agents = 4});
+  cluster.on_task([](const TaskStart&) { return TaskScript{.runs = seconds(30)}; });
+  cluster.add({.name = "a"}, flood("cpus:1;mem:256"));
+  cluster.run_for(minutes(2));
+  EXPECT_THAT(cluster, Not(fair_within(1'000)));  // with whom?
+  cluster.add({.name = "b"}, flood("cpus:1;mem:256"));
+  cluster.run_for(minutes(5));
+  EXPECT_THAT(cluster, fair_within(65));  // a task of 16
+  EXPECT_THAT(cluster, running("a", testing::AllOf(Ge(7u), testing::Le(9u))));
+}
+
+TEST(SimCluster, WeightsCountAndAWrongShareIsSeen) {
+  SimCluster cluster({.agents = 3, .weights = "ads=2"});
+  cluster.on_task([](const TaskStart&) { return TaskScript{.runs = seconds(30)}; });
+  cluster.add({.name = "a", .role = RoleName("ads")}, flood("cpus:1;mem:256"));
+  cluster.add({.name = "b", .role = RoleName("web")}, flood("cpus:1;mem:256"));
+  cluster.run_for(minutes(5));
+  EXPECT_THAT(cluster, fair_within(90));
+  EXPECT_THAT(cluster, running("a", testing::AllOf(Ge(7u), testing::Le(9u))));
+  // Who runs for ever keeps what it has.
+  SimCluster hogged;
+  hogged.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  hogged.add({.name = "hog"}, flood("cpus:1;mem:256"));
+  hogged.run_for(minutes(1));
+  hogged.add({.name = "late"}, flood("cpus:1;mem:256"));
+  hogged.run_for(minutes(5));
+  EXPECT_THAT(hogged, Not(fair_within(500)));
+}
+
+}  // namespace
+}  // namespace proffer::sdk::sim_cluster_test
