@@ -3,6 +3,7 @@
 // What the tests of net share: waiting with a deadline, bytes, and plain blocking sockets as
 // clients that are not ours.
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -87,6 +88,7 @@ inline std::pair<Fd, uint16_t> reserve_port() {
 inline bool send_all(const Fd& fd, std::string_view text) {
   while (!text.empty()) {
     const ssize_t count = ::send(fd.get(), text.data(), text.size(), MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
     if (count <= 0) return false;
     text.remove_prefix(static_cast<size_t>(count));
   }
@@ -99,6 +101,7 @@ inline std::string receive_all(const Fd& fd) {
   char buffer[16 * 1024];
   while (true) {
     const ssize_t count = recv(fd.get(), buffer, sizeof buffer, 0);
+    if (count < 0 && errno == EINTR) continue;  // libFuzzer's alarm, for one
     if (count <= 0) return all;
     all.append(buffer, static_cast<size_t>(count));
   }
@@ -109,6 +112,7 @@ inline bool receive_until(const Fd& fd, std::string& all, std::string_view wante
   char buffer[16 * 1024];
   while (all.find(wanted) == std::string::npos) {
     const ssize_t count = recv(fd.get(), buffer, sizeof buffer, 0);
+    if (count < 0 && errno == EINTR) continue;  // libFuzzer's alarm, for one
     if (count <= 0) return false;
     all.append(buffer, static_cast<size_t>(count));
   }
