@@ -128,7 +128,7 @@ class Trial {
   void settle(Duration at_least = Duration()) {
     const Time began = loop_.now();
     wait(at_least + kBusy, [&] {
-      if (has_ended()) return true;
+      if (has_ended() || witness_.is_wrong()) return true;
       const Time now = loop_.now();
       return now - began >= at_least && now - witness_.last_active() >= kQuiet;
     });
@@ -223,7 +223,8 @@ bool is_running(To to, const proto::Message& message) {
 Outcome no_work() { return {Verdict::kNotTested, "it launched nothing that could be interrupted"}; }
 
 Outcome baseline(Trial& trial) {
-  trial.settle(seconds(1));
+  // An offer that nobody answers is quiet too, until its lease ends.
+  trial.settle(kLease + seconds(1));
   Outcome outcome = trial.judge("");
   if (outcome.verdict == Verdict::kPassed && trial.how() && *trial.how() != "exit code 0") {
     return {Verdict::kFailed, text("it ended with ", *trial.how())};

@@ -23,6 +23,8 @@ class ConformanceWitness {
   // The scheduler's process began, or ended.
   void process_began() { alive_ = true; }
   void process_ended(Time now);
+  // It did something wrong already, which no time mends.
+  bool is_wrong() const { return !wrong_.empty(); }
   // What is wrong by now, one line each.
   std::vector<std::string> complaints(Time now) const;
 

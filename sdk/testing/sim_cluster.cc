@@ -424,6 +424,8 @@ std::vector<std::string> SimCluster::lost_tasks() const {
       const auto told = host.told().find(task);
       if (told != host.told().end() && proto::is_terminal(told->second.state)) continue;
       const auto ran = inside_->journal.entries().find(task);
+      // What an earlier life said may have been lost with it, before anybody heard it.
+      if (ran == inside_->journal.entries().end() && !host.launched(task)) continue;
       if (ran != inside_->journal.entries().end() && ran->second.ending == sim::Ending::kRuns) {
         continue;
       }

@@ -204,9 +204,10 @@ class SimCluster {
   size_t finished(std::string_view scheduler) const { return told(scheduler, kFinished); }
   // Tasks of which the last that it was told is this.
   size_t told(std::string_view scheduler, proto::TaskState state) const;
-  // Tasks that were launched and do not run, and of whose end their scheduler, if its framework
-  // still exists, was not told. News takes its time: first run_for() a little; after lose_agent(),
-  // longer than agent_timeout and reregistration_timeout.
+  // Tasks that ran, or were launched by the present life of their scheduler, and do not run, and of
+  // whose end the scheduler was not told, in whichever life; but for frameworks that are over. News
+  // takes its time: first run_for() a little; after lose_agent(), longer than agent_timeout and
+  // reregistration_timeout.
   std::vector<std::string> lost_tasks() const;
 
   struct FrameworkShare {

@@ -50,6 +50,7 @@ void SimHost::start() {
   forgotten_ = false;
   deadline_.reset();
   signals_.clear();
+  launched_.clear();
   exit_code_.reset();
   refusal_.reset();
   begin_life();
@@ -170,6 +171,7 @@ bool SimHost::send(const proto::Envelope& envelope) {
       for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
         const sim::TaskKey key(framework_, task.id);
         accepted_.insert(key);
+        launched_.insert(key);
         journal_.accepted(key);
       }
     }

@@ -43,6 +43,8 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   const std::set<FrameworkId>& frameworks() const { return frameworks_; }
   const std::map<sim::TaskKey, proto::TaskStatus>& told() const { return told_; }
   const std::set<sim::TaskKey>& accepted() const { return accepted_; }
+  // This life launched it.
+  bool launched(const sim::TaskKey& task) const { return is_up() && launched_.count(task) > 0; }
   // It was torn down, or nobody comes back to it.
   bool is_over(const FrameworkId& framework) const { return over_.count(framework) > 0; }
   size_t offers = 0;
@@ -107,6 +109,7 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   std::map<int, std::function<void()>> signals_;
   std::optional<int> exit_code_;
   std::optional<Error> refusal_;
+  std::set<sim::TaskKey> launched_;
   int inside_ = 0;
   std::unique_ptr<Scheduler> scheduler_;
 

@@ -47,14 +47,24 @@ TEST(Conformance, ASchedulerThatIsStartedAgainMustBeTheSameFramework) {
   EXPECT_NE(other.out.find("it has lost its tasks"), std::string::npos) << other.out;
 }
 
-TEST(Conformance, FailsAFrameworkThatNeverAcknowledgesAndSaysSo) {
-  const Exit broken = run({program("proffer"), "conformance", "--only", "baseline", "--json", "--",
-                           test_program("broken_framework")},
+TEST(Conformance, FailsWhatABrokenFrameworkNeverDoesAndSaysSo) {
+  struct Case {
+    std::string never;
+    std::string item;
+    std::string seen;
+  };
+  for (const Case& broken :
+       {Case{"acknowledge", "baseline", "never acknowledged"},
+        Case{"answer", "baseline", "held an offer for its whole lease"},
+        Case{"ask_again", "connection_broken", "did not declare its asks again"}}) {
+    const Exit exit = run({program("proffer"), "conformance", "--only", broken.item, "--json", "--",
+                           test_program("broken_framework"), broken.never},
                           {}, {}, Seconds(120));
-  EXPECT_EQ(broken.code, 1) << broken.out << broken.err;
-  const std::string line = line_of(broken, "baseline");
-  EXPECT_NE(line.find("\"result\":\"FAILED\""), std::string::npos) << broken.out;
-  EXPECT_NE(line.find("never acknowledged"), std::string::npos) << broken.out;
+    EXPECT_EQ(exit.code, 1) << exit.out << exit.err;
+    const std::string line = line_of(exit, broken.item);
+    EXPECT_NE(line.find("\"result\":\"FAILED\""), std::string::npos) << exit.out;
+    EXPECT_NE(line.find(broken.seen), std::string::npos) << exit.out;
+  }
 }
 
 TEST(Conformance, SaysWhichProgramThereIsNot) {

@@ -245,7 +245,7 @@ TEST(SimCluster, TheSameSeedDoesTheSameAgain) {
 }
 
 TEST(SimCluster, AfterAStormEverythingRunsAgain) {
-  for (uint64_t seed = 1; seed <= 8; ++seed) {
+  for (uint64_t seed = 1; seed <= 12; ++seed) {
     SimCluster cluster({.seed = seed, .agents = 3});
     SCOPED_TRACE(cluster.replay());
     add_keeper(cluster);
@@ -257,6 +257,37 @@ TEST(SimCluster, AfterAStormEverythingRunsAgain) {
     EXPECT_THAT(cluster, no_task_lost());
     if (testing::Test::HasFailure()) break;
   }
+}
+
+// Nobody in a real cluster remembers for long enough; here it is seen, time stands still, and
+// everything fails.
+TEST(SimCluster, ATaskIdThatIsUsedAgainIsFoundOut) {
+  SimCluster cluster({.seed = 4});
+  SimScheduler& scheduler =
+      cluster.add({.name = "same", .session_file = "same.session"}, [](Scheduler& same) {
+        same.ask("work", "cpus:1;mem:64", 1);
+        same.on_offer([&](const Offer& offer) {
+          same.accept(offer, {{.id = TaskId("always-the-same"),
+                               .ask = AskName("work"),
+                               .shape = ResourceVector::of(1'000, 64'000),
+                               .command = "work"}});
+        });
+      });
+  cluster.run_for(minutes(1));
+  EXPECT_THAT(cluster, finished("same", 1));
+  cluster.fail_over_master();
+  cluster.run_for(minutes(1));
+  testing::internal::CaptureStderr();
+  cluster.restart_scheduler(scheduler);
+  cluster.run_for(hours(1));
+  const std::string printed = testing::internal::GetCapturedStderr();
+  ASSERT_FALSE(cluster.violations().empty());
+  EXPECT_NE(cluster.violations()[0].what.find("always-the-same is started"), std::string::npos);
+  EXPECT_NE(printed.find(cluster.replay()), std::string::npos) << printed;
+  EXPECT_THAT(cluster, Not(finished("same", 1)));
+  const Time stands_still = cluster.now();
+  cluster.run_for(hours(1));
+  EXPECT_EQ(cluster.now(), stands_still);
 }
 
 // --- shares --------------------------------------------------------------------------------------

@@ -1,7 +1,10 @@
-// A scheduler as nobody should write one, straight on the wire: it subscribes, asks, launches three
-// tasks and hears of them, and never acknowledges anything.
+// A scheduler as nobody should write one, straight on the wire. It subscribes, asks and launches
+// tasks; its argument says what it never does: acknowledge, answer (offers), or ask_again (after it
+// subscribed again). It asks for more than there is.
 
 #include <cstdlib>
+#include <iostream>
+#include <string>
 
 #include "common/text.h"
 #include "net/address.h"
@@ -15,10 +18,14 @@ namespace {
 
 using namespace proffer;
 
+// One fits on each agent.
+const ResourceVector kShape = ResourceVector::of(3'000, 32'000);
+
 class Broken {
  public:
-  explicit Broken(const Address& master)
-      : secret_(random_secret()),
+  Broken(const Address& master, std::string never)
+      : never_(std::move(never)),
+        secret_(random_secret()),
         dealer_(loop_, {.endpoint = tcp_endpoint(master), .seed = random_seed()},
                 {.on_connected = [this] { on_connected(); },
                  .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); }}),
@@ -58,12 +65,22 @@ class Broken {
     const proto::Message& message = envelope->message;
     if (const auto* subscribed = std::get_if<proto::Subscribed>(&message)) {
       framework_ = subscribed->framework;
-      send(proto::DeclareAsks{.generation = ++generation_,
-                              .asks = {{.name = AskName("work"),
-                                        .shape = ResourceVector::of(100, 32'000),
-                                        .count = left_}}});
+      if (generation_ > 0 && never_ == "ask_again") return;
+      send(
+          proto::DeclareAsks{.generation = ++generation_,
+                             .asks = {{.name = AskName("work"), .shape = kShape, .count = left_}}});
     } else if (const auto* offers = std::get_if<proto::Offers>(&message)) {
+      if (never_ == "answer") return;
       for (const Offer& offer : offers->offers) launch(offer);
+    } else if (const auto* update = std::get_if<proto::Update>(&message)) {
+      const proto::TaskStatus& status = update->status;
+      std::cout << status.task.str() << " is " << to_text(status.state) << ' ' << status.message
+                << std::endl;
+      if (status.sequence == 0 || never_ == "acknowledge") return;
+      send(proto::Acknowledge{.task = status.task,
+                              .agent = status.agent,
+                              .source = status.source,
+                              .sequence = status.sequence});
     }
   }
 
@@ -73,8 +90,8 @@ class Broken {
       for (int64_t i = 0; i < fill.count && left_ > 0; ++i, --left_) {
         launch.tasks.push_back({.id = TaskId(text("work-", left_)),
                                 .ask = fill.ask,
-                                .shape = ResourceVector::of(100, 32'000),
-                                .command = "sleep 1"});
+                                .shape = kShape,
+                                .command = "sleep 100"});
       }
     }
     if (launch.tasks.empty()) {
@@ -84,6 +101,7 @@ class Broken {
     }
   }
 
+  std::string never_;
   Loop loop_;
   Secret secret_;
   FrameworkId framework_;
@@ -91,16 +109,16 @@ class Broken {
   proto::Channel channel_;
   proto::Encoder encoder_;
   uint64_t generation_ = 0;
-  int64_t left_ = 3;
+  int64_t left_ = 10;
   Dealer dealer_;
   Timer beat_;
 };
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   const char* named = std::getenv("PROFFER_MASTER");
   const Result<Address> master = parse_address("$PROFFER_MASTER", named == nullptr ? "" : named);
-  if (!master) return 2;
-  Broken(*master).run();
+  if (!master || argc != 2) return 2;
+  Broken(*master, argv[1]).run();
 }
