@@ -6,6 +6,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "proto/json/json.h"
@@ -22,6 +25,30 @@ std::string of_tests(const std::string& name) {
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
   return (self.parent_path() / name).string();
 }
+
+// A free port, kept from everybody who does not ask for it by its number: bound, not listened on.
+class FreePort {
+ public:
+  FreePort() : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int on = 1;
+    ::setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(fd_, reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &size), 0);
+    number_ = ntohs(address.sin_port);
+  }
+  ~FreePort() { ::close(fd_); }
+  FreePort(const FreePort&) = delete;
+  FreePort& operator=(const FreePort&) = delete;
+  int number() const { return number_; }
+
+ private:
+  int fd_;
+  int number_ = 0;
+};
 
 class HealthChecks : public testing::Test {
  protected:
@@ -60,7 +87,10 @@ class HealthChecks : public testing::Test {
     EXPECT_EQ(scheduler.wait().code, 143);
   }
 
-  Cluster cluster_;
+  const FreePort port_;
+  const std::string resources_ =
+      text("cpus:4;mem:4096;ports:[", port_.number(), "-", port_.number(), "]");
+  Cluster cluster_{{.resources = resources_}};
   TemporaryDirectory home_;
 };
 
@@ -99,15 +129,15 @@ TEST_F(HealthChecks, ByCommandAreToldWhenTheyChangeAndTheTaskRunsOn) {
 }
 
 TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
-  const auto scheduler =
-      start({"--command=exec " + of_tests("http_server") + " $PORT_http", "--check=http:/",
-             // Until it listens.
-             "--grace=60000", text("--timeout=", 1000 * slowdown())});
+  const auto scheduler = start(
+      {"--command=exec " + of_tests("http_server") + " 127.0.0.1 $PORT_http", "--check=http:/",
+       // Until it listens.
+       "--grace=60000", text("--timeout=", 1000 * slowdown())});
   ASSERT_TRUE(scheduler->line_with("running true").has_value()) << scheduler->err();
 
   ::kill(cluster_.pid_of("agent-1"), SIGKILL);
   ASSERT_TRUE(cluster_.dev().line_with("agent-1").has_value());
-  const auto agent = cluster_.start_agent("agent-1", "cpus:4;mem:4096");
+  const auto agent = cluster_.start_agent("agent-1", resources_);
   // It has told the master, that has told the scheduler: what follows comes after it.
   ASSERT_TRUE(eventually([&] {
     const auto agents = proto::parse_agents(cluster_.proffer({"agents", "--json"}).out);

@@ -22,6 +22,16 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 
+// A loopback address of this process alone: the clusters of one machine have the same port ranges,
+// and nobody else's server is to be in the way of ours.
+const std::string& own_address() {
+  static const std::string address = [] {
+    const int64_t pid = ::getpid();
+    return text("127.", 1 + pid / 64'516 % 254, ".", 1 + pid / 254 % 254, ".", 1 + pid % 254);
+  }();
+  return address;
+}
+
 // What answers on a port: "<pid> <greeting>"; empty if nothing does.
 std::string get(uint16_t port) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -30,7 +40,7 @@ std::string get(uint16_t port) {
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = inet_addr(own_address().c_str());
   std::string text;
   if (::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0) {
     constexpr std::string_view kRequest = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
@@ -51,7 +61,8 @@ class Apps : public testing::Test {
   std::string file(const std::string& more = "", const std::string& name = "web") const {
     const std::string path = home_ / (name + ".yaml");
     write_file(path, text("name: ", name, "\ninstances: 3\ncommand: 'exec ", program_,
-                          " $PORT_http'\n", "resources: 'cpus:1;mem:64'\nports: [http]\n", more));
+                          " " + own_address() + " $PORT_http'\n",
+                          "resources: 'cpus:1;mem:64'\nports: [http]\n", more));
     return path;
   }
 

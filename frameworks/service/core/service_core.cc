@@ -231,6 +231,7 @@ void Service::State::plan(Step& step, const std::string& name) {
   if (found == apps_.end()) return;
   RunningApp& running = found->second;
   App& app = running.app;
+  running.look_again.reset();
   if (app.stopping && app.instances.empty()) {
     // Unless somebody has just asked for it again.
     return changing_ == name ? void() : forget(step, name);

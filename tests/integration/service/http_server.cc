@@ -1,5 +1,5 @@
-// http_server PORT: answers every request on 127.0.0.1:PORT with its process id and $GREETING. Ends
-// by SIGTERM, as a shell's command does; with $BAD it exits at once instead.
+// http_server ADDRESS PORT: answers every request there with its process id and $GREETING. Ends by
+// SIGTERM, as a shell's command does; with $BAD it exits at once instead.
 
 #include <cstdio>
 #include <cstdlib>
@@ -20,14 +20,14 @@ std::string answer() {
          "\r\n\r\n" + body;
 }
 
-int serve(uint16_t port) {
+int serve(const char* host, uint16_t port) {
   const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const int on = 1;
   ::setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   sockaddr_in address = {};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_addr.s_addr = inet_addr(host);
   if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 ||
       ::listen(listener, 16) != 0) {
     std::perror("http_server");
@@ -48,6 +48,6 @@ int serve(uint16_t port) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2 || std::getenv("BAD") != nullptr) return 7;
-  return serve(static_cast<uint16_t>(std::atoi(argv[1])));
+  if (argc != 3 || std::getenv("BAD") != nullptr) return 7;
+  return serve(argv[1], static_cast<uint16_t>(std::atoi(argv[2])));
 }
