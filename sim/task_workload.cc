@@ -10,8 +10,6 @@ namespace proffer::sim {
 namespace {
 
 constexpr int kAttemptsMax = 1'000;
-// A kill that seems to have gone astray is said again.
-constexpr Duration kKillAgain = seconds(20);
 constexpr Duration kLastMoment = microseconds(1);
 
 }  // namespace
@@ -74,7 +72,10 @@ void TaskWorkload::hear(const sdk::Notification& notification, Time now, Command
     // What the process before had launched, and maybe not seen through.
     proto::Reconcile reconcile;
     for (const Item& item : items_) {
-      if (item.state == State::kLaunched) reconcile.tasks.push_back(item.current);
+      if (item.state != State::kLaunched) continue;
+      reconcile.tasks.push_back(item.current);
+      // Whether that process could still say it is not known.
+      if (item.kill_said) out.push_back(proto::KillTask{.task = item.current});
     }
     if (!reconcile.tasks.empty()) out.push_back(std::move(reconcile));
   } else if (const auto* offers = std::get_if<proto::Offers>(&notification)) {
@@ -247,7 +248,6 @@ void TaskWorkload::tick(Time now, Commands& out) {
     proto::KillTask kill{.task = item.current};
     if (chance_.chance(1, 2)) kill.grace = milliseconds(chance_.between(0, 10'000));
     out.push_back(std::move(kill));
-    kills_.insert({now + kKillAgain, number});
   }
   while (!late_.empty() && late_.begin()->first <= now) answer_late(now, out);
   if (std::exchange(stale_, false)) {

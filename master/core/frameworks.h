@@ -3,6 +3,7 @@
 // The tenants: who subscribed, and who may come back.
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -12,6 +13,11 @@
 #include "proto/records.h"
 
 namespace proffer::master {
+
+// A task that is to end once an agent tells of it.
+struct KillWish {
+  std::optional<Duration> grace = {};  // else the task's own
+};
 
 struct Framework {
   proto::FrameworkRecord record = {};  // in the registry only if it may come back
@@ -27,8 +33,9 @@ struct Framework {
   // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no
   // table.
   std::map<std::pair<TaskId, uint64_t>, proto::TaskStatus> refusals = {};
-  // Tasks asked after that nobody knows, while agents that may know them are awaited.
-  std::set<TaskId> waiting = {};
+  // Tasks asked after or to be killed that nobody knows, while agents that may know them are
+  // awaited.
+  std::map<TaskId, std::optional<KillWish>> waiting = {};
 
   int64_t tasks = 0;  // in the table of tasks
   int64_t held = 0;   // tasks and strays whose resources are allocated

@@ -55,7 +55,7 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
     status.signal = row.signal;
     status.healthy = row.healthy;
   } else if (awaited_ > 0) {
-    if (framework.waiting.size() < kWaitingMax) framework.waiting.insert(id);
+    if (framework.waiting.size() < kWaitingMax) framework.waiting.try_emplace(id);
     return;
   }
   send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
@@ -65,7 +65,7 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
 void Master::State::answer_waiting(Step& step) {
   for (auto& [id, framework] : frameworks_.all()) {
     if (!framework.connected()) continue;
-    for (const TaskId& task : std::exchange(framework.waiting, {})) {
+    for (const auto& [task, kill] : std::exchange(framework.waiting, {})) {
       tell_truth(framework, task, step);
     }
   }

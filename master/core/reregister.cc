@@ -107,6 +107,12 @@ void Master::State::compare_unknown(Agent& agent, bool was_known, proto::AgentTa
   }
   Task& task = adopt(agent, told, step);
   if (!has_ended) hold(agent, task);
+  // Its scheduler wanted its end before this agent was back.
+  if (const auto waits = framework->waiting.find(key.task);
+      waits != framework->waiting.end() && waits->second) {
+    if (!has_ended) kill(task, waits->second->grace, false, step);
+    framework->waiting.erase(waits);
+  }
   take_updates(agent, key, std::move(told.unacknowledged), step);
 }
 

@@ -76,7 +76,7 @@ void Agent::State::trace(TraceLevel level, std::string_view what, TraceFields fi
 // Gives the update its place in the task's life: recorded, then told to the master if there is a
 // session. False if it means nothing in the task's state, or if there is no room for it.
 bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
-                               uint64_t executor_sequence) {
+                               uint64_t executor_sequence, uint64_t skipped) {
   const TaskEntry* task = ledger_.find(key);
   CHECK(task != nullptr) << "task " << key.first.str() << "/" << key.second.str();
   const std::optional<proto::TaskEvent> event = proto::event_of(status.state);
@@ -94,7 +94,7 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   status.task = key.second;
   status.agent = options_.name;
   status.source = proto::UpdateSource::kAgent;
-  status.sequence = task->sequence + 1;
+  status.sequence = task->sequence + skipped + 1;
   status.at = step.now;
   TraceFields fields = {{"framework", key.first.str()},
                         {"task", key.second.str()},

@@ -98,7 +98,8 @@ std::vector<proto::CheckpointRecord> Ledger::records() const {
       records.push_back(task.record);
       // The last acknowledged one says which sequence comes next, and state and health if it is the
       // last.
-      const uint64_t acknowledged = task.sequence - task.unacknowledged.size();
+      const uint64_t acknowledged =
+          task.unacknowledged.empty() ? task.sequence : task.unacknowledged.front().sequence - 1;
       if (acknowledged > 0) {
         const proto::TaskState state =
             task.unacknowledged.empty() ? task.state : proto::TaskState::kRunning;
@@ -133,9 +134,10 @@ std::vector<Violation> Ledger::violations() const {
     }
     waiting += task.unacknowledged.size();
     size_t bytes = 0;
-    uint64_t expected = task.sequence - task.unacknowledged.size() + 1;
+    uint64_t before = 0;
     for (const proto::TaskStatus& status : task.unacknowledged) {
-      if (status.sequence != expected++) report(key, "updates are not in order");
+      if (status.sequence <= before) report(key, "updates are not in order");
+      before = status.sequence;
       if (proto::is_terminal(status.state) && status.sequence != task.sequence) {
         report(key, "an update follows the one that ended it");
       }

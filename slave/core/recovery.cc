@@ -69,6 +69,10 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
                  step.now + options_.executor_reregister_timeout);
 }
 
+// Updates that were told, but not yet on the disk when its machine lost its power: their numbers
+// must not be given again, for whoever heard them would take the end of the task for one of them.
+constexpr uint64_t kUnsyncedMax = uint64_t{1} << 20;
+
 // With its executor, which may have been given it before. A task without one is over: its machine
 // was started again, or it waited for a run of its executor that never began.
 void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) {
@@ -84,7 +88,7 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
        .reason = proto::TaskReason::kAgentRestarted,
        .message = task.record.run == 0 ? "the agent restarted before the task was started"
                                        : "the machine restarted"},
-      step));
+      step, 0, kUnsyncedMax));
 }
 
 // An agent that was started again with less than what runs on it has at least that: the master

@@ -99,8 +99,9 @@ class Agent::State {
   void on_deadline(const Deadline& due, Step& step);
   void record(proto::CheckpointRecord record, Step& step);
   void trace(TraceLevel level, std::string_view what, TraceFields fields, Step& step);
+  // `skipped`: numbers that may have been given already.
   bool make_update(const TaskKey& key, proto::TaskStatus status, Step& step,
-                   uint64_t executor_sequence = 0);
+                   uint64_t executor_sequence = 0, uint64_t skipped = 0);
   void check_executor(const ExecutorKey& key, const LiveExecutor& executor,
                       std::vector<Violation>& found) const;
 

@@ -62,6 +62,39 @@ TEST(Kill, OfAnUnknownTaskIsAnsweredWhenEveryAgentIsBackOrGone) {
   EXPECT_EQ(f.told(), (Lines{"t9 lost task_unknown"}));
 }
 
+// A new master does not know the task before its agent is back; the kill is not said twice.
+TEST(Kill, WaitsForTheAgentThatTellsOfTheTask) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  f.told();
+  s.restart_master();
+  f.subscribes();
+  f.sends(kill("t1", seconds(7)));
+  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});  // Does not take the kill's place.
+  a.registers();
+  EXPECT_EQ(a.take_one<proto::KillTask>().grace, seconds(7));
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kKilling);
+  a.updates(f.id, "t1", TaskState::kKilled, TaskReason::kKilledByScheduler);
+  EXPECT_THAT(f.told(), testing::Contains("t1 killed killed_by_scheduler"));
+}
+
+TEST(Kill, OfATaskThatEndedMeanwhileIsAnsweredByItsEnd) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  f.told();
+  s.restart_master();
+  a.updates(f.id, "t1", TaskState::kFinished);
+  f.subscribes();
+  f.sends(kill("t1"));
+  a.registers();
+  EXPECT_TRUE(a.take<proto::KillTask>().empty());
+  EXPECT_THAT(f.told(), testing::Contains(testing::HasSubstr("t1 finished")));
+}
+
 TEST(OperatorKill, FindsATaskByAnyUniquePrefix) {
   for (const std::string name : {"f-1-1/t1", "f-1-1/t", "f", "t", "t1"}) {
     MasterScenario s;

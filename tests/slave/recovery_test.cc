@@ -195,8 +195,9 @@ TEST(Recovery, AfterARebootNothingIsLeftToFind) {
   EXPECT_TRUE(s.take<AdoptExecutor>().empty());
   const auto parts = s.told_master<proto::RegisterTasks>();
   ASSERT_EQ(parts.size(), 1u);
+  // Far beyond what was told and then lost with the power: nobody takes the end for one of those.
   EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
-            "t1 2 lost agent_restarted");
+            "t1 1048578 lost agent_restarted");
 }
 
 // So that what it was told, and may have run, is not sent again.
@@ -288,7 +289,7 @@ TEST(Recovery, ATaskThatWaitedForTheNextRunOfItsExecutorIsLost) {
   s.acknowledge("t1", 2);
   s.run(command_task("t1"));
   restart(s);
-  EXPECT_EQ(registered_tasks(s), (Lines{"t1 lost 1"}));
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 lost 1048577"}));
 }
 
 TEST(Recovery, ATaskWhoseWaitEndedIsFoundAgain) {
