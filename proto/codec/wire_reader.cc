@@ -429,7 +429,7 @@ void WireReader::fill(wire::Reconcile::Reader in, Reconcile& out) {
 
 void WireReader::fill(wire::FrameworkMessage::Reader in, FrameworkMessage& out) {
   optional_name(in.getFramework(), "framework id", out.framework);
-  name(in.getAgent(), "agent name", out.agent);
+  optional_name(in.getAgent(), "agent name", out.agent);
   name(in.getExecutor(), "executor id", out.executor);
   out.to_scheduler = in.getToScheduler();
   data(in.getData(), "a framework message", kPayloadBytesMax, out.data);

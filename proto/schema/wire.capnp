@@ -346,7 +346,7 @@ struct Reconcile {
 # Bytes between a scheduler and its executor, best effort.
 struct FrameworkMessage {
   framework @0 :Text;    # optional name; absent and ignored from a scheduler
-  agent @1 :Text;        # name
+  agent @1 :Text;        # optional name; absent from an executor, whose agent adds it
   executor @2 :Text;     # name
   toScheduler @3 :Bool;
   data @4 :Data;         # At most 512 KiB.

@@ -341,6 +341,17 @@ TEST(Codec, TextsAndDataMayBeAnyBytes) {
   EXPECT_EQ(decoded->message, Message(update));
 }
 
+// It does not know: the agent says it to the master.
+TEST(Codec, AnExecutorsMessageNeedNotNameItsAgent) {
+  const FrameworkMessage message{.framework = FrameworkId("f"),
+                                 .executor = ExecutorId("e"),
+                                 .to_scheduler = true,
+                                 .data = "pong"};
+  const Result<Envelope> decoded = decode(encoded(message));
+  ASSERT_TRUE(decoded) << decoded.error().message();
+  EXPECT_EQ(decoded->message, Message(message));
+}
+
 TEST(Codec, FramesNeedNotBeAligned) {
   MessageGenerator generator(11);
   for (size_t index = 1; index < MessageGenerator::kMessageCount; ++index) {
