@@ -68,7 +68,10 @@ inline Fd connect_tcp(uint16_t port) {
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Fd();
+  while (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+    if (errno == EISCONN) break;  // Of the call that a signal cut short.
+    if (errno != EINTR && errno != EALREADY) return Fd();
+  }
   return fd;
 }
 
