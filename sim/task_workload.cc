@@ -82,6 +82,8 @@ void TaskWorkload::hear(const sdk::Notification& notification, Time now, Command
     on_offers(*offers, now, out);
   } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
     on_update(*status);
+  } else if (std::holds_alternative<sdk::Disconnected>(notification)) {
+    late_.clear();  // Void; and a new master may give their numbers again.
   }
 }
 

@@ -1,7 +1,10 @@
-// The example of section 4.1 of the DRF paper (Ghodsi et al., NSDI 2011) end to end: declared, not
-// real, resources; real processes.
+// Shares end to end: declared, not real, resources; real processes. First the example of
+// section 4.1 of the DRF paper (Ghodsi et al., NSDI 2011).
 
 #include <csignal>
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -51,6 +54,30 @@ TEST_P(DrfExample, SettlesAtThreeAndTwoTasksWhoeverCameFirst) {
 
 INSTANTIATE_TEST_SUITE_P(BothOrders, DrfExample, testing::Bool(),
                          [](const auto& order) { return order.param ? "AFirst" : "BFirst"; });
+
+// Two that flood a cluster of twelve CPUs with the same shape.
+void expect_shares(const std::string& weights, int of_a, int of_b) {
+  Cluster::Options options{.agents = 2, .resources = "cpus:6;mem:6GiB"};
+  if (!weights.empty()) options.more = {"--weights", weights};
+  Cluster cluster(options);
+  std::vector<std::unique_ptr<Process>> floods;
+  for (const std::string name : {"A", "B"}) {
+    floods.push_back(cluster.start({"run", "--name", name, "--role", name, "--count", "1000",
+                                    "--cpus", "1", "--mem", "64", "--", "sleep 1"}));
+  }
+  EXPECT_TRUE(eventually(
+      [&] { return cluster.running_tasks("A-") == of_a && cluster.running_tasks("B-") == of_b; },
+      Seconds(30)))
+      << cluster.running_tasks("A-") << " and " << cluster.running_tasks("B-");
+  for (const auto& flood : floods) {
+    flood->kill(SIGINT);
+    flood->wait();
+  }
+}
+
+TEST(Fairness, TwoThatFloodWithTheSameShapeSettleAtEqualShares) { expect_shares("", 6, 6); }
+
+TEST(Fairness, WithWeightsTwoToOneTheySettleAtTwoToOne) { expect_shares("A=2", 8, 4); }
 
 }  // namespace
 }  // namespace proffer::test
