@@ -148,6 +148,10 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     socket.set(ZMQ_ROUTER_MANDATORY, 1);
     socket.set(ZMQ_BACKLOG, kBacklog);
     socket.set(ZMQ_LINGER, kLingerMillis);
+    // Its own effect is nothing, since nobody answers for the domain; but libzmq then refuses peers
+    // that speak ZMTP 1 or 2, and what is no ZMTP looks like ZMTP 1 to it. Such a peer that is
+    // still in its handshake when the socket is closed makes libzmq 4.3.4 abort the process.
+    socket.set_text(ZMQ_ZAP_DOMAIN, "proffer");
     const int64_t frame_max = kFrameBytesMax;
     CHECK_EQ(uninterrupted([&] {
                return zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);

@@ -53,6 +53,12 @@ void ZmqSocket::set(int option, int value) {
       << "option " << option << ": " << zmq_strerror(zmq_errno());
 }
 
+void ZmqSocket::set_text(int option, std::string_view value) {
+  CHECK_EQ(
+      uninterrupted([&] { return zmq_setsockopt(socket_, option, value.data(), value.size()); }), 0)
+      << "option " << option << ": " << zmq_strerror(zmq_errno());
+}
+
 int ZmqSocket::get_int(int option) const {
   int value = 0;
   size_t size = sizeof value;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "net/loop.h"
 
@@ -38,6 +39,7 @@ class ZmqSocket {
 
   void* get() const { return socket_; }
   void set(int option, int value);
+  void set_text(int option, std::string_view value);
   int get_int(int option) const;
   std::string get_text(int option) const;
   bool is_readable() const;

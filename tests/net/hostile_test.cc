@@ -16,6 +16,7 @@ namespace {
 
 using net_test::bytes;
 using net_test::connect_tcp;
+using net_test::receive_all;
 using net_test::run_until;
 using net_test::send_all;
 using net_test::text_of;
@@ -88,6 +89,34 @@ TEST_F(Hostile, RandomBytesAreEnded) {
   }
   EXPECT_TRUE(is_healthy());
   EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 1; }));
+}
+
+// ZMTP 1.0: a length, flags, and the peer's name, here an empty one.
+TEST_F(Hostile, PeersOfOldProtocolsAreShut) {
+  const Fd client = connect_tcp(router_->port());
+  ASSERT_GE(client.get(), 0);
+  ASSERT_TRUE(send_all(client, std::string_view("\x01\x00\x03\x00ok", 6)));
+  receive_all(client);  // what libzmq greets with, and the end of the connection
+  EXPECT_EQ(refused_, 0);
+  EXPECT_TRUE(is_healthy());
+}
+
+// What is no ZMTP looks like ZMTP 1 to libzmq, which aborted the process if the socket was closed
+// in the middle of such a handshake.
+TEST(HostileEnd, ARouterMayEndWhileItIsBeingSentNoise) {
+  Loop loop;
+  Prng random(4712);
+  for (int round = 0; round < 50; ++round) {
+    auto router = Router::bind(loop, "tcp://127.0.0.1:0", {});
+    ASSERT_TRUE(router) << router.error().message();
+    std::vector<Fd> clients;
+    for (int i = 0; i < 20; ++i) {
+      clients.push_back(connect_tcp((*router)->port()));
+      std::string noise(random.below(300) + 1, '\0');
+      for (char& c : noise) c = static_cast<char>(random.below(256));
+      send_all(clients.back(), noise);
+    }
+  }
 }
 
 TEST_F(Hostile, MessagesOfSeveralOrEmptyFramesEndTheirSession) {
