@@ -21,26 +21,16 @@ Fraction largest(const std::array<Fraction, kResourceKindCount>& parts) {
   return most;
 }
 
-// Whether use + task is not above the quota in any kind that it names.
-bool within(const Quota& quota, const ResourceVector& use, const ResourceVector& task) {
-  for (const ResourceKind kind : kResourceKinds) {
-    const std::optional<int64_t>& most = quota[static_cast<size_t>(kind)];
-    if (most && use[kind] + task[kind] > *most) return false;
-  }
-  return true;
-}
-
 bool takes_of(const Quota& quota, const ResourceVector& task) {
-  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
-    return quota[static_cast<size_t>(kind)] && task[kind] > 0;
-  });
+  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](ResourceKind kind) { return quota[kind] && task[kind] > 0; });
 }
 
 // How much of the guarantee is reached, in the kind of which most is.
 Fraction filled(const Quota& guarantee, const ResourceVector& use) {
   Fraction most;
   for (const ResourceKind kind : kResourceKinds) {
-    const std::optional<int64_t>& named = guarantee[static_cast<size_t>(kind)];
+    const std::optional<int64_t> named = guarantee[kind];
     if (named && *named > 0) most = std::max(most, Fraction::of(use[kind], *named));
   }
   return most;
@@ -125,7 +115,7 @@ bool Tree::may_run(size_t leaf) const {
   const ResourceVector& task = nodes_[leaf].node.task;
   if (!task.fits_in(free_)) return false;
   for (std::optional<size_t> at = leaf; at; at = nodes_[*at].parent) {
-    if (!within(nodes_[*at].node.limit, nodes_[*at].use, task)) return false;
+    if (!nodes_[*at].node.limit.contains(nodes_[*at].use + task)) return false;
   }
   return true;
 }
@@ -213,7 +203,7 @@ std::optional<size_t> Tree::next_of_guarantees(const std::vector<Measure>& measu
       const ResourceVector& task = nodes_[leaf].node.task;
       candidates[leaf] = measures[leaf].standing == Standing::kDemanding && is_within(leaf, i) &&
                          takes_of(entry.node.guarantee, task) &&
-                         within(entry.node.guarantee, entry.use, task);
+                         entry.node.guarantee.contains(entry.use + task);
       any = any || candidates[leaf];
     }
     if (!any) continue;
@@ -320,14 +310,14 @@ std::vector<Fraction> split(const Fraction& whole, const std::vector<Claim>& cla
 std::vector<Fraction> Tree::entitlements() const {
   const auto clipped = [](ResourceVector amounts, const Quota& by) {
     for (const ResourceKind kind : kResourceKinds) {
-      const auto& most = by[static_cast<size_t>(kind)];
+      const std::optional<int64_t> most = by[kind];
       if (most) amounts[kind] = std::min(amounts[kind], *most);
     }
     return amounts;
   };
   const auto only_named = [](ResourceVector amounts, const Quota& by) {
     for (const ResourceKind kind : kResourceKinds) {
-      if (!by[static_cast<size_t>(kind)]) amounts[kind] = 0;
+      if (!by[kind]) amounts[kind] = 0;
     }
     return amounts;
   };

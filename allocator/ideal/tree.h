@@ -14,11 +14,9 @@
 
 #include "allocator/ideal/fraction.h"
 #include "common/resources.h"
+#include "common/roles.h"
 
 namespace proffer::ideal {
-
-// Of each kind that it names, how much, in milli-units. Of the others it says nothing.
-using Quota = std::array<std::optional<int64_t>, kResourceKindCount>;
 
 // A role, or, without children, a leaf: one framework with tasks of one shape.
 struct Node {

@@ -15,7 +15,6 @@ namespace proffer::tree_fixture {
 
 using ideal::Fraction;
 using ideal::Node;
-using ideal::Quota;
 using ideal::Sharing;
 using ideal::Standing;
 using ideal::Tree;
@@ -40,20 +39,11 @@ inline ResourceVector pool_of(int64_t cpus, int64_t mem) {
   return ResourceVector::of(cpus * 1000, mem * 1000);
 }
 
-inline std::string to_text(const Quota& quota) {
-  std::string out;
-  for (const ResourceKind kind : kResourceKinds) {
-    const auto& amount = quota[static_cast<size_t>(kind)];
-    if (!amount) continue;
-    out += text(out.empty() ? "" : ";", proffer::to_text(kind), ":", print_milli(*amount));
-  }
-  return out;
-}
 inline std::string to_text(const Node& node, size_t depth = 0) {
   std::string out = text(std::string(2 * depth, ' '), node.name.empty() ? "root" : node.name);
   if (node.weight != kWeightOne) out += text(" weight ", print_milli(node.weight));
-  if (!to_text(node.guarantee).empty()) out += text(" guarantee ", to_text(node.guarantee));
-  if (!to_text(node.limit).empty()) out += text(" limit ", to_text(node.limit));
+  if (!node.guarantee.empty()) out += text(" guarantee ", proffer::to_text(node.guarantee));
+  if (!node.limit.empty()) out += text(" limit ", proffer::to_text(node.limit));
   if (node.children.empty()) {
     out += text(" wants ", node.count ? text(*node.count) : "any number", " of ",
                 proffer::to_text(node.task));
@@ -105,16 +95,16 @@ inline Node random_node(Prng& random, const TreeRanges& ranges, const ResourceVe
   if (quotas && random.chance(1, 3)) {
     for (size_t k = 0; k < ranges.kinds; ++k) {
       const ResourceKind kind = kResourceKinds[k];
-      node.guarantee[k] = random.between(0, may_promise[kind] / 500) * 500;
-      may_promise[kind] = *node.guarantee[k];
+      may_promise[kind] = random.between(0, may_promise[kind] / 500) * 500;
+      node.guarantee.set(kind, may_promise[kind]);
     }
   }
   if (quotas && random.chance(1, 4)) {
     for (size_t k = 0; k < ranges.kinds; ++k) {
       const ResourceKind kind = kResourceKinds[k];
       if (random.chance(1, 3)) continue;
-      const int64_t least = node.guarantee[k].value_or(0);
-      node.limit[k] = random.between(least / 500, pool[kind] / 500) * 500;
+      const int64_t least = node.guarantee[kind].value_or(0);
+      node.limit.set(kind, random.between(least / 500, pool[kind] / 500) * 500);
     }
   }
   const bool is_leaf = depth == ranges.depth_max || (depth > 0 && random.chance(1, 2));

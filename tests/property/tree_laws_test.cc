@@ -22,7 +22,6 @@ using tree_fixture::Fraction;
 using tree_fixture::leaf;
 using tree_fixture::Node;
 using tree_fixture::pool_of;
-using tree_fixture::Quota;
 using tree_fixture::random_tree;
 using tree_fixture::role;
 using tree_fixture::root;
@@ -465,10 +464,70 @@ TEST(GroupLies, NeverHelpAllOfAGroupWhereSomeHaveAllTheyWant) {
 // --- whole tasks that come and go
 // -----------------------------------------------------------------
 
+// Random trees whose leaves want one unit of one kind each, so that no two of different kinds ever
+// compete and what ends is what the next takes.
+TreeCase complementary_tree(Prng& random) {
+  TreeCase c = random_tree(random, {.kinds = 3, .pool_min = 16, .finite = false});
+  const std::function<void(Node&)> set_tasks = [&](Node& node) {
+    if (node.children.empty()) {
+      node.task = {};
+      node.task[kResourceKinds[random.below(3)]] = 500;
+    }
+    for (Node& child : node.children) set_tasks(child);
+  };
+  set_tasks(c.root);
+  return c;
+}
+
+// Tasks end at random and what is free is given, for long; then who has less than its part of
+// everything by more than a task for each level above it.
+std::vector<std::string> starved_by_churn(const TreeCase& c, Sharing sharing, uint64_t seed) {
+  Prng random(seed);
+  Tree tree(c.pool, c.root, sharing);
+  tree.fill();
+  for (int i = 0; i < 400; ++i) {
+    const size_t one = tree.leaves()[random.below(tree.leaves().size())];
+    if (tree.tasks(one) == 0) continue;
+    tree.end(one);
+    while (tree.give_next()) {
+    }
+  }
+  std::vector<std::string> starved;
+  if (!tree.is_exact()) return starved;
+  const std::vector<Fraction> parts = parts_by_weight(tree);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const size_t one = tree.leaves()[i];
+    const Fraction task = ideal::share_of_task(c.pool, {.task = tree.description(one).task});
+    if (tree.standing(one) == Standing::kContent) continue;
+    int64_t levels = 0;
+    for (size_t at = one; tree.parent(at); at = *tree.parent(at)) ++levels;
+    if (tree.dominant_share(one) + task * levels < parts[i]) {
+      starved.push_back(
+          text(tree.path(one), ", whose part is ", parts[i].text(), "\n", to_text(tree)));
+    }
+  }
+  return starved;
+}
+
+TEST(Churn, TakesNobodysPartUnderHdrf) {
+  int plain = 0;
+  int unscaled = 0;
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    Prng random(seed);
+    const TreeCase c = complementary_tree(random);
+    const auto starved = starved_by_churn(c, Sharing::kHierarchical, seed);
+    ASSERT_TRUE(starved.empty()) << "seed " << seed << ": " << starved[0] << to_text(c);
+    plain += starved_by_churn(c, Sharing::kPlain, seed).empty() ? 0 : 1;
+    unscaled += starved_by_churn(c, Sharing::kSaturatedUnscaled, seed).empty() ? 0 : 1;
+  }
+  EXPECT_GT(plain, 20);
+  EXPECT_GT(unscaled, 20);
+}
+
 std::string above_a_limit(const Tree& tree) {
   for (size_t node = 0; node < tree.size(); ++node) {
     for (const ResourceKind kind : kResourceKinds) {
-      const auto& limit = tree.description(node).limit[static_cast<size_t>(kind)];
+      const auto limit = tree.description(node).limit[kind];
       if (limit && tree.use(node)[kind] > *limit) return tree.path(node) + " is above its limit";
     }
   }
@@ -489,12 +548,12 @@ std::string unmet_guarantee(const Tree& tree) {
       for (std::optional<size_t> at = one; at; at = tree.parent(*at)) {
         below = below || *at == node;
         for (const ResourceKind kind : kResourceKinds) {
-          const auto& limit = tree.description(*at).limit[static_cast<size_t>(kind)];
+          const auto limit = tree.description(*at).limit[kind];
           kept = kept || (limit && tree.use(*at)[kind] + wanting.task[kind] > *limit);
         }
       }
       for (const ResourceKind kind : kResourceKinds) {
-        const auto& named = guarantee[static_cast<size_t>(kind)];
+        const auto named = guarantee[kind];
         within = within && (!named || tree.use(node)[kind] + wanting.task[kind] <= *named);
         takes = takes || (named && wanting.task[kind] > 0);
       }
@@ -517,7 +576,7 @@ TEST(WholeTree, KeepsGuaranteesAndLimits) {
     if (!tree.is_exact()) continue;
     ASSERT_EQ(unmet_guarantee(tree), "") << "seed " << seed << "\n" << to_text(c) << to_text(tree);
     for (size_t i = 0; i < tree.size(); ++i) {
-      with_quotas += tree.description(i).guarantee != Quota() ? 1 : 0;
+      with_quotas += tree.description(i).guarantee.empty() ? 0 : 1;
     }
   }
   EXPECT_GT(with_quotas, 2'000);
@@ -527,8 +586,8 @@ TEST(WholeTree, KeepsGuaranteesAndLimits) {
 TEST(WholeTree, GivesTheLeastFilledGuaranteeFirst) {
   Node a = leaf("a", 1, 0);
   Node b = leaf("b", 1, 0);
-  a.guarantee[0] = 2'000;
-  b.guarantee[0] = 6'000;
+  a.guarantee.set(ResourceKind::kCpus, 2'000);
+  b.guarantee.set(ResourceKind::kCpus, 6'000);
   Tree tree(pool_of(4, 0), root({leaf("c", 1, 0), a, b}));
   tree.fill();
   EXPECT_EQ(tree.tasks(tree.find("a")), 1);
@@ -546,8 +605,8 @@ TEST(Entitlements, SplitTheParentsByWeightBetweenGuaranteeAndLimit) {
   Node b = leaf("b", 1, 0);
   Node c = leaf("c", 1, 0, 1);
   Node d = leaf("d", 1, 0);
-  a.guarantee[0] = 6'000;
-  b.limit[0] = 1'000;
+  a.guarantee.set(ResourceKind::kCpus, 6'000);
+  b.limit.set(ResourceKind::kCpus, 1'000);
   const Tree tree(pool_of(12, 0), root({a, b, c, role("d", {d})}));
   // a by its guarantee, b by its limit, c by what it wants, d the rest.
   EXPECT_EQ(tree.entitlements(),
@@ -558,8 +617,8 @@ TEST(Entitlements, SplitTheParentsByWeightBetweenGuaranteeAndLimit) {
 TEST(Entitlements, OfGuaranteesBeyondThePoolAreTheseOnly) {
   Node a = leaf("a", 1, 0);
   Node b = leaf("b", 1, 0);
-  a.guarantee[0] = 20'000;
-  b.guarantee[0] = 20'000;
+  a.guarantee.set(ResourceKind::kCpus, 20'000);
+  b.guarantee.set(ResourceKind::kCpus, 20'000);
   const Tree tree(pool_of(10, 0), root({a, b, leaf("c", 1, 0)}));
   EXPECT_EQ(tree.entitlements(), (Tasks{1, Fraction::of(1, 2), Fraction::of(1, 2), Fraction(0)}));
 }
