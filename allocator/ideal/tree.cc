@@ -38,7 +38,7 @@ Fraction filled(const Quota& guarantee, const ResourceVector& use) {
 
 }  // namespace
 
-// --- the tree ---------------------------------------------------------------------------------
+// --- the tree -----------------------------------------------------------------------------------
 
 Tree::Tree(const ResourceVector& pool, const Node& root, Sharing sharing)
     : pool_(pool), sharing_(sharing), free_(pool) {
@@ -120,7 +120,7 @@ bool Tree::may_run(size_t leaf) const {
   return true;
 }
 
-// --- shares -----------------------------------------------------------------------------------
+// --- shares -------------------------------------------------------------------------------------
 
 Tree::Parts Tree::parts_of(const ResourceVector& amounts) const {
   Parts parts;
@@ -181,63 +181,75 @@ Fraction Tree::dominant_share(size_t node) const { return largest(parts_of(nodes
 
 std::optional<size_t> Tree::next() const {
   const std::vector<Measure> measures = measure();
-  if (!exact_) return std::nullopt;
-  if (measures[0].standing != Standing::kDemanding) return std::nullopt;
-  if (const std::optional<size_t> leaf = next_of_guarantees(measures)) return leaf;
-  std::vector<bool> candidates(nodes_.size(), false);
-  for (const size_t leaf : leaves_) {
-    candidates[leaf] = measures[leaf].standing == Standing::kDemanding;
-  }
-  return sharing_ == Sharing::kFlat ? least_flat(candidates) : descend(0, candidates, measures);
+  if (!exact_ || measures[0].standing != Standing::kDemanding) return std::nullopt;
+  if (sharing_ == Sharing::kFlat) return least_flat(measures);
+  return next_below(0, false, {}, measures);
 }
 
-std::optional<size_t> Tree::next_of_guarantees(const std::vector<Measure>& measures) const {
-  std::optional<size_t> least;
-  Fraction least_filled;
-  std::vector<bool> within_least;
-  for (size_t i = 0; i < nodes_.size(); ++i) {
-    const Entry& entry = nodes_[i];
-    std::vector<bool> candidates(nodes_.size(), false);
-    bool any = false;
-    for (const size_t leaf : leaves_) {
-      const ResourceVector& task = nodes_[leaf].node.task;
-      candidates[leaf] = measures[leaf].standing == Standing::kDemanding && is_within(leaf, i) &&
-                         takes_of(entry.node.guarantee, task) &&
-                         entry.node.guarantee.contains(entry.use + task);
-      any = any || candidates[leaf];
-    }
-    if (!any) continue;
-    const Fraction mine = filled(entry.node.guarantee, entry.use);
-    if (least && mine >= least_filled) continue;
-    least = i;
-    least_filled = mine;
-    within_least = std::move(candidates);
-  }
-  if (!least) return std::nullopt;
-  return descend(*least, within_least, measures);
+// Whether a leaf below the node could be given a task that is within all these guarantees.
+bool Tree::has_use(size_t node, const std::vector<size_t>& within,
+                   const std::vector<Measure>& measures) const {
+  return std::any_of(leaves_.begin(), leaves_.end(), [&](size_t leaf) {
+    const ResourceVector& task = nodes_[leaf].node.task;
+    return is_within(leaf, node) && measures[leaf].standing == Standing::kDemanding &&
+           std::all_of(within.begin(), within.end(), [&](size_t promised) {
+             const Entry& entry = nodes_[promised];
+             return takes_of(entry.node.guarantee, task) &&
+                    entry.node.guarantee.contains(entry.use + task);
+           });
+  });
 }
 
-size_t Tree::descend(size_t from, const std::vector<bool>& candidates,
-                     const std::vector<Measure>& measures) const {
+// How much of the guarantee of the node is reached, or of the least filled below it if it has none;
+// nothing if there is none of which somebody has a use.
+std::optional<Fraction> Tree::promise(size_t node, std::vector<size_t> within,
+                                      const std::vector<Measure>& measures) const {
+  if (!nodes_[node].node.guarantee.empty()) {
+    within.push_back(node);
+    if (!has_use(node, within, measures)) return std::nullopt;
+    return filled(nodes_[node].node.guarantee, nodes_[node].use);
+  }
+  std::optional<Fraction> least;
+  for (const size_t child : nodes_[node].children) {
+    const std::optional<Fraction> below = promise(child, within, measures);
+    if (below && (!least || *below < *least)) least = below;
+  }
+  return least;
+}
+
+// `within`: the guarantees on the way from the root that give the turn. `promised`: there is one
+// below, and only who is below it has the turn.
+size_t Tree::next_below(size_t from, bool promised, std::vector<size_t> within,
+                        const std::vector<Measure>& measures) const {
   if (nodes_[from].children.empty()) return from;
-  std::optional<size_t> least;
+  std::optional<size_t> next;
+  std::optional<Fraction> least_filled;
   for (const size_t child : nodes_[from].children) {
-    const bool has_one = std::any_of(leaves_.begin(), leaves_.end(), [&](size_t leaf) {
-      return candidates[leaf] && is_within(leaf, child);
-    });
-    if (!has_one) continue;
-    if (!least || measures[child].share < measures[*least].share) least = child;
+    const std::optional<Fraction> mine = promise(child, within, measures);
+    if (!mine || (least_filled && *mine >= *least_filled)) continue;
+    least_filled = mine;
+    next = child;
   }
-  CHECK(least.has_value());
-  return descend(*least, candidates, measures);
+  if (next) {
+    const bool has_own = !nodes_[*next].node.guarantee.empty();
+    if (has_own) within.push_back(*next);
+    return next_below(*next, !has_own, std::move(within), measures);
+  }
+  CHECK(!promised);
+  for (const size_t child : nodes_[from].children) {
+    if (!has_use(child, within, measures)) continue;
+    if (!next || measures[child].share < measures[*next].share) next = child;
+  }
+  CHECK(next.has_value());
+  return next_below(*next, false, std::move(within), measures);
 }
 
 // The weight of a leaf is its part of its parent's, and so on up.
-size_t Tree::least_flat(const std::vector<bool>& candidates) const {
+size_t Tree::least_flat(const std::vector<Measure>& measures) const {
   std::optional<size_t> least;
   Fraction least_share;
   for (const size_t leaf : leaves_) {
-    if (!candidates[leaf]) continue;
+    if (measures[leaf].standing != Standing::kDemanding) continue;
     Fraction weight = 1;
     for (size_t at = leaf; nodes_[at].parent; at = *nodes_[at].parent) {
       int64_t together = 0;

@@ -54,7 +54,7 @@ class Tree {
  public:
   Tree(const ResourceVector& pool, const Node& root, Sharing sharing = Sharing::kHierarchical);
 
-  // --- who is who ------------------------------------------------------------------------------
+  // --- who is who -------------------------------------------------------------------------------
   size_t size() const { return nodes_.size(); }
   const std::vector<size_t>& leaves() const { return leaves_; }
   // By its names joined by '/', without the root's; "" is the root. CHECKs that there is one.
@@ -64,12 +64,12 @@ class Tree {
   const std::vector<size_t>& children(size_t node) const { return nodes_[node].children; }
   const Node& description(size_t node) const { return nodes_[node].node; }  // without its children
 
-  // --- what happens ----------------------------------------------------------------------------
-  // The leaf whose turn it is, or nothing if nobody can be given a task. First the node whose
-  // guarantee is least filled among those with a task within it, then down to the leaf by least
-  // weighted share; of equals the first. A task is within a guarantee if it takes something that
-  // the guarantee names and use + task is not above it. Nothing also if a share outgrew the
-  // fractions: see is_exact().
+  // --- what happens -----------------------------------------------------------------------------
+  // The leaf whose turn it is, or nothing if nobody can be given a task. From the root down, at
+  // each level: a child with a guarantee, or one below it, that is not reached and that has a task
+  // within it, the least filled first; else the child with the least weighted share; of equals the
+  // first. A task is within a guarantee if it takes something that the guarantee names and use +
+  // task is not above it. Nothing also if a share outgrew the fractions: see is_exact().
   std::optional<size_t> next() const;
   // Gives next() a task; false if there is none.
   bool give_next();
@@ -81,7 +81,7 @@ class Tree {
   // False once a share needed more than the 128 bits of its fraction: the case has no answer.
   bool is_exact() const { return exact_; }
 
-  // --- what is -----------------------------------------------------------------------------
+  // --- what is ----------------------------------------------------------------------------------
   int64_t tasks(size_t leaf) const { return nodes_[leaf].tasks; }
   const ResourceVector& use(size_t node) const { return nodes_[node].use; }
   const ResourceVector& free() const { return free_; }
@@ -117,10 +117,13 @@ class Tree {
   bool may_run(size_t leaf) const;  // what it wants fits the pool and the limits above it
   Parts parts_of(const ResourceVector& amounts) const;
   std::vector<Measure> measure() const;
-  std::optional<size_t> next_of_guarantees(const std::vector<Measure>& measures) const;
-  size_t descend(size_t from, const std::vector<bool>& candidates,
-                 const std::vector<Measure>& measures) const;
-  size_t least_flat(const std::vector<bool>& candidates) const;
+  bool has_use(size_t node, const std::vector<size_t>& within,
+               const std::vector<Measure>& measures) const;
+  std::optional<Fraction> promise(size_t node, std::vector<size_t> within,
+                                  const std::vector<Measure>& measures) const;
+  size_t next_below(size_t from, bool promised, std::vector<size_t> within,
+                    const std::vector<Measure>& measures) const;
+  size_t least_flat(const std::vector<Measure>& measures) const;
   bool is_within(size_t node, size_t ancestor) const;
 
   const ResourceVector pool_;

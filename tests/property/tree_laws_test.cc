@@ -134,8 +134,7 @@ TEST(Saturated, CountsOrItsParentIsOverpaid) {
   EXPECT_GE(small_of_n1(Sharing::kHierarchical), 5);
 }
 
-// --- standing
-// -------------------------------------------------------------------------------------
+// --- standing -----------------------------------------------------------------------------------
 
 TEST(Standing, IsOfWhatIsWantedAndFits) {
   Tree tree(pool_of(4, 4),
@@ -228,8 +227,7 @@ TEST(Content, AnIdleChildChangesNothing) {
   }
 }
 
-// --- divisible tasks: the laws of section 5
-// -------------------------------------------------------
+// --- divisible tasks: the laws of section 5 -----------------------------------------------------
 
 // One level of H-DRF is DRF.
 TEST(DivisibleTree, OfOneLevelIsDrf) {
@@ -461,8 +459,7 @@ TEST(GroupLies, NeverHelpAllOfAGroupWhereSomeHaveAllTheyWant) {
   EXPECT_NE(lie_helps(kShapes[0], kinds_of_task, false), "");
 }
 
-// --- whole tasks that come and go
-// -----------------------------------------------------------------
+// --- whole tasks that come and go ---------------------------------------------------------------
 
 // Random trees whose leaves want one unit of one kind each, so that no two of different kinds ever
 // compete and what ends is what the next takes.
