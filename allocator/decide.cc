@@ -7,7 +7,7 @@
 namespace proffer {
 
 Allocator::State::State(AllocatorOptions options)
-    : options_(std::move(options)), role_table_(options_.roles) {}
+    : options_(std::move(options)), role_table_(options_.roles), gangs_(options_.gangs_before) {}
 
 Decision Allocator::State::decide(Time now) {
   given_.clear();
@@ -35,32 +35,46 @@ Decision Allocator::State::decide(Time now) {
     add_filter(l, a, std::move(filter));
   }
   end_filters(now);
+  fire_alarms(now);
   fire_claim_timers(now);
 
-  fill(now);
-  fill_open(now);
-  assign_claims(now);
+  take_back_estimates(now);
+  do {
+    fill(now);
+    fill_open(now);
+    assign_claims(now);
+  } while (take_back_lent(now));
+  lend(now);
 
   Decision decision;
   decision.rescinds = std::move(rescinds_);
   rescinds_.clear();
+  decision.revokes = std::move(revokes_);
+  revokes_.clear();
   decision.grants.reserve(gifts_.size());
   for (Gift& gift : gifts_) {
     Grant grant;
     grant.offer.id = outstanding_.next_id();
     grant.offer.agent = gift.agent->id;
     grant.offer.attributes = gift.agent->attributes;
-    grant.offer.slices.push_back(Slice{.resources = gift.resources});
+    fair::Booked booked = gift.agent->book(gift.slices);
+    grant.offer.slices = std::move(gift.slices);
+    grant.offer.gang = gift.gang;
     grant.offer.fills = std::move(gift.fills);
     grant.offer.ports = gift.agent->free_ports;
     grant.offer.lease = options_.offer_timeout;
     grant.framework = gift.leaf->framework;
     grant.role = gift.leaf->role->name;
+    grant.offer.role = grant.role;
     grant.expires = later(now, options_.offer_timeout);
     decision.grants.push_back(grant);
-    const ResourceVector free_then = gift.agent->free.amounts + gift.resources.amounts;
-    outstanding_.add({std::move(grant), gift.leaf, gift.agent, std::move(gift.resources),
-                      gift.ports, free_then});
+    fair::OutstandingOffer offer{std::move(booked)};
+    offer.grant = std::move(grant);
+    offer.leaf = gift.leaf;
+    offer.agent = gift.agent;
+    offer.ports = gift.ports;
+    offer.free_then = gift.agent->counted_free().amounts + offer.resources.amounts;
+    outstanding_.add(std::move(offer));
   }
   gifts_.clear();
   gift_at_.clear();
@@ -79,6 +93,7 @@ std::optional<Time> Allocator::State::next_decision(Time now) const {
   if (const auto expiry = outstanding_.first_to_expire()) consider(expiry->first);
   if (!filter_timers_.empty()) consider(filter_timers_.begin()->at);
   if (!ask_timers_.empty()) consider(ask_timers_.begin()->at);
+  if (!alarms_.empty()) consider(alarms_.begin()->at);
   return next;
 }
 

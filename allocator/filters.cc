@@ -14,8 +14,9 @@ bool Allocator::State::is_filtered(const Leaf& l, const Agent& a, Time now) cons
   const Filter& filter = at->second;
   if (filter.until) return now < *filter.until;
   if (filter.wrong_agent && *filter.wrong_agent == a.attributes) return true;
-  return std::any_of(filter.too_little.begin(), filter.too_little.end(),
-                     [&](const auto& kind) { return a.free.amounts[kind.first] <= kind.second; });
+  return std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
+    return a.counted_free_of(kind.first) <= kind.second;
+  });
 }
 
 void Allocator::State::add_filter(Leaf& l, Agent& a, Filter filter) {
@@ -26,7 +27,7 @@ void Allocator::State::add_filter(Leaf& l, Agent& a, Filter filter) {
   l.filters.emplace(a.id, std::move(filter));
   ++claimable_version_;
   // What it does not want, it does not wait for.
-  if (l.claimed != nullptr && l.claimed->claim == &a) drop_claim(*l.claimed);
+  if (l.claimed != nullptr && l.claimed->claims(a)) drop_claim(*l.claimed);
 }
 
 void Allocator::State::remove_filter(Leaf& l, const AgentId& a) {

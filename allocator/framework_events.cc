@@ -48,13 +48,15 @@ void Allocator::State::remove_framework(const FrameworkId& id) {
   rescinds_.erase(std::remove_if(rescinds_.begin(), rescinds_.end(),
                                  [&](const Rescind& r) { return r.framework == id; }),
                   rescinds_.end());
-  for (AskEntry* ask : l.order) stop_waiting(*ask);
+  for (AskEntry* ask : l.order) end_ask(*ask);
   for (const auto& [name, a] : agents_) {
-    const auto held = a->allocated_to.find(id);
-    if (held == a->allocated_to.end()) continue;
-    a->allocated.remove(held->second);
-    a->allocated_to.erase(held);
-    std::erase_if(a->tasks, [&](const auto& task) { return task.first.framework == id; });
+    auto task = a->tasks.lower_bound({id, TaskId()});
+    if (task == a->tasks.end() || task->first.framework != id) continue;
+    while (task != a->tasks.end() && task->first.framework == id) {
+      a->end_allocated(task->second);
+      task = a->tasks.erase(task);
+    }
+    a->allocated_to.erase(id);
     refresh(*a, true);
   }
   while (!l.filters.empty()) remove_filter(l, AgentId(l.filters.begin()->first));
@@ -67,7 +69,7 @@ void Allocator::State::remove_framework(const FrameworkId& id) {
   leaves_.erase(id);
 }
 
-void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks) {
+void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks, Time now) {
   Leaf& l = leaf(id);
   mark_dirty();
   least_shape_dirty_ = true;
@@ -89,7 +91,7 @@ void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks
     }
     if (entry == nullptr || !same_but_count(ask, entry->ask)) {
       // A name given twice: the later one counts.
-      if (entry != nullptr) stop_waiting(*entry);
+      if (entry != nullptr) end_ask(*entry);
       Result<ConstraintMatcher> matcher = ConstraintMatcher::compile(ask.constraints);
       CHECK(matcher.has_value()) << ask.name.str() << ": " << matcher.error().message();
       entry = std::make_unique<AskEntry>();
@@ -101,12 +103,17 @@ void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks
         }
       }
       anew = true;
+      entry->ask = ask;
+      begin_ask(*entry, now);
     }
+    // One that wants something again waits again for where it would rather be.
+    const bool was_met = entry->unmet() == 0;
     entry->place = static_cast<size_t>(&ask - asks.data());
     entry->ask = std::move(ask);
+    if (was_met && entry->unmet() > 0) prefer_again(*entry, now);
   }
   for (const auto& [name, gone] : before) {
-    if (gone != nullptr) stop_waiting(*gone);
+    if (gone != nullptr) end_ask(*gone);
   }
   for (const auto& [name, entry] : l.asks) {
     l.order.push_back(entry.get());
@@ -198,7 +205,7 @@ ResourceVector Allocator::State::compute_total() const {
   // Sums beyond kAmountMax, of agents that say wild things, count as that.
   ResourceVector sum;
   for (const auto& [id, a] : agents_) {
-    sum += a->total.amounts;
+    sum += a->counted_total();
     for (const ResourceKind kind : kResourceKinds) sum[kind] = std::min(sum[kind], kAmountMax);
   }
   return sum;

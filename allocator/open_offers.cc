@@ -26,17 +26,30 @@ int64_t part_of(const ResourceVector& amounts, const ResourceVector& total) {
 }
 
 // `free`, but of each kind at most `most`; whole devices of what is left of them.
-Resources piece_of(const Resources& free, const ResourceVector& most) {
-  Resources piece;
-  piece.amounts = free.amounts.min(most.max(ResourceVector()));
-  int64_t gpus = 0;
-  for (const GpuDevice& device : free.gpus) {
-    if (gpus + device.milli > piece.amounts[ResourceKind::kGpus]) break;
-    piece.gpus.push_back(device);
-    gpus += device.milli;
+std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
+  std::vector<Slice> piece;
+  for (Slice& slice : free) {
+    Resources& there = slice.resources;
+    there.amounts = there.amounts.min(most.max(ResourceVector()));
+    int64_t gpus = 0;
+    std::vector<GpuDevice> devices;
+    for (const GpuDevice& device : there.gpus) {
+      if (gpus + device.milli > there.amounts[ResourceKind::kGpus]) break;
+      devices.push_back(device);
+      gpus += device.milli;
+    }
+    there.gpus = std::move(devices);
+    there.amounts[ResourceKind::kGpus] = gpus;
+    most -= there.amounts;
+    add_slice(piece, slice);
   }
-  piece.amounts[ResourceKind::kGpus] = gpus;
   return piece;
+}
+
+Resources sum_of(const std::vector<Slice>& slices) {
+  Resources sum;
+  for (const Slice& slice : slices) sum += slice.resources;
+  return sum;
 }
 
 }  // namespace
@@ -44,7 +57,9 @@ Resources piece_of(const Resources& free, const ResourceVector& most) {
 bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const {
   if (is_filtered(l, a, now)) return false;
   // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
-  return l.open_on.count(&a) == 0 || gift_at_.count({&l, &a}) > 0;
+  if (l.open_on.count(&a) > 0 && gift_at_.count({.leaf = &l, .agent = &a}) == 0) return false;
+  // What is free there may be reserved for others.
+  return a.parts.empty() || !a.usable(l.role->name).empty();
 }
 
 // The agent with most free that is open to the leaf, or nullptr. Those that may be are listed once
@@ -85,21 +100,24 @@ bool Allocator::State::give_fair_piece(Leaf& l, const fair::LeafOrder& order, Ti
     const Int128 entitled = Int128(total_[kind]) * l.entitlement / kWhole;
     deficit[kind] = static_cast<int64_t>(entitled) - use[kind];
   }
-  const Resources piece = piece_of(a->free, deficit);
+  const std::vector<Slice> free = a->usable(l.role->name);
+  const std::vector<Slice> slices = piece_of(free, deficit);
+  const Resources piece = sum_of(slices);
+  const ResourceVector all = sum_of(free).amounts;
   // Memory without a CPU, or the reverse, helps nobody.
   for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
-    if (piece.amounts[kind] == 0 && a->free.amounts[kind] > 0) return false;
+    if (piece.amounts[kind] == 0 && all[kind] > 0) return false;
   }
   if (piece.is_zero()) return false;
-  given_.push_back({&l, a, piece, rank_of(l)});
-  add_gift(l, *a, piece, nullptr, 0);
+  given_.push_back({&l, a, slices, rank_of(l)});
+  add_gift(l, *a, slices, nullptr, 0);
   return true;
 }
 
 bool Allocator::State::give_whole_agent(Leaf& l, Time now) {
   Agent* a = place_open(l, now);
   if (a == nullptr) return false;
-  const Resources all = a->free;
+  const std::vector<Slice> all = a->usable(l.role->name);
   given_.push_back({&l, a, all, rank_of(l)});
   add_gift(l, *a, all, nullptr, 0);
   return true;

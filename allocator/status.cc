@@ -36,10 +36,8 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
     for (const auto& [name, ask] : l->asks) {
       AskStatus of_ask{.ask = name, .wanted = ask->ask.count, .offered = ask->offered};
       const AskEntry& entry = *ask;
-      of_ask.could_ever_fit = std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
-        return could_ever_fit(entry, *a.second);
-      });
-      if (ask->claim != nullptr) of_ask.claimed = ask->claim->id;
+      of_ask.could_ever_fit = could_ever_be_met(entry, false);
+      if (!ask->claim.empty()) of_ask.claimed = ask->claim.front().agent->id;
       status.asks.push_back(std::move(of_ask));
     }
     all.push_back(std::move(status));
@@ -51,10 +49,10 @@ std::vector<AgentUse> Allocator::State::agents() const {
   std::vector<AgentUse> all;
   for (const auto& [id, a] : agents_) {
     all.push_back({.agent = id,
-                   .total = a->total.amounts,
-                   .allocated = a->allocated.amounts(),
-                   .offered = a->offered.amounts(),
-                   .free = a->free,
+                   .total = a->counted_total(),
+                   .allocated = a->counted_allocated(),
+                   .offered = a->counted_offered(),
+                   .free = a->counted_free(),
                    .active = a->active});
   }
   return all;
