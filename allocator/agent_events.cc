@@ -99,8 +99,10 @@ void Allocator::State::remove_agent(const AgentId& id) {
   estimating_.erase(&a);
   free_.erase(a);
   free_.forget_fresh(a);
-  for (const auto& [framework, held] : a.allocated_to) {
-    change_use(leaf(framework), ResourceVector() - held.amounts(), {});
+  for (const auto& [task, held] : a.tasks) {
+    change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
+    --held.leaf->tasks;
+    doubt(*held.leaf);
   }
   for (const auto& [framework, l] : leaves_) {
     remove_filter(*l, id);

@@ -279,13 +279,15 @@ void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
   by_free_[agent.has_gpus() ? 1 : 0][agent.weighted_free].insert(&agent);
   by_stamp_.emplace(agent.grown_at, &agent);
+  sum_ += agent.free.amounts;
   agent.listed = true;
   if (agent.parts.empty()) return;
   agent.weighted_counted = weighted(agent.counted_free().amounts, cluster_total);
   for (const Part& part : agent.parts) {
     if (part.revocable || part.free.amounts.is_zero()) continue;
     reserved_[part.reserved_for][agent.weighted_counted].insert(&agent);
-    agent.reserved_listed.push_back(part.reserved_for);
+    agent.reserved_listed.emplace_back(part.reserved_for, part.free.amounts);
+    reserved_sum_[part.reserved_for] += part.free.amounts;
   }
 }
 
@@ -297,14 +299,26 @@ void FreeAgents::erase(Agent& agent) {
     if (group->second.empty()) by_free.erase(group);
   };
   erase_from(by_free_[agent.has_gpus() ? 1 : 0], agent.weighted_free);
-  for (const RoleName& role : agent.reserved_listed) {
+  for (const auto& [role, free] : agent.reserved_listed) {
+    reserved_sum_[role] -= free;
     const auto of_role = reserved_.find(role);
     erase_from(of_role->second, agent.weighted_counted);
     if (of_role->second.empty()) reserved_.erase(of_role);
   }
   agent.reserved_listed.clear();
   by_stamp_.erase(agent.grown_at);
+  sum_ -= agent.free.amounts;
   agent.listed = false;
+}
+
+ResourceVector FreeAgents::sum(const RoleName& role) const {
+  ResourceVector sum = sum_;
+  if (reserved_.empty()) return sum;
+  for (RoleName at = role; !at.empty(); at = parent_of(at)) {
+    const auto of_role = reserved_sum_.find(at);
+    if (of_role != reserved_sum_.end()) sum += of_role->second;
+  }
+  return sum;
 }
 
 const AgentsByFree& FreeAgents::reserved_for(const RoleName& role) const {

@@ -119,8 +119,9 @@ struct Agent : Books {
   // Kept by FreeAgents.
   bool listed = false;
   int64_t weighted_free = 0;
-  int64_t weighted_counted = 0;                // with what is reserved
-  std::vector<RoleName> reserved_listed = {};  // roles for which something free is reserved here
+  int64_t weighted_counted = 0;  // with what is reserved
+  // Roles for which something free is reserved here, and what.
+  std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
 
   int64_t ports_left() const { return free_port_count - ports_offered; }
@@ -170,6 +171,8 @@ class FreeAgents {
   // Those stamped since clear_fresh(), by id.
   const AgentSet& fresh() const { return fresh_; }
   void clear_fresh() { fresh_.clear(); }
+  // What is free on all of them together for the role: unreserved, or reserved for it.
+  ResourceVector sum(const RoleName& role) const;
   void forget_fresh(Agent& agent) { fresh_.erase(&agent); }
 
  private:
@@ -177,6 +180,8 @@ class FreeAgents {
   std::map<RoleName, AgentsByFree> reserved_;
   std::map<uint64_t, Agent*> by_stamp_;
   AgentSet fresh_;
+  ResourceVector sum_;  // unreserved
+  std::map<RoleName, ResourceVector> reserved_sum_;
   uint64_t stamp_ = 0;
 };
 

@@ -34,8 +34,10 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   ResourceVector seen;  // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
     const fair::OutstandingOffer offer = end_offer(id);
-    CHECK(offer.leaf == &l && offer.agent == &a)
-        << "offers of several frameworks, roles or agents are settled together";
+    CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
+        << "offers of several frameworks or agents are settled together";
+    if (offer.leaf != &l) update_hunger(*offer.leaf, true);
+    doubt(*offer.leaf);
     for (const Slice& slice : offer.grant.offer.slices) add_slice(offered, slice);
     ports += offer.ports;
     seen = offer.free_then;
@@ -46,17 +48,19 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
 
   std::vector<Slice> taken;
   for (RunningTask& task : tasks) {
-    const auto ask = l.asks.find(task.ask);
-    if (ask != l.asks.end()) {  // Else no longer declared.
+    const auto ask = l.owner->asks.find(task.ask);
+    if (ask != l.owner->asks.end()) {  // Else no longer declared.
       AskEntry& entry = *ask->second;
       entry.ask.count = std::max<int64_t>(entry.ask.count - 1, 0);
       if (entry.unmet() == 0) stop_waiting(entry);
+      if (entry.leaf != &l) update_hunger(*entry.leaf, true);
     }
     for (const Slice& slice : task.claim.slices) add_slice(taken, slice);
     if (const auto gang = gangs.find(task.claim.gang); gang != gangs.end()) {
       --gang->second[task.ask];
     }
-    add_task(a, l, std::move(task));
+    Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
+    add_task(a, of_task, std::move(task));
   }
   CHECK(contains(offered, taken)) << to_text(sum_of(taken)) << " is used of "
                                   << to_text(sum_of(offered)) << ", by reservation state";
@@ -87,6 +91,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
 }
 
 void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
+  ++l.tasks;
   fair::Task entry{a.book(task.claim.slices)};
   entry.leaf = &l;
   entry.ask = std::move(task.ask);
@@ -99,7 +104,7 @@ void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
     change_use(l, entry.resources.amounts, {});
   }
   l.estimated += entry.estimated();
-  if (const auto ask = l.asks.find(entry.ask); ask != l.asks.end()) {
+  if (const auto ask = l.owner->asks.find(entry.ask); ask != l.owner->asks.end()) {
     count_tasks(*ask->second, a, 1);
   }
   const bool is_new =
@@ -118,6 +123,8 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
   const fair::Task ended = std::move(at->second);
   Leaf& l = *ended.leaf;
   a.tasks.erase(at);
+  --l.tasks;
+  doubt(l);
   forget_task(a, ended);
   a.end_allocated(ended);
   if (!ended.resources.is_zero()) {
@@ -135,15 +142,17 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
 // What the leaf and its ask know of a task that is not there any more, but for its share.
 void Allocator::State::forget_task(const Agent& a, const fair::Task& task) {
   task.leaf->estimated -= task.estimated();
-  const auto ask = task.leaf->asks.find(task.ask);
-  if (ask != task.leaf->asks.end()) count_tasks(*ask->second, a, -1);
+  const auto ask = task.leaf->owner->asks.find(task.ask);
+  if (ask != task.leaf->owner->asks.end()) count_tasks(*ask->second, a, -1);
 }
 
 void Allocator::State::adopt(const AgentId& agent_id, const FrameworkId& framework,
                              RunningTask task) {
   mark_dirty();
   Agent& a = agent(agent_id);
-  add_task(a, leaf(framework), std::move(task));
+  Framework& f = framework_at(framework);
+  const RoleName role = task.claim.role.empty() ? f.role : task.claim.role;
+  add_task(a, leaf_in(f, role), std::move(task));
   refresh(a, false);
   // What runs there already may be what we have offered.
   rescind_what_does_not_fit(a);
@@ -172,8 +181,8 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
   l.estimated -= offer.estimated();
   for (const AskFill& fill : offer.grant.offer.fills) {
-    const auto ask = l.asks.find(fill.ask);
-    if (ask == l.asks.end()) continue;
+    const auto ask = l.owner->asks.find(fill.ask);
+    if (ask == l.owner->asks.end()) continue;
     ask->second->offered -= fill.count;
     count_tasks(*ask->second, a, -fill.count);
   }

@@ -85,7 +85,8 @@ std::vector<Allocator::State::Member> Allocator::State::spread_gang(
 }
 
 // One gang of the ask, if it fits.
-bool Allocator::State::give_gang(AskEntry& ask, Time now) {
+bool Allocator::State::give_gang(AskEntry& ask, const Turn& turn, const fair::LeafOrder& order,
+                                 Time now) {
   Leaf& l = *ask.leaf;
   const bool nothing_new = ask.tried_at == free_.latest() && l.retry.empty();
   const std::vector<Member> members = nothing_new ? std::vector<Member>() : plan_gang(ask, now);
@@ -93,17 +94,18 @@ bool Allocator::State::give_gang(AskEntry& ask, Time now) {
     ask.tried_at = free_.latest();
     return false;
   }
-  const Rank before = rank_of(l);
+  const Rank before = rank_of(l, order);
   const uint64_t gang = ++gangs_;
-  bool from_claim = false;
+  const bool from_claim = std::any_of(members.begin(), members.end(), [&](const Member& member) {
+    return ask.claims(*member.agent);
+  });
   bool preferred = !ask.ask.prefer.empty();
   for (const Member& member : members) {
     std::vector<Slice> last;
     const std::vector<Slice> slices =
         carve_tasks(l, *member.agent, ask.ask.shape, member.count, &last);
-    from_claim = from_claim || ask.claims(*member.agent);
     preferred = preferred && nearness(ask.ask.prefer, *member.agent) != fair::Nearness::kAnywhere;
-    if (!ask.claims(*member.agent)) given_.push_back({&l, member.agent, std::move(last), before});
+    given_.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(), from_claim});
     add_gift(l, *member.agent, slices, &ask, member.count, gang);
   }
   note_given(ask, from_claim, preferred, now);

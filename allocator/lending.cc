@@ -37,9 +37,10 @@ void Allocator::State::lend(Time now) {
     const Share of_a = dominant_share(a->estimated, estimated);
     const Share of_b = dominant_share(b->estimated, estimated);
     if (of_a != of_b) return of_a < of_b;
-    const Rank ra = rank_of(*a);
-    const Rank rb = rank_of(*b);
-    return ra != rb ? ra < rb : a->framework < b->framework;
+    const Rank ra = rank_of(*a, hungry_);
+    const Rank rb = rank_of(*b, hungry_);
+    return ra != rb ? ra < rb
+                    : std::tie(a->framework, a->role->name) < std::tie(b->framework, b->role->name);
   };
   while (!takers.empty()) {
     const auto first = std::min_element(takers.begin(), takers.end(), comes_first);
@@ -66,6 +67,7 @@ bool Allocator::State::lend_to(Leaf& l, Time now) {
       if (!a->serves() || !fits(ask->ask.shape, free) || !suits(*ask, *a, now)) continue;
       return give(*a, free);
     }
+    if (!barred(l, ask->ask.shape, ask->ask.borrow, nullptr).is_none()) continue;
     for (const auto& [order, claimant] : claimed_) {
       // Who could be served by ending what is lent is about to be.
       if (claimant->leaf == &l || obstacles_of(*claimant).would_do) continue;
@@ -87,7 +89,7 @@ bool Allocator::State::take_back_lent(Time now) {
   for (const auto& [order, ask] : claimed_) claimants.push_back(ask);
   for (AskEntry* ask : claimants) {
     const Obstacles obstacles = obstacles_of(*ask);
-    if (!obstacles.would_do) continue;
+    if (!obstacles.would_do || !barred(*ask).is_none()) continue;
     for (const OfferId& id : obstacles.offers) rescind(id, RescindReason::kReclaimed);
     some_offers = some_offers || !obstacles.offers.empty();
     for (const auto& [a, task] : obstacles.tasks) {

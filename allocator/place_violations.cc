@@ -81,9 +81,9 @@ void Allocator::State::check_gangs(std::vector<Violation>& found) const {
   for (const auto& [gang, offered] : gangs) {
     const auto& [l, fills] = offered;
     for (const auto& [name, count] : fills) {
-      const auto ask = l->asks.find(name);
+      const auto ask = l->owner->asks.find(name);
       // Between the answers for its agents some of it is launched; that is one step of the caller.
-      if (ask == l->asks.end() || ask->second->ask.gang == 1 || dirty_) continue;
+      if (ask == l->owner->asks.end() || ask->second->ask.gang == 1 || dirty_) continue;
       if (count == ask->second->ask.gang && fills.size() == 1) continue;
       found.push_back({text("gang ", gang, " of ", l->framework.str(), " is offered in part")});
     }
@@ -92,8 +92,8 @@ void Allocator::State::check_gangs(std::vector<Violation>& found) const {
 
 // The counts by which asks limit and spread their tasks, and that nothing was offered beyond them.
 void Allocator::State::check_places(std::vector<Violation>& found) const {
-  for (const auto& [id, l] : leaves_) {
-    for (const auto& [name, ask] : l->asks) {
+  for (const auto& [id, f] : frameworks_) {
+    for (const auto& [name, ask] : f->asks) {
       const auto wrong = [&, ask_name = name.str(), framework = id.str()](const std::string& what) {
         found.push_back({text("ask ", ask_name, " of ", framework, ": ", what)});
       };
@@ -107,7 +107,7 @@ void Allocator::State::check_places(std::vector<Violation>& found) const {
       count_all_tasks(recounted);
       if (!(recounted.counts == ask->counts)) wrong("it miscounts where its tasks are");
       if (dirty_) continue;
-      for (const OfferId& offer_id : l->offers) {
+      for (const OfferId& offer_id : ask->leaf->offers) {
         const fair::OutstandingOffer& offer = *outstanding_.find(offer_id);
         // Older ones may be from when more was allowed.
         if (offer.grant.expires != later(decided_at_, options_.offer_timeout)) continue;

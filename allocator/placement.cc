@@ -2,6 +2,7 @@
 // pieces stay whole. Asks without gpus avoid the agents that have them while others are free. Where
 // the ask would rather be, and how evenly it is to be spread, come before the score. place() first.
 
+#include <algorithm>
 #include <tuple>
 
 #include "allocator/state.h"
@@ -13,10 +14,8 @@ constexpr int kFew = 32;
 
 // Whether the role has something reserved for it there that is free.
 bool has_reserved(const fair::Agent& a, const RoleName& role) {
-  for (const RoleName& reserved_for : a.reserved_listed) {
-    if (is_within(role, reserved_for)) return true;
-  }
-  return false;
+  return std::any_of(a.reserved_listed.begin(), a.reserved_listed.end(),
+                     [&](const auto& reserved) { return is_within(role, reserved.first); });
 }
 
 // How well an agent that it fits suits the ask; the least is best.

@@ -71,10 +71,12 @@ void Allocator::State::count_all_tasks(AskEntry& ask) const {
     }
     if (count > 0) ask.counts.add(*a, count);
   }
-  for (const OfferId& id : ask.leaf->offers) {
-    const fair::OutstandingOffer& offer = *outstanding_.find(id);
-    for (const AskFill& fill : offer.grant.offer.fills) {
-      if (fill.ask == ask.ask.name) ask.counts.add(*offer.agent, fill.count);
+  for (const auto& [role, l] : ask.leaf->owner->leaves) {
+    for (const OfferId& id : l->offers) {
+      const fair::OutstandingOffer& offer = *outstanding_.find(id);
+      for (const AskFill& fill : offer.grant.offer.fills) {
+        if (fill.ask == ask.ask.name) ask.counts.add(*offer.agent, fill.count);
+      }
     }
   }
 }
