@@ -34,10 +34,11 @@ void History::add(Time at, const std::string& who, TraceEvent event) {
   if (live_ != nullptr) *live_ << to_text(last_.back()) << '\n';
 }
 
-std::string History::to_text(const Entry& entry) {
-  const int64_t micros = entry.at.nanos() / 1'000;
-  return fmt::format("{}.{:06} {} {}", micros / 1'000'000, micros % 1'000'000, entry.who,
-                     proffer::to_text(entry.event));
+std::string History::to_text(const Entry& entry) const {
+  const int64_t micros = (entry.at - zero_).micros();
+  const int64_t size = micros < 0 ? -micros : micros;
+  return fmt::format("{}{}.{:06} {} {}", micros < 0 ? "-" : "", size / 1'000'000, size % 1'000'000,
+                     entry.who, proffer::to_text(entry.event));
 }
 
 std::vector<std::string> History::last() const {

@@ -109,7 +109,8 @@ void MasterNode::step(master::MasterEvent event) {
     if (upto && chance_.chance(1, 3)) return crash();
     if (!flush_planned_) {
       flush_planned_ = true;
-      later(microseconds(chance_.between(50, 20'000)), [this] { flush(); });
+      later(commit_time_ ? *commit_time_ : microseconds(chance_.between(50, 20'000)),
+            [this] { flush(); });
     }
   }
   stepped();

@@ -115,6 +115,13 @@ Line Network::call(Party party, Place place, Caller* caller) {
 
 void Network::try_connect(Line line) {
   Calling& calling = lines_[line.value() - 1];
+  const bool listened = places_[calling.place.value() - 1].listener != nullptr;
+  if (rates_.connects_in && calling.attempts == 0 && listened && may_connect(line)) {
+    ++calling.attempts;
+    return world_.after(*rates_.connects_in, [this, line, serial = ++calling.serial] {
+      connected(line, serial);
+    });
+  }
   const Duration ceiling =
       std::min(kBackoffMax, kBackoffMin * (int64_t{1} << std::min<uint64_t>(calling.attempts, 8)));
   const Duration wait = nanoseconds(chance_.between(ceiling.nanos() / 2, ceiling.nanos()));
@@ -473,6 +480,7 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
 }
 
 void Network::note(std::string_view what, PeerId peer, const proto::Envelope& envelope) {
+  if (!noted_) return;
   world_.note(kName, {.what = what,
                       .fields = {{"peer", std::to_string(peer.value())},
                                  {"sequence", std::to_string(envelope.sequence)},

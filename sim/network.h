@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -53,6 +54,8 @@ struct NetworkRates {
   uint32_t half_open = 0;  // likewise, but an end is told late, or only when it next sends
   // Frames that may wait for one slow peer, beside those in transit (Router::Options).
   size_t outgoing_max = kOutgoingPerPeerMax;
+  // How long it takes to connect when somebody listens; none: some time, as attempts are spread.
+  std::optional<Duration> connects_in = {};
 };
 
 // A link between machines that does not work as it should. From each of `from` to each of `to`;
@@ -119,6 +122,8 @@ class Network {
 
   // --- what goes wrong -------------------------------------------------------------------------
   void set_rates(const NetworkRates& rates) { rates_ = rates; }
+  // Whether the history has each frame. It has, unless told otherwise.
+  void set_noted(bool noted) { noted_ = noted; }
   // Until end_rule(). What waits then comes all at once; if `breaks`, some of the connections turn
   // out to be broken instead.
   uint64_t add_rule(LinkRule rule);
@@ -229,6 +234,7 @@ class Network {
   World& world_;
   Prng chance_;
   NetworkRates rates_;
+  bool noted_ = true;
   std::vector<SiteState> sites_;
   std::vector<PartyState> parties_;
   std::vector<Listening> places_;

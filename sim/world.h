@@ -30,7 +30,9 @@ class Node;
 
 class World {
  public:
-  explicit World(uint64_t seed, std::ostream* live = nullptr) : seed_(seed), history_(live) {}
+  // Events are printed to `live` as they happen, with times since `zero`.
+  explicit World(uint64_t seed, std::ostream* live = nullptr, Time zero = {})
+      : seed_(seed), history_(live, zero) {}
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
