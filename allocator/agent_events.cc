@@ -53,6 +53,19 @@ void Allocator::State::set_agent_active(const AgentId& id, bool active) {
   if (!active && a.claim != nullptr) drop_claim(*a.claim);
 }
 
+void Allocator::State::set_agent_draining(const AgentId& id, bool draining) {
+  Agent& a = agent(id);
+  if (a.draining == draining) return;
+  mark_dirty();
+  ++claimable_version_;
+  ++agents_version_;
+  rescind_all(a.offers, RescindReason::kAgentChanged);
+  free_.erase(a);
+  a.draining = draining;
+  refresh(a, true);
+  if (draining && a.claim != nullptr) drop_claim(*a.claim);
+}
+
 void Allocator::State::remove_agent(const AgentId& id) {
   Agent& a = agent(id);
   mark_dirty();

@@ -22,7 +22,7 @@ int64_t weighted(const ResourceVector& amounts, const ResourceVector& total) {
 
 void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   CHECK(!agent.listed) << agent.id.str();
-  if (!agent.active || agent.claim != nullptr || agent.free.amounts.is_zero()) {
+  if (!agent.serves() || agent.claim != nullptr || agent.free.amounts.is_zero()) {
     fresh_.erase(&agent);
     return;
   }

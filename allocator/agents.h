@@ -9,23 +9,42 @@
 #include "allocator/held.h"
 #include "common/attributes.h"
 #include "common/ids.h"
+#include "common/offers.h"
 
 namespace proffer::fair {
 
 struct AskEntry;
+struct Leaf;
+
+// Which task: ids are unique within their frameworks.
+struct TaskRef {
+  FrameworkId framework = {};
+  TaskId task = {};
+  auto operator<=>(const TaskRef&) const = default;
+};
+// A task that is allocated.
+struct Task {
+  Leaf* leaf = nullptr;
+  AskName ask = {};
+  TaskClaim claim = {};
+  Time since = {};
+  Resources resources = {};  // the sum of its slices
+};
 
 struct Agent {
   AgentId id = {};
   Attributes attributes = {};
   uint64_t attributes_version = 0;  // never used twice, whatever agent; for caches
   bool active = true;
+  bool draining = false;
 
   Resources total = {};  // its unreserved slices
   Held allocated = {};
   Held offered = {};
   Resources free = {};                            // what is neither, per kind and device
   std::map<FrameworkId, Held> allocated_to = {};  // none is zero
-  std::set<OfferId> offers = {};                  // outstanding
+  std::map<TaskRef, Task> tasks = {};
+  std::set<OfferId> offers = {};  // outstanding
 
   PortSet ports = {};
   PortSet free_ports = {};
@@ -41,6 +60,8 @@ struct Agent {
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
 
   int64_t ports_left() const { return free_port_count - ports_offered; }
+  // Whether it may be offered at all.
+  bool serves() const { return active && !draining; }
   bool has_gpus() const { return total.amounts[ResourceKind::kGpus] > 0; }
 };
 

@@ -17,6 +17,9 @@ void Allocator::set_agent(const AgentId& agent, AgentResources resources) {
 void Allocator::set_agent_active(const AgentId& agent, bool active) {
   state_->set_agent_active(agent, active);
 }
+void Allocator::set_agent_draining(const AgentId& agent, bool draining) {
+  state_->set_agent_draining(agent, draining);
+}
 void Allocator::remove_agent(const AgentId& agent) { state_->remove_agent(agent); }
 void Allocator::set_free_ports(const AgentId& agent, PortSet free) {
   state_->set_free_ports(agent, std::move(free));
@@ -36,24 +39,24 @@ void Allocator::declare_asks(const FrameworkId& framework, std::vector<Ask> asks
 }
 void Allocator::suppress(const FrameworkId& framework) { state_->suppress(framework); }
 void Allocator::revive(const FrameworkId& framework) { state_->revive(framework); }
-void Allocator::set_weight(const RoleName& role, int64_t weight) {
-  state_->set_weight(role, weight);
+void Allocator::set_role(const RoleName& role, const RoleSettings& settings) {
+  state_->set_role(role, settings);
 }
+const RoleTable& Allocator::role_table() const { return state_->role_table(); }
+void Allocator::set_knows_all_tasks(bool knows) { state_->set_knows_all_tasks(knows); }
 
 const Grant* Allocator::find_offer(const OfferId& offer, const FrameworkId& framework) const {
   return state_->find_offer(offer, framework);
 }
-void Allocator::settle(const OfferId& offer, const Resources& used,
-                       const std::vector<AskFill>& fills, const Refusal& refusal, Time now) {
-  state_->settle(offer, used, fills, refusal, now);
+void Allocator::settle(const std::vector<OfferId>& offers, std::vector<RunningTask> tasks,
+                       const Refusal& refusal, Time now) {
+  state_->settle(offers, std::move(tasks), refusal, now);
 }
-void Allocator::release(const AgentId& agent, const FrameworkId& framework,
-                        const Resources& resources) {
-  state_->release(agent, framework, resources);
+void Allocator::release(const AgentId& agent, const FrameworkId& framework, const TaskId& task) {
+  state_->release(agent, framework, task);
 }
-void Allocator::adopt(const AgentId& agent, const FrameworkId& framework,
-                      const Resources& resources) {
-  state_->adopt(agent, framework, resources);
+void Allocator::adopt(const AgentId& agent, const FrameworkId& framework, RunningTask task) {
+  state_->adopt(agent, framework, std::move(task));
 }
 std::vector<const Grant*> Allocator::offers() const { return state_->offers(); }
 

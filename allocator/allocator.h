@@ -6,10 +6,8 @@
 // ended. They only mark what is dirty. decide() then gives grants and rescinds (DESIGN §8). The
 // same events in the same order give the same output.
 //
-// Roles are flat for now: one with a '/' in its name is a role of its own, beside the others, and
-// the role that an ask names is not looked at. Of an agent's slices only the unreserved ones that
-// are not revocable count and are offered. Ports are counted, never carved: those in the Resources
-// that are passed here are ignored.
+// Roles form a tree; a leaf of it is a framework in a role. Ports are counted, never carved: those
+// in the Resources that are passed here are ignored.
 //
 // An id that is unknown here where one is expected is a bug of the caller, and CHECKed. The story
 // of a decision begins in decide.cc; state.h says which file tells what.
@@ -28,10 +26,28 @@
 
 namespace proffer {
 
+// Whether what is lent comes back, and to what measure. Off: nothing is lent, headroom is held for
+// guarantees. Guarantee: roles below their guarantee get it back. Fair share: roles below what they
+// are entitled to.
+enum class ReclaimMode : uint8_t { kOff, kGuarantee, kFairShare };
+
+// Rules that look right and are not, each of which fails a named test. For tests only.
+struct NaiveRules {
+  bool plain_shares = false;   // a role's share is of the plain sum of its children's use
+  bool no_claims = false;      // who has waited long has no claim to anything
+  bool eager_reclaim = false;  // no notice of who fits, no minimum runtime, no cap
+};
+
 struct AllocatorOptions {
   Duration offer_timeout = kOfferTimeout;  // the lease of each offer
   Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
-  RoleWeights weights = {};
+  ReclaimMode reclaim = ReclaimMode::kGuarantee;
+  Duration revoke_grace = kRevokeGrace;        // from the notice to the end
+  Duration minimum_runtime = kMinimumRuntime;  // of a victim
+  // Victims within any minute: so many, or a tenth of the cluster's tasks if that is more.
+  int64_t revokes_per_minute = kRevokesPerMinute;
+  RoleTable roles = {};  // must have passed check_roles()
+  NaiveRules naive = {};
 };
 
 // What an agent brings: its slices together are its total.
@@ -58,9 +74,28 @@ struct Rescind {
   RescindReason reason = RescindReason::kExpired;
 };
 
+// A task that is to end by `deadline`, when its resources go to somebody else.
+struct Revoke {
+  AgentId agent = {};
+  FrameworkId framework = {};
+  TaskId task = {};
+  RevokeReason reason = RevokeReason::kReclaimed;
+  RoleName beneficiary = {};  // the role that waits for it
+  Time deadline = {};
+};
+
 struct Decision {
   std::vector<Grant> grants;
   std::vector<Rescind> rescinds;
+  std::vector<Revoke> revokes;
+};
+
+// A task that runs, or is being launched, on an agent.
+struct RunningTask {
+  TaskId task = {};
+  AskName ask = {};  // that it fills; empty: none
+  TaskClaim claim = {};
+  Time since = {};
 };
 
 // The first-depth answer to "why is this ask not met".
@@ -85,10 +120,14 @@ struct LeafStatus {
 
 struct RoleStatus {
   RoleName role = {};
-  int64_t weight = kWeightOne;
-  ResourceVector allocated = {};
+  RoleSettings settings = {};
+  ResourceVector allocated = {};  // of it and all below it
   ResourceVector offered = {};
   Share dominant_share = {};  // unweighted
+  int64_t place_share = 0;    // by which it is compared with its siblings, in millionths
+  ResourceVector entitlement = {};
+  ResourceVector borrowed = {};  // use above the entitlement
+  bool guarantee_met = true;     // or not wanted
 };
 
 struct AgentUse {
@@ -116,6 +155,9 @@ class Allocator {
   // Its free resources are offered only while active; becoming inactive rescinds its offers. A new
   // agent is active. Inactive agents count in the cluster's total: what they run counts in shares.
   void set_agent_active(const AgentId& agent, bool active);
+  // A draining agent stays active and is not offered any more; its outstanding offers are
+  // rescinded.
+  void set_agent_draining(const AgentId& agent, bool draining);
   // Also forgets what is allocated there.
   void remove_agent(const AgentId& agent);
   // Which of its ports are free now. To be told after each settle() and release() that changes it.
@@ -137,22 +179,30 @@ class Allocator {
   // No offers until revive, which also clears filters.
   void suppress(const FrameworkId& framework);
   void revive(const FrameworkId& framework);
-  void set_weight(const RoleName& role, int64_t weight);
+  // The defaults for a role that is to be as if it were not listed. The table as a whole must pass
+  // check_roles() (CHECKed). A limit below the role's use takes nothing back: it gets nothing until
+  // it is below.
+  void set_role(const RoleName& role, const RoleSettings& settings);
+  const RoleTable& role_table() const;
+  // While false, after a failover, somebody may still come back with tasks that run: roles with a
+  // limit, at any level, are offered nothing. A new allocator knows all.
+  void set_knows_all_tasks(bool knows);
 
   // --- the life of an offer and of what is allocated -------------------------------------------
   // The offer, if it is outstanding and was made to this framework. O(log n).
   const Grant* find_offer(const OfferId& offer, const FrameworkId& framework) const;
-  // The offer is answered and leaves. Of it `used` is allocated from now on (must be contained in
-  // the offer: CHECKed), launching `fills` tasks of each ask; the rest is free, and refused as said
-  // for this framework. An accept that uses all has an empty refusal. Fills of asks
-  // that are no longer declared are ignored.
-  void settle(const OfferId& offer, const Resources& used, const std::vector<AskFill>& fills,
+  // The offers, all of one agent and one framework, are answered and leave. Of them the tasks'
+  // slices are allocated from now on (must be contained in them together: CHECKed); a task that
+  // names an ask lowers its count. The rest is free, and refused as said for this framework. An
+  // accept that uses all has an empty refusal.
+  void settle(const std::vector<OfferId>& offers, std::vector<RunningTask> tasks,
               const Refusal& refusal, Time now);
-  // What a task or executor held is free again. CHECKs that it was allocated.
-  void release(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
-  // What an agent that came back says is running: allocated without an offer, even
-  // above the total. Rescinds the agent's offers if it is not free.
-  void adopt(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
+  // The task has ended and what it held is free again. CHECKs that it is here.
+  void release(const AgentId& agent, const FrameworkId& framework, const TaskId& task);
+  // What an agent that came back says is running: allocated without an offer, even above the total
+  // and above limits. Rescinds the agent's offers if it is not free. Its role must be within the
+  // framework's.
+  void adopt(const AgentId& agent, const FrameworkId& framework, RunningTask task);
   // All outstanding offers, by id. Valid until the next call that changes anything.
   std::vector<const Grant*> offers() const;
 

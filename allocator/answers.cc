@@ -11,35 +11,46 @@ const Grant* Allocator::State::find_offer(const OfferId& id, const FrameworkId& 
   return offer != nullptr && offer->grant.framework == framework ? &offer->grant : nullptr;
 }
 
-void Allocator::State::settle(const OfferId& id, const Resources& used,
-                              const std::vector<AskFill>& fills, const Refusal& refusal, Time now) {
+void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
+                              const Refusal& refusal, Time now) {
   mark_dirty();
-  const fair::OutstandingOffer offer = end_offer(id);
-  Leaf& l = *offer.leaf;
-  Agent& a = *offer.agent;
+  CHECK(!ids.empty());
+  const fair::OutstandingOffer* first = outstanding_.find(ids.front());
+  CHECK(first != nullptr) << "no offer " << ids.front().value();
+  Leaf& l = *first->leaf;
+  Agent& a = *first->agent;
+  Resources offered;
+  int64_t ports = 0;
+  ResourceVector seen;  // what was free when the last of them was made, with what they hold
+  for (const OfferId& id : ids) {
+    const fair::OutstandingOffer offer = end_offer(id);
+    CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
+        << "offers of several frameworks or agents are settled together";
+    offered += offer.resources;
+    ports += offer.ports;
+    seen = offer.free_then;
+  }
 
-  Resources taken{.amounts = used.amounts, .gpus = used.gpus};
-  CHECK(offer.resources.contains(taken))
-      << "of offer " << id.value() << " " << to_text(taken) << " is used, which is not in "
-      << to_text(offer.resources);
-  if (!taken.is_zero()) {
-    a.allocated.add(taken);
-    a.allocated_to[l.framework].add(taken);
-    change_use(l, taken.amounts, {});
+  Resources taken;
+  for (RunningTask& task : tasks) {
+    const auto ask = l.asks.find(task.ask);
+    if (ask != l.asks.end()) {  // Else no longer declared.
+      AskEntry& entry = *ask->second;
+      entry.ask.count = std::max<int64_t>(entry.ask.count - 1, 0);
+      if (entry.unmet() == 0) stop_waiting(entry);
+    }
+    for (const Slice& slice : task.claim.slices) {
+      taken += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
+    }
+    add_task(a, l, std::move(task));
   }
-  for (const AskFill& fill : fills) {
-    const auto ask = l.asks.find(fill.ask);
-    if (ask == l.asks.end()) continue;  // No longer declared.
-    AskEntry& entry = *ask->second;
-    entry.ask.count = std::max<int64_t>(entry.ask.count - fill.count, 0);
-    if (entry.unmet() == 0) stop_waiting(entry);
-  }
-  refresh(a, taken != offer.resources || offer.ports > 0);
+  CHECK(offered.contains(taken)) << to_text(taken) << " is used of " << to_text(offered);
+  refresh(a, taken != offered || ports > 0);
   update_hunger(l, true);
 
   if (!refusal.too_little.empty() || refusal.wrong_agent) {
     // Its answer is about what it saw: what became free meanwhile is news to it.
-    const ResourceVector seen = offer.free_then - taken.amounts;
+    seen -= taken.amounts;
     Filter filter;
     for (const ResourceKind kind : refusal.too_little) {
       filter.too_little[kind] = std::min(a.free.amounts[kind], seen[kind]);
@@ -53,31 +64,53 @@ void Allocator::State::settle(const OfferId& id, const Resources& used,
   }
 }
 
+void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
+  fair::Task entry{
+      .leaf = &l, .ask = std::move(task.ask), .claim = std::move(task.claim), .since = task.since};
+  for (const Slice& slice : entry.claim.slices) {
+    entry.resources += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
+  }
+  if (!entry.resources.is_zero()) {
+    a.allocated.add(entry.resources);
+    a.allocated_to[l.framework].add(entry.resources);
+    change_use(l, entry.resources.amounts, {});
+  }
+  const bool is_new =
+      a.tasks.emplace(fair::TaskRef{l.framework, task.task}, std::move(entry)).second;
+  CHECK(is_new) << "task " << l.framework.str() << "/" << task.task.str() << " is on agent "
+                << a.id.str() << " already";
+}
+
 void Allocator::State::release(const AgentId& agent_id, const FrameworkId& framework,
-                               const Resources& resources) {
+                               const TaskId& task) {
   mark_dirty();
   Agent& a = agent(agent_id);
-  const auto held = a.allocated_to.find(framework);
-  CHECK(held != a.allocated_to.end())
-      << framework.str() << " holds nothing of agent " << agent_id.str();
-  held->second.remove(resources);
-  if (held->second.is_zero()) a.allocated_to.erase(held);
-  a.allocated.remove(resources);
-  change_use(leaf(framework), ResourceVector() - resources.amounts, {});
+  const auto at = a.tasks.find({framework, task});
+  CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
+                             << agent_id.str();
+  const Resources held = std::move(at->second.resources);
+  Leaf& l = *at->second.leaf;
+  a.tasks.erase(at);
+  if (held.is_zero()) return;
+  const auto of_framework = a.allocated_to.find(framework);
+  of_framework->second.remove(held);
+  if (of_framework->second.is_zero()) a.allocated_to.erase(of_framework);
+  a.allocated.remove(held);
+  change_use(l, ResourceVector() - held.amounts, {});
   refresh(a, true);
 }
 
 void Allocator::State::adopt(const AgentId& agent_id, const FrameworkId& framework,
-                             const Resources& resources) {
+                             RunningTask task) {
   mark_dirty();
   Agent& a = agent(agent_id);
-  const Resources taken{.amounts = resources.amounts, .gpus = resources.gpus};
-  if (taken.is_zero()) return;
+  Resources taken;
+  for (const Slice& slice : task.claim.slices) {
+    taken += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
+  }
   // What runs there already may be what we have offered.
   if (!a.free.contains(taken)) rescind_all(a.offers, RescindReason::kAgentChanged);
-  a.allocated.add(taken);
-  a.allocated_to[framework].add(taken);
-  change_use(leaf(framework), taken.amounts, {});
+  add_task(a, leaf(framework), std::move(task));
   refresh(a, false);
 }
 

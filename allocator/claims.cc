@@ -74,7 +74,8 @@ bool Allocator::State::may_be_served_later(const Leaf& l, Time now) const {
   return std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
     if (ask->unmet() == 0 || ask->due) return false;
     return std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
-      return a.second->active && could_ever_fit(*ask, *a.second) && !is_filtered(l, *a.second, now);
+      return a.second->serves() && could_ever_fit(*ask, *a.second) &&
+             !is_filtered(l, *a.second, now);
     });
   });
 }
@@ -88,7 +89,7 @@ fair::Agent* Allocator::State::claimable_agent(const AskEntry& ask, Time now) co
   Agent* best = nullptr;
   std::pair<int64_t, int64_t> best_key;
   for (const auto& [id, a] : agents_) {
-    if (!a->active || a->claim != nullptr || !could_ever_fit(ask, *a)) continue;
+    if (!a->serves() || a->claim != nullptr || !could_ever_fit(ask, *a)) continue;
     if (is_filtered(*ask.leaf, *a, now)) continue;
     const ResourceVector missing = (ask.ask.shape - a->free.amounts).max(ResourceVector());
     const std::pair key(fair::weighted(missing, total_), -fair::weighted(a->free.amounts, total_));
@@ -108,7 +109,7 @@ bool Allocator::State::claim(AskEntry& ask, Time now) {
   // Not looked at again until something that counts has changed.
   ask.claim_tried = claimable_version_;
   if (std::none_of(agents_.begin(), agents_.end(), [&](const auto& any) {
-        return any.second->active && could_ever_fit(ask, *any.second);
+        return any.second->serves() && could_ever_fit(ask, *any.second);
       })) {
     ask.hopeless_at = agents_version_;
   }

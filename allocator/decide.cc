@@ -7,7 +7,7 @@
 namespace proffer {
 
 Allocator::State::State(AllocatorOptions options)
-    : options_(std::move(options)), weights_(options_.weights) {}
+    : options_(std::move(options)), role_table_(options_.roles) {}
 
 Decision Allocator::State::decide(Time now) {
   given_.clear();

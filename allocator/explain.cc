@@ -93,7 +93,7 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
                              .offered = l.offered,
                              .dominant_kind = dominant_kind(l.use(), total),
                              .share_millionths = dominant_share(l.use(), total).millionths(),
-                             .weight = weight_of(l.role->name)};
+                             .weight = settings_of(l.role->name).weight};
   found.role_share_millionths = dominant_share(l.role->use(), total, found.weight).millionths();
   explain_place(l, total, found);
 
@@ -117,7 +117,7 @@ void Allocator::State::explain_place(const Leaf& l, const ResourceVector& total,
                                      FrameworkExplanation& found) const {
   const auto rank = [&](const Leaf& leaf) {
     const Role& role = *leaf.role;
-    return Rank{dominant_share(role.use(), total, weight_of(role.name)),
+    return Rank{dominant_share(role.use(), total, settings_of(role.name).weight),
                 dominant_share(leaf.use(), total)};
   };
   // As in LeafOrder: roles by share and name, then their leaves.
@@ -222,6 +222,7 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
   };
 
   if (!a.active) return is(Hindrance::kNotConnected);
+  if (a.draining) return is(Hindrance::kDraining);
   if (entry != nullptr) {
     if (const Constraint* unmet = entry->matcher.first_unmet(a.id, a.attributes)) {
       found.constraint = to_text(*unmet);

@@ -13,7 +13,7 @@ void Allocator::State::add_framework(const FrameworkId& id, const RoleName& role
   if (r == nullptr) {
     r = std::make_unique<Role>();
     r->name = role;
-    r->weight = weight_of(role);
+    r->weight = settings_of(role).weight;
   }
   ++r->leaves_count;
   auto l = std::make_unique<Leaf>();
@@ -54,6 +54,7 @@ void Allocator::State::remove_framework(const FrameworkId& id) {
     if (held == a->allocated_to.end()) continue;
     a->allocated.remove(held->second);
     a->allocated_to.erase(held);
+    std::erase_if(a->tasks, [&](const auto& task) { return task.first.framework == id; });
     refresh(*a, true);
   }
   while (!l.filters.empty()) remove_filter(l, AgentId(l.filters.begin()->first));
@@ -142,16 +143,26 @@ void Allocator::State::revive(const FrameworkId& id) {
   update_hunger(l, true);
 }
 
-void Allocator::State::set_weight(const RoleName& role, int64_t weight) {
-  CHECK(weight >= kWeightMin && weight <= kWeightMax) << weight;
+void Allocator::State::set_role(const RoleName& role, const RoleSettings& settings) {
+  if (settings == RoleSettings()) {
+    role_table_.erase(role);
+  } else {
+    role_table_[role] = settings;
+  }
+  const Result<void> checked = check_roles(role_table_);
+  CHECK(checked.has_value()) << checked.error().message();
   mark_dirty();
-  weights_[role] = weight;
   shares_dirty_ = true;
 }
 
-int64_t Allocator::State::weight_of(const RoleName& role) const {
-  const auto at = weights_.find(role);
-  return at == weights_.end() ? kWeightOne : at->second;
+RoleSettings Allocator::State::settings_of(const RoleName& role) const {
+  const auto at = role_table_.find(role);
+  return at == role_table_.end() ? RoleSettings() : at->second;
+}
+
+void Allocator::State::set_knows_all_tasks(bool knows) {
+  mark_dirty();
+  knows_all_tasks_ = knows;
 }
 
 void Allocator::State::update_hunger(Leaf& l, bool anew) {
@@ -203,7 +214,7 @@ void Allocator::State::rebuild_shares() {
   for (const auto& [id, a] : agents_) free_.erase(*a);
   total_ = compute_total();
   for (const auto& [id, a] : agents_) free_.insert(*a, total_);
-  for (const auto& [name, r] : roles_) r->weight = weight_of(name);
+  for (const auto& [name, r] : roles_) r->weight = settings_of(name).weight;
   for (const auto& [id, l] : leaves_) compute_shares(*l);
   for (const auto& [id, l] : leaves_) update_hunger(*l, false);
   for (Leaf* l : were_anew) update_hunger(*l, true);

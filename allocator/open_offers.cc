@@ -149,7 +149,7 @@ void Allocator::State::compute_entitlements() {
   }
   std::vector<fair::Claimant> roles;
   for (const auto& [name, of_role] : by_role) {
-    roles.push_back({weight_of(name), part_of(of_role.first, total_)});
+    roles.push_back({settings_of(name).weight, part_of(of_role.first, total_)});
   }
   const std::vector<int64_t> role_levels = fair::fill_with_water(kWhole, roles);
   size_t i = 0;

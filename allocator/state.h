@@ -33,6 +33,7 @@ class Allocator::State {
   // As in allocator.h.
   void set_agent(const AgentId& id, AgentResources resources);
   void set_agent_active(const AgentId& id, bool active);
+  void set_agent_draining(const AgentId& id, bool draining);
   void remove_agent(const AgentId& id);
   void set_free_ports(const AgentId& id, PortSet free);
   void add_framework(const FrameworkId& id, const RoleName& role, OfferMode mode);
@@ -41,12 +42,14 @@ class Allocator::State {
   void declare_asks(const FrameworkId& id, std::vector<Ask> asks);
   void suppress(const FrameworkId& id);
   void revive(const FrameworkId& id);
-  void set_weight(const RoleName& role, int64_t weight);
+  void set_role(const RoleName& role, const RoleSettings& settings);
+  const RoleTable& role_table() const { return role_table_; }
+  void set_knows_all_tasks(bool knows);
   const Grant* find_offer(const OfferId& id, const FrameworkId& framework) const;
-  void settle(const OfferId& id, const Resources& used, const std::vector<AskFill>& fills,
+  void settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
               const Refusal& refusal, Time now);
-  void release(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
-  void adopt(const AgentId& agent, const FrameworkId& framework, const Resources& resources);
+  void release(const AgentId& agent, const FrameworkId& framework, const TaskId& task);
+  void adopt(const AgentId& agent, const FrameworkId& framework, RunningTask task);
   std::vector<const Grant*> offers() const;
   std::optional<Time> next_decision(Time now) const;
   Decision decide(Time now);
@@ -107,12 +110,15 @@ class Allocator::State {
   void update_hunger(Leaf& leaf, bool anew);
   void rebuild_shares();
   ResourceVector compute_total() const;
-  int64_t weight_of(const RoleName& role) const;
+  RoleSettings settings_of(const RoleName& role) const;
 
   // now + duration, but never beyond the end of time: peers may say any duration.
   static Time later(Time now, Duration duration);
 
-  // --- answers.cc: an outstanding offer ends, its resources are nobody's -----------------------
+  // --- answers.cc ------------------------------------------------------------------------------
+  // The task is allocated from now on; it must not be there.
+  void add_task(Agent& agent, Leaf& leaf, RunningTask task);
+  // An outstanding offer ends, its resources are nobody's.
   fair::OutstandingOffer end_offer(const OfferId& id);
   void rescind(const OfferId& id, RescindReason reason);
   void rescind_all(std::set<OfferId> ids, RescindReason reason);
@@ -175,7 +181,8 @@ class Allocator::State {
   void check_fairness(std::vector<Violation>& found) const;
 
   const AllocatorOptions options_;
-  std::map<RoleName, int64_t> weights_;
+  RoleTable role_table_;
+  bool knows_all_tasks_ = true;
   std::map<AgentId, std::unique_ptr<Agent>> agents_;
   std::map<RoleName, std::unique_ptr<Role>> roles_;
   std::map<FrameworkId, std::unique_ptr<Leaf>> leaves_;

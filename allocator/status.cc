@@ -14,7 +14,7 @@ std::vector<RoleStatus> Allocator::State::roles() const {
   std::vector<RoleStatus> all;
   for (const auto& [name, r] : roles_) {
     all.push_back({.role = name,
-                   .weight = weight_of(name),
+                   .settings = settings_of(name),
                    .allocated = r->allocated,
                    .offered = r->offered,
                    .dominant_share = dominant_share(r->use(), total)});

@@ -44,7 +44,7 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
     if (!(allocated == a->allocated)) wrong("allocated is not the sum over frameworks");
     if (!(offered == a->offered)) wrong("offered is not the sum over offers");
     if (ports != a->ports_offered) wrong("offered ports are not the sum over offers");
-    if (!offered.is_zero() && !a->active) wrong("offered while inactive");
+    if (!offered.is_zero() && !a->serves()) wrong("offered while inactive");
     const ResourceVector used = allocated.amounts() + offered.amounts();
     for (const ResourceKind kind : kResourceKinds) {
       const int64_t total = a->total.amounts[kind];
@@ -74,7 +74,7 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
     if (free_on_devices != a->free.amounts[ResourceKind::kGpus]) {
       wrong("free gpus are not the sum over devices");
     }
-    const bool should_list = a->active && a->claim == nullptr && !a->free.amounts.is_zero();
+    const bool should_list = a->serves() && a->claim == nullptr && !a->free.amounts.is_zero();
     if (should_list != a->listed) wrong("its place in the index of free agents is wrong");
   }
 }
@@ -126,7 +126,7 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
                         claimed_.at(ask.claim_order) == &ask;
     if (!mutual)
       found.push_back({text("agent ", id.str(), ": its claim is noted on one side only")});
-    if (!a->active || ask.unmet() == 0 || !ask.leaf->wants_offers()) {
+    if (!a->serves() || ask.unmet() == 0 || !ask.leaf->wants_offers()) {
       found.push_back({text("agent ", id.str(), ": claimed for nobody's good")});
     }
     if (!dirty_ && is_usable(ask, *a, decided_at_)) {
@@ -140,7 +140,7 @@ void Allocator::State::check_work_conservation(std::vector<Violation>& found) co
   for (const auto& [id, l] : leaves_) {
     if (!l->wants_offers()) continue;
     for (const auto& [agent_id, a] : agents_) {
-      if (!a->active || a->claim != nullptr || a->free.amounts.is_zero()) continue;
+      if (!a->serves() || a->claim != nullptr || a->free.amounts.is_zero()) continue;
       const bool unserved =
           l->mode == OfferMode::kOpen
               ? is_open_to(*l, *a, decided_at_)

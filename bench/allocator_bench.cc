@@ -20,7 +20,7 @@ struct Cluster {
   struct Task {
     AgentId agent;
     FrameworkId framework;
-    Resources resources;
+    TaskId id;
   };
 
   // With `mixed` shapes of 1, 2 and 4 CPUs, so that much of what becomes free fits only some.
@@ -50,25 +50,32 @@ struct Cluster {
     const Decision decision = allocator.decide(now);
     for (const Grant& grant : decision.grants) {
       const ResourceVector& shape = shapes.at(grant.framework);
+      std::vector<RunningTask> launched;
       for (const AskFill& fill : grant.offer.fills) {
         for (int64_t i = 0; i < fill.count; ++i) {
-          tasks.push_back({grant.offer.agent, grant.framework, {.amounts = shape}});
+          launched.push_back(
+              {.task = TaskId(text("t-", ++number)),
+               .ask = fill.ask,
+               .claim = {.slices = {Slice{.resources = {.amounts = shape}}}, .role = grant.role},
+               .since = now});
+          tasks.push_back({grant.offer.agent, grant.framework, launched.back().task});
         }
         count += fill.count;
       }
-      allocator.settle(grant.offer.id, grant.offer.total(), grant.offer.fills, {}, now);
+      allocator.settle({grant.offer.id}, std::move(launched), {}, now);
     }
     return count;
   }
   void end_one() {
     std::swap(tasks[random.below(tasks.size())], tasks.back());
-    allocator.release(tasks.back().agent, tasks.back().framework, tasks.back().resources);
+    allocator.release(tasks.back().agent, tasks.back().framework, tasks.back().id);
     tasks.pop_back();
   }
 
   Allocator allocator{AllocatorOptions{}};
   std::map<FrameworkId, ResourceVector> shapes;
   std::deque<Task> tasks;
+  uint64_t number = 0;
   Prng random{1};
   Time now = Time() + seconds(1);
 };
@@ -132,7 +139,7 @@ void everything_declined(benchmark::State& state) {
     const Decision decision = allocator.decide(now);
     if (decision.grants.empty()) break;
     for (const Grant& grant : decision.grants) {
-      allocator.settle(grant.offer.id, {}, {}, {.refuse_for = hours(1)}, now);
+      allocator.settle({grant.offer.id}, {}, {.refuse_for = hours(1)}, now);
     }
   }
   for (auto _ : state) {

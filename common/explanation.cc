@@ -11,6 +11,7 @@ namespace {
 constexpr std::array<std::string_view, kHindranceCount> kHindranceNames = {
     "none",
     "not_connected",
+    "draining",
     "constraint",
     "total",
     "ports_total",
@@ -66,6 +67,8 @@ std::string to_text(const HinderedAgents& hindered) {
       return "could be offered";
     case Hindrance::kNotConnected:
       return "not connected";
+    case Hindrance::kDraining:
+      return "being drained";
     case Hindrance::kConstraint:
       return text("not ", quoted(hindered.constraint));
     case Hindrance::kTotal:

@@ -16,6 +16,7 @@ namespace proffer {
 enum class Hindrance : uint8_t {
   kNone,                // it could be offered now
   kNotConnected,        // the agent is away
+  kDraining,            // the agent is being emptied
   kConstraint,          // the ask's constraint is not met
   kTotal,               // too little of the kind even if it were empty; gpus: or no device fits
   kPortsTotal,          // the same of ports
@@ -28,7 +29,7 @@ enum class Hindrance : uint8_t {
   kOffered,             // too little is free, but there would be without the outstanding offers
   kClaimed,             // what is free there is set aside for an ask that has waited longer
 };
-inline constexpr size_t kHindranceCount = 13;
+inline constexpr size_t kHindranceCount = 14;
 std::string_view to_text(Hindrance why);  // "not_connected", …
 std::optional<Hindrance> parse_hindrance(std::string_view text);
 

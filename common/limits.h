@@ -112,6 +112,9 @@ inline constexpr Duration kExecutorWaitsForAgent = minutes(10);
 // wait between its attempts to connect.
 inline constexpr Duration kExecutorReregisterTimeout = seconds(10);
 inline constexpr Duration kClaimAfter = seconds(30);
+inline constexpr Duration kRevokeGrace = seconds(10);
+inline constexpr Duration kMinimumRuntime = seconds(30);
+inline constexpr int64_t kRevokesPerMinute = 10;
 inline constexpr Duration kKillGrace = seconds(5);
 
 }  // namespace proffer

@@ -3,7 +3,9 @@
 // What frameworks want and what they are offered, as values: the allocator decides in these terms
 // and messages carry them unchanged.
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/attributes.h"
@@ -13,6 +15,32 @@
 
 namespace proffer {
 
+// Across roles: tasks of a lower band are the first victims, whatever the shares. A band overrides
+// no limit and no guarantee.
+enum class Band : uint8_t { kFree, kBatch, kProduction, kMonitoring };
+inline constexpr size_t kBandCount = 4;
+std::string_view to_text(Band band);  // "free", "batch", "production", "monitoring"
+std::optional<Band> parse_band(std::string_view text);
+
+// At most `count` tasks of the ask on agents with the same value of the attribute; "host": on each
+// agent. An agent without the attribute counts as one with the empty value.
+struct MaxPer {
+  std::string attribute = {};
+  int64_t count = 1;
+  bool operator==(const MaxPer&) const = default;
+};
+
+// Where tasks would like to run, and how long they wait for it (delay scheduling: Zaharia et al.,
+// EuroSys 2010): one of the hosts, else one of the racks, else, after `wait`, anywhere. The wait
+// runs from when the ask was declared or its last task was granted on a preferred host.
+struct Preference {
+  std::vector<std::string> hosts = {};  // agents by name
+  std::vector<std::string> racks = {};  // values of the attribute "rack"
+  Duration wait = {};
+  bool empty() const { return hosts.empty() && racks.empty(); }
+  bool operator==(const Preference&) const = default;
+};
+
 // What a framework declares it could use: `count` further tasks of one shape. The count is of tasks
 // not yet launched; launching a task that names the ask lowers it, declaring replaces it.
 struct Ask {
@@ -20,9 +48,17 @@ struct Ask {
   ResourceVector shape = {};
   int64_t count = 0;
   std::vector<Constraint> constraints = {};
-  int64_t ports = 0;     // dynamic ports that each task will want; an agent needs so many free
-  int32_t priority = 0;  // within the framework; higher first
-  RoleName role = {};    // empty: the framework's own
+  int64_t ports = 0;        // dynamic ports that each task will want; an agent needs so many free
+  int32_t priority = 0;     // within the framework; higher first
+  RoleName role = {};       // the framework's or one below it; empty: the framework's own
+  std::string spread = {};  // as even as possible over the values of this attribute
+  std::vector<MaxPer> max_per = {};  // sorted by attribute
+  Preference prefer = {};
+  int64_t gang = 1;  // so many at a time or none; `count` is a multiple of it
+  Band band = Band::kBatch;
+  bool borrow = true;         // false: only from within its role's entitlement
+  bool revocable_ok = false;  // also from what is set aside or only estimated to be free
+  Duration expiry = {};       // wanted no longer than this from its declaration; zero: for ever
 
   bool operator==(const Ask&) const = default;
 };
@@ -55,6 +91,9 @@ struct Offer {
   std::vector<AskFill> fills = {};  // empty for an open offer
   PortSet ports = {};               // the agent's free ports, for information: taken at launch
   Duration lease = {};              // from when the master sent it
+  RoleName role = {};               // that it counts in
+  // Not zero: one of the offers of a gang, which are accepted together, all of them, or not at all.
+  uint64_t gang = 0;
 
   Resources total() const {
     Resources sum;
@@ -73,5 +112,27 @@ struct Refusal {
 
   bool operator==(const Refusal&) const = default;
 };
+
+// What a task takes from the agent that it runs on, and what decides whether it may be taken back.
+// The agent keeps it with the task, so that a new master knows it again.
+struct TaskClaim {
+  std::vector<Slice> slices = {};  // without ports; at most one of each reservation state
+  RoleName role = {};              // that it counts in
+  int32_t priority = 0;            // within its framework
+  Band band = Band::kBatch;
+  uint64_t gang = 0;  // not zero: with those of its framework that have the same number
+
+  bool operator==(const TaskClaim&) const = default;
+};
+
+// Why something that runs is to end, or something offered is taken back.
+enum class RevokeReason : uint8_t {
+  kReclaimed,  // its role is above what it is entitled to, and another wants what it is entitled to
+  kDraining,   // its agent is being emptied
+  kLent,       // it ran on what was set aside for another
+  kEstimate,   // it ran on what an agent only estimated to be free
+};
+inline constexpr size_t kRevokeReasonCount = 4;
+std::string_view to_text(RevokeReason reason);  // "reclaimed", "draining", "lent", "estimate"
 
 }  // namespace proffer

@@ -74,6 +74,7 @@ struct TaskSpec {
 struct Assignment {
   Resources resources = {};                    // with gpu devices and ports
   std::map<std::string, uint16_t> ports = {};  // by port name
+  TaskClaim claim = {};                        // its slices are `resources` without ports
 
   bool operator==(const Assignment&) const = default;
 };

@@ -48,12 +48,15 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
   const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
-  for (const OfferUse& use : plan.uses) {
-    allocator_.settle(use.offer, use.used, use.fills, refusal, step.now);
-    step.trace(TraceLevel::kShortLived, "offer accepted",
-               {{"framework", framework.id().str()},
-                {"offer", std::to_string(use.offer.value())},
-                {"used", to_text(use.used)}});
+  for (OffersUse& use : plan.uses) {
+    for (RunningTask& task : use.tasks) task.since = step.now;
+    for (const OfferId offer : use.offers) {
+      step.trace(TraceLevel::kShortLived, "offer accepted",
+                 {{"framework", framework.id().str()},
+                  {"offer", std::to_string(offer.value())},
+                  {"tasks", std::to_string(use.tasks.size())}});
+    }
+    allocator_.settle(use.offers, std::move(use.tasks), refusal, step.now);
   }
   for (const auto& [id, ports] : plan.ports) {
     Agent& agent = *agents_.find(id);
@@ -143,7 +146,7 @@ void Master::State::on_decline(Framework& framework, const proto::Decline& decli
                {{"framework", framework.id().str()},
                 {"offer", std::to_string(id.value())},
                 {"agent", grant->offer.agent.str()}});
-    allocator_.settle(id, {}, {}, refusal, step.now);
+    allocator_.settle({id}, {}, refusal, step.now);
   }
 }
 

@@ -15,15 +15,11 @@ using proto::TaskReason;
 
 constexpr Duration kGraceMax = hours(24 * 365 * 10);
 
-// What of an offer is not used yet.
-struct OpenOffer {
-  OfferUse use = {};
-  Resources rest = {};
-};
-
 // The offers of one agent in this accept.
 struct Pool {
-  std::vector<size_t> offers = {};  // indices of AcceptPlanner::offers_
+  OffersUse use = {};
+  RoleName role = {};                 // that they were made in
+  std::vector<Resources> rests = {};  // what of each offer is not used yet
   PortSet free_ports = {};
   size_t launched = 0;
 };
@@ -45,17 +41,6 @@ Resources take_part(Resources& from, Resources& wanted) {
   return part;
 }
 
-void add_fill(std::vector<AskFill>& fills, const AskName& ask) {
-  if (ask.empty()) return;
-  for (AskFill& fill : fills) {
-    if (fill.ask == ask) {
-      ++fill.count;
-      return;
-    }
-  }
-  fills.push_back({ask, 1});
-}
-
 class AcceptPlanner {
  public:
   AcceptPlanner(const FrameworkId& from, const TakenOffers& taken, const Tasks& tasks,
@@ -63,9 +48,10 @@ class AcceptPlanner {
       : from_(from), invalid_(taken.invalid), tasks_(tasks), agents_(agents) {
     for (const Grant* grant : taken.valid) {
       Pool& pool = pools_[grant->offer.agent];
-      pool.offers.push_back(offers_.size());
+      pool.use.offers.push_back(grant->offer.id);
+      pool.rests.push_back(grant->offer.total());
+      pool.role = grant->role;
       if (const Agent* agent = agents.find(grant->offer.agent)) pool.free_ports = agent->free_ports;
-      offers_.push_back({.use = {.offer = grant->offer.id}, .rest = grant->offer.total()});
     }
   }
 
@@ -76,9 +62,10 @@ class AcceptPlanner {
     Pool& pool = pools_.find(on)->second;
 
     // One offer that is enough if there is one, else all of them together.
-    const auto alone = std::find_if(pool.offers.begin(), pool.offers.end(),
-                                    [&](size_t at) { return fits(spec.shape, offers_[at].rest); });
-    const Resources rest = alone != pool.offers.end() ? offers_[*alone].rest : rest_of(pool);
+    const auto alone =
+        std::find_if(pool.rests.begin(), pool.rests.end(),
+                     [&](const Resources& of_one) { return fits(spec.shape, of_one); });
+    const Resources rest = alone != pool.rests.end() ? *alone : rest_of(pool);
     if (!fits(spec.shape, rest)) {
       return TaskRefusal{
           .reason = TaskReason::kResourcesExceeded,
@@ -100,18 +87,11 @@ class AcceptPlanner {
 
     Resources chosen = carve(spec.shape, rest);
     assignment.resources = chosen;
-    bool counted = false;
-    const auto use = [&](OpenOffer& offer) {
-      const Resources part = take_part(offer.rest, chosen);
-      if (part.is_zero()) return;
-      offer.use.used += part;
-      if (!counted) add_fill(offer.use.fills, spec.ask);
-      counted = true;
-    };
-    if (alone != pool.offers.end()) {
-      use(offers_[*alone]);
+    assignment.claim = {.slices = {Slice{.resources = chosen}}, .role = pool.role};
+    if (alone != pool.rests.end()) {
+      take_part(*alone, chosen);
     } else {
-      for (const size_t at : pool.offers) use(offers_[at]);
+      for (Resources& of_one : pool.rests) take_part(of_one, chosen);
     }
     CHECK(chosen.is_zero()) << to_text(chosen) << " of the task is in none of the offers";
 
@@ -125,12 +105,13 @@ class AcceptPlanner {
       pool.free_ports -= assignment.resources.ports;
       ports_[on] += assignment.resources.ports;
     }
+    pool.use.tasks.push_back({.task = spec.id, .ask = spec.ask, .claim = assignment.claim});
     ++pool.launched;
     return std::nullopt;
   }
 
   void finish(AcceptPlan& plan) {
-    for (OpenOffer& offer : offers_) plan.uses.push_back(std::move(offer.use));
+    for (auto& [agent, pool] : pools_) plan.uses.push_back(std::move(pool.use));
     plan.ports = std::move(ports_);
   }
 
@@ -170,7 +151,7 @@ class AcceptPlanner {
 
   Resources rest_of(const Pool& pool) const {
     Resources rest;
-    for (const size_t at : pool.offers) rest += offers_[at].rest;
+    for (const Resources& of_one : pool.rests) rest += of_one;
     return rest;
   }
 
@@ -178,7 +159,6 @@ class AcceptPlanner {
   const std::optional<OfferId> invalid_;
   const Tasks& tasks_;
   const Agents& agents_;
-  std::vector<OpenOffer> offers_;
   std::map<AgentId, Pool> pools_;
   std::map<AgentId, PortSet> ports_;
   std::set<TaskId> ids_;  // of this accept

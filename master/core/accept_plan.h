@@ -33,16 +33,16 @@ struct TaskRefusal {
   std::string message = {};
 };
 
-struct OfferUse {
-  OfferId offer = {};
-  Resources used = {};
-  std::vector<AskFill> fills = {};
+// The offers of one agent and what is launched of them.
+struct OffersUse {
+  std::vector<OfferId> offers = {};
+  std::vector<RunningTask> tasks = {};
 };
 
 struct AcceptPlan {
   std::vector<TaskLaunch> launches = {};   // in the order of the accept
   std::vector<TaskRefusal> refusals = {};  // in the order of the accept
-  std::vector<OfferUse> uses = {};         // of each valid offer
+  std::vector<OffersUse> uses = {};        // of all valid offers, by agent
   std::map<AgentId, PortSet> ports = {};   // what the launches take
 };
 

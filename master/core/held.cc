@@ -13,7 +13,11 @@ void Master::State::hold(Agent& agent, Task& task) {
     free -= task.assignment.resources.ports;
     set_free_ports(agent, std::move(free));
   }
-  allocator_.adopt(agent.id, task.key.framework, amounts_of(task.assignment.resources));
+  allocator_.adopt(agent.id, task.key.framework,
+                   {.task = task.key.task,
+                    .ask = task.ask,
+                    .claim = task.assignment.claim,
+                    .since = task.launched_at});
   task.held = true;
   ++frameworks_.find(task.key.framework)->held;
 }
@@ -21,7 +25,7 @@ void Master::State::hold(Agent& agent, Task& task) {
 void Master::State::release(Task& task) {
   if (!task.held) return;
   Agent& agent = *agents_.find(task.agent);
-  give_back(agent, task.key.framework, task.assignment.resources);
+  give_back(agent, task.key, task.assignment.resources);
   task.held = false;
 }
 
@@ -29,17 +33,13 @@ void Master::State::release(Task& task) {
 void Master::State::release_stray(Agent& agent, const TaskKey& key) {
   const auto stray = agent.strays.find(key);
   CHECK(stray != agent.strays.end()) << to_text(key);
-  give_back(agent, key.framework, stray->second.resources);
+  give_back(agent, key, stray->second.resources);
   agent.strays.erase(stray);
 }
 
-void Master::State::give_back(Agent& agent, const FrameworkId& framework,
-                              const Resources& resources) {
-  // An agent may say that a task takes nothing: the allocator keeps no account of that.
-  if (!resources.amounts.is_zero()) {
-    allocator_.release(agent.id, framework, amounts_of(resources));
-  }
-  --frameworks_.find(framework)->held;
+void Master::State::give_back(Agent& agent, const TaskKey& key, const Resources& resources) {
+  allocator_.release(agent.id, key.framework, key.task);
+  --frameworks_.find(key.framework)->held;
   if (resources.ports.empty()) return;
   // Only those that the agent still brings, and it lists each for one task.
   PortSet taken = agent.ports;

@@ -70,6 +70,8 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
   task.spec.reset();
   if (!proto::is_terminal(told.state)) {
     task.assignment.resources = told.resources;
+    task.assignment.claim =
+        plain_claim(frameworks_.find(task.key.framework)->record.role, told.resources);
     hold(agent, task);
     if (tasks_.move(task, TaskEvent::kAgentBack, step.now)) {
       tell(task, TaskReason::kAgentReturned, text("agent ", agent.id.str(), " is back"), step);
@@ -147,6 +149,8 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.ask = told.ask;
   adopted.executor = told.executor;
   adopted.assignment.resources = told.resources;
+  adopted.assignment.claim =
+      plain_claim(frameworks_.find(told.framework)->record.role, told.resources);
   adopted.acknowledged =
       told.unacknowledged.empty() ? told.sequence : told.unacknowledged.front().sequence - 1;
   adopted.agent_sequence = adopted.acknowledged;
@@ -181,7 +185,11 @@ void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step&
     free -= told.resources.ports;
     set_free_ports(agent, std::move(free));
   }
-  allocator_.adopt(agent.id, key.framework, amounts_of(told.resources));
+  allocator_.adopt(agent.id, key.framework,
+                   {.task = key.task,
+                    .ask = told.ask,
+                    .claim = plain_claim(framework->record.role, told.resources),
+                    .since = step.now});
   step.trace(
       TraceLevel::kShortLived, "stray task killed",
       {{"framework", key.framework.str()}, {"task", key.task.str()}, {"agent", agent.id.str()}});

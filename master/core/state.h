@@ -35,6 +35,11 @@ inline Resources amounts_of(const Resources& resources) {
   return {.amounts = resources.amounts, .gpus = resources.gpus};
 }
 
+// What a task claims of which its agent says no more than what it takes.
+inline TaskClaim plain_claim(const RoleName& role, const Resources& resources) {
+  return {.slices = {Slice{.resources = amounts_of(resources)}}, .role = role};
+}
+
 class Master::State {
  public:
   State(MasterOptions options, const MasterSnapshot& snapshot);
@@ -153,7 +158,7 @@ class Master::State {
   void hold(Agent& agent, Task& task);
   void release(Task& task);
   void release_stray(Agent& agent, const TaskKey& key);
-  void give_back(Agent& agent, const FrameworkId& framework, const Resources& resources);
+  void give_back(Agent& agent, const TaskKey& key, const Resources& resources);
   void set_free_ports(Agent& agent, PortSet free);
   void take_from_allocator(Agent& agent, Step& step);
 

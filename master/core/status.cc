@@ -108,7 +108,7 @@ std::vector<proto::RoleRow> Master::State::role_rows() const {
   for (const RoleStatus& role : allocator_.roles()) {
     if (role.role == kGoneRole) continue;
     rows.push_back({.role = role.role,
-                    .weight = role.weight,
+                    .weight = role.settings.weight,
                     .allocated = role.allocated,
                     .offered = role.offered,
                     .dominant_share_millionths = role.dominant_share.millionths()});

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/allocator/running.h"
 #include "tests/allocator/scenario.h"
 
 namespace proffer::agents_test {
@@ -36,7 +37,7 @@ TEST(AgentBack, WhatItRunsIsAdopted) {
   s.decide();
 
   s.agent("a1", "cpus:2;mem:2GiB");
-  s.allocator().adopt(AgentId("a1"), FrameworkId("x"), task);
+  s.allocator().adopt(AgentId("a1"), FrameworkId("x"), running_task("t", RoleName("x"), task));
   s.check();
   s.framework("y").asks("cpus:1;mem:1GiB");
   s.decide();
@@ -49,15 +50,18 @@ TEST(AgentBack, MayRunMoreThanItHasNow) {
   AllocatorScenario s;
   s.agent("a1", "cpus:2;mem:2GiB");
   s.framework("x").asks("cpus:1;mem:1GiB");
-  const Resources three{.amounts = parse_shape("cpus:3;mem:1GiB").value()};
-  s.allocator().adopt(AgentId("a1"), FrameworkId("x"), three);
+  const auto runs = [&](const std::string& id, std::string_view what) {
+    s.allocator().adopt(AgentId("a1"), FrameworkId("x"),
+                        running_task(id, RoleName("x"), {.amounts = parse_shape(what).value()}));
+  };
+  runs("t1", "cpus:2;mem:1GiB");
+  runs("t2", "cpus:1");
   s.check();
   s.decide();
   EXPECT_EQ(to_text(s.allocator().agents().at(0).free), "mem:1024");
   EXPECT_EQ(s.framework("x").offers(), Offers{});
 
-  s.allocator().release(AgentId("a1"), FrameworkId("x"),
-                        {.amounts = parse_shape("cpus:2;mem:1GiB").value()});
+  s.allocator().release(AgentId("a1"), FrameworkId("x"), TaskId("t1"));
   s.decide();
   EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1;mem:1024"});
 }
@@ -70,8 +74,9 @@ TEST(AgentBack, WhatItRunsTakesBackWhatWasOfferedMeanwhile) {
   s.decide();
   ASSERT_EQ(s.framework("open").offers().size(), 1u);
 
-  s.allocator().adopt(AgentId("a1"), FrameworkId("x"),
-                      {.amounts = parse_shape("cpus:1;mem:1GiB").value()});
+  s.allocator().adopt(
+      AgentId("a1"), FrameworkId("x"),
+      running_task("t", RoleName("x"), {.amounts = parse_shape("cpus:1;mem:1GiB").value()}));
   s.check();
   s.decide();
 

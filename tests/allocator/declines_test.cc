@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/allocator/running.h"
 #include "tests/allocator/scenario.h"
 
 namespace proffer::declines_test {
@@ -213,8 +214,11 @@ TEST(Offers, UsedInPartReturnTheRest) {
   const Grant grant = s.framework("x").outstanding().at(0);
 
   // Two of the four tasks are launched; the others are wanted still, and offered again.
-  s.allocator().settle(grant.offer.id, {.amounts = parse_shape("cpus:2;mem:2GiB").value()},
-                       {{AskName("task"), 2}}, {}, s.now());
+  uint64_t number = 0;
+  s.allocator().settle({grant.offer.id},
+                       tasks_of(grant, {.amounts = parse_shape("cpus:2;mem:2GiB").value()},
+                                {{AskName("task"), 2}}, number, s.now()),
+                       {}, s.now());
   s.check();
   EXPECT_EQ(s.framework("x").ask().wanted, 2);
   EXPECT_EQ(s.framework("x").ask().offered, 0);

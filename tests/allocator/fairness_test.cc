@@ -97,7 +97,7 @@ TEST(Drf, EqualShapesSettleEqual) {
 }
 
 TEST(Drf, WeightsTwoToOneSettleTwoToOne) {
-  AllocatorScenario s(AllocatorOptions{.weights = {{RoleName("x"), 2 * kWeightOne}}});
+  AllocatorScenario s(AllocatorOptions{.roles = {{RoleName("x"), {.weight = 2 * kWeightOne}}}});
   for (int i = 0; i < 3; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB");
   s.framework("x").asks("cpus:1;mem:1GiB");
   s.framework("y").asks("cpus:1;mem:1GiB");

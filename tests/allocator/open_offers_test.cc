@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "allocator/entitlement.h"
+#include "tests/allocator/running.h"
 #include "tests/allocator/scenario.h"
 
 namespace proffer::open_offers_test {
@@ -101,16 +102,19 @@ TEST(OpenOffers, LeaveAloneWhatIsClaimed) {
   s.decide();
   s.framework("asker").asks("cpus:4;mem:4GiB", 1);
   s.decide();
-  s.framework("open").accepts_all();
+  const Grant all = s.framework("open").outstanding().at(0);
+  s.allocator().settle(
+      {all.offer.id},
+      {running_task("t1", all.role, {.amounts = parse_shape("cpus:3;mem:3GiB").value()}),
+       running_task("t2", all.role, {.amounts = parse_shape("cpus:1;mem:1GiB").value()})},
+      {}, s.now());
   s.advance(kClaimAfter);
   ASSERT_EQ(s.framework("asker").ask().claimed, AgentId("a1"));
 
-  Resources part{.amounts = parse_shape("cpus:3;mem:3GiB").value()};
-  s.allocator().release(AgentId("a1"), FrameworkId("open"), part);
+  s.allocator().release(AgentId("a1"), FrameworkId("open"), TaskId("t1"));
   s.decide();
   EXPECT_EQ(s.framework("open").offers(), Offers{});
-  part.amounts = parse_shape("cpus:1;mem:1GiB").value();
-  s.allocator().release(AgentId("a1"), FrameworkId("open"), part);
+  s.allocator().release(AgentId("a1"), FrameworkId("open"), TaskId("t2"));
   s.decide();
   EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:4;mem:4096"});
 }

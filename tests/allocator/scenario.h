@@ -29,6 +29,7 @@ class AllocatorScenario {
     AgentId agent;
     AskName ask;
     Resources resources;
+    TaskId id;
   };
 
   // A framework, by name, in the role of its own name unless said otherwise.
@@ -84,7 +85,7 @@ class AllocatorScenario {
       for (const Grant& grant : outstanding()) {
         if (grant.offer.agent != AgentId(agent)) continue;
         had_any = true;
-        s_.allocator_.settle(grant.offer.id, {}, {}, refusal, s_.now_);
+        s_.allocator_.settle({grant.offer.id}, {}, refusal, s_.now_);
         s_.check();
       }
       EXPECT_TRUE(had_any) << id_.str() << " has no offer of " << agent << " to decline";
@@ -99,7 +100,7 @@ class AllocatorScenario {
           ++at;
           continue;
         }
-        s_.allocator_.release(at->agent, id_, at->resources);
+        s_.allocator_.release(at->agent, id_, at->id);
         at = running().erase(at);
         --count;
         s_.check();
@@ -162,25 +163,31 @@ class AllocatorScenario {
    private:
     void accept(const Grant& grant) {
       Resources rest = grant.offer.total();
-      Resources used;
+      std::vector<RunningTask> launched;
+      const auto launch = [&](const AskName& ask, const Resources& resources) {
+        const TaskId id(text("t-", ++s_.launched_));
+        launched.push_back(
+            {.task = id,
+             .ask = ask,
+             .claim = {.slices = {Slice{.resources = resources}}, .role = grant.role},
+             .since = s_.now_});
+        running().push_back(
+            {grant.offer.agent, ask.empty() ? AskName("task") : ask, resources, id});
+      };
       for (const AskFill& fill : grant.offer.fills) {
         for (int64_t i = 0; i < fill.count; ++i) {
           const Resources one = carve(shape_of(fill.ask), rest);
           rest -= one;
-          used += one;
-          running().push_back({grant.offer.agent, fill.ask, one});
+          launch(fill.ask, one);
         }
       }
-      if (grant.offer.fills.empty()) {
-        used = rest;
-        running().push_back({grant.offer.agent, AskName("task"), used});
-      }
+      if (grant.offer.fills.empty()) launch({}, rest);
       for (Ask& ask : s_.asks_[id_]) {
         for (const AskFill& fill : grant.offer.fills) {
           if (fill.ask == ask.name) ask.count -= fill.count;
         }
       }
-      s_.allocator_.settle(grant.offer.id, used, grant.offer.fills, {}, s_.now_);
+      s_.allocator_.settle({grant.offer.id}, std::move(launched), {}, s_.now_);
       s_.check();
     }
     ResourceVector shape_of(const AskName& name) {
@@ -215,7 +222,13 @@ class AllocatorScenario {
     check();
   }
   void weight(const std::string& role, int64_t milli) {
-    allocator_.set_weight(RoleName(role), milli);
+    RoleSettings settings;
+    if (const auto at = allocator_.role_table().find(RoleName(role));
+        at != allocator_.role_table().end()) {
+      settings = at->second;
+    }
+    settings.weight = milli;
+    allocator_.set_role(RoleName(role), settings);
     check();
   }
   Framework framework(const std::string& name) { return Framework(*this, FrameworkId(name)); }
@@ -258,6 +271,7 @@ class AllocatorScenario {
  private:
   Allocator allocator_;
   Time now_ = Time() + seconds(1'000);
+  int64_t launched_ = 0;
   std::map<FrameworkId, RoleName> roles_of_;
   std::map<FrameworkId, std::vector<Ask>> asks_;
   std::map<FrameworkId, std::vector<Task>> tasks_;

@@ -11,6 +11,7 @@
 #include "allocator/allocator.h"
 #include "common/prng.h"
 #include "common/text.h"
+#include "tests/allocator/running.h"
 
 namespace proffer::allocator_property_test {
 namespace {
@@ -53,7 +54,7 @@ class World {
   struct Task {
     AgentId agent;
     FrameworkId framework;
-    Resources resources;
+    TaskId id;
   };
 
   ResourceVector amounts(int64_t most) {
@@ -98,7 +99,8 @@ class World {
     const FrameworkId id = framework_name(i);
     if (frameworks_.count(id) > 0) return;
     frameworks_[id] = open ? OfferMode::kOpen : OfferMode::kAsks;
-    allocator_.add_framework(id, role_name(role), frameworks_[id]);
+    roles_of_[id] = role_name(role);
+    allocator_.add_framework(id, roles_of_[id], frameworks_[id]);
     if (!open) declare(id);
   }
   void declare(const FrameworkId& id) {
@@ -153,13 +155,16 @@ class World {
         if (fill.ask == ask.name) ask.count = std::max<int64_t>(ask.count - fill.count, 0);
       }
     }
-    allocator_.settle(grant.offer.id, used, fills, refusal, now_);
-    if (!used.is_zero()) tasks_.push_back({grant.offer.agent, grant.framework, used});
+    std::vector<RunningTask> launched = tasks_of(grant, used, fills, launched_, now_);
+    for (const RunningTask& task : launched) {
+      tasks_.push_back({grant.offer.agent, grant.framework, task.task});
+    }
+    allocator_.settle({grant.offer.id}, std::move(launched), refusal, now_);
   }
   void end_task() {
     if (tasks_.empty()) return;
     const size_t i = random_.below(tasks_.size());
-    allocator_.release(tasks_[i].agent, tasks_[i].framework, tasks_[i].resources);
+    allocator_.release(tasks_[i].agent, tasks_[i].framework, tasks_[i].id);
     tasks_.erase(tasks_.begin() + static_cast<int64_t>(i));
   }
 
@@ -199,16 +204,21 @@ class World {
       case 8:
         return allocator_.revive(any_framework());
       case 9:
-        return allocator_.set_weight(role_name(random_.below(3)), random_.between(1, 4) * 500);
+        return allocator_.set_role(role_name(random_.below(3)),
+                                   {.weight = random_.between(1, 4) * 500});
       case 10: {
         const FrameworkId id = any_framework();
         return allocator_.set_framework_active(id, random_.chance(2, 3));
       }
       case 11: {
-        const Task task{any_agent(), any_framework(), {.amounts = amounts(2)}};
+        const AgentId on = any_agent();
+        const FrameworkId of = any_framework();
+        const Resources resources{.amounts = amounts(2)};
         if (!random_.chance(1, 3)) return answer();
-        allocator_.adopt(task.agent, task.framework, task.resources);
-        tasks_.push_back(task);
+        const RunningTask task =
+            running_task(text("t-", ++launched_), roles_of_.at(of), resources, {}, now_);
+        allocator_.adopt(on, of, task);
+        tasks_.push_back({on, of, task.task});
         return;
       }
       case 12: {
@@ -281,6 +291,8 @@ class World {
   Allocator allocator_{AllocatorOptions{.claim_after = seconds(20)}};
   Time now_ = Time() + seconds(100);
   std::map<AgentId, Resources> agents_;
+  std::map<FrameworkId, RoleName> roles_of_;
+  uint64_t launched_ = 0;
   std::map<FrameworkId, OfferMode> frameworks_;
   std::map<FrameworkId, std::vector<Ask>> asks_;
   std::vector<Task> tasks_;
@@ -352,7 +364,7 @@ struct OneAgent {
       allocator.add_framework(framework, role.name, OfferMode::kAsks);
       allocator.declare_asks(
           framework, {{.name = AskName("t"), .shape = role.shape, .count = 1'000'000}}, now);
-      allocator.set_weight(role.name, role.weight);
+      allocator.set_role(role.name, {.weight = role.weight});
     }
     allocator.decide(now);
     for (const LeafStatus& leaf : allocator.leaves()) {
@@ -430,18 +442,30 @@ TEST(AllocatorProperty, EveryAskThatCouldFitIsServedWithinABound) {
     allocator.declare_asks(
         small, {{.name = AskName("t"), .shape = ResourceVector::of(1000, 0), .count = 1'000'000}},
         now);
-    std::vector<std::pair<Time, AgentId>> running;  // the end of each small task
+    struct Running {
+      Time end;
+      AgentId agent;
+      TaskId task;
+    };
+    std::vector<Running> running;  // the small tasks
+    uint64_t launched = 0;
     const auto turn = [&] {
       const Decision decision = allocator.decide(now);
       EXPECT_TRUE(allocator.violations().empty()) << "seed " << seed;
       bool served = false;
       for (const Grant& grant : decision.grants) {
         served = served || grant.framework == large;
-        allocator.settle(grant.offer.id, grant.offer.total(), grant.offer.fills, {}, now);
-        if (grant.framework == large) continue;
+        std::vector<RunningTask> tasks;
         for (int64_t i = 0; i < grant.offer.fills[0].count; ++i) {
-          running.emplace_back(now + seconds(random.between(1, 10)), grant.offer.agent);
+          const int64_t size = grant.framework == large ? cpus * 1000 : 1000;
+          tasks.push_back(running_task(text("t-", ++launched), grant.role,
+                                       {.amounts = ResourceVector::of(size, 0)}, AskName("t"),
+                                       now));
+          if (grant.framework == large) continue;
+          running.push_back(
+              {now + seconds(random.between(1, 10)), grant.offer.agent, tasks.back().task});
         }
+        allocator.settle({grant.offer.id}, std::move(tasks), {}, now);
       }
       return served;
     };
@@ -453,12 +477,12 @@ TEST(AllocatorProperty, EveryAskThatCouldFitIsServedWithinABound) {
     bool served = false;
     while (!served && now < asked + minutes(10)) {
       now = now + seconds(1);
-      std::vector<std::pair<Time, AgentId>> rest;
-      for (const auto& task : running) {
-        if (task.first > now)
+      std::vector<Running> rest;
+      for (const Running& task : running) {
+        if (task.end > now)
           rest.push_back(task);
         else
-          allocator.release(task.second, small, {.amounts = ResourceVector::of(1000, 0)});
+          allocator.release(task.agent, small, task.task);
       }
       running = rest;
       served = turn();

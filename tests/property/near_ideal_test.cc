@@ -42,7 +42,7 @@ std::vector<int64_t> produce(const Case& c) {
     const FrameworkId framework(name(i));
     const RoleName role(name(i));
     allocator.add_framework(framework, role, OfferMode::kAsks);
-    allocator.set_weight(role, demand.weight);
+    allocator.set_role(role, {.weight = demand.weight});
     allocator.declare_asks(framework,
                            {{.name = AskName("task"),
                              .shape = demand.task,
