@@ -39,6 +39,13 @@ void MasterNode::start() {
   stepped();
 }
 
+void MasterNode::restore(const std::vector<proto::RegistryRow>& rows) {
+  disk_->epoch = LeaderEpoch(1);
+  for (const proto::RegistryRow& row : rows) {
+    disk_->rows[{std::string(proto::table_of(row)), proto::key_of(row)}] = proto::encode_row(row);
+  }
+}
+
 void MasterNode::crash() {
   if (!is_up()) return;
   note({.what = "master crashes"});

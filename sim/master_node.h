@@ -37,6 +37,8 @@ class MasterNode final : public Node, public Listener {
   //   kBroken  what is written is there, but cannot be flushed: nobody knows
   enum class Trouble : uint8_t { kNone, kFull, kBroken };
   void set_trouble(Trouble trouble) { trouble_ = trouble; }
+  // Before the first start(): what an earlier life wrote.
+  void restore(const std::vector<proto::RegistryRow>& rows);
   // How long a commit takes; else some time up to 20 ms.
   void set_commit_time(Duration time) { commit_time_ = time; }
   // Called when it ended because its registry could not be written.

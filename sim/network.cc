@@ -200,7 +200,7 @@ Duration Network::delay() {
 
 void Network::transmit(PeerId peer, To to, proto::Envelope envelope) {
   ++frames_;
-  if (--codec_countdown_ == 0) {
+  if (!plain_ && --codec_countdown_ == 0) {
     codec_countdown_ = kCodecEvery;
     pass_through_codec(envelope);
   }
@@ -480,7 +480,7 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
 }
 
 void Network::note(std::string_view what, PeerId peer, const proto::Envelope& envelope) {
-  if (!noted_) return;
+  if (plain_) return;
   world_.note(kName, {.what = what,
                       .fields = {{"peer", std::to_string(peer.value())},
                                  {"sequence", std::to_string(envelope.sequence)},

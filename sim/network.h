@@ -122,8 +122,9 @@ class Network {
 
   // --- what goes wrong -------------------------------------------------------------------------
   void set_rates(const NetworkRates& rates) { rates_ = rates; }
-  // Whether the history has each frame. It has, unless told otherwise.
-  void set_noted(bool noted) { noted_ = noted; }
+  // For long runs of which frames are not what is looked at: they are neither written into the
+  // history nor passed through the codec.
+  void set_plain() { plain_ = true; }
   // Until end_rule(). What waits then comes all at once; if `breaks`, some of the connections turn
   // out to be broken instead.
   uint64_t add_rule(LinkRule rule);
@@ -234,7 +235,7 @@ class Network {
   World& world_;
   Prng chance_;
   NetworkRates rates_;
-  bool noted_ = true;
+  bool plain_ = false;
   std::vector<SiteState> sites_;
   std::vector<PartyState> parties_;
   std::vector<Listening> places_;
