@@ -1,4 +1,4 @@
-// Role names, and their weights as people write them.
+// Role names, their weights and quota as people write them, and tables of them.
 
 #include "common/limits.h"
 #include "common/roles.h"
@@ -7,8 +7,28 @@
 
 namespace proffer::fuzz {
 
+namespace {
+
+// "cpus:1;mem:2": reads back as it is printed, and a table with it has an answer.
+void check_quota(std::string_view whole) {
+  const Result<Quota> quota = parse_quota(whole);
+  if (!quota) return check_told(quota.error());
+  const Result<Quota> again = parse_quota(to_text(*quota));
+  CHECK(again && *again == *quota) << to_text(*quota);
+  for (const ResourceKind kind : kResourceKinds) {
+    CHECK((*quota)[kind].value_or(0) >= 0 && (*quota)[kind].value_or(0) <= kAmountMax);
+  }
+  CHECK(quota->contains(quota->amounts(ResourceVector())));
+  const RoleTable table = {{RoleName("eng"), {.guarantee = *quota, .limit = *quota}},
+                           {RoleName("eng/ads"), {.guarantee = *quota}}};
+  CHECK(check_roles(table)) << to_text(*quota);
+}
+
+}  // namespace
+
 void fuzz_roles(Input input) {
   const std::string_view whole = text_of(input);
+  check_quota(whole);
   const Result<RoleName> role = parse_role(whole);
   if (!role) {
     check_told(role.error());
