@@ -44,20 +44,21 @@ Machine::Machine(World& world, Network& network, Place master, TaskBook& book,
 void Machine::runs(const std::vector<MachineTask>& tasks) {
   CHECK(core_ == nullptr);
   inherited_ = tasks;
-  checkpoint_ = {proto::AgentIdentity{
-      .agent = options_.name, .secret = secret_, .leader = LeaderEpoch(1)}};
+  checkpoint_ = {
+      proto::AgentIdentity{.agent = options_.name, .secret = secret_, .leader = LeaderEpoch(1)}};
   options_.boot_id = text(name(), "-boot-", boots_);
   std::map<FrameworkId, uint64_t> runs;
   for (const MachineTask& task : tasks) {
     if (runs.emplace(task.framework, runs.size() + 1).second) {
-      checkpoint_.push_back(proto::ExecutorRecord{.framework = task.framework,
-                                                  .executor = ExecutorId(std::string(kSimulatedProgram)),
-                                                  .token = random_secret(chance_),
-                                                  .run = runs[task.framework],
-                                                  .pid = ++pids_,
-                                                  .start_ticks = 1,
-                                                  .boot_id = options_.boot_id,
-                                                  .program = std::string(kSimulatedProgram)});
+      checkpoint_.push_back(
+          proto::ExecutorRecord{.framework = task.framework,
+                                .executor = ExecutorId(std::string(kSimulatedProgram)),
+                                .token = random_secret(chance_),
+                                .run = runs[task.framework],
+                                .pid = ++pids_,
+                                .start_ticks = 1,
+                                .boot_id = options_.boot_id,
+                                .program = std::string(kSimulatedProgram)});
     }
     const ScenarioTasks& what = book_.tasks(task.ref);
     Resources free = options_.total;
@@ -266,8 +267,8 @@ void Machine::tell(Slot& slot, proto::TaskState state) {
 }
 
 void Machine::say(PeerId peer, proto::Message message) {
-  step(agent::ExecutorFrame{
-      peer, executors_.at(peer).channel.stamp(LeaderEpoch(), std::move(message))});
+  step(agent::ExecutorFrame{peer,
+                            executors_.at(peer).channel.stamp(LeaderEpoch(), std::move(message))});
 }
 
 // With what it still runs.

@@ -1,8 +1,8 @@
 #pragma once
 
-// A machine of a scenario: the production agent's core and, in the place of executors, a list of what
-// runs until when. Beside AgentNode and Host, which are for what goes wrong with processes and disks:
-// here nothing does, and a task costs a few steps of the agent.
+// A machine of a scenario: the production agent's core and, in the place of executors, a list of
+// what runs until when. Beside AgentNode and Host, which are for what goes wrong with processes and
+// disks: here nothing does, and a task costs a few steps of the agent.
 
 #include <cstdint>
 #include <deque>
@@ -33,8 +33,8 @@ struct MachineTask {
 
 class Machine final : public Node, public Caller {
  public:
-  Machine(World& world, Network& network, Place master, TaskBook& book,
-          const ScenarioAgent& agent, AgentId name);
+  Machine(World& world, Network& network, Place master, TaskBook& book, const ScenarioAgent& agent,
+          AgentId name);
 
   // Before the first start(): it runs these, as its checkpoint says. They must fit.
   void runs(const std::vector<MachineTask>& tasks);

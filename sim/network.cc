@@ -118,9 +118,8 @@ void Network::try_connect(Line line) {
   const bool listened = places_[calling.place.value() - 1].listener != nullptr;
   if (rates_.connects_in && calling.attempts == 0 && listened && may_connect(line)) {
     ++calling.attempts;
-    return world_.after(*rates_.connects_in, [this, line, serial = ++calling.serial] {
-      connected(line, serial);
-    });
+    return world_.after(*rates_.connects_in,
+                        [this, line, serial = ++calling.serial] { connected(line, serial); });
   }
   const Duration ceiling =
       std::min(kBackoffMax, kBackoffMin * (int64_t{1} << std::min<uint64_t>(calling.attempts, 8)));

@@ -53,8 +53,7 @@ void add_frameworks(const ScenarioCluster& cluster, Report::Picture& picture) {
                  .wait_p50 = percentile(waits, 50),
                  .wait_p99 = percentile(waits, 99),
                  .wait_max = percentile(waits, 100)};
-    framework.dominant_share =
-        dominant_thousandths(framework.allocated, picture.cluster.total);
+    framework.dominant_share = dominant_thousandths(framework.allocated, picture.cluster.total);
     picture.cluster.offers += cluster.tenants[i]->offers();
     picture.cluster.declined += cluster.tenants[i]->declined();
   }
@@ -202,10 +201,10 @@ std::string picture_text(const Report::Picture& picture) {
   Columns frameworks({"FRAMEWORK", "ROLE", "PENDING", "RUNNING", "FINISHED", "FAILED", "LOST",
                       "PREEMPTED", "SHARE", "WAIT p50/p99/max s", "ALLOCATED"});
   for (const auto& [name, one] : picture.frameworks) {
-    frameworks.row({name, one.role.str(), std::to_string(one.pending),
-                    std::to_string(one.running), std::to_string(one.finished),
-                    std::to_string(one.failed), std::to_string(one.lost),
-                    std::to_string(one.preempted), percent(one.dominant_share),
+    frameworks.row({name, one.role.str(), std::to_string(one.pending), std::to_string(one.running),
+                    std::to_string(one.finished), std::to_string(one.failed),
+                    std::to_string(one.lost), std::to_string(one.preempted),
+                    percent(one.dominant_share),
                     text(seconds_text(one.wait_p50), "/", seconds_text(one.wait_p99), "/",
                          seconds_text(one.wait_max)),
                     amounts_text(one.allocated)});
@@ -214,8 +213,8 @@ std::string picture_text(const Report::Picture& picture) {
   size_t shown = 0;
   for (const auto& [name, agent] : picture.agents) {
     if (++shown > kAgentsShown) break;
-    agents.row({name, agent.state, std::to_string(agent.tasks.size()),
-                amounts_text(agent.allocated)});
+    agents.row(
+        {name, agent.state, std::to_string(agent.tasks.size()), amounts_text(agent.allocated)});
   }
   out += roles.str() + '\n' + frameworks.str() + '\n' + agents.str();
   if (picture.agents.size() > kAgentsShown) {

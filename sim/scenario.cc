@@ -17,7 +17,8 @@ constexpr std::string_view kTakesNames[] = {"asks", "open", "hoard", "decline"};
 // What an option of the master is, and how its value is read.
 struct OptionRow {
   std::string_view name;
-  Result<void> (*set)(std::string_view name, std::string_view value, master::MasterOptions& options);
+  Result<void> (*set)(std::string_view name, std::string_view value,
+                      master::MasterOptions& options);
 };
 
 template <Duration master::MasterOptions::*Member>
@@ -238,8 +239,8 @@ Result<void> ScenarioChecker::check_running(const ScenarioFramework& framework,
     return wrong(text(tasks.running_count(), " tasks run, but count is ", tasks.count));
   }
   if (tasks.running_count() % tasks.ask.gang != 0) {
-    return wrong(text(tasks.running_count(), " tasks run, which is no multiple of gang, ",
-                      tasks.ask.gang));
+    return wrong(
+        text(tasks.running_count(), " tasks run, which is no multiple of gang, ", tasks.ask.gang));
   }
   if (tasks.arrival(tasks.running_count() - 1) > Duration() && !tasks.every) {
     return wrong("they run at 0s, but arrive later");
@@ -273,8 +274,8 @@ Result<void> ScenarioChecker::check_times(const Scenario& scenario) const {
   const auto in_time = [&](std::string_view what, Duration at) -> Result<void> {
     const Duration until = scenario.until.value_or(kScenarioUntilMax);
     if (at <= until) return {};
-    return Error::invalid_argument(text(what, " ", to_text(at), " is after the end at ",
-                                        to_text(until)));
+    return Error::invalid_argument(
+        text(what, " ", to_text(at), " is after the end at ", to_text(until)));
   };
   for (const Duration at : scenario.report_at) {
     if (Result<void> ok = in_time("report_at", at); !ok) return ok;

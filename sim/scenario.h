@@ -101,8 +101,8 @@ struct ScenarioFramework {
 
 struct Scenario {
   uint64_t seed = 1;
-  std::optional<Duration> until = {};  // none: when nothing is pending or running, at most a day
-  std::vector<Duration> report_at = {};        // rising
+  std::optional<Duration> until = {};    // none: when nothing is pending or running, at most a day
+  std::vector<Duration> report_at = {};  // rising
   std::map<std::string, std::string> options = {};  // of the master, by the names of its flags
   ScenarioNetwork network = {};
   std::vector<ScenarioAgent> agents = {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// The rules between the parts of a scenario, checked part by part, so that whoever reads one can say
-// in which line it is wrong.
+// The rules between the parts of a scenario, checked part by part, so that whoever reads one can
+// say in which line it is wrong.
 
 #include <map>
 #include <set>

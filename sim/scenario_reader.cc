@@ -85,7 +85,8 @@ Result<void> read_value(std::string_view key, const YAML::Node& node, const Pars
 }
 
 Result<void> read_text(std::string_view key, const YAML::Node& node, std::string& place) {
-  return read_value(key, node, [](const std::string& text) { return Result(text); }, place);
+  return read_value(
+      key, node, [](const std::string& text) { return Result(text); }, place);
 }
 
 template <class T>
@@ -178,24 +179,25 @@ Result<void> read_reserved(const YAML::Node& node, std::map<RoleName, ResourceVe
 }
 
 Result<void> read_agent(const YAML::Node& node, ScenarioAgent& agent) {
-  Result<void> read = read_table(
-      "an agent", node,
-      {"name", "count", "resources", "attributes", "reserved", "joins", "drains", "drain_grace",
-       "leaves", "returns"},
-      [&](const std::string& key, const YAML::Node& value) -> Result<void> {
-        if (key == "name") return read_text(key, value, agent.name);
-        if (key == "count") return read_whole(key, value, 1, kScenarioAgentsMax, agent.count);
-        if (key == "resources") {
-          return read_value(key, value, parse_agent_resources, agent.resources);
-        }
-        if (key == "attributes") return read_attributes(value, agent.attributes);
-        if (key == "reserved") return read_reserved(value, agent.reserved);
-        if (key == "joins") return read_time(key, value, agent.joins);
-        if (key == "drains") return read_time(key, value, agent.drains.emplace());
-        if (key == "drain_grace") return read_time(key, value, agent.drain_grace);
-        if (key == "leaves") return read_time(key, value, agent.leaves.emplace());
-        return read_time(key, value, agent.returns.emplace());
-      });
+  Result<void> read =
+      read_table("an agent", node,
+                 {"name", "count", "resources", "attributes", "reserved", "joins", "drains",
+                  "drain_grace", "leaves", "returns"},
+                 [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+                   if (key == "name") return read_text(key, value, agent.name);
+                   if (key == "count")
+                     return read_whole(key, value, 1, kScenarioAgentsMax, agent.count);
+                   if (key == "resources") {
+                     return read_value(key, value, parse_agent_resources, agent.resources);
+                   }
+                   if (key == "attributes") return read_attributes(value, agent.attributes);
+                   if (key == "reserved") return read_reserved(value, agent.reserved);
+                   if (key == "joins") return read_time(key, value, agent.joins);
+                   if (key == "drains") return read_time(key, value, agent.drains.emplace());
+                   if (key == "drain_grace") return read_time(key, value, agent.drain_grace);
+                   if (key == "leaves") return read_time(key, value, agent.leaves.emplace());
+                   return read_time(key, value, agent.returns.emplace());
+                 });
   if (!read) return read;
   if (agent.name.empty()) return at(node, "an agent has no name");
   if (agent.resources == Resources()) return at(node, "an agent has no resources");
@@ -220,7 +222,8 @@ Result<void> read_role(const YAML::Node& node, RoleTable& roles) {
       read_table("a role", node, {"name", "weight", "guarantee", "limit"},
                  [&](const std::string& key, const YAML::Node& value) -> Result<void> {
                    if (key == "name") return read_value(key, value, parse_role, name);
-                   if (key == "weight") return read_value(key, value, parse_weight, settings.weight);
+                   if (key == "weight")
+                     return read_value(key, value, parse_weight, settings.weight);
                    return read_value(key, value, parse_quota,
                                      key == "limit" ? settings.limit : settings.guarantee);
                  });
@@ -257,8 +260,8 @@ Result<void> read_prefer(const YAML::Node& node, Preference& place) {
 }
 
 Result<void> read_max_per(const YAML::Node& node, std::vector<MaxPer>& place) {
-  Result<void> read = read_table(
-      "max_per", node, {}, [&](const std::string& attribute, const YAML::Node& value) {
+  Result<void> read =
+      read_table("max_per", node, {}, [&](const std::string& attribute, const YAML::Node& value) {
         MaxPer& one = place.emplace_back(MaxPer{.attribute = attribute});
         return read_whole(text("max_per ", attribute), value, 1, kAskCountMax, one.count);
       });
@@ -270,16 +273,17 @@ Result<void> read_max_per(const YAML::Node& node, std::vector<MaxPer>& place) {
 Result<void> read_running(const YAML::Node& node, std::vector<ScenarioRunning>& place) {
   return read_list("running", node, [&](const YAML::Node& entry) {
     ScenarioRunning& one = place.emplace_back();
-    Result<void> read = read_table(
-        "running", entry, {"agent", "count", "since"},
-        [&](const std::string& key, const YAML::Node& value) -> Result<void> {
-          if (key == "count") return read_whole(key, value, 1, kScenarioTasksMax, one.count);
-          if (key == "since") return read_time(key, value, one.since);
-          std::string agent;
-          Result<void> ok = read_text(key, value, agent);
-          one.agent = AgentId(std::move(agent));
-          return ok;
-        });
+    Result<void> read =
+        read_table("running", entry, {"agent", "count", "since"},
+                   [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+                     if (key == "count")
+                       return read_whole(key, value, 1, kScenarioTasksMax, one.count);
+                     if (key == "since") return read_time(key, value, one.since);
+                     std::string agent;
+                     Result<void> ok = read_text(key, value, agent);
+                     one.agent = AgentId(std::move(agent));
+                     return ok;
+                   });
     if (read && one.agent.empty()) return Result<void>(at(entry, "running: no agent is named"));
     return read;
   });
@@ -290,9 +294,8 @@ Result<void> read_arrives(const YAML::Node& node, ScenarioTasks& tasks) {
   const Result<std::string> value = scalar("arrives", node);
   if (!value) return value.error();
   const bool repeats = value->starts_with(kEvery);
-  Result<Duration> parsed =
-      parse_duration(repeats ? trimmed(std::string_view(*value).substr(kEvery.size()))
-                             : std::string_view(*value));
+  Result<Duration> parsed = parse_duration(
+      repeats ? trimmed(std::string_view(*value).substr(kEvery.size())) : std::string_view(*value));
   if (parsed && *parsed > kScenarioUntilMax) {
     parsed = Error::invalid_argument(
         text("must be at most ", to_text(kScenarioUntilMax), ", not ", to_text(*parsed)));
@@ -322,7 +325,8 @@ Result<void> read_ask(const std::string& key, const YAML::Node& value, Ask& ask)
   if (Result<void> ok = read_text(key, value, band); !ok) return ok;
   const std::optional<Band> parsed = parse_band(band);
   if (!parsed) {
-    return at(value, text("band must be monitoring, production, batch or free, not ", quoted(band)));
+    return at(value,
+              text("band must be monitoring, production, batch or free, not ", quoted(band)));
   }
   ask.band = *parsed;
   return {};
@@ -351,7 +355,8 @@ Result<void> read_tasks(const YAML::Node& node, ScenarioTasks& tasks) {
   if (tasks.name.empty()) return at(node, "tasks have no name");
   if (tasks.resources.is_zero()) return at(node, "tasks have no resources");
   if (!has_duration) {
-    return at(node, "tasks have no duration").with_hint("as in duration: 60s, or duration: forever");
+    return at(node, "tasks have no duration")
+        .with_hint("as in duration: 60s, or duration: forever");
   }
   return {};
 }
@@ -373,8 +378,7 @@ Result<void> read_framework(const YAML::Node& node, ScenarioFramework& framework
         if (Result<void> ok = read_text(key, value, takes); !ok) return ok;
         const std::optional<Takes> parsed = parse_takes(takes);
         if (!parsed) {
-          return at(value,
-                    text("takes must be asks, open, hoard or decline, not ", quoted(takes)));
+          return at(value, text("takes must be asks, open, hoard or decline, not ", quoted(takes)));
         }
         framework.takes = *parsed;
         return {};
@@ -459,8 +463,8 @@ Result<void> read_row(const std::string& key, const YAML::Node& node, Scenario& 
 
 // Agents before frameworks, which name them, in whatever order they are written.
 Result<Scenario> read_document(const YAML::Node& document) {
-  const Keys keys = {"seed",  "until", "report_at", "options",
-                     "network", "agents", "roles",  "frameworks"};
+  const Keys keys = {"seed",    "until",  "report_at", "options",
+                     "network", "agents", "roles",     "frameworks"};
   std::map<std::string, YAML::Node> rows;
   Result<void> read = read_table("a scenario", document, keys,
                                  [&](const std::string& key, const YAML::Node& value) {
@@ -525,8 +529,8 @@ Result<void> check_one_document(const std::string& yaml) {
 
 Result<Scenario> parse_scenario(std::string_view yaml) {
   if (yaml.size() > kScenarioBytesMax) {
-    return Error::invalid_argument(text("a scenario of ", yaml.size(), " bytes; at most ",
-                                        kScenarioBytesMax, " are allowed"));
+    return Error::invalid_argument(
+        text("a scenario of ", yaml.size(), " bytes; at most ", kScenarioBytesMax, " are allowed"));
   }
   try {
     const std::string whole(yaml);

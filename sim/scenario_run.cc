@@ -1,5 +1,5 @@
-// The story of a scenario. Read run first, then plan: what happens at a time is there for the master
-// at that time, whatever it takes to say so.
+// The story of a scenario. Read run first, then plan: what happens at a time is there for the
+// master at that time, whatever it takes to say so.
 
 #include "sim/scenario_run.h"
 
@@ -79,8 +79,8 @@ void ScenarioRun::build() {
 }
 
 void ScenarioRun::add_machine(const ScenarioAgent& agent, AgentId name) {
-  machines_.push_back(std::make_unique<Machine>(world_, network_, master_->place(), book_, agent,
-                                                std::move(name)));
+  machines_.push_back(
+      std::make_unique<Machine>(world_, network_, master_->place(), book_, agent, std::move(name)));
 }
 
 void ScenarioRun::add_tenant(const ScenarioFramework& framework) {

@@ -1,5 +1,5 @@
-// Writing a scenario: one line for an agent, a role and an entry of tasks each. Rows leaves out what
-// has its default.
+// Writing a scenario: one line for an agent, a role and an entry of tasks each. Rows leaves out
+// what has its default.
 
 #include "sim/scenario_writer.h"
 
@@ -16,18 +16,17 @@ namespace {
 std::string yaml_text(std::string_view raw) {
   constexpr std::string_view kWords[] = {"true", "false", "null", "yes", "no", "on", "off"};
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
-  const bool plain =
-      !raw.empty() && is_letter(raw.front()) &&
-      std::all_of(raw.begin(), raw.end(),
-                  [&](char c) {
-                    return is_letter(c) || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-                           c == '.' || c == '/';
-                  }) &&
-      std::none_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
-        return word.size() == raw.size() &&
-               std::equal(raw.begin(), raw.end(), word.begin(),
-                          [](char a, char b) { return (a | 0x20) == b; });
-      });
+  const bool plain = !raw.empty() && is_letter(raw.front()) &&
+                     std::all_of(raw.begin(), raw.end(),
+                                 [&](char c) {
+                                   return is_letter(c) || (c >= '0' && c <= '9') || c == '-' ||
+                                          c == '_' || c == '.' || c == '/';
+                                 }) &&
+                     std::none_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) {
+                       return word.size() == raw.size() &&
+                              std::equal(raw.begin(), raw.end(), word.begin(),
+                                         [](char a, char b) { return (a | 0x20) == b; });
+                     });
   if (plain) return std::string(raw);
   std::string out = "\"";
   for (const char c : raw) {
@@ -58,7 +57,9 @@ class Rows {
     out_ += text(out_.empty() ? "" : ", ", key, ": ", yaml);
     return *this;
   }
-  Rows& add_text(std::string_view key, std::string_view value) { return add(key, yaml_text(value)); }
+  Rows& add_text(std::string_view key, std::string_view value) {
+    return add(key, yaml_text(value));
+  }
   // Unless it has its default.
   Rows& add_duration(std::string_view key, Duration value, Duration otherwise = {}) {
     return value == otherwise ? *this : add(key, proffer::to_text(value));

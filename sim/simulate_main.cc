@@ -62,8 +62,8 @@ Result<Arguments> parse(int argc, char** argv) {
     }
     if (word.size() < 2 || !word.starts_with("-")) {
       if (!arguments.file.empty()) {
-        return usage(text("one FILE is simulated, not ", quoted(arguments.file), " and ",
-                          quoted(word)));
+        return usage(
+            text("one FILE is simulated, not ", quoted(arguments.file), " and ", quoted(word)));
       }
       arguments.file = word;
       continue;
@@ -91,8 +91,8 @@ Result<Arguments> parse(int argc, char** argv) {
       const Result<Duration> until = parse_duration(*value);
       if (!until) return Error(until.error()).in("--until");
       if (*until > kScenarioUntilMax) {
-        return usage(text("--until must be at most ", to_text(kScenarioUntilMax), ", not ",
-                          quoted(*value)));
+        return usage(
+            text("--until must be at most ", to_text(kScenarioUntilMax), ", not ", quoted(*value)));
       }
       arguments.until = *until;
     } else {
@@ -164,8 +164,9 @@ int run(int argc, char** argv) {
     trace = &std::cerr;
   } else if (!arguments->trace.empty()) {
     file.open(arguments->trace);
-    if (!file) return fail(Error::not_found(text("cannot write ", quoted(arguments->trace))),
-                           arguments->json);
+    if (!file)
+      return fail(Error::not_found(text("cannot write ", quoted(arguments->trace))),
+                  arguments->json);
     trace = &file;
   }
   const proto::SimulateReport report = ScenarioRun(*scenario, trace).run();

@@ -39,8 +39,7 @@ TimeIntegral::Sum TimeIntegral::sum(ResourceKind kind, Time now) const {
   return sums_[static_cast<size_t>(kind)] + Sum{amounts_[kind]} * (now - since_).nanos();
 }
 
-int64_t TimeIntegral::thousandths_of(const TimeIntegral& whole, ResourceKind kind,
-                                     Time now) const {
+int64_t TimeIntegral::thousandths_of(const TimeIntegral& whole, ResourceKind kind, Time now) const {
   const Sum all = whole.sum(kind, now);
   if (all <= 0) return 0;
   return static_cast<int64_t>((sum(kind, now) * 2'000 + all) / (all * 2));
@@ -57,7 +56,8 @@ TaskBook::TaskBook(const Scenario& scenario, Time zero)
       group.fresh = static_cast<uint32_t>(tasks.running_count());
       group.arrived = group.fresh;
       for (uint32_t i = 0; i < group.fresh; ++i) {
-        group.items[i] = Item{.wanted = zero, .attempt = 1, .state = State::kLaunched, .waited = true};
+        group.items[i] =
+            Item{.wanted = zero, .attempt = 1, .state = State::kLaunched, .waited = true};
       }
       if (group.fresh > 0) first_wanted_ = zero;
       books_[f].counts.wanted += group.fresh;

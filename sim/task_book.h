@@ -66,8 +66,8 @@ class TaskBook {
     int64_t members = 0;
   };
   Pending pending(uint32_t framework, uint32_t group) const;
-  // The next so many of those, launched from now on: a whole gang, or `members` of broken ones. Fewer
-  // if fewer are pending, and nothing if a gang is not whole.
+  // The next so many of those, launched from now on: a whole gang, or `members` of broken ones.
+  // Fewer if fewer are pending, and nothing if a gang is not whole.
   std::vector<TaskRef> launch(uint32_t framework, uint32_t group, int64_t count);
   std::vector<TaskRef> launch_members(uint32_t framework, uint32_t group, int64_t count);
   // The framework ends: none of its tasks is wanted any more.

@@ -1,5 +1,5 @@
-// What a simulated framework does with offers. With asks: what they were made for is launched, gangs
-// in one accept. Open ones: first fit. A hoarder does nothing.
+// What a simulated framework does with offers. With asks: what they were made for is launched,
+// gangs in one accept. Open ones: first fit. A hoarder does nothing.
 
 #include <map>
 

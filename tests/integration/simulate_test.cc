@@ -17,7 +17,8 @@ Exit simulate(std::vector<std::string> words) {
 
 // Each command of the page, as it stands there.
 TEST(Simulate, TheCommandsOfItsPageWork) {
-  const std::string page = read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/simulate.md");
+  const std::string page =
+      read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/simulate.md");
   TemporaryDirectory home;
   size_t tried = 0;
   for (size_t at = page.find("\nproffer simulate "); at != std::string::npos;
@@ -30,9 +31,9 @@ TEST(Simulate, TheCommandsOfItsPageWork) {
                           PROFFER_SOURCE_DIR);
     EXPECT_EQ(done.code, 0) << command << "\n" << done.err;
     EXPECT_EQ(done.err, "") << command;
-    EXPECT_NE(done.out.find(command.find("--json") != std::string::npos ? "\"trace_hash\""
-                                                                        : "FRAMEWORK"),
-              std::string::npos)
+    EXPECT_NE(
+        done.out.find(command.find("--json") != std::string::npos ? "\"trace_hash\"" : "FRAMEWORK"),
+        std::string::npos)
         << command << "\n"
         << done.out;
     ++tried;

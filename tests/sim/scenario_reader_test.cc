@@ -1,8 +1,9 @@
 // What a scenario file may say, what it means, and how its mistakes are told.
 
+#include "sim/scenario_reader.h"
+
 #include <gtest/gtest.h>
 
-#include "sim/scenario_reader.h"
 #include "sim/scenario_writer.h"
 
 namespace proffer::sim::scenario_reader_test {
@@ -27,7 +28,8 @@ frameworks:
         duration: 60s
         arrives: every 5s
         priority: -3
-        constraints: ["rack == r1", "disk in [ssd, nvme]", "zone != z3", "host =~ big-.*", "gpu exists"]
+        constraints:
+          ["rack == r1", "disk in [ssd, nvme]", "zone != z3", "host =~ big-.*", "gpu exists"]
         spread: rack
         max_per: {host: 2, rack: 10}
         prefer: {hosts: [big-0], racks: [r1], wait: 10s}
@@ -92,7 +94,8 @@ TEST(ScenarioReader, ReadsEveryKey) {
 
 TEST(ScenarioReader, WhatIsWrittenReadsBackTheSame) {
   for (const std::string_view yaml :
-       {kAll, std::string_view("{\"agents\": [{\"name\": \"true\", \"resources\": \"cpus:1\"}]}")}) {
+       {kAll,
+        std::string_view("{\"agents\": [{\"name\": \"true\", \"resources\": \"cpus:1\"}]}")}) {
     const Result<Scenario> first = parse_scenario(yaml);
     ASSERT_TRUE(first.has_value()) << first.error().message();
     const std::string written = to_yaml(*first);
@@ -144,16 +147,19 @@ const Mistake kMistakes[] = {
     {"two documents", "agents: [{A}]\n---\nseed: 1", {"line 2", "second document"}},
     {"malformed", "agents: [{", {"line"}},
     {"unknown key", "agents: [{A}]\nframworks: []", {"line 2", "'framworks'", "'frameworks'"}},
-    {"unknown key of an agent", "agents:\n  - {name: a, resorces: x}",
+    {"unknown key of an agent",
+     "agents:\n  - {name: a, resorces: x}",
      {"line 2", "'resorces'", "'resources'"}},
-    {"unknown key of tasks", "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, gangs: 2}]}]",
+    {"unknown key of tasks",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, gangs: 2}]}]",
      {"line 2", "'gangs'", "'gang'"}},
     {"key twice", "agents: [{A}]\nseed: 1\nseed: 2", {"line 3", "'seed'", "twice"}},
     {"wrong seed", "seed: -1\nagents: [{A}]", {"line 1", "seed", "-1"}},
     {"wrong duration", "until: 10\nagents: [{A}]", {"line 1", "until", "'10'"}},
     {"until too late", "until: 100w\nagents: [{A}]", {"line 1", "until", "at most"}},
     {"report after the end", "until: 10s\nreport_at: [20s]\nagents: [{A}]", {"20s", "10s"}},
-    {"unknown option", "options: {offer_timeot: 3s}\nagents: [{A}]",
+    {"unknown option",
+     "options: {offer_timeot: 3s}\nagents: [{A}]",
      {"line 1", "'offer_timeot'", "'offer_timeout'"}},
     {"wrong option", "options: {reclaim: maybe}\nagents: [{A}]", {"line 1", "reclaim", "'maybe'"}},
     {"weights as an option", "options: {weights: eng=2}\nagents: [{A}]", {"line 1", "'weights'"}},
@@ -162,17 +168,21 @@ const Mistake kMistakes[] = {
     {"unknown kind", "agents: [{name: a, resources: \"cpu:1\"}]", {"line 1", "'cpu'", "cpus"}},
     {"wrong name", "agents: [{name: \"a b\", resources: \"cpus:1\"}]", {"line 1", "'a b'"}},
     {"same name", "agents:\n  - {A}\n  - {name: a-1, resources: \"cpus:1\"}", {"line 3", "'a-1'"}},
-    {"too many agents", "agents: [{name: a, count: 10001, resources: \"cpus:1\"}]",
+    {"too many agents",
+     "agents: [{name: a, count: 10001, resources: \"cpus:1\"}]",
      {"line 1", "10001", "10000"}},
     {"more reserved than there is",
      "agents: [{name: a, resources: \"cpus:1\", reserved: {ads: \"cpus:2\"}}]",
      {"line 1", "cpus:2", "cpus:1"}},
-    {"returns without leaving", "agents: [{name: a, resources: \"cpus:1\", returns: 5s}]",
+    {"returns without leaving",
+     "agents: [{name: a, resources: \"cpus:1\", returns: 5s}]",
      {"line 1", "returns"}},
-    {"host as an attribute", "agents: [{name: a, resources: \"cpus:1\", attributes: {host: b}}]",
+    {"host as an attribute",
+     "agents: [{name: a, resources: \"cpus:1\", attributes: {host: b}}]",
      {"line 1", "host"}},
     {"wrong weight", "agents: [{A}]\nroles: [{name: r, weight: 0}]", {"line 2", "weight", "0.001"}},
-    {"negative quota", "agents: [{A}]\nroles: [{name: r, limit: \"cpus:-1\"}]",
+    {"negative quota",
+     "agents: [{A}]\nroles: [{name: r, limit: \"cpus:-1\"}]",
      {"line 2", "limit", "-1"}},
     {"guarantee above limit",
      "agents: [{A}]\nroles: [{name: r, guarantee: \"cpus:4\", limit: \"cpus:3\"}]",
@@ -182,21 +192,27 @@ const Mistake kMistakes[] = {
      "\"cpus:2\"}]",
      {"line 2", "'r'", "cpus:2", "cpus:1"}},
     {"role twice", "agents: [{A}]\nroles: [{name: r}, {name: r}]", {"line 2", "'r'", "twice"}},
-    {"unknown way to take offers", "agents: [{A}]\nframeworks: [{name: f, takes: all}]",
+    {"unknown way to take offers",
+     "agents: [{A}]\nframeworks: [{name: f, takes: all}]",
      {"line 2", "'all'", "asks, open, hoard or decline"}},
-    {"framework twice", "agents: [{A}]\nframeworks:\n  - {name: f}\n  - {name: f}",
+    {"framework twice",
+     "agents: [{A}]\nframeworks:\n  - {name: f}\n  - {name: f}",
      {"line 4", "'f'"}},
-    {"no duration", "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: "
-                    "\"cpus:1\"}]}]",
+    {"no duration",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: "
+     "\"cpus:1\"}]}]",
      {"line 2", "no duration"}},
-    {"half a gang", "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, gang: 3}]}]",
+    {"half a gang",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, gang: 3}]}]",
      {"line 2", "4", "gang, 3"}},
     {"gang of open offers",
      "agents: [{A}]\nframeworks: [{name: f, takes: open, tasks: [{T}, gang: 2}]}]",
      {"line 2", "open", "gang"}},
-    {"unknown band", "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, band: gold}]}]",
+    {"unknown band",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, band: gold}]}]",
      {"line 2", "'gold'", "production"}},
-    {"wrong truth", "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, borrow: maybe}]}]",
+    {"wrong truth",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, borrow: maybe}]}]",
      {"line 2", "'maybe'", "true or false"}},
     {"wrong constraint",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, constraints: [rack is r1]}]}]",

@@ -55,7 +55,8 @@ frameworks:
   const Report report = simulate_text(late);
   EXPECT_EQ(report.end.frameworks.at("early").running, 1);
   EXPECT_EQ(report.end.frameworks.at("late").running, 1);
-  EXPECT_EQ(report.end.frameworks.at("open").running, 2);  // What remains, but no more than is fair.
+  EXPECT_EQ(report.end.frameworks.at("open").running,
+            2);  // What remains, but no more than is fair.
 }
 
 TEST(ScenarioRun, SnapshotsShowTheirMoment) {
