@@ -49,7 +49,7 @@ master::MasterShellOptions options_from_flags() {
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }
-  options.core.allocator.weights = flag_value("weights", parse_role_weights(FLAGS_weights));
+  options.core.allocator.roles = table_of(flag_value("weights", parse_role_weights(FLAGS_weights)));
   options.core.allocator.offer_timeout = flag_duration("offer_timeout", FLAGS_offer_timeout);
   options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
   options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);

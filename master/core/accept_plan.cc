@@ -246,10 +246,12 @@ AcceptPlan plan_accept(const proto::Accept& accept, const FrameworkId& from,
   AcceptPlan plan;
   AcceptPlanner planner(from, taken, tasks, agents);
   for (size_t i = 0; i < accept.operations.size(); ++i) {
-    const auto& launch = std::get<proto::Launch>(accept.operations[i]);
-    for (size_t k = 0; k < launch.tasks.size(); ++k) {
+    const auto* launch = std::get_if<proto::Launch>(&accept.operations[i]);
+    if (launch == nullptr) continue;
+    for (size_t k = 0; k < launch->tasks.size(); ++k) {
       proto::Assignment assignment;
-      std::optional<TaskRefusal> refused = planner.place(launch.agent, launch.tasks[k], assignment);
+      std::optional<TaskRefusal> refused =
+          planner.place(launch->agent, launch->tasks[k], assignment);
       if (refused) {
         refused->operation = i;
         refused->task = k;

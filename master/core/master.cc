@@ -53,7 +53,7 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
   store_version_ =
       std::max(options_.leader.value() << kStoreVersionBits, registry_.stores().highest_version());
   for (const auto& [name, role] : registry_.roles()) {
-    allocator_.set_role(name, {.weight = std::clamp(role.weight, kWeightMin, kWeightMax)});
+    allocator_.set_role(name, role.settings);
   }
   for (const auto& [id, record] : registry_.frameworks()) {
     frameworks_.add(record);

@@ -304,7 +304,10 @@ void MasterShell::Impl::send(PeerId peer, const proto::Envelope& envelope) {
 }
 
 void MasterShell::Impl::reply(PeerId peer, proto::Reply message) {
-  send(peer, {.leader = LeaderEpoch(), .sequence = 0, .message = std::move(message)});
+  send(peer, {.version = proto::kProtocolVersionMin,
+              .leader = LeaderEpoch(),
+              .sequence = 0,
+              .message = std::move(message)});
 }
 
 std::string MasterShell::Impl::metrics() const {

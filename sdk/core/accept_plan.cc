@@ -42,21 +42,22 @@ AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
   };
 
   for (const proto::Operation& operation : accept.operations) {
-    const auto& launch = std::get<proto::Launch>(operation);
+    const auto* launch = std::get_if<proto::Launch>(&operation);
+    if (launch == nullptr) continue;
     bool is_open = false;  // whether the last operation of the plan takes further tasks
-    for (const proto::TaskSpec& task : launch.tasks) {
+    for (const proto::TaskSpec& task : launch->tasks) {
       if (is_open &&
           std::get<proto::Launch>(operations.back()).tasks.size() == kTasksPerMessageMax) {
         is_open = false;
       }
       const bool is_full = !is_open && operations.size() == kOperationsMax;
-      if (std::optional<LocalRefusal> refusal = verdict(launch.agent, task, is_full)) {
+      if (std::optional<LocalRefusal> refusal = verdict(launch->agent, task, is_full)) {
         plan.refusals.push_back(std::move(*refusal));
         continue;
       }
       bytes += bytes_of(task);
       here.insert(task.id);
-      if (!is_open) operations.push_back(proto::Launch{.agent = launch.agent, .tasks = {}});
+      if (!is_open) operations.push_back(proto::Launch{.agent = launch->agent, .tasks = {}});
       is_open = true;
       std::get<proto::Launch>(operations.back()).tasks.push_back(task);
     }
@@ -67,9 +68,10 @@ AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
 std::vector<LocalRefusal> refuse_all(const proto::Accept& accept, const std::string& why) {
   std::vector<LocalRefusal> refusals;
   for (const proto::Operation& operation : accept.operations) {
-    const auto& launch = std::get<proto::Launch>(operation);
-    for (const proto::TaskSpec& task : launch.tasks) {
-      refusals.push_back({task.id, launch.agent, TaskReason::kOfferNotValid, why});
+    const auto* launch = std::get_if<proto::Launch>(&operation);
+    if (launch == nullptr) continue;
+    for (const proto::TaskSpec& task : launch->tasks) {
+      refusals.push_back({task.id, launch->agent, TaskReason::kOfferNotValid, why});
     }
   }
   return refusals;

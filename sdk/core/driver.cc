@@ -127,7 +127,7 @@ class Driver::State {
   void on(Step& step, const MasterConnected&) {
     lose(step, "a new connection was made");
     session_ = Session::kSubscribing;
-    channel_ = {};
+    channel_ = channel_.next();
     ++connection_;
     heard_at_ = step.now;
     send(step, proto::Subscribe{.framework = framework_,
@@ -319,6 +319,14 @@ class Driver::State {
     if (expects(step, "ask_report")) tell(step, message);
   }
 
+  void on_message(Step& step, const proto::RevokeNotice& message) {
+    if (!expects(step, "revoke_notice")) return;
+    // Those that have ended meanwhile are no news.
+    proto::RevokeNotice news = message;
+    std::erase_if(news.tasks, [&](const TaskId& task) { return tasks_.has_ended(task); });
+    if (!news.tasks.empty()) tell(step, std::move(news));
+  }
+
   void on_message(Step& step, const proto::Failure& message) {
     if (expects(step, "failure")) tell(step, message);
   }
@@ -361,7 +369,9 @@ class Driver::State {
       }
       return finish(step);
     }
-    if (ends) reset(step, message.message);
+    if (ends) return reset(step, message.message);
+    if (!is_ending())
+      tell(step, Complaint{Error(message.code, message.message).with_hint(message.hint)});
   }
 
   Error refusal_of(const proto::ErrorMessage& message) const {
@@ -468,9 +478,10 @@ class Driver::State {
 
     // Apply.
     for (const proto::Operation& operation : plan.accept.operations) {
-      const auto& launch = std::get<proto::Launch>(operation);
-      for (const proto::TaskSpec& task : launch.tasks) {
-        tasks_.launch(task.id, launch.agent, task.ask, declaration_, connection_);
+      const auto* launch = std::get_if<proto::Launch>(&operation);
+      if (launch == nullptr) continue;
+      for (const proto::TaskSpec& task : launch->tasks) {
+        tasks_.launch(task.id, launch->agent, task.ask, declaration_, connection_);
         for (Ask& ask : asks_) {
           if (ask.name == task.ask && ask.count > 0) --ask.count;
         }

@@ -105,7 +105,7 @@ class SimCluster::Inside {
     made.agent_timeout = options.agent_timeout;
     made.reregistration_timeout = options.reregistration_timeout;
     made.allocator.offer_timeout = options.offer_timeout;
-    made.allocator.weights = wanted("weights", parse_role_weights(options.weights));
+    made.allocator.roles = table_of(wanted("weights", parse_role_weights(options.weights)));
     master = std::make_unique<sim::MasterNode>(world, network, std::move(made));
     master->set_on_failed([this] { world.after(supervised(), [this] { master->start(); }); });
   }

@@ -22,7 +22,8 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .state = task.state,
                         .sequence = task.sequence,
                         .resources = task.record.assignment.resources,
-                        .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()}};
+                        .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()},
+                        .claim = task.record.assignment.claim};
   // Its last update once more: a master that was started again has no other way to hear how healthy
   // it is. For others it is a duplicate.
   if (task.is_live() && task.healthy && told.unacknowledged.empty()) {
@@ -66,7 +67,7 @@ std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, Tas
 void Agent::State::on(const MasterConnected&, Step& step) {
   end_session();
   session_ = Session::kConnected;
-  channel_ = proto::Channel();
+  channel_ = channel_.next();
   begin_session(step);
 }
 

@@ -63,7 +63,8 @@ class TestPeer {
     return taken.empty() ? T{} : taken.back();
   }
 
-  bool silent = false;  // sends no heartbeats while time passes
+  bool silent = false;                         // sends no heartbeats while time passes
+  uint32_t version = proto::kProtocolVersion;  // that it speaks
   std::vector<proto::Message> inbox = {};
 
  protected:
@@ -142,6 +143,7 @@ class TestAgent : public TestPeer {
       task.ask = run->spec.ask;
       task.executor = run->spec.executor_id;
       task.resources = run->assignment.resources;
+      if (version >= 2) task.claim = run->assignment.claim;
       tasks.emplace(std::pair(task.framework, task.task), task);
     }
     if (const auto* ack = std::get_if<proto::Acknowledge>(&message)) {
@@ -441,6 +443,7 @@ class MasterScenario {
     }
     TestPeer* peer = find(send.peer);
     if (peer == nullptr || peer->dropped_) return;
+    EXPECT_LE(send.envelope.version, peer->version) << "it would not understand this";
     EXPECT_EQ(peer->receiving_.admit(send.envelope), proto::Channel::Verdict::kDeliver);
     peer->on_message(send.envelope.message);
     if (!std::holds_alternative<proto::Heartbeat>(send.envelope.message)) {
@@ -455,6 +458,10 @@ class MasterScenario {
       if (const auto* a = std::get_if<proto::AgentRecord>(&write.row)) key = "a" + a->agent.str();
       if (const auto* f = std::get_if<proto::FrameworkRecord>(&write.row)) {
         key = "f" + f->framework.str();
+      }
+      if (const auto* r = std::get_if<proto::RoleRecord>(&write.row)) key = "r1" + r->role.str();
+      if (const auto* v = std::get_if<proto::ReservationRecord>(&write.row)) {
+        key = "r2" + v->agent.str() + '\0' + v->role.str();
       }
       if (const auto* e = std::get_if<proto::StoreRecord>(&write.row)) {
         key = "s" + e->framework.str() + '\0' + e->key;
@@ -485,7 +492,9 @@ inline void TestPeer::connect() {
   receiving_ = {};
 }
 inline void TestPeer::sends(proto::Message message) {
-  sends_frame({.leader = {}, .sequence = ++sent_, .message = std::move(message)});
+  proto::say_in_version(message, version);
+  sends_frame(
+      {.version = version, .leader = {}, .sequence = ++sent_, .message = std::move(message)});
 }
 inline void TestPeer::sends_frame(proto::Envelope envelope) {
   scenario_.step(FrameReceived{peer_, std::move(envelope)});

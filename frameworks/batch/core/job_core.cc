@@ -217,6 +217,9 @@ class Job::State {
                    // Each offer is answered when it comes, so a rescind finds nothing.
                    [](const proto::Rescind&) {},
                    [](const proto::FrameworkMessage&) {},
+                   // What is killed for it is tried again elsewhere: its update says so.
+                   [](const proto::RevokeNotice&) {},
+                   [](const sdk::Complaint&) {},
                    [](const proto::StoreResult&) {},
                    [&](const proto::FrameworkRequest& request) {
                      out.commands.push_back(proto::FrameworkResponse{
