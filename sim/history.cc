@@ -1,5 +1,6 @@
 #include "sim/history.h"
 
+#include <cstring>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -7,11 +8,15 @@
 namespace proffer::sim {
 
 void History::mix(std::string_view bytes) {
-  for (const char c : bytes) {
-    hash_ ^= static_cast<unsigned char>(c);
-    hash_ *= 0x100000001B3u;
+  const size_t size = bytes.size();
+  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    mix(word);
   }
-  mix(bytes.size());
+  uint64_t rest = size << 8;
+  for (const char c : bytes) rest = rest << 8 | static_cast<unsigned char>(c);
+  mix(rest);
 }
 
 void History::mix(uint64_t number) {

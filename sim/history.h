@@ -42,7 +42,7 @@ class History {
 
   std::ostream* live_;
   Time zero_;
-  uint64_t hash_ = 0xCBF29CE484222325u;  // FNV-1a, 64 bits
+  uint64_t hash_ = 0xCBF29CE484222325u;  // after FNV-1a, eight bytes at once
   uint64_t events_ = 0;
   std::deque<Entry> last_;
 };

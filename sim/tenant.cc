@@ -16,8 +16,19 @@ using proto::TaskState;
 
 namespace {
 
-// Why somebody else ended it.
-TaskBook::Outcome outcome_of_kill(TaskReason) { return TaskBook::Outcome::kPreempted; }
+// Why somebody else ended it; nobody here kills what is still wanted.
+TaskBook::Outcome outcome_of_kill(TaskReason reason) {
+  switch (reason) {
+    case TaskReason::kRevoked:
+      return TaskBook::Outcome::kPreempted;
+    case TaskReason::kDrained:
+      return TaskBook::Outcome::kDrained;
+    case TaskReason::kGangIncomplete:
+      return TaskBook::Outcome::kRefused;
+    default:
+      return TaskBook::Outcome::kLost;
+  }
+}
 
 }  // namespace
 
