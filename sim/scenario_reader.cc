@@ -1,118 +1,51 @@
-// Reading a scenario. yaml-cpp stays in this file, and its exceptions in parse_scenario. It accepts
-// duplicate keys and ignores further documents: both are refused here. Read read_document first.
+// Reading a scenario: one function for each table of it. Read read_document first.
 
 #include "sim/scenario_reader.h"
 
 #include <algorithm>
-#include <functional>
-#include <set>
-#include <sstream>
+#include <limits>
 
-#include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/yaml.h>
-
-#include "common/printable.h"
 #include "common/text.h"
 #include "sim/scenario_checker.h"
+#include "yaml/read.h"
 
 namespace proffer::sim {
 namespace {
 
-Error at(const YAML::Node& node, std::string_view what) {
-  return Error::invalid_argument(text("line ", node.Mark().line + 1, ": ", what));
-}
-// An error about a value, with its line and key.
-Error at(const YAML::Node& node, std::string_view key, Error error) {
-  return std::move(error).in(text("line ", node.Mark().line + 1, ": ", key));
-}
-Error at_line(const YAML::Node& node, Error error) {
-  return std::move(error).in(text("line ", node.Mark().line + 1));
-}
+using yaml::at;
+using yaml::read_list;
+using yaml::read_table;
+using yaml::read_text;
+using yaml::read_value;
+using yaml::text_of;
+using yaml::texts_of;
 
-Result<std::string> scalar(std::string_view key, const YAML::Node& node) {
-  if (node.IsScalar()) return node.Scalar();
-  return at(node, text("the value of ", quoted(key), " must be one text or number"));
-}
-
-using Keys = std::vector<std::string_view>;
-using ReadRow = std::function<Result<void>(const std::string& key, const YAML::Node& value)>;
-
-// Each row of a table, each key once and one of these; without any, each name is a key.
-Result<void> read_table(std::string_view what, const YAML::Node& table, const Keys& keys,
-                        const ReadRow& read) {
-  if (!table.IsMap()) return at(table, text(what, " must be a table of KEY: value"));
-  std::set<std::string> seen;
-  for (const auto& row : table) {
-    const Result<std::string> key = scalar("a key", row.first);
-    if (!key) return key.error();
-    if (!keys.empty() && std::find(keys.begin(), keys.end(), *key) == keys.end()) {
-      const std::string_view near = nearest(*key, keys);
-      std::string all;
-      for (const std::string_view one : keys) all += text(all.empty() ? "" : ", ", one);
-      return at(row.first, text("unknown key ", quoted(*key), " in ", what,
-                                near.empty() ? "" : text("; did you mean ", quoted(near), "?")))
-          .with_hint(text("the keys of ", what, " are ", all));
-    }
-    if (!seen.insert(*key).second) {
-      return at(row.first, text("key ", quoted(*key), " is given twice"));
-    }
-    if (Result<void> ok = read(*key, row.second); !ok) return ok;
-  }
-  return {};
-}
-
-using ReadEntry = std::function<Result<void>(const YAML::Node& entry)>;
-
-Result<void> read_list(std::string_view key, const YAML::Node& node, const ReadEntry& read) {
-  if (node.IsNull()) return {};
-  if (!node.IsSequence()) return at(node, text("the value of ", quoted(key), " must be a list"));
-  for (const YAML::Node& entry : node) {
-    if (Result<void> ok = read(entry); !ok) return ok;
-  }
-  return {};
-}
-
-// By a parser of text.
-template <class Parse, class T>
-Result<void> read_value(std::string_view key, const YAML::Node& node, const Parse& parse,
-                        T& place) {
-  const Result<std::string> value = scalar(key, node);
-  if (!value) return value.error();
-  auto parsed = parse(*value);
-  if (!parsed) return at(node, key, std::move(parsed).error());
-  place = *std::move(parsed);
-  return {};
-}
-
-Result<void> read_text(std::string_view key, const YAML::Node& node, std::string& place) {
-  return read_value(
-      key, node, [](const std::string& text) { return Result(text); }, place);
+Error at_line(const yaml::Node& node, Error error) {
+  return std::move(error).in(text("line ", node.line));
 }
 
 template <class T>
-Result<void> read_whole(std::string_view key, const YAML::Node& node, int64_t min, int64_t max,
+Result<void> read_whole(std::string_view key, const yaml::Node& node, int64_t min, int64_t max,
                         T& place) {
-  const Result<std::string> value = scalar(key, node);
-  if (!value) return value.error();
-  const Result<int64_t> parsed = parse_whole(key, *value, min, max);
-  if (!parsed) return at_line(node, parsed.error());
-  place = static_cast<T>(*parsed);
-  return {};
+  int64_t whole = 0;
+  Result<void> read = yaml::read_whole(key, node, min, max, whole);
+  if (read) place = static_cast<T>(whole);
+  return read;
 }
 
-Result<void> read_duration(std::string_view key, const YAML::Node& node, Duration max,
+Result<void> read_duration(std::string_view key, const yaml::Node& node, Duration max,
                            Duration& place) {
   if (Result<void> ok = read_value(key, node, parse_duration, place); !ok) return ok;
   if (place <= max) return {};
   return at(node, text(key, " must be at most ", to_text(max), ", not ", to_text(place)));
 }
 
-Result<void> read_time(std::string_view key, const YAML::Node& node, Duration& place) {
+Result<void> read_time(std::string_view key, const yaml::Node& node, Duration& place) {
   return read_duration(key, node, kScenarioUntilMax, place);
 }
 
-Result<void> read_truth(std::string_view key, const YAML::Node& node, bool& place) {
-  const Result<std::string> value = scalar(key, node);
+Result<void> read_truth(std::string_view key, const yaml::Node& node, bool& place) {
+  const Result<std::string> value = text_of(key, node);
   if (!value) return value.error();
   if (*value != "true" && *value != "false") {
     return at(node, text(key, " must be true or false, not ", quoted(*value)));
@@ -122,8 +55,8 @@ Result<void> read_truth(std::string_view key, const YAML::Node& node, bool& plac
 }
 
 // A fraction such as 0.015, in millionths.
-Result<void> read_rate(std::string_view key, const YAML::Node& node, uint32_t& place) {
-  const Result<std::string> value = scalar(key, node);
+Result<void> read_rate(std::string_view key, const yaml::Node& node, uint32_t& place) {
+  const Result<std::string> value = text_of(key, node);
   if (!value) return value.error();
   const auto wrong = [&] {
     return at(node, text(key, " must be a fraction from 0 to 0.5 with at most 6 decimals, as in ",
@@ -143,24 +76,10 @@ Result<void> read_rate(std::string_view key, const YAML::Node& node, uint32_t& p
   return {};
 }
 
-// A list of texts, or one.
-Result<std::vector<std::string>> texts(std::string_view key, const YAML::Node& node) {
-  std::vector<std::string> values;
-  if (node.IsScalar()) {
-    values.push_back(node.Scalar());
-    return values;
-  }
-  Result<void> read = read_list(key, node, [&](const YAML::Node& entry) -> Result<void> {
-    return read_text(key, entry, values.emplace_back());
-  });
-  if (!read) return std::move(read).error();
-  return values;
-}
-
 // --- agents --------------------------------------------------------------------------------------
 
-Result<void> read_attributes(const YAML::Node& node, Attributes& place) {
-  return read_table("attributes", node, {}, [&](const std::string& name, const YAML::Node& value) {
+Result<void> read_attributes(const yaml::Node& node, Attributes& place) {
+  return read_table("attributes", node, {}, [&](const std::string& name, const yaml::Node& value) {
     if (Result<void> ok = read_text(name, value, place[name]); !ok) return ok;
     Result<void> checked = check_attribute(name, place[name]);
     if (checked && place.size() > kAttributesMax) {
@@ -170,20 +89,20 @@ Result<void> read_attributes(const YAML::Node& node, Attributes& place) {
   });
 }
 
-Result<void> read_reserved(const YAML::Node& node, std::map<RoleName, ResourceVector>& place) {
-  return read_table("reserved", node, {}, [&](const std::string& name, const YAML::Node& value) {
+Result<void> read_reserved(const yaml::Node& node, std::map<RoleName, ResourceVector>& place) {
+  return read_table("reserved", node, {}, [&](const std::string& name, const yaml::Node& value) {
     Result<RoleName> role = parse_role(name);
     if (!role) return Result<void>(at(value, "reserved", std::move(role).error()));
     return read_value("reserved", value, parse_shape, place[*role]);
   });
 }
 
-Result<void> read_agent(const YAML::Node& node, ScenarioAgent& agent) {
+Result<void> read_agent(const yaml::Node& node, ScenarioAgent& agent) {
   Result<void> read =
       read_table("an agent", node,
                  {"name", "count", "resources", "attributes", "reserved", "joins", "drains",
                   "drain_grace", "leaves", "returns"},
-                 [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+                 [&](const std::string& key, const yaml::Node& value) -> Result<void> {
                    if (key == "name") return read_text(key, value, agent.name);
                    if (key == "count")
                      return read_whole(key, value, 1, kScenarioAgentsMax, agent.count);
@@ -215,12 +134,12 @@ Result<int64_t> parse_weight(const std::string& value) {
   return weight;
 }
 
-Result<void> read_role(const YAML::Node& node, RoleTable& roles) {
+Result<void> read_role(const yaml::Node& node, RoleTable& roles) {
   RoleName name;
   RoleSettings settings;
   Result<void> read =
       read_table("a role", node, {"name", "weight", "guarantee", "limit"},
-                 [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+                 [&](const std::string& key, const yaml::Node& value) -> Result<void> {
                    if (key == "name") return read_value(key, value, parse_role, name);
                    if (key == "weight")
                      return read_value(key, value, parse_weight, settings.weight);
@@ -237,8 +156,8 @@ Result<void> read_role(const YAML::Node& node, RoleTable& roles) {
 
 // --- frameworks ----------------------------------------------------------------------------------
 
-Result<void> read_constraints(const YAML::Node& node, std::vector<Constraint>& place) {
-  const Result<std::vector<std::string>> all = texts("constraints", node);
+Result<void> read_constraints(const yaml::Node& node, std::vector<Constraint>& place) {
+  const Result<std::vector<std::string>> all = texts_of("constraints", node);
   if (!all) return all.error();
   for (const std::string& one : *all) {
     Result<Constraint> parsed = parse_constraint(one);
@@ -248,20 +167,20 @@ Result<void> read_constraints(const YAML::Node& node, std::vector<Constraint>& p
   return {};
 }
 
-Result<void> read_prefer(const YAML::Node& node, Preference& place) {
+Result<void> read_prefer(const yaml::Node& node, Preference& place) {
   return read_table("prefer", node, {"hosts", "racks", "wait"},
-                    [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+                    [&](const std::string& key, const yaml::Node& value) -> Result<void> {
                       if (key == "wait") return read_time(key, value, place.wait);
-                      Result<std::vector<std::string>> names = texts(key, value);
+                      Result<std::vector<std::string>> names = texts_of(key, value);
                       if (!names) return std::move(names).error();
                       (key == "hosts" ? place.hosts : place.racks) = *std::move(names);
                       return {};
                     });
 }
 
-Result<void> read_max_per(const YAML::Node& node, std::vector<MaxPer>& place) {
+Result<void> read_max_per(const yaml::Node& node, std::vector<MaxPer>& place) {
   Result<void> read =
-      read_table("max_per", node, {}, [&](const std::string& attribute, const YAML::Node& value) {
+      read_table("max_per", node, {}, [&](const std::string& attribute, const yaml::Node& value) {
         MaxPer& one = place.emplace_back(MaxPer{.attribute = attribute});
         return read_whole(text("max_per ", attribute), value, 1, kAskCountMax, one.count);
       });
@@ -270,12 +189,12 @@ Result<void> read_max_per(const YAML::Node& node, std::vector<MaxPer>& place) {
   return read;
 }
 
-Result<void> read_running(const YAML::Node& node, std::vector<ScenarioRunning>& place) {
-  return read_list("running", node, [&](const YAML::Node& entry) {
+Result<void> read_running(const yaml::Node& node, std::vector<ScenarioRunning>& place) {
+  return read_list("running", node, [&](const yaml::Node& entry) {
     ScenarioRunning& one = place.emplace_back();
     Result<void> read =
         read_table("running", entry, {"agent", "count", "since"},
-                   [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+                   [&](const std::string& key, const yaml::Node& value) -> Result<void> {
                      if (key == "count")
                        return read_whole(key, value, 1, kScenarioTasksMax, one.count);
                      if (key == "since") return read_time(key, value, one.since);
@@ -289,9 +208,9 @@ Result<void> read_running(const YAML::Node& node, std::vector<ScenarioRunning>& 
   });
 }
 
-Result<void> read_arrives(const YAML::Node& node, ScenarioTasks& tasks) {
+Result<void> read_arrives(const yaml::Node& node, ScenarioTasks& tasks) {
   constexpr std::string_view kEvery = "every ";
-  const Result<std::string> value = scalar("arrives", node);
+  const Result<std::string> value = text_of("arrives", node);
   if (!value) return value.error();
   const bool repeats = value->starts_with(kEvery);
   Result<Duration> parsed = parse_duration(
@@ -312,7 +231,7 @@ Result<void> read_arrives(const YAML::Node& node, ScenarioTasks& tasks) {
   return {};
 }
 
-Result<void> read_ask(const std::string& key, const YAML::Node& value, Ask& ask) {
+Result<void> read_ask(const std::string& key, const yaml::Node& value, Ask& ask) {
   if (key == "priority") return read_whole(key, value, -1'000'000, 1'000'000, ask.priority);
   if (key == "constraints") return read_constraints(value, ask.constraints);
   if (key == "spread") return read_text(key, value, ask.spread);
@@ -332,19 +251,19 @@ Result<void> read_ask(const std::string& key, const YAML::Node& value, Ask& ask)
   return {};
 }
 
-Result<void> read_tasks(const YAML::Node& node, ScenarioTasks& tasks) {
+Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   bool has_duration = false;
   Result<void> read = read_table(
       "tasks", node,
       {"name", "count", "resources", "duration", "arrives", "priority", "constraints", "spread",
        "max_per", "prefer", "gang", "band", "borrow", "revocable_ok", "running"},
-      [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
         if (key == "name") return read_text(key, value, tasks.name);
         if (key == "count") return read_whole(key, value, 1, kScenarioTasksMax, tasks.count);
         if (key == "resources") return read_value(key, value, parse_shape, tasks.resources);
         if (key == "duration") {
           has_duration = true;
-          if (value.IsScalar() && value.Scalar() == "forever") return {};
+          if (value.text == "forever") return {};
           return read_time(key, value, tasks.duration.emplace());
         }
         if (key == "arrives") return read_arrives(value, tasks);
@@ -361,16 +280,16 @@ Result<void> read_tasks(const YAML::Node& node, ScenarioTasks& tasks) {
   return {};
 }
 
-Result<void> read_framework(const YAML::Node& node, ScenarioFramework& framework) {
+Result<void> read_framework(const yaml::Node& node, ScenarioFramework& framework) {
   Result<void> read = read_table(
       "a framework", node, {"name", "role", "takes", "joins", "leaves", "tasks"},
-      [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
         if (key == "name") return read_text(key, value, framework.name);
         if (key == "role") return read_value(key, value, parse_role, framework.role);
         if (key == "joins") return read_time(key, value, framework.joins);
         if (key == "leaves") return read_time(key, value, framework.leaves.emplace());
         if (key == "tasks") {
-          return read_list(key, value, [&](const YAML::Node& entry) {
+          return read_list(key, value, [&](const yaml::Node& entry) {
             return read_tasks(entry, framework.tasks.emplace_back());
           });
         }
@@ -390,9 +309,9 @@ Result<void> read_framework(const YAML::Node& node, ScenarioFramework& framework
 
 // --- the whole -----------------------------------------------------------------------------------
 
-Result<void> read_network(const YAML::Node& node, ScenarioNetwork& network) {
+Result<void> read_network(const yaml::Node& node, ScenarioNetwork& network) {
   return read_table("network", node, {"delay", "loss", "duplicate"},
-                    [&](const std::string& key, const YAML::Node& value) -> Result<void> {
+                    [&](const std::string& key, const yaml::Node& value) -> Result<void> {
                       if (key == "delay") {
                         return read_duration(key, value, kScenarioDelayMax, network.delay);
                       }
@@ -401,21 +320,21 @@ Result<void> read_network(const YAML::Node& node, ScenarioNetwork& network) {
                     });
 }
 
-Result<void> read_options(const YAML::Node& node, std::map<std::string, std::string>& place) {
+Result<void> read_options(const yaml::Node& node, std::map<std::string, std::string>& place) {
   master::MasterOptions ignored;
-  return read_table("options", node, {}, [&](const std::string& name, const YAML::Node& value) {
+  return read_table("options", node, {}, [&](const std::string& name, const yaml::Node& value) {
     if (Result<void> ok = read_text(name, value, place[name]); !ok) return ok;
     Result<void> set = set_option(name, place[name], ignored);
     return set ? set : Result<void>(at(value, "options", std::move(set).error()));
   });
 }
 
-Result<void> read_report_at(const YAML::Node& node, std::vector<Duration>& place) {
+Result<void> read_report_at(const yaml::Node& node, std::vector<Duration>& place) {
   Result<void> read;
-  if (node.IsScalar()) {
+  if (node.kind == yaml::Node::Kind::kText) {
     read = read_time("report_at", node, place.emplace_back());
   } else {
-    read = read_list("report_at", node, [&](const YAML::Node& entry) {
+    read = read_list("report_at", node, [&](const yaml::Node& entry) {
       return read_time("report_at", entry, place.emplace_back());
     });
   }
@@ -427,7 +346,7 @@ Result<void> read_report_at(const YAML::Node& node, std::vector<Duration>& place
                        " are allowed"));
 }
 
-Result<void> read_row(const std::string& key, const YAML::Node& node, Scenario& scenario,
+Result<void> read_row(const std::string& key, const yaml::Node& node, Scenario& scenario,
                       ScenarioChecker& checker) {
   if (key == "seed") {
     return read_whole(key, node, 0, std::numeric_limits<int64_t>::max(), scenario.seed);
@@ -438,23 +357,23 @@ Result<void> read_row(const std::string& key, const YAML::Node& node, Scenario& 
   if (key == "network") return read_network(node, scenario.network);
   if (key == "roles") {
     Result<void> read = read_list(
-        key, node, [&](const YAML::Node& entry) { return read_role(entry, scenario.roles); });
+        key, node, [&](const yaml::Node& entry) { return read_role(entry, scenario.roles); });
     if (!read) return read;
     Result<void> checked = check_roles(scenario.roles);
     return checked ? checked : Result<void>(at_line(node, std::move(checked).error()));
   }
-  const auto checked = [&](const YAML::Node& entry, const auto& part) -> Result<void> {
+  const auto checked = [&](const yaml::Node& entry, const auto& part) -> Result<void> {
     Result<void> ok = checker.add(part);
     return ok ? ok : Result<void>(at_line(entry, std::move(ok).error()));
   };
   if (key == "agents") {
-    return read_list(key, node, [&](const YAML::Node& entry) {
+    return read_list(key, node, [&](const yaml::Node& entry) {
       ScenarioAgent& agent = scenario.agents.emplace_back();
       Result<void> read = read_agent(entry, agent);
       return read ? checked(entry, agent) : read;
     });
   }
-  return read_list(key, node, [&](const YAML::Node& entry) {
+  return read_list(key, node, [&](const yaml::Node& entry) {
     ScenarioFramework& framework = scenario.frameworks.emplace_back();
     Result<void> read = read_framework(entry, framework);
     return read ? checked(entry, framework) : read;
@@ -462,13 +381,13 @@ Result<void> read_row(const std::string& key, const YAML::Node& node, Scenario& 
 }
 
 // Agents before frameworks, which name them, in whatever order they are written.
-Result<Scenario> read_document(const YAML::Node& document) {
+Result<Scenario> read_document(const yaml::Node& document) {
   const Keys keys = {"seed",    "until",  "report_at", "options",
                      "network", "agents", "roles",     "frameworks"};
-  std::map<std::string, YAML::Node> rows;
+  std::map<std::string, const yaml::Node*> rows;
   Result<void> read = read_table("a scenario", document, keys,
-                                 [&](const std::string& key, const YAML::Node& value) {
-                                   rows.emplace(key, value);
+                                 [&](const std::string& key, const yaml::Node& value) {
+                                   rows.emplace(key, &value);
                                    return Result<void>();
                                  });
   if (!read) return std::move(read).error();
@@ -477,7 +396,7 @@ Result<Scenario> read_document(const YAML::Node& document) {
   for (const std::string_view key : keys) {
     const auto row = rows.find(std::string(key));
     if (row == rows.end()) continue;
-    if (Result<void> ok = read_row(row->first, row->second, scenario, checker); !ok) {
+    if (Result<void> ok = read_row(row->first, *row->second, scenario, checker); !ok) {
       return std::move(ok).error();
     }
   }
@@ -486,61 +405,12 @@ Result<Scenario> read_document(const YAML::Node& document) {
   return scenario;
 }
 
-// Counts documents without keeping them: YAML::LoadAll never ends on some malformed texts (0.7.0).
-class DocumentCounter : public YAML::EventHandler {
- public:
-  void OnDocumentStart(const YAML::Mark& mark) override {
-    ++count_;
-    line_ = mark.line + 1;
-  }
-  void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
-  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                const std::string&) override {}
-  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                       YAML::EmitterStyle::value) override {}
-  void OnSequenceEnd() override {}
-  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
-                  YAML::EmitterStyle::value) override {}
-  void OnMapEnd() override {}
-
-  int count() const { return count_; }
-  int line() const { return line_; }  // of the last one
-
- private:
-  int count_ = 0;
-  int line_ = 0;
-};
-
-Result<void> check_one_document(const std::string& yaml) {
-  std::istringstream stream(yaml);
-  YAML::Parser parser(stream);
-  DocumentCounter documents;
-  while (documents.count() < 2 && parser.HandleNextDocument(documents)) {
-  }
-  if (documents.count() == 0) return Error::invalid_argument("the scenario is empty");
-  if (documents.count() == 1) return {};
-  return Error::invalid_argument(
-      text("line ", documents.line(), ": a second document begins; a scenario is one"));
-}
-
 }  // namespace
 
-Result<Scenario> parse_scenario(std::string_view yaml) {
-  if (yaml.size() > kScenarioBytesMax) {
-    return Error::invalid_argument(
-        text("a scenario of ", yaml.size(), " bytes; at most ", kScenarioBytesMax, " are allowed"));
-  }
-  try {
-    const std::string whole(yaml);
-    if (Result<void> ok = check_one_document(whole); !ok) return std::move(ok).error();
-    return read_document(YAML::Load(whole));
-  } catch (const YAML::Exception& e) {
-    return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", printable(e.msg)));
-  } catch (const std::exception& e) {
-    return Error::invalid_argument(text("the scenario cannot be read: ", printable(e.what())));
-  }
+Result<Scenario> parse_scenario(std::string_view whole) {
+  const Result<yaml::Node> document = yaml::parse_document(whole, "a scenario", kScenarioBytesMax);
+  if (!document) return document.error();
+  return read_document(*document);
 }
 
 }  // namespace proffer::sim

@@ -96,7 +96,7 @@ class World {
   // By node. Most steps move a deadline to later (a heartbeat after a message), which the queue is
   // not told: an entry that is too early is put right when it comes first.
   std::vector<std::optional<Time>> deadlines_;
-  std::vector<std::optional<Time>> queued_;  // the node's entry; others of it are stale
+  std::vector<std::optional<Time>> queued_;   // the node's entry; others of it are stale
   std::vector<std::pair<Time, size_t>> due_;  // a heap
   std::vector<Violation> violations_;
   uint64_t check_every_ = 1;
