@@ -157,7 +157,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
        proto::AgentRegistered{.agent = agent.id,
                               .session = agent.session,
                               .heartbeat = options_.heartbeat,
-                              .timeout = options_.agent_timeout},
+                              .timeout = options_.silence_max()},
        step);
   compare_tasks(agent, was_known, remembers, std::move(registration), step);
   if (first_seen) --awaited_;
