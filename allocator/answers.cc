@@ -37,7 +37,6 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
     if (offer.leaf != &l) update_hunger(*offer.leaf, true);
-    doubt(*offer.leaf);
     for (const Slice& slice : offer.grant.offer.slices) add_slice(offered, slice);
     ports += offer.ports;
     seen = offer.free_then;
@@ -180,6 +179,7 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   a.ports_offered -= offer.ports;
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
   l.estimated -= offer.estimated();
+  doubt(l);
   for (const AskFill& fill : offer.grant.offer.fills) {
     const auto ask = l.owner->asks.find(fill.ask);
     if (ask == l.owner->asks.end()) continue;
