@@ -170,6 +170,7 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
   doubt(l);
   l.estimated -= offer.estimated();
+  doubt(l);
   for (const AskFill& fill : offer.grant.offer.fills) {
     const auto ask = l.owner->asks.find(fill.ask);
     if (ask == l.owner->asks.end()) continue;

@@ -43,6 +43,7 @@ Decision Allocator::State::decide(Time now) {
     filter.until = now + kDeclineFilter;
     add_filter(l, a, std::move(filter));
   }
+  remove_doubtful();
   end_filters(now);
   fire_alarms(now);
   fire_claim_timers(now);
@@ -63,6 +64,7 @@ Decision Allocator::State::decide(Time now) {
   decision.revokes = std::move(revokes_);
   revokes_.clear();
   decision.grants.reserve(gifts_.size());
+  offers_before_ = outstanding_.last_id();
   for (Gift& gift : gifts_) {
     Grant grant;
     grant.offer.id = outstanding_.next_id();

@@ -366,6 +366,7 @@ class Allocator::State {
   uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
   std::vector<Given> given_;  // kept until the next event
   Time decided_at_;
+  uint64_t offers_before_ = 0;  // the last number of an offer before that decision
 };
 
 }  // namespace proffer
