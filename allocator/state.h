@@ -205,7 +205,7 @@ class Allocator::State {
   void add_gift(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
                 int64_t count, uint64_t gang = 0);
   void freeze(Leaf& leaf, Time now);
-  void thaw();
+  void thaw(bool more_is_free);
 
   // --- turns.cc, permits.cc --------------------------------------------------------------------
   Turn next_turn(const fair::LeafOrder& order);
