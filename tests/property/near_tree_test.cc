@@ -165,6 +165,25 @@ TEST(NearTree, OnOneAgentSharesDifferByAtMostTheLargestTask) {
   EXPECT_GE(compared, clusters() * 9 / 10);
 }
 
+// The smallest of the cases that the test above found. CPUs are promised and used up; that must not
+// keep `a` from the memory that it is promised too.
+TEST(NearTree, OneKindOfAGuaranteeThatIsReachedDoesNotEndTheOthers) {
+  TreeCase c{.pool = ResourceVector::of(10'000, 10'000)};
+  Node a = tree_fixture::role("a", {tree_fixture::leaf("a", 1, 0), tree_fixture::leaf("b", 0, 1)});
+  a.guarantee = Quota::of(ResourceVector::of(1'000, 8'000));
+  c.root = tree_fixture::root({a, tree_fixture::leaf("b", 0, 1)});
+  EXPECT_EQ(Production(c, {c.pool}).fill(), (std::vector<int64_t>{0, 0, 10, 8, 2}));
+}
+
+// And what takes nothing of what is promised is no part of it: b has as much memory as a.
+TEST(NearTree, AGuaranteeOfCpusIsNoneOfMemory) {
+  TreeCase c{.pool = ResourceVector::of(10'000, 10'000)};
+  Node a = tree_fixture::leaf("a", 0, 1);
+  a.guarantee = Quota::of(ResourceVector::of(5'000, 0));
+  c.root = tree_fixture::root({a, tree_fixture::leaf("b", 0, 1)});
+  EXPECT_EQ(Production(c, {c.pool}).fill(), (std::vector<int64_t>{0, 5, 5}));
+}
+
 // Renaming permutes the result, but that equals are served in the order of their names. Each is
 // within the largest task of the oracle, so the two are within two. (Who is served first within a
 // guarantee may use it up for others, so that is left out here.)
