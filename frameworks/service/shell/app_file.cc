@@ -4,6 +4,7 @@
 #include "frameworks/service/shell/app_file.h"
 
 #include <functional>
+#include <map>
 #include <set>
 #include <sstream>
 
@@ -119,6 +120,20 @@ Result<void> read_constraints(const YAML::Node& node, std::vector<Constraint>& p
   return {};
 }
 
+// {host: 1, rack: 3}, in any order.
+Result<void> read_max_per(const YAML::Node& node, std::vector<MaxPer>& place) {
+  std::map<std::string, int64_t> counts;
+  Result<void> read =
+      read_table("max_per", node, {}, [&](const std::string& attribute, const YAML::Node& value) {
+        return read_whole(text("max_per: ", attribute), value, 1, kInstancesMax, counts[attribute]);
+      });
+  if (!read) return read;
+  for (const auto& [attribute, count] : counts) {
+    place.push_back({.attribute = attribute, .count = count});
+  }
+  return {};
+}
+
 // http: {port, path}, tcp: {port} or command: TEXT, and when.
 Result<void> read_health(const YAML::Node& node, std::optional<proto::HealthCheck>& place) {
   using Kind = proto::HealthCheck::Kind;
@@ -213,6 +228,12 @@ Result<void> read_row(const std::string& key, const YAML::Node& node, AppSpec& a
   }
   if (key == "ports") return keep(list(key, node), app.ports);
   if (key == "constraints") return read_constraints(node, app.constraints);
+  if (key == "spread") {
+    Result<void> read = read_text(key, node, app.spread);
+    if (app.spread == "none") app.spread.clear();
+    return read;
+  }
+  if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
   if (key == "kill_grace") return read_duration(key, node, app.kill_grace);
   return read_table(key, node, {"max_unavailable"},
@@ -225,8 +246,8 @@ Result<AppSpec> read_document(const YAML::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name", "instances", "command", "resources", "env", "ports", "constraints", "health",
-       "update", "kill_grace"},
+      {"name", "instances", "command", "resources", "env", "ports", "constraints", "spread",
+       "max_per", "health", "update", "kill_grace"},
       [&](const std::string& key, const YAML::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {
