@@ -82,14 +82,14 @@ TEST(AppFile, ChecksHealthByTcpAndByCommandToo) {
 
 TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
   const std::pair<const char*, const char*> rows[] = {
-      {"instance: 3\n", "line 3: unknown key 'instance'; did you mean 'instances'?"},
+      {"instance: 3\n", "line 3: unknown key 'instance' in an app file; did you mean 'instances'?"},
       {"instances: many\n", "line 3: instances"},
       {"max_per: {host: 0}\n", "line 3: max_per: host must be"},
       {"spread: a b\n", "spread"},
       {"instances: 10001\n", "from 0 to 10000"},
       {"instances: [1]\n", "line 3: the value of 'instances' must be one text or number"},
       {"resources: cpu:1\n", "line 3: resources: "},
-      {"env: [A]\n", "line 3: env is a table of KEY: value"},
+      {"env: [A]\n", "line 3: env must be a table of KEY: value"},
       {"env: {A: 1, A: 2}\n", "line 3: key 'A' is given twice"},
       {"ports: {a: b}\n", "line 3: the value of 'ports' must be a text or a list"},
       {"ports: [a-b]\n", "a port's name must be 1 to 64 of A-Z a-z 0-9 _, not 'a-b'"},
@@ -110,7 +110,7 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
   };
   for (const auto& [yaml, says] : rows) EXPECT_THAT(error_with(yaml), HasSubstr(says)) << yaml;
   EXPECT_EQ(error_of(""), "the app file is empty");
-  EXPECT_EQ(error_of("- a\n"), "line 1: an app file is a table of KEY: value");
+  EXPECT_EQ(error_of("- a\n"), "line 1: an app file must be a table of KEY: value");
   EXPECT_THAT(error_of("name: {\n"), StartsWith("line "));
   EXPECT_THAT(error_of(std::string(kAppFileBytesMax + 1, ' ')), HasSubstr("are allowed"));
 }
