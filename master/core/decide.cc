@@ -35,6 +35,10 @@ std::string_view to_text(RescindReason reason) {
       return "framework_lost";
     case RescindReason::kAgentChanged:
       return "agent_changed";
+    case RescindReason::kGangBroken:
+      return "gang_broken";
+    case RescindReason::kReclaimed:
+      return "reclaimed";
   }
   return "";
 }
