@@ -185,6 +185,8 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
     if (ask == l.owner->asks.end()) continue;
     ask->second->offered -= fill.count;
     count_tasks(*ask->second, a, -fill.count);
+    // It may have moved to another role since.
+    if (ask->second->leaf != &l) update_hunger(*ask->second->leaf, true);
   }
   // While it was out there was no second open offer of this agent.
   if (l.open_on.erase(&a) > 0) l.retry.insert(&a);

@@ -20,7 +20,6 @@ Allocator::State::State(AllocatorOptions options)
 Decision Allocator::State::decide(Time now) {
   given_.clear();
   entitlements_known_ = false;
-  remove_doubtful();
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
     least_shape_.reset();
@@ -48,6 +47,7 @@ Decision Allocator::State::decide(Time now) {
   end_filters(now);
   fire_alarms(now);
   fire_claim_timers(now);
+  remove_doubtful();
   wake_blocked();
 
   take_back_estimates(now);

@@ -254,7 +254,7 @@ void crowd_of_agents(AllocatorScenario& s, int agents) {
 TEST(Claim, OfAGangIsOfAsManyAgentsAsItNeeds) {
   AllocatorScenario s;
   crowd_of_agents(s, 4);
-  s.framework("gang").asks(gang_of(3, "cpus:2;mem:2GiB", 3));
+  s.framework("gang").declares(gang_of(3, "cpus:2;mem:2GiB", 3));
   s.decide();
   EXPECT_LE(seconds_until_all_run(s, {"gang"}, 1'000), 30 + 8);
   EXPECT_EQ(s.framework("gang").tasks(), 3);
@@ -264,7 +264,7 @@ TEST(Claim, OfAGangIsOfAsManyAgentsAsItNeeds) {
 TEST(Claim, IsWhatServesAGang) {
   AllocatorScenario s(AllocatorOptions{.naive = {.no_claims = true}});
   crowd_of_agents(s, 4);
-  s.framework("gang").asks(gang_of(3, "cpus:2;mem:2GiB", 3));
+  s.framework("gang").declares(gang_of(3, "cpus:2;mem:2GiB", 3));
   s.decide();
   EXPECT_EQ(seconds_until_all_run(s, {"gang"}, 1'000), 1'000);
 }
@@ -273,8 +273,8 @@ TEST(Claim, IsWhatServesAGang) {
 TEST(Claim, TwoGangsThatEachCouldHoldHalfAreBothServed) {
   AllocatorScenario s;
   crowd_of_agents(s, 4);
-  s.framework("gang1").asks(gang_of(4, "cpus:2;mem:2GiB", 4));
-  s.framework("gang2").asks(gang_of(4, "cpus:2;mem:2GiB", 4));
+  s.framework("gang1").declares(gang_of(4, "cpus:2;mem:2GiB", 4));
+  s.framework("gang2").declares(gang_of(4, "cpus:2;mem:2GiB", 4));
   s.decide();
   int64_t second = 0;
   bool first_ran = false;
@@ -301,7 +301,7 @@ TEST(Claim, OfAGangExchangesTheAgentWhereNothingEnds) {
   s.framework("forever").asks("cpus:1;mem:1GiB", 2);
   s.run_until_nothing_fits();
   crowd_of_agents(s, 2);
-  s.framework("gang").asks(gang_of(2, "cpus:2;mem:2GiB", 2));
+  s.framework("gang").declares(gang_of(2, "cpus:2;mem:2GiB", 2));
   s.decide();
   // At worst a review for each agent that was chosen badly.
   EXPECT_LE(seconds_until_all_run(s, {"gang"}, 1'000), 3 * 30 + 8);
@@ -320,7 +320,7 @@ TEST(Lent, WhatIsSetAsideServesThoseWhoMayBeRevokedUntilItIsEnough) {
   crowd(s);
   s.advance(kClaimAfter);
   ASSERT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
-  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 10));
+  s.framework("spare").declares(spare_of("cpus:1;mem:1GiB", 10));
   s.framework("small").ends(1);
   s.decide();
   ASSERT_EQ(s.framework("spare").outstanding().size(), 1u);
@@ -358,7 +358,7 @@ TEST(Lent, OffersAreTakenBackBeforeTasks) {
   AllocatorScenario s;
   crowd(s);
   s.advance(kClaimAfter);
-  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 10));
+  s.framework("spare").declares(spare_of("cpus:1;mem:1GiB", 10));
   s.framework("small").ends(2);
   s.decide();
   ASSERT_EQ(s.framework("spare").offers(), Offers{"a1 cpus:2;mem:2048"});
@@ -373,7 +373,7 @@ TEST(Lent, DoesNotDelayTheClaimByMoreThanTheGrace) {
   AllocatorScenario s;
   crowd(s);
   s.advance(kClaimAfter);
-  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 100'000));
+  s.framework("spare").declares(spare_of("cpus:1;mem:1GiB", 100'000));
   int64_t second = 0;
   for (; second < 1'000 && s.framework("large").tasks() == 0; ++second) {
     if (s.framework("small").tasks() > 0) s.framework("small").ends(1);
@@ -397,7 +397,7 @@ TEST(Lent, DoesNotKeepAClaimWhereNothingElseEnds) {
   s.framework("large").asks("cpus:3;mem:3GiB", 1);
   s.decide();
   s.framework("small").asks("cpus:1;mem:1GiB", 0, "other");
-  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 100'000));
+  s.framework("spare").declares(spare_of("cpus:1;mem:1GiB", 100'000));
   int64_t second = 0;
   for (; second < 1'000 && s.framework("large").tasks() == 0; ++second) {
     if (s.framework("small").tasks() > 0) s.framework("small").ends(1);

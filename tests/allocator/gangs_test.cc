@@ -16,7 +16,7 @@ TEST(Gang, IsOfferedOverSeveralAgentsWithOneNumber) {
   AllocatorScenario s;
   s.agent("a1", "cpus:2;mem:2GiB");
   s.agent("a2", "cpus:2;mem:2GiB");
-  s.framework("f").asks(gang_of(3, "cpus:1", 6));
+  s.framework("f").declares(gang_of(3, "cpus:1", 6));
   s.decide();
   const std::vector<Grant> offers = s.framework("f").outstanding();
   ASSERT_EQ(offers.size(), 2u);
@@ -37,7 +37,7 @@ TEST(Gang, IsOfferedOverSeveralAgentsWithOneNumber) {
 TEST(Gang, IsNeverGivenInPart) {
   AllocatorScenario s;
   s.agent("a1", "cpus:2;mem:2GiB");
-  s.framework("f").asks(gang_of(3, "cpus:1", 3));
+  s.framework("f").declares(gang_of(3, "cpus:1", 3));
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), Offers{});
   s.agent("a2", "cpus:1;mem:1GiB");
@@ -50,7 +50,7 @@ TEST(Gang, DecliningOneOfItsOffersTakesTheOthersBack) {
   s.agent("a1", "cpus:1;mem:1GiB");
   s.agent("a2", "cpus:1;mem:1GiB");
   s.agent("a3", "cpus:1;mem:1GiB");
-  s.framework("f").asks(gang_of(2, "cpus:1", 2));
+  s.framework("f").declares(gang_of(2, "cpus:1", 2));
   s.decide();
   const std::vector<std::string> first = s.framework("f").offers();
   ASSERT_EQ(first.size(), 2u);
@@ -71,7 +71,7 @@ TEST(Gang, LaunchingLessThanItTakesTheOthersBack) {
   AllocatorScenario s;
   s.agent("a1", "cpus:1;mem:1GiB");
   s.agent("a2", "cpus:1;mem:1GiB");
-  s.framework("f").asks(gang_of(2, "cpus:1", 2));
+  s.framework("f").declares(gang_of(2, "cpus:1", 2));
   s.decide();
   const std::vector<Grant> offers = s.framework("f").outstanding();
   ASSERT_EQ(offers.size(), 2u);
@@ -85,7 +85,7 @@ TEST(Gang, EndsTogetherWhenItsLeaseOrAnAgentOfItEnds) {
   AllocatorScenario s;
   s.agent("a1", "cpus:1;mem:1GiB");
   s.agent("a2", "cpus:1;mem:1GiB");
-  s.framework("f").asks(gang_of(2, "cpus:1", 2));
+  s.framework("f").declares(gang_of(2, "cpus:1", 2));
   s.decide();
   s.allocator().set_agent_active(AgentId("a1"), false);
   s.check();
@@ -105,19 +105,19 @@ TEST(Gang, KeepsToMaxPerAndSpreads) {
   s.agent("a3", "cpus:8;mem:8GiB", "rack:r2");
   Ask ask = gang_of(4, "cpus:1", 4);
   ask.max_per = {{"host", 2}, {"rack", 2}};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("f").tasks_on("a1") + s.framework("f").tasks_on("a2"), 2);
   EXPECT_EQ(s.framework("f").tasks_on("a3"), 2);
 
   Ask even = gang_of(6, "cpus:1", 6);
   even.spread = "host";
-  s.framework("g").asks(even);
+  s.framework("g").declares(even);
   s.run_until_nothing_fits();
   for (const char* agent : {"a1", "a2", "a3"}) EXPECT_EQ(s.framework("g").tasks_on(agent), 2);
 
   ask.max_per = {{"rack", 1}};
-  s.framework("h").asks(ask);
+  s.framework("h").declares(ask);
   s.decide();
   EXPECT_FALSE(s.framework("h").ask().could_ever_fit) << "there are two racks";
 }
@@ -125,7 +125,7 @@ TEST(Gang, KeepsToMaxPerAndSpreads) {
 TEST(Gang, CouldEverFitIsOfAllItsTasks) {
   AllocatorScenario s;
   s.agent("a1", "cpus:2;mem:2GiB");
-  s.framework("f").asks(gang_of(3, "cpus:1", 3));
+  s.framework("f").declares(gang_of(3, "cpus:1", 3));
   s.decide();
   EXPECT_FALSE(s.framework("f").ask().could_ever_fit);
   const AskExplanation ask = s.allocator().explain(FrameworkId("f"), s.now()).asks.at(0);
@@ -137,7 +137,7 @@ TEST(Gang, CouldEverFitIsOfAllItsTasks) {
 TEST(Gang, NumbersBeginAboveThoseThatRun) {
   AllocatorScenario s(AllocatorOptions{.gangs_before = 100});
   s.agent("a1", "cpus:4;mem:4GiB");
-  s.framework("f").asks(gang_of(2, "cpus:1", 2));
+  s.framework("f").declares(gang_of(2, "cpus:1", 2));
   s.decide();
   EXPECT_EQ(s.framework("f").outstanding().at(0).offer.gang, 101u);
   s.framework("f").accepts_all();
@@ -146,9 +146,9 @@ TEST(Gang, NumbersBeginAboveThoseThatRun) {
                              .role = RoleName("f"),
                              .gang = 500}};
   s.allocator().adopt(AgentId("a1"), FrameworkId("f"), task);
-  s.framework("g").asks(gang_of(1, "cpus:0.1", 0));
+  s.framework("g").declares(gang_of(1, "cpus:0.1", 0));
   Ask more = gang_of(2, "cpus:0.5", 2);
-  s.framework("g").asks(more);
+  s.framework("g").declares(more);
   s.decide();
   EXPECT_EQ(s.framework("g").outstanding().at(0).offer.gang, 501u);
 }

@@ -21,7 +21,7 @@ TEST(MaxPer, LimitsTasksOnAHostAndInARack) {
   s.agent("a4", "cpus:8;mem:8GiB");
   Ask ask = ask_of("cpus:1", 100);
   ask.max_per = {{"host", 2}, {"rack", 3}};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.run_until_nothing_fits();
   // Two on the third agent, two on the one without a rack, three in the first rack.
   EXPECT_EQ(s.framework("f").tasks_on("a1") + s.framework("f").tasks_on("a2"), 3);
@@ -35,7 +35,7 @@ TEST(MaxPer, CountsOffersAndFindsRoomWhereATaskEndedElsewhere) {
   s.agent("a2", "cpus:8;mem:8GiB", "rack:r1");
   Ask ask = ask_of("cpus:1", 5);
   ask.max_per = {{"rack", 1}};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
   s.framework("f").accepts_all();
@@ -57,7 +57,7 @@ TEST(MaxPer, CountsTasksThatRanBeforeTheAskWasDeclared) {
   s.run_until_nothing_fits();
   Ask ask = ask_of("cpus:1", 5);
   ask.max_per = {{"host", 3}};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("f").tasks(), 3);
 }
@@ -68,7 +68,7 @@ TEST(MaxPer, FollowsTheAgentsAttributes) {
   s.agent("a2", "cpus:8;mem:8GiB", "rack:r1");
   Ask ask = ask_of("cpus:1", 5);
   ask.max_per = {{"rack", 1}};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.run_until_nothing_fits();
   ASSERT_EQ(s.framework("f").tasks(), 1);
   s.agent("a2", "cpus:8;mem:8GiB", "rack:r2");
@@ -85,7 +85,7 @@ TEST(Spread, IsAsEvenAsPossibleOverTheValues) {
   s.agent("a4", "cpus:16;mem:16GiB", "zone:z3");
   Ask ask = ask_of("cpus:1", 9);
   ask.spread = "zone";
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("f").tasks_on("a1"), 3);
   EXPECT_EQ(s.framework("f").tasks_on("a2"), 3);
@@ -93,7 +93,7 @@ TEST(Spread, IsAsEvenAsPossibleOverTheValues) {
 
   // Where one zone is full the others take the rest: spread is no limit.
   ask.count = 9;
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("f").tasks_on("a1"), 4);
   EXPECT_EQ(s.framework("f").tasks_on("a2"), 7);
@@ -108,7 +108,7 @@ TEST(Prefer, WaitsForAHostAndThenGoesAnywhere) {
   s.run_until_nothing_fits();
   Ask ask = ask_of("cpus:1", 1);
   ask.prefer = {.hosts = {"a1"}, .wait = seconds(5)};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.advance(milliseconds(4'999));
   EXPECT_EQ(s.framework("f").offers(), Offers{});
   // Nobody is held back by one that waits.
@@ -129,7 +129,7 @@ TEST(Prefer, TakesTheHostIfItBecomesFreeInTimeAndWaitsAnewForTheNextTask) {
   s.run_until_nothing_fits();
   Ask ask = ask_of("cpus:1", 2);
   ask.prefer = {.hosts = {"a1"}, .wait = seconds(5)};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.advance(seconds(4));
   s.framework("other").ends(1);
   s.decide();
@@ -149,7 +149,7 @@ TEST(Prefer, AHostIsBetterThanItsRackAndThatThanTheRest) {
   s.agent("a4", "cpus:1;mem:1GiB", "rack:r3");
   Ask ask = ask_of("cpus:1", 20);
   ask.prefer = {.hosts = {"a3"}, .racks = {"r2"}, .wait = seconds(5)};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), (Offers{"a2 cpus:8", "a3 cpus:8"}));
   s.framework("f").accepts_all();
@@ -163,7 +163,7 @@ TEST(Prefer, WithoutAWaitIsOnlyAnOrder) {
   s.agent("a2", "cpus:1;mem:1GiB");
   Ask ask = ask_of("cpus:1", 1);
   ask.prefer.hosts = {"a2"};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
 }
@@ -176,7 +176,7 @@ TEST(Prefer, AClaimDoesNotCutTheWaitShort) {
   s.run_until_nothing_fits();
   Ask ask = ask_of("cpus:1", 1);
   ask.prefer = {.hosts = {"a1"}, .wait = minutes(2)};
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.advance(minutes(1));
   EXPECT_EQ(s.framework("f").ask().claimed, std::nullopt);
   s.advance(minutes(1));
@@ -190,7 +190,7 @@ TEST(Expiry, AnAskIsWantedNoLonger) {
   s.run_until_nothing_fits();
   Ask ask = ask_of("cpus:1", 1);
   ask.expiry = seconds(60);
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.advance(seconds(59));
   EXPECT_EQ(s.framework("f").ask().claimed, AgentId("a1"));
   s.advance(seconds(1));
@@ -200,7 +200,7 @@ TEST(Expiry, AnAskIsWantedNoLonger) {
   EXPECT_EQ(s.framework("f").offers(), Offers{});
   // It is wanted again when it is declared as another.
   ask.expiry = seconds(61);
-  s.framework("f").asks(ask);
+  s.framework("f").declares(ask);
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
 }

@@ -55,7 +55,7 @@ TEST(Reserved, IsNeverLent) {
             .shape = parse_shape("cpus:1").value(),
             .count = 10,
             .revocable_ok = true};
-  s.framework("eager").asks(eager);
+  s.framework("eager").declares(eager);
   s.run_until_nothing_fits();
   EXPECT_EQ(s.framework("eager").tasks() + s.framework("open").tasks(), 2)
       << "a CPU for one, the memory for the other";
@@ -183,7 +183,7 @@ TEST(Estimated, IsForAsksThatMayBeRevokedAndCountsInNothing) {
   EXPECT_EQ(s.framework("sure").tasks(), 2);
   EXPECT_EQ(to_text(s.allocator().total()), "cpus:2;mem:2048");
 
-  s.framework("spare").asks(revocable("cpus:1;mem:1GiB", 10));
+  s.framework("spare").declares(revocable("cpus:1;mem:1GiB", 10));
   s.decide();
   ASSERT_EQ(s.framework("spare").outstanding().size(), 1u);
   EXPECT_EQ(slices(s.framework("spare").outstanding()[0].offer), Slices{"~ cpus:3;mem:3072"});
@@ -195,7 +195,7 @@ TEST(Estimated, IsForAsksThatMayBeRevokedAndCountsInNothing) {
 TEST(Estimated, IsSharedEvenly) {
   AllocatorScenario s;
   s.agent("a1", "disk:1GiB", "", {{"~", "cpus:6;mem:6GiB"}});
-  for (const char* name : {"x", "y", "z"}) s.framework(name).asks(revocable("cpus:1", 10));
+  for (const char* name : {"x", "y", "z"}) s.framework(name).declares(revocable("cpus:1", 10));
   s.run_until_nothing_fits();
   for (const char* name : {"x", "y", "z"}) EXPECT_EQ(s.framework(name).tasks(), 2) << name;
 }
@@ -203,10 +203,10 @@ TEST(Estimated, IsSharedEvenly) {
 TEST(Estimated, TasksAreRevokedWhenItShrinksTheYoungestFirst) {
   AllocatorScenario s;
   s.agent("a1", "disk:1GiB", "", {{"~", "cpus:2;mem:2GiB"}});
-  s.framework("spare").asks(revocable("cpus:1", 1));
+  s.framework("spare").declares(revocable("cpus:1", 1));
   s.run_until_nothing_fits();
   s.advance(seconds(5));
-  s.framework("spare").asks(revocable("cpus:1", 1));
+  s.framework("spare").declares(revocable("cpus:1", 1));
   s.run_until_nothing_fits();
   ASSERT_EQ(s.framework("spare").tasks(), 2);
   const TaskId youngest = s.framework("spare").running()[1].id;
@@ -225,7 +225,7 @@ TEST(Draining, AnAgentIsOfferedToNobodyAndItsTasksCount) {
   AllocatorScenario s;
   s.agent("a1", "cpus:2;mem:2GiB", "", {{"eng", "cpus:2"}, {"~", "cpus:2"}});
   s.framework("in").in_role("eng").asks("cpus:1", 1);
-  s.framework("in").asks(revocable("cpus:1", 10));
+  s.framework("in").declares(revocable("cpus:1", 10));
   s.framework("open").subscribes();
   s.decide();
   s.framework("in").accepts_all();
