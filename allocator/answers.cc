@@ -168,7 +168,6 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   a.end_offered(offer);
   a.ports_offered -= offer.ports;
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
-  doubt(l);
   l.estimated -= offer.estimated();
   doubt(l);
   for (const AskFill& fill : offer.grant.offer.fills) {

@@ -98,11 +98,6 @@ std::string to_text(const HinderedAgents& hindered) {
       return "declined by the framework itself, until its attributes change";
     case Hindrance::kAlreadyOffered:
       return "offered to the framework already";
-    case Hindrance::kMaxPer:
-      return text("has as many tasks of the ask as may be together by ",
-                  quoted(hindered.constraint));
-    case Hindrance::kNotPreferred:
-      return "not where it would rather be, for which it waits";
     case Hindrance::kLimit:
       return text("above the limit of role ", quoted(hindered.role.str()), left_of(hindered));
     case Hindrance::kTasksUnknown:
@@ -113,6 +108,11 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kEntitlement:
       return text("above what role ", quoted(hindered.role.str()),
                   " is entitled to, and the ask may not borrow", left_of(hindered));
+    case Hindrance::kMaxPer:
+      return text("has as many tasks of the ask as may be together by ",
+                  quoted(hindered.constraint));
+    case Hindrance::kNotPreferred:
+      return "not where it would rather be, for which it waits";
     case Hindrance::kUsed:
       return text("too little ", kind_of(hindered), " free", amounts_of(hindered, "free"),
                   holders_of(hindered, "; used by "));

@@ -766,9 +766,9 @@ Result<ReserveCall> parse_reserve_call(std::string_view json) {
                                  [](const JsonFields& in, ReserveCall& call) {
                                    read_agent(in, call.agent);
                                    read_role(in, call.role);
-                                   in.require("resources");
                                    std::string words;
                                    in.text("resources", words);
+                                   if (words.empty()) return;
                                    Result<ResourceVector> amounts = parse_shape(words);
                                    if (!amounts)
                                      return in.refuse("resources", amounts.error().message());
