@@ -36,11 +36,6 @@ void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
   }
   a.forget_empty_parts();
   a.compute_free();
-  if (a.estimate() != nullptr) {
-    estimating_.insert(&a);
-  } else {
-    estimating_.erase(&a);
-  }
   const bool other_attributes = is_new || a.attributes != resources.attributes;
   if (other_attributes) {
     a.attributes = std::move(resources.attributes);
@@ -124,6 +119,11 @@ void Allocator::State::set_free_ports(const AgentId& id, PortSet free) {
 void Allocator::State::refresh(Agent& a, bool grew) {
   free_.erase(a);
   a.compute_free();
+  if (a.estimate() != nullptr) {
+    estimating_.insert(&a);
+  } else if (!estimating_.empty()) {
+    estimating_.erase(&a);
+  }
   free_.insert(a, total_);
   if (!grew) return;
   ++a.growths;

@@ -5,16 +5,6 @@
 #include "allocator/state.h"
 
 namespace proffer {
-namespace {
-
-Resources sum_of(const std::vector<Slice>& slices) {
-  Resources sum;
-  for (const Slice& slice : slices) sum += slice.resources;
-  return sum;
-}
-
-}  // namespace
-
 const Grant* Allocator::State::find_offer(const OfferId& id, const FrameworkId& framework) const {
   const fair::OutstandingOffer* offer = outstanding_.find(id);
   return offer != nullptr && offer->grant.framework == framework ? &offer->grant : nullptr;
@@ -37,7 +27,6 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
     if (offer.leaf != &l) update_hunger(*offer.leaf, true);
-    doubt(*offer.leaf);
     for (const Slice& slice : offer.grant.offer.slices) add_slice(offered, slice);
     ports += offer.ports;
     seen = offer.free_then;
@@ -180,11 +169,14 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   a.ports_offered -= offer.ports;
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
   l.estimated -= offer.estimated();
+  doubt(l);
   for (const AskFill& fill : offer.grant.offer.fills) {
     const auto ask = l.owner->asks.find(fill.ask);
     if (ask == l.owner->asks.end()) continue;
     ask->second->offered -= fill.count;
     count_tasks(*ask->second, a, -fill.count);
+    // It may have moved to another role since.
+    if (ask->second->leaf != &l) update_hunger(*ask->second->leaf, true);
   }
   // While it was out there was no second open offer of this agent.
   if (l.open_on.erase(&a) > 0) l.retry.insert(&a);

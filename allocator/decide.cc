@@ -20,7 +20,6 @@ Allocator::State::State(AllocatorOptions options)
 Decision Allocator::State::decide(Time now) {
   given_.clear();
   entitlements_known_ = false;
-  remove_doubtful();
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
     least_shape_.reset();
@@ -44,9 +43,11 @@ Decision Allocator::State::decide(Time now) {
     filter.until = now + kDeclineFilter;
     add_filter(l, a, std::move(filter));
   }
+  remove_doubtful();
   end_filters(now);
   fire_alarms(now);
   fire_claim_timers(now);
+  remove_doubtful();
   wake_blocked();
 
   take_back_estimates(now);
@@ -63,6 +64,7 @@ Decision Allocator::State::decide(Time now) {
   decision.revokes = std::move(revokes_);
   revokes_.clear();
   decision.grants.reserve(gifts_.size());
+  offers_before_ = outstanding_.last_id();
   for (Gift& gift : gifts_) {
     Grant grant;
     grant.offer.id = outstanding_.next_id();

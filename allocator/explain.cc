@@ -159,6 +159,7 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
                        .offered = entry.offered};
   Reasons reasons;
   found.could_ever_fit = false;
+  const Bar limit = exceeded_limit(entry);
   // A gang that does not fit is out on each agent on which a task of it would.
   const bool fits_together = entry.ask.gang == 1 || !plan_gang(entry, now).empty();
   int64_t room = 0;
@@ -178,7 +179,7 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
     one.most = std::min(room, entry.ask.gang - 1);
     reasons.add(std::move(one));
   }
-  found.could_ever_fit = could_ever_be_met(entry, false);
+  found.could_ever_fit = limit.is_none() && could_ever_be_met(entry, false);
   found.hindered = reasons.take(found.usable);
   if (!entry.claim.empty()) found.claimed = entry.claim.front().agent->id;
   if (!found.could_ever_fit) explain_changes(entry, found);
@@ -189,6 +190,14 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
 // that any of those that meet them has. Nothing if each is met, but never all by one agent.
 void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& found) const {
   const Ask& ask = entry.ask;
+  if (const Bar limit = exceeded_limit(entry); !limit.is_none()) {
+    found.changes.push_back({.why = Hindrance::kLimit,
+                             .kind = limit.kind,
+                             .role = limit.role->name,
+                             .wanted = ask.shape[limit.kind],
+                             .most = limit.left});
+    return;
+  }
   Resources largest;
   int64_t ports = 0;
   bool any_meets_all = false;
@@ -228,6 +237,16 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
   if (ask.ports > ports) {
     found.changes.push_back({.why = Hindrance::kPortsTotal, .wanted = ask.ports, .most = ports});
   }
+}
+
+// What keeps a task of the ask, or an open offer of what the agent has free, from the leaf,
+// whatever is free.
+Allocator::State::Bar Allocator::State::bar_to(const Leaf& l, const AskEntry* entry,
+                                               const Agent& a) const {
+  if (entry != nullptr) return barred(*entry);
+  const ResourceVector free = sum_of(a.usable(l.role->name)).amounts;
+  if (free.is_zero() || !piece_for(l, a, permitted(l)).empty()) return {};
+  return barred(l, free, true, nullptr);
 }
 
 // Of one agent, for a task of the ask, or for an open offer if there is no ask. The first that
@@ -278,6 +297,15 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
   }
   if (entry == nullptr && l.open_on.count(const_cast<Agent*>(&a)) > 0) {
     return is(Hindrance::kAlreadyOffered);
+  }
+  if (const Bar bar = bar_to(l, entry, a); !bar.is_none()) {
+    if (bar.role != nullptr) found.role = bar.role->name;
+    if (bar.why == Bar::Why::kTasksUnknown) return is(Hindrance::kTasksUnknown);
+    found.kind = bar.kind;
+    found.wanted = entry == nullptr ? 0 : entry->ask.shape[bar.kind];
+    found.most = bar.left;
+    if (bar.why == Bar::Why::kLimit) return is(Hindrance::kLimit);
+    return is(bar.why == Bar::Why::kGuarantees ? Hindrance::kGuarantees : Hindrance::kEntitlement);
   }
 
   if (entry != nullptr) {

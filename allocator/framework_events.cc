@@ -116,8 +116,12 @@ void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks
     std::unique_ptr<AskEntry>& entry = f.asks[ask.name];
     if (entry == nullptr) {
       const auto known = before.find(ask.name);
-      if (known != before.end() && same_but_count(ask, known->second->ask)) {
-        entry = std::move(known->second);
+      if (known != before.end() && known->second != nullptr) {
+        if (same_but_count(ask, known->second->ask)) {
+          entry = std::move(known->second);
+        } else {
+          end_ask(*known->second);  // Its timers go by name, and the new one may have the same.
+        }
       }
     }
     if (entry == nullptr || !same_but_count(ask, entry->ask)) {

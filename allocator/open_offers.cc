@@ -31,12 +31,6 @@ std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
   return piece;
 }
 
-Resources sum_of(const std::vector<Slice>& slices) {
-  Resources sum;
-  for (const Slice& slice : slices) sum += slice.resources;
-  return sum;
-}
-
 }  // namespace
 
 bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const {
@@ -108,12 +102,13 @@ bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& 
   return true;
 }
 
-bool Allocator::State::give_whole_agent(const Turn& turn, Time now) {
+bool Allocator::State::give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused) {
   Leaf& l = *turn.leaf;
   while (Agent* a = place_open(l, now)) {
     const std::vector<Slice> all = piece_for(l, *a, permitted(l));
     if (all.empty()) {
       note_permitted(l, *a);
+      if (std::find(refused.begin(), refused.end(), &l) == refused.end()) refused.push_back(&l);
       l.open_queue.pop_back();
       continue;
     }
@@ -133,7 +128,7 @@ void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
 
 // After the asks: what is left goes to open leaves by least share, an agent at a time.
 void Allocator::State::fill_open(Time now) {
-  thaw();
+  thaw(false);
   CHECK(anew_.empty());
   const auto& by_stamp = free_.by_stamp();
   for (const auto& [id, l] : open_leaves_) {
@@ -142,15 +137,29 @@ void Allocator::State::fill_open(Time now) {
     l->open_queue_known = false;
     if (some_grew || !l->retry.empty()) anew_.insert(*l);
   }
-  while (true) {
-    const Turn turn = next_turn(anew_);
-    if (turn.leaf == nullptr) return;
-    if (give_whole_agent(turn, now)) continue;
-    Leaf& l = *turn.leaf;
-    l.tried_at = free_.latest();
-    l.retry.clear();
-    l.open_queue_known = false;
-    anew_.erase(l);
+  bool again = true;
+  while (again) {
+    again = false;
+    std::vector<Leaf*> refused;
+    while (true) {
+      const Turn turn = next_turn(anew_);
+      if (turn.leaf == nullptr) break;
+      Leaf& l = *turn.leaf;
+      if (give_whole_agent(turn, now, refused)) {
+        again = true;
+        continue;
+      }
+      l.tried_at = free_.latest();
+      l.retry.clear();
+      l.open_queue_known = false;
+      anew_.erase(l);
+    }
+    // What was of no use without what it may not have, may be when others have taken that.
+    again = again && !refused.empty();
+    for (Leaf* l : refused) {
+      l->tried_at = 0;
+      if (again) anew_.insert(*l);
+    }
   }
 }
 

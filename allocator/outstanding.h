@@ -23,6 +23,7 @@ struct OutstandingOffer : Booked {
 class OutstandingOffers {
  public:
   OfferId next_id() { return OfferId(++last_id_); }
+  uint64_t last_id() const { return last_id_; }
   // Adds it here, at its agent and at its leaf.
   void add(OutstandingOffer offer);
   // Takes it away from all three. CHECKs that it is here.

@@ -83,7 +83,9 @@ void Allocator::State::check_gangs(std::vector<Violation>& found) const {
     for (const auto& [name, count] : fills) {
       const auto ask = l->owner->asks.find(name);
       // Between the answers for its agents some of it is launched; that is one step of the caller.
-      if (ask == l->owner->asks.end() || ask->second->ask.gang == 1 || dirty_) continue;
+      // An older one may be from when the ask was another.
+      if (ask == l->owner->asks.end() || dirty_) continue;
+      if (outstanding_.of_gang(gang).begin()->value() <= offers_before_) continue;
       if (count == ask->second->ask.gang && fills.size() == 1) continue;
       found.push_back({text("gang ", gang, " of ", l->framework.str(), " is offered in part")});
     }
@@ -110,7 +112,7 @@ void Allocator::State::check_places(std::vector<Violation>& found) const {
       for (const OfferId& offer_id : ask->leaf->offers) {
         const fair::OutstandingOffer& offer = *outstanding_.find(offer_id);
         // Older ones may be from when more was allowed.
-        if (offer.grant.expires != later(decided_at_, options_.offer_timeout)) continue;
+        if (offer_id.value() <= offers_before_) continue;
         const bool fills =
             std::any_of(offer.grant.offer.fills.begin(), offer.grant.offer.fills.end(),
                         [&, ask_name = name](const AskFill& fill) { return fill.ask == ask_name; });

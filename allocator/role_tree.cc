@@ -361,11 +361,6 @@ Standing RoleTree::standing_of(const Node& node, int order) const {
   return found;
 }
 
-int64_t scaled_to(int64_t parts, const Share& to, const Share& from) {
-  return divided_up(Uint128(parts) * Uint128(to.parts(kPartsWhole)),
-                    Uint128(from.parts(kPartsWhole)), kPartsMax);
-}
-
 // --- orders -------------------------------------------------------------------------------------
 
 void LeafOrder::insert(Leaf& leaf) {

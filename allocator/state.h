@@ -205,7 +205,7 @@ class Allocator::State {
   void add_gift(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
                 int64_t count, uint64_t gang = 0);
   void freeze(Leaf& leaf, Time now);
-  void thaw();
+  void thaw(bool more_is_free);
 
   // --- turns.cc, permits.cc --------------------------------------------------------------------
   Turn next_turn(const fair::LeafOrder& order);
@@ -249,7 +249,7 @@ class Allocator::State {
 
   // --- open_offers.cc --------------------------------------------------------------------------
   bool give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now);
-  bool give_whole_agent(const Turn& turn, Time now);
+  bool give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused);
   void note_permitted(Leaf& leaf, const Agent& agent);
   // What of the agent's rest is at most so much; nothing if that is of no use to anybody.
   static std::vector<Slice> piece_for(const Leaf& leaf, const Agent& agent,
@@ -297,6 +297,7 @@ class Allocator::State {
                      FrameworkExplanation& found) const;
   AskExplanation explain_ask(const AskEntry& entry, Time now) const;
   void explain_changes(const AskEntry& entry, AskExplanation& found) const;
+  Bar bar_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
   HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent,
                            Time now) const;
 
@@ -365,6 +366,7 @@ class Allocator::State {
   uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
   std::vector<Given> given_;  // kept until the next event
   Time decided_at_;
+  uint64_t offers_before_ = 0;  // the last number of an offer before that decision
 };
 
 }  // namespace proffer

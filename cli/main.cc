@@ -43,6 +43,7 @@ constexpr Command kCommands[] = {
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
     {"master", nullptr, "run a master"},
     {"agent", nullptr, "run an agent"},
+    {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},
     {"sim", nullptr, "run simulations of the cluster from a seed"},
 };
 

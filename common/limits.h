@@ -78,9 +78,6 @@ inline constexpr size_t kPortRangesMax = 256;
 inline constexpr size_t kGpuDevicesMax = 64;  // of one agent
 inline constexpr size_t kPortNamesMax = 64;   // dynamic ports of one task
 inline constexpr int64_t kAskCountMax = 10'000'000;
-inline constexpr size_t kMaxPerMax = 16;     // attributes that one ask limits its tasks by
-inline constexpr size_t kPreferredMax = 64;  // hosts, and racks, that one ask prefers
-inline constexpr int64_t kGangMax = 1'024;   // tasks: what one accept can launch
 
 // What one process holds.
 inline constexpr size_t kPeersMax = 20'000;            // sessions of a master; more are refused

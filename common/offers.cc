@@ -116,6 +116,12 @@ std::optional<std::vector<Slice>> take(const ResourceVector& shape, std::vector<
   return taken;
 }
 
+Resources sum_of(const std::vector<Slice>& slices) {
+  Resources sum;
+  for (const Slice& slice : slices) sum += slice.resources;
+  return sum;
+}
+
 std::string_view to_text(Band band) { return kBandNames[static_cast<size_t>(band)]; }
 
 std::optional<Band> parse_band(std::string_view text) {

@@ -89,6 +89,9 @@ bool contains(const std::vector<Slice>& slices, const std::vector<Slice>& part);
 // O(slices * devices).
 std::optional<std::vector<Slice>> take(const ResourceVector& shape, std::vector<Slice>& from);
 
+// All of them together.
+Resources sum_of(const std::vector<Slice>& slices);
+
 // How many tasks of which ask an offer was made for.
 struct AskFill {
   AskName ask = {};
@@ -109,11 +112,7 @@ struct Offer {
   // Not zero: one of the offers of a gang, which are accepted together, all of them, or not at all.
   uint64_t gang = 0;
 
-  Resources total() const {
-    Resources sum;
-    for (const Slice& slice : slices) sum += slice.resources;
-    return sum;
-  }
+  Resources total() const { return sum_of(slices); }
   bool operator==(const Offer&) const = default;
 };
 

@@ -37,6 +37,10 @@ class MasterNode final : public Node, public Listener {
   //   kBroken  what is written is there, but cannot be flushed: nobody knows
   enum class Trouble : uint8_t { kNone, kFull, kBroken };
   void set_trouble(Trouble trouble) { trouble_ = trouble; }
+  // Before the first start(): what an earlier life wrote.
+  void restore(const std::vector<proto::RegistryRow>& rows);
+  // How long a commit takes; else some time up to 20 ms.
+  void set_commit_time(Duration time) { commit_time_ = time; }
   // Called when it ended because its registry could not be written.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
   // An operator's kill of a task, as FRAMEWORK/TASK.
@@ -84,6 +88,7 @@ class MasterNode final : public Node, public Listener {
   bool flush_planned_ = false;
   Trouble trouble_ = Trouble::kNone;
   bool powered_ = true;
+  std::optional<Duration> commit_time_;
   std::function<void()> on_failed_;
   uint64_t calls_ = 0;
   std::map<uint64_t, std::function<void(const Result<std::string>&)>> answers_;

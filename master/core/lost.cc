@@ -161,14 +161,14 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
 void Master::State::on_peer_silent(PeerId id, Step& step) {
   const Peer* peer = sessions_.find(id);
   if (peer == nullptr) return;
-  const Time due = peer->heard_at + options_.agent_timeout;
+  const Time due = peer->heard_at + options_.silence_max();
   if (due > step.now) {
     deadlines_.arm({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}}, due);
     return;
   }
   const bool is_agent = peer->kind == PeerKind::kAgent;
   const AgentId agent_id = peer->agent;
-  end_session(id, Error::timeout(text("nothing was heard for ", to_text(options_.agent_timeout))),
+  end_session(id, Error::timeout(text("nothing was heard for ", to_text(options_.silence_max()))),
               true, step);
   // It has been away for as long as an agent may be.
   if (Agent* agent = is_agent ? agents_.find(agent_id) : nullptr) make_unreachable(*agent, step);

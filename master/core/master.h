@@ -24,8 +24,13 @@ struct MasterOptions {
   Time started_at = {};
   Duration heartbeat = kHeartbeatInterval;
   Duration agent_timeout = kAgentTimeout;  // silence after which an agent is unreachable
+  // Silence after which a connection is taken for lost, if it is not agent_timeout. Only for
+  // simulations, whose undisturbed connections need no signs of life.
+  std::optional<Duration> silence = {};
   Duration reregistration_timeout = kReregistrationTimeout;  // after which it is removed
   AllocatorOptions allocator = {};
+
+  Duration silence_max() const { return silence.value_or(agent_timeout); }
 };
 
 // --- events ------------------------------------------------------------------------------------

@@ -159,7 +159,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
        proto::AgentRegistered{.agent = agent.id,
                               .session = agent.session,
                               .heartbeat = options_.heartbeat,
-                              .timeout = options_.agent_timeout},
+                              .timeout = options_.silence_max()},
        step);
   for (const auto& [role, reserved] : agent.reserved) {
     const Resources there = part_of(agent.slices, role);

@@ -253,17 +253,17 @@ TEST(CheckAsk, SaysWhatIsWrongOfWhichAsk) {
        [](Ask& a) {
          a.max_per = {{"host", 0}};
        }},
-      {"it limits its tasks by 17 attributes, at most 16 are allowed",
-       [](Ask& a) { a.max_per.resize(17); }},
+      {"it limits its tasks by 9 attributes, at most 8 are allowed",
+       [](Ask& a) { a.max_per.resize(9); }},
       {"max_per: attribute",
        [](Ask& a) {
          a.max_per = {{"no good", 1}};
        }},
       {"spread: attribute", [](Ask& a) { a.spread = "a b"; }},
-      {"it prefers 65 hosts, at most 64 are allowed",
-       [](Ask& a) { a.prefer.hosts.resize(65, "h"); }},
-      {"it prefers 65 racks, at most 64 are allowed",
-       [](Ask& a) { a.prefer.racks.resize(65, "r"); }},
+      {"it prefers 257 hosts, at most 256 are allowed",
+       [](Ask& a) { a.prefer.hosts.resize(257, "h"); }},
+      {"it prefers 257 racks, at most 256 are allowed",
+       [](Ask& a) { a.prefer.racks.resize(257, "r"); }},
       {"preferred host", [](Ask& a) { a.prefer.hosts = {"a/b"}; }},
       {"preferred rack", [](Ask& a) { a.prefer.racks = {"a;b"}; }},
       {"its gang must be from 1 to 1024 tasks, not 0", [](Ask& a) { a.gang = 0; }},
