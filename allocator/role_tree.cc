@@ -388,13 +388,6 @@ void LeafOrder::erase(Leaf& leaf) {
 
 bool LeafOrder::contains(const Leaf& leaf) const { return leaf.in_order[number_]; }
 
-Leaf* LeafOrder::first() const {
-  if (empty()) return nullptr;
-  Node* node = *children(tree_.root()).demanding.begin();
-  while (!node->is_leaf) node = *children(static_cast<Role&>(*node)).demanding.begin();
-  return static_cast<Leaf*>(node);
-}
-
 std::strong_ordering Rank::operator<=>(const Rank& o) const {
   return std::lexicographical_compare_three_way(shares.begin(), shares.end(), o.shares.begin(),
                                                 o.shares.end());

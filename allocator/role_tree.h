@@ -214,7 +214,6 @@ class LeafOrder {
   void erase(Leaf& leaf);
   bool contains(const Leaf& leaf) const;
   bool empty() const { return children(tree_.root()).demanding.empty(); }
-  Leaf* first() const;
   int number() const { return number_; }
   // Leaves in it that take asks.
   int64_t asking_count() const { return tree_.asking_count(number_); }
