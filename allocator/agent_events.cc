@@ -77,8 +77,10 @@ void Allocator::State::remove_agent(const AgentId& id) {
   if (a.claim != nullptr) drop_claim(*a.claim);
   free_.erase(a);
   free_.forget_fresh(a);
-  for (const auto& [framework, held] : a.allocated_to) {
-    change_use(leaf(framework), ResourceVector() - held.amounts(), {});
+  for (const auto& [task, held] : a.tasks) {
+    change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
+    --held.leaf->tasks;
+    doubt(*held.leaf);
   }
   for (const auto& [framework, l] : leaves_) {
     remove_filter(*l, id);

@@ -29,6 +29,7 @@ void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
   by_free_[agent.has_gpus() ? 1 : 0][agent.weighted_free].insert(&agent);
   by_stamp_.emplace(agent.grown_at, &agent);
+  sum_ += agent.free.amounts;
   agent.listed = true;
 }
 
@@ -39,6 +40,7 @@ void FreeAgents::erase(Agent& agent) {
   group->second.erase(&agent);
   if (group->second.empty()) by_free.erase(group);
   by_stamp_.erase(agent.grown_at);
+  sum_ -= agent.free.amounts;
   agent.listed = false;
 }
 

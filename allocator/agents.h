@@ -95,12 +95,15 @@ class FreeAgents {
   // Those stamped since clear_fresh(), by id.
   const AgentSet& fresh() const { return fresh_; }
   void clear_fresh() { fresh_.clear(); }
+  // What is free on all of them together.
+  const ResourceVector& sum() const { return sum_; }
   void forget_fresh(Agent& agent) { fresh_.erase(&agent); }
 
  private:
   AgentsByFree by_free_[2];
   std::map<uint64_t, Agent*> by_stamp_;
   AgentSet fresh_;
+  ResourceVector sum_;
   uint64_t stamp_ = 0;
 };
 

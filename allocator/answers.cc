@@ -26,6 +26,8 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     const fair::OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
+    if (offer.leaf != &l) update_hunger(*offer.leaf, true);
+    doubt(*offer.leaf);
     offered += offer.resources;
     ports += offer.ports;
     seen = offer.free_then;
@@ -33,16 +35,18 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
 
   Resources taken;
   for (RunningTask& task : tasks) {
-    const auto ask = l.asks.find(task.ask);
-    if (ask != l.asks.end()) {  // Else no longer declared.
+    const auto ask = l.owner->asks.find(task.ask);
+    if (ask != l.owner->asks.end()) {  // Else no longer declared.
       AskEntry& entry = *ask->second;
       entry.ask.count = std::max<int64_t>(entry.ask.count - 1, 0);
       if (entry.unmet() == 0) stop_waiting(entry);
+      if (entry.leaf != &l) update_hunger(*entry.leaf, true);
     }
     for (const Slice& slice : task.claim.slices) {
       taken += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
     }
-    add_task(a, l, std::move(task));
+    Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
+    add_task(a, of_task, std::move(task));
   }
   CHECK(offered.contains(taken)) << to_text(taken) << " is used of " << to_text(offered);
   refresh(a, taken != offered || ports > 0);
@@ -65,6 +69,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
 }
 
 void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
+  ++l.tasks;
   fair::Task entry{
       .leaf = &l, .ask = std::move(task.ask), .claim = std::move(task.claim), .since = task.since};
   for (const Slice& slice : entry.claim.slices) {
@@ -91,6 +96,8 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
   const Resources held = std::move(at->second.resources);
   Leaf& l = *at->second.leaf;
   a.tasks.erase(at);
+  --l.tasks;
+  doubt(l);
   if (held.is_zero()) return;
   const auto of_framework = a.allocated_to.find(framework);
   of_framework->second.remove(held);
@@ -110,7 +117,9 @@ void Allocator::State::adopt(const AgentId& agent_id, const FrameworkId& framewo
   }
   // What runs there already may be what we have offered.
   if (!a.free.contains(taken)) rescind_all(a.offers, RescindReason::kAgentChanged);
-  add_task(a, leaf(framework), std::move(task));
+  Framework& f = framework_at(framework);
+  const RoleName role = task.claim.role.empty() ? f.role : task.claim.role;
+  add_task(a, leaf_in(f, role), std::move(task));
   refresh(a, false);
 }
 
@@ -128,8 +137,8 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   a.ports_offered -= offer.ports;
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
   for (const AskFill& fill : offer.grant.offer.fills) {
-    const auto ask = l.asks.find(fill.ask);
-    if (ask != l.asks.end()) ask->second->offered -= fill.count;
+    const auto ask = l.owner->asks.find(fill.ask);
+    if (ask != l.owner->asks.end()) ask->second->offered -= fill.count;
   }
   // While it was out there was no second open offer of this agent.
   if (l.open_on.erase(&a) > 0) l.retry.insert(&a);

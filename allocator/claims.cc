@@ -30,26 +30,20 @@ void Allocator::State::assign_claims(Time now) {
   if (due_.empty()) return;
   std::optional<Rank> barrier;
   const auto visit = [&](Leaf& l) {
-    if (barrier && *barrier < rank_of(l)) return false;
+    const Rank rank = rank_of(l, hungry_);
+    if (barrier && *barrier < rank) return false;
     if (l.mode == OfferMode::kOpen) return true;
     if (l.claimed != nullptr) {
       // Who is behind waits for it, unless there is no telling how long.
-      if (!barrier && !l.claimed->claim_stuck) barrier = rank_of(l);
+      if (!barrier && !l.claimed->claim_stuck) barrier = rank;
       return true;
     }
     AskEntry* ask = claimable_ask(l);
     const bool has_claim = ask != nullptr && claim(*ask, now);
-    if (!barrier && (has_claim || may_be_served_later(l, now))) barrier = rank_of(l);
+    if (!barrier && (has_claim || may_be_served_later(l, now))) barrier = rank;
     return !due_.empty();
   };
-  const auto visit_all = [&] {
-    for (const Role* role : hungry_.roles()) {
-      for (Leaf* l : hungry_.leaves(*role)) {
-        if (!visit(*l)) return;
-      }
-    }
-  };
-  visit_all();
+  hungry_.for_each(visit);
   // Who was first when it was its turn has the right too, even if it was given something smaller.
   for (const auto& [l, rank] : least_with_due_) {
     if (barrier && *barrier < rank) continue;
@@ -63,6 +57,7 @@ fair::AskEntry* Allocator::State::claimable_ask(Leaf& l) const {
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
     if (!ask->due || ask->hopeless_at == agents_version_) continue;
+    if (!barred(*ask).is_none()) continue;
     if (ask->claim_tried != claimable_version_) return ask;
   }
   return nullptr;
@@ -72,7 +67,7 @@ fair::AskEntry* Allocator::State::claimable_ask(Leaf& l) const {
 // waits and that some agent fits that it does not refuse.
 bool Allocator::State::may_be_served_later(const Leaf& l, Time now) const {
   return std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
-    if (ask->unmet() == 0 || ask->due) return false;
+    if (ask->unmet() == 0 || ask->due || !barred(*ask).is_none()) return false;
     return std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
       return a.second->serves() && could_ever_fit(*ask, *a.second) &&
              !is_filtered(l, *a.second, now);

@@ -1,16 +1,25 @@
-// One decision: what is due by time (leases, filters, waits for claims), then the asks by least
-// share, then open offers of what is left, then claims for those that starve; at the end what was
-// given becomes offers. Guarantees will come before the asks, reclaim after the claims.
+// One decision: what is due by time (leases, filters, waits for claims), then the asks, guarantees
+// that are not reached first and then by least share, then open offers of what is left, then claims
+// for those that starve; at the end what was given becomes offers.
 
 #include "allocator/state.h"
 
 namespace proffer {
 
 Allocator::State::State(AllocatorOptions options)
-    : options_(std::move(options)), role_table_(options_.roles) {}
+    : options_(std::move(options)),
+      role_table_(options_.roles),
+      tree_(options_.naive.plain_shares) {
+  const Result<void> checked = check_roles(role_table_);
+  CHECK(checked.has_value()) << checked.error().message();
+  for (const auto& [role, settings] : role_table_) tree_.set_settings(role, settings);
+  shares_dirty_ = true;
+}
 
 Decision Allocator::State::decide(Time now) {
   given_.clear();
+  entitlements_known_ = false;
+  remove_doubtful();
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
     least_shape_.reset();
@@ -36,6 +45,7 @@ Decision Allocator::State::decide(Time now) {
   }
   end_filters(now);
   fire_claim_timers(now);
+  wake_blocked();
 
   fill(now);
   fill_open(now);
@@ -54,6 +64,7 @@ Decision Allocator::State::decide(Time now) {
     grant.offer.fills = std::move(gift.fills);
     grant.offer.ports = gift.agent->free_ports;
     grant.offer.lease = options_.offer_timeout;
+    grant.offer.role = gift.leaf->role->name;
     grant.framework = gift.leaf->framework;
     grant.role = gift.leaf->role->name;
     grant.expires = later(now, options_.offer_timeout);
@@ -65,7 +76,7 @@ Decision Allocator::State::decide(Time now) {
   gifts_.clear();
   gift_at_.clear();
   least_with_due_.clear();
-  entitlements_known_ = false;
+  ++turns_epoch_;
   free_.clear_fresh();
   dirty_ = false;
   decided_at_ = now;
@@ -90,6 +101,7 @@ Time Allocator::State::later(Time now, Duration duration) {
 void Allocator::State::mark_dirty() {
   dirty_ = true;
   given_.clear();
+  entitlements_known_ = false;
 }
 
 fair::Agent& Allocator::State::agent(const AgentId& id) {
@@ -98,9 +110,9 @@ fair::Agent& Allocator::State::agent(const AgentId& id) {
   return *at->second;
 }
 
-fair::Leaf& Allocator::State::leaf(const FrameworkId& id) {
-  const auto at = leaves_.find(id);
-  CHECK(at != leaves_.end()) << "no framework " << id.str();
+fair::Framework& Allocator::State::framework_at(const FrameworkId& id) {
+  const auto at = frameworks_.find(id);
+  CHECK(at != frameworks_.end()) << "no framework " << id.str();
   return *at->second;
 }
 

@@ -81,21 +81,26 @@ class Reasons {
 }  // namespace
 
 FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) const {
-  const Leaf& l = *leaves_.at(id);
+  know_shares();
+  const Framework& f = *frameworks_.at(id);
+  const Leaf& l = *f.own;
   const ResourceVector total = compute_total();
   FrameworkExplanation found{.framework = id,
-                             .role = l.role->name,
-                             .mode = l.mode,
-                             .active = l.active,
-                             .suppressed = l.suppressed,
+                             .role = f.role,
+                             .mode = f.mode,
+                             .active = f.active,
+                             .suppressed = f.suppressed,
                              .total = total,
-                             .allocated = l.allocated,
-                             .offered = l.offered,
-                             .dominant_kind = dominant_kind(l.use(), total),
-                             .share_millionths = dominant_share(l.use(), total).millionths(),
-                             .weight = settings_of(l.role->name).weight};
-  found.role_share_millionths = dominant_share(l.role->use(), total, found.weight).millionths();
-  explain_place(l, total, found);
+                             .weight = settings_of(f.role).weight};
+  for (const auto& [role, leaf] : f.leaves) {
+    found.allocated += leaf->allocated;
+    found.offered += leaf->offered;
+  }
+  const ResourceVector use = found.allocated + found.offered;
+  found.dominant_kind = dominant_kind(use, total);
+  found.share_millionths = dominant_share(use, total).millionths();
+  found.role_share_millionths = l.role->share().millionths();
+  explain_place(f, total, found);
 
   Reasons open;
   for (const auto& [name, a] : agents_) {
@@ -105,44 +110,35 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
     if (l.mode == OfferMode::kOpen) open.add(hindrance(l, nullptr, *a, now));
   }
   found.hindered = open.take(found.usable);
-  for (const AskEntry* ask : l.order) {
+  std::vector<const AskEntry*> asks;
+  for (const auto& [role, leaf] : f.leaves) {
+    asks.insert(asks.end(), leaf->order.begin(), leaf->order.end());
+  }
+  std::stable_sort(asks.begin(), asks.end(), [](const AskEntry* a, const AskEntry* b) {
+    return a->ask.priority > b->ask.priority;
+  });
+  for (const AskEntry* ask : asks) {
     if (ask->unmet() == 0) continue;
     if (++found.asks_unmet <= kAsksExplainedMax) found.asks.push_back(explain_ask(*ask, now));
   }
   return found;
 }
 
-// Its place by share among all that want offers.
-void Allocator::State::explain_place(const Leaf& l, const ResourceVector& total,
+// Its place by share among all that want offers; of its leaves the first that does counts.
+void Allocator::State::explain_place(const Framework& f, const ResourceVector& total,
                                      FrameworkExplanation& found) const {
-  const auto rank = [&](const Leaf& leaf) {
-    const Role& role = *leaf.role;
-    return Rank{dominant_share(role.use(), total, settings_of(role.name).weight),
-                dominant_share(leaf.use(), total)};
-  };
-  // As in LeafOrder: roles by share and name, then their leaves.
-  const auto comes_before = [&](const Leaf& a, const Leaf& b) {
-    const Rank ra = rank(a);
-    const Rank rb = rank(b);
-    if (const auto by_role = ra.role <=> rb.role; by_role != 0) return by_role < 0;
-    if (a.role->name != b.role->name) return a.role->name < b.role->name;
-    if (const auto by_leaf = ra.leaf <=> rb.leaf; by_leaf != 0) return by_leaf < 0;
-    return a.framework < b.framework;
-  };
-  std::vector<const Leaf*> before;
-  for (const auto& [id, other] : leaves_) {
-    if (!other->wants_offers()) continue;
+  std::set<const Framework*> before;
+  hungry_.for_each([&](const Leaf& leaf) {
     ++found.with_demand;
-    if (other.get() != &l && comes_before(*other, l)) before.push_back(other.get());
-  }
-  if (!l.wants_offers()) return;
-  found.place = static_cast<int64_t>(before.size()) + 1;
-  std::sort(before.begin(), before.end(),
-            [&](const Leaf* a, const Leaf* b) { return comes_before(*a, *b); });
-  for (size_t i = 0; i < before.size() && i < kNamesExplainedMax; ++i) {
-    found.before.push_back(
-        {before[i]->framework, dominant_share(before[i]->use(), total).millionths()});
-  }
+    if (found.place > 0) return true;
+    if (leaf.owner == &f) {
+      found.place = found.with_demand;
+    } else if (found.before.size() < kNamesExplainedMax && before.insert(leaf.owner).second) {
+      found.before.push_back({leaf.framework, dominant_share(leaf.use(), total).millionths()});
+    }
+    return true;
+  });
+  if (found.place == 0) found.before.clear();
 }
 
 AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) const {
@@ -237,7 +233,7 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     found.wanted = found.most = 0;
   }
   if (is_filtered(l, a, now)) {
-    const Filter& filter = l.filters.at(a.id);
+    const Filter& filter = l.owner->filters.at(a.id);
     found.until = filter.until;
     if (filter.until) return is(Hindrance::kDeclinedForTime);
     if (filter.wrong_agent && *filter.wrong_agent == a.attributes) {

@@ -1,5 +1,6 @@
 // Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): one
-// task's worth to the leaf with the least share, update the shares, again. fill() first.
+// task's worth to the leaf whose turn it is, update the shares, again. fill() first; whose turn it
+// is, is told in turns.cc.
 //
 // What makes it cheap: a leaf for which nothing fits is frozen for the rest of the decision, and in
 // the next ones it looks only at agents that have grown since. Several tasks are given at once
@@ -19,11 +20,14 @@ void Allocator::State::fill(Time now) {
       free_.forget_fresh(**free_.fresh().begin());
     }
     const fair::LeafOrder& order = free_.fresh().empty() ? anew_ : hungry_;
-    Leaf* least = order.first();
-    if (least == nullptr) return;
-    const bool given = least->mode == OfferMode::kOpen ? give_fair_piece(*least, order, now)
-                                                       : give_to_asks(*least, order, now);
-    if (!given) freeze(*least, now);
+    const Turn turn = next_turn(order);
+    if (turn.leaf == nullptr) return;
+    Leaf& l = *turn.leaf;
+    const bool given = l.mode == OfferMode::kOpen ? give_fair_piece(turn, order, now)
+                                                  : give_to_asks(turn, order, now);
+    // Who was asked because of a guarantee and had no use for it is asked again in its turn by
+    // share.
+    if (!given && !is_beyond(l, turn.within)) freeze(l, now);
   }
 }
 
@@ -31,23 +35,33 @@ bool Allocator::State::may_fit_someone(const Agent& a) const {
   return least_shape_ && least_shape_->fits_in(a.free.amounts);
 }
 
-bool Allocator::State::give_to_asks(Leaf& l, const fair::LeafOrder& order, Time now) {
+bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& order, Time now) {
+  Leaf& l = *turn.leaf;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
+    if (const Role* promise = exceeded(turn, ask->ask.shape)) {
+      set_beyond(l, *promise);
+      continue;
+    }
+    if (const Bar bar = barred(*ask); !bar.is_none()) {
+      note_barred(l, bar);
+      continue;
+    }
     // Being first counts for its claim even if another ask of it is served now.
     if (ask->due && ask->claim == nullptr && l.claimed == nullptr &&
         (least_with_due_.empty() || least_with_due_.back().first != &l)) {
-      least_with_due_.emplace_back(&l, rank_of(l));
+      least_with_due_.emplace_back(&l, rank_of(l, hungry_));
     }
     if (Agent* a = place(*ask, now)) {
-      give(*ask, *a, order, now);
+      give(*ask, *a, turn, order, now);
       return true;
     }
   }
   return false;
 }
 
-void Allocator::State::give(AskEntry& ask, Agent& a, const fair::LeafOrder& order, Time now) {
+void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fair::LeafOrder& order,
+                            Time now) {
   Leaf& l = *ask.leaf;
   const bool from_claim = ask.claim == &a;
   int64_t count_max = from_claim ? 1 : ask.unmet();
@@ -58,6 +72,7 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const fair::LeafOrder& orde
   });
   if (has_peer) count_max = std::min<int64_t>(count_max, 1);
   count_max = count_that_fits(ask.ask.shape, a.free, count_max);
+  count_max = permitted_count(ask, turn, count_max);
   Rank before_last;
   const int64_t count = tasks_in_turn(l, ask, count_max, order, &before_last);
 
@@ -73,7 +88,8 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const fair::LeafOrder& orde
     }
   }
   add_gift(l, a, given, &ask, count);
-  if (!from_claim) given_.push_back({&l, &a, std::move(last), before_last});
+  given_.push_back(
+      {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
 
   ask.granted_at = ++grants_;
   l.move_behind_peers(ask);
@@ -90,30 +106,45 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const fair::LeafOrder& orde
   update_hunger(l, false);
 }
 
-// How many tasks the first leaf of `order` gets before another is first, and its rank before the
-// last of them.
+// How many tasks the leaf, which is first in `order`, gets before another is first, and its rank
+// before the last of them. One where that would need shares rescaled.
 int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_max,
                                         const fair::LeafOrder& order, Rank* before_last) const {
   CHECK_GT(count_max, 0);
-  const Leaf* next_leaf = order.second_leaf();
-  const Role* next_role = order.second_role();
-  ResourceVector leaf_use = l.use();
-  ResourceVector role_use = l.role->use();
-  *before_last = rank_of(l);
+  *before_last = rank_of(l, order);
+  if (count_max == 1) return 1;
+  // Its rivals, from the bottom: at each level the sibling that comes next.
+  struct Level {
+    const fair::Node* node;
+    const fair::Node* rival;
+  };
+  std::vector<Level> levels;
+  for (const fair::Node* node = &l; node->parent != nullptr; node = node->parent) {
+    if (!node->standing[order.number()].exact) return 1;
+    const fair::NodeSet& siblings = order.nodes(*node->parent);
+    const auto next = std::next(siblings.begin());
+    if (*siblings.begin() != node) return 1;  // It was not its share that made it first.
+    const bool has_rival = next != siblings.end();
+    // What it grows by would scale its siblings, and so its parent.
+    const bool scales =
+        node->parent->parent != nullptr && !node->parent->children[order.number()].high.empty();
+    if (scales || (has_rival && node->parent->parent != nullptr)) return 1;
+    levels.push_back({node, has_rival ? *next : nullptr});
+  }
   int64_t count = 1;
   for (; count < count_max; ++count) {
-    leaf_use += ask.ask.shape;
-    role_use += ask.ask.shape;
-    Rank rank{dominant_share(role_use, total_, l.role->weight), dominant_share(leaf_use, total_)};
-    if (next_leaf != nullptr) {
-      const auto by_share = rank.leaf <=> next_leaf->share;
-      if (by_share > 0 || (by_share == 0 && next_leaf->framework < l.framework)) break;
+    const ResourceVector more = ask.ask.shape * count;
+    Rank rank;
+    rank.shares.resize(levels.size());
+    for (size_t i = 0; i < levels.size(); ++i) {
+      const auto& [node, rival] = levels[i];
+      const Share share = dominant_share(node->use() + more, total_, node->weight);
+      rank.shares[levels.size() - 1 - i] = share;
+      if (rival == nullptr) continue;
+      const auto by_share = share <=> rival->standing[order.number()].share;
+      if (by_share > 0 || (by_share == 0 && *rival->label < *node->label)) return count;
     }
-    if (next_role != nullptr) {
-      const auto by_share = rank.role <=> next_role->share;
-      if (by_share > 0 || (by_share == 0 && next_role->name < l.role->name)) break;
-    }
-    *before_last = rank;
+    *before_last = std::move(rank);
   }
   return count;
 }
@@ -131,7 +162,7 @@ void Allocator::State::add_gift(Leaf& l, Agent& a, const Resources& resources, c
   if (ask == nullptr) {
     l.open_on.insert(&a);
   } else {
-    AskEntry& entry = *l.asks.at(ask->ask.name);
+    AskEntry& entry = *l.owner->asks.at(ask->ask.name);
     entry.offered += count;
     gift.ports += ask->ask.ports * count;
     a.ports_offered += ask->ask.ports * count;
@@ -163,6 +194,7 @@ void Allocator::State::freeze(Leaf& l, Time now) {
 void Allocator::State::thaw() {
   for (Leaf* l : frozen_) update_hunger(*l, false);
   frozen_.clear();
+  ++turns_epoch_;
 }
 
 }  // namespace proffer

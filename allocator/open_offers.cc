@@ -5,25 +5,10 @@
 
 #include <algorithm>
 
-#include "allocator/entitlement.h"
 #include "allocator/state.h"
 
 namespace proffer {
 namespace {
-
-using fair::kWhole;
-__extension__ typedef __int128 Int128;
-
-// The share that `amounts` are of `total`, rounded up, at most kWhole.
-int64_t part_of(const ResourceVector& amounts, const ResourceVector& total) {
-  int64_t part = 0;
-  for (const ResourceKind kind : kResourceKinds) {
-    if (total[kind] <= 0 || amounts[kind] <= 0) continue;
-    const Int128 scaled = (Int128(amounts[kind]) * kWhole + total[kind] - 1) / total[kind];
-    part = std::max(part, static_cast<int64_t>(std::min<Int128>(scaled, kWhole)));
-  }
-  return part;
-}
 
 // `free`, but of each kind at most `most`; whole devices of what is left of them.
 Resources piece_of(const Resources& free, const ResourceVector& most) {
@@ -74,35 +59,57 @@ fair::Agent* Allocator::State::place_open(Leaf& l, Time now) {
   return nullptr;
 }
 
-bool Allocator::State::give_fair_piece(Leaf& l, const fair::LeafOrder& order, Time now) {
-  if (order.asking_count() == 0) return false;  // fill_open() has no limits to mind.
-  Agent* a = place_open(l, now);
-  if (a == nullptr) return false;
-  if (!entitlements_known_) compute_entitlements();
-  ResourceVector deficit;
-  const ResourceVector use = l.use();
-  for (const ResourceKind kind : kResourceKinds) {
-    const Int128 entitled = Int128(total_[kind]) * l.entitlement / kWhole;
-    deficit[kind] = static_cast<int64_t>(entitled) - use[kind];
-  }
-  const Resources piece = piece_of(a->free, deficit);
+Resources Allocator::State::piece_for(const Agent& a, const ResourceVector& most) {
+  const Resources piece = piece_of(a.free, most);
   // Memory without a CPU, or the reverse, helps nobody.
   for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
-    if (piece.amounts[kind] == 0 && a->free.amounts[kind] > 0) return false;
+    if (piece.amounts[kind] == 0 && a.free.amounts[kind] > 0) return {};
   }
-  if (piece.is_zero()) return false;
-  given_.push_back({&l, a, piece, rank_of(l)});
+  return piece;
+}
+
+bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now) {
+  Leaf& l = *turn.leaf;
+  if (order.asking_count() == 0) return false;  // fill_open() has no deficit to mind.
+  Agent* a = place_open(l, now);
+  if (a == nullptr) return false;
+  know_entitlements();
+  ResourceVector most = (l.entitlement - l.use()).min(permitted(l));
+  for (const Role* role : turn.within) {
+    most = most.min(role->settings.guarantee.amounts(most + role->use()) - role->use());
+  }
+  const Resources piece = piece_for(*a, most);
+  if (piece.is_zero()) {
+    if (!turn.within.empty()) set_beyond(l, *turn.within.front());
+    note_permitted(l, a->free);
+    return false;
+  }
+  given_.push_back({&l, a, piece, rank_of(l, order), !turn.within.empty()});
   add_gift(l, *a, piece, nullptr, 0);
   return true;
 }
 
-bool Allocator::State::give_whole_agent(Leaf& l, Time now) {
-  Agent* a = place_open(l, now);
-  if (a == nullptr) return false;
-  const Resources all = a->free;
-  given_.push_back({&l, a, all, rank_of(l)});
-  add_gift(l, *a, all, nullptr, 0);
-  return true;
+bool Allocator::State::give_whole_agent(const Turn& turn, Time now) {
+  Leaf& l = *turn.leaf;
+  while (Agent* a = place_open(l, now)) {
+    const Resources all = piece_for(*a, permitted(l));
+    if (all.is_zero()) {
+      note_permitted(l, a->free);
+      l.open_queue.pop_back();
+      continue;
+    }
+    given_.push_back({&l, a, all, rank_of(l, anew_), !turn.within.empty()});
+    add_gift(l, *a, all, nullptr, 0);
+    return true;
+  }
+  return false;
+}
+
+// An agent's rest may be more than it is allowed to have: it is to be looked at again when it may
+// have more.
+void Allocator::State::note_permitted(Leaf& l, const Resources& free) {
+  const Bar bar = barred(l, free.amounts, true, nullptr);
+  if (!bar.is_none()) note_barred(l, bar);
 }
 
 // After the asks: what is left goes to open leaves by least share, an agent at a time.
@@ -116,51 +123,16 @@ void Allocator::State::fill_open(Time now) {
     l->open_queue_known = false;
     if (some_grew || !l->retry.empty()) anew_.insert(*l);
   }
-  while (Leaf* least = anew_.first()) {
-    if (give_whole_agent(*least, now)) continue;
-    least->tried_at = free_.latest();
-    least->retry.clear();
-    least->open_queue_known = false;
-    anew_.erase(*least);
+  while (true) {
+    const Turn turn = next_turn(anew_);
+    if (turn.leaf == nullptr) return;
+    if (give_whole_agent(turn, now)) continue;
+    Leaf& l = *turn.leaf;
+    l.tried_at = free_.latest();
+    l.retry.clear();
+    l.open_queue_known = false;
+    anew_.erase(l);
   }
-}
-
-// Each role's part of the cluster, then each leaf's part of its role's.
-void Allocator::State::compute_entitlements() {
-  const auto demand_of = [&](const Leaf& l) {
-    ResourceVector wanted = l.use();
-    if (!l.wants_offers()) return wanted;
-    if (l.mode == OfferMode::kOpen) return total_;
-    for (const AskEntry* ask : l.order) {
-      for (const ResourceKind kind : kResourceKinds) {
-        const Int128 unmet = Int128(ask->ask.shape[kind]) * ask->unmet();
-        wanted[kind] += static_cast<int64_t>(std::min<Int128>(unmet, total_[kind]));
-        wanted[kind] = std::min(wanted[kind], total_[kind]);
-      }
-    }
-    return wanted;
-  };
-  std::map<RoleName, std::pair<ResourceVector, std::vector<Leaf*>>> by_role;
-  for (const auto& [id, l] : leaves_) {
-    auto& [demand, leaves] = by_role[l->role->name];
-    demand += demand_of(*l);
-    demand = demand.min(total_);
-    leaves.push_back(l.get());
-  }
-  std::vector<fair::Claimant> roles;
-  for (const auto& [name, of_role] : by_role) {
-    roles.push_back({settings_of(name).weight, part_of(of_role.first, total_)});
-  }
-  const std::vector<int64_t> role_levels = fair::fill_with_water(kWhole, roles);
-  size_t i = 0;
-  for (const auto& [name, of_role] : by_role) {
-    std::vector<fair::Claimant> leaves;
-    for (const Leaf* l : of_role.second)
-      leaves.push_back({kWeightOne, part_of(demand_of(*l), total_)});
-    const std::vector<int64_t> levels = fair::fill_with_water(role_levels[i++], leaves);
-    for (size_t j = 0; j < levels.size(); ++j) of_role.second[j]->entitlement = levels[j];
-  }
-  entitlements_known_ = true;
 }
 
 }  // namespace proffer

@@ -4,11 +4,14 @@
 // files by verb:
 //
 //   agent_events.cc      an agent comes, changes, leaves
-//   framework_events.cc  a framework, its asks, roles and weights change
+//   framework_events.cc  a framework and its asks change
+//   role_events.cc       roles and their settings; who wants offers, who holds what
 //   answers.cc           offers answered or ended; tasks ended or found running
 //   filters.cc           declines and what they keep away
 //   decide.cc            one decision from beginning to end: read this first
 //   filling.cc           progressive filling over the asks
+//   turns.cc             whose turn it is: guarantees, then shares
+//   permits.cc           what limits, guarantees of others and entitlements allow
 //   open_offers.cc       the part of frameworks without asks
 //   placement.cc         which agent an ask goes to
 //   claims.cc            nobody starves
@@ -23,6 +26,7 @@
 #include "allocator/allocator.h"
 #include "allocator/leaves.h"
 #include "allocator/outstanding.h"
+#include "allocator/role_tree.h"
 
 namespace proffer {
 
@@ -64,6 +68,7 @@ class Allocator::State {
   using Agent = fair::Agent;
   using AskEntry = fair::AskEntry;
   using Filter = fair::Filter;
+  using Framework = fair::Framework;
   using Leaf = fair::Leaf;
   using Rank = fair::Rank;
   using Role = fair::Role;
@@ -80,8 +85,24 @@ class Allocator::State {
   struct Given {
     const Leaf* leaf = nullptr;
     const Agent* agent = nullptr;
-    Resources last = {};  // that task's
-    Rank before = {};     // of the leaf, before that task
+    Resources last = {};    // that task's
+    Rank before = {};       // of the leaf, before that task
+    bool promised = false;  // a guarantee was the reason
+    bool from_claim = false;
+  };
+  // Whose turn it is, and the roles because of whose unmet guarantees, the one at the top first.
+  struct Turn {
+    Leaf* leaf = nullptr;
+    std::vector<Role*> within = {};
+  };
+  // What stands between a leaf and more resources, whatever agent they are on.
+  struct Bar {
+    enum class Why : uint8_t { kNone, kLimit, kTasksUnknown, kGuarantees, kEntitlement };
+    Why why = Why::kNone;
+    const Role* role = nullptr;               // whose limit or entitlement
+    ResourceKind kind = ResourceKind::kCpus;  // of which there is too little
+    int64_t left = 0;                         // of it, at most
+    bool is_none() const { return why == Why::kNone; }
   };
   struct AskTimer {
     Time at = {};
@@ -97,18 +118,28 @@ class Allocator::State {
 
   // --- small steps that keep everything consistent ---------------------------------------------
   Agent& agent(const AgentId& id);
-  Leaf& leaf(const FrameworkId& id);
+  Framework& framework_at(const FrameworkId& id);
+  // The leaf of the framework in the role, which must be within its own; it is made if need be.
+  Leaf& leaf_in(Framework& framework, const RoleName& role);
+  std::unique_ptr<AskEntry> make_ask(Framework& framework, const Ask& ask);
+  void remove_leaf(Leaf& leaf);
+  // It may be needed no more: looked at before the next decision.
+  void doubt(const Leaf& leaf);
+  void remove_doubtful();
   void mark_dirty();
   // Recomputes what is free on the agent and its place in the index. `grew`: it may have more than
   // before, so the blocked should look again.
   void refresh(Agent& agent, bool grew);
-  // Changes what the leaf and its role hold or are offered, and their places.
+  // Changes what the leaf and the roles above it hold or are offered, and their places.
   void change_use(Leaf& leaf, const ResourceVector& allocated, const ResourceVector& offered);
-  void compute_shares(Leaf& leaf) const;
   // In or out of hungry_, as it wants offers now or not. `anew`: something of it has not been
   // tried.
   void update_hunger(Leaf& leaf, bool anew);
+  void wake_all();  // everybody should look at everything
+  void wake_blocked();
   void rebuild_shares();
+  // For pictures between decisions: shares as the books say now.
+  void know_shares() const;
   ResourceVector compute_total() const;
   RoleSettings settings_of(const RoleName& role) const;
 
@@ -131,25 +162,51 @@ class Allocator::State {
 
   // --- filling.cc, placement.cc ----------------------------------------------------------------
   void fill(Time now);
-  bool give_to_asks(Leaf& leaf, const fair::LeafOrder& order, Time now);
-  void give(AskEntry& ask, Agent& agent, const fair::LeafOrder& order, Time now);
+  bool give_to_asks(const Turn& turn, const fair::LeafOrder& order, Time now);
+  void give(AskEntry& ask, Agent& agent, const Turn& turn, const fair::LeafOrder& order, Time now);
   int64_t tasks_in_turn(const Leaf& leaf, const AskEntry& ask, int64_t count_max,
                         const fair::LeafOrder& order, Rank* before_last) const;
   void add_gift(Leaf& leaf, Agent& agent, const Resources& resources, const AskEntry* ask,
                 int64_t count);
   void freeze(Leaf& leaf, Time now);
   void thaw();
+
+  // --- turns.cc, permits.cc --------------------------------------------------------------------
+  Turn next_turn(const fair::LeafOrder& order);
+  Leaf* next_below(const Role& role, const fair::LeafOrder& order, bool promised_only,
+                   std::vector<Role*>& within);
+  std::vector<std::pair<Share, Role*>> promised_below(const Role& role,
+                                                      const fair::LeafOrder& order) const;
+  const Role* exceeded(const Turn& turn, const ResourceVector& more) const;
+  void set_beyond(Leaf& leaf, const Role& role);
+  bool is_beyond(const Leaf& leaf, const std::vector<Role*>& within) const;
+  // Entitlements and demands of all nodes are as of now, or of this decision.
+  void know_entitlements() const;
+  // Why the leaf may not have so much more, if it may not.
+  Bar barred(const Leaf& leaf, const ResourceVector& more, bool borrow, const Agent* claim) const;
+  Bar barred(const AskEntry& ask) const;
+  // How many tasks of the ask may be given at once, at most count_max, which may be.
+  int64_t permitted_count(const AskEntry& ask, const Turn& turn, int64_t count_max) const;
+  // The most of each kind that the leaf may be given.
+  ResourceVector permitted(const Leaf& leaf) const;
+  ResourceVector held_for_others(const Leaf& leaf) const;
+  Bar exceeded_limit(const AskEntry& ask) const;
+  bool is_guarantee_met(const Role& role) const;
+  // It is to be looked at again when what bars it may have changed.
+  void note_barred(Leaf& leaf, const Bar& bar);
   bool may_fit_someone(const Agent& agent) const;
   bool is_usable(const AskEntry& ask, const Agent& agent, Time now) const;
   Agent* place(AskEntry& ask, Time now);
 
   // --- open_offers.cc --------------------------------------------------------------------------
-  bool give_fair_piece(Leaf& leaf, const fair::LeafOrder& order, Time now);
-  bool give_whole_agent(Leaf& leaf, Time now);
+  bool give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now);
+  bool give_whole_agent(const Turn& turn, Time now);
+  void note_permitted(Leaf& leaf, const Resources& free);
+  // What of the agent's rest is at most so much; nothing if that is of no use to anybody.
+  static Resources piece_for(const Agent& agent, const ResourceVector& most);
   void fill_open(Time now);
   bool is_open_to(const Leaf& leaf, const Agent& agent, Time now) const;
   Agent* place_open(Leaf& leaf, Time now);
-  void compute_entitlements();
 
   // --- claims.cc -------------------------------------------------------------------------------
   void start_waiting(Leaf& leaf, Time now);
@@ -166,7 +223,7 @@ class Allocator::State {
   void drop_claim(AskEntry& ask);
 
   // --- explain.cc ------------------------------------------------------------------------------
-  void explain_place(const Leaf& leaf, const ResourceVector& total,
+  void explain_place(const Framework& framework, const ResourceVector& total,
                      FrameworkExplanation& found) const;
   AskExplanation explain_ask(const AskEntry& entry, Time now) const;
   void explain_changes(const AskEntry& entry, AskExplanation& found) const;
@@ -178,15 +235,20 @@ class Allocator::State {
   void check_leaves(std::vector<Violation>& found) const;
   void check_claims(std::vector<Violation>& found) const;
   void check_work_conservation(std::vector<Violation>& found) const;
+  void check_tree(std::vector<Violation>& found) const;
+  void check_limits(std::vector<Violation>& found) const;
   void check_fairness(std::vector<Violation>& found) const;
+  bool had_less(const Leaf& other, const Leaf& winner, const Rank& before) const;
 
   const AllocatorOptions options_;
   RoleTable role_table_;
   bool knows_all_tasks_ = true;
   std::map<AgentId, std::unique_ptr<Agent>> agents_;
-  std::map<RoleName, std::unique_ptr<Role>> roles_;
-  std::map<FrameworkId, std::unique_ptr<Leaf>> leaves_;
+  mutable fair::RoleTree tree_;  // see know_shares()
+  std::map<FrameworkId, std::unique_ptr<Framework>> frameworks_;
+  std::map<fair::LeafId, std::unique_ptr<Leaf>> leaves_;
   std::map<FrameworkId, Leaf*> open_leaves_;  // of leaves_, those that take open offers
+  std::vector<fair::LeafId> doubtful_;        // leaves that may be needed no more
   fair::OutstandingOffers outstanding_;
   std::vector<Rescind> rescinds_;  // for the next decision
 
@@ -198,8 +260,13 @@ class Allocator::State {
   uint64_t claims_ = 0;
 
   fair::FreeAgents free_;
-  fair::LeafOrder hungry_{0};  // all that want offers
-  fair::LeafOrder anew_{1};    // of these, those that should look at more than the agents that grew
+  // All that want offers, but for those that are frozen in this decision.
+  fair::LeafOrder hungry_{tree_, 0};
+  // Of these, those that should look at more than the agents that grew.
+  fair::LeafOrder anew_{tree_, 1};
+  // Leaves that something other than a limit barred, which may be otherwise in the next decision.
+  std::set<Leaf*> held_back_;  // only emptied, the order does not matter
+  std::set<Role*> blocking_;   // roles that have blocked leaves; likewise
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape_;
   bool least_shape_dirty_ = false;
@@ -217,7 +284,8 @@ class Allocator::State {
   std::map<std::pair<const Leaf*, const Agent*>, size_t> gift_at_;  // looked up only, never walked
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
-  bool entitlements_known_ = false;
+  mutable bool entitlements_known_ = false;
+  uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
   std::vector<Given> given_;  // kept until the next event
   Time decided_at_;
 };

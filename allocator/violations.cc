@@ -1,5 +1,6 @@
 // The laws of DESIGN §10 that are the allocator's, checked against the books from the ground up.
-// violations() first. O(everything): for tests and the simulator.
+// violations() first; those about shares and limits are in fair_violations.cc. O(everything): for
+// tests and the simulator.
 
 #include <algorithm>
 
@@ -13,10 +14,12 @@ std::vector<Violation> Allocator::State::violations() const {
   check_agents(found);
   check_leaves(found);
   check_claims(found);
+  check_tree(found);
   // What a decision promises holds until the next event.
   if (!dirty_) {
     check_work_conservation(found);
     check_fairness(found);
+    check_limits(found);
   }
   return found;
 }
@@ -30,7 +33,8 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
     fair::Held allocated;
     for (const auto& [framework, held] : a->allocated_to) {
       allocated.add(held);
-      if (leaves_.find(framework) == leaves_.end()) wrong("allocated to an unknown framework");
+      if (frameworks_.find(framework) == frameworks_.end())
+        wrong("allocated to an unknown framework");
       if (held.is_zero()) wrong("nothing is noted as allocated");
     }
     fair::Held offered;
@@ -80,39 +84,50 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
 }
 
 void Allocator::State::check_leaves(std::vector<Violation>& found) const {
-  std::map<const Role*, ResourceVector> role_use;
   for (const auto& [id, l] : leaves_) {
-    const auto wrong = [&, name = id.str()](const std::string& what) {
-      found.push_back({text("framework ", name, ": ", what)});
-    };
+    const auto wrong =
+        [&, name = text(id.framework.str(), " in ", id.role.str())](const std::string& what) {
+          found.push_back({text("framework ", name, ": ", what)});
+        };
     ResourceVector allocated;
+    int64_t tasks = 0;
     for (const auto& [agent_id, a] : agents_) {
-      const auto held = a->allocated_to.find(id);
-      if (held != a->allocated_to.end()) allocated += held->second.amounts();
+      for (const auto& [ref, task] : a->tasks) {
+        if (task.leaf != l.get()) continue;
+        allocated += task.resources.amounts;
+        ++tasks;
+      }
     }
     ResourceVector offered;
-    std::map<AskName, int64_t> fills;
     for (const auto& [offer_id, offer] : outstanding_.all()) {
       if (offer.leaf != l.get()) continue;
       offered += offer.resources.amounts;
-      for (const AskFill& fill : offer.grant.offer.fills) fills[fill.ask] += fill.count;
-      if (!l->active) wrong("offered while inactive");
+      if (!l->owner->active) wrong("offered while inactive");
       if (l->mode == OfferMode::kOpen && l->open_on.count(offer.agent) == 0) {
         wrong("an open offer is not noted");
       }
+      if (l->offers.count(offer_id) == 0) wrong("an offer is not noted");
+      if (offer.grant.role != id.role) wrong("offered in another role");
     }
-    if (!(allocated == l->allocated)) wrong("allocated is not the sum over agents");
+    if (!(allocated == l->allocated)) wrong("allocated is not the sum over tasks");
     if (!(offered == l->offered)) wrong("offered is not the sum over offers");
-    for (const auto& [name, ask] : l->asks) {
-      if (ask->offered != fills[name]) wrong(text("ask ", name.str(), " miscounts its offers"));
+    if (tasks != l->tasks) wrong("miscounts its tasks");
+    if (hungry_.contains(*l) != l->wants_offers() || l->wants != l->wants_offers()) {
+      wrong("hunger and asks disagree");
     }
-    role_use[l->role] += l->use();
-    if (hungry_.contains(*l) != l->wants_offers()) wrong("hunger and asks disagree");
-    if (!dirty_ && !(l->share == dominant_share(l->use(), total_))) wrong("its share is wrong");
+    if (!dirty_ && !l->is_needed()) wrong("nobody needs it");
   }
-  for (const auto& [name, r] : roles_) {
-    if (!(role_use[r.get()] == r->use())) {
-      found.push_back({text("role ", name.str(), ": its use is not the sum over frameworks")});
+  for (const auto& [id, f] : frameworks_) {
+    std::map<AskName, int64_t> fills;
+    for (const auto& [offer_id, offer] : outstanding_.all()) {
+      if (offer.leaf->owner != f.get()) continue;
+      for (const AskFill& fill : offer.grant.offer.fills) fills[fill.ask] += fill.count;
+    }
+    for (const auto& [name, ask] : f->asks) {
+      if (ask->offered != fills[name]) {
+        found.push_back(
+            {text("framework ", id.str(), ": ask ", name.str(), " miscounts its offers")});
+      }
     }
   }
 }
@@ -129,7 +144,7 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
     if (!a->serves() || ask.unmet() == 0 || !ask.leaf->wants_offers()) {
       found.push_back({text("agent ", id.str(), ": claimed for nobody's good")});
     }
-    if (!dirty_ && is_usable(ask, *a, decided_at_)) {
+    if (!dirty_ && is_usable(ask, *a, decided_at_) && barred(ask).is_none()) {
       found.push_back({text("agent ", id.str(), ": its claimant fits and was not served")});
     }
   }
@@ -143,39 +158,14 @@ void Allocator::State::check_work_conservation(std::vector<Violation>& found) co
       if (!a->serves() || a->claim != nullptr || a->free.amounts.is_zero()) continue;
       const bool unserved =
           l->mode == OfferMode::kOpen
-              ? is_open_to(*l, *a, decided_at_)
+              ? is_open_to(*l, *a, decided_at_) && !piece_for(*a, permitted(*l)).amounts.is_zero()
               : std::any_of(l->order.begin(), l->order.end(), [&, agent = a.get()](AskEntry* ask) {
-                  return ask->unmet() > 0 && is_usable(*ask, *agent, decided_at_);
+                  return ask->unmet() > 0 && barred(*ask).is_none() &&
+                         is_usable(*ask, *agent, decided_at_);
                 });
       if (!unserved) continue;
-      found.push_back({text("framework ", id.str(), " is not offered ", to_text(a->free),
+      found.push_back({text("framework ", id.framework.str(), " is not offered ", to_text(a->free),
                             " of agent ", agent_id.str(), " that it could use")});
-    }
-  }
-}
-
-// Invariant 5: nobody was given what one with a lower share could have used instead.
-void Allocator::State::check_fairness(std::vector<Violation>& found) const {
-  for (const Given& given : given_) {
-    if (given.agent->claim != nullptr) continue;
-    const Leaf& winner = *given.leaf;
-    Agent agent = *given.agent;  // as it was before that task, or with less
-    agent.offered.remove(given.last);
-    agent.free = fair::what_is_free(agent.total, agent.allocated, agent.offered);
-    for (const auto& [id, l] : leaves_) {
-      if (l.get() == &winner || l->mode == OfferMode::kOpen || !l->wants_offers()) continue;
-      const bool had_less = l->role == winner.role ? l->share < given.before.leaf
-                                                   : l->role->share < given.before.role;
-      if (!had_less) continue;
-      for (const AskEntry* ask : l->order) {
-        // Filters by amount look at what is free now: more than that must not lift them here.
-        if (ask->unmet() == 0 || is_filtered(*l, *given.agent, decided_at_)) continue;
-        if (!fits(ask->ask.shape, agent.free) || !ask->matches(*given.agent)) continue;
-        if (given.agent->ports_left() < ask->ask.ports) continue;
-        found.push_back(
-            {text("framework ", winner.framework.str(), " was given ", to_text(given.last),
-                  " of agent ", agent.id.str(), " before ", id.str(), " with a lower share")});
-      }
     }
   }
 }
