@@ -37,7 +37,7 @@ void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
   a.free_port_count = a.free_ports.size();
   refresh(a, true);
   // It may be too small now, or not have the attributes.
-  if (a.claim != nullptr && !could_ever_fit(*a.claim, a)) drop_claim(*a.claim);
+  if (a.claim != nullptr && !could_ever_fit(*a.claim, a)) end_claim_on(a);
 }
 
 void Allocator::State::set_agent_active(const AgentId& id, bool active) {
@@ -50,7 +50,7 @@ void Allocator::State::set_agent_active(const AgentId& id, bool active) {
   free_.erase(a);
   a.active = active;
   refresh(a, true);
-  if (!active && a.claim != nullptr) drop_claim(*a.claim);
+  if (!active) end_claim_on(a);
 }
 
 void Allocator::State::set_agent_draining(const AgentId& id, bool draining) {
@@ -63,7 +63,7 @@ void Allocator::State::set_agent_draining(const AgentId& id, bool draining) {
   free_.erase(a);
   a.draining = draining;
   refresh(a, true);
-  if (draining && a.claim != nullptr) drop_claim(*a.claim);
+  if (draining) end_claim_on(a);
 }
 
 void Allocator::State::remove_agent(const AgentId& id) {
@@ -74,10 +74,11 @@ void Allocator::State::remove_agent(const AgentId& id) {
   ++agents_version_;
   rescind_all(a.offers, RescindReason::kAgentLost);
   a.active = false;
-  if (a.claim != nullptr) drop_claim(*a.claim);
+  end_claim_on(a);
   free_.erase(a);
   free_.forget_fresh(a);
   for (const auto& [task, held] : a.tasks) {
+    forget_task(a, task, held);
     change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
     --held.leaf->tasks;
     doubt(*held.leaf);
@@ -100,6 +101,7 @@ void Allocator::State::set_free_ports(const AgentId& id, PortSet free) {
 }
 
 void Allocator::State::refresh(Agent& a, bool grew) {
+  ++changes_;
   free_.erase(a);
   a.free = fair::what_is_free(a.total, a.allocated, a.offered);
   free_.insert(a, total_);

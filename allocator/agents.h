@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "allocator/held.h"
@@ -28,7 +29,15 @@ struct Task {
   AskName ask = {};
   TaskClaim claim = {};
   Time since = {};
-  Resources resources = {};  // the sum of its slices
+  std::optional<Time> ends_by = {};  // it has had a revoke notice
+  Resources resources = {};          // the sum of its slices
+};
+
+// What was told to end on an agent for a claimant, for whom the agent is set aside until then.
+struct Reclaim {
+  int64_t tasks = 0;      // of the claimant that will fit there
+  Time until = {};        // then it is nobody's
+  bool is_short = false;  // more must be told to end, when more may
 };
 
 struct Agent {
@@ -51,8 +60,10 @@ struct Agent {
   int64_t free_port_count = 0;
   int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
 
-  AskEntry* claim = nullptr;  // what becomes free here is for this ask alone
-  uint64_t growths = 0;       // how often something became free here
+  AskEntry* claim = nullptr;            // what becomes free here is for this ask alone
+  std::optional<Reclaim> reclaim = {};  // that is because tasks were told to end for it
+  ResourceVector noticed = {};          // of these, and all others that have had a notice
+  uint64_t growths = 0;                 // how often something became free here
 
   // Kept by FreeAgents.
   bool listed = false;

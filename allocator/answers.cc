@@ -20,12 +20,14 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   Leaf& l = *first->leaf;
   Agent& a = *first->agent;
   Resources offered;
+  std::map<AskName, int64_t> offered_to;
   int64_t ports = 0;
   ResourceVector seen;  // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
     const fair::OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
+    for (const AskFill& fill : offer.grant.offer.fills) offered_to[fill.ask] += fill.count;
     if (offer.leaf != &l) update_hunger(*offer.leaf, true);
     doubt(*offer.leaf);
     offered += offer.resources;
@@ -34,7 +36,9 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   }
 
   Resources taken;
+  std::map<AskName, int64_t> launched;
   for (RunningTask& task : tasks) {
+    ++launched[task.ask];
     const auto ask = l.owner->asks.find(task.ask);
     if (ask != l.owner->asks.end()) {  // Else no longer declared.
       AskEntry& entry = *ask->second;
@@ -47,6 +51,10 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     }
     Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
     add_task(a, of_task, std::move(task));
+  }
+  for (const auto& [name, count] : offered_to) {
+    const auto ask = l.owner->asks.find(name);
+    if (ask != l.owner->asks.end()) note_answer(*ask->second, count, launched[name]);
   }
   CHECK(offered.contains(taken)) << to_text(taken) << " is used of " << to_text(offered);
   refresh(a, taken != offered || ports > 0);
@@ -80,10 +88,27 @@ void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
     a.allocated_to[l.framework].add(entry.resources);
     change_use(l, entry.resources.amounts, {});
   }
+  if (entry.claim.gang != 0) {
+    gang_tasks_[{l.framework, entry.claim.gang}].insert({a.id, task.task});
+  }
   const bool is_new =
       a.tasks.emplace(fair::TaskRef{l.framework, task.task}, std::move(entry)).second;
   CHECK(is_new) << "task " << l.framework.str() << "/" << task.task.str() << " is on agent "
                 << a.id.str() << " already";
+}
+
+void Allocator::State::forget_task(Agent& a, const fair::TaskRef& ref, const fair::Task& task) {
+  if (task.ends_by) {
+    a.noticed -= task.resources.amounts;
+    for (fair::Node* node = task.leaf; node != nullptr; node = node->parent) {
+      node->noticed -= task.resources.amounts;
+    }
+  }
+  if (task.claim.gang != 0) {
+    const auto gang = gang_tasks_.find({ref.framework, task.claim.gang});
+    gang->second.erase({a.id, ref.task});
+    if (gang->second.empty()) gang_tasks_.erase(gang);
+  }
 }
 
 void Allocator::State::release(const AgentId& agent_id, const FrameworkId& framework,
@@ -93,6 +118,7 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
   const auto at = a.tasks.find({framework, task});
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
                              << agent_id.str();
+  forget_task(a, at->first, at->second);
   const Resources held = std::move(at->second.resources);
   Leaf& l = *at->second.leaf;
   a.tasks.erase(at);

@@ -63,8 +63,10 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
 void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fair::LeafOrder& order,
                             Time now) {
   Leaf& l = *ask.leaf;
+  const bool from_reclaim = a.reclaim && a.claim == &ask;
   const bool from_claim = ask.claim == &a;
   int64_t count_max = from_claim ? 1 : ask.unmet();
+  if (from_reclaim) count_max = std::min(count_max, a.reclaim->tasks);
   if (ask.ask.ports > 0) count_max = std::min(count_max, a.ports_left() / ask.ask.ports);
   // Asks of one priority take turns, so that none of them starves.
   const bool has_peer = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
@@ -88,8 +90,8 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fai
     }
   }
   add_gift(l, a, given, &ask, count);
-  given_.push_back(
-      {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
+  given_.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
+                    from_claim || from_reclaim});
 
   ask.granted_at = ++grants_;
   l.move_behind_peers(ask);
@@ -102,6 +104,7 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fai
     ask.due = false;
     due_.erase(&ask);
   }
+  if (from_reclaim) note_reclaimed(ask, a, count);
   if (ask.unmet() == 0) stop_waiting(ask);
   update_hunger(l, false);
 }

@@ -86,6 +86,9 @@ void Allocator::State::remove_framework(const FrameworkId& id) {
       a->allocated.remove(held->second);
       a->allocated_to.erase(held);
     }
+    for (const auto& [ref, task] : a->tasks) {
+      if (ref.framework == id) forget_task(*a, ref, task);
+    }
     if (std::erase_if(a->tasks, [&](const auto& task) { return task.first.framework == id; }) > 0) {
       refresh(*a, true);
     }

@@ -19,6 +19,9 @@ bool Allocator::State::is_usable(const AskEntry& ask, const Agent& a, Time now) 
 
 // The agent for one task of the ask, or nullptr and then the ask knows that it has tried all.
 fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
+  for (Agent* a : ask.reclaims) {
+    if (is_usable(ask, *a, now)) return a;
+  }
   if (ask.claim != nullptr && is_usable(ask, *ask.claim, now)) return ask.claim;
   const bool wants_gpus = ask.ask.shape[ResourceKind::kGpus] > 0;
 

@@ -73,6 +73,7 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
                                 return could_ever_fit(*ask, *a.second);
                               });
       if (ask->claim != nullptr) of_ask.claimed = ask->claim->id;
+      if (!ask->reclaims.empty()) of_ask.claimed = (*ask->reclaims.begin())->id;
       status.asks.push_back(std::move(of_ask));
     }
     all.push_back(std::move(status));

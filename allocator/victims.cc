@@ -98,22 +98,24 @@ ResourceVector entitlement_slack(const ResourceVector& total) {
 bool may_be_taken(const Candidate& candidate, const std::vector<Borrower>& borrowers,
                   const ResourceVector& total) {
   const ResourceVector slack = entitlement_slack(total);
-  ResourceVector borrowed = candidate.amounts;  // above zero: of all on the path
+  bool is_borrowed = false;
   std::optional<size_t> at = candidate.borrower;
   while (at) {
     const Borrower& borrower = borrowers[*at];
     bool names_any = false;
     bool is_within = true;
     for (const ResourceKind kind : kResourceKinds) {
-      if (borrower.use[kind] - slack[kind] <= borrower.entitlement[kind]) borrowed[kind] = 0;
-      if (candidate.amounts[kind] == 0 || !borrower.guarantee[kind]) continue;
+      if (candidate.amounts[kind] == 0) continue;
+      const int64_t most = borrower.entitlement[kind] + slack[kind];
+      if (!borrower.above && borrower.use[kind] > most) is_borrowed = true;
+      if (!borrower.guarantee[kind]) continue;
       names_any = true;
       if (borrower.use[kind] > *borrower.guarantee[kind]) is_within = false;
     }
     if (names_any && is_within) return false;
     at = borrower.above;
   }
-  return !borrowed.is_zero();
+  return is_borrowed;
 }
 
 std::optional<std::vector<size_t>> choose_victims(std::vector<Borrower> borrowers,

@@ -45,9 +45,10 @@ struct Candidate {
 // that is not yet above.
 ResourceVector entitlement_slack(const ResourceVector& total);
 
-// Whether the candidate may be taken: it holds something of a kind of which each on its path uses
-// more than it is entitled to, and is under nobody's guarantee. It is under the guarantee of a role
-// on its path if that names a kind that it holds and the role's use of all such kinds is within it.
+// Whether the candidate may be taken: where its path parts from the claimant's, more is used than
+// there is an entitlement to of a kind that it holds, and it is under nobody's guarantee. It is
+// under the guarantee of a role on its path if that names a kind that it holds and the role's use
+// of all such kinds is within it.
 bool may_be_taken(const Candidate& candidate, const std::vector<Borrower>& borrowers,
                   const ResourceVector& total);
 
@@ -57,8 +58,9 @@ using FitTest = std::function<bool(const std::vector<size_t>&)>;
 // The victims by the order above, in that order and none that is not needed for the claimant to
 // fit; or nothing, if it does not fit even if all that may be taken end. Only those that free
 // something of a kind that is above zero in `lacking` are looked at. Of equals those first in the
-// table. No borrower falls below its entitlement, or its guarantee, by more than the last that was
-// taken of it. O(n log n + n * (roles on the paths + a fit test)).
+// table. No borrower at the top of a path falls below its entitlement, and none below its
+// guarantee, by more than the last that was taken of it. O(n log n + n * (roles on the paths + a
+// fit test)).
 std::optional<std::vector<size_t>> choose_victims(std::vector<Borrower> borrowers,
                                                   const std::vector<Candidate>& candidates,
                                                   const ResourceVector& lacking,

@@ -14,6 +14,7 @@ std::vector<Violation> Allocator::State::violations() const {
   check_agents(found);
   check_leaves(found);
   check_claims(found);
+  check_reclaims(found);
   check_tree(found);
   // What a decision promises holds until the next event.
   if (!dirty_) {
@@ -136,6 +137,7 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
   for (const auto& [id, a] : agents_) {
     if (a->claim == nullptr) continue;
     const AskEntry& ask = *a->claim;
+    if (a->reclaim) continue;  // see check_reclaims()
     const bool mutual = ask.claim == a.get() && ask.leaf->claimed == &ask &&
                         claimed_.count(ask.claim_order) == 1 &&
                         claimed_.at(ask.claim_order) == &ask;
