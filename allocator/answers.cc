@@ -29,7 +29,6 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
         << "offers of several frameworks or agents are settled together";
     for (const AskFill& fill : offer.grant.offer.fills) offered_to[fill.ask] += fill.count;
     if (offer.leaf != &l) update_hunger(*offer.leaf, true);
-    doubt(*offer.leaf);
     offered += offer.resources;
     ports += offer.ports;
     seen = offer.free_then;
@@ -162,9 +161,13 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   a.offered.remove(offer.resources);
   a.ports_offered -= offer.ports;
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
+  doubt(l);
   for (const AskFill& fill : offer.grant.offer.fills) {
     const auto ask = l.owner->asks.find(fill.ask);
-    if (ask != l.owner->asks.end()) ask->second->offered -= fill.count;
+    if (ask == l.owner->asks.end()) continue;
+    ask->second->offered -= fill.count;
+    // It may have moved to another role since.
+    if (ask->second->leaf != &l) update_hunger(*ask->second->leaf, true);
   }
   // While it was out there was no second open offer of this agent.
   if (l.open_on.erase(&a) > 0) l.retry.insert(&a);

@@ -21,7 +21,6 @@ Decision Allocator::State::decide(Time now) {
   given_.clear();
   wrong_victims_.clear();
   entitlements_known_ = false;
-  remove_doubtful();
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
     least_shape_.reset();
@@ -52,6 +51,7 @@ Decision Allocator::State::decide(Time now) {
   end_filters(now);
   fire_claim_timers(now);
   end_idle_reclaims(now);
+  remove_doubtful();
   wake_blocked();
 
   fill(now);

@@ -14,7 +14,7 @@ namespace {
 __extension__ typedef __int128 Int128;
 
 // Sums of demands beyond this count as this.
-constexpr int64_t kDemandMax = int64_t{1} << 58;
+constexpr int64_t kDemandMax = int64_t{1} << 55;
 // Levels are parts of the cluster for a weight of one, kLevelOne being all of it. A weight of 0.001
 // has all of it at a thousand times that.
 constexpr int64_t kLevelOne = int64_t{1} << 30;
@@ -34,7 +34,7 @@ ResourceVector sum_of(const ResourceVector& a, const ResourceVector& b) {
 class Riser {
  public:
   Riser(const Claimant& claimant, const ResourceVector& floor, const ResourceVector& total)
-      : floor_(floor), ceiling_(claimant.ceiling) {
+      : floor_(floor), demand_(claimant.demand) {
     // The kind of which it wants the largest part: that part is demand / total.
     Int128 demand = 0;
     int64_t whole = 1;
@@ -49,25 +49,25 @@ class Riser {
       if (total[kind] <= 0 || claimant.demand[kind] <= 0) continue;
       // demand[kind] is at most total[kind] / whole of `demand`, so what it has at level one is at
       // most total * weight.
-      const Int128 part = Int128(claimant.demand[kind]) * whole / kWeightOne * claimant.weight;
+      const Int128 part = Int128(claimant.demand[kind]) * whole * claimant.weight;
       at_one_[static_cast<size_t>(kind)] =
-          static_cast<int64_t>(std::min<Int128>(part / demand, kDemandMax));
+          static_cast<int64_t>(std::min<Int128>(part / (demand * kWeightOne), kDemandMax));
     }
   }
 
   int64_t at(int64_t level, ResourceKind kind) const {
     const Int128 risen = Int128(at_one_[static_cast<size_t>(kind)]) * level / kLevelOne;
-    const int64_t amount = static_cast<int64_t>(std::min<Int128>(risen, ceiling_[kind]));
+    const int64_t amount = static_cast<int64_t>(std::min<Int128>(risen, demand_[kind]));
     return std::max(amount, floor_[kind]);
   }
   // Whether it would have more of the kind at a higher level.
   bool rises(int64_t level, ResourceKind kind) const {
-    return at_one_[static_cast<size_t>(kind)] > 0 && at(level, kind) < ceiling_[kind];
+    return at_one_[static_cast<size_t>(kind)] > 0 && at(level, kind) < demand_[kind];
   }
 
  private:
   ResourceVector floor_;
-  ResourceVector ceiling_;
+  ResourceVector demand_;
   std::array<int64_t, kResourceKindCount> at_one_ = {};
 };
 
@@ -95,16 +95,23 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand) {
   return floor;
 }
 
+// What it uses and what it asks for beyond that, as far as no limit forbids each of its asks.
 ResourceVector demand_of(const Leaf& leaf, const ResourceVector& total) {
   ResourceVector wanted = leaf.use();
   if (!leaf.wants_offers()) return wanted;
-  if (leaf.mode == OfferMode::kOpen) return wanted.max(total);
+  ResourceVector limit = total;
+  for (const Role* role = leaf.parent; role != nullptr; role = role->parent) {
+    limit = limit.min(role->settings.limit.amounts(limit));
+  }
+  if (leaf.mode == OfferMode::kOpen) return wanted.max(limit);
   for (const AskEntry* ask : leaf.order) {
     // More tasks than fill the cluster are as good as that many, and the proportions stay.
     int64_t count = ask->unmet();
     for (const ResourceKind kind : kResourceKinds) {
       const int64_t amount = ask->ask.shape[kind];
-      if (amount > 0) count = std::min(count, total[kind] / amount + 1);
+      if (amount == 0) continue;
+      count = std::min(count, total[kind] / amount + 1);
+      if (limit[kind] < total[kind]) count = std::min(count, limit[kind] / amount);
     }
     for (const ResourceKind kind : kResourceKinds) {
       const Int128 amount = Int128(ask->ask.shape[kind]) * count + wanted[kind];
@@ -116,29 +123,49 @@ ResourceVector demand_of(const Leaf& leaf, const ResourceVector& total) {
 
 struct Needs {
   ResourceVector floor = {};
-  ResourceVector ceiling = {};
+  ResourceVector demand = {};  // as far as limits allow it
 };
-using NeedsOfNodes = std::map<const Node*, Needs>;
+using NeedsOfNodes = std::map<const Node*, Needs>;  // looked up only, never walked
 
-// Looked up only, never walked: by address.
+// What the children may have together under the role's limit. Of the kinds that it does not name,
+// those that take of one that is short can use only the part that goes with it.
+ResourceVector within_limit(const Quota& limit, const std::vector<ResourceVector>& children) {
+  ResourceVector sum;
+  for (const ResourceVector& child : children) sum = sum_of(sum, child);
+  ResourceVector allowed = sum;
+  for (const ResourceKind kind : kResourceKinds) {
+    const std::optional<int64_t> most = limit[kind];
+    if (!most || sum[kind] <= *most) continue;
+    ResourceVector with;
+    for (const ResourceVector& child : children) {
+      if (child[kind] > 0) with = sum_of(with, child);
+    }
+    for (const ResourceKind other : kResourceKinds) {
+      const int64_t part = scaled(with[other], *most, sum[kind]);
+      allowed[other] = std::min(allowed[other], sum[other] - with[other] + part);
+    }
+  }
+  return allowed;
+}
+
 Needs gather(const Node& node, const ResourceVector& total, NeedsOfNodes& all) {
   Needs needs;
   node.entitlement = {};
   if (node.is_leaf) {
-    node.demand = demand_of(static_cast<const Leaf&>(node), total);
-    needs.ceiling = node.demand;
+    node.demand = needs.demand = demand_of(static_cast<const Leaf&>(node), total);
   } else {
     const Role& role = static_cast<const Role&>(node);
     role.demand = {};
+    std::vector<ResourceVector> demands;
     for_each_child(role, [&](Node& child) {
       const Needs of_child = gather(child, total, all);
       role.demand = sum_of(role.demand, child.demand);
       needs.floor = sum_of(needs.floor, of_child.floor);
-      needs.ceiling = sum_of(needs.ceiling, of_child.ceiling);
+      demands.push_back(of_child.demand);
     });
-    needs.ceiling = needs.ceiling.min(role.settings.limit.amounts(needs.ceiling));
-    needs.floor = needs.floor.max(promised(role.settings.guarantee, role.demand));
-    needs.floor = needs.floor.min(needs.ceiling);
+    needs.demand = within_limit(role.settings.limit, demands);
+    needs.floor = needs.floor.max(promised(role.settings.guarantee, needs.demand));
+    needs.floor = needs.floor.min(needs.demand);
   }
   return all[&node] = needs;
 }
@@ -151,7 +178,7 @@ void hand_down(const Role& role, const ResourceVector& total, const NeedsOfNodes
     const Needs& needs = all.at(&child);
     children.push_back(&child);
     claimants.push_back({child.is_leaf ? kWeightOne : static_cast<Role&>(child).settings.weight,
-                         child.demand, needs.floor, needs.ceiling});
+                         needs.demand, needs.floor});
   });
   const std::vector<ResourceVector> parts = split(role.entitlement, total, claimants);
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -165,14 +192,14 @@ void hand_down(const Role& role, const ResourceVector& total, const NeedsOfNodes
 std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVector& total,
                                   const std::vector<Claimant>& claimants) {
   ResourceVector floors;
-  ResourceVector ceilings;
+  ResourceVector demands;
   for (const Claimant& claimant : claimants) {
     floors = sum_of(floors, claimant.floor);
-    ceilings = sum_of(ceilings, claimant.ceiling);
+    demands = sum_of(demands, claimant.demand);
   }
   std::vector<ResourceVector> levels;
-  if (ceilings.fits_in(whole)) {  // Enough for all.
-    for (const Claimant& claimant : claimants) levels.push_back(claimant.ceiling);
+  if (demands.fits_in(whole)) {  // Enough for all.
+    for (const Claimant& claimant : claimants) levels.push_back(claimant.demand);
     return levels;
   }
   std::vector<Riser> risers;
@@ -201,10 +228,31 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
       return std::all_of(kResourceKinds.begin(), kResourceKinds.end(),
                          [&](ResourceKind kind) { return enough(at, kind); });
     };
+    const int64_t lowest = level;
     int64_t too_high = kLevelMax + 1;
     while (too_high - level > 1) {
       const int64_t middle = level + (too_high - level) / 2;
       (enough_of_all(middle) ? level : too_high) = middle;
+    }
+    // Rounded down, a higher level may still give the same of what is used up, and more of the rest
+    // than goes with it.
+    std::array<bool, kResourceKindCount> used_up = {};
+    if (level < kLevelMax) {
+      for (const ResourceKind kind : kResourceKinds) {
+        used_up[static_cast<size_t>(kind)] = !enough(level + 1, kind);
+      }
+      int64_t too_low = lowest - 1;
+      const int64_t highest = level;
+      while (level - too_low > 1) {
+        const int64_t middle = too_low + (level - too_low) / 2;
+        const bool same = std::all_of(rising.begin(), rising.end(), [&](size_t i) {
+          return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+            return !used_up[static_cast<size_t>(kind)] ||
+                   risers[i].at(middle, kind) == risers[i].at(highest, kind);
+          });
+        });
+        (same ? level : too_low) = middle;
+      }
     }
     // Who takes of a kind of which there is no more stays where it is.
     std::vector<size_t> rest;
@@ -213,7 +261,7 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
       const bool stays =
           level >= kLevelMax ||
           std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
-            return risers[i].rises(level, kind) && !enough(level + 1, kind);
+            return used_up[static_cast<size_t>(kind)] && risers[i].rises(level, kind);
           });
       if (!stays) {
         rest.push_back(i);
@@ -223,12 +271,7 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
       settled += levels[i];
     }
     left -= settled;
-    if (rest.size() == rising.size()) {  // Only floors are too much; cannot be, but must end.
-      for (const size_t i : rest) {
-        for (const ResourceKind kind : kResourceKinds) levels[i][kind] = risers[i].at(level, kind);
-      }
-      break;
-    }
+    CHECK_LT(rest.size(), rising.size());  // Somebody wanted more of what is used up.
     rising = std::move(rest);
   }
   return levels;

@@ -150,9 +150,10 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
                        .offered = entry.offered};
   Reasons reasons;
   found.could_ever_fit = false;
+  const Bar limit = exceeded_limit(entry);
   for (const auto& [id, a] : agents_) {
     reasons.add(hindrance(*entry.leaf, &entry, *a, now));
-    found.could_ever_fit = found.could_ever_fit || could_ever_fit(entry, *a);
+    found.could_ever_fit = found.could_ever_fit || (limit.is_none() && could_ever_fit(entry, *a));
   }
   found.hindered = reasons.take(found.usable);
   if (entry.claim != nullptr) found.claimed = entry.claim->id;
@@ -164,6 +165,14 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
 // that any of those that meet them has. Nothing if each is met, but never all by one agent.
 void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& found) const {
   const Ask& ask = entry.ask;
+  if (const Bar limit = exceeded_limit(entry); !limit.is_none()) {
+    found.changes.push_back({.why = Hindrance::kLimit,
+                             .kind = limit.kind,
+                             .role = limit.role->name,
+                             .wanted = ask.shape[limit.kind],
+                             .most = limit.left});
+    return;
+  }
   Resources largest;
   int64_t ports = 0;
   bool any_meets_all = false;
@@ -199,6 +208,15 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
   if (ask.ports > ports) {
     found.changes.push_back({.why = Hindrance::kPortsTotal, .wanted = ask.ports, .most = ports});
   }
+}
+
+// What keeps a task of the ask, or an open offer of what the agent has free, from the leaf,
+// whatever is free.
+Allocator::State::Bar Allocator::State::bar_to(const Leaf& l, const AskEntry* entry,
+                                               const Agent& a) const {
+  if (entry != nullptr) return barred(*entry);
+  if (a.free.amounts.is_zero() || !piece_for(a, permitted(l)).is_zero()) return {};
+  return barred(l, a.free.amounts, true, nullptr);
 }
 
 // Of one agent, for a task of the ask, or for an open offer if there is no ask. The first that
@@ -248,6 +266,15 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
   }
   if (entry == nullptr && l.open_on.count(const_cast<Agent*>(&a)) > 0) {
     return is(Hindrance::kAlreadyOffered);
+  }
+  if (const Bar bar = bar_to(l, entry, a); !bar.is_none()) {
+    if (bar.role != nullptr) found.role = bar.role->name;
+    if (bar.why == Bar::Why::kTasksUnknown) return is(Hindrance::kTasksUnknown);
+    found.kind = bar.kind;
+    found.wanted = entry == nullptr ? 0 : entry->ask.shape[bar.kind];
+    found.most = bar.left;
+    if (bar.why == Bar::Why::kLimit) return is(Hindrance::kLimit);
+    return is(bar.why == Bar::Why::kGuarantees ? Hindrance::kGuarantees : Hindrance::kEntitlement);
   }
 
   const auto users = [&](std::optional<ResourceKind> kind) {

@@ -89,12 +89,13 @@ bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& 
   return true;
 }
 
-bool Allocator::State::give_whole_agent(const Turn& turn, Time now) {
+bool Allocator::State::give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused) {
   Leaf& l = *turn.leaf;
   while (Agent* a = place_open(l, now)) {
     const Resources all = piece_for(*a, permitted(l));
     if (all.is_zero()) {
       note_permitted(l, a->free);
+      if (std::find(refused.begin(), refused.end(), &l) == refused.end()) refused.push_back(&l);
       l.open_queue.pop_back();
       continue;
     }
@@ -123,15 +124,29 @@ void Allocator::State::fill_open(Time now) {
     l->open_queue_known = false;
     if (some_grew || !l->retry.empty()) anew_.insert(*l);
   }
-  while (true) {
-    const Turn turn = next_turn(anew_);
-    if (turn.leaf == nullptr) return;
-    if (give_whole_agent(turn, now)) continue;
-    Leaf& l = *turn.leaf;
-    l.tried_at = free_.latest();
-    l.retry.clear();
-    l.open_queue_known = false;
-    anew_.erase(l);
+  bool again = true;
+  while (again) {
+    again = false;
+    std::vector<Leaf*> refused;
+    while (true) {
+      const Turn turn = next_turn(anew_);
+      if (turn.leaf == nullptr) break;
+      Leaf& l = *turn.leaf;
+      if (give_whole_agent(turn, now, refused)) {
+        again = true;
+        continue;
+      }
+      l.tried_at = free_.latest();
+      l.retry.clear();
+      l.open_queue_known = false;
+      anew_.erase(l);
+    }
+    // What was of no use without what it may not have, may be when others have taken that.
+    again = again && !refused.empty();
+    for (Leaf* l : refused) {
+      l->tried_at = 0;
+      if (again) anew_.insert(*l);
+    }
   }
 }
 

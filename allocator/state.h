@@ -237,7 +237,7 @@ class Allocator::State {
 
   // --- open_offers.cc --------------------------------------------------------------------------
   bool give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now);
-  bool give_whole_agent(const Turn& turn, Time now);
+  bool give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused);
   void note_permitted(Leaf& leaf, const Resources& free);
   // What of the agent's rest is at most so much; nothing if that is of no use to anybody.
   static Resources piece_for(const Agent& agent, const ResourceVector& most);
@@ -297,6 +297,7 @@ class Allocator::State {
                      FrameworkExplanation& found) const;
   AskExplanation explain_ask(const AskEntry& entry, Time now) const;
   void explain_changes(const AskEntry& entry, AskExplanation& found) const;
+  Bar bar_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
   HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent,
                            Time now) const;
 

@@ -259,6 +259,7 @@ int64_t unit_of(const HinderedAgents& row) { return row.kind ? 1 : 1000; }
 Json print(const HinderedAgents& row) {
   Json out = {{"why", to_text(row.why)}};
   if (row.kind) out["kind"] = to_text(*row.kind);
+  if (!row.role.empty()) out["role"] = row.role.str();
   if (!row.constraint.empty()) out["constraint"] = row.constraint;
   out["agents"] = row.agents;
   if (!row.example.empty()) out["example"] = row.example.str();
@@ -278,6 +279,7 @@ Json print(const HinderedAgents& row) {
 void read(const JsonFields& in, HinderedAgents& out) {
   in.word("why", parse_hindrance, out.why);
   if (in.has("kind")) in.word("kind", parse_resource_kind, out.kind.emplace());
+  in.text("role", out.role);
   in.text("constraint", out.constraint);
   in.whole("agents", out.agents);
   in.text("example", out.example);

@@ -48,6 +48,18 @@ class AllocatorScenario {
               .ports = ports,
               .priority = priority};
       if (!constraint.empty()) ask.constraints.push_back(parse_constraint(constraint).value());
+      return declares(std::move(ask));
+    }
+    // The same in a role below its own.
+    Framework& asks_in(const std::string& role, const std::string& shape, int64_t count = 1'000,
+                       const std::string& name = "task") {
+      return declares({.name = AskName(name),
+                       .shape = parse_shape(shape).value(),
+                       .count = count,
+                       .role = RoleName(role)});
+    }
+    Framework& declares(Ask ask) {
+      subscribes(OfferMode::kAsks);
       EXPECT_TRUE(check_ask(ask).has_value());
       std::vector<Ask>& declared = s_.asks_[id_];
       bool known = false;
@@ -184,7 +196,7 @@ class AllocatorScenario {
       if (grant.offer.fills.empty()) launch({}, rest);
       for (Ask& ask : s_.asks_[id_]) {
         for (const AskFill& fill : grant.offer.fills) {
-          if (fill.ask == ask.name) ask.count -= fill.count;
+          if (fill.ask == ask.name) ask.count = std::max<int64_t>(ask.count - fill.count, 0);
         }
       }
       s_.allocator_.settle({grant.offer.id}, std::move(launched), {}, s_.now_);
@@ -222,14 +234,29 @@ class AllocatorScenario {
     check();
   }
   void weight(const std::string& role, int64_t milli) {
-    RoleSettings settings;
-    if (const auto at = allocator_.role_table().find(RoleName(role));
-        at != allocator_.role_table().end()) {
-      settings = at->second;
-    }
+    RoleSettings settings = settings_of(role);
     settings.weight = milli;
     allocator_.set_role(RoleName(role), settings);
     check();
+  }
+  void guarantee(const std::string& role, const std::string& quota) {
+    RoleSettings settings = settings_of(role);
+    settings.guarantee = parse_quota(quota).value();
+    allocator_.set_role(RoleName(role), settings);
+    check();
+  }
+  void limit(const std::string& role, const std::string& quota) {
+    RoleSettings settings = settings_of(role);
+    settings.limit = parse_quota(quota).value();
+    allocator_.set_role(RoleName(role), settings);
+    check();
+  }
+  RoleStatus role(const std::string& name) const {
+    for (const RoleStatus& role : allocator_.roles()) {
+      if (role.role == RoleName(name)) return role;
+    }
+    ADD_FAILURE() << "no role " << name;
+    return {};
   }
   Framework framework(const std::string& name) { return Framework(*this, FrameworkId(name)); }
 
@@ -269,6 +296,11 @@ class AllocatorScenario {
   }
 
  private:
+  RoleSettings settings_of(const std::string& role) const {
+    const auto at = allocator_.role_table().find(RoleName(role));
+    return at == allocator_.role_table().end() ? RoleSettings() : at->second;
+  }
+
   Allocator allocator_;
   Time now_ = Time() + seconds(1'000);
   int64_t launched_ = 0;
