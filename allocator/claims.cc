@@ -136,7 +136,7 @@ void Allocator::State::drop_claim(AskEntry& ask) {
   if (ask.due) due_.insert(&ask);
   ++claimable_version_;
   refresh(a, true);
-  thaw();  // Others may use what was set aside, in this decision if one is being made.
+  thaw(true);  // Others may use what was set aside, in this decision if one is being made.
 }
 
 void Allocator::State::start_waiting(Leaf& l, Time now) {

@@ -45,6 +45,7 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
     }
     if (const Bar bar = barred(*ask); !bar.is_none()) {
       note_barred(l, bar);
+      if (!l.retry.empty()) ask->tried_at = 0;  // It has not looked at these agents.
       continue;
     }
     // Being first counts for its claim even if another ask of it is served now.
@@ -194,8 +195,9 @@ void Allocator::State::freeze(Leaf& l, Time now) {
   }
 }
 
-void Allocator::State::thaw() {
-  for (Leaf* l : frozen_) update_hunger(*l, false);
+// If more is free than when they were frozen, less of it is held for guarantees.
+void Allocator::State::thaw(bool more_is_free) {
+  for (Leaf* l : frozen_) update_hunger(*l, more_is_free && held_back_.count(l) > 0);
   frozen_.clear();
   ++turns_epoch_;
 }

@@ -115,7 +115,7 @@ void Allocator::State::note_permitted(Leaf& l, const Resources& free) {
 
 // After the asks: what is left goes to open leaves by least share, an agent at a time.
 void Allocator::State::fill_open(Time now) {
-  thaw();
+  thaw(false);
   CHECK(anew_.empty());
   const auto& by_stamp = free_.by_stamp();
   for (const auto& [id, l] : open_leaves_) {

@@ -206,7 +206,7 @@ class Allocator::State {
   void add_gift(Leaf& leaf, Agent& agent, const Resources& resources, const AskEntry* ask,
                 int64_t count);
   void freeze(Leaf& leaf, Time now);
-  void thaw();
+  void thaw(bool more_is_free);
 
   // --- turns.cc, permits.cc --------------------------------------------------------------------
   Turn next_turn(const fair::LeafOrder& order);
