@@ -241,7 +241,7 @@ void Allocator::State::end_reclaim(Agent& a) {
   reclaimed_.erase(&a);
   ++claimable_version_;
   refresh(a, true);
-  thaw();  // Others may use what was set aside, in this decision if one is being made.
+  thaw(true);  // Others may use what was set aside, in this decision if one is being made.
 }
 
 // The agent is not there for its claimant any more.
