@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/prng.h"
 #include "tests/allocator/lending_story.h"
 
 namespace proffer::reclaim_test {
@@ -495,6 +496,74 @@ TEST(FairShareReclaim, ServesGuaranteesFirst) {
   s.lives(seconds(20));
   EXPECT_EQ(s.runs("eng"), 2);
   EXPECT_EQ(s.runs("web"), 0);
+}
+
+// --- at random
+// ------------------------------------------------------------------------------------
+
+// Trees, promises, sizes and bands: some minutes after the last change nobody is told to end any
+// more. That victims are those who have borrowed is checked with each notice.
+class RandomStory {
+ public:
+  RandomStory(uint64_t seed, ReclaimMode mode)
+      : random_(seed), s_({.reclaim = mode, .revokes_per_minute = 20}) {
+    const int64_t agents = random_.between(1, 4);
+    for (int64_t i = 0; i < agents; ++i) {
+      s_.agent(text("a", i),
+               text("cpus:", random_.between(3, 12), ";mem:", random_.between(3, 12), "GiB"));
+    }
+  }
+  void run() {
+    for (int64_t i = random_.between(3, 12); i > 0; --i) {
+      for (int64_t j = random_.between(1, 3); j > 0; --j) change();
+      s_.lives(seconds(random_.between(1, 100)));
+      if (testing::Test::HasFailure()) return;
+    }
+    s_.lives(minutes(30));
+    const int64_t revokes = s_.revokes();
+    s_.lives(hours(1));
+    EXPECT_EQ(s_.revokes(), revokes) << "the last at " << to_text(s_.last_revoke() - Time());
+  }
+  int64_t revokes() const { return s_.revokes(); }
+
+ private:
+  void change() {
+    static const std::vector<std::string> kRoles = {"x", "x/a", "x/b", "y", "y/a", "z"};
+    const std::string role = kRoles[random_.below(kRoles.size())];
+    if (random_.chance(1, 3)) {
+      RoleSettings settings{.weight = random_.between(1, 4) * 500};
+      if (random_.chance(2, 3)) settings.guarantee.set(ResourceKind::kCpus, some());
+      if (random_.chance(1, 2)) settings.guarantee.set(ResourceKind::kMem, some() * 1'024);
+      if (random_.chance(1, 5)) settings.limit.set(ResourceKind::kCpus, some() + 3'000);
+      if (!check_role(s_.allocator().role_table(), RoleName(role), settings)) return;
+      return s_.allocator().set_role(RoleName(role), settings);
+    }
+    const std::string name = text("f", random_.below(6));
+    const auto [at, is_new] = roles_.emplace(name, role);
+    s_.wants(name, text("cpus:", random_.between(1, 4), ";mem:", random_.between(0, 3), "GiB"),
+             random_.chance(1, 3) ? 0 : random_.between(1, 24),
+             {.role = at->second,
+              .band = static_cast<Band>(random_.below(3)),
+              .ask = text("ask", ++asks_ % 2)});
+  }
+  int64_t some() { return random_.between(0, 6) * 1'000; }
+
+  Prng random_;
+  Story s_;
+  std::map<std::string, std::string> roles_;
+  uint64_t asks_ = 0;
+};
+
+TEST(Reclaim, IsQuietSomeTimeAfterTheLastChangeWhateverTheTree) {
+  constexpr uint64_t kSeeds = 60;
+  int64_t revokes = 0;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    RandomStory story(seed, seed % 3 == 0 ? ReclaimMode::kFairShare : ReclaimMode::kGuarantee);
+    story.run();
+    ASSERT_FALSE(HasFailure()) << "seed " << seed;
+    revokes += story.revokes();
+  }
+  EXPECT_GT(revokes, static_cast<int64_t>(kSeeds)) << "else it says nothing";
 }
 
 }  // namespace
