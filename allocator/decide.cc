@@ -10,7 +10,8 @@ namespace proffer {
 Allocator::State::State(AllocatorOptions options)
     : options_(std::move(options)),
       role_table_(options_.roles),
-      tree_(options_.naive.plain_shares) {
+      tree_(options_.naive.plain_shares),
+      gangs_(options_.gangs_before) {
   const Result<void> checked = check_roles(role_table_);
   CHECK(checked.has_value()) << checked.error().message();
   for (const auto& [role, settings] : role_table_) tree_.set_settings(role, settings);
@@ -48,16 +49,22 @@ Decision Allocator::State::decide(Time now) {
     filter.until = now + kDeclineFilter;
     add_filter(l, a, std::move(filter));
   }
+  remove_doubtful();
   end_filters(now);
+  fire_alarms(now);
   fire_claim_timers(now);
   end_idle_reclaims(now);
   remove_doubtful();
   wake_blocked();
 
-  fill(now);
-  fill_open(now);
+  take_back_estimates(now);
+  do {
+    fill(now);
+    fill_open(now);
+    assign_claims(now);
+  } while (take_back_lent(now));
   reclaim(now);
-  assign_claims(now);
+  lend(now);
 
   Decision decision;
   decision.rescinds = std::move(rescinds_);
@@ -65,23 +72,31 @@ Decision Allocator::State::decide(Time now) {
   decision.revokes = std::move(revokes_);
   revokes_.clear();
   decision.grants.reserve(gifts_.size());
+  offers_before_ = outstanding_.last_id();
   for (Gift& gift : gifts_) {
     Grant grant;
     grant.offer.id = outstanding_.next_id();
     grant.offer.agent = gift.agent->id;
     grant.offer.attributes = gift.agent->attributes;
-    grant.offer.slices.push_back(Slice{.resources = gift.resources});
+    fair::Booked booked = gift.agent->book(gift.slices);
+    grant.offer.slices = std::move(gift.slices);
+    grant.offer.gang = gift.gang;
     grant.offer.fills = std::move(gift.fills);
     grant.offer.ports = gift.agent->free_ports;
     grant.offer.lease = options_.offer_timeout;
     grant.offer.role = gift.leaf->role->name;
     grant.framework = gift.leaf->framework;
     grant.role = gift.leaf->role->name;
+    grant.offer.role = grant.role;
     grant.expires = later(now, options_.offer_timeout);
     decision.grants.push_back(grant);
-    const ResourceVector free_then = gift.agent->free.amounts + gift.resources.amounts;
-    outstanding_.add({std::move(grant), gift.leaf, gift.agent, std::move(gift.resources),
-                      gift.ports, free_then});
+    fair::OutstandingOffer offer{std::move(booked)};
+    offer.grant = std::move(grant);
+    offer.leaf = gift.leaf;
+    offer.agent = gift.agent;
+    offer.ports = gift.ports;
+    offer.free_then = gift.agent->counted_free().amounts + offer.resources.amounts;
+    outstanding_.add(std::move(offer));
   }
   gifts_.clear();
   gift_at_.clear();
@@ -101,6 +116,7 @@ std::optional<Time> Allocator::State::next_decision(Time now) const {
   if (!filter_timers_.empty()) consider(filter_timers_.begin()->at);
   if (!ask_timers_.empty()) consider(ask_timers_.begin()->at);
   if (reclaim_at_) consider(*reclaim_at_);
+  if (!alarms_.empty()) consider(alarms_.begin()->at);
   return next;
 }
 

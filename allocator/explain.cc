@@ -19,6 +19,15 @@ std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources
   return std::nullopt;
 }
 
+// All of it that counts, whoever it is reserved for.
+Resources total_with_reserved(const fair::Books& books) {
+  Resources sum = books.total;
+  for (const fair::Part& part : books.parts) {
+    if (!part.revocable) sum += part.total;
+  }
+  return sum;
+}
+
 void trim(std::vector<Holder>& holders, std::optional<ResourceKind> kind) {
   const auto size = [&](const Holder& holder) {
     return kind ? holder.amounts[*kind] : holder.amounts[ResourceKind::kCpus];
@@ -151,12 +160,29 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
   Reasons reasons;
   found.could_ever_fit = false;
   const Bar limit = exceeded_limit(entry);
+  // A gang that does not fit is out on each agent on which a task of it would.
+  const bool fits_together = entry.ask.gang == 1 || !plan_gang(entry, now).empty();
+  int64_t room = 0;
+  std::vector<HinderedAgents> usable;
   for (const auto& [id, a] : agents_) {
-    reasons.add(hindrance(*entry.leaf, &entry, *a, now));
-    found.could_ever_fit = found.could_ever_fit || (limit.is_none() && could_ever_fit(entry, *a));
+    HinderedAgents one = hindrance(*entry.leaf, &entry, *a, now);
+    if (one.why == Hindrance::kNone && !fits_together) {
+      one.why = Hindrance::kGang;
+      one.wanted = entry.ask.gang;
+      room += room_for(entry, *a, entry.ask.gang);
+      usable.push_back(std::move(one));
+      continue;
+    }
+    reasons.add(std::move(one));
   }
+  for (HinderedAgents& one : usable) {
+    one.most = std::min(room, entry.ask.gang - 1);
+    reasons.add(std::move(one));
+  }
+  found.could_ever_fit = limit.is_none() && could_ever_be_met(entry, false);
   found.hindered = reasons.take(found.usable);
-  if (entry.claim != nullptr) found.claimed = entry.claim->id;
+  if (!entry.claim.empty()) found.claimed = entry.claim.front().agent->id;
+  if (!entry.reclaims.empty()) found.claimed = (*entry.reclaims.begin())->id;
   if (!found.could_ever_fit) explain_changes(entry, found);
   return found;
 }
@@ -189,7 +215,11 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
     }
     if (!entry.matches(*a)) continue;
     any_meets_all = true;
-    largest.amounts = largest.amounts.max(a->total.amounts);
+    ResourceVector most;  // that its role may use
+    for (const Slice& slice : a->usable_total(entry.leaf->role->name)) {
+      most += slice.resources.amounts;
+    }
+    largest.amounts = largest.amounts.max(most);
     ports = std::max(ports, a->ports.size());
   }
   for (size_t i = 0; i < met.size(); ++i) {
@@ -215,8 +245,9 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
 Allocator::State::Bar Allocator::State::bar_to(const Leaf& l, const AskEntry* entry,
                                                const Agent& a) const {
   if (entry != nullptr) return barred(*entry);
-  if (a.free.amounts.is_zero() || !piece_for(a, permitted(l)).is_zero()) return {};
-  return barred(l, a.free.amounts, true, nullptr);
+  const ResourceVector free = sum_of(a.usable(l.role->name)).amounts;
+  if (free.is_zero() || !piece_for(l, a, permitted(l)).empty()) return {};
+  return barred(l, free, true, nullptr);
 }
 
 // Of one agent, for a task of the ask, or for an open offer if there is no ask. The first that
@@ -235,6 +266,7 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     return is(why);
   };
 
+  const Resources whole = total_with_reserved(a);
   if (!a.active) return is(Hindrance::kNotConnected);
   if (a.draining) return is(Hindrance::kDraining);
   if (entry != nullptr) {
@@ -242,8 +274,8 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
       found.constraint = to_text(*unmet);
       return is(Hindrance::kConstraint);
     }
-    if (const auto kind = lacking(entry->ask.shape, a.total)) {
-      return lacks(Hindrance::kTotal, *kind, a.total);
+    if (const auto kind = lacking(entry->ask.shape, whole)) {
+      return lacks(Hindrance::kTotal, *kind, whole);
     }
     found.wanted = entry->ask.ports;
     found.most = a.ports.size();
@@ -258,9 +290,9 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
       return is(Hindrance::kDeclinedAttributes);
     }
     for (const auto& [kind, amount] : filter.too_little) {
-      if (found.kind || a.free.amounts[kind] > amount) continue;
+      if (found.kind || a.counted_free_of(kind) > amount) continue;
       found.kind = kind;
-      found.most = a.free.amounts[kind];
+      found.most = a.counted_free_of(kind);
     }
     return is(Hindrance::kDeclinedTooLittle);
   }
@@ -277,30 +309,56 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     return is(bar.why == Bar::Why::kGuarantees ? Hindrance::kGuarantees : Hindrance::kEntitlement);
   }
 
+  if (entry != nullptr) {
+    if (const MaxPer* full = entry->counts.full(entry->ask, a)) {
+      found.constraint = full->attribute;
+      return is(Hindrance::kMaxPer);
+    }
+    if (entry->only_preferred(now) && nearness(entry->ask.prefer, a) == fair::Nearness::kAnywhere) {
+      found.until = later(entry->prefers_since, entry->ask.prefer.wait);
+      return is(Hindrance::kNotPreferred);
+    }
+  }
+
   const auto users = [&](std::optional<ResourceKind> kind) {
     for (const auto& [framework, held] : a.allocated_to) {
       if (kind && held.amounts()[*kind] == 0) continue;
       found.holders.push_back({framework, held.amounts(), 1});
     }
   };
-  const Resources without_offers = what_is_free(a.total, a.allocated, fair::Held());
+  // As if there were no offers: what is free in all, and of this what the role may use.
+  fair::Books without_offers = a;
+  for (const OfferId& id : a.offers) without_offers.end_offered(*outstanding_.find(id));
+  without_offers.compute_free();
+  const RoleName& role = l.role->name;
+  Resources usable;
+  for (const Slice& slice : without_offers.usable(role)) usable += slice.resources;
   if (entry != nullptr) {
-    if (const auto kind = lacking(entry->ask.shape, without_offers)) {
+    if (const auto kind = lacking(entry->ask.shape, usable)) {
+      const Resources all = without_offers.counted_free();
+      if (!lacking(entry->ask.shape, all)) return lacks(Hindrance::kReserved, *kind, usable);
+      // Even if nothing were used it might be too little for this role.
+      Resources may_use;
+      for (const Slice& slice : a.usable_total(role)) may_use += slice.resources;
+      if (const auto never = lacking(entry->ask.shape, may_use)) {
+        return lacks(Hindrance::kReserved, *never, may_use);
+      }
       users(kind);
-      return lacks(Hindrance::kUsed, *kind, without_offers);
+      return lacks(Hindrance::kUsed, *kind, usable);
     }
     if (a.free_port_count < entry->ask.ports) {
       found.wanted = entry->ask.ports;
       found.most = a.free_port_count;
       return is(Hindrance::kPortsUsed);
     }
-  } else if (without_offers.amounts.is_zero()) {
+  } else if (usable.amounts.is_zero()) {
+    if (!without_offers.counted_free().amounts.is_zero()) return is(Hindrance::kReserved);
     users(std::nullopt);
     return is(Hindrance::kUsed);
   }
-  const bool is_free = entry == nullptr
-                           ? !a.free.amounts.is_zero()
-                           : fits(entry->ask.shape, a.free) && a.ports_left() >= entry->ask.ports;
+  const bool is_free = entry == nullptr ? !a.usable(role).empty()
+                                        : fair::fits(entry->ask.shape, a, role) &&
+                                              a.ports_left() >= entry->ask.ports;
   if (!is_free) {
     for (const OfferId& id : a.offers) {
       const fair::OutstandingOffer& offer = *outstanding_.find(id);

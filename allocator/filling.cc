@@ -32,14 +32,15 @@ void Allocator::State::fill(Time now) {
 }
 
 bool Allocator::State::may_fit_someone(const Agent& a) const {
-  return least_shape_ && least_shape_->fits_in(a.free.amounts);
+  return least_shape_ && (a.parts.empty() ? least_shape_->fits_in(a.free.amounts)
+                                          : least_shape_->fits_in(a.counted_free().amounts));
 }
 
 bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& order, Time now) {
   Leaf& l = *turn.leaf;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
-    if (const Role* promise = exceeded(turn, ask->ask.shape)) {
+    if (const Role* promise = exceeded(turn, ask->at_once())) {
       set_beyond(l, *promise);
       continue;
     }
@@ -49,11 +50,13 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
       continue;
     }
     // Being first counts for its claim even if another ask of it is served now.
-    if (ask->due && ask->claim == nullptr && l.claimed == nullptr &&
+    if (ask->due && ask->claim.empty() && l.claimed == nullptr &&
         (least_with_due_.empty() || least_with_due_.back().first != &l)) {
       least_with_due_.emplace_back(&l, rank_of(l, hungry_));
     }
-    if (Agent* a = place(*ask, now)) {
+    if (ask->ask.gang > 1) {
+      if (give_gang(*ask, turn, order, now)) return true;
+    } else if (Agent* a = place(*ask, now)) {
       give(*ask, *a, turn, order, now);
       return true;
     }
@@ -64,48 +67,42 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
 void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fair::LeafOrder& order,
                             Time now) {
   Leaf& l = *ask.leaf;
-  const bool from_reclaim = a.reclaim && a.claim == &ask;
-  const bool from_claim = ask.claim == &a;
-  int64_t count_max = from_claim ? 1 : ask.unmet();
-  if (from_reclaim) count_max = std::min(count_max, a.reclaim->tasks);
-  if (ask.ask.ports > 0) count_max = std::min(count_max, a.ports_left() / ask.ask.ports);
+  const bool from_claim = ask.claims(a);
+  int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : ask.unmet();
+  if (from_claim && a.reclaim) count_max = std::min(ask.unmet(), a.reclaim->tasks);
   // Asks of one priority take turns, so that none of them starves.
   const bool has_peer = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
     return other != &ask && other->ask.priority == ask.ask.priority && other->unmet() > 0;
   });
   if (has_peer) count_max = std::min<int64_t>(count_max, 1);
-  count_max = count_that_fits(ask.ask.shape, a.free, count_max);
+  count_max = room_for(ask, a, count_max);
   count_max = permitted_count(ask, turn, count_max);
   Rank before_last;
   const int64_t count = tasks_in_turn(l, ask, count_max, order, &before_last);
 
-  Resources given{.amounts = ask.ask.shape * count};
-  Resources last{.amounts = ask.ask.shape};
-  if (ask.ask.shape[ResourceKind::kGpus] > 0) {
-    Resources left = a.free;
-    given = {};
-    for (int64_t i = 0; i < count; ++i) {
-      last = carve(ask.ask.shape, left);
-      left -= last;
-      given += last;
-    }
-  }
+  std::vector<Slice> last;
+  const std::vector<Slice> given = carve_tasks(l, a, ask.ask.shape, count, &last);
   add_gift(l, a, given, &ask, count);
-  given_.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
-                    from_claim || from_reclaim});
+  given_.push_back(
+      {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
+  const bool preferred =
+      !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != fair::Nearness::kAnywhere;
+  if (a.reclaim && from_claim) note_reclaimed(ask, a, count);
+  note_given(ask, from_claim, preferred, now);
+}
 
+// What follows for the ask from having been given something.
+void Allocator::State::note_given(AskEntry& ask, bool from_claim, bool preferred, Time now) {
+  Leaf& l = *ask.leaf;
   ask.granted_at = ++grants_;
   l.move_behind_peers(ask);
-  if (from_claim) {
-    // The wait is over. The ask stays due: its next task does not wait again.
-    drop_claim(ask);
-  } else {
-    if (ask.claim != nullptr) drop_claim(ask);
+  if (preferred) prefer_again(ask, now);
+  if (!ask.claim.empty()) drop_claim(ask);
+  if (!from_claim) {  // Else it stays due: its next task does not wait again.
     ask.waiting_since = now;
     ask.due = false;
     due_.erase(&ask);
   }
-  if (from_reclaim) note_reclaimed(ask, a, count);
   if (ask.unmet() == 0) stop_waiting(ask);
   update_hunger(l, false);
 }
@@ -153,21 +150,24 @@ int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int6
   return count;
 }
 
-void Allocator::State::add_gift(Leaf& l, Agent& a, const Resources& resources, const AskEntry* ask,
-                                int64_t count) {
-  const auto [at, is_new] = gift_at_.try_emplace({&l, &a}, gifts_.size());
+void Allocator::State::add_gift(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask,
+                                int64_t count, uint64_t gang) {
+  const GiftKey key{&l, &a, gang, !slices.empty() && slices.front().revocable};
+  const auto [at, is_new] = gift_at_.try_emplace(key, gifts_.size());
   if (is_new) {
-    gifts_.push_back(Gift{.leaf = &l, .agent = &a});
+    gifts_.push_back(Gift{.leaf = &l, .agent = &a, .gang = gang});
     remove_filter(l, a.id);  // One that has ended by its reason.
   }
   Gift& gift = gifts_[at->second];
-  gift.resources += resources;
-  a.offered.add(resources);
+  for (const Slice& slice : slices) add_slice(gift.slices, slice);
+  const fair::Booked booked = a.book(slices);
+  a.offer(booked);
+  l.estimated += booked.estimated();
   if (ask == nullptr) {
     l.open_on.insert(&a);
   } else {
-    AskEntry& entry = *l.owner->asks.at(ask->ask.name);
-    entry.offered += count;
+    ask->offered += count;
+    count_tasks(*ask, a, count);
     gift.ports += ask->ask.ports * count;
     a.ports_offered += ask->ask.ports * count;
     const auto fill = std::find_if(gift.fills.begin(), gift.fills.end(),
@@ -177,7 +177,7 @@ void Allocator::State::add_gift(Leaf& l, Agent& a, const Resources& resources, c
     else
       fill->count += count;
   }
-  change_use(l, {}, resources.amounts);
+  change_use(l, {}, booked.resources.amounts);
   refresh(a, false);
 }
 

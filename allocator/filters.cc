@@ -15,8 +15,9 @@ bool Allocator::State::is_filtered(const Leaf& l, const Agent& a, Time now) cons
   const Filter& filter = at->second;
   if (filter.until) return now < *filter.until;
   if (filter.wrong_agent && *filter.wrong_agent == a.attributes) return true;
-  return std::any_of(filter.too_little.begin(), filter.too_little.end(),
-                     [&](const auto& kind) { return a.free.amounts[kind.first] <= kind.second; });
+  return std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
+    return a.counted_free_of(kind.first) <= kind.second;
+  });
 }
 
 void Allocator::State::add_filter(Leaf& l, Agent& a, Filter filter) {
@@ -28,7 +29,7 @@ void Allocator::State::add_filter(Leaf& l, Agent& a, Filter filter) {
   ++claimable_version_;
   // What it does not want, it does not wait for.
   for (const auto& [role, any] : l.owner->leaves) {
-    if (any->claimed != nullptr && any->claimed->claim == &a) drop_claim(*any->claimed);
+    if (any->claimed != nullptr && any->claimed->claims(a)) drop_claim(*any->claimed);
   }
 }
 

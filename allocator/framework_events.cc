@@ -79,19 +79,17 @@ void Allocator::State::remove_framework(const FrameworkId& id) {
   rescinds_.erase(std::remove_if(rescinds_.begin(), rescinds_.end(),
                                  [&](const Rescind& r) { return r.framework == id; }),
                   rescinds_.end());
-  for (const auto& [name, ask] : f.asks) stop_waiting(*ask);
+  for (const auto& [name, ask] : f.asks) end_ask(*ask);
   for (const auto& [name, a] : agents_) {
-    const auto held = a->allocated_to.find(id);
-    if (held != a->allocated_to.end()) {
-      a->allocated.remove(held->second);
-      a->allocated_to.erase(held);
+    auto task = a->tasks.lower_bound({id, TaskId()});
+    if (task == a->tasks.end() || task->first.framework != id) continue;
+    while (task != a->tasks.end() && task->first.framework == id) {
+      forget_notice(*a, task->first, task->second);
+      a->end_allocated(task->second);
+      task = a->tasks.erase(task);
     }
-    for (const auto& [ref, task] : a->tasks) {
-      if (ref.framework == id) forget_task(*a, ref, task);
-    }
-    if (std::erase_if(a->tasks, [&](const auto& task) { return task.first.framework == id; }) > 0) {
-      refresh(*a, true);
-    }
+    a->allocated_to.erase(id);
+    refresh(*a, true);
   }
   while (!f.filters.empty()) remove_filter(*f.own, AgentId(f.filters.begin()->first));
   least_shape_dirty_ = true;
@@ -104,7 +102,7 @@ void Allocator::State::remove_framework(const FrameworkId& id) {
   frameworks_.erase(id);
 }
 
-void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks) {
+void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks, Time now) {
   Framework& f = framework_at(id);
   mark_dirty();
   least_shape_dirty_ = true;
@@ -119,21 +117,30 @@ void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks
     std::unique_ptr<AskEntry>& entry = f.asks[ask.name];
     if (entry == nullptr) {
       const auto known = before.find(ask.name);
-      if (known != before.end() && same_but_count(ask, known->second->ask)) {
-        entry = std::move(known->second);
+      if (known != before.end() && known->second != nullptr) {
+        if (same_but_count(ask, known->second->ask)) {
+          entry = std::move(known->second);
+        } else {
+          end_ask(*known->second);  // Its timers go by name, and the new one may have the same.
+        }
       }
     }
     if (entry == nullptr || !same_but_count(ask, entry->ask)) {
       // A name given twice: the later one counts.
-      if (entry != nullptr) stop_waiting(*entry);
+      if (entry != nullptr) end_ask(*entry);
       entry = make_ask(f, ask);
       anew = true;
+      entry->ask = ask;
+      begin_ask(*entry, now);
     }
+    // One that wants something again waits again for where it would rather be.
+    const bool was_met = entry->unmet() == 0;
     entry->place = static_cast<size_t>(&ask - asks.data());
     entry->ask = std::move(ask);
+    if (was_met && entry->unmet() > 0) prefer_again(*entry, now);
   }
   for (const auto& [name, gone] : before) {
-    if (gone != nullptr) stop_waiting(*gone);
+    if (gone != nullptr) end_ask(*gone);
   }
   for (const auto& [role, l] : f.leaves) l->order.clear();
   for (const auto& [name, entry] : f.asks) {

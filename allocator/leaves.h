@@ -12,6 +12,7 @@
 
 #include "allocator/agents.h"
 #include "allocator/role_tree.h"
+#include "allocator/wishes.h"
 #include "common/constraint_matcher.h"
 #include "common/offers.h"
 #include "common/time.h"
@@ -19,6 +20,12 @@
 namespace proffer::fair {
 
 struct Leaf;
+
+// One of the agents that are set aside for an ask.
+struct Claimed {
+  Agent* agent = nullptr;
+  uint64_t growths = 0;  // of the agent when we last looked at it
+};
 
 // A declared ask and how it fares.
 struct AskEntry {
@@ -32,13 +39,18 @@ struct AskEntry {
   // No agent whose stamp is not later fits it; zero: not looked yet.
   uint64_t tried_at = 0;
 
+  TaskCounts counts = {};          // of its tasks, where they are
+  std::optional<Time> alarm = {};  // as in the queue of alarms: it expires, or stops waiting
+  std::optional<Time> expires = {};
+  bool expired = false;
+  Time prefers_since = {};  // declared, or last granted where it would rather be
+
   // Waiting for a claim.
   Time waiting_since = {};
-  std::optional<Time> timer = {};  // as in the queue of deadlines; may be earlier than true
-  bool due = false;                // has waited for claim_after, or been served by a claim
-  Agent* claim = nullptr;
-  uint64_t claim_order = 0;    // earlier claims first
-  uint64_t claim_growths = 0;  // of the claimed agent when we last looked at it
+  std::optional<Time> timer = {};   // as in the queue of deadlines; may be earlier than true
+  bool due = false;                 // has waited for claim_after, or been served by a claim
+  std::vector<Claimed> claim = {};  // the agents that are set aside for it; most often one
+  uint64_t claim_order = 0;         // earlier claims first
   bool claim_stuck =
       false;  // nothing became free there in the last review, and no other agent will do
   uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
@@ -53,7 +65,18 @@ struct AskEntry {
   bool reclaim_on_trial = false;     // it was given what was taken back and has not answered
   bool reclaim_refused = false;      // it did not use that
 
-  int64_t unmet() const { return ask.count > offered ? ask.count - offered : 0; }
+  // How many tasks it could be given now: whole gangs.
+  int64_t unmet() const {
+    const int64_t left = expired || ask.count <= offered ? 0 : ask.count - offered;
+    return ask.gang > 1 ? left - left % ask.gang : left;
+  }
+  // The least that it takes.
+  ResourceVector at_once() const { return ask.shape * ask.gang; }
+  // Whether it is for now only to be given where it would rather be.
+  bool only_preferred(Time now) const {
+    return !ask.prefer.empty() && now - prefers_since < ask.prefer.wait;
+  }
+  bool claims(const Agent& agent) const { return agent.claim == this; }
   // Whether the agent has the right attributes and host. Remembered, since expressions are slow.
   bool matches(const Agent& agent) const;
 
@@ -103,6 +126,7 @@ struct Leaf : Node {
   std::vector<AskEntry*> order = {};  // by priority, then longest without a grant, then place
   AskEntry* claimed = nullptr;        // its ask that has a claim, at most one
   int64_t tasks = 0;                  // that count in it
+  ResourceVector estimated = {};  // of what agents only estimate to be free: counts in nothing else
 
   AgentSet retry = {};            // agents to look at again whatever their stamp
   std::set<OfferId> offers = {};  // outstanding

@@ -11,16 +11,23 @@ namespace proffer {
 namespace {
 
 // `free`, but of each kind at most `most`; whole devices of what is left of them.
-Resources piece_of(const Resources& free, const ResourceVector& most) {
-  Resources piece;
-  piece.amounts = free.amounts.min(most.max(ResourceVector()));
-  int64_t gpus = 0;
-  for (const GpuDevice& device : free.gpus) {
-    if (gpus + device.milli > piece.amounts[ResourceKind::kGpus]) break;
-    piece.gpus.push_back(device);
-    gpus += device.milli;
+std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
+  std::vector<Slice> piece;
+  for (Slice& slice : free) {
+    Resources& there = slice.resources;
+    there.amounts = there.amounts.min(most.max(ResourceVector()));
+    int64_t gpus = 0;
+    std::vector<GpuDevice> devices;
+    for (const GpuDevice& device : there.gpus) {
+      if (gpus + device.milli > there.amounts[ResourceKind::kGpus]) break;
+      devices.push_back(device);
+      gpus += device.milli;
+    }
+    there.gpus = std::move(devices);
+    there.amounts[ResourceKind::kGpus] = gpus;
+    most -= there.amounts;
+    add_slice(piece, slice);
   }
-  piece.amounts[ResourceKind::kGpus] = gpus;
   return piece;
 }
 
@@ -29,7 +36,9 @@ Resources piece_of(const Resources& free, const ResourceVector& most) {
 bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const {
   if (is_filtered(l, a, now)) return false;
   // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
-  return l.open_on.count(&a) == 0 || gift_at_.count({&l, &a}) > 0;
+  if (l.open_on.count(&a) > 0 && gift_at_.count({.leaf = &l, .agent = &a}) == 0) return false;
+  // What is free there may be reserved for others.
+  return a.parts.empty() || !a.usable(l.role->name).empty();
 }
 
 // The agent with most free that is open to the leaf, or nullptr. Those that may be are listed once
@@ -59,11 +68,15 @@ fair::Agent* Allocator::State::place_open(Leaf& l, Time now) {
   return nullptr;
 }
 
-Resources Allocator::State::piece_for(const Agent& a, const ResourceVector& most) {
-  const Resources piece = piece_of(a.free, most);
+std::vector<Slice> Allocator::State::piece_for(const Leaf& l, const Agent& a,
+                                               const ResourceVector& most) {
+  const std::vector<Slice> free = a.usable(l.role->name);
+  std::vector<Slice> piece = piece_of(free, most);
+  const ResourceVector all = sum_of(free).amounts;
+  const ResourceVector some = sum_of(piece).amounts;
   // Memory without a CPU, or the reverse, helps nobody.
   for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
-    if (piece.amounts[kind] == 0 && a.free.amounts[kind] > 0) return {};
+    if (some[kind] == 0 && all[kind] > 0) return {};
   }
   return piece;
 }
@@ -78,10 +91,10 @@ bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& 
   for (const Role* role : turn.within) {
     most = most.min(role->settings.guarantee.amounts(most + role->use()) - role->use());
   }
-  const Resources piece = piece_for(*a, most);
-  if (piece.is_zero()) {
+  const std::vector<Slice> piece = piece_for(l, *a, most);
+  if (piece.empty()) {
     if (!turn.within.empty()) set_beyond(l, *turn.within.front());
-    note_permitted(l, a->free);
+    note_permitted(l, *a);
     return false;
   }
   given_.push_back({&l, a, piece, rank_of(l, order), !turn.within.empty()});
@@ -92,9 +105,9 @@ bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& 
 bool Allocator::State::give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused) {
   Leaf& l = *turn.leaf;
   while (Agent* a = place_open(l, now)) {
-    const Resources all = piece_for(*a, permitted(l));
-    if (all.is_zero()) {
-      note_permitted(l, a->free);
+    const std::vector<Slice> all = piece_for(l, *a, permitted(l));
+    if (all.empty()) {
+      note_permitted(l, *a);
       if (std::find(refused.begin(), refused.end(), &l) == refused.end()) refused.push_back(&l);
       l.open_queue.pop_back();
       continue;
@@ -108,8 +121,8 @@ bool Allocator::State::give_whole_agent(const Turn& turn, Time now, std::vector<
 
 // An agent's rest may be more than it is allowed to have: it is to be looked at again when it may
 // have more.
-void Allocator::State::note_permitted(Leaf& l, const Resources& free) {
-  const Bar bar = barred(l, free.amounts, true, nullptr);
+void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
+  const Bar bar = barred(l, sum_of(a.usable(l.role->name)).amounts, true, nullptr);
   if (!bar.is_none()) note_barred(l, bar);
 }
 

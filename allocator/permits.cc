@@ -15,9 +15,9 @@ void Allocator::State::know_entitlements() const {
   entitlements_known_ = true;
 }
 
-// `claim`: the agent that is set aside for it, if it is.
+// `claimant`: who wants it, for whom something may be set aside.
 Allocator::State::Bar Allocator::State::barred(const Leaf& l, const ResourceVector& more,
-                                               bool borrow, const Agent* claim) const {
+                                               bool borrow, const AskEntry* claimant) const {
   for (const Role* role = l.role; role->parent != nullptr; role = role->parent) {
     if (!role->has_limit()) continue;
     // Somebody may still come back with tasks that count in it.
@@ -38,8 +38,10 @@ Allocator::State::Bar Allocator::State::barred(const Leaf& l, const ResourceVect
     }
   }
   if (options_.reclaim == ReclaimMode::kOff && !tree_.root().promised.empty()) {
-    ResourceVector left = free_.sum() - held_for_others(l);
-    if (claim != nullptr && !claim->listed) left += claim->free.amounts;
+    ResourceVector left = free_.sum(l.role->name) - held_for_others(l);
+    if (claimant != nullptr) {
+      for (const fair::Claimed& claimed : claimant->claim) left += claimed.agent->free.amounts;
+    }
     for (const ResourceKind kind : kResourceKinds) {
       if (more[kind] == 0 || more[kind] <= left[kind]) continue;
       return {Bar::Why::kGuarantees, nullptr, kind, std::max<int64_t>(left[kind], 0)};
@@ -49,7 +51,7 @@ Allocator::State::Bar Allocator::State::barred(const Leaf& l, const ResourceVect
 }
 
 Allocator::State::Bar Allocator::State::barred(const AskEntry& ask) const {
-  return barred(*ask.leaf, ask.ask.shape, ask.ask.borrow, ask.claim);
+  return barred(*ask.leaf, ask.at_once(), ask.ask.borrow, &ask);
 }
 
 int64_t Allocator::State::permitted_count(const AskEntry& ask, const Turn& turn,
@@ -69,7 +71,7 @@ int64_t Allocator::State::permitted_count(const AskEntry& ask, const Turn& turn,
   int64_t refused = count_max + 1;
   while (refused - allowed > 1) {
     const int64_t middle = allowed + (refused - allowed) / 2;
-    const Bar bar = barred(*ask.leaf, ask.ask.shape * middle, ask.ask.borrow, ask.claim);
+    const Bar bar = barred(*ask.leaf, ask.ask.shape * middle, ask.ask.borrow, &ask);
     (bar.is_none() ? allowed : refused) = middle;
   }
   return allowed;
@@ -85,7 +87,7 @@ ResourceVector Allocator::State::permitted(const Leaf& l) const {
     most = most.min(role->settings.limit.amounts(most + use) - use);
   }
   if (options_.reclaim == ReclaimMode::kOff && !tree_.root().promised.empty()) {
-    most = most.min(free_.sum() - held_for_others(l));
+    most = most.min(free_.sum(l.role->name) - held_for_others(l));
   }
   return most.max(ResourceVector());
 }

@@ -80,7 +80,7 @@ std::vector<Allocator::State::Claimant> Allocator::State::claimants(Time now) {
   const auto visit = [&](Leaf& l) {
     if (!l.wants_offers() || l.mode == OfferMode::kOpen) return;
     for (AskEntry* ask : l.order) {
-      if (!lacks_more(*ask)) continue;
+      if (!lacks_more(*ask) || ask->only_preferred(now)) continue;
       if (!is_reclaim_due(*ask, now)) {
         if (ask->ripe_at) look_again_at(*ask->ripe_at);
         if (changes_ != ask->reclaim_seen) look_again_at(ask->reclaim_after);

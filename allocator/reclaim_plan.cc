@@ -57,25 +57,32 @@ Share filled_by(const Quota& guarantee, const ResourceVector& use) {
   return filled;
 }
 
-// An agent as it is once some of its tasks have ended.
+// What there is of an agent once some of its tasks have ended.
 class After {
  public:
   // Those that have had their notice have ended already.
-  explicit After(const fair::Agent& agent) : agent_(agent), allocated_(agent.allocated) {
+  explicit After(const fair::Agent& agent) : books_(agent) {
     if (agent.noticed.is_zero()) return;
     for (const auto& [ref, task] : agent.tasks) {
       if (task.ends_by) end(task);
     }
   }
-  void end(const fair::Task& task) { allocated_.remove(task.resources); }
-  Resources free() const { return fair::what_is_free(agent_.total, allocated_, agent_.offered); }
-  bool has_room(const fair::AskEntry& ask, int64_t count) const {
-    return count_that_fits(ask.ask.shape, free(), count) == count;
+  void end(const fair::Task& task) { books_.end_allocated(task); }
+  // What the claimant may use of it.
+  ResourceVector free_for(const fair::AskEntry& ask) {
+    books_.compute_free();
+    if (books_.parts.empty()) return books_.free.amounts;
+    ResourceVector sum;
+    for (const Slice& slice : books_.usable(ask.leaf->role->name)) sum += slice.resources.amounts;
+    return sum;
+  }
+  bool has_room(const fair::AskEntry& ask, int64_t count) {
+    books_.compute_free();
+    return fair::count_that_fits(ask.ask.shape, books_, ask.leaf->role->name, count) == count;
   }
 
  private:
-  const fair::Agent& agent_;
-  fair::Held allocated_;
+  fair::Books books_;
 };
 
 }  // namespace
@@ -204,7 +211,9 @@ class Allocator::State::Planner {
         ask_(ask),
         now_(now),
         ripe_(ripe),
-        borrowers_(borrowers_for(*ask.leaf, right.reaches, state.leaves_, state.total_)) {
+        borrowers_(borrowers_for(*ask.leaf, right.reaches, state.leaves_, state.total_)),
+        counts_(ask.counts) {
+    for (const Agent* a : ask.reclaims) counts_.add(*a, a->reclaim->tasks);
     plan_.somebody_borrows = !borrowers_.table.empty();
   }
 
@@ -253,9 +262,10 @@ class Allocator::State::Planner {
   bool may_be_used(const Agent& a) const {
     if (!a.serves() || !state_.could_ever_fit(ask_, a)) return false;
     if (state_.is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
+    if (counts_.full(ask_.ask, a) != nullptr) return false;
     if (a.claim == nullptr || a.claim == &ask_) return true;
-    // Who only waits gives way to who has a right; nobody who has one does.
-    return !a.reclaim && !state_.right_of(*a.claim).any();
+    // Who only waits, for one agent, gives way to who has a right; nobody who has one does.
+    return !a.reclaim && a.claim->claim.size() == 1 && !state_.right_of(*a.claim).any();
   }
 
   std::optional<Eviction> cheapest() {
@@ -284,7 +294,7 @@ class Allocator::State::Planner {
     for (const auto& [on, ref] : told_) {
       if (on == &a) after.end(a.tasks.at(ref));
     }
-    const ResourceVector free = after.free().amounts;
+    const ResourceVector free = after.free_for(ask_);
     ResourceVector most = free;
     for (const auto& [framework, held] : a.allocated_to) {
       if (borrowers_.frameworks.count(framework) > 0) most += held.amounts();
@@ -353,7 +363,7 @@ class Allocator::State::Planner {
       old.push_back(table.candidates[i]);
     }
     const ResourceVector needed = ask_.ask.shape * wanted;
-    const ResourceVector free = after.free().amounts;
+    const ResourceVector free = After(after).free_for(ask_);
     auto chosen = fair::choose_victims(borrowers_.table, old, lacking, state_.total_,
                                        [&](const std::vector<size_t>& ended) {
                                          ResourceVector sum = free;
@@ -398,6 +408,7 @@ class Allocator::State::Planner {
       told_.insert(victim.begin(), victim.end());
       plan_.victims.push_back(std::move(victim));
     }
+    counts_.add(*eviction.agent, tasks);
     planned_[eviction.agent] += tasks;
     plan_.places.push_back({eviction.agent, tasks});
   }
@@ -407,6 +418,7 @@ class Allocator::State::Planner {
   const Time now_;
   const Time ripe_;
   Borrowers borrowers_;
+  fair::TaskCounts counts_;  // of the claimant's tasks, with those that are to come
   std::set<std::pair<Agent*, fair::TaskRef>> told_;  // searched, and in an order that is not used
   std::map<const Agent*, int64_t> planned_;          // looked up only
   bool helps_ = false;                               // something that is not free now comes into it

@@ -83,7 +83,7 @@ ResourceVector Allocator::State::compute_total() const {
   // Sums beyond kAmountMax, of agents that say wild things, count as that.
   ResourceVector sum;
   for (const auto& [id, a] : agents_) {
-    sum += a->total.amounts;
+    sum += a->counted_total();
     for (const ResourceKind kind : kResourceKinds) sum[kind] = std::min(sum[kind], kAmountMax);
   }
   return sum;

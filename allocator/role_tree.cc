@@ -361,11 +361,6 @@ Standing RoleTree::standing_of(const Node& node, int order) const {
   return found;
 }
 
-int64_t scaled_to(int64_t parts, const Share& to, const Share& from) {
-  return divided_up(Uint128(parts) * Uint128(to.parts(kPartsWhole)),
-                    Uint128(from.parts(kPartsWhole)), kPartsMax);
-}
-
 // --- orders -------------------------------------------------------------------------------------
 
 void LeafOrder::insert(Leaf& leaf) {
@@ -380,13 +375,6 @@ void LeafOrder::erase(Leaf& leaf) {
 }
 
 bool LeafOrder::contains(const Leaf& leaf) const { return leaf.in_order[number_]; }
-
-Leaf* LeafOrder::first() const {
-  if (empty()) return nullptr;
-  Node* node = *children(tree_.root()).demanding.begin();
-  while (!node->is_leaf) node = *children(static_cast<Role&>(*node)).demanding.begin();
-  return static_cast<Leaf*>(node);
-}
 
 std::strong_ordering Rank::operator<=>(const Rank& o) const {
   return std::lexicographical_compare_three_way(shares.begin(), shares.end(), o.shares.begin(),

@@ -178,9 +178,6 @@ class RoleTree {
 
   // What is not as it should be; O(all).
   std::vector<std::string> broken() const;
-  // On the way to the leaf, from the top: the standings if it alone were demanding, and all others
-  // that want something saturated. O(siblings) at each level.
-  std::vector<Standing> standings_alone(const Leaf& leaf) const;
 
  private:
   // By the rule above, from the standings of its children.
@@ -218,7 +215,6 @@ class LeafOrder {
   void erase(Leaf& leaf);
   bool contains(const Leaf& leaf) const;
   bool empty() const { return children(tree_.root()).demanding.empty(); }
-  Leaf* first() const;
   int number() const { return number_; }
   // Leaves in it that take asks.
   int64_t asking_count() const { return tree_.asking_count(number_); }
@@ -239,8 +235,5 @@ class LeafOrder {
 };
 
 Rank rank_of(const Leaf& leaf, const LeafOrder& order);
-
-// `parts` times `to` / `from`, rounded up; `from` is not zero.
-int64_t scaled_to(int64_t parts, const Share& to, const Share& from);
 
 }  // namespace proffer::fair

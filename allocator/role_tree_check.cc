@@ -1,7 +1,5 @@
 // The tree from the ground up, for violations() alone.
 
-#include <algorithm>
-
 #include "allocator/leaves.h"
 #include "common/text.h"
 
@@ -74,39 +72,6 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
     found.push_back("miscounts who is scaled");
   }
   if (children.summed && per != children.per_share) found.push_back("its sum is wrong");
-  return found;
-}
-
-std::vector<Standing> RoleTree::standings_alone(const Leaf& leaf) const {
-  std::vector<Standing> found;
-  Standing standing;
-  standing.share = dominant_share(leaf.use(), total_, leaf.weight);
-  found.push_back(standing);
-  const Node* child = &leaf;
-  for (const Role* role = leaf.parent; role->parent != nullptr; role = role->parent) {
-    Standing above;
-    Parts parts = standing.exact ? parts_of(child->use()) : standing.parts;
-    above.exact = standing.exact;
-    for_each_child(*role, [&](const Node& sibling) {
-      if (&sibling == child) return;
-      const Parts its = parts_of(sibling.use());
-      const Share share = dominant_share(sibling.use(), total_, sibling.weight);
-      const bool is_scaled = sibling.wanting > 0 && share > standing.share && !plain_shares_;
-      for (size_t k = 0; k < kResourceKindCount; ++k) {
-        parts[k] += is_scaled ? scaled_to(its[k], standing.share, share) : its[k];
-      }
-      if (is_scaled) above.exact = false;
-    });
-    above.parts = parts;
-    above.share =
-        above.exact ? dominant_share(role->use(), total_, role->weight)
-                    : Share::of(std::min(*std::max_element(parts.begin(), parts.end()), kPartsMax),
-                                kPartsWhole, role->weight);
-    found.push_back(above);
-    standing = above;
-    child = role;
-  }
-  std::reverse(found.begin(), found.end());
   return found;
 }
 

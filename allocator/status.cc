@@ -68,11 +68,8 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
                       .suppressed = l->owner->suppressed};
     for (const AskEntry* ask : by_name(l->order)) {
       AskStatus of_ask{.ask = ask->ask.name, .wanted = ask->ask.count, .offered = ask->offered};
-      of_ask.could_ever_fit = exceeded_limit(*ask).is_none() &&
-                              std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
-                                return could_ever_fit(*ask, *a.second);
-                              });
-      if (ask->claim != nullptr) of_ask.claimed = ask->claim->id;
+      of_ask.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
+      if (!ask->claim.empty()) of_ask.claimed = ask->claim.front().agent->id;
       if (!ask->reclaims.empty()) of_ask.claimed = (*ask->reclaims.begin())->id;
       status.asks.push_back(std::move(of_ask));
     }
@@ -81,12 +78,12 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
   return all;
 }
 
-// The limit, of its role or one above, that a single task of it is more than.
+// The limit, of its role or one above, that a single task or gang of it is more than.
 Allocator::State::Bar Allocator::State::exceeded_limit(const AskEntry& entry) const {
   for (const Role* role = entry.leaf->role; role->parent != nullptr; role = role->parent) {
     for (const ResourceKind kind : kResourceKinds) {
       const std::optional<int64_t> limit = role->settings.limit[kind];
-      if (limit && entry.ask.shape[kind] > *limit) return {Bar::Why::kLimit, role, kind, *limit};
+      if (limit && entry.at_once()[kind] > *limit) return {Bar::Why::kLimit, role, kind, *limit};
     }
   }
   return {};
@@ -96,10 +93,10 @@ std::vector<AgentUse> Allocator::State::agents() const {
   std::vector<AgentUse> all;
   for (const auto& [id, a] : agents_) {
     all.push_back({.agent = id,
-                   .total = a->total.amounts,
-                   .allocated = a->allocated.amounts(),
-                   .offered = a->offered.amounts(),
-                   .free = a->free,
+                   .total = a->counted_total(),
+                   .allocated = a->counted_allocated(),
+                   .offered = a->counted_offered(),
+                   .free = a->counted_free(),
                    .active = a->active});
   }
   return all;

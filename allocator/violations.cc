@@ -15,6 +15,9 @@ std::vector<Violation> Allocator::State::violations() const {
   check_leaves(found);
   check_claims(found);
   check_reclaims(found);
+  check_parts(found);
+  check_gangs(found);
+  check_places(found);
   check_tree(found);
   // What a decision promises holds until the next event.
   if (!dirty_) {
@@ -46,14 +49,21 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
       ports += offer.ports;
       if (a->offers.count(offer_id) == 0) wrong("an offer is not noted");
     }
-    if (!(allocated == a->allocated)) wrong("allocated is not the sum over frameworks");
-    if (!(offered == a->offered)) wrong("offered is not the sum over offers");
+    fair::Held all_allocated = a->allocated;
+    fair::Held all_offered = a->offered;
+    for (const fair::Part& part : a->parts) {
+      if (part.revocable) continue;
+      all_allocated.add(part.allocated);
+      all_offered.add(part.offered);
+    }
+    if (!(allocated == all_allocated)) wrong("allocated is not the sum over frameworks");
+    if (!(offered == all_offered)) wrong("offered is not the sum over offers");
     if (ports != a->ports_offered) wrong("offered ports are not the sum over offers");
     if (!offered.is_zero() && !a->serves()) wrong("offered while inactive");
     const ResourceVector used = allocated.amounts() + offered.amounts();
     for (const ResourceKind kind : kResourceKinds) {
-      const int64_t total = a->total.amounts[kind];
-      const int64_t free = a->free.amounts[kind];
+      const int64_t total = a->counted_total()[kind];
+      const int64_t free = a->counted_free_of(kind);
       if (free < 0) wrong(text("less than nothing is free of ", to_text(kind)));
       if (offered.amounts()[kind] > 0 && used[kind] > total) {
         wrong(text("more is offered than is there of ", to_text(kind)));
@@ -62,24 +72,8 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
         wrong(text("free + offered + allocated is not total of ", to_text(kind)));
       }
     }
-    int64_t free_on_devices = 0;
-    for (const GpuDevice& device : a->total.gpus) {
-      const int64_t taken = allocated.of_device(device.index) + offered.of_device(device.index);
-      if (offered.of_device(device.index) > 0 && taken > device.milli) {
-        wrong(text("gpu device ", device.index, " is offered beyond what it has"));
-      }
-      for (const GpuDevice& free : a->free.gpus) {
-        if (free.index != device.index) continue;
-        free_on_devices += free.milli;
-        if (free.milli + taken > device.milli) {
-          wrong(text("gpu device ", device.index, " is free and taken"));
-        }
-      }
-    }
-    if (free_on_devices != a->free.amounts[ResourceKind::kGpus]) {
-      wrong("free gpus are not the sum over devices");
-    }
-    const bool should_list = a->serves() && a->claim == nullptr && !a->free.amounts.is_zero();
+    const bool should_list =
+        a->serves() && a->claim == nullptr && !a->counted_free().amounts.is_zero();
     if (should_list != a->listed) wrong("its place in the index of free agents is wrong");
   }
 }
@@ -138,15 +132,18 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
     if (a->claim == nullptr) continue;
     const AskEntry& ask = *a->claim;
     if (a->reclaim) continue;  // see check_reclaims()
-    const bool mutual = ask.claim == a.get() && ask.leaf->claimed == &ask &&
-                        claimed_.count(ask.claim_order) == 1 &&
+    const bool mutual = std::any_of(ask.claim.begin(), ask.claim.end(),
+                                    [&](const auto& c) { return c.agent == a.get(); }) &&
+                        ask.leaf->claimed == &ask && claimed_.count(ask.claim_order) == 1 &&
                         claimed_.at(ask.claim_order) == &ask;
     if (!mutual)
       found.push_back({text("agent ", id.str(), ": its claim is noted on one side only")});
     if (!a->serves() || ask.unmet() == 0 || !ask.leaf->wants_offers()) {
       found.push_back({text("agent ", id.str(), ": claimed for nobody's good")});
     }
-    if (!dirty_ && is_usable(ask, *a, decided_at_) && barred(ask).is_none()) {
+    if (!dirty_ && barred(ask).is_none() &&
+        (ask.ask.gang > 1 ? !plan_gang(ask, decided_at_).empty()
+                          : is_usable(ask, *a, decided_at_))) {
       found.push_back({text("agent ", id.str(), ": its claimant fits and was not served")});
     }
   }
@@ -157,13 +154,14 @@ void Allocator::State::check_work_conservation(std::vector<Violation>& found) co
   for (const auto& [id, l] : leaves_) {
     if (!l->wants_offers()) continue;
     for (const auto& [agent_id, a] : agents_) {
-      if (!a->serves() || a->claim != nullptr || a->free.amounts.is_zero()) continue;
+      if (!a->serves() || a->claim != nullptr || !a->listed) continue;
       const bool unserved =
           l->mode == OfferMode::kOpen
-              ? is_open_to(*l, *a, decided_at_) && !piece_for(*a, permitted(*l)).amounts.is_zero()
+              ? is_open_to(*l, *a, decided_at_) && !piece_for(*l, *a, permitted(*l)).empty()
               : std::any_of(l->order.begin(), l->order.end(), [&, agent = a.get()](AskEntry* ask) {
                   return ask->unmet() > 0 && barred(*ask).is_none() &&
-                         is_usable(*ask, *agent, decided_at_);
+                         is_usable(*ask, *agent, decided_at_) &&
+                         (ask->ask.gang == 1 || !plan_gang(*ask, decided_at_).empty());
                 });
       if (!unserved) continue;
       found.push_back({text("framework ", id.framework.str(), " is not offered ", to_text(a->free),

@@ -58,7 +58,7 @@ void ConformanceWitness::to_master(const proto::Message& message, Time now) {
   } else if (const auto* accept = std::get_if<proto::Accept>(&message)) {
     answered(accept->offers);
     for (const proto::Operation& operation : accept->operations) {
-      for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
+      for (const proto::TaskSpec& task : proto::launched_by(operation)) {
         tasks_.try_emplace(task.id);
         asks_[task.id] = task.ask;
         if (const auto ask = wanted_.find(task.ask); ask != wanted_.end()) --ask->second;

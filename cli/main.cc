@@ -30,6 +30,11 @@ constexpr Command kCommands[] = {
     {"status", run_status, "the cluster in a few lines"},
     {"agents", run_agents, "the machines and what they have"},
     {"frameworks", run_frameworks, "the tenants and their shares"},
+    {"role", run_role, "what roles are owed and use: proffer role list|tree|set|unset"},
+    {"drain", run_drain, "empty an agent, for maintenance"},
+    {"undrain", run_undrain, "an agent that was drained is of use again"},
+    {"reserve", run_reserve, "a part of an agent for one role only"},
+    {"unreserve", run_unreserve, "what was reserved is everybody's again"},
     {"offers", run_offers, "what is offered to whom, since when"},
     {"explain", run_explain, "why a framework has no offer: proffer explain framework NAME"},
     {"tasks", run_tasks, "what runs, and with --all what ran"},
@@ -38,6 +43,7 @@ constexpr Command kCommands[] = {
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
     {"master", nullptr, "run a master"},
     {"agent", nullptr, "run an agent"},
+    {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},
     {"sim", nullptr, "run simulations of the cluster from a seed"},
 };
 

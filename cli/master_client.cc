@@ -53,7 +53,8 @@ Result<CallResult> call(const Address& master, std::string_view method, std::str
           .on_connected =
               [&] {
                 const auto frame = encoder.encode(
-                    {.message = proto::Call{
+                    {.version = proto::kProtocolVersionMin,
+                     .message = proto::Call{
                          .id = 1, .method = std::string(method), .json = std::string(arguments)}});
                 if (!frame) return finish(frame.error());
                 dealer->send(*frame);

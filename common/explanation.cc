@@ -23,10 +23,14 @@ constexpr std::array<std::string_view, kHindranceCount> kHindranceNames = {
     "tasks_unknown",
     "guarantees",
     "entitlement",
+    "max_per",
+    "not_preferred",
     "used",
     "ports_used",
     "offered",
+    "reserved",
     "claimed",
+    "gang",
 };
 
 std::string kind_of(const HinderedAgents& hindered) {
@@ -104,6 +108,11 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kEntitlement:
       return text("above what role ", quoted(hindered.role.str()),
                   " is entitled to, and the ask may not borrow", left_of(hindered));
+    case Hindrance::kMaxPer:
+      return text("has as many tasks of the ask as may be together by ",
+                  quoted(hindered.constraint));
+    case Hindrance::kNotPreferred:
+      return "not where it would rather be, for which it waits";
     case Hindrance::kUsed:
       return text("too little ", kind_of(hindered), " free", amounts_of(hindered, "free"),
                   holders_of(hindered, "; used by "));
@@ -112,6 +121,12 @@ std::string to_text(const HinderedAgents& hindered) {
                   " free");
     case Hindrance::kOffered:
       return text("held by outstanding offers", holders_of(hindered, " to "));
+    case Hindrance::kReserved:
+      return text("has ", kind_of(hindered), " that is reserved for other roles",
+                  amounts_of(hindered, "for this one"));
+    case Hindrance::kGang:
+      return text("would do for a task, but ", hindered.wanted,
+                  " tasks must start together, and at most ", hindered.most, " fit now");
     case Hindrance::kClaimed:
       return text("set aside", holders_of(hindered, " for "), ", which has waited longer");
   }

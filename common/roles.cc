@@ -180,6 +180,12 @@ Result<void> check_roles(const RoleTable& table) {
   return {};
 }
 
+RoleTable table_of(const RoleWeights& weights) {
+  RoleTable table;
+  for (const auto& [role, weight] : weights) table[role].weight = weight;
+  return table;
+}
+
 Result<void> check_role(RoleTable table, const RoleName& role, const RoleSettings& settings) {
   table[role] = settings;
   return check_roles(table);

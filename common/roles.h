@@ -69,6 +69,7 @@ struct RoleSettings {
   bool operator==(const RoleSettings&) const = default;
 };
 using RoleTable = std::map<RoleName, RoleSettings>;
+RoleTable table_of(const RoleWeights& weights);
 
 // Whether a table holds together; errors say the value, the rule and what to do
 // (kInvalidArgument):

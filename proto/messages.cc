@@ -45,6 +45,7 @@ constexpr std::array kMessageNames = {
     std::string_view("store_result"),
     std::string_view("framework_request"),
     std::string_view("framework_response"),
+    std::string_view("revoke_notice"),
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
 
@@ -103,6 +104,12 @@ Result<void> check_store_operation(const StoreOperation& operation) {
                                           kStoreEntryBytesMax, " are allowed"));
   }
   return {};
+}
+
+const std::vector<TaskSpec>& launched_by(const Operation& operation) {
+  static const std::vector<TaskSpec> kNone;
+  const auto* launch = std::get_if<Launch>(&operation);
+  return launch != nullptr ? launch->tasks : kNone;
 }
 
 std::string_view message_name(const Message& message) { return kMessageNames[message.index()]; }

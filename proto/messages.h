@@ -20,7 +20,7 @@
 namespace proffer::proto {
 
 // Raised when a message changes its meaning; versions N and N-1 work together.
-inline constexpr uint32_t kProtocolVersion = 1;
+inline constexpr uint32_t kProtocolVersion = 2;
 inline constexpr uint32_t kProtocolVersionMin = 1;
 
 using Environment = std::map<std::string, std::string>;
@@ -74,7 +74,8 @@ struct TaskSpec {
 struct Assignment {
   Resources resources = {};                    // with gpu devices and ports
   std::map<std::string, uint16_t> ports = {};  // by port name
-  TaskClaim claim = {};                        // its slices are `resources` without ports
+  // Its slices are `resources` without ports; its role is empty if its master did not say.
+  TaskClaim claim = {};
 
   bool operator==(const Assignment&) const = default;
 };
@@ -139,7 +140,22 @@ struct Launch {
   std::vector<TaskSpec> tasks = {};
   bool operator==(const Launch&) const = default;
 };
-using Operation = std::variant<Launch>;
+// Of what the offers of this agent hold, so much becomes reserved for the role, or is so no longer.
+struct Reserve {
+  AgentId agent = {};
+  RoleName role = {};
+  ResourceVector amounts = {};
+  bool operator==(const Reserve&) const = default;
+};
+struct Unreserve {
+  AgentId agent = {};
+  RoleName role = {};
+  ResourceVector amounts = {};
+  bool operator==(const Unreserve&) const = default;
+};
+using Operation = std::variant<Launch, Reserve, Unreserve>;
+// The tasks that an operation launches; none if it is another one.
+const std::vector<TaskSpec>& launched_by(const Operation& operation);
 
 // Uses offers. May span agents; operations use the offers of their agent. What is left is refused.
 struct Accept {
@@ -256,6 +272,17 @@ struct Rescind {
   bool operator==(const Rescind&) const = default;
 };
 
+// These tasks are to end: those that have not after `grace` are killed. Told again to a scheduler
+// that comes back, with the grace that is left.
+struct RevokeNotice {
+  std::vector<TaskId> tasks = {};
+  AgentId agent = {};  // that they run on
+  RevokeReason reason = RevokeReason::kReclaimed;
+  RoleName beneficiary = {};  // that waits for what they hold; empty: nobody does
+  Duration grace = {};        // from when the master sent it
+  bool operator==(const RevokeNotice&) const = default;
+};
+
 struct Update {
   FrameworkId framework = {};
   TaskStatus status = {};
@@ -326,6 +353,7 @@ struct AgentTask {
   uint64_t sequence = 0;                  // of that update
   Resources resources = {};
   std::vector<TaskStatus> unacknowledged = {};
+  TaskClaim claim = {};  // as it was assigned; its role is empty if its master did not say
   bool operator==(const AgentTask&) const = default;
 };
 
@@ -440,7 +468,7 @@ using Message =
                  Update, AskReport, Failure, ErrorMessage, RegisterAgent, RegisterTasks,
                  UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
                  ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply,
-                 StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse>;
+                 StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse, RevokeNotice>;
 
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);

@@ -3,8 +3,10 @@
 // What is durable, as values: the master's registry and the agent's checkpoint. proto/codec gives
 // them bytes; one function in each core applies them, live and in replay.
 
+#include <optional>
 #include <variant>
 
+#include "common/roles.h"
 #include "proto/messages.h"
 
 namespace proffer::proto {
@@ -28,14 +30,24 @@ struct AgentRecord {
   AgentId agent = {};
   Secret secret = {};
   bool unreachable = false;
+  std::optional<Time> drained_by = {};  // it is being emptied; then what is left is killed
   bool operator==(const AgentRecord&) const = default;
 };
 
-// A role with a weight of its own. Key: its name.
+// A role with settings of its own. Key: its name.
 struct RoleRecord {
   RoleName role = {};
-  int64_t weight = kWeightOne;
+  RoleSettings settings = {};
   bool operator==(const RoleRecord&) const = default;
+};
+
+// A part of an agent that is reserved for a role, beside what the agent reserves by itself. Key:
+// the agent's name, '/', and the role.
+struct ReservationRecord {
+  AgentId agent = {};
+  RoleName role = {};
+  Resources resources = {};  // without ports
+  bool operator==(const ReservationRecord&) const = default;
 };
 
 // An entry of a framework's store. Key: the framework's id, '/', and its own.
@@ -47,7 +59,8 @@ struct StoreRecord {
   bool operator==(const StoreRecord&) const = default;
 };
 
-using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord>;
+using RegistryRow =
+    std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord, ReservationRecord>;
 
 // Put the row, or erase the one with its key.
 struct RegistryWrite {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/roles.h"
 #include "common/share.h"
 #include "proto/messages.h"
 
@@ -14,6 +15,14 @@ namespace proffer::proto {
 enum class AgentState : uint8_t { kActive, kDisconnected, kUnreachable };
 std::string_view to_text(AgentState state);
 std::optional<AgentState> parse_agent_state(std::string_view text);
+
+// A part of an agent that only one role may use.
+struct ReservedRow {
+  RoleName role = {};
+  ResourceVector amounts = {};
+  bool dynamic = false;  // by an operation, and not by the agent's flag
+  bool operator==(const ReservedRow&) const = default;
+};
 
 struct AgentRow {
   AgentId agent = {};
@@ -26,6 +35,8 @@ struct AgentRow {
   std::string http_address = {};
   int64_t tasks = 0;
   Time registered_at = {};
+  std::vector<ReservedRow> reserved = {};  // by role, static ones first
+  std::optional<Time> drained_by = {};     // it is being emptied
   bool operator==(const AgentRow&) const = default;
 };
 
@@ -67,6 +78,13 @@ struct RoleRow {
   ResourceVector allocated = {};
   ResourceVector offered = {};
   int64_t dominant_share_millionths = 0;
+  Quota guarantee = {};
+  Quota limit = {};
+  ResourceVector entitlement = {};
+  ResourceVector borrowed = {};        // use above the entitlement
+  bool guarantee_met = true;           // or not wanted
+  int64_t place_share_millionths = 0;  // by which it is compared with its siblings
+  int64_t frameworks = 0;              // directly in it
   bool operator==(const RoleRow&) const = default;
 };
 

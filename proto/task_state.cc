@@ -36,6 +36,9 @@ constexpr std::array<std::string_view, kTaskReasonCount> kReasonNames = {
     "ports_not_available",
     "task_invalid",
     "agent_full",
+    "revoked",
+    "drained",
+    "gang_incomplete",
 };
 static_assert(!kReasonNames.back().empty());
 

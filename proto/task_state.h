@@ -135,8 +135,12 @@ enum class TaskReason : uint8_t {
   kPortsNotAvailable,
   kTaskInvalid,  // a field of the task is wrong; the message says which
   kAgentFull,    // kTasksPerAgentMax
+  // Since version 2:
+  kRevoked,         // taken back by a revoke notice, and still there at its deadline
+  kDrained,         // its agent was drained, and it was still there at the deadline
+  kGangIncomplete,  // one of its gang is missing: it was not launched, or ended before all ran
 };
-inline constexpr size_t kTaskReasonCount = 22;
+inline constexpr size_t kTaskReasonCount = 25;
 
 std::string_view to_text(TaskReason reason);  // "command_exited", …
 std::optional<TaskReason> parse_task_reason(std::string_view text);

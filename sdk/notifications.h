@@ -18,6 +18,11 @@ struct Refused {
   Error error = Error::internal("");
 };
 
+// The master refused something that has no other answer: a reservation in an accept.
+struct Complaint {
+  Error error = Error::internal("");
+};
+
 // Offers are void after a rescind, a disconnect, or when their lease ended. Updates come at least
 // once from the network, but exactly once and in order here; they are acknowledged when the
 // callback returns. A task may be told as running several times: from its first update on with what
@@ -30,7 +35,10 @@ using Notification =
                  proto::StoreResult,
                  // Somebody's request to the framework itself, heard once for each request id,
                  // however often its caller tries. Answered by FrameworkResponse with its `relay`.
-                 proto::FrameworkRequest>;
+                 proto::FrameworkRequest,
+                 // Tasks that are to end, and are killed when the grace is over. Told again after
+                 // a reconnect.
+                 proto::RevokeNotice, Complaint>;
 
 using Command =
     std::variant<proto::DeclareAsks,  // the generation is the driver's to fill

@@ -68,6 +68,12 @@ class Scheduler {
   void on_message(std::function<void(const proto::FrameworkMessage&)> callback);
   void on_ask_report(std::function<void(const proto::AskReport&)> callback);
   void on_failure(std::function<void(const proto::Failure&)> callback);
+  // Tasks that are to end: what a role above its share borrowed goes back, or their agent is being
+  // drained. Those that have not ended when the grace is over are killed (reasons revoked and
+  // drained), so that doing nothing is allowed; told again after a reconnect.
+  void on_revoke(std::function<void(const proto::RevokeNotice&)> callback);
+  // The master refused something that has no other answer: a reservation in an accept.
+  void on_error(std::function<void(const Error&)> callback);
   void on_disconnected(std::function<void(const std::string& reason)> callback);
   // A request of a user to this framework, relayed by the master: to be answered, now or later, by
   // respond() with its `relay`. A caller that tries again with the same id is given the same answer
@@ -96,6 +102,11 @@ class Scheduler {
   // ask counts it as wanted again.
   void accept(const Offer& offer, std::vector<proto::TaskSpec> tasks,
               Duration refuse_for = Duration());
+  // Uses these offers for operations on their agents: launches, and reservations of what they hold
+  // for the framework's role or one below it (what is reserved comes in offers to that role only,
+  // until it is unreserved; a reservation that cannot be made is told to on_error).
+  void accept(const std::vector<Offer>& offers, std::vector<proto::Operation> operations,
+              Refusal refusal = {});
   // One command for each task that the offer was made for and that is still wanted (an open offer:
   // one that takes all of it), with ids made from the ask's name. Returns their ids.
   std::vector<TaskId> launch(const Offer& offer, std::string_view command);

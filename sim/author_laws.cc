@@ -24,7 +24,7 @@ std::vector<Violation> AuthorLaws::said(const sdk::Command& command, Time now) {
   for (const OfferId offer : accept->offers) offers_.erase(offer);
   ++accepts_;
   for (const proto::Operation& operation : accept->operations) {
-    for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
+    for (const proto::TaskSpec& task : proto::launched_by(operation)) {
       accept_of_[task.id] = accepts_;
     }
   }

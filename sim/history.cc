@@ -1,5 +1,6 @@
 #include "sim/history.h"
 
+#include <cstring>
 #include <ostream>
 
 #include <fmt/format.h>
@@ -7,11 +8,15 @@
 namespace proffer::sim {
 
 void History::mix(std::string_view bytes) {
-  for (const char c : bytes) {
-    hash_ ^= static_cast<unsigned char>(c);
-    hash_ *= 0x100000001B3u;
+  const size_t size = bytes.size();
+  for (; bytes.size() >= sizeof(uint64_t); bytes.remove_prefix(sizeof(uint64_t))) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), sizeof(word));
+    mix(word);
   }
-  mix(bytes.size());
+  uint64_t rest = size << 8;
+  for (const char c : bytes) rest = rest << 8 | static_cast<unsigned char>(c);
+  mix(rest);
 }
 
 void History::mix(uint64_t number) {
@@ -34,10 +39,11 @@ void History::add(Time at, const std::string& who, TraceEvent event) {
   if (live_ != nullptr) *live_ << to_text(last_.back()) << '\n';
 }
 
-std::string History::to_text(const Entry& entry) {
-  const int64_t micros = entry.at.nanos() / 1'000;
-  return fmt::format("{}.{:06} {} {}", micros / 1'000'000, micros % 1'000'000, entry.who,
-                     proffer::to_text(entry.event));
+std::string History::to_text(const Entry& entry) const {
+  const int64_t micros = (entry.at - zero_).micros();
+  const int64_t size = micros < 0 ? -micros : micros;
+  return fmt::format("{}{}.{:06} {} {}", micros < 0 ? "-" : "", size / 1'000'000, size % 1'000'000,
+                     entry.who, proffer::to_text(entry.event));
 }
 
 std::vector<std::string> History::last() const {

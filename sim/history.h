@@ -21,7 +21,8 @@ class History {
   static constexpr size_t kKept = 50;
 
   // Each event is also printed to `live` as it happens, if there is one.
-  explicit History(std::ostream* live) : live_(live) {}
+  // Times are printed as since `zero`.
+  explicit History(std::ostream* live, Time zero = {}) : live_(live), zero_(zero) {}
 
   void add(Time at, const std::string& who, TraceEvent event);
   uint64_t hash() const { return hash_; }
@@ -35,12 +36,13 @@ class History {
     std::string who = {};
     TraceEvent event = {};
   };
-  static std::string to_text(const Entry& entry);
+  std::string to_text(const Entry& entry) const;
   void mix(std::string_view bytes);
   void mix(uint64_t number);
 
   std::ostream* live_;
-  uint64_t hash_ = 0xCBF29CE484222325u;  // FNV-1a, 64 bits
+  Time zero_;
+  uint64_t hash_ = 0xCBF29CE484222325u;  // after FNV-1a, eight bytes at once
   uint64_t events_ = 0;
   std::deque<Entry> last_;
 };

@@ -39,6 +39,13 @@ void MasterNode::start() {
   stepped();
 }
 
+void MasterNode::restore(const std::vector<proto::RegistryRow>& rows) {
+  disk_->epoch = LeaderEpoch(1);
+  for (const proto::RegistryRow& row : rows) {
+    disk_->rows[{std::string(proto::table_of(row)), proto::key_of(row)}] = proto::encode_row(row);
+  }
+}
+
 void MasterNode::crash() {
   if (!is_up()) return;
   note({.what = "master crashes"});
@@ -109,7 +116,8 @@ void MasterNode::step(master::MasterEvent event) {
     if (upto && chance_.chance(1, 3)) return crash();
     if (!flush_planned_) {
       flush_planned_ = true;
-      later(microseconds(chance_.between(50, 20'000)), [this] { flush(); });
+      later(commit_time_ ? *commit_time_ : microseconds(chance_.between(50, 20'000)),
+            [this] { flush(); });
     }
   }
   stepped();

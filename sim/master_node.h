@@ -37,10 +37,25 @@ class MasterNode final : public Node, public Listener {
   //   kBroken  what is written is there, but cannot be flushed: nobody knows
   enum class Trouble : uint8_t { kNone, kFull, kBroken };
   void set_trouble(Trouble trouble) { trouble_ = trouble; }
+  // Before the first start(): what an earlier life wrote.
+  void restore(const std::vector<proto::RegistryRow>& rows);
+  // How long a commit takes; else some time up to 20 ms.
+  void set_commit_time(Duration time) { commit_time_ = time; }
   // Called when it ended because its registry could not be written.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
   // An operator's kill of a task, as FRAMEWORK/TASK.
   void operator_kill(const std::string& task);
+  // Whatever an operator does: master::DrainAgent, UndrainAgent, SetRole, ReserveForRole. Nothing
+  // if it is down; a refusal is told to `refused`.
+  template <class Operation>
+  void operate(Operation operation, std::function<void(const Error&)> refused = nullptr) {
+    if (!is_up()) return;
+    operation.call = ++calls_;
+    answers_[operation.call] = [refused = std::move(refused)](const Result<std::string>& result) {
+      if (!result && refused) refused(result.error());
+    };
+    step(std::move(operation));
+  }
   // A user's request to a framework; `call` is filled in. What waits when it ends is not answered.
   void call(master::FrameworkCall call, std::function<void(const Result<std::string>&)> answered);
   // Needs is_up().
@@ -73,6 +88,7 @@ class MasterNode final : public Node, public Listener {
   bool flush_planned_ = false;
   Trouble trouble_ = Trouble::kNone;
   bool powered_ = true;
+  std::optional<Duration> commit_time_;
   std::function<void()> on_failed_;
   uint64_t calls_ = 0;
   std::map<uint64_t, std::function<void(const Result<std::string>&)>> answers_;

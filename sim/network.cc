@@ -78,7 +78,8 @@ void Network::listen(Place place, Listener* listener) {
 void Network::shut(Place place) {
   places_[place.value() - 1].listener = nullptr;
   std::vector<PeerId> ended;
-  for (auto& [peer, connection] : connections_) {
+  for (const PeerId peer : connections_.peers()) {
+    const Connection& connection = connections_.at(peer);
     if (connection.place == place && connection.listener_up) ended.push_back(peer);
   }
   for (const PeerId peer : ended) {
@@ -92,15 +93,15 @@ void Network::shut(Place place) {
 }
 
 void Network::send(PeerId peer, proto::Envelope envelope) {
-  const auto at = connections_.find(peer);
-  if (at == connections_.end() || !at->second.listener_up) return;
+  const Connection* connection = connections_.find(peer);
+  if (connection == nullptr || !connection->listener_up) return;
   transmit(peer, To::kCaller, std::move(envelope));
 }
 
 void Network::drop(PeerId peer) {
-  const auto at = connections_.find(peer);
-  if (at == connections_.end()) return;
-  at->second.listener_up = false;
+  Connection* connection = connections_.find(peer);
+  if (connection == nullptr) return;
+  connection->listener_up = false;
   forget_if_over(peer);
 }
 
@@ -115,6 +116,12 @@ Line Network::call(Party party, Place place, Caller* caller) {
 
 void Network::try_connect(Line line) {
   Calling& calling = lines_[line.value() - 1];
+  const bool listened = places_[calling.place.value() - 1].listener != nullptr;
+  if (rates_.connects_in && calling.attempts == 0 && listened && may_connect(line)) {
+    ++calling.attempts;
+    return world_.after(*rates_.connects_in,
+                        [this, line, serial = ++calling.serial] { connected(line, serial); });
+  }
   const Duration ceiling =
       std::min(kBackoffMax, kBackoffMin * (int64_t{1} << std::min<uint64_t>(calling.attempts, 8)));
   const Duration wait = nanoseconds(chance_.between(ceiling.nanos() / 2, ceiling.nanos()));
@@ -154,7 +161,7 @@ void Network::connected(Line line, uint64_t serial) {
   }
   calling.attempts = 0;
   calling.connection = PeerId(++peers_);
-  connections_[calling.connection] = Connection{.line = line, .place = calling.place};
+  connections_.add(calling.connection, Connection{.line = line, .place = calling.place});
   calling.caller->on_line_connected();
 }
 
@@ -193,7 +200,7 @@ Duration Network::delay() {
 
 void Network::transmit(PeerId peer, To to, proto::Envelope envelope) {
   ++frames_;
-  if (--codec_countdown_ == 0) {
+  if (!plain_ && --codec_countdown_ == 0) {
     codec_countdown_ = kCodecEvery;
     pass_through_codec(envelope);
   }
@@ -255,9 +262,9 @@ bool Network::gives_up(PeerId peer, To to) {
 }
 
 void Network::put(PeerId peer, To to, Item item) {
-  const auto at = connections_.find(peer);
-  if (at == connections_.end() || at->second.broken) return;
-  Pipe& pipe = pipe_of(at->second, to);
+  Connection* connection = connections_.find(peer);
+  if (connection == nullptr || connection->broken) return;
+  Pipe& pipe = pipe_of(*connection, to);
   if (pipe.ended) return;
   if (!pipe.items.empty()) item.at = std::max(item.at, pipe.items.back().at);
   pipe.items.push_back(std::move(item));
@@ -265,21 +272,23 @@ void Network::put(PeerId peer, To to, Item item) {
 }
 
 void Network::plan(PeerId peer, To to) {
-  const auto at = connections_.find(peer);
-  if (at == connections_.end()) return;
-  Pipe& pipe = pipe_of(at->second, to);
+  Connection* connection = connections_.find(peer);
+  if (connection == nullptr) return;
+  Pipe& pipe = pipe_of(*connection, to);
   if (pipe.planned || pipe.items.empty()) return;
   pipe.planned = true;
-  const Time busy = parties_[party_of(at->second, to).value() - 1].busy_until;
+  const Time busy = parties_[party_of(*connection, to).value() - 1].busy_until;
+  // In two words, which a std::function holds without allocating: there is one for each frame.
+  const uint64_t both = peer.value() << 1 | (to == To::kCaller ? 1 : 0);
   world_.at(std::max({world_.now(), pipe.items.front().at, busy}),
-            [this, peer, to] { pump(peer, to); });
+            [this, both] { pump(PeerId(both >> 1), both & 1 ? To::kCaller : To::kListener); });
 }
 
 // One frame, and the next is another event: what happens at one instant is shared by all.
 void Network::pump(PeerId peer, To to) {
-  const auto at = connections_.find(peer);
-  if (at == connections_.end()) return;
-  Connection& connection = at->second;
+  Connection* found = connections_.find(peer);
+  if (found == nullptr) return;
+  Connection& connection = *found;
   Pipe& pipe = pipe_of(connection, to);
   pipe.planned = false;
   PartyState& party = parties_[party_of(connection, to).value() - 1];
@@ -298,9 +307,7 @@ void Network::pump(PeerId peer, To to) {
 }
 
 void Network::pump_all() {
-  std::vector<PeerId> peers;
-  for (const auto& [peer, connection] : connections_) peers.push_back(peer);
-  for (const PeerId peer : peers) {
+  for (const PeerId peer : connections_.peers()) {
     plan(peer, To::kListener);
     plan(peer, To::kCaller);
   }
@@ -361,9 +368,9 @@ void Network::break_connection(PeerId peer, Break how) {
 // Not through the pipe: the end finds out by itself.
 void Network::tell_later(PeerId peer, To end, Time at, const std::string& reason) {
   world_.at(std::max(at, world_.now()), [this, peer, end, reason] {
-    const auto found = connections_.find(peer);
-    if (found == connections_.end()) return;
-    if (parties_[party_of(found->second, end).value() - 1].frozen) {  // Not before it wakes up.
+    const Connection* found = connections_.find(peer);
+    if (found == nullptr) return;
+    if (parties_[party_of(*found, end).value() - 1].frozen) {  // Not before it wakes up.
       return tell_later(peer, end, world_.now() + milliseconds(100), reason);
     }
     tell(peer, end, reason);
@@ -371,9 +378,9 @@ void Network::tell_later(PeerId peer, To end, Time at, const std::string& reason
 }
 
 void Network::tell(PeerId peer, To end, const std::string& reason) {
-  const auto found = connections_.find(peer);
-  if (found == connections_.end()) return;
-  Connection& connection = found->second;
+  Connection* found = connections_.find(peer);
+  if (found == nullptr) return;
+  Connection& connection = *found;
   if (end == To::kListener) {
     if (!connection.listener_up) return;
     connection.listener_up = false;
@@ -396,9 +403,9 @@ void Network::tell(PeerId peer, To end, const std::string& reason) {
 }
 
 void Network::forget_if_over(PeerId peer) {
-  const auto at = connections_.find(peer);
-  if (at != connections_.end() && !at->second.caller_up && !at->second.listener_up) {
-    connections_.erase(at);
+  const Connection* connection = connections_.find(peer);
+  if (connection != nullptr && !connection->caller_up && !connection->listener_up) {
+    connections_.erase(peer);
   }
 }
 
@@ -413,7 +420,8 @@ void Network::end_rule(uint64_t number, bool breaks) {
   const auto at = rules_.find(number);
   if (at == rules_.end()) return;
   std::vector<PeerId> held;
-  for (const auto& [peer, connection] : connections_) {
+  for (const PeerId peer : connections_.peers()) {
+    const Connection& connection = connections_.at(peer);
     if ((is_blocked(connection, To::kListener) && !connection.to_listener.items.empty()) ||
         (is_blocked(connection, To::kCaller) && !connection.to_caller.items.empty())) {
       held.push_back(peer);
@@ -473,6 +481,7 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
 }
 
 void Network::note(std::string_view what, PeerId peer, const proto::Envelope& envelope) {
+  if (plain_) return;
   world_.note(kName, {.what = what,
                       .fields = {{"peer", std::to_string(peer.value())},
                                  {"sequence", std::to_string(envelope.sequence)},

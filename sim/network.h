@@ -18,10 +18,13 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "common/check.h"
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/prng.h"
@@ -53,6 +56,8 @@ struct NetworkRates {
   uint32_t half_open = 0;  // likewise, but an end is told late, or only when it next sends
   // Frames that may wait for one slow peer, beside those in transit (Router::Options).
   size_t outgoing_max = kOutgoingPerPeerMax;
+  // How long it takes to connect when somebody listens; none: some time, as attempts are spread.
+  std::optional<Duration> connects_in = {};
 };
 
 // A link between machines that does not work as it should. From each of `from` to each of `to`;
@@ -119,6 +124,9 @@ class Network {
 
   // --- what goes wrong -------------------------------------------------------------------------
   void set_rates(const NetworkRates& rates) { rates_ = rates; }
+  // For long runs of which frames are not what is looked at: they are neither written into the
+  // history nor passed through the codec.
+  void set_plain() { plain_ = true; }
   // Until end_rule(). What waits then comes all at once; if `breaks`, some of the connections turn
   // out to be broken instead.
   uint64_t add_rule(LinkRule rule);
@@ -189,6 +197,44 @@ class Network {
     Pipe to_caller = {};
   };
 
+  // By peer. Numbers of peers rise, so those that are open lie close together: O(1).
+  class Connections {
+   public:
+    Connection* find(PeerId peer) {
+      const uint64_t at = peer.value() - first_;  // Wraps for those before.
+      return at < slots_.size() ? slots_[at].get() : nullptr;
+    }
+    Connection& at(PeerId peer) {
+      Connection* found = find(peer);
+      CHECK(found != nullptr) << "connection " << peer.value();
+      return *found;
+    }
+    // Peers in order.
+    void add(PeerId peer, Connection connection) {
+      CHECK_EQ(peer.value(), first_ + slots_.size());
+      slots_.push_back(std::make_unique<Connection>(std::move(connection)));
+    }
+    void erase(PeerId peer) {
+      slots_[peer.value() - first_].reset();
+      while (!slots_.empty() && slots_.front() == nullptr) {
+        slots_.pop_front();
+        ++first_;
+      }
+    }
+    // Those that are open, in order.
+    std::vector<PeerId> peers() const {
+      std::vector<PeerId> open;
+      for (size_t i = 0; i < slots_.size(); ++i) {
+        if (slots_[i] != nullptr) open.emplace_back(first_ + i);
+      }
+      return open;
+    }
+
+   private:
+    std::deque<std::unique_ptr<Connection>> slots_;
+    uint64_t first_ = 1;
+  };
+
   Duration delay();
   bool happens(uint32_t rate) { return rate > 0 && chance_.chance(rate, 1'000'000); }
   void try_connect(Line line);
@@ -229,11 +275,12 @@ class Network {
   World& world_;
   Prng chance_;
   NetworkRates rates_;
+  bool plain_ = false;
   std::vector<SiteState> sites_;
   std::vector<PartyState> parties_;
   std::vector<Listening> places_;
   std::vector<Calling> lines_;
-  std::map<PeerId, Connection> connections_;
+  Connections connections_;
   std::map<uint64_t, LinkRule> rules_;
   uint64_t rule_numbers_ = 0;
   uint64_t peers_ = 0;

@@ -120,7 +120,7 @@ void SchedulerNode::give(Workload::Commands commands) {
     }
     if (const auto* accept = std::get_if<proto::Accept>(&command)) {
       for (const proto::Operation& operation : accept->operations) {
-        for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
+        for (const proto::TaskSpec& task : proto::launched_by(operation)) {
           journal_.accepted({framework_, task.id});
         }
       }

@@ -30,14 +30,36 @@ void World::at(Time at, std::function<void()> what) {
   std::push_heap(queue_.begin(), queue_.end(), Later());
 }
 
-std::optional<Time> World::next() const {
+std::optional<Time> World::next() {
   std::optional<Time> next;
   if (!queue_.empty()) next = queue_.front().at;
-  if (!due_.empty()) {
-    const Time due = std::max(due_.begin()->first, now_);
+  if (const auto first = first_due()) {
+    const Time due = std::max(first->first, now_);
     if (!next || due < *next) next = due;
   }
   return next;
+}
+
+void World::queue_deadline(size_t index, Time at) {
+  if (queued_[index] && *queued_[index] <= at) return;
+  queued_[index] = at;
+  due_.emplace_back(at, index);
+  std::push_heap(due_.begin(), due_.end(), std::greater<>());
+}
+
+std::optional<std::pair<Time, size_t>> World::first_due() {
+  while (!due_.empty()) {
+    const auto [at, index] = due_.front();
+    const std::optional<Time> deadline = deadlines_[index];
+    const bool stale = queued_[index] != at;
+    if (!stale && deadline == at) return std::pair(at, index);
+    std::pop_heap(due_.begin(), due_.end(), std::greater<>());
+    due_.pop_back();
+    if (stale) continue;
+    queued_[index].reset();
+    if (deadline) queue_deadline(index, *deadline);
+  }
+  return std::nullopt;
 }
 
 bool World::run_until(Time until, const std::function<bool()>& done) {
@@ -68,11 +90,21 @@ void World::handle_instant() {
 // is ticked again.
 void World::tick_instant() {
   std::vector<size_t> ready;
-  for (const auto& [deadline, index] : due_) {
-    if (deadline > now_) break;
-    ready.push_back(index);
+  for (auto first = first_due(); first && first->first <= now_; first = first_due()) {
+    std::pop_heap(due_.begin(), due_.end(), std::greater<>());
+    due_.pop_back();
+    queued_[first->second].reset();
+    ready.push_back(first->second);
   }
   std::sort(ready.begin(), ready.end());
+  tick(ready);
+  // Who is still due is asked again.
+  for (const size_t index : ready) {
+    if (deadlines_[index]) queue_deadline(index, *deadlines_[index]);
+  }
+}
+
+void World::tick(const std::vector<size_t>& ready) {
   for (const size_t index : ready) {
     Node& node = *nodes_[index];
     if (!violations_.empty()) return;
@@ -96,6 +128,7 @@ void World::violated(const std::string& who, const Violation& violation) {
 size_t World::add(Node* node) {
   nodes_.push_back(node);
   deadlines_.emplace_back();
+  queued_.emplace_back();
   return nodes_.size() - 1;
 }
 
@@ -103,10 +136,8 @@ void World::arm(Node& node) {
   std::optional<Time>& deadline = deadlines_[node.index_];
   const std::optional<Time> wanted =
       node.up_ && !node.frozen_ ? node.next_deadline() : std::nullopt;
-  if (deadline == wanted) return;
-  if (deadline) due_.erase({*deadline, node.index_});
   deadline = wanted;
-  if (deadline) due_.insert({*deadline, node.index_});
+  if (deadline) queue_deadline(node.index_, *deadline);
 }
 
 void World::stepped(Node& node) {

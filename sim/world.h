@@ -12,7 +12,6 @@
 #include <functional>
 #include <iosfwd>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,7 +29,9 @@ class Node;
 
 class World {
  public:
-  explicit World(uint64_t seed, std::ostream* live = nullptr) : seed_(seed), history_(live) {}
+  // Events are printed to `live` as they happen, with times since `zero`.
+  explicit World(uint64_t seed, std::ostream* live = nullptr, Time zero = {})
+      : seed_(seed), history_(live, zero) {}
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -79,8 +80,12 @@ class World {
   void stepped(Node& node);
   void handle_instant();
   void tick_instant();
+  void tick(const std::vector<size_t>& ready);
   // When something happens next.
-  std::optional<Time> next() const;
+  std::optional<Time> next();
+  // The first deadline of all.
+  std::optional<std::pair<Time, size_t>> first_due();
+  void queue_deadline(size_t index, Time at);
 
   uint64_t seed_;
   History history_;
@@ -88,8 +93,11 @@ class World {
   uint64_t numbers_ = 0;
   std::vector<Event> queue_;  // a heap
   std::vector<Node*> nodes_;
-  std::vector<std::optional<Time>> deadlines_;  // by node
-  std::set<std::pair<Time, size_t>> due_;
+  // By node. Most steps move a deadline to later (a heartbeat after a message), which the queue is
+  // not told: an entry that is too early is put right when it comes first.
+  std::vector<std::optional<Time>> deadlines_;
+  std::vector<std::optional<Time>> queued_;   // the node's entry; others of it are stale
+  std::vector<std::pair<Time, size_t>> due_;  // a heap
   std::vector<Violation> violations_;
   uint64_t check_every_ = 1;
   uint64_t steps_ = 0;

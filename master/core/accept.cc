@@ -23,6 +23,28 @@ Refusal bounded(Refusal refusal) {
 
 }  // namespace
 
+// All that is outstanding of the gangs to which these offers were made. A look at all offers, if
+// there is any.
+std::map<uint64_t, GangOffers> Master::State::gangs_of(
+    const std::vector<const Grant*>& offers) const {
+  std::map<uint64_t, GangOffers> gangs;
+  for (const Grant* grant : offers) {
+    if (grant->offer.gang != 0) gangs.try_emplace(grant->offer.gang);
+  }
+  if (gangs.empty()) return gangs;
+  const FrameworkId framework = offers.front()->framework;
+  for (const Grant* grant : allocator_.offers()) {
+    const auto gang = gangs.find(grant->offer.gang);
+    if (gang == gangs.end() || grant->framework != framework) continue;
+    ++gang->second.offers;
+    for (const AskFill& fill : grant->offer.fills) {
+      gang->second.tasks += fill.count;
+      gang->second.ask = fill.ask;
+    }
+  }
+  return gangs;
+}
+
 TakenOffers Master::State::take_offers(const Framework& framework,
                                        const std::vector<OfferId>& ids) const {
   TakenOffers taken;
@@ -35,6 +57,7 @@ TakenOffers Master::State::take_offers(const Framework& framework,
       taken.invalid = id;
     }
   }
+  taken.gangs = gangs_of(taken.valid);
   return taken;
 }
 
@@ -43,7 +66,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   const TakenOffers taken = take_offers(framework, accept.offers);
 
   // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
-  AcceptPlan plan = plan_accept(accept, framework.id(), taken, tasks_, agents_);
+  AcceptPlan plan = plan_accept(accept, framework, taken, tasks_, agents_);
 
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
@@ -65,6 +88,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     set_free_ports(agent, std::move(free));
   }
 
+  change_reservations(plan.reservations, step);
+
   // Tell. Each refused task gets a terminal update: a framework never waits for a task that nobody
   // runs.
   for (TaskLaunch& launched : plan.launches) {
@@ -75,6 +100,11 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   for (TaskRefusal& refused : plan.refusals) {
     const auto& operation = std::get<proto::Launch>(accept.operations[refused.operation]);
     refuse(framework, operation.agent, operation.tasks[refused.task], std::move(refused), step);
+  }
+  for (const Error& complaint : plan.complaints) {
+    step.trace(TraceLevel::kMisbehaved, "operation refused",
+               {{"framework", framework.id().str()}, {"error", complaint.message()}});
+    send_error(framework.peer, complaint, false, true, step);
   }
 }
 

@@ -166,7 +166,7 @@ Peer* Master::State::open(PeerId id, Step& step) {
   if (Peer* known = sessions_.find(id)) return known;
   if (Peer* opened = sessions_.open(id, step.now)) {
     deadlines_.arm({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}},
-                   step.now + options_.agent_timeout);
+                   step.now + options_.silence_max());
     return opened;
   }
   step.trace(TraceLevel::kMisbehaved, "too many connections", {{"peer", peer_text(id)}});

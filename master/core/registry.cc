@@ -29,15 +29,19 @@ void Registry::apply(const proto::RegistryWrite& write) {
     put_or_erase(roles_, role->role, *role, write.erase);
   } else if (const auto* entry = std::get_if<proto::StoreRecord>(&write.row)) {
     stores_.apply(*entry, write.erase);
+  } else if (const auto* part = std::get_if<proto::ReservationRecord>(&write.row)) {
+    put_or_erase(reservations_, std::pair(part->agent, part->role), *part, write.erase);
   }
 }
 
 std::vector<proto::RegistryRow> Registry::rows() const {
   std::vector<proto::RegistryRow> rows;
-  rows.reserve(agents_.size() + frameworks_.size() + roles_.size() + stores_.entries());
+  rows.reserve(agents_.size() + frameworks_.size() + roles_.size() + reservations_.size() +
+               stores_.entries());
   for (const auto& [id, record] : agents_) rows.emplace_back(record);
   for (const auto& [id, record] : frameworks_) rows.emplace_back(record);
   for (const auto& [name, record] : roles_) rows.emplace_back(record);
+  for (const auto& [key, record] : reservations_) rows.emplace_back(record);
   for (const auto& [id, store] : stores_.all()) {
     for (const auto& [key, entry] : store.entries) {
       rows.emplace_back(proto::StoreRecord{
@@ -49,6 +53,15 @@ std::vector<proto::RegistryRow> Registry::rows() const {
 
 const proto::AgentRecord* Registry::find(const AgentId& agent) const {
   return find_in(agents_, agent);
+}
+
+std::vector<const proto::ReservationRecord*> Registry::reservations(const AgentId& agent) const {
+  std::vector<const proto::ReservationRecord*> found;
+  for (auto at = reservations_.lower_bound({agent, RoleName()});
+       at != reservations_.end() && at->first.first == agent; ++at) {
+    found.push_back(&at->second);
+  }
+  return found;
 }
 
 const proto::FrameworkRecord* Registry::find(const FrameworkId& framework) const {

@@ -25,11 +25,17 @@ class Registry {
   const std::map<FrameworkId, proto::FrameworkRecord>& frameworks() const { return frameworks_; }
   const std::map<RoleName, proto::RoleRecord>& roles() const { return roles_; }
   const FrameworkStores& stores() const { return stores_; }
+  // Of one agent, by role. Valid until the next write.
+  std::vector<const proto::ReservationRecord*> reservations(const AgentId& agent) const;
+  const std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord>& reservations() const {
+    return reservations_;
+  }
 
  private:
   std::map<AgentId, proto::AgentRecord> agents_;
   std::map<FrameworkId, proto::FrameworkRecord> frameworks_;
   std::map<RoleName, proto::RoleRecord> roles_;
+  std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord> reservations_;
   FrameworkStores stores_;
 };
 

@@ -2,6 +2,7 @@
 // about a task is said at each case; after it, master and agent agree, or a message is on its way
 // after which they will.
 
+#include "common/roles.h"
 #include "common/text.h"
 #include "master/core/registration.h"
 #include "master/core/state.h"
@@ -30,6 +31,21 @@ bool has_room(const Agent& agent, const Resources& running, const Resources& nee
     if (taken > of_device(total, device.index)) return false;
   }
   return agent.free_ports.contains(needs.ports);
+}
+
+// What a running task claims, as its agent tells it if that makes sense, else as far as what it
+// takes says it: an agent of the version before tells no more.
+TaskClaim told_claim(const RoleName& role, const proto::AgentTask& told) {
+  Resources sum;
+  std::set<std::pair<RoleName, bool>> states;
+  for (const Slice& slice : told.claim.slices) {
+    sum += slice.resources;
+    states.emplace(slice.reserved_for, slice.revocable);
+  }
+  const bool is_sound = !told.claim.role.empty() && is_within(told.claim.role, role) &&
+                        sum == amounts_of(told.resources) &&
+                        states.size() == told.claim.slices.size();
+  return is_sound ? told.claim : plain_claim(role, told.resources);
 }
 
 }  // namespace
@@ -69,9 +85,13 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
   }
   task.spec.reset();
   if (!proto::is_terminal(told.state)) {
+    const bool is_same = amounts_of(task.assignment.resources) == amounts_of(told.resources);
     task.assignment.resources = told.resources;
-    task.assignment.claim =
-        plain_claim(frameworks_.find(task.key.framework)->record.role, told.resources);
+    if (!told.claim.role.empty() || !is_same) {
+      const uint64_t gang = task.assignment.claim.gang;
+      task.assignment.claim = told_claim(frameworks_.find(task.key.framework)->record.role, told);
+      task.assignment.claim.gang = gang;
+    }
     hold(agent, task);
     if (tasks_.move(task, TaskEvent::kAgentBack, step.now)) {
       tell(task, TaskReason::kAgentReturned, text("agent ", agent.id.str(), " is back"), step);
@@ -112,7 +132,7 @@ void Master::State::compare_unknown(Agent& agent, bool was_known, proto::AgentTa
   // Its scheduler wanted its end before this agent was back.
   if (const auto waits = framework->waiting.find(key.task);
       waits != framework->waiting.end() && waits->second) {
-    if (!has_ended) kill(task, waits->second->grace, false, step);
+    if (!has_ended) kill(task, {}, step, waits->second->grace);
     framework->waiting.erase(waits);
   }
   take_updates(agent, key, std::move(told.unacknowledged), step);
@@ -149,8 +169,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.ask = told.ask;
   adopted.executor = told.executor;
   adopted.assignment.resources = told.resources;
-  adopted.assignment.claim =
-      plain_claim(frameworks_.find(told.framework)->record.role, told.resources);
+  adopted.assignment.claim = told_claim(frameworks_.find(told.framework)->record.role, told);
   adopted.acknowledged =
       told.unacknowledged.empty() ? told.sequence : told.unacknowledged.front().sequence - 1;
   adopted.agent_sequence = adopted.acknowledged;
@@ -179,17 +198,15 @@ void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step&
   Framework* framework = frameworks_.find(told.framework);
   if (framework == nullptr) framework = &gone_framework(told.framework);
   ++framework->held;
-  agent.strays[key] = Stray{.resources = told.resources};
+  const TaskClaim claim = told_claim(framework->record.role, told);
+  agent.strays[key] = Stray{.resources = told.resources, .claim = claim};
   if (!told.resources.ports.empty()) {
     PortSet free = agent.free_ports;
     free -= told.resources.ports;
     set_free_ports(agent, std::move(free));
   }
   allocator_.adopt(agent.id, key.framework,
-                   {.task = key.task,
-                    .ask = told.ask,
-                    .claim = plain_claim(framework->record.role, told.resources),
-                    .since = step.now});
+                   {.task = key.task, .ask = told.ask, .claim = claim, .since = step.now});
   step.trace(
       TraceLevel::kShortLived, "stray task killed",
       {{"framework", key.framework.str()}, {"task", key.task.str()}, {"agent", agent.id.str()}});

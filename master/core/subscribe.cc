@@ -67,9 +67,10 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
                          .session = framework.session,
                          .failed_over = failed_over,
                          .heartbeat = options_.heartbeat,
-                         .timeout = options_.agent_timeout},
+                         .timeout = options_.silence_max()},
        step);
   send_again(framework, step);
+  send_notices_again(framework, step);
 }
 
 // The framework that this is, nullptr for a new one, or why it may not be either.

@@ -67,7 +67,8 @@ std::string table_of(const RegistryRow& row) {
   return std::visit(Overloaded{[](const FrameworkRecord&) { return "frameworks"; },
                                [](const AgentRecord&) { return "agents"; },
                                [](const RoleRecord&) { return "roles"; },
-                               [](const StoreRecord&) { return "store"; }},
+                               [](const StoreRecord&) { return "store"; },
+                               [](const ReservationRecord&) { return "reservations"; }},
                     row);
 }
 
@@ -76,7 +77,8 @@ std::string key_of(const RegistryRow& row) {
       Overloaded{[](const FrameworkRecord& r) { return r.framework.str(); },
                  [](const AgentRecord& r) { return r.agent.str(); },
                  [](const RoleRecord& r) { return r.role.str(); },
-                 [](const StoreRecord& r) { return text(r.framework.str(), "/", r.key); }},
+                 [](const StoreRecord& r) { return text(r.framework.str(), "/", r.key); },
+                 [](const ReservationRecord& r) { return text(r.agent.str(), "/", r.role.str()); }},
       row);
 }
 

@@ -11,7 +11,7 @@
 
 namespace proffer::proto {
 
-// Where a row lives: "frameworks", "agents" or "roles", and its key there: its id or name.
+// Where a row lives, "frameworks", say, and its key there: its id or name.
 std::string table_of(const RegistryRow& row);
 std::string key_of(const RegistryRow& row);
 

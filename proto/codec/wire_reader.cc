@@ -212,6 +212,21 @@ void WireReader::constraint(wire::Constraint::Reader in, Constraint& out) {
   }
 }
 
+void WireReader::preference(wire::Preference::Reader in, Preference& out) {
+  const auto hosts = in.getHosts();
+  const auto racks = in.getRacks();
+  if (!count(hosts.size(), "preferred hosts", kPreferredMax)) return;
+  if (!count(racks.size(), "preferred racks", kPreferredMax)) return;
+  out.hosts.resize(hosts.size());
+  for (unsigned i = 0; i < hosts.size() && ok(); ++i) name(hosts[i], "agent name", out.hosts[i]);
+  out.racks.resize(racks.size());
+  for (unsigned i = 0; i < racks.size() && ok(); ++i) {
+    accept(check_attribute("rack", view_of(racks[i])));
+    out.racks[i].assign(view_of(racks[i]));
+  }
+  span(in.getWaitNanos(), "the wait for preferred hosts", out.wait);
+}
+
 void WireReader::ask(wire::Ask::Reader in, Ask& out) {
   name(in.getName(), "ask name", out.name);
   amounts(in.getShape(), out.shape);
@@ -225,6 +240,23 @@ void WireReader::ask(wire::Ask::Reader in, Ask& out) {
   whole(in.getPorts(), "the ports of an ask", 0, int64_t{kPortNamesMax}, out.ports);
   out.priority = in.getPriority();
   if (in.getRole().size() > 0) role(in.getRole(), out.role);
+  if (in.getSpread().size() > 0) name(in.getSpread(), "attribute name", out.spread);
+  const auto max_per = in.getMaxPer();
+  if (!count(max_per.size(), "max_per of an ask", kMaxPerMax)) return;
+  out.max_per.resize(max_per.size());
+  for (unsigned i = 0; i < max_per.size() && ok(); ++i) {
+    name(max_per[i].getAttribute(), "attribute name", out.max_per[i].attribute);
+    whole(max_per[i].getCount(), "the count of max_per", 1, kAskCountMax, out.max_per[i].count);
+    if (i > 0 && out.max_per[i].attribute <= out.max_per[i - 1].attribute) {
+      return refuse(not_sorted("max_per of an ask"));
+    }
+  }
+  if (in.hasPrefer()) preference(in.getPrefer(), out.prefer);
+  whole(in.getGang(), "the gang of an ask", 1, kGangMax, out.gang);
+  enumerator(in.getBand(), "band", kBandCount, out.band);
+  out.borrow = in.getBorrow();
+  out.revocable_ok = in.getRevocableOk();
+  span(in.getExpiryNanos(), "the expiry of an ask", out.expiry);
 }
 
 void WireReader::offer(wire::Offer::Reader in, Offer& out) {
@@ -242,6 +274,8 @@ void WireReader::offer(wire::Offer::Reader in, Offer& out) {
   }
   ports(in.getPorts(), out.ports);
   span(in.getLeaseNanos(), "the lease of an offer", out.lease);
+  if (in.getRole().size() > 0) role(in.getRole(), out.role);
+  out.gang = in.getGang();
 }
 
 void WireReader::refusal(wire::Refusal::Reader in, Refusal& out) {
@@ -312,8 +346,22 @@ void WireReader::health(wire::HealthCheck::Reader in, const std::vector<std::str
   if (ok()) accept(check_health_check(out, port_names));
 }
 
+void WireReader::claim(wire::TaskClaim::Reader in, TaskClaim& out) {
+  slices(in.getSlices(), out.slices);
+  for (const Slice& slice : out.slices) {
+    if (!slice.resources.ports.empty()) {
+      return refuse(Error::invalid_argument("a claim must not have ports"));
+    }
+  }
+  role(in.getRole(), out.role);
+  out.priority = in.getPriority();
+  enumerator(in.getBand(), "band", kBandCount, out.band);
+  out.gang = in.getGang();
+}
+
 void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
   resources(in.getResources(), out.resources);
+  if (in.hasClaim()) claim(in.getClaim(), out.claim);
   const auto ports = in.getPorts();
   if (!count(ports.size(), "assigned ports", kPortNamesMax)) return;
   for (const wire::NamedPort::Reader port : ports) {
@@ -354,6 +402,7 @@ void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
   if (!count(updates.size(), "unacknowledged updates of a task", kUpdatesPerTaskMax)) return;
   out.unacknowledged.resize(updates.size());
   for (unsigned i = 0; i < updates.size() && ok(); ++i) status(updates[i], out.unacknowledged[i]);
+  if (in.hasClaim()) claim(in.getClaim(), out.claim);
 }
 
 // --- scheduler to master -----------------------------------------------------------------------
@@ -376,17 +425,34 @@ void WireReader::fill(wire::DeclareAsks::Reader in, DeclareAsks& out) {
   for (unsigned i = 0; i < asks.size() && ok(); ++i) ask(asks[i], out.asks[i]);
 }
 
-void WireReader::operation(wire::Operation::Reader in, Operation& out) {
-  if (!in.isLaunch()) {
-    return refuse(
-        Error::unsupported(proffer::text("unknown operation ", static_cast<uint16_t>(in.which()))));
-  }
-  Launch& launch = out.emplace<Launch>();
-  name(in.getLaunch().getAgent(), "agent name", launch.agent);
-  const auto tasks = in.getLaunch().getTasks();
+void WireReader::launch(wire::Launch::Reader in, Launch& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  const auto tasks = in.getTasks();
   if (!count(tasks.size(), "tasks of a launch", kTasksPerMessageMax)) return;
-  launch.tasks.resize(tasks.size());
-  for (unsigned i = 0; i < tasks.size() && ok(); ++i) spec(tasks[i], launch.tasks[i]);
+  out.tasks.resize(tasks.size());
+  for (unsigned i = 0; i < tasks.size() && ok(); ++i) spec(tasks[i], out.tasks[i]);
+}
+
+template <class Reservation>
+void WireReader::reservation(wire::Reserve::Reader in, Reservation& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  role(in.getRole(), out.role);
+  amounts(in.getAmounts(), out.amounts);
+}
+
+void WireReader::operation(wire::Operation::Reader in, Operation& out) {
+  switch (in.which()) {
+    case wire::Operation::LAUNCH:
+      return launch(in.getLaunch(), out.emplace<Launch>());
+    case wire::Operation::RESERVE:
+      return reservation(in.getReserve(), out.emplace<Reserve>());
+    case wire::Operation::UNRESERVE:
+      return reservation(in.getUnreserve(), out.emplace<Unreserve>());
+    case wire::Operation::NONE:
+      break;
+  }
+  refuse(
+      Error::unsupported(proffer::text("unknown operation ", static_cast<uint16_t>(in.which()))));
 }
 
 void WireReader::fill(wire::Accept::Reader in, Accept& out) {
@@ -513,6 +579,20 @@ void WireReader::fill(wire::Offers::Reader in, Offers& out) {
 
 void WireReader::fill(wire::Rescind::Reader in, Rescind& out) {
   offer_ids(in.getOffers(), out.offers);
+}
+
+void WireReader::fill(wire::RevokeNotice::Reader in, RevokeNotice& out) {
+  const auto tasks = in.getTasks();
+  if (!count(tasks.size(), "tasks of a revoke notice", kTasksPerMessageMax)) return;
+  if (tasks.size() == 0) {
+    return refuse(Error::invalid_argument("a revoke notice must name a task"));
+  }
+  out.tasks.resize(tasks.size());
+  for (unsigned i = 0; i < tasks.size() && ok(); ++i) name(tasks[i], "task id", out.tasks[i]);
+  name(in.getAgent(), "agent name", out.agent);
+  enumerator(in.getReason(), "revoke reason", kRevokeReasonCount, out.reason);
+  if (in.getBeneficiary().size() > 0) role(in.getBeneficiary(), out.beneficiary);
+  span(in.getGraceNanos(), "the grace of a revoke notice", out.grace);
 }
 
 void WireReader::fill(wire::Update::Reader in, Update& out) {
@@ -699,6 +779,8 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
       return into(in.getFrameworkRequest(), out.emplace<FrameworkRequest>());
     case Which::FRAMEWORK_RESPONSE:
       return into(in.getFrameworkResponse(), out.emplace<FrameworkResponse>());
+    case Which::REVOKE_NOTICE:
+      return into(in.getRevokeNotice(), out.emplace<RevokeNotice>());
     case Which::NONE:
       break;
   }

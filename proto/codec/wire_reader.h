@@ -62,6 +62,7 @@ class WireReader {
   void attributes(capnp::List<wire::Attribute>::Reader in, Attributes& out);
   void slices(capnp::List<wire::Slice>::Reader in, std::vector<Slice>& out);
   void constraint(wire::Constraint::Reader in, Constraint& out);
+  void preference(wire::Preference::Reader in, Preference& out);
   void ask(wire::Ask::Reader in, Ask& out);
   void offer(wire::Offer::Reader in, Offer& out);
   void refusal(wire::Refusal::Reader in, Refusal& out);
@@ -69,9 +70,14 @@ class WireReader {
   void spec(wire::TaskSpec::Reader in, TaskSpec& out);
   void health(wire::HealthCheck::Reader in, const std::vector<std::string>& port_names,
               HealthCheck& out);
+  void claim(wire::TaskClaim::Reader in, TaskClaim& out);
   void assignment(wire::Assignment::Reader in, Assignment& out);
   void status(wire::TaskStatus::Reader in, TaskStatus& out);
   void agent_task(wire::AgentTask::Reader in, AgentTask& out);
+  void quota(capnp::List<wire::KindAmount>::Reader in, Quota& out);
+  template <class Reservation>
+  void reservation(wire::Reserve::Reader in, Reservation& out);
+  void launch(wire::Launch::Reader in, Launch& out);
   void operation(wire::Operation::Reader in, Operation& out);
   void error_message(wire::ErrorMessage::Reader in, ErrorMessage& out);
 
@@ -105,12 +111,14 @@ class WireReader {
   void fill(wire::StoreResult::Reader in, StoreResult& out);
   void fill(wire::FrameworkRequest::Reader in, FrameworkRequest& out);
   void fill(wire::FrameworkResponse::Reader in, FrameworkResponse& out);
+  void fill(wire::RevokeNotice::Reader in, RevokeNotice& out);
 
   // --- records ---------------------------------------------------------------------------------
   void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);
   void fill(wire::AgentRecord::Reader in, AgentRecord& out);
   void fill(wire::RoleRecord::Reader in, RoleRecord& out);
   void fill(wire::StoreRecord::Reader in, StoreRecord& out);
+  void fill(wire::ReservationRecord::Reader in, ReservationRecord& out);
   void fill(wire::AgentIdentity::Reader in, AgentIdentity& out);
   void fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out);
   void fill(wire::ExecutorGone::Reader in, ExecutorGone& out);

@@ -25,12 +25,40 @@ void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {
   name(in.getAgent(), "agent name", out.agent);
   secret(in.getSecret(), out.secret);
   out.unreachable = in.getUnreachable();
+  if (in.getDraining()) time(in.getDrainedByNanos(), out.drained_by.emplace());
+}
+
+void WireReader::quota(capnp::List<wire::KindAmount>::Reader in, Quota& out) {
+  if (!count(in.size(), "kinds of a quota", kResourceKindCount)) return;
+  int least = 0;
+  for (const wire::KindAmount::Reader amount : in) {
+    ResourceKind kind = {};
+    int64_t milli = 0;
+    enumerator(amount.getKind(), "resource kind", kResourceKindCount, kind);
+    whole(amount.getMilli(), "an amount of a quota", 0, kAmountMax, milli);
+    if (static_cast<int>(kind) < least) {
+      return refuse(Error::invalid_argument("kinds of a quota must be sorted, with none twice"));
+    }
+    least = static_cast<int>(kind) + 1;
+    out.set(kind, milli);
+  }
 }
 
 void WireReader::fill(wire::RoleRecord::Reader in, RoleRecord& out) {
   role(in.getRole(), out.role);
   whole(in.getWeight(), "the weight of a role in milli-weights", kWeightMin, kWeightMax,
-        out.weight);
+        out.settings.weight);
+  quota(in.getGuarantee(), out.settings.guarantee);
+  quota(in.getLimit(), out.settings.limit);
+}
+
+void WireReader::fill(wire::ReservationRecord::Reader in, ReservationRecord& out) {
+  name(in.getAgent(), "agent name", out.agent);
+  role(in.getRole(), out.role);
+  resources(in.getResources(), out.resources);
+  if (!out.resources.ports.empty()) {
+    refuse(Error::invalid_argument("ports are not reserved"));
+  }
 }
 
 void WireReader::fill(wire::StoreRecord::Reader in, StoreRecord& out) {
@@ -50,6 +78,8 @@ void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
       return fill(in.getRole(), out.emplace<RoleRecord>());
     case wire::RegistryRow::STORE:
       return fill(in.getStore(), out.emplace<StoreRecord>());
+    case wire::RegistryRow::RESERVATION:
+      return fill(in.getReservation(), out.emplace<ReservationRecord>());
   }
   refuse(Error::unsupported(
       proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));

@@ -114,6 +114,16 @@ void write(const Constraint& constraint, wire::Constraint::Builder out) {
   fill_texts(out.initValues(static_cast<unsigned>(constraint.values.size())), constraint.values);
 }
 
+void write(const Preference& prefer, wire::Preference::Builder out) {
+  if (!prefer.hosts.empty()) {
+    fill_texts(out.initHosts(static_cast<unsigned>(prefer.hosts.size())), prefer.hosts);
+  }
+  if (!prefer.racks.empty()) {
+    fill_texts(out.initRacks(static_cast<unsigned>(prefer.racks.size())), prefer.racks);
+  }
+  out.setWaitNanos(prefer.wait.nanos());
+}
+
 void write(const Ask& ask, wire::Ask::Builder out) {
   out.setName(text_of(ask.name));
   if (!ask.shape.is_zero()) write(ask.shape, out.initShape());
@@ -125,6 +135,20 @@ void write(const Ask& ask, wire::Ask::Builder out) {
   out.setPorts(static_cast<uint16_t>(std::clamp<int64_t>(ask.ports, 0, 65535)));
   out.setPriority(ask.priority);
   if (!ask.role.empty()) out.setRole(text_of(ask.role));
+  if (!ask.spread.empty()) out.setSpread(text_of(ask.spread));
+  if (!ask.max_per.empty()) {
+    auto max_per = out.initMaxPer(static_cast<unsigned>(ask.max_per.size()));
+    for (unsigned i = 0; i < max_per.size(); ++i) {
+      max_per[i].setAttribute(text_of(ask.max_per[i].attribute));
+      max_per[i].setCount(ask.max_per[i].count);
+    }
+  }
+  if (ask.prefer != Preference{}) write(ask.prefer, out.initPrefer());
+  out.setGang(ask.gang);
+  out.setBand(same<wire::Band>(ask.band));
+  out.setBorrow(ask.borrow);
+  out.setRevocableOk(ask.revocable_ok);
+  out.setExpiryNanos(ask.expiry.nanos());
 }
 
 void write(const Offer& offer, wire::Offer::Builder out) {
@@ -143,6 +167,8 @@ void write(const Offer& offer, wire::Offer::Builder out) {
     fill_ports(out.initPorts(static_cast<unsigned>(ranges)), offer.ports);
   }
   out.setLeaseNanos(offer.lease.nanos());
+  if (!offer.role.empty()) out.setRole(text_of(offer.role));
+  out.setGang(offer.gang);
 }
 
 void write(const Refusal& refusal, wire::Refusal::Builder out) {
@@ -193,8 +219,20 @@ void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   if (spec.health) write(*spec.health, out.initHealth());
 }
 
+void write(const TaskClaim& claim, wire::TaskClaim::Builder out) {
+  if (!claim.slices.empty()) {
+    auto slices = out.initSlices(static_cast<unsigned>(claim.slices.size()));
+    for (unsigned i = 0; i < slices.size(); ++i) write(claim.slices[i], slices[i]);
+  }
+  out.setRole(text_of(claim.role));
+  out.setPriority(claim.priority);
+  out.setBand(same<wire::Band>(claim.band));
+  out.setGang(claim.gang);
+}
+
 void write(const Assignment& assignment, wire::Assignment::Builder out) {
   write(assignment.resources, out.initResources());
+  if (!assignment.claim.role.empty()) write(assignment.claim, out.initClaim());
   if (assignment.ports.empty()) return;
   auto ports = out.initPorts(static_cast<unsigned>(assignment.ports.size()));
   unsigned i = 0;
@@ -236,6 +274,7 @@ void write(const AgentTask& task, wire::AgentTask::Builder out) {
     auto updates = out.initUnacknowledged(static_cast<unsigned>(task.unacknowledged.size()));
     for (unsigned i = 0; i < updates.size(); ++i) write(task.unacknowledged[i], updates[i]);
   }
+  if (!task.claim.role.empty()) write(task.claim, out.initClaim());
 }
 
 // --- messages: one overload each, which also chooses the member of the union -------------------
@@ -267,6 +306,21 @@ void write(const Launch& launch, wire::Operation::Builder operation) {
   out.setAgent(text_of(launch.agent));
   auto tasks = out.initTasks(static_cast<unsigned>(launch.tasks.size()));
   for (unsigned i = 0; i < tasks.size(); ++i) write(launch.tasks[i], tasks[i]);
+}
+
+template <class Reservation>
+void fill_reservation(const Reservation& value, wire::Reserve::Builder out) {
+  out.setAgent(text_of(value.agent));
+  out.setRole(text_of(value.role));
+  write(value.amounts, out.initAmounts());
+}
+
+void write(const Reserve& reserve, wire::Operation::Builder operation) {
+  fill_reservation(reserve, operation.initReserve());
+}
+
+void write(const Unreserve& unreserve, wire::Operation::Builder operation) {
+  fill_reservation(unreserve, operation.initUnreserve());
 }
 
 void write(const Accept& message, wire::Envelope::Builder envelope) {
@@ -338,6 +392,15 @@ void write(const Offers& message, wire::Envelope::Builder envelope) {
 void write(const Rescind& message, wire::Envelope::Builder envelope) {
   auto out = envelope.initRescind();
   fill_offer_ids(out.initOffers(static_cast<unsigned>(message.offers.size())), message.offers);
+}
+
+void write(const RevokeNotice& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initRevokeNotice();
+  fill_texts(out.initTasks(static_cast<unsigned>(message.tasks.size())), message.tasks);
+  out.setAgent(text_of(message.agent));
+  out.setReason(same<wire::RevokeReason>(message.reason));
+  if (!message.beneficiary.empty()) out.setBeneficiary(text_of(message.beneficiary));
+  out.setGraceNanos(message.grace.nanos());
 }
 
 void write(const Update& message, wire::Envelope::Builder envelope) {
@@ -531,12 +594,42 @@ void write(const AgentRecord& record, wire::RegistryRow::Builder row) {
   out.setAgent(text_of(record.agent));
   out.setSecret(text_of(record.secret));
   out.setUnreachable(record.unreachable);
+  if (record.drained_by) {
+    out.setDraining(true);
+    out.setDrainedByNanos(record.drained_by->nanos());
+  }
+}
+
+unsigned kinds_count(const Quota& quota) {
+  unsigned count = 0;
+  for (const ResourceKind kind : kResourceKinds) count += quota[kind] ? 1 : 0;
+  return count;
+}
+
+void fill_quota(capnp::List<wire::KindAmount>::Builder out, const Quota& quota) {
+  unsigned i = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (!quota[kind]) continue;
+    out[i].setKind(same<wire::ResourceKind>(kind));
+    out[i++].setMilli(*quota[kind]);
+  }
 }
 
 void write(const RoleRecord& record, wire::RegistryRow::Builder row) {
   auto out = row.initRole();
   out.setRole(text_of(record.role));
-  out.setWeight(record.weight);
+  out.setWeight(record.settings.weight);
+  const Quota& guarantee = record.settings.guarantee;
+  const Quota& limit = record.settings.limit;
+  if (!guarantee.empty()) fill_quota(out.initGuarantee(kinds_count(guarantee)), guarantee);
+  if (!limit.empty()) fill_quota(out.initLimit(kinds_count(limit)), limit);
+}
+
+void write(const ReservationRecord& record, wire::RegistryRow::Builder row) {
+  auto out = row.initReservation();
+  out.setAgent(text_of(record.agent));
+  out.setRole(text_of(record.role));
+  write(record.resources, out.initResources());
 }
 
 void write(const StoreRecord& record, wire::RegistryRow::Builder row) {

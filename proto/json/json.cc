@@ -56,6 +56,24 @@ void read(const JsonFields& in, Resources& out) {
   out.ports = std::move(parsed->ports);
 }
 
+// Only the kinds that it names.
+Json print(const Quota& quota) {
+  Json out = Json::object();
+  for (const ResourceKind kind : kResourceKinds) {
+    if (quota[kind]) out[to_text(kind)] = print_number(*quota[kind]);
+  }
+  return out;
+}
+
+void read(const JsonFields& in, Quota& out) {
+  for (const ResourceKind kind : kResourceKinds) {
+    if (!in.has(to_text(kind))) continue;
+    int64_t milli = 0;
+    in.milli(to_text(kind), 0, kAmountMax, milli);
+    out.set(kind, milli);
+  }
+}
+
 Json print(const Attributes& attributes) {
   Json out = Json::object();
   for (const auto& [name, value] : attributes) out[name] = value;
@@ -79,16 +97,26 @@ std::optional<OfferMode> parse_offer_mode(std::string_view text) {
 // --- agents ------------------------------------------------------------------------------------
 
 Json print(const AgentRow& row) {
-  return {{"agent", row.agent.str()},
-          {"state", to_text(row.state)},
-          {"attributes", print(row.attributes)},
-          {"total", print(row.total)},
-          {"allocated", print(row.allocated)},
-          {"offered", print(row.offered)},
-          {"free", print(row.free)},
-          {"http_address", row.http_address},
-          {"tasks", row.tasks},
-          {"registered_at_s", print_seconds(row.registered_at)}};
+  Json out = {{"agent", row.agent.str()},
+              {"state", to_text(row.state)},
+              {"attributes", print(row.attributes)},
+              {"total", print(row.total)},
+              {"allocated", print(row.allocated)},
+              {"offered", print(row.offered)},
+              {"free", print(row.free)},
+              {"http_address", row.http_address},
+              {"tasks", row.tasks},
+              {"registered_at_s", print_seconds(row.registered_at)}};
+  if (!row.reserved.empty()) {
+    Json reserved = Json::array();
+    for (const ReservedRow& part : row.reserved) {
+      reserved.push_back(
+          {{"role", part.role.str()}, {"amounts", print(part.amounts)}, {"dynamic", part.dynamic}});
+    }
+    out["reserved"] = std::move(reserved);
+  }
+  if (row.drained_by) out["drained_by_s"] = print_seconds(*row.drained_by);
+  return out;
 }
 
 void read(const JsonFields& in, AgentRow& out) {
@@ -104,6 +132,13 @@ void read(const JsonFields& in, AgentRow& out) {
   in.text("http_address", out.http_address);
   in.whole("tasks", out.tasks);
   in.seconds("registered_at_s", out.registered_at);
+  in.list("reserved", [&](const JsonFields& part) {
+    ReservedRow& row = out.reserved.emplace_back();
+    part.text("role", row.role);
+    part.object("amounts", [&](const JsonFields& amounts) { read(amounts, row.amounts); });
+    part.truth("dynamic", row.dynamic);
+  });
+  if (in.has("drained_by_s")) in.seconds("drained_by_s", out.drained_by.emplace());
 }
 
 // --- frameworks --------------------------------------------------------------------------------
@@ -174,7 +209,14 @@ Json print(const RoleRow& row) {
           {"weight", print_number(row.weight)},
           {"allocated", print(row.allocated)},
           {"offered", print(row.offered)},
-          {"dominant_share_millionths", row.dominant_share_millionths}};
+          {"dominant_share_millionths", row.dominant_share_millionths},
+          {"guarantee", print(row.guarantee)},
+          {"limit", print(row.limit)},
+          {"entitlement", print(row.entitlement)},
+          {"borrowed", print(row.borrowed)},
+          {"guarantee_met", row.guarantee_met},
+          {"place_share_millionths", row.place_share_millionths},
+          {"frameworks", row.frameworks}};
 }
 
 void read(const JsonFields& in, RoleRow& out) {
@@ -183,6 +225,13 @@ void read(const JsonFields& in, RoleRow& out) {
   in.object("allocated", [&](const JsonFields& amounts) { read(amounts, out.allocated); });
   in.object("offered", [&](const JsonFields& amounts) { read(amounts, out.offered); });
   in.whole("dominant_share_millionths", out.dominant_share_millionths);
+  in.object("guarantee", [&](const JsonFields& quota) { read(quota, out.guarantee); });
+  in.object("limit", [&](const JsonFields& quota) { read(quota, out.limit); });
+  in.object("entitlement", [&](const JsonFields& amounts) { read(amounts, out.entitlement); });
+  in.object("borrowed", [&](const JsonFields& amounts) { read(amounts, out.borrowed); });
+  in.truth("guarantee_met", out.guarantee_met);
+  in.whole("place_share_millionths", out.place_share_millionths);
+  in.whole("frameworks", out.frameworks);
 }
 
 // --- tasks -------------------------------------------------------------------------------------
@@ -624,6 +673,107 @@ Result<KillCall> parse_kill_call(std::string_view json) {
       });
   if (!parsed) return std::move(parsed).error();
   return call;
+}
+
+namespace {
+
+// The arguments of a call, none of which may be unknown.
+template <class Call, class Read>
+Result<Call> parse_call(std::string_view json, std::initializer_list<std::string_view> names,
+                        const Read& read_into) {
+  Call call;
+  Result<void> parsed =
+      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
+        in.only(names);
+        read_into(in, call);
+      });
+  if (!parsed) return std::move(parsed).error();
+  return call;
+}
+
+void read_role(const JsonFields& in, RoleName& out) {
+  in.require("role");
+  in.text("role", out);
+  if (!in.has("role")) return;
+  if (Result<RoleName> role = parse_role(out.str()); !role)
+    in.refuse("role", role.error().message());
+}
+
+void read_agent(const JsonFields& in, AgentId& out) {
+  in.require("agent");
+  in.text("agent", out);
+  if (!in.has("agent")) return;
+  if (Result<void> name = check_name("agent", out.str()); !name) {
+    in.refuse("agent", name.error().message());
+  }
+}
+
+void read_quota(const JsonFields& in, std::string_view name, std::optional<Quota>& out) {
+  if (!in.has(name)) return;
+  std::string words;
+  in.text(name, words);
+  Result<Quota> quota = parse_quota(words);
+  if (!quota) return in.refuse(name, quota.error().message());
+  out = *quota;
+}
+
+}  // namespace
+
+std::string role_set_call_json(const RoleSetCall& call) {
+  Json out = {{"role", call.role.str()}};
+  if (call.weight) out["weight"] = print_number(*call.weight);
+  if (call.guarantee) out["guarantee"] = to_text(*call.guarantee);
+  if (call.limit) out["limit"] = to_text(*call.limit);
+  if (call.unset) out["unset"] = true;
+  return to_json_text(out);
+}
+
+Result<RoleSetCall> parse_role_set_call(std::string_view json) {
+  return parse_call<RoleSetCall>(json, {"role", "weight", "guarantee", "limit", "unset"},
+                                 [](const JsonFields& in, RoleSetCall& call) {
+                                   read_role(in, call.role);
+                                   if (in.has("weight"))
+                                     in.milli("weight", -kAmountMax, kAmountMax,
+                                              call.weight.emplace());
+                                   read_quota(in, "guarantee", call.guarantee);
+                                   read_quota(in, "limit", call.limit);
+                                   in.truth("unset", call.unset);
+                                 });
+}
+
+std::string drain_call_json(const DrainCall& call) {
+  Json out = {{"agent", call.agent.str()}};
+  if (call.grace) out["grace_s"] = print_seconds(*call.grace);
+  return to_json_text(out);
+}
+
+Result<DrainCall> parse_drain_call(std::string_view json) {
+  return parse_call<DrainCall>(json, {"agent", "grace_s"},
+                               [](const JsonFields& in, DrainCall& call) {
+                                 read_agent(in, call.agent);
+                                 if (in.has("grace_s")) in.seconds("grace_s", call.grace.emplace());
+                               });
+}
+
+std::string reserve_call_json(const ReserveCall& call) {
+  return to_json_text({{"agent", call.agent.str()},
+                       {"role", call.role.str()},
+                       {"resources", proffer::to_text(call.amounts)}});
+}
+
+Result<ReserveCall> parse_reserve_call(std::string_view json) {
+  return parse_call<ReserveCall>(json, {"agent", "role", "resources"},
+                                 [](const JsonFields& in, ReserveCall& call) {
+                                   read_agent(in, call.agent);
+                                   read_role(in, call.role);
+                                   std::string words;
+                                   in.text("resources", words);
+                                   if (words.empty()) return;
+                                   Result<ResourceVector> amounts = parse_shape(words);
+                                   if (!amounts)
+                                     return in.refuse("resources", amounts.error().message());
+                                   call.amounts = *amounts;
+                                 });
 }
 
 std::string explain_call_json(std::string_view framework) {

@@ -82,6 +82,39 @@ struct KillCall {
 std::string kill_call_json(const KillCall& call);
 Result<KillCall> parse_kill_call(std::string_view json);
 
+// What is not there stays as it is; `unset`: the role is as if it had never been set.
+struct RoleSetCall {
+  RoleName role = {};
+  std::optional<int64_t> weight = {};  // milli
+  std::optional<Quota> guarantee = {};
+  std::optional<Quota> limit = {};
+  bool unset = false;
+  bool operator==(const RoleSetCall&) const = default;
+};
+// {"role","weight","guarantee","limit","unset"}, quotas as in "cpus:10;mem:1GiB", "" for none.
+std::string role_set_call_json(const RoleSetCall& call);
+Result<RoleSetCall> parse_role_set_call(std::string_view json);
+
+// No grace: that of revokes.
+struct DrainCall {
+  AgentId agent = {};
+  std::optional<Duration> grace = {};
+  bool operator==(const DrainCall&) const = default;
+};
+std::string drain_call_json(const DrainCall& call);  // {"agent","grace_s"}; undrain: {"agent"}
+Result<DrainCall> parse_drain_call(std::string_view json);
+
+struct ReserveCall {
+  AgentId agent = {};
+  RoleName role = {};
+  ResourceVector amounts = {};
+  bool operator==(const ReserveCall&) const = default;
+};
+// {"agent","role","resources"}, as in "cpus:2;mem:1GiB"; unreserve: the same, or no resources for
+// all of them.
+std::string reserve_call_json(const ReserveCall& call);
+Result<ReserveCall> parse_reserve_call(std::string_view json);
+
 // `framework` as typed: an id, a name or a prefix of an id.
 std::string explain_call_json(std::string_view framework);
 Result<std::string> parse_explain_call(std::string_view json);

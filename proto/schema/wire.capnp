@@ -28,6 +28,15 @@
 # added at the end. A message that the receiver does not know is counted and ignored. An enumerator,
 # an operation or a record that it does not know makes the frame wrong, because guessing would
 # change its meaning: raise the version to add one.
+#
+# A version works with the one before it. A connection speaks the lower one of its two ends: who was
+# connected to answers in the version that it heard; who connects begins with its own and, if
+# that is refused as `unsupported` or (an agent to its executor) with silence, connects again with
+# the one before. Who speaks the lower one says what it lacks in its words (proto/versions.h). Calls
+# and replies are the same in both and go as the lower one.
+#
+# Version 2 added: the task reasons from `revoked` on, the operations reserve and unreserve, the
+# reservation record.
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("proffer::wire");
@@ -89,6 +98,8 @@ struct Envelope {
     storeResult @36 :StoreResult;              # its answer.
     frameworkRequest @37 :FrameworkRequest;    # To the scheduler;
     frameworkResponse @38 :FrameworkResponse;  # its answer.
+
+    revokeNotice @39 :RevokeNotice;            # Master to scheduler.
   }
 }
 
@@ -147,6 +158,23 @@ struct Constraint {
   values @2 :List(Text);
 }
 
+# At most so many tasks of an ask on agents with the same value of an attribute.
+struct MaxPer {
+  attribute @0 :Text;  # name; "host" is the agent's
+  count @1 :Int64;     # 1 to 10,000,000
+}
+
+# Where tasks would like to run: on one of the hosts, else on one of the racks, else after `wait`
+# anywhere.
+struct Preference {
+  hosts @0 :List(Text);    # At most 256 names of agents.
+  racks @1 :List(Text);    # At most 256 values of the attribute "rack", as in Attribute.
+  waitNanos @2 :Int64;     # nanos
+}
+
+# Across roles: tasks of a lower band are victims first.
+enum Band { free @0; batch @1; production @2; monitoring @3; }
+
 # What a framework could use: `count` further tasks of one shape, beyond those launched.
 struct Ask {
   name @0 :Text;      # name, unique within the framework
@@ -156,6 +184,14 @@ struct Ask {
   ports @4 :UInt16;   # 0 to 64 dynamic ports that each task will want
   priority @5 :Int32; # Within the framework; higher first.
   role @6 :Text;      # optional role; the framework's own or below it. Absent: the framework's own.
+  spread @7 :Text;    # optional name of an attribute over whose values tasks are spread; or "host"
+  maxPer @8 :List(MaxPer);    # At most 8, sorted by attribute.
+  prefer @9 :Preference;      # Absent: none.
+  gang @10 :Int64 = 1;        # 1 to 1024 tasks at a time or none; the count is a multiple of it.
+  band @11 :Band = batch;
+  borrow @12 :Bool = true;    # Not: only from within what its role is entitled to.
+  revocableOk @13 :Bool;      # Also from what is set aside for others or only estimated to be free.
+  expiryNanos @14 :Int64;     # nanos from the declaration; 0: wanted for ever
 }
 
 # How a framework takes resources: to the measure of its asks, or as open offers.
@@ -178,6 +214,9 @@ struct Offer {
   # launch.
   ports @5 :List(PortRange);
   leaseNanos @6 :Int64;            # nanos, from when the master sent it until it expires
+  role @7 :Text;                   # optional role that it counts in; absent: the framework's own
+  # Not zero: one of the offers of this gang, which are accepted together or not at all.
+  gang @8 :UInt64;
 }
 
 # What a framework does not want of what it was offered.
@@ -202,6 +241,7 @@ enum TaskReason {
   agentUnreachable @10; agentReturned @11; agentRemoved @12; agentForgot @13; taskUnknown @14;
   duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
   portsNotAvailable @19; taskInvalid @20; agentFull @21;
+  revoked @22; drained @23; gangIncomplete @24;  # Of version 2.
 }
 
 # Who made an update.
@@ -248,10 +288,21 @@ struct NamedPort {
   port @1 :UInt16;  # 1 to 65535
 }
 
+# What a task takes from its agent, and what decides whether it may be taken back.
+struct TaskClaim {
+  slices @0 :List(Slice);  # At most 64, without ports.
+  role @1 :Text;           # role that it counts in
+  priority @2 :Int32;      # Within its framework.
+  band @3 :Band = batch;
+  gang @4 :UInt64;         # Not zero: with those of its framework that have the same number.
+}
+
 # What the master chose for a task.
 struct Assignment {
   resources @0 :Resources;
   ports @1 :List(NamedPort);  # At most 64, sorted by name.
+  # Kept by the agent and told when it registers. Absent: no more than the resources is known.
+  claim @2 :TaskClaim;
 }
 
 # One update of a task. Sent until acknowledged; at least once and in order of `sequence` for each
@@ -302,10 +353,19 @@ struct Launch {
   tasks @1 :List(TaskSpec);  # At most 1024.
 }
 
+# Of what the offers of this agent hold, so much becomes reserved for this role, or is so no longer.
+struct Reserve {
+  agent @0 :Text;       # name
+  role @1 :Text;        # role, the framework's own or below it
+  amounts @2 :Amounts;
+}
+
 struct Operation {
   union {
     launch @0 :Launch;
     none @1 :Void;  # Never sent.
+    reserve @2 :Reserve;    # Of version 2.
+    unreserve @3 :Reserve;  # Of version 2.
   }
 }
 
@@ -421,6 +481,17 @@ struct Rescind {
   offers @0 :List(UInt64);  # At most 1024, none zero.
 }
 
+enum RevokeReason { reclaimed @0; draining @1; lent @2; estimate @3; }
+
+# These tasks are to end: what has not when the time is over is killed.
+struct RevokeNotice {
+  tasks @0 :List(Text);     # 1 to 1024 names
+  agent @1 :Text;           # name of the one that they run on
+  reason @2 :RevokeReason;
+  beneficiary @3 :Text;     # optional role that waits for what they hold
+  graceNanos @4 :Int64;     # nanos, from when the master sent it
+}
+
 struct Update {
   framework @0 :Text;       # name
   status @1 :TaskStatus;
@@ -471,6 +542,7 @@ struct AgentTask {
   sequence @5 :UInt64;  # which has this number.
   resources @6 :Resources;
   unacknowledged @7 :List(TaskStatus);  # At most 64.
+  claim @8 :TaskClaim;  # As the master assigned it; absent: it said none.
 }
 
 # First message of an agent's session. The agent is served when its tasks are there too.
@@ -556,7 +628,16 @@ struct RegistryRow {
     agent @1 :AgentRecord;
     role @2 :RoleRecord;
     store @3 :StoreRecord;
+    reservation @4 :ReservationRecord;  # Of version 2.
   }
+}
+
+# A part of an agent that is reserved for a role, beside what the agent reserves by itself. In
+# "reservations", by the agent's name, '/', and the role.
+struct ReservationRecord {
+  agent @0 :Text;           # name
+  role @1 :Text;            # role
+  resources @2 :Resources;  # Without ports.
 }
 
 # An entry of a framework's store. In "store", by its framework's id, '/', and its key.
@@ -584,12 +665,24 @@ struct AgentRecord {
   agent @0 :Text;        # name
   secret @1 :Text;       # secret
   unreachable @2 :Bool;  # It was past its timeout and has not come back.
+  # It is being emptied: nothing is offered of it, and what runs there ends by this time.
+  draining @3 :Bool;
+  drainedByNanos @4 :Int64;  # time; only with draining
 }
 
-# A role with a weight of its own. In "roles", by its name.
+# An amount of one kind.
+struct KindAmount {
+  kind @0 :ResourceKind;
+  milli @1 :Int64;  # amount
+}
+
+# A role with settings of its own. In "roles", by its name.
 struct RoleRecord {
   role @0 :Text;     # role
   weight @1 :Int64;  # 1 to 1,000,000 milli-weights
+  # Each at most 4, sorted by kind. A kind that is not named is not bounded.
+  guarantee @2 :List(KindAmount);
+  limit @3 :List(KindAmount);
 }
 
 # --- the agent's checkpoint -----------------------------------------------------------------------

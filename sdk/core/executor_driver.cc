@@ -105,7 +105,7 @@ std::optional<Time> ExecutorDriver::State::next_deadline() const {
 void ExecutorDriver::State::on(const AgentConnected&, Step& step) {
   end_session(step.now);  // greeting is not being heard
   session_ = Session::kGreeting;
-  channel_ = proto::Channel();
+  channel_ = channel_.next_to_silent();
   heartbeat_ = options_.heartbeat;
   agent_timeout_ = options_.agent_timeout;
   last_heard_ = step.now;

@@ -200,6 +200,8 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     respond(what.relay,
             Error::unsupported(text("framework ", driver.framework().str(), " takes no requests")));
   }
+  void tell(const proto::RevokeNotice& what) { call(revoke_callback, what); }
+  void tell(const Complaint& what) { call(error_callback, what.error); }
   void tell(const Disconnected& what) { call(disconnected_callback, what.reason); }
   void tell(const Refused& what) {
     host.refused(what.error, refused_callback || notification_callback);
@@ -303,6 +305,8 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   std::function<void(const proto::FrameworkMessage&)> message_callback;
   std::function<void(const proto::AskReport&)> ask_report_callback;
   std::function<void(const proto::Failure&)> failure_callback;
+  std::function<void(const proto::RevokeNotice&)> revoke_callback;
+  std::function<void(const Error&)> error_callback;
   std::function<void(const std::string&)> disconnected_callback;
   std::function<void(const Error&)> refused_callback;
   std::function<void(const proto::FrameworkRequest&)> request_callback;
@@ -335,6 +339,12 @@ void Scheduler::on_ask_report(std::function<void(const proto::AskReport&)> callb
 }
 void Scheduler::on_failure(std::function<void(const proto::Failure&)> callback) {
   shell_->failure_callback = std::move(callback);
+}
+void Scheduler::on_revoke(std::function<void(const proto::RevokeNotice&)> callback) {
+  shell_->revoke_callback = std::move(callback);
+}
+void Scheduler::on_error(std::function<void(const Error&)> callback) {
+  shell_->error_callback = std::move(callback);
 }
 void Scheduler::on_disconnected(std::function<void(const std::string&)> callback) {
   shell_->disconnected_callback = std::move(callback);
@@ -373,6 +383,12 @@ void Scheduler::ask_all(std::vector<Ask> asks) {
   shell_->command(proto::DeclareAsks{.asks = std::move(asks)});
 }
 
+void Scheduler::accept(const std::vector<Offer>& offers, std::vector<proto::Operation> operations,
+                       Refusal refusal) {
+  proto::Accept accept{.operations = std::move(operations), .refusal = std::move(refusal)};
+  for (const Offer& offer : offers) accept.offers.push_back(offer.id);
+  shell_->command(std::move(accept));
+}
 void Scheduler::accept(const Offer& offer, std::vector<proto::TaskSpec> tasks,
                        Duration refuse_for) {
   shell_->command(

@@ -105,7 +105,7 @@ class SimCluster::Inside {
     made.agent_timeout = options.agent_timeout;
     made.reregistration_timeout = options.reregistration_timeout;
     made.allocator.offer_timeout = options.offer_timeout;
-    made.allocator.weights = wanted("weights", parse_role_weights(options.weights));
+    made.allocator.roles = table_of(wanted("weights", parse_role_weights(options.weights)));
     master = std::make_unique<sim::MasterNode>(world, network, std::move(made));
     master->set_on_failed([this] { world.after(supervised(), [this] { master->start(); }); });
   }
@@ -206,6 +206,13 @@ class SimCluster::Inside {
   void restart_agent(Machine& machine, Duration down) {
     machine.agent->crash();
     world.after(down, [&machine] { machine.agent->start(); });
+  }
+
+  template <class Operation>
+  void operate(Operation operation) {
+    CHECK(master->is_up()) << "SimCluster: the master is down";
+    master->operate(std::move(operation),
+                    [](const Error& error) { LOG(FATAL) << "SimCluster: " << error.message(); });
   }
 
   void fail_over_master(Duration down) {
@@ -331,6 +338,21 @@ void SimCluster::request(const SimScheduler& scheduler, std::string data,
                          .timeout = timeout,
                          .data = std::move(data)},
                         std::move(answered));
+}
+
+// --- what operators do ---------------------------------------------------------------------------
+
+void SimCluster::drain_agent(std::string_view agent, Duration grace) {
+  inside_->operate(master::DrainAgent{.agent = AgentId(std::string(agent)), .grace = grace});
+}
+void SimCluster::undrain_agent(std::string_view agent) {
+  inside_->operate(master::UndrainAgent{.agent = AgentId(std::string(agent))});
+}
+void SimCluster::set_role(const RoleName& role, const RoleSettings& settings) {
+  inside_->operate(master::SetRole{.role = role,
+                                   .weight = settings.weight,
+                                   .guarantee = settings.guarantee,
+                                   .limit = settings.limit});
 }
 
 // --- what goes wrong -----------------------------------------------------------------------------

@@ -168,7 +168,7 @@ bool SimHost::send(const proto::Envelope& envelope) {
   if (!line_) return false;
   if (const auto* accept = std::get_if<proto::Accept>(&envelope.message)) {
     for (const proto::Operation& operation : accept->operations) {
-      for (const proto::TaskSpec& task : std::get<proto::Launch>(operation).tasks) {
+      for (const proto::TaskSpec& task : proto::launched_by(operation)) {
         const sim::TaskKey key(framework_, task.id);
         accepted_.insert(key);
         launched_.insert(key);

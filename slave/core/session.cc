@@ -22,7 +22,8 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .state = task.state,
                         .sequence = task.sequence,
                         .resources = task.record.assignment.resources,
-                        .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()}};
+                        .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()},
+                        .claim = task.record.assignment.claim};
   // Its last update once more: a master that was started again has no other way to hear how healthy
   // it is. For others it is a duplicate.
   if (task.is_live() && task.healthy && told.unacknowledged.empty()) {
@@ -66,7 +67,7 @@ std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, Tas
 void Agent::State::on(const MasterConnected&, Step& step) {
   end_session();
   session_ = Session::kConnected;
-  channel_ = proto::Channel();
+  channel_ = channel_.next();
   begin_session(step);
 }
 
@@ -103,12 +104,13 @@ void Agent::State::register_agent(Step& step) {
   master_timeout_ = options_.master_timeout;
   last_heard_ = step.now;
   const proto::AgentIdentity& identity = *ledger_.identity();
+  Result<std::vector<Slice>> slices = to_slices(options_.total, options_.reserved);
+  CHECK(slices.has_value()) << slices.error().message();
   std::vector<proto::RegisterTasks> parts = registration_parts(ledger_.tasks(), step.now);
   send_to_master(proto::RegisterAgent{.agent = identity.agent,
                                       .secret = identity.secret,
                                       .attributes = options_.attributes,
-                                      .slices = {{.resources = {.amounts = options_.total.amounts,
-                                                                .gpus = options_.total.gpus}}},
+                                      .slices = *std::move(slices),
                                       .ports = options_.total.ports,
                                       .http_address = options_.http_address,
                                       .tasks_follow = static_cast<uint32_t>(parts.size()),

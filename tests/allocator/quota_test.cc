@@ -406,10 +406,10 @@ TEST(Entitlement, BoundsAnAskThatMayNotBorrow) {
   ASSERT_EQ(to_text(s.role("y").offered), "cpus:12;mem:12288");
   s.framework("y").accepts_all();
   s.framework("y").ends(8);
-  s.framework("x").declares({.name = AskName("task"),
-                             .shape = parse_shape("cpus:1;mem:1GiB").value(),
-                             .count = 100,
-                             .borrow = false});
+  s.framework("x").asks({.name = AskName("task"),
+                         .shape = parse_shape("cpus:1;mem:1GiB").value(),
+                         .count = 100,
+                         .borrow = false});
   s.framework("y").asks("cpus:1;mem:1GiB", 0);
 
   s.run_until_nothing_fits();

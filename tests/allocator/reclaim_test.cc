@@ -430,6 +430,78 @@ TEST(Reclaim, WaitsUntilAllTasksAreKnownAfterAFailover) {
   EXPECT_EQ(s.revokes(), 6);
 }
 
+// --- gangs
+// ----------------------------------------------------------------------------------------
+
+// Half a gang is of no use: it ends whole, on all its agents, and counts as one victim.
+TEST(GangReclaim, EndsAGangWhole) {
+  Story s;
+  s.agent("a1", "cpus:4;mem:10GiB");
+  s.agent("a2", "cpus:4;mem:10GiB");
+  s.guarantee("eng", "cpus:2");
+  s.wants("mpi", "cpus:2;mem:1", 4, {.role = "ops", .gang = 4});
+  s.lives(minutes(1));
+  ASSERT_EQ(s.runs_on("mpi", "a1"), 2);
+  ASSERT_EQ(s.runs_on("mpi", "a2"), 2);
+  s.wants("eng", kOne, 1);
+  s.lives(seconds(5));
+  EXPECT_EQ(s.revokes("mpi"), 4);
+  s.lives(minutes(10));
+  EXPECT_EQ(s.runs("eng"), 1);
+  EXPECT_EQ(s.runs("mpi"), 0) << "it does not fit beside it";
+  EXPECT_EQ(s.revokes(), 4);
+}
+
+TEST(GangReclaim, SparesAGangOfWhoIsLessOver) {
+  Story s;
+  s.agent("a1", "cpus:4;mem:10GiB");
+  s.agent("a2", "cpus:4;mem:10GiB");
+  s.guarantee("eng", "cpus:1");
+  s.wants("mpi", kOne, 3, {.role = "ops", .gang = 3});
+  s.lives(seconds(1));
+  s.wants("web", kOne, 5, {.role = "ops"});
+  s.lives(minutes(1));
+  s.wants("eng", kOne, 1);
+  s.lives(minutes(1));
+  EXPECT_EQ(s.revokes("mpi"), 0);
+  EXPECT_EQ(s.revokes("web"), 1);
+}
+
+TEST(GangReclaim, MayTakeAGangBeyondTheCapOnce) {
+  Story s({.revokes_per_minute = 2});
+  s.agent("a1", "cpus:8;mem:10GiB");
+  s.guarantee("eng", "cpus:4");
+  s.wants("mpi", kOne, 8, {.role = "ops", .gang = 4});
+  s.lives(minutes(1));
+  s.wants("eng", kOne, 4);
+  s.lives(minutes(5));
+  EXPECT_EQ(s.revokes(), 4);
+  EXPECT_EQ(s.runs("eng"), 4);
+}
+
+// All members at once, on several agents, or nobody.
+TEST(GangReclaim, GivesAWholeGangBack) {
+  Story s;
+  s.agent("a1", "cpus:4;mem:10GiB");
+  s.agent("a2", "cpus:4;mem:10GiB");
+  s.agent("a3", "cpus:4;mem:10GiB");
+  s.guarantee("eng", "cpus:6");
+  s.wants("ops", kOne, 12);
+  s.lives(minutes(1));
+  s.wants("eng", "cpus:3;mem:1", 2, {.gang = 2});
+  s.lives(minutes(1));
+  EXPECT_EQ(s.runs("eng"), 2);
+  EXPECT_EQ(s.revokes(), 6);
+  s.lives(hours(1));
+  EXPECT_EQ(s.revokes(), 6);
+
+  s.guarantee("eng", "cpus:12");
+  s.wants("eng", "cpus:3;mem:1", 2, {.gang = 2, .ask = "second"});
+  s.lives(minutes(10));
+  EXPECT_EQ(s.runs("eng", "second"), 0) << "there is room for one more, not for two";
+  EXPECT_EQ(s.revokes(), 6);
+}
+
 // --- fair_share: nothing was promised, but each has its part
 // --------------------------------------
 

@@ -63,7 +63,8 @@ class TestPeer {
     return taken.empty() ? T{} : taken.back();
   }
 
-  bool silent = false;  // sends no heartbeats while time passes
+  bool silent = false;                         // sends no heartbeats while time passes
+  uint32_t version = proto::kProtocolVersion;  // that it speaks
   std::vector<proto::Message> inbox = {};
 
  protected:
@@ -142,6 +143,7 @@ class TestAgent : public TestPeer {
       task.ask = run->spec.ask;
       task.executor = run->spec.executor_id;
       task.resources = run->assignment.resources;
+      if (version >= 2) task.claim = run->assignment.claim;
       tasks.emplace(std::pair(task.framework, task.task), task);
     }
     if (const auto* ack = std::get_if<proto::Acknowledge>(&message)) {
@@ -350,12 +352,23 @@ class MasterScenario {
       if (peer->is_connected()) peer->sends(std::move(message));
     }
   }
-  Result<void> operator_kill(const std::string& task) {
-    step(OperatorKill{.call = ++calls_, .task = task, .grace = {}});
+  // An operator's call and its answer: "done", or why not.
+  template <class Call>
+  std::string calls(Call call) {
+    const Result<void> result = operates(std::move(call));
+    return result ? "done" : result.error().message();
+  }
+  template <class Call>
+  Result<void> operates(Call call) {
+    call.call = ++calls_;
+    step(std::move(call));
     EXPECT_FALSE(answers.empty());
     EXPECT_EQ(answers.back().call, calls_);
     const Result<std::string>& result = answers.back().result;
     return result ? Result<void>() : Result<void>(result.error());
+  }
+  Result<void> operator_kill(const std::string& task) {
+    return operates(OperatorKill{.task = task, .grace = {}});
   }
   // A user's request to a framework; its number, under which it is answered some time.
   uint64_t request(const std::string& framework, const std::string& id,
@@ -404,6 +417,13 @@ class MasterScenario {
     return std::any_of(rows.begin(), rows.end(),
                        [&](const proto::AgentRow& row) { return row.agent.str() == name; });
   }
+  proto::RoleRow role_row(const std::string& name) const {
+    for (const proto::RoleRow& row : master->roles()) {
+      if (row.role.str() == name) return row;
+    }
+    ADD_FAILURE() << "there is no role " << name;
+    return {};
+  }
   std::string allocated() const { return to_text(master->status().allocated); }
 
   void reply(TestPeer& peer, proto::Message message) {
@@ -441,6 +461,7 @@ class MasterScenario {
     }
     TestPeer* peer = find(send.peer);
     if (peer == nullptr || peer->dropped_) return;
+    EXPECT_LE(send.envelope.version, peer->version) << "it would not understand this";
     EXPECT_EQ(peer->receiving_.admit(send.envelope), proto::Channel::Verdict::kDeliver);
     peer->on_message(send.envelope.message);
     if (!std::holds_alternative<proto::Heartbeat>(send.envelope.message)) {
@@ -455,6 +476,10 @@ class MasterScenario {
       if (const auto* a = std::get_if<proto::AgentRecord>(&write.row)) key = "a" + a->agent.str();
       if (const auto* f = std::get_if<proto::FrameworkRecord>(&write.row)) {
         key = "f" + f->framework.str();
+      }
+      if (const auto* r = std::get_if<proto::RoleRecord>(&write.row)) key = "r1" + r->role.str();
+      if (const auto* v = std::get_if<proto::ReservationRecord>(&write.row)) {
+        key = "r2" + v->agent.str() + '\0' + v->role.str();
       }
       if (const auto* e = std::get_if<proto::StoreRecord>(&write.row)) {
         key = "s" + e->framework.str() + '\0' + e->key;
@@ -485,7 +510,9 @@ inline void TestPeer::connect() {
   receiving_ = {};
 }
 inline void TestPeer::sends(proto::Message message) {
-  sends_frame({.leader = {}, .sequence = ++sent_, .message = std::move(message)});
+  proto::say_in_version(message, version);
+  sends_frame(
+      {.version = version, .leader = {}, .sequence = ++sent_, .message = std::move(message)});
 }
 inline void TestPeer::sends_frame(proto::Envelope envelope) {
   scenario_.step(FrameReceived{peer_, std::move(envelope)});

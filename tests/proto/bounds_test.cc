@@ -156,6 +156,90 @@ const Bound kBounds[] = {
          m.asks[0].constraints = {listing(1, kConstraintTextBytesMax + over)};
        });
      }},
+    {"max_per",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         for (size_t i = 0; i < kMaxPerMax + over; ++i) {
+           m.asks[0].max_per.push_back({.attribute = "n" + std::to_string(i)});
+         }
+       });
+     }},
+    {"the count of max_per",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].max_per = {
+             {.attribute = "host", .count = kAskCountMax + static_cast<int64_t>(over)}};
+       });
+     }},
+    {"preferred hosts",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].prefer.hosts = std::vector<std::string>(kPreferredMax + over, "a1");
+       });
+     }},
+    {"preferred racks",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].prefer.racks = std::vector<std::string>(kPreferredMax + over, "r1");
+       });
+     }},
+    {"the name of a preferred rack",
+     [](size_t over) {
+       return with(asking(valid_ask()),
+                   [&](DeclareAsks& m) { m.asks[0].prefer.racks = {letters(128 + over)}; });
+     }},
+    {"the wait for preferred hosts",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].prefer.wait = kDurationMax + nanoseconds(static_cast<int64_t>(over));
+       });
+     }},
+    {"the gang of an ask",
+     [](size_t over) {
+       return with(asking(valid_ask()),
+                   [&](DeclareAsks& m) { m.asks[0].gang = kGangMax + static_cast<int64_t>(over); });
+     }},
+    {"the expiry of an ask",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].expiry = kDurationMax + nanoseconds(static_cast<int64_t>(over));
+       });
+     }},
+    {"the attribute of a spread",
+     [](size_t over) {
+       return with(asking(valid_ask()),
+                   [&](DeclareAsks& m) { m.asks[0].spread = letters(kNameBytesMax + over); });
+     }},
+    {"the role of an offer",
+     [](size_t over) {
+       return with(Offers{.offers = {valid_offer()}},
+                   [&](Offers& m) { m.offers[0].role = RoleName(role_of(kRoleBytesMax + over)); });
+     }},
+    {"slices of a claim",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         m.assignment.claim = {.slices = std::vector<Slice>(kSlicesMax + over),
+                               .role = RoleName("r")};
+       });
+     }},
+    {"the amount of a reservation",
+     [](size_t over) {
+       return Accept{.operations = {Reserve{.agent = AgentId("a"),
+                                            .role = RoleName("r"),
+                                            .amounts = ResourceVector::of(
+                                                kAmountMax + static_cast<int64_t>(over), 0)}}};
+     }},
+    {"tasks of a revoke notice",
+     [](size_t over) {
+       return RevokeNotice{.tasks = std::vector<TaskId>(kTasksPerMessageMax + over, TaskId("t")),
+                           .agent = AgentId("a")};
+     }},
+    {"the grace of a revoke notice",
+     [](size_t over) {
+       return RevokeNotice{.tasks = {TaskId("t")},
+                           .agent = AgentId("a"),
+                           .grace = kDurationMax + nanoseconds(static_cast<int64_t>(over))};
+     }},
     {"offers",
      [](size_t over) {
        return Offers{.offers = std::vector<Offer>(kOffersPerMessageMax + over, valid_offer())};

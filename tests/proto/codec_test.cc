@@ -85,6 +85,26 @@ TEST(Codec, RefusesWrongValuesAndSaysWhich) {
       {with(asking(valid_ask()),
             [](DeclareAsks& m) { m.asks[0].constraints = {{.attribute = "", .values = {"a"}}}; }),
        "attribute name must be"},
+      {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].gang = 0; }),
+       "the gang of an ask must be from 1"},
+      {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].spread = "a b"; }),
+       "attribute name must be"},
+      {with(asking(valid_ask()),
+            [](DeclareAsks& m) {
+              m.asks[0].max_per = {{.attribute = "rack"}, {.attribute = "host"}};
+            }),
+       "max_per of an ask must be sorted"},
+      {with(asking(valid_ask()),
+            [](DeclareAsks& m) { m.asks[0].max_per = {{.attribute = "rack", .count = 0}}; }),
+       "the count of max_per must be from 1"},
+      {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].prefer.hosts = {"a b"}; }),
+       "agent name must be"},
+      {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].prefer.racks = {""}; }),
+       "the value of attribute 'rack'"},
+      {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].expiry = nanoseconds(-1); }),
+       "the expiry of an ask must be from 0"},
+      {RevokeNotice{.agent = AgentId("a")}, "a revoke notice must name a task"},
+      {Accept{.operations = {Reserve{.agent = AgentId("a")}}}, "a role must be"},
       {Accept{.offers = {OfferId(0)}}, "an offer id must not be zero"},
       {Offers{.offers = {{.id = OfferId(0), .agent = AgentId("a")}}},
        "an offer id must not be zero"},
@@ -193,6 +213,19 @@ TEST(Codec, RefusesWhatOurEncoderCouldNotWrite) {
          list[0].setName("B");
          list[1].setName("A");
        }},
+      {"unknown band",
+       [&](auto e) {
+         auto ask = e.initDeclareAsks().initAsks(1)[0];
+         ask.setName("x");
+         ask.setBand(static_cast<wire::Band>(kBandCount));
+       }},
+      {"unknown revoke reason",
+       [&](auto e) {
+         auto notice = e.initRevokeNotice();
+         notice.initTasks(1).set(0, "t");
+         notice.setAgent("a");
+         notice.setReason(static_cast<wire::RevokeReason>(kRevokeReasonCount));
+       }},
       {"unknown operation", [&](auto e) { e.initAccept().initOperations(1)[0].setNone(); }},
   };
   for (const Row& row : rows) {
@@ -210,14 +243,14 @@ TEST(Codec, RefusesAnOperationOfALaterVersionAsUnsupported) {
 
 TEST(Codec, RefusesVersionsThatItDoesNotSpeakAndNamesBoth) {
   Encoder encoder;
-  for (const uint32_t version : {0u, 2u, 4'000'000'000u}) {
+  for (const uint32_t version : {0u, 3u, 4'000'000'000u}) {
     const auto frame = encoder.encode({.version = version, .message = Heartbeat{}});
     ASSERT_TRUE(frame);
     const Result<Envelope> decoded = decode(*frame);
     ASSERT_FALSE(decoded) << version;
     EXPECT_EQ(decoded.error().code(), ErrorCode::kUnsupported);
     EXPECT_EQ(decoded.error().message(), "protocol version " + std::to_string(version) +
-                                             " is not spoken here; spoken are 1 to 1");
+                                             " is not spoken here; spoken are 1 to 2");
     EXPECT_FALSE(decoded.error().hint().empty());
   }
 }
@@ -481,6 +514,8 @@ TEST(Schema, HasTheSameEnumeratorsAsTheValues) {
   expect_same_words<wire::TaskReason, TaskReason>(kTaskReasonCount);
   expect_same_words<wire::ErrorCode, ErrorCode>(kErrorCodeCount);
   expect_same_words<wire::ResourceKind, ResourceKind>(kResourceKindCount);
+  expect_same_words<wire::Band, Band>(kBandCount);
+  expect_same_words<wire::RevokeReason, RevokeReason>(kRevokeReasonCount);
 }
 
 TEST(Schema, HasTheSameMessagesInTheSameOrderAsTheValues) {

@@ -109,7 +109,10 @@ TEST(Json, OfRolesAndOffers) {
                          .dominant_share_millionths = 5}}),
             R"({"roles":[{"role":"ads","weight":2.5,)"
             R"("allocated":{"cpus":1,"mem":0,"disk":0,"gpus":0},)"
-            R"("offered":{"cpus":0,"mem":0,"disk":0,"gpus":0},"dominant_share_millionths":5}]})");
+            R"("offered":{"cpus":0,"mem":0,"disk":0,"gpus":0},"dominant_share_millionths":5,)"
+            R"("guarantee":{},"limit":{},"entitlement":{"cpus":0,"mem":0,"disk":0,"gpus":0},)"
+            R"("borrowed":{"cpus":0,"mem":0,"disk":0,"gpus":0},"guarantee_met":true,)"
+            R"("place_share_millionths":0,"frameworks":0}]})");
   EXPECT_EQ(offers_json({{.offer = OfferId(18'000'000'000'000'000'000u),
                           .framework = FrameworkId("f"),
                           .agent = AgentId("a"),
@@ -235,6 +238,67 @@ TEST(Json, OfCallsReadsBack) {
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(*back, call);
   }
+}
+
+TEST(Json, OfOperatorsCallsReadsBack) {
+  const RoleSetCall all{.role = RoleName("eng/ads"),
+                        .weight = 2'500,
+                        .guarantee = *parse_quota("cpus:10;mem:1GiB"),
+                        .limit = *parse_quota("cpus:20;gpus:0")};
+  for (const RoleSetCall& call : {all, RoleSetCall{.role = RoleName("a"), .guarantee = Quota()},
+                                  RoleSetCall{.role = RoleName("a"), .unset = true}}) {
+    const Result<RoleSetCall> back = parse_role_set_call(role_set_call_json(call));
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(*back, call);
+  }
+  for (const DrainCall& call : {DrainCall{.agent = AgentId("a1")},
+                                DrainCall{.agent = AgentId("a1"), .grace = minutes(5)}}) {
+    const Result<DrainCall> back = parse_drain_call(drain_call_json(call));
+    ASSERT_TRUE(back) << back.error().message();
+    EXPECT_EQ(*back, call);
+  }
+  const ReserveCall reserve{.agent = AgentId("a1"),
+                            .role = RoleName("eng"),
+                            .amounts = *parse_shape("cpus:1.5;mem:1GiB")};
+  const Result<ReserveCall> back = parse_reserve_call(reserve_call_json(reserve));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, reserve);
+
+  const auto refusal = [](const auto& parsed) {
+    return parsed ? std::string("accepted") : parsed.error().message();
+  };
+  EXPECT_EQ(refusal(parse_role_set_call("{}")), "role: is missing");
+  EXPECT_EQ(refusal(parse_role_set_call(R"({"role":"a//b"})")).find("role: a role must be"), 0u);
+  EXPECT_EQ(refusal(parse_role_set_call(R"({"role":"a","limit":"cups:1"})")).find("limit: "), 0u);
+  EXPECT_NE(refusal(parse_role_set_call(R"({"role":"a","wieght":1})")).find("unknown member"),
+            std::string::npos);
+  EXPECT_EQ(refusal(parse_drain_call(R"({"agent":"a b"})")).find("agent: "), 0u);
+  EXPECT_TRUE(parse_reserve_call(R"({"agent":"a","role":"r"})")->amounts.is_zero());
+  EXPECT_EQ(refusal(parse_reserve_call(R"({"agent":"a","role":"r","resources":"ports:[1-2]"})"))
+                .find("resources: "),
+            0u);
+}
+
+TEST(Json, OfRolesAndAgentsTellsQuotaReservationsAndDraining) {
+  const RoleRow role{.role = RoleName("eng/ads"),
+                     .weight = 2'000,
+                     .guarantee = *parse_quota("cpus:10"),
+                     .limit = *parse_quota("cpus:20;gpus:0"),
+                     .entitlement = *parse_shape("cpus:8"),
+                     .borrowed = *parse_shape("cpus:2"),
+                     .guarantee_met = false,
+                     .place_share_millionths = 123,
+                     .frameworks = 3};
+  const Result<std::vector<RoleRow>> roles = parse_roles(roles_json({role}));
+  ASSERT_TRUE(roles) << roles.error().message();
+  EXPECT_EQ(roles->at(0), role);
+  const AgentRow agent{
+      .agent = AgentId("a1"),
+      .reserved = {{.role = RoleName("eng"), .amounts = *parse_shape("cpus:1"), .dynamic = true}},
+      .drained_by = Time::from_nanos(5'000'000'000)};
+  const Result<std::vector<AgentRow>> agents = parse_agents(agents_json({agent}));
+  ASSERT_TRUE(agents) << agents.error().message();
+  EXPECT_EQ(agents->at(0), agent);
 }
 
 TEST(Json, RefusesWrongCallsAndSaysWhatIsWrong) {

@@ -14,6 +14,9 @@ TEST(Records, ARowKnowsItsTableAndKey) {
   EXPECT_EQ(key_of(AgentRecord{.agent = AgentId("a1")}), "a1");
   EXPECT_EQ(table_of(RoleRecord{.role = RoleName("eng/ads")}), "roles");
   EXPECT_EQ(key_of(RoleRecord{.role = RoleName("eng/ads")}), "eng/ads");
+  const ReservationRecord part{.agent = AgentId("a1"), .role = RoleName("eng/ads")};
+  EXPECT_EQ(table_of(part), "reservations");
+  EXPECT_EQ(key_of(part), "a1/eng/ads");
   const StoreRecord entry{.framework = FrameworkId("f-1-2"), .key = "apps/web"};
   EXPECT_EQ(table_of(entry), "store");
   EXPECT_EQ(key_of(entry), "f-1-2/apps/web");
@@ -45,7 +48,8 @@ TEST(Records, DamagedBytesAreCorrupt) {
 }
 
 TEST(Records, ValuesOutOfBoundsAreCorrupt) {
-  const std::string bytes = encode_row(RoleRecord{.role = RoleName("r"), .weight = 0});
+  const std::string bytes =
+      encode_row(RoleRecord{.role = RoleName("r"), .settings = {.weight = 0}});
   const Result<RegistryRow> row = decode_row("roles", "r", bytes);
   ASSERT_FALSE(row);
   EXPECT_EQ(row.error().code(), ErrorCode::kCorruption);

@@ -149,6 +149,7 @@ class DriverWorld {
   Driver driver;
   Time now = Time::from_nanos(1'000'000'000);
   int resets = 0;
+  uint32_t last_version = 0;  // of what was sent last
   bool is_done = false;
   std::vector<SaveIdentity> saved;
 
@@ -171,6 +172,7 @@ class DriverWorld {
   void take(DriverAction& action) {
     if (auto* send = std::get_if<SendToMaster>(&action)) {
       EXPECT_EQ(send->envelope.sequence, ++from_driver_) << "a gap on the wire";
+      last_version = send->envelope.version;
       const bool is_subscribe = std::holds_alternative<proto::Subscribe>(send->envelope.message);
       EXPECT_EQ(is_subscribe, from_driver_ == 1) << "the first message, and only it, subscribes";
       story_.push_back(">" + std::string(message_name(send->envelope.message)));

@@ -395,5 +395,32 @@ TEST(Teardown, OfAFrameworkThatIsForgottenIsNoRefusal) {
   EXPECT_TRUE(w.told<Refused>().empty());
 }
 
+// --- versions -----------------------------------------------------------------------------------
+
+TEST(Session, SpeaksToAMasterOfTheVersionBeforeInItsVersion) {
+  DriverWorld w;
+  w.connect();
+  EXPECT_EQ(w.last_version, proto::kProtocolVersion);
+  proto::Channel old(proto::kProtocolVersionMin);  // It cannot read what it was sent.
+  w.step(MasterFrame{old.stamp(LeaderEpoch(1), proto::ErrorMessage{.code = ErrorCode::kUnsupported,
+                                                                   .message = "protocol version",
+                                                                   .ends_session = true})});
+  EXPECT_EQ(w.resets, 1);
+  w.disconnect();
+
+  w.connect();
+  EXPECT_EQ(w.last_version, proto::kProtocolVersionMin);
+  proto::Channel served(proto::kProtocolVersionMin);
+  w.step(MasterFrame{served.stamp(LeaderEpoch(1), proto::Subscribed{.framework = FrameworkId("f"),
+                                                                    .heartbeat = seconds(5),
+                                                                    .timeout = seconds(30)})});
+  EXPECT_TRUE(w.driver.subscribed());
+  EXPECT_EQ(w.last_version, proto::kProtocolVersionMin);
+
+  w.disconnect();  // It may have been replaced meanwhile.
+  w.connect();
+  EXPECT_EQ(w.last_version, proto::kProtocolVersion);
+}
+
 }  // namespace
 }  // namespace proffer::sdk::session_test

@@ -145,7 +145,30 @@ class MessageGenerator {
             .constraints = several<Constraint>(2, kConstraintsMax, [&] { return constraint(); }),
             .ports = prng_.between(0, static_cast<int64_t>(kPortNamesMax)),
             .priority = static_cast<int32_t>(any_number()),
-            .role = RoleName(maybe(role()))};
+            .role = RoleName(maybe(role())),
+            .spread = maybe(name()),
+            .max_per = max_per(),
+            .prefer = flip() ? preference() : Preference{},
+            .gang = rarely() ? kGangMax : prng_.between(1, 10),
+            .band = enumerator<Band>(kBandCount),
+            .borrow = flip(),
+            .revocable_ok = flip(),
+            .expiry = duration()};
+  }
+  std::vector<MaxPer> max_per() {
+    std::map<std::string, int64_t> sorted;
+    const size_t count = size(2, kMaxPerMax);
+    for (size_t i = 0; i < count; ++i) sorted[name()] = prng_.between(1, kAskCountMax);
+    std::vector<MaxPer> out;
+    for (const auto& [attribute, most] : sorted) {
+      out.push_back({.attribute = attribute, .count = most});
+    }
+    return out;
+  }
+  Preference preference() {
+    return {.hosts = several<std::string>(3, kPreferredMax, [&] { return name(); }),
+            .racks = several<std::string>(2, kPreferredMax, [&] { return plain(kNameBytesMax); }),
+            .wait = duration()};
   }
   Slice slice() {
     return {.resources = resources(), .reserved_for = RoleName(maybe(role())), .revocable = flip()};
@@ -161,7 +184,39 @@ class MessageGenerator {
                                                        .count = prng_.between(0, kAskCountMax)};
                                       }),
             .ports = ports(),
-            .lease = duration()};
+            .lease = duration(),
+            .role = RoleName(maybe(role())),
+            .gang = any_number()};
+  }
+  TaskClaim claim() {
+    return {.slices = several<Slice>(2, 4,
+                                     [&] {
+                                       Slice out = slice();
+                                       out.resources.ports = {};
+                                       return out;
+                                     }),
+            .role = RoleName(role()),
+            .priority = static_cast<int32_t>(any_number()),
+            .band = enumerator<Band>(kBandCount),
+            .gang = any_number()};
+  }
+  Quota quota() {
+    Quota out;
+    for (const ResourceKind kind : kResourceKinds) {
+      if (flip()) out.set(kind, amount());
+    }
+    return out;
+  }
+  Operation operation() {
+    switch (prng_.below(4)) {
+      case 0:
+        return Reserve{.agent = AgentId(name()), .role = RoleName(role()), .amounts = amounts()};
+      case 1:
+        return Unreserve{.agent = AgentId(name()), .role = RoleName(role()), .amounts = amounts()};
+      default:
+        return Launch{.agent = AgentId(name()),
+                      .tasks = several<TaskSpec>(2, 4, [&] { return spec(); })};
+    }
   }
   Refusal refusal() {
     return {
@@ -208,7 +263,10 @@ class MessageGenerator {
     if (flip()) out.expected = any_number();
     return out;
   }
-  Assignment assignment() { return {.resources = resources(), .ports = named_ports()}; }
+  Assignment assignment() {
+    return {
+        .resources = resources(), .ports = named_ports(), .claim = flip() ? claim() : TaskClaim{}};
+  }
   TaskStatus status() {
     TaskStatus out{.task = TaskId(name()),
                    .agent = AgentId(maybe(name())),
@@ -293,12 +351,7 @@ class MessageGenerator {
   }
   void make(Accept& m) {
     m = {.offers = offer_ids(),
-         .operations = several<Operation>(2, 20,
-                                          [&] {
-                                            return Launch{.agent = AgentId(name()),
-                                                          .tasks = several<TaskSpec>(
-                                                              2, 4, [&] { return spec(); })};
-                                          }),
+         .operations = several<Operation>(2, 20, [&] { return operation(); }),
          .refusal = flip() ? refusal() : Refusal{}};
   }
   void make(Decline& m) { m = {.offers = offer_ids(), .refusal = refusal()}; }
@@ -336,6 +389,14 @@ class MessageGenerator {
                                   [&] { return offer(); })};
   }
   void make(Rescind& m) { m = {.offers = offer_ids()}; }
+  void make(RevokeNotice& m) {
+    m = {.tasks = task_ids(),
+         .agent = AgentId(name()),
+         .reason = enumerator<RevokeReason>(kRevokeReasonCount),
+         .beneficiary = RoleName(maybe(role())),
+         .grace = duration()};
+    if (m.tasks.empty()) m.tasks.emplace_back(name());
+  }
   void make(Update& m) { m = {.framework = FrameworkId(name()), .status = status()}; }
   void make(AskReport& m) {
     m = {.generation = any_number(), .rows = several<AskReport::Row>(3, 20, [&] {
@@ -374,7 +435,8 @@ class MessageGenerator {
                             .state = enumerator<TaskState>(kTaskStateCount),
                             .sequence = any_number(),
                             .resources = resources(),
-                            .unacknowledged = several<TaskStatus>(1, 8, [&] { return status(); })};
+                            .unacknowledged = several<TaskStatus>(1, 8, [&] { return status(); }),
+                            .claim = flip() ? claim() : TaskClaim{}};
          })};
   }
   void make(UnregisterAgent&) {}
@@ -447,9 +509,17 @@ class MessageGenerator {
   }
   void make(AgentRecord& r) {
     r = {.agent = AgentId(name()), .secret = Secret(secret()), .unreachable = flip()};
+    if (flip()) r.drained_by = time();
   }
   void make(RoleRecord& r) {
-    r = {.role = RoleName(role()), .weight = prng_.between(kWeightMin, kWeightMax)};
+    r = {.role = RoleName(role()),
+         .settings = {.weight = prng_.between(kWeightMin, kWeightMax),
+                      .guarantee = quota(),
+                      .limit = quota()}};
+  }
+  void make(ReservationRecord& r) {
+    r = {.agent = AgentId(name()), .role = RoleName(role()), .resources = resources()};
+    r.resources.ports = {};
   }
   void make(StoreRecord& r) {
     r = {.framework = FrameworkId(name()),

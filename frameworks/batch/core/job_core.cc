@@ -217,6 +217,9 @@ class Job::State {
                    // Each offer is answered when it comes, so a rescind finds nothing.
                    [](const proto::Rescind&) {},
                    [](const proto::FrameworkMessage&) {},
+                   // What is killed for it is tried again elsewhere: its update says so.
+                   [](const proto::RevokeNotice&) {},
+                   [](const sdk::Complaint&) {},
                    [](const proto::StoreResult&) {},
                    [&](const proto::FrameworkRequest& request) {
                      out.commands.push_back(proto::FrameworkResponse{
@@ -510,6 +513,7 @@ class Job::State {
       ask.shape = options_.spec.resources;
       ask.count = static_cast<int64_t>(count);
       ask.priority = priority;
+      ask.band = options_.spec.band;
       if (elsewhere) {
         ask.constraints.push_back(Constraint{.attribute = "host",
                                              .op = Constraint::Operator::kNotIn,

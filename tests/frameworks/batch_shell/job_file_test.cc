@@ -58,13 +58,13 @@ TEST(JobFile, MayBeJson) {
 
 TEST(JobFile, NamesTheLineAndTheNearestKey) {
   EXPECT_EQ(error_of("map: cat\nreducer: cat\n"),
-            "line 2: unknown key 'reducer'; did you mean 'reduce'?");
-  EXPECT_EQ(error_of("map: cat\nxyzzy: 1\n"), "line 2: unknown key 'xyzzy'");
+            "line 2: unknown key 'reducer' in a job file; did you mean 'reduce'?");
+  EXPECT_EQ(error_of("map: cat\nxyzzy: 1\n"), "line 2: unknown key 'xyzzy' in a job file");
 }
 
 TEST(JobFile, RefusesWhatYamlWouldSwallow) {
   EXPECT_EQ(error_of("map: a\nreduce: b\nmap: c\n"), "line 3: key 'map' is given twice");
-  EXPECT_EQ(error_of("env:\n  A: 1\n  A: 2\n"), "line 3: 'A' is given twice in 'env'");
+  EXPECT_EQ(error_of("env:\n  A: 1\n  A: 2\n"), "line 3: key 'A' is given twice");
   EXPECT_THAT(error_of("map: a\n---\nmap: b\n"), HasSubstr("a second document begins"));
 }
 
@@ -72,9 +72,9 @@ TEST(JobFile, SaysWhichValueHasAWrongForm) {
   EXPECT_EQ(error_of("map: [a, b]\n"), "line 1: the value of 'map' must be one text or number");
   EXPECT_EQ(error_of("map: ~\n"), "line 1: the value of 'map' must be one text or number");
   EXPECT_EQ(error_of("input: {a: b}\n"), "line 1: the value of 'input' must be a text or a list");
-  EXPECT_EQ(error_of("env: [A=1]\n"), "line 1: the value of 'env' must be a table of NAME: value");
-  EXPECT_EQ(error_of("- a\n- b\n"), "line 1: a job file is a table of KEY: value");
-  EXPECT_EQ(error_of("just text"), "line 1: a job file is a table of KEY: value");
+  EXPECT_EQ(error_of("env: [A=1]\n"), "line 1: env must be a table of KEY: value");
+  EXPECT_EQ(error_of("- a\n- b\n"), "line 1: a job file must be a table of KEY: value");
+  EXPECT_EQ(error_of("just text"), "line 1: a job file must be a table of KEY: value");
 }
 
 TEST(JobFile, SurvivesGarbage) {

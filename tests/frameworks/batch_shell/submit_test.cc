@@ -119,8 +119,9 @@ TEST_F(Submit, NamesTheJobFileThatIsWrong) {
   put("job.yaml", "map: a\nmapp: b\n");
   const Result<JobText> file = read_job_file(at("job.yaml"));
   ASSERT_FALSE(file);
-  EXPECT_EQ(file.error().message(),
-            text(at("job.yaml"), ": line 2: unknown key 'mapp'; did you mean 'map'?"));
+  EXPECT_EQ(
+      file.error().message(),
+      text(at("job.yaml"), ": line 2: unknown key 'mapp' in a job file; did you mean 'map'?"));
   EXPECT_EQ(read_job_file(at("none.yaml")).error().code(), ErrorCode::kNotFound);
   EXPECT_FALSE(read_job_file(at("")));  // A directory.
 }

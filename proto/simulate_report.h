@@ -1,0 +1,76 @@
+#pragma once
+
+// What `proffer simulate` found out, as values; json/simulate_json.h prints them.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/resources.h"
+#include "common/time.h"
+
+namespace proffer::proto {
+
+// Fractions are in thousandths, rounded to the nearest. Times are since the scenario began.
+struct SimulateReport {
+  struct Cluster {
+    ResourceVector total = {};
+    ResourceVector allocated = {};
+    std::array<int64_t, kResourceKindCount> utilisation = {};
+    std::array<int64_t, kResourceKindCount> mean_utilisation = {};
+    Duration makespan = {};  // zero while nothing has finished
+    int64_t offers = 0;
+    int64_t declined = 0;
+    int64_t preempted = 0;
+    bool operator==(const Cluster&) const = default;
+  };
+  struct Role {
+    int64_t weight = kWeightOne;
+    int64_t dominant_share = 0;
+    ResourceVector allocated = {};
+    bool guarantee_met = true;
+    bool operator==(const Role&) const = default;
+  };
+  struct Framework {
+    RoleName role = {};
+    int64_t pending = 0;
+    int64_t running = 0;
+    int64_t finished = 0;
+    int64_t failed = 0;
+    int64_t lost = 0;
+    int64_t preempted = 0;
+    ResourceVector allocated = {};
+    int64_t dominant_share = 0;
+    Duration wait_p50 = {};
+    Duration wait_p99 = {};
+    Duration wait_max = {};
+    bool operator==(const Framework&) const = default;
+  };
+  struct Agent {
+    std::string state = {};
+    ResourceVector allocated = {};
+    std::vector<std::string> tasks = {};  // FRAMEWORK/TASK
+    bool operator==(const Agent&) const = default;
+  };
+  // Everything at one moment.
+  struct Picture {
+    Duration at = {};
+    Cluster cluster = {};
+    std::map<std::string, Role> roles = {};
+    std::map<std::string, Framework> frameworks = {};
+    std::map<std::string, Agent> agents = {};
+    bool operator==(const Picture&) const = default;
+  };
+
+  uint64_t seed = 0;
+  uint64_t trace_hash = 0;
+  std::vector<std::string> violations = {};
+  Picture end = {};
+  std::vector<Picture> snapshots = {};
+  bool operator==(const SimulateReport&) const = default;
+};
+
+}  // namespace proffer::proto

@@ -1,0 +1,45 @@
+// How one version of the protocol speaks to the one before. Fields that the older one does not
+// know are ignored by its reader, messages are counted and ignored; only what would make its
+// reader refuse the frame is changed here.
+
+#include "proto/versions.h"
+
+namespace proffer::proto {
+namespace {
+
+void say(TaskStatus& status, uint32_t version) {
+  status.reason = reason_for(status.reason, version);
+}
+
+}  // namespace
+
+TaskReason reason_for(TaskReason reason, uint32_t version) {
+  if (version >= 2) return reason;
+  switch (reason) {
+    case TaskReason::kRevoked:
+    case TaskReason::kDrained:
+      return TaskReason::kKilledByOperator;
+    case TaskReason::kGangIncomplete:
+      return TaskReason::kOfferNotValid;
+    default:
+      return reason;
+  }
+}
+
+void say_in_version(Message& message, uint32_t version) {
+  if (version >= kProtocolVersion) return;
+  if (auto* update = std::get_if<Update>(&message)) {
+    say(update->status, version);
+  } else if (auto* told = std::get_if<ExecutorUpdate>(&message)) {
+    say(told->status, version);
+  } else if (auto* part = std::get_if<RegisterTasks>(&message)) {
+    for (AgentTask& task : part->tasks) {
+      for (TaskStatus& status : task.unacknowledged) say(status, version);
+    }
+  } else if (auto* accept = std::get_if<Accept>(&message)) {
+    std::erase_if(accept->operations,
+                  [](const Operation& o) { return !std::holds_alternative<Launch>(o); });
+  }
+}
+
+}  // namespace proffer::proto

@@ -1,0 +1,113 @@
+#pragma once
+
+// A machine of a scenario: the production agent's core and, in the place of executors, a list of
+// what runs until when. Beside AgentNode and Host, which are for what goes wrong with processes and
+// disks: here nothing does, and a task costs a few steps of the agent.
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "proto/channel.h"
+#include "sim/network.h"
+#include "sim/task_book.h"
+#include "sim/world.h"
+#include "slave/core/agent.h"
+
+namespace proffer::sim {
+
+// What the tasks of scenarios name as executor, and as its id.
+inline constexpr std::string_view kSimulatedProgram = "simulated";
+
+// A task that runs when the scenario begins.
+struct MachineTask {
+  TaskRef ref = {};
+  FrameworkId framework = {};
+  RoleName role = {};
+  Duration since = {};  // for so long already
+};
+
+class Machine final : public Node, public Caller {
+ public:
+  Machine(World& world, Network& network, Place master, TaskBook& book, const ScenarioAgent& agent,
+          AgentId name);
+
+  // Before the first start(): it runs these, as its checkpoint says. They must fit.
+  void runs(const std::vector<MachineTask>& tasks);
+  const Secret& secret() const { return secret_; }
+
+  // Connects to the master and registers. Nothing if it is up already.
+  void start();
+  // The machine goes down, and with it all that it ran.
+  void crash();
+
+  // What runs here, in order.
+  std::vector<TaskRef> running() const;
+  const Resources& total() const { return options_.total; }
+
+  std::optional<Time> next_deadline() const override { return core_->next_deadline(); }
+  void tick() override { step(agent::Tick{}); }
+  std::vector<Violation> violations() const override { return core_->violations(); }
+  void on_line_connected() override { step(agent::MasterConnected{}); }
+  void on_line_frame(proto::Envelope envelope) override {
+    step(agent::MasterFrame{std::move(envelope), {}});
+  }
+  void on_line_disconnected(const std::string&) override { step(agent::MasterDisconnected{}); }
+
+ private:
+  // All tasks of one framework run in one executor, which stays until the framework ends.
+  struct Executor {
+    FrameworkId framework = {};
+    ExecutorId executor = {};
+    uint64_t run = 0;
+    proto::Channel channel = {};
+    std::map<TaskId, uint64_t> tasks = {};  // to slots
+  };
+  struct Slot {
+    TaskRef ref = {};
+    TaskId task = {};
+    PeerId executor = {};
+    Resources resources = {};
+    uint64_t updates = 0;
+  };
+
+  void step(agent::AgentEvent event);
+  void take_step(const agent::AgentEvent& event);
+  void carry_out(const agent::AgentAction& action);
+  void begin_executor(Executor executor, const Secret& token, int32_t pid);
+  void hear(PeerId peer, const proto::Message& message);
+  void run(PeerId peer, const proto::RunTask& run);
+  void occupy(Slot slot);
+  void end(uint64_t slot, proto::TaskState state);
+  void tell(Slot& slot, proto::TaskState state);
+  void say(PeerId peer, proto::Message message);
+  void exit(PeerId peer);
+
+  Network& network_;
+  Place master_;
+  TaskBook& book_;
+  Party party_;
+  agent::AgentOptions options_;
+  Prng chance_;
+  Secret secret_;
+  uint64_t boots_ = 1;
+  Line line_ = {};
+  std::unique_ptr<agent::Agent> core_;
+  agent::AgentOutbox out_;
+  std::vector<proto::CheckpointRecord> checkpoint_;  // what a reboot keeps
+  std::vector<MachineTask> inherited_;
+  std::deque<agent::AgentEvent> waiting_;  // of this instant, behind the one in hand
+  bool stepping_ = false;
+  std::map<PeerId, Executor> executors_;
+  std::map<uint64_t, Slot> slots_;
+  Resources used_;
+  uint64_t peers_ = 0;
+  uint64_t slots_given_ = 0;
+  int32_t pids_ = 1'000;
+};
+
+}  // namespace proffer::sim

@@ -1,0 +1,125 @@
+#pragma once
+
+// A cluster and its work, described: what `proffer simulate` is given. docs/concepts/simulate.md
+// says what each key means; scenario_reader.h makes one of text, scenario_writer.h text of one.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/offers.h"
+#include "common/resources.h"
+#include "common/roles.h"
+#include "common/time.h"
+#include "master/core/master.h"
+
+namespace proffer::sim {
+
+// Of all agents together, and so on: what is more is refused when it is read.
+inline constexpr int64_t kScenarioAgentsMax = 10'000;
+inline constexpr int64_t kScenarioFrameworksMax = 5'000;
+inline constexpr int64_t kScenarioTasksMax = 10'000'000;
+// Of one framework: each may need two asks.
+inline constexpr size_t kScenarioTaskGroupsMax = kAsksMax / 2;
+inline constexpr size_t kScenarioReportsMax = 1'000;
+inline constexpr size_t kScenarioBytesMax = size_t{16} << 20;
+// Of virtual time.
+inline constexpr Duration kScenarioUntilMax = hours(24 * 366);
+inline constexpr Duration kScenarioUntilDefault = hours(24);
+inline constexpr Duration kScenarioDelayMax = seconds(10);
+inline constexpr uint32_t kScenarioLossMax = 500'000;  // per million frames
+
+struct ScenarioNetwork {
+  Duration delay = milliseconds(1);
+  uint32_t loss = 0;  // per million frames, as below
+  uint32_t duplicate = 0;
+
+  bool operator==(const ScenarioNetwork&) const = default;
+};
+
+struct ScenarioAgent {
+  std::string name = {};
+  int64_t count = 1;
+  Resources resources = {};
+  Attributes attributes = {};
+  std::map<RoleName, ResourceVector> reserved = {};  // parts of `resources`
+  Duration joins = {};
+  std::optional<Duration> drains = {};
+  Duration drain_grace = seconds(10);
+  std::optional<Duration> leaves = {};
+  std::optional<Duration> returns = {};
+
+  // NAME, or NAME-0, NAME-1, … if there are several.
+  AgentId name_of(int64_t number) const;
+  bool operator==(const ScenarioAgent&) const = default;
+};
+
+// How a framework answers offers.
+enum class Takes : uint8_t { kAsks, kOpen, kHoard, kDecline };
+std::string_view to_text(Takes takes);
+std::optional<Takes> parse_takes(std::string_view text);
+
+// Tasks that run when the scenario begins.
+struct ScenarioRunning {
+  AgentId agent = {};
+  int64_t count = 1;
+  Duration since = {};  // for so long already
+
+  bool operator==(const ScenarioRunning&) const = default;
+};
+
+// The tasks NAME-0, NAME-1, … of a framework.
+struct ScenarioTasks {
+  std::string name = {};
+  int64_t count = 1;
+  ResourceVector resources = {};
+  std::optional<Duration> duration = {};  // none: for ever
+  Duration arrives = {};
+  std::optional<Duration> every = {};  // instead: one each so long, from 0s on
+  // Constraints, priority, and what else an ask says; its name, shape and count are the group's.
+  Ask ask = {};
+  std::vector<ScenarioRunning> running = {};  // the first ones of `count`
+
+  Duration arrival(int64_t number) const { return every ? *every * number : arrives; }
+  int64_t running_count() const;
+  bool operator==(const ScenarioTasks&) const = default;
+};
+
+struct ScenarioFramework {
+  std::string name = {};
+  RoleName role = RoleName("default");
+  Takes takes = Takes::kAsks;
+  Duration joins = {};
+  std::optional<Duration> leaves = {};
+  std::vector<ScenarioTasks> tasks = {};
+
+  bool operator==(const ScenarioFramework&) const = default;
+};
+
+struct Scenario {
+  uint64_t seed = 1;
+  std::optional<Duration> until = {};    // none: when nothing is pending or running, at most a day
+  std::vector<Duration> report_at = {};  // rising
+  std::map<std::string, std::string> options = {};  // of the master, by the names of its flags
+  ScenarioNetwork network = {};
+  std::vector<ScenarioAgent> agents = {};
+  std::map<RoleName, RoleSettings> roles = {};
+  std::vector<ScenarioFramework> frameworks = {};
+
+  bool operator==(const Scenario&) const = default;
+};
+
+// What no single value shows: names that are used twice, running tasks on agents that are not there
+// or too small, more in all than may be. Errors: kInvalidArgument.
+Result<void> check_scenario(const Scenario& scenario);
+
+// The options by the names of the master's flags. Errors: kInvalidArgument for a name that is not
+// known, with the nearest, and for a wrong value.
+Result<void> set_option(std::string_view name, std::string_view value,
+                        master::MasterOptions& options);
+std::vector<std::string_view> option_names();
+
+}  // namespace proffer::sim

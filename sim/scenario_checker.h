@@ -1,0 +1,40 @@
+#pragma once
+
+// The rules between the parts of a scenario, checked part by part, so that whoever reads one can
+// say in which line it is wrong.
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "common/result.h"
+#include "sim/scenario.h"
+
+namespace proffer::sim {
+
+// With '-', a number and which attempt it is, a task's name is its id.
+inline constexpr size_t kTaskNameBytesMax = 100;
+
+class ScenarioChecker {
+ public:
+  // Agents first. Errors: kInvalidArgument names the agent, or the framework and its tasks.
+  Result<void> add(const ScenarioAgent& agent);
+  Result<void> add(const ScenarioFramework& framework);
+  Result<void> check_times(const Scenario& scenario) const;
+
+ private:
+  struct Machine {
+    Resources free = {};  // beside what runs at 0s
+    Duration joins = {};
+  };
+
+  Result<void> check(const ScenarioFramework& framework, const ScenarioTasks& tasks);
+  Result<void> check_running(const ScenarioFramework& framework, const ScenarioTasks& tasks);
+
+  std::map<AgentId, Machine> free_;
+  std::set<std::string> frameworks_;
+  int64_t agents_ = 0;
+  int64_t tasks_ = 0;
+};
+
+}  // namespace proffer::sim

@@ -1,0 +1,65 @@
+#pragma once
+
+// A scenario happens: the production master, agents and drivers under virtual time, on an
+// undisturbed network unless it says otherwise.
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "proto/simulate_report.h"
+#include "sim/machine.h"
+#include "sim/master_node.h"
+#include "sim/network.h"
+#include "sim/scenario.h"
+#include "sim/task_book.h"
+#include "sim/tenant.h"
+#include "sim/world.h"
+
+namespace proffer::sim {
+
+class ScenarioRun {
+ public:
+  // Needs a checked scenario, which is copied. Every event is printed to `trace` as it happens.
+  explicit ScenarioRun(const Scenario& scenario, std::ostream* trace = nullptr);
+  ~ScenarioRun();
+  ScenarioRun(const ScenarioRun&) = delete;
+  ScenarioRun& operator=(const ScenarioRun&) = delete;
+
+  // All of it. Once. Ends early if something is violated.
+  proto::SimulateReport run();
+
+  // --- what a test may look at -----------------------------------------------------------------
+  World& world() { return world_; }
+  const master::Master& master() const { return master_->core(); }
+  uint64_t frames() const { return network_.frames(); }
+
+ private:
+  void build();
+  void add_machine(const ScenarioAgent& agent, AgentId name);
+  void add_tenant(const ScenarioFramework& framework);
+  // What runs when it begins, as the registry and the agents' checkpoints say.
+  void inherit();
+  void plan();
+  void plan_agent(const ScenarioAgent& agent, Machine& machine);
+  void count_totals();
+  bool is_over() const;
+  void check_all();
+
+  Time at(Duration since_zero) const { return zero_ + since_zero; }
+
+  const Scenario scenario_;
+  // When it begins: masters and schedulers that are there from the first have found each other.
+  const Time zero_;
+  World world_;
+  Network network_;
+  TaskBook book_;
+  std::unique_ptr<MasterNode> master_;
+  std::vector<std::unique_ptr<Machine>> machines_;
+  std::vector<std::unique_ptr<Tenant>> tenants_;
+};
+
+}  // namespace proffer::sim

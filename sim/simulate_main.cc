@@ -1,0 +1,189 @@
+// proffer-simulate: reads a scenario, lets it happen and prints what came of it.
+
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <string_view>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "proto/json/simulate_json.h"
+#include "sim/report.h"
+#include "sim/scenario_reader.h"
+#include "sim/scenario_run.h"
+
+namespace proffer::sim {
+namespace {
+
+constexpr std::string_view kUsage =
+    "usage: proffer simulate FILE [--seed N] [--until TIME] [--json] [--trace FILE]\n"
+    "Runs the cluster and the work that FILE describes (YAML or JSON; - reads standard input)\n"
+    "through the production cores under virtual time, and reports what happened.\n"
+    "  --seed N      in place of the file's; the same file and seed give the same trace_hash\n"
+    "  --until TIME  ends then, as in 90s, 2h; else at the file's until, or when nothing is\n"
+    "                pending or running, at most after 24h of virtual time\n"
+    "  --json        one object in place of tables\n"
+    "  --trace FILE  writes every event there; - is standard error\n"
+    "Exit code: 0 it ran, 1 an invariant was violated, 2 wrong usage or a wrong file.\n"
+    "docs/concepts/simulate.md says what a file may describe and what the report means.\n";
+
+struct Arguments {
+  std::string file = {};
+  std::optional<uint64_t> seed = {};
+  std::optional<Duration> until = {};
+  std::string trace = {};
+  bool json = false;
+  bool help = false;
+};
+
+Result<Arguments> parse(int argc, char** argv) {
+  Arguments arguments;
+  const auto usage = [](std::string what) {
+    return Error::invalid_argument(std::move(what)).with_hint("see proffer simulate --help");
+  };
+  for (int i = 1; i < argc; ++i) {
+    std::string_view word = argv[i];
+    if (word == "--json") {
+      arguments.json = true;
+      continue;
+    }
+    if (word == "--help" || word == "-h") {
+      arguments.help = true;
+      continue;
+    }
+    if (word == "--compact") {
+      return Error::unsupported("--compact is not there yet")
+          .with_hint("lower an agent's count by hand until frameworks have tasks pending");
+    }
+    if (word.size() < 2 || !word.starts_with("-")) {
+      if (!arguments.file.empty()) {
+        return usage(
+            text("one FILE is simulated, not ", quoted(arguments.file), " and ", quoted(word)));
+      }
+      arguments.file = word;
+      continue;
+    }
+    const size_t equals = word.find('=');
+    std::optional<std::string_view> value;
+    if (equals != std::string_view::npos) {
+      value = word.substr(equals + 1);
+      word = word.substr(0, equals);
+    }
+    if (word != "--seed" && word != "--until" && word != "--trace") {
+      const std::string_view near =
+          nearest(word, {"--seed", "--until", "--json", "--trace", "--compact", "--help"});
+      return usage(text("unknown option ", quoted(word),
+                        near.empty() ? std::string() : text("; did you mean ", near, "?")));
+    }
+    if (!value && i + 1 < argc) value = argv[++i];
+    if (!value) return usage(text(word, " needs a value"));
+    if (word == "--seed") {
+      const Result<int64_t> seed =
+          parse_whole("--seed", *value, 0, std::numeric_limits<int64_t>::max());
+      if (!seed) return seed.error();
+      arguments.seed = static_cast<uint64_t>(*seed);
+    } else if (word == "--until") {
+      const Result<Duration> until = parse_duration(*value);
+      if (!until) return Error(until.error()).in("--until");
+      if (*until > kScenarioUntilMax) {
+        return usage(
+            text("--until must be at most ", to_text(kScenarioUntilMax), ", not ", quoted(*value)));
+      }
+      arguments.until = *until;
+    } else {
+      arguments.trace = *value;
+    }
+  }
+  if (arguments.file.empty() && !arguments.help) return usage("no FILE is given");
+  return arguments;
+}
+
+Result<std::string> read(const std::string& file) {
+  std::ostringstream whole;
+  if (file == "-") {
+    whole << std::cin.rdbuf();
+    return whole.str();
+  }
+  std::ifstream stream(file, std::ios::binary);
+  // A directory opens, and fails when it is read.
+  if (!stream || !(whole << stream.rdbuf())) {
+    if (stream && stream.peek() == std::ifstream::traits_type::eof() && !stream.bad()) {
+      return std::string();
+    }
+    return Error::not_found(text("cannot read ", quoted(file)));
+  }
+  return whole.str();
+}
+
+int fail(const Error& error, bool json) {
+  if (json) {
+    std::cerr << proto::error_json(error) << '\n';
+  } else {
+    std::cerr << "error: " << error.message() << '\n';
+    if (!error.hint().empty()) std::cerr << "  hint: " << error.hint() << '\n';
+  }
+  return 2;
+}
+
+Result<Scenario> scenario_of(const Arguments& arguments) {
+  Result<std::string> text = read(arguments.file);
+  if (!text) return std::move(text).error();
+  Result<Scenario> scenario = parse_scenario(*text);
+  if (!scenario) return std::move(scenario).error().in(arguments.file);
+  if (arguments.seed) scenario->seed = *arguments.seed;
+  if (arguments.until) {
+    scenario->until = arguments.until;
+    std::erase_if(scenario->report_at, [&](Duration at) { return at > *arguments.until; });
+  }
+  return scenario;
+}
+
+int run(int argc, char** argv) {
+  const Result<Arguments> arguments = parse(argc, argv);
+  if (!arguments) {
+    bool json = false;
+    for (int i = 1; i < argc; ++i) json = json || std::string_view(argv[i]) == "--json";
+    return fail(arguments.error(), json);
+  }
+  if (arguments->help) {
+    std::cout << kUsage;
+    return 0;
+  }
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
+  const Result<Scenario> scenario = scenario_of(*arguments);
+  if (!scenario) return fail(scenario.error(), arguments->json);
+  std::ofstream file;
+  std::ostream* trace = nullptr;
+  if (arguments->trace == "-") {
+    trace = &std::cerr;
+  } else if (!arguments->trace.empty()) {
+    file.open(arguments->trace);
+    if (!file)
+      return fail(Error::not_found(text("cannot write ", quoted(arguments->trace))),
+                  arguments->json);
+    trace = &file;
+  }
+  const proto::SimulateReport report = ScenarioRun(*scenario, trace).run();
+  if (arguments->json) {
+    std::cout << proto::simulate_report_json(report) << '\n';
+  } else {
+    std::cout << report_tables(report);
+  }
+  std::cout.flush();
+  if (!report.violations.empty()) {
+    std::cerr << "error: " << report.violations.size() << " invariants were violated\n";
+    return 1;
+  }
+  return std::cout.good() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace proffer::sim
+
+int main(int argc, char** argv) { return proffer::sim::run(argc, argv); }

@@ -1,0 +1,164 @@
+#pragma once
+
+// What is true of the tasks of a scenario, whoever knows it: which are wanted, where they run, how
+// often they were lost. Tenants and machines write it; the report is made of it.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/ids.h"
+#include "common/resources.h"
+#include "common/time.h"
+#include "sim/scenario.h"
+
+namespace proffer::sim {
+
+// One attempt to run one task. Its text goes with the task as its data.
+struct TaskRef {
+  uint32_t framework = 0;  // its place in the scenario; likewise group
+  uint32_t group = 0;
+  uint32_t number = 0;
+  uint32_t attempt = 0;  // from 1
+
+  auto operator<=>(const TaskRef&) const = default;
+};
+std::string to_text(const TaskRef& ref);
+// Of what to_text wrote: anything else is a bug.
+TaskRef parse_task_ref(std::string_view text);
+
+// The amounts of something over time, exactly: sums of amount times nanoseconds.
+class TimeIntegral {
+ public:
+  void set(const ResourceVector& amounts, Time now);
+  const ResourceVector& amounts() const { return amounts_; }
+  // The mean of `kind` here in thousandths of that of `whole`, from the beginning until now.
+  int64_t thousandths_of(const TimeIntegral& whole, ResourceKind kind, Time now) const;
+  void begin(Time now) { since_ = now; }
+
+ private:
+  __extension__ using Sum = __int128;
+  Sum sum(ResourceKind kind, Time now) const;
+
+  ResourceVector amounts_;
+  Time since_;
+  std::array<Sum, kResourceKindCount> sums_ = {};
+};
+
+class TaskBook {
+ public:
+  // `zero` is when the scenario begins. Needs a checked scenario that outlives it.
+  TaskBook(const Scenario& scenario, Time zero);
+
+  // --- what a tenant wants ---------------------------------------------------------------------
+  // The next task to arrive of this framework, and when; nothing if all have.
+  std::optional<Time> next_arrival(uint32_t framework) const;
+  // All that arrive until `at`.
+  void arrive(uint32_t framework, Time at);
+  // How many are pending of a group: in whole gangs (of a group without gangs: all), and members
+  // whose gangs run on without them.
+  struct Pending {
+    int64_t whole = 0;
+    int64_t members = 0;
+  };
+  Pending pending(uint32_t framework, uint32_t group) const;
+  // The next so many of those, launched from now on: a whole gang, or `members` of broken ones.
+  // Fewer if fewer are pending, and nothing if a gang is not whole.
+  std::vector<TaskRef> launch(uint32_t framework, uint32_t group, int64_t count);
+  std::vector<TaskRef> launch_members(uint32_t framework, uint32_t group, int64_t count);
+  // The framework ends: none of its tasks is wanted any more.
+  void cancel(uint32_t framework);
+
+  // --- what a tenant hears ---------------------------------------------------------------------
+  enum class Outcome : uint8_t { kFinished, kFailed, kLost, kPreempted, kDrained, kRefused };
+  // What became of an attempt. False if it is not the newest one: it means nothing any more.
+  bool hear(const TaskRef& ref, Outcome outcome, Time now);
+  bool is_current(const TaskRef& ref) const;
+
+  // --- what a machine sees ---------------------------------------------------------------------
+  void started(const TaskRef& ref, Time now);
+  void ended(const TaskRef& ref, Time now);
+  // Its machine went down: it runs no more, and nobody has heard of it yet.
+  void taken_down(const TaskRef& ref, Time now);
+  // What all machines that are there have.
+  void set_total(const ResourceVector& total, Time now) { total_.set(total, now); }
+  const ResourceVector& total() const { return total_.amounts(); }
+
+  // --- for reports -----------------------------------------------------------------------------
+  struct Counts {
+    int64_t wanted = 0;  // that have arrived, are not finished and were not cancelled
+    int64_t running = 0;
+    int64_t finished = 0;
+    int64_t failed = 0;
+    int64_t lost = 0;
+    int64_t preempted = 0;
+  };
+  const Counts& counts(uint32_t framework) const { return books_[framework].counts; }
+  // Of tasks that started, from wanted to running the first time; unsorted.
+  const std::vector<Duration>& waits(uint32_t framework) const { return books_[framework].waits; }
+  // Neither finished nor cancelled, whether or not they have arrived.
+  int64_t open() const { return open_; }
+  int64_t preempted() const { return preempted_; }
+  // From the first that was wanted to the last that finished; zero before.
+  Duration makespan() const;
+  int64_t mean_utilisation(ResourceKind kind, Time now) const {
+    return running_.thousandths_of(total_, kind, now);
+  }
+  const ScenarioTasks& tasks(const TaskRef& ref) const {
+    return scenario_.frameworks[ref.framework].tasks[ref.group];
+  }
+  // "A/t-0".
+  std::string name_of(const TaskRef& ref) const;
+  // When the scenario begins.
+  Time zero() const { return zero_; }
+  // "t-0"; from the second attempt on "t-0.2".
+  TaskId id_of(const TaskRef& ref) const;
+  // Of what id_of() gave to a task of this framework.
+  std::optional<TaskRef> find(uint32_t framework, const TaskId& id) const;
+
+ private:
+  enum class State : uint8_t { kLater, kPending, kLaunched, kRunning, kFinished, kCancelled };
+  struct Item {
+    Time wanted = {};
+    uint32_t attempt = 0;
+    State state = State::kLater;
+    bool waited = false;  // its wait is counted
+  };
+  struct Group {
+    std::vector<Item> items = {};
+    uint32_t arrived = 0;           // the first so many
+    uint32_t fresh = 0;             // the first that was never launched
+    std::set<uint32_t> again = {};  // that are wanted again
+  };
+  struct Book {
+    std::vector<Group> groups = {};
+    Counts counts = {};
+    std::vector<Duration> waits = {};
+  };
+
+  Item& item(const TaskRef& ref) {
+    return books_[ref.framework].groups[ref.group].items[ref.number];
+  }
+  const Item& item(const TaskRef& ref) const {
+    return books_[ref.framework].groups[ref.group].items[ref.number];
+  }
+  Time arrival(uint32_t framework, uint32_t group, uint32_t number) const;
+  uint32_t arrived_by(uint32_t framework, uint32_t group, Time at) const;
+  TaskRef launch_one(uint32_t framework, uint32_t group, uint32_t number);
+
+  const Scenario& scenario_;
+  Time zero_;
+  std::vector<Book> books_;
+  int64_t open_ = 0;
+  int64_t preempted_ = 0;
+  std::optional<Time> first_wanted_;
+  std::optional<Time> last_finished_;
+  TimeIntegral running_;
+  TimeIntegral total_;
+};
+
+}  // namespace proffer::sim

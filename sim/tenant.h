@@ -1,0 +1,93 @@
+#pragma once
+
+// A framework of a scenario: the production driver core under an author of the plainest kind, who
+// wants the tasks that the book says are pending and answers offers as the scenario says.
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/constraint_matcher.h"
+#include "sdk/core/driver.h"
+#include "sim/network.h"
+#include "sim/task_book.h"
+#include "sim/world.h"
+
+namespace proffer::sim {
+
+class Tenant final : public Node, public Caller {
+ public:
+  // `index` is its place in the scenario. What it says reaches the master after `delay`.
+  Tenant(World& world, Network& network, Place master, TaskBook& book,
+         const ScenarioFramework& framework, uint32_t index, Duration delay);
+
+  // Its identity, for a framework of which a master knew before the scenario began.
+  void takes_over(FrameworkId id) { framework_ = std::move(id); }
+  const Secret& secret() const { return secret_; }
+  const ScenarioFramework& description() const { return description_; }
+
+  void join();
+  // Tears the framework down: what runs is killed and nothing is wanted any more.
+  void leave();
+
+  int64_t offers() const { return offers_; }
+  int64_t declined() const { return declined_; }
+
+  std::optional<Time> next_deadline() const override;
+  void tick() override;
+  std::vector<Violation> violations() const override { return driver_->violations(); }
+  void on_line_connected() override { step(sdk::MasterConnected{}); }
+  void on_line_frame(proto::Envelope envelope) override {
+    step(sdk::MasterFrame{std::move(envelope)});
+  }
+  void on_line_disconnected(const std::string& reason) override {
+    step(sdk::MasterDisconnected{reason});
+  }
+
+ private:
+  // Of an ask for members of gangs that run on without them, behind the name of the tasks.
+  static constexpr std::string_view kMembersSuffix = ".again";
+
+  void step(sdk::DriverEvent event);
+  void take_step(const sdk::DriverEvent& event);
+  void say(sdk::Command command) { step(sdk::CommandGiven{std::move(command)}); }
+  void hear(const sdk::Notification& notification);
+
+  // tenant_offers.cc
+  void on_offers(const proto::Offers& offers);
+  void take_asked(const std::vector<const Offer*>& offers);
+  void take_open(const Offer& offer);
+  void decline(const OfferId& offer, Duration refuse_for);
+  proto::TaskSpec spec_of(const TaskRef& ref) const;
+
+  void on_status(const proto::TaskStatus& status);
+  void say_what_is_wanted();
+  std::vector<Ask> asks() const;
+  Ask ask_of(uint32_t group, bool members) const;
+
+  Network& network_;
+  Place master_;
+  TaskBook& book_;
+  const ScenarioFramework& description_;
+  uint32_t index_;
+  Duration delay_;
+  Party party_;
+  Secret secret_;
+  FrameworkId framework_;
+  Line line_ = {};
+  std::unique_ptr<sdk::Driver> driver_;
+  std::vector<ConstraintMatcher> matchers_;  // by group; for open offers
+  std::vector<uint32_t> order_;              // of groups, by priority
+  std::deque<sdk::DriverEvent> waiting_;     // of this instant, behind the one in hand
+  bool stepping_ = false;
+  std::optional<Time> next_arrival_;
+  bool dirty_ = false;       // what is wanted is not what was said
+  bool suppressed_ = false;  // takes open offers, and none now
+  bool leaving_ = false;
+  int64_t offers_ = 0;
+  int64_t declined_ = 0;
+};
+
+}  // namespace proffer::sim

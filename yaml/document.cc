@@ -1,0 +1,171 @@
+// From the parser's events to a tree, in one pass. Builder is the story; yaml-cpp and its
+// exceptions stay in this file. yaml-cpp's own tree accepts duplicate keys, ignores further
+// documents, and its LoadAll never ends on some malformed texts (0.7.0).
+
+#include "yaml/document.h"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <sstream>
+#include <utility>
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/exceptions.h>
+#include <yaml-cpp/parser.h>
+
+#include "common/printable.h"
+#include "common/text.h"
+
+namespace proffer::yaml {
+namespace {
+
+size_t nodes_in(const Node& node) {
+  size_t count = 1;
+  for (const Node& entry : node.entries) count += nodes_in(entry);
+  for (const Row& row : node.rows) count += 1 + nodes_in(row.value);
+  return count;
+}
+
+// After the first error it takes no more in.
+class Builder : public YAML::EventHandler {
+ public:
+  int documents() const { return documents_; }
+  int last_line() const { return last_line_; }  // where the last document began
+  const std::optional<Error>& error() const { return error_; }
+  Node take() { return std::move(root_); }
+
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    ++documents_;
+    last_line_ = mark.line + 1;
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    if (begin(mark, Node::Kind::kNothing, anchor)) end();
+  }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string& value) override {
+    if (!begin(mark, Node::Kind::kText, anchor)) return;
+    open_.back().node.text = value;
+    end();
+  }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    const auto known = anchored_.find(anchor);
+    if (known == anchored_.end()) return fail(mark, "an alias of what it is part of");
+    if (!begin(mark, known->second.kind, 0)) return;
+    count_ += nodes_in(known->second);
+    if (count_ > kNodesMax) return fail(mark, text("more than ", kNodesMax, " values"));
+    open_.back().node = known->second;
+    end();
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    begin(mark, Node::Kind::kList, anchor);
+  }
+  void OnSequenceEnd() override { end(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    begin(mark, Node::Kind::kTable, anchor);
+  }
+  void OnMapEnd() override { end(); }
+
+ private:
+  struct Open {
+    Node node = {};
+    YAML::anchor_t anchor = 0;
+    std::set<std::string> keys = {};
+    bool has_key = false;  // the next value is that of the last row
+  };
+
+  void fail(const YAML::Mark& mark, std::string_view what) {
+    if (!error_) error_ = Error::invalid_argument(text("line ", mark.line + 1, ": ", what));
+  }
+  bool begin(const YAML::Mark& mark, Node::Kind kind, YAML::anchor_t anchor) {
+    if (error_ || documents_ > 1) return false;
+    if (++count_ > kNodesMax) {
+      fail(mark, text("more than ", kNodesMax, " values"));
+    } else if (open_.size() > kDepthMax) {
+      fail(mark, text("more than ", kDepthMax, " tables and lists within each other"));
+    } else {
+      open_.push_back({.node = {.kind = kind, .line = mark.line + 1}, .anchor = anchor});
+    }
+    return !error_;
+  }
+  // What was begun last is whole: it goes to where it belongs.
+  void end() {
+    if (error_ || documents_ > 1) return;
+    Open done = std::move(open_.back());
+    open_.pop_back();
+    if (done.anchor != 0) anchored_[done.anchor] = done.node;
+    if (open_.empty()) {
+      root_ = std::move(done.node);
+      return;
+    }
+    Open& into = open_.back();
+    if (into.node.kind == Node::Kind::kList) {
+      into.node.entries.push_back(std::move(done.node));
+    } else if (into.has_key) {
+      into.node.rows.back().value = std::move(done.node);
+      into.has_key = false;
+    } else {
+      add_key(into, std::move(done.node));
+    }
+  }
+  void add_key(Open& table, Node key) {
+    YAML::Mark mark;
+    mark.line = key.line - 1;
+    if (key.kind != Node::Kind::kText) return fail(mark, "a key must be one text or number");
+    if (!table.keys.insert(key.text).second) {
+      return fail(mark, text("key ", quoted(key.text), " is given twice"));
+    }
+    table.node.rows.push_back({.key = std::move(key.text), .line = key.line});
+    table.has_key = true;
+  }
+
+  int documents_ = 0;
+  int last_line_ = 0;
+  size_t count_ = 0;
+  std::optional<Error> error_;
+  std::vector<Open> open_;
+  std::map<YAML::anchor_t, Node> anchored_;
+  Node root_;
+};
+
+// "a job file" -> "the job file".
+std::string the(std::string_view what) {
+  for (const std::string_view article : {"a ", "an "}) {
+    if (what.starts_with(article)) return text("the ", what.substr(article.size()));
+  }
+  return std::string(what);
+}
+
+}  // namespace
+
+Result<Node> parse_document(std::string_view whole, std::string_view what, size_t bytes_max) {
+  if (whole.size() > bytes_max) {
+    return Error::invalid_argument(
+        text(what, " of ", whole.size(), " bytes; at most ", bytes_max, " are allowed"));
+  }
+  try {
+    std::istringstream stream{std::string(whole)};
+    YAML::Parser parser(stream);
+    Builder builder;
+    while (builder.documents() < 2 && parser.HandleNextDocument(builder)) {
+    }
+    if (builder.documents() == 0) {
+      return Error::invalid_argument(text(the(what), " is empty"));
+    }
+    if (builder.documents() > 1) {
+      return Error::invalid_argument(
+          text("line ", builder.last_line(), ": a second document begins; ", what, " has one"));
+    }
+    if (builder.error()) return *builder.error();
+    return builder.take();
+  } catch (const YAML::Exception& e) {
+    return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", printable(e.msg)));
+  } catch (const std::exception& e) {
+    return Error::invalid_argument(text(the(what), " cannot be read: ", printable(e.what())));
+  }
+}
+
+}  // namespace proffer::yaml

@@ -1,0 +1,44 @@
+#pragma once
+
+// What people write in files (jobs, apps, scenarios) as a plain tree with line numbers. YAML, of
+// which JSON is a subset; the parser stays behind this header.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+
+namespace proffer::yaml {
+
+struct Row;
+
+struct Node {
+  enum class Kind : uint8_t { kNothing, kText, kList, kTable };
+  Kind kind = Kind::kNothing;
+  int line = 0;                    // where it begins, from 1
+  std::string text = {};           // kText: as written, without its quotes
+  std::vector<Node> entries = {};  // kList
+  std::vector<Row> rows = {};      // kTable: each key once, in the order of the file
+
+  bool is_nothing() const { return kind == Kind::kNothing; }
+};
+
+struct Row {
+  std::string key = {};
+  int line = 0;  // of the key
+  Node value = {};
+};
+
+// Bounds of one document: tables within tables, and nodes with what aliases repeat.
+inline constexpr size_t kDepthMax = 64;
+inline constexpr size_t kNodesMax = 4'000'000;
+
+// The one document of `text`. `what` names it in errors, as in "a job file". Errors:
+// kInvalidArgument with the line: not YAML, more than `bytes_max`, no document or several, a key
+// that is given twice or is no text, a bound exceeded.
+Result<Node> parse_document(std::string_view text, std::string_view what, size_t bytes_max);
+
+}  // namespace proffer::yaml
