@@ -65,7 +65,9 @@ struct Node {
   int64_t weight = kWeightOne;
   ResourceVector allocated = {};  // of it and all below
   ResourceVector offered = {};
-  int64_t wanting = 0;  // leaves, of it and below, that want offers
+  ResourceVector noticed = {};  // of what is allocated: what has been told to end
+  ResourceVector awaited = {};  // what it will be given of what others were told to end for it
+  int64_t wanting = 0;          // leaves, of it and below, that want offers
   Standing standing[kOrders] = {};
 
   // As compute_entitlements() last said (entitlement.h), in a decision or for a picture.
@@ -73,6 +75,8 @@ struct Node {
   mutable ResourceVector entitlement = {};
 
   ResourceVector use() const { return allocated + offered; }
+  // What is left of its use once all that has been told to has ended.
+  ResourceVector kept() const { return use() - noticed; }
   const Share& share() const { return standing[0].share; }
 };
 
