@@ -55,13 +55,25 @@ Share guarantee_filled(const Role& role) {
     const std::optional<int64_t> promise = role.settings.guarantee[kind];
     if (!promise) continue;
     const int64_t amount = std::min(use[kind], kAmountMax);
-    filled = std::max(filled, *promise == 0 ? Share::of(1, 1) : Share::of(amount, *promise));
+    if (*promise > 0) filled = std::max(filled, Share::of(amount, *promise));
   }
   return filled;
 }
 
+bool has_unmet_guarantee(const Role& role) {
+  const ResourceVector use = role.use();
+  const Quota& guarantee = role.settings.guarantee;
+  return guarantee.contains(use) &&
+         std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+           return guarantee[kind] && use[kind] < *guarantee[kind];
+         });
+}
+
 bool is_within_guarantee(const Role& role, const ResourceVector& more) {
-  return role.settings.guarantee.contains(role.use() + more);
+  const Quota& guarantee = role.settings.guarantee;
+  return guarantee.contains(role.use() + more) &&
+         std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](ResourceKind kind) { return guarantee[kind] && more[kind] > 0; });
 }
 
 bool is_within_limit(const Role& role, const ResourceVector& more) {
@@ -375,13 +387,6 @@ void LeafOrder::erase(Leaf& leaf) {
 }
 
 bool LeafOrder::contains(const Leaf& leaf) const { return leaf.in_order[number_]; }
-
-Leaf* LeafOrder::first() const {
-  if (empty()) return nullptr;
-  Node* node = *children(tree_.root()).demanding.begin();
-  while (!node->is_leaf) node = *children(static_cast<Role&>(*node)).demanding.begin();
-  return static_cast<Leaf*>(node);
-}
 
 std::strong_ordering Rank::operator<=>(const Rank& o) const {
   return std::lexicographical_compare_three_way(shares.begin(), shares.end(), o.shares.begin(),

@@ -121,10 +121,13 @@ ResourceVector borrowed(const Node& node);
 // What is promised to a role and those below it and that they do not use: in each kind the larger
 // of its own promise and the sum of its children's. O(roles with guarantees below it).
 ResourceVector unmet_guarantee(const Role& role);
-// How much of its own guarantee it uses, in the kind of which that is most; promises of nothing are
-// kept. CHECKs that it has one.
+// How much of its own guarantee it uses, in the kind of which that is most; kinds of which nothing
+// is promised do not count. CHECKs that it has one.
 Share guarantee_filled(const Role& role);
-// Whether the role with `more` would be within its own guarantee in all kinds that it names.
+// Whether its use is within its own guarantee, and less than that in some kind.
+bool has_unmet_guarantee(const Role& role);
+// Whether `more` takes something that the role's own guarantee names, and the role with it would be
+// within the guarantee in all kinds that it names.
 bool is_within_guarantee(const Role& role, const ResourceVector& more);
 // The same of its own limit.
 bool is_within_limit(const Role& role, const ResourceVector& more);
@@ -211,7 +214,6 @@ class LeafOrder {
   void erase(Leaf& leaf);
   bool contains(const Leaf& leaf) const;
   bool empty() const { return children(tree_.root()).demanding.empty(); }
-  Leaf* first() const;
   int number() const { return number_; }
   // Leaves in it that take asks.
   int64_t asking_count() const { return tree_.asking_count(number_); }

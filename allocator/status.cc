@@ -45,7 +45,7 @@ bool Allocator::State::is_guarantee_met(const Role& role) const {
   fair::for_each_leaf(role, [&](const Leaf& l) {
     if (!is_met || !l.wants_offers()) return;
     if (l.mode == OfferMode::kOpen) {
-      is_met = !(fair::guarantee_filled(role) < Share::of(1, 1));
+      is_met = !fair::has_unmet_guarantee(role);
       return;
     }
     is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {

@@ -466,8 +466,8 @@ TEST(PlacesProperty, InvariantsHoldAfterEveryStep) {
   if (only != nullptr || last < 100) return;
   // That it was about something.
   EXPECT_GT(gangs, static_cast<int64_t>(last));
-  EXPECT_GT(revokes, 10);
-  EXPECT_GT(revocable, static_cast<int64_t>(last));
+  EXPECT_GE(revokes, 5);
+  EXPECT_GT(revocable, static_cast<int64_t>(last) / 3);
   EXPECT_GT(combined, 100);
 }
 
