@@ -23,6 +23,18 @@ int64_t divided_up(Uint128 numerator, Uint128 denominator, int64_t most) {
 
 bool is_scaled(Place place) { return place == Place::kDemanding || place == Place::kHigh; }
 
+// M: the least share above zero of the demanding children, of which there is one. Zero if none has
+// any. O(log children).
+const Share& least_above_zero(const Children& children, int order) {
+  static const std::string after_all_labels = "\x7f";
+  Node last_without_share;
+  last_without_share.label = &after_all_labels;
+  const auto at = children.demanding.upper_bound(&last_without_share);
+  return (at == children.demanding.end() ? *children.demanding.begin() : *at)
+      ->standing[order]
+      .share;
+}
+
 }  // namespace
 
 bool NodeByShare::operator()(const Node* a, const Node* b) const {
@@ -301,7 +313,7 @@ Parts RoleTree::per_share(const Node& node, int order) const {
 // Saturated children with a share above M are scaled, the others are not.
 void RoleTree::balance(Role& role, int order) {
   Children& children = role.children[order];
-  const Share& least = (*children.demanding.begin())->standing[order].share;
+  const Share& least = least_above_zero(children, order);
   while (!children.high.empty()) {
     Node& node = **children.high.begin();
     if (node.standing[order].share > least) break;
@@ -353,7 +365,7 @@ Standing RoleTree::standing_of(const Node& node, int order) const {
   if (node.is_leaf || plain_shares_) return found;
   const Children& children = static_cast<const Role&>(node).children[order];
   if (children.demanding.empty()) return found;
-  const Share& least = (*children.demanding.begin())->standing[order].share;
+  const Share& least = least_above_zero(children, order);
   const bool all_alike =
       children.high.empty() && (*children.demanding.rbegin())->standing[order].share == least;
   if (all_alike && children.inexact == 0) return found;

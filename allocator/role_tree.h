@@ -6,9 +6,11 @@
 // Siblings are compared by their weighted dominant shares, and a role's share is not that of the
 // plain sum below it: hierarchical DRF (Bhattacharya et al., SoCC 2013, section 4) rescales. A
 // child is *demanding* if it may still be given something, *saturated* if it wants more and nothing
-// that it may use fits, *content* if it wants nothing. With M the least share of the demanding
-// children, a demanding child counts with its use times M / its share, a saturated one times
-// min(1, M / its share), a content one as it is; if none is demanding, all count as they are.
+// that it may use fits, *content* if it wants nothing. With M the least share above zero of the
+// demanding children (zero if none has any), a demanding child counts with its use times M / its
+// share, a saturated one times min(1, M / its share), a content one as it is; if none is demanding,
+// all count as they are. (Children with nothing must not make M zero while others have something: a
+// role with more of them than it can serve would count nothing, and take all.)
 //
 // Numbers: where nothing is scaled a share is an exact fraction (common/share.h). Where something
 // is, the sum is in parts of the cluster, kPartsWhole being all of it; each step rounds up, so a
