@@ -22,6 +22,9 @@ constexpr Duration kBefore = seconds(1);
 constexpr uint64_t kStepsPerTask = 8;
 constexpr uint64_t kChecks = 50;
 
+// In the master; nobody asks it.
+constexpr size_t kEndedKept = 256;
+
 Duration connects_in(const Scenario& scenario) { return scenario.network.delay * 2; }
 
 master::MasterOptions options_of(const Scenario& scenario) {
@@ -35,6 +38,7 @@ master::MasterOptions options_of(const Scenario& scenario) {
     CHECK(set.has_value()) << set.error().message();
   }
   options.allocator.roles = scenario.roles;
+  options.ended_kept = kEndedKept;
   return options;
 }
 
