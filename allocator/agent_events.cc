@@ -17,17 +17,32 @@ void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
     place->id = id;
   }
   Agent& a = *place;
-  rescind_all(a.offers, RescindReason::kAgentChanged);
-  free_.erase(a);
-  a.total = {};
+  fair::Books brought;
   for (const Slice& slice : resources.slices) {
-    if (slice.reserved_for.empty() && !slice.revocable) a.total += slice.resources;
+    const bool is_plain = slice.reserved_for.empty() && !slice.revocable;
+    Resources& total =
+        is_plain ? brought.total : brought.part(slice.reserved_for, slice.revocable).total;
+    total += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
   }
-  a.total.ports = {};
-  if (is_new || a.attributes != resources.attributes) {
+  // If it is another machine, what was offered of it is not what there is.
+  const bool is_other = a.attributes != resources.attributes ||
+                        a.counted_total() != brought.counted_total() || a.ports != resources.ports;
+  if (is_other) rescind_all(a.offers, RescindReason::kAgentChanged);
+  free_.erase(a);
+  a.total = brought.total;
+  for (fair::Part& part : a.parts) part.total = {};
+  for (const fair::Part& part : brought.parts) {
+    a.part(part.reserved_for, part.revocable).total = part.total;
+  }
+  a.forget_empty_parts();
+  a.compute_free();
+  const bool other_attributes = is_new || a.attributes != resources.attributes;
+  if (other_attributes) {
     a.attributes = std::move(resources.attributes);
     a.attributes_version = ++attributes_version_;
+    recount_tasks_on(a);
   }
+  if (!is_other) rescind_what_does_not_fit(a);
   // Ports that were taken stay taken until we are told.
   PortSet taken = a.ports;
   taken -= a.free_ports;
@@ -75,10 +90,14 @@ void Allocator::State::remove_agent(const AgentId& id) {
   rescind_all(a.offers, RescindReason::kAgentLost);
   a.active = false;
   if (a.claim != nullptr) drop_claim(*a.claim);
+  for (const auto& [ref, task] : a.tasks) forget_task(a, task);
+  estimating_.erase(&a);
   free_.erase(a);
   free_.forget_fresh(a);
-  for (const auto& [framework, held] : a.allocated_to) {
-    change_use(leaf(framework), ResourceVector() - held.amounts(), {});
+  for (const auto& [task, held] : a.tasks) {
+    change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
+    --held.leaf->tasks;
+    doubt(*held.leaf);
   }
   for (const auto& [framework, l] : leaves_) {
     remove_filter(*l, id);
@@ -99,7 +118,12 @@ void Allocator::State::set_free_ports(const AgentId& id, PortSet free) {
 
 void Allocator::State::refresh(Agent& a, bool grew) {
   free_.erase(a);
-  a.free = fair::what_is_free(a.total, a.allocated, a.offered);
+  a.compute_free();
+  if (a.estimate() != nullptr) {
+    estimating_.insert(&a);
+  } else if (!estimating_.empty()) {
+    estimating_.erase(&a);
+  }
   free_.insert(a, total_);
   if (!grew) return;
   ++a.growths;

@@ -1,6 +1,8 @@
 #include "allocator/agents.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace proffer::fair {
 namespace {
@@ -20,26 +22,309 @@ int64_t weighted(const ResourceVector& amounts, const ResourceVector& total) {
   return sum;
 }
 
+Resources Booked::unreserved() const {
+  if (others.empty()) return resources;
+  Resources rest = resources;
+  for (const Slice& slice : others) {
+    if (!slice.revocable) rest -= slice.resources;
+  }
+  return rest;
+}
+
+ResourceVector Booked::estimated() const {
+  ResourceVector sum;
+  for (const Slice& slice : others) {
+    if (slice.revocable) sum += slice.resources.amounts;
+  }
+  return sum;
+}
+
+void Books::compute_free() {
+  free = what_is_free(total, allocated, offered);
+  if (parts.empty()) return;
+  // What one state has given beyond its total is missing in the others: unreserved first.
+  ResourceVector beyond =
+      (allocated.amounts() + offered.amounts() - total.amounts).max(ResourceVector());
+  std::map<int32_t, int64_t> devices_beyond;
+  const auto note_devices = [&](const Resources& there, const Held& held, const Held& offers) {
+    std::map<int32_t, int64_t> over = held.devices();
+    for (const auto& [index, milli] : offers.devices()) over[index] += milli;
+    for (const GpuDevice& device : there.gpus) over[device.index] -= device.milli;
+    for (const auto& [index, milli] : over) {
+      if (milli > 0) devices_beyond[index] += milli;
+    }
+  };
+  note_devices(total, allocated, offered);
+  for (Part& part : parts) {
+    part.free = what_is_free(part.total, part.allocated, part.offered);
+    if (part.revocable) continue;
+    beyond += (part.allocated.amounts() + part.offered.amounts() - part.total.amounts)
+                  .max(ResourceVector());
+    note_devices(part.total, part.allocated, part.offered);
+  }
+  const auto give_up = [&](Resources& rest) {
+    for (auto device = rest.gpus.begin(); device != rest.gpus.end();) {
+      const auto over = devices_beyond.find(device->index);
+      if (over != devices_beyond.end()) {
+        const int64_t less = std::min<int64_t>(device->milli, over->second);
+        device->milli -= static_cast<int32_t>(less);
+        over->second -= less;
+        rest.amounts[ResourceKind::kGpus] -= less;
+      }
+      device = device->milli == 0 ? rest.gpus.erase(device) : device + 1;
+    }
+    for (const ResourceKind kind : kResourceKinds) {
+      if (kind == ResourceKind::kGpus) continue;
+      const int64_t less = std::min(rest.amounts[kind], beyond[kind]);
+      rest.amounts[kind] -= less;
+      beyond[kind] -= less;
+    }
+  };
+  give_up(free);
+  for (Part& part : parts) {
+    if (!part.revocable) give_up(part.free);
+  }
+}
+
+std::vector<Slice> Books::usable(const RoleName& role) const {
+  std::vector<Slice> slices;
+  for (const Part& part : parts) {
+    if (part.revocable || !is_within(role, part.reserved_for)) continue;
+    add_slice(slices, {.resources = part.free, .reserved_for = part.reserved_for});
+  }
+  add_slice(slices, {.resources = free});
+  return slices;
+}
+
+std::vector<Slice> Books::usable_total(const RoleName& role) const {
+  std::vector<Slice> slices;
+  for (const Part& part : parts) {
+    if (part.revocable || !is_within(role, part.reserved_for)) continue;
+    add_slice(slices, {.resources = part.total, .reserved_for = part.reserved_for});
+  }
+  add_slice(slices, {.resources = total});
+  return slices;
+}
+
+ResourceVector Books::counted_total() const {
+  ResourceVector sum = total.amounts;
+  for (const Part& part : parts) {
+    if (!part.revocable) sum += part.total.amounts;
+  }
+  return sum;
+}
+
+ResourceVector Books::counted_allocated() const {
+  ResourceVector sum = allocated.amounts();
+  for (const Part& part : parts) {
+    if (!part.revocable) sum += part.allocated.amounts();
+  }
+  return sum;
+}
+
+ResourceVector Books::counted_offered() const {
+  ResourceVector sum = offered.amounts();
+  for (const Part& part : parts) {
+    if (!part.revocable) sum += part.offered.amounts();
+  }
+  return sum;
+}
+
+Resources Books::counted_free() const {
+  Resources sum = free;
+  for (const Part& part : parts) {
+    if (!part.revocable) sum += part.free;
+  }
+  return sum;
+}
+
+int64_t Books::counted_free_of(ResourceKind kind) const {
+  int64_t sum = free.amounts[kind];
+  for (const Part& part : parts) {
+    if (!part.revocable) sum += part.free.amounts[kind];
+  }
+  return sum;
+}
+
+const Part* Books::estimate() const {
+  return !parts.empty() && parts.back().revocable ? &parts.back() : nullptr;
+}
+
+Part* Books::estimate() {
+  return !parts.empty() && parts.back().revocable ? &parts.back() : nullptr;
+}
+
+Part& Books::part(const RoleName& reserved_for, bool revocable) {
+  const auto at = std::lower_bound(parts.begin(), parts.end(), std::pair(revocable, reserved_for),
+                                   [](const Part& part, const auto& wanted) {
+                                     return std::tie(part.revocable, part.reserved_for) <
+                                            std::tie(wanted.first, wanted.second);
+                                   });
+  if (at != parts.end() && at->revocable == revocable && at->reserved_for == reserved_for) {
+    return *at;
+  }
+  return *parts.insert(at, Part{.reserved_for = reserved_for, .revocable = revocable});
+}
+
+void Books::forget_empty_parts() {
+  std::erase_if(parts, [](const Part& part) {
+    return part.total.is_zero() && part.allocated.is_zero() && part.offered.is_zero();
+  });
+}
+
+bool Books::is_offered_beyond_total() const {
+  const auto beyond = [](const Resources& there, const Held& held, const Held& offers) {
+    for (const ResourceKind kind : kResourceKinds) {
+      const int64_t wanted = offers.amounts()[kind];
+      if (wanted > 0 && wanted + held.amounts()[kind] > there.amounts[kind]) return true;
+    }
+    for (const auto& [index, milli] : offers.devices()) {
+      const auto device = std::find_if(there.gpus.begin(), there.gpus.end(),
+                                       [&, i = index](const GpuDevice& d) { return d.index == i; });
+      const int64_t has = device == there.gpus.end() ? 0 : device->milli;
+      if (milli > 0 && milli + held.of_device(index) > has) return true;
+    }
+    return false;
+  };
+  if (parts.empty()) return beyond(total, allocated, offered);
+  Resources all = total;
+  Held all_allocated = allocated;
+  Held all_offered = offered;
+  bool one_is = beyond(total, allocated, offered);
+  for (const Part& part : parts) {
+    one_is = one_is || beyond(part.total, part.allocated, part.offered);
+    if (part.revocable) continue;
+    all += part.total;
+    all_allocated.add(part.allocated);
+    all_offered.add(part.offered);
+  }
+  return one_is || beyond(all, all_allocated, all_offered);
+}
+
+Booked Books::book(const std::vector<Slice>& slices) const {
+  Booked booked;
+  for (const Slice& slice : slices) {
+    Slice plain{.resources = {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus},
+                .reserved_for = slice.reserved_for};
+    // An agent that estimates lends nothing else, so what is revocable there is its estimate.
+    if (slice.revocable && slice.reserved_for.empty()) {
+      plain.revocable = estimate() != nullptr;
+      if (!plain.revocable) booked.lent = true;
+    }
+    if (!plain.revocable) booked.resources += plain.resources;
+    if (plain.revocable || !plain.reserved_for.empty()) add_slice(booked.others, plain);
+  }
+  return booked;
+}
+
+void Books::change(const Booked& booked, Held Books::*unreserved, Held Part::*other, bool add) {
+  const auto apply = [&](Held& held, const Resources& resources) {
+    if (add) {
+      held.add(resources);
+    } else {
+      held.remove(resources);
+    }
+  };
+  if (booked.others.empty()) return apply(this->*unreserved, booked.resources);
+  apply(this->*unreserved, booked.unreserved());
+  for (const Slice& slice : booked.others) {
+    apply(part(slice.reserved_for, slice.revocable).*other, slice.resources);
+  }
+  if (!add) forget_empty_parts();
+}
+
+void Books::allocate(const Booked& booked) {
+  change(booked, &Books::allocated, &Part::allocated, true);
+}
+void Books::end_allocated(const Booked& booked) {
+  change(booked, &Books::allocated, &Part::allocated, false);
+}
+void Books::offer(const Booked& booked) { change(booked, &Books::offered, &Part::offered, true); }
+void Books::end_offered(const Booked& booked) {
+  change(booked, &Books::offered, &Part::offered, false);
+}
+
+int64_t count_that_fits(const ResourceVector& shape, const Books& books, const RoleName& role,
+                        int64_t count_max) {
+  if (books.parts.empty()) return count_that_fits(shape, books.free, count_max);
+  std::vector<Slice> slices = books.usable(role);
+  int64_t count = 0;
+  while (count < count_max && take(shape, slices)) ++count;
+  return count;
+}
+
+bool fits(const ResourceVector& shape, const Books& books, const RoleName& role) {
+  if (books.parts.empty()) return fits(shape, books.free);
+  std::vector<Slice> slices = books.usable(role);
+  return take(shape, slices).has_value();
+}
+
+const std::string& value_of(const Agent& agent, const std::string& attribute) {
+  static const std::string kNone;
+  if (attribute == "host") return agent.id.str();
+  const auto at = agent.attributes.find(attribute);
+  return at == agent.attributes.end() ? kNone : at->second;
+}
+
 void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   CHECK(!agent.listed) << agent.id.str();
-  if (!agent.serves() || agent.claim != nullptr || agent.free.amounts.is_zero()) {
+  bool some_free = !agent.free.amounts.is_zero();
+  for (const Part& part : agent.parts) {
+    some_free = some_free || (!part.revocable && !part.free.amounts.is_zero());
+  }
+  if (!agent.serves() || agent.claim != nullptr || !some_free) {
     fresh_.erase(&agent);
     return;
   }
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
   by_free_[agent.has_gpus() ? 1 : 0][agent.weighted_free].insert(&agent);
   by_stamp_.emplace(agent.grown_at, &agent);
+  sum_ += agent.free.amounts;
   agent.listed = true;
+  if (agent.parts.empty()) return;
+  agent.weighted_counted = weighted(agent.counted_free().amounts, cluster_total);
+  for (const Part& part : agent.parts) {
+    if (part.revocable || part.free.amounts.is_zero()) continue;
+    reserved_[part.reserved_for][agent.weighted_counted].insert(&agent);
+    agent.reserved_listed.emplace_back(part.reserved_for, part.free.amounts);
+    reserved_sum_[part.reserved_for] += part.free.amounts;
+  }
 }
 
 void FreeAgents::erase(Agent& agent) {
   if (!agent.listed) return;
-  AgentsByFree& by_free = by_free_[agent.has_gpus() ? 1 : 0];
-  const auto group = by_free.find(agent.weighted_free);
-  group->second.erase(&agent);
-  if (group->second.empty()) by_free.erase(group);
+  const auto erase_from = [&](AgentsByFree& by_free, int64_t key) {
+    const auto group = by_free.find(key);
+    group->second.erase(&agent);
+    if (group->second.empty()) by_free.erase(group);
+  };
+  erase_from(by_free_[agent.has_gpus() ? 1 : 0], agent.weighted_free);
+  for (const auto& [role, free] : agent.reserved_listed) {
+    reserved_sum_[role] -= free;
+    const auto of_role = reserved_.find(role);
+    erase_from(of_role->second, agent.weighted_counted);
+    if (of_role->second.empty()) reserved_.erase(of_role);
+  }
+  agent.reserved_listed.clear();
   by_stamp_.erase(agent.grown_at);
+  sum_ -= agent.free.amounts;
   agent.listed = false;
+}
+
+ResourceVector FreeAgents::sum(const RoleName& role) const {
+  ResourceVector sum = sum_;
+  if (reserved_.empty()) return sum;
+  for (RoleName at = role; !at.empty(); at = parent_of(at)) {
+    const auto of_role = reserved_sum_.find(at);
+    if (of_role != reserved_sum_.end()) sum += of_role->second;
+  }
+  return sum;
+}
+
+const AgentsByFree& FreeAgents::reserved_for(const RoleName& role) const {
+  static const AgentsByFree kNone;
+  const auto at = reserved_.find(role);
+  return at == reserved_.end() ? kNone : at->second;
 }
 
 void FreeAgents::stamp(Agent& agent) {

@@ -4,12 +4,16 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
+#include <vector>
 
 #include "allocator/held.h"
 #include "common/attributes.h"
 #include "common/ids.h"
 #include "common/offers.h"
+#include "common/roles.h"
+#include "common/time.h"
 
 namespace proffer::fair {
 
@@ -22,26 +26,84 @@ struct TaskRef {
   TaskId task = {};
   auto operator<=>(const TaskRef&) const = default;
 };
+// Slices as the books of an agent count them: what was lent of its own is its own.
+struct Booked {
+  Resources resources = {};        // unreserved and reserved: what counts in shares; without ports
+  std::vector<Slice> others = {};  // of these the reserved ones, and what is only estimated
+  // The slices were lent: unreserved, but to be given back to the claim that they were set aside
+  // for.
+  bool lent = false;
+  Resources unreserved() const;
+  ResourceVector estimated() const;
+};
+
 // A task that is allocated.
-struct Task {
+struct Task : Booked {
   Leaf* leaf = nullptr;
   AskName ask = {};
   TaskClaim claim = {};
   Time since = {};
-  Resources resources = {};  // the sum of its slices
+  std::optional<Time> ends_by = {};  // it has had a revoke notice
 };
 
-struct Agent {
+// One reservation state of an agent beyond the unreserved: reserved for a role, or estimated.
+struct Part {
+  RoleName reserved_for = {};
+  bool revocable = false;  // estimated; counts in no total and no share
+  Resources total = {};
+  Held allocated = {};
+  Held offered = {};
+  Resources free = {};
+};
+
+// What there is of an agent, and who has it: of each reservation state. What is reserved may change
+// while tasks run: a task keeps what it has in the state in which it was given, and what a state
+// has given beyond its total is not free in the others.
+struct Books {
+  Resources total = {};  // unreserved
+  Held allocated = {};
+  Held offered = {};
+  Resources free = {};           // what is neither, per kind and device
+  std::vector<Part> parts = {};  // reserved ones by role, then the estimated one; most have none
+
+  void compute_free();
+  // The free slices that the role may use: reserved for it and the roles above it, and unreserved.
+  std::vector<Slice> usable(const RoleName& role) const;
+  // The same if nothing were allocated or offered.
+  std::vector<Slice> usable_total(const RoleName& role) const;
+  // Of all that is unreserved or reserved for anybody.
+  ResourceVector counted_total() const;
+  ResourceVector counted_allocated() const;
+  ResourceVector counted_offered() const;
+  Resources counted_free() const;
+  int64_t counted_free_of(ResourceKind kind) const;
+  // The estimated part, or nullptr.
+  const Part* estimate() const;
+  Part* estimate();
+  Part& part(const RoleName& reserved_for, bool revocable);  // a new one if there is none
+  void forget_empty_parts();
+  // Whether more is offered of a state, or of all together, than there is besides what is
+  // allocated.
+  bool is_offered_beyond_total() const;
+
+  // `slices` in the terms of these books.
+  Booked book(const std::vector<Slice>& slices) const;
+  void allocate(const Booked& booked);
+  void end_allocated(const Booked& booked);
+  void offer(const Booked& booked);
+  void end_offered(const Booked& booked);
+
+ private:
+  void change(const Booked& booked, Held Books::*unreserved, Held Part::*other, bool add);
+};
+
+struct Agent : Books {
   AgentId id = {};
   Attributes attributes = {};
   uint64_t attributes_version = 0;  // never used twice, whatever agent; for caches
   bool active = true;
   bool draining = false;
 
-  Resources total = {};  // its unreserved slices
-  Held allocated = {};
-  Held offered = {};
-  Resources free = {};                            // what is neither, per kind and device
   std::map<FrameworkId, Held> allocated_to = {};  // none is zero
   std::map<TaskRef, Task> tasks = {};
   std::set<OfferId> offers = {};  // outstanding
@@ -57,6 +119,9 @@ struct Agent {
   // Kept by FreeAgents.
   bool listed = false;
   int64_t weighted_free = 0;
+  int64_t weighted_counted = 0;  // with what is reserved
+  // Roles for which something free is reserved here, and what.
+  std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
 
   int64_t ports_left() const { return free_port_count - ports_offered; }
@@ -78,6 +143,14 @@ using AgentsByFree = std::map<int64_t, AgentSet>;
 // kind.
 int64_t weighted(const ResourceVector& amounts, const ResourceVector& total);
 
+// How many tasks of the shape fit into what the role may use there, at most count_max.
+int64_t count_that_fits(const ResourceVector& shape, const Books& books, const RoleName& role,
+                        int64_t count_max);
+bool fits(const ResourceVector& shape, const Books& books, const RoleName& role);
+
+// The agent's value of an attribute: "host" is its name; empty if it has none.
+const std::string& value_of(const Agent& agent, const std::string& attribute);
+
 // The agents from which one may take: active, not claimed, something free. A change of an agent is
 // made between erase() and insert(). O(log n) each.
 class FreeAgents {
@@ -90,17 +163,25 @@ class FreeAgents {
 
   const AgentsByFree& plain() const { return by_free_[0]; }
   const AgentsByFree& with_gpus() const { return by_free_[1]; }
+  // Those with something free that is reserved for the role, by what is free there in all.
+  const AgentsByFree& reserved_for(const RoleName& role) const;
+  bool any_reserved() const { return !reserved_.empty(); }
   // By stamp, so that those that grew after some moment are at the end.
   const std::map<uint64_t, Agent*>& by_stamp() const { return by_stamp_; }
   // Those stamped since clear_fresh(), by id.
   const AgentSet& fresh() const { return fresh_; }
   void clear_fresh() { fresh_.clear(); }
+  // What is free on all of them together for the role: unreserved, or reserved for it.
+  ResourceVector sum(const RoleName& role) const;
   void forget_fresh(Agent& agent) { fresh_.erase(&agent); }
 
  private:
   AgentsByFree by_free_[2];
+  std::map<RoleName, AgentsByFree> reserved_;
   std::map<uint64_t, Agent*> by_stamp_;
   AgentSet fresh_;
+  ResourceVector sum_;  // unreserved
+  std::map<RoleName, ResourceVector> reserved_sum_;
   uint64_t stamp_ = 0;
 };
 

@@ -3,7 +3,6 @@
 #include "allocator/allocator.h"
 
 #include "allocator/state.h"
-#include "common/text.h"
 
 namespace proffer {
 
@@ -34,8 +33,8 @@ void Allocator::set_framework_active(const FrameworkId& framework, bool active) 
 void Allocator::remove_framework(const FrameworkId& framework) {
   state_->remove_framework(framework);
 }
-void Allocator::declare_asks(const FrameworkId& framework, std::vector<Ask> asks, Time) {
-  state_->declare_asks(framework, std::move(asks));
+void Allocator::declare_asks(const FrameworkId& framework, std::vector<Ask> asks, Time now) {
+  state_->declare_asks(framework, std::move(asks), now);
 }
 void Allocator::suppress(const FrameworkId& framework) { state_->suppress(framework); }
 void Allocator::revive(const FrameworkId& framework) { state_->revive(framework); }
@@ -59,6 +58,9 @@ void Allocator::adopt(const AgentId& agent, const FrameworkId& framework, Runnin
   state_->adopt(agent, framework, std::move(task));
 }
 std::vector<const Grant*> Allocator::offers() const { return state_->offers(); }
+std::vector<const Grant*> Allocator::gang_offers(uint64_t gang) const {
+  return state_->gang_offers(gang);
+}
 
 std::optional<Time> Allocator::next_decision(Time now) const { return state_->next_decision(now); }
 Decision Allocator::decide(Time now) { return state_->decide(now); }
@@ -71,35 +73,5 @@ FrameworkExplanation Allocator::explain(const FrameworkId& framework, Time now) 
   return state_->explain(framework, now);
 }
 std::vector<Violation> Allocator::violations() const { return state_->violations(); }
-
-Result<void> check_ask(const Ask& ask) {
-  if (Result<void> checked = check_name("ask", ask.name.str()); !checked) return checked;
-  const auto context = [&] { return text("ask ", quoted(ask.name.str())); };
-  if (Result<void> checked = check_shape(ask.shape); !checked) {
-    return std::move(checked).error().in(context());
-  }
-  if (ask.count < 0 || ask.count > kAskCountMax) {
-    return Error::invalid_argument(
-               text("its count must be from 0 to ", kAskCountMax, ", not ", ask.count))
-        .in(context());
-  }
-  if (ask.ports < 0 || ask.ports > static_cast<int64_t>(kPortNamesMax)) {
-    return Error::invalid_argument(
-               text("its ports must be from 0 to ", kPortNamesMax, ", not ", ask.ports))
-        .in(context());
-  }
-  if (!ask.role.empty()) {
-    Result<RoleName> role = parse_role(ask.role.str());
-    if (!role) return std::move(role).error().in(context());
-  }
-  if (ask.constraints.size() > kConstraintsMax) {
-    return Error::invalid_argument(text("it has ", ask.constraints.size(), " constraints, at most ",
-                                        kConstraintsMax, " are allowed"))
-        .in(context());
-  }
-  Result<ConstraintMatcher> matcher = ConstraintMatcher::compile(ask.constraints);
-  if (!matcher) return std::move(matcher).error().in(context());
-  return {};
-}
 
 }  // namespace proffer

@@ -48,6 +48,8 @@ struct AllocatorOptions {
   int64_t revokes_per_minute = kRevokesPerMinute;
   RoleTable roles = {};  // must have passed check_roles()
   NaiveRules naive = {};
+  // The numbers of gangs begin above this, so that no two lives of a master give one twice.
+  uint64_t gangs_before = 0;
 };
 
 // What an agent brings: its slices together are its total.
@@ -65,7 +67,14 @@ struct Grant {
   Time expires = {};
 };
 
-enum class RescindReason : uint8_t { kExpired, kAgentLost, kFrameworkLost, kAgentChanged };
+enum class RescindReason : uint8_t {
+  kExpired,
+  kAgentLost,
+  kFrameworkLost,
+  kAgentChanged,
+  kGangBroken,  // another offer of its gang has ended
+  kReclaimed,   // somebody who has a right to it wants it
+};
 
 // An outstanding offer ends without an answer; its resources are free again already.
 struct Rescind {
@@ -147,10 +156,13 @@ class Allocator {
   Allocator& operator=(const Allocator&) = delete;
 
   // --- agents ----------------------------------------------------------------------------------
-  // Adds an agent with nothing allocated, or replaces what an agent brings; then its outstanding
-  // offers are rescinded and what is allocated stays. A total below what is allocated is allowed:
-  // free is then negative in no kind but zero, until enough has ended. All
-  // ports of a new agent are free; of one replaced, those that were taken stay so. O(log n).
+  // Adds an agent with nothing allocated, or replaces what an agent brings; then what is allocated
+  // stays, in the reservation state in which it was given, and its outstanding offers are
+  // rescinded: those that no longer fit if only reservations or estimates have changed, else all. A
+  // total below what is allocated is allowed: free is then negative in no kind but zero, until
+  // enough has ended; what one state has given beyond its total is not free in the others. Tasks on
+  // an estimate that has shrunk below them are revoked. All ports of a new agent are free; of one
+  // replaced, those that were taken stay so. O(log n + slices).
   void set_agent(const AgentId& agent, AgentResources resources);
   // Its free resources are offered only while active; becoming inactive rescinds its offers. A new
   // agent is active. Inactive agents count in the cluster's total: what they run counts in shares.
@@ -205,6 +217,10 @@ class Allocator {
   void adopt(const AgentId& agent, const FrameworkId& framework, RunningTask task);
   // All outstanding offers, by id. Valid until the next call that changes anything.
   std::vector<const Grant*> offers() const;
+  // The outstanding offers of a gang, by id: none once it is answered or broken. They are to be
+  // accepted together, with as many tasks as they fill: settle() of one of them with fewer rescinds
+  // the others. Its tasks carry the gang's number in their claims.
+  std::vector<const Grant*> gang_offers(uint64_t gang) const;
 
   // --- decisions -------------------------------------------------------------------------------
   // When decide() wants to be called: at once (<= now) if something is dirty, else when the next
@@ -231,9 +247,9 @@ class Allocator {
   std::unique_ptr<State> state_;
 };
 
-// Whether an ask from a peer may be declared: name, shape, count 0..kAskCountMax, ports, role of
-// the framework or empty, constraints that compile. Errors: kInvalidArgument says which ask and
-// value.
+// Whether an ask from a peer may be declared: name, shape, count 0..kAskCountMax and a multiple of
+// its gang, ports, role of the framework or empty, constraints that compile, bounds of
+// common/limits.h, durations 0..kDurationMax. Errors: kInvalidArgument says which ask and value.
 Result<void> check_ask(const Ask& ask);
 
 }  // namespace proffer

@@ -5,7 +5,6 @@
 #include "allocator/state.h"
 
 namespace proffer {
-
 const Grant* Allocator::State::find_offer(const OfferId& id, const FrameworkId& framework) const {
   const fair::OutstandingOffer* offer = outstanding_.find(id);
   return offer != nullptr && offer->grant.framework == framework ? &offer->grant : nullptr;
@@ -19,41 +18,57 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   CHECK(first != nullptr) << "no offer " << ids.front().value();
   Leaf& l = *first->leaf;
   Agent& a = *first->agent;
-  Resources offered;
+  std::vector<Slice> offered;
+  std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // what is to be launched of each
   int64_t ports = 0;
   ResourceVector seen;  // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
     const fair::OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
-    offered += offer.resources;
+    if (offer.leaf != &l) update_hunger(*offer.leaf, true);
+    for (const Slice& slice : offer.grant.offer.slices) add_slice(offered, slice);
     ports += offer.ports;
     seen = offer.free_then;
+    if (const uint64_t gang = offer.grant.offer.gang; gang != 0) {
+      for (const AskFill& fill : offer.grant.offer.fills) gangs[gang][fill.ask] += fill.count;
+    }
   }
 
-  Resources taken;
+  std::vector<Slice> taken;
   for (RunningTask& task : tasks) {
-    const auto ask = l.asks.find(task.ask);
-    if (ask != l.asks.end()) {  // Else no longer declared.
+    const auto ask = l.owner->asks.find(task.ask);
+    if (ask != l.owner->asks.end()) {  // Else no longer declared.
       AskEntry& entry = *ask->second;
       entry.ask.count = std::max<int64_t>(entry.ask.count - 1, 0);
       if (entry.unmet() == 0) stop_waiting(entry);
+      if (entry.leaf != &l) update_hunger(*entry.leaf, true);
     }
-    for (const Slice& slice : task.claim.slices) {
-      taken += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
+    for (const Slice& slice : task.claim.slices) add_slice(taken, slice);
+    if (const auto gang = gangs.find(task.claim.gang); gang != gangs.end()) {
+      --gang->second[task.ask];
     }
-    add_task(a, l, std::move(task));
+    Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
+    add_task(a, of_task, std::move(task));
   }
-  CHECK(offered.contains(taken)) << to_text(taken) << " is used of " << to_text(offered);
-  refresh(a, taken != offered || ports > 0);
+  CHECK(contains(offered, taken)) << to_text(sum_of(taken)) << " is used of "
+                                  << to_text(sum_of(offered)) << ", by reservation state";
+  const bool all_taken = contains(taken, offered) && ports == 0;
+  refresh(a, !all_taken);
   update_hunger(l, true);
+  // A gang of which something is not launched is not launched.
+  for (const auto& [gang, left] : gangs) {
+    const bool is_whole = std::all_of(left.begin(), left.end(),
+                                      [](const auto& of_ask) { return of_ask.second <= 0; });
+    if (!is_whole) break_gang(gang);
+  }
 
   if (!refusal.too_little.empty() || refusal.wrong_agent) {
     // Its answer is about what it saw: what became free meanwhile is news to it.
-    seen -= taken.amounts;
+    seen -= sum_of(taken).amounts;
     Filter filter;
     for (const ResourceKind kind : refusal.too_little) {
-      filter.too_little[kind] = std::min(a.free.amounts[kind], seen[kind]);
+      filter.too_little[kind] = std::min(a.counted_free_of(kind), seen[kind]);
     }
     if (refusal.wrong_agent) filter.wrong_agent = a.attributes;
     add_filter(l, a, std::move(filter));
@@ -65,15 +80,21 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
 }
 
 void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
-  fair::Task entry{
-      .leaf = &l, .ask = std::move(task.ask), .claim = std::move(task.claim), .since = task.since};
-  for (const Slice& slice : entry.claim.slices) {
-    entry.resources += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
-  }
+  ++l.tasks;
+  fair::Task entry{a.book(task.claim.slices)};
+  entry.leaf = &l;
+  entry.ask = std::move(task.ask);
+  entry.claim = std::move(task.claim);
+  entry.since = task.since;
+  gangs_ = std::max(gangs_, entry.claim.gang);
+  a.allocate(entry);
   if (!entry.resources.is_zero()) {
-    a.allocated.add(entry.resources);
     a.allocated_to[l.framework].add(entry.resources);
     change_use(l, entry.resources.amounts, {});
+  }
+  l.estimated += entry.estimated();
+  if (const auto ask = l.owner->asks.find(entry.ask); ask != l.owner->asks.end()) {
+    count_tasks(*ask->second, a, 1);
   }
   const bool is_new =
       a.tasks.emplace(fair::TaskRef{l.framework, task.task}, std::move(entry)).second;
@@ -88,30 +109,42 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
   const auto at = a.tasks.find({framework, task});
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
                              << agent_id.str();
-  const Resources held = std::move(at->second.resources);
-  Leaf& l = *at->second.leaf;
+  const fair::Task ended = std::move(at->second);
+  Leaf& l = *ended.leaf;
   a.tasks.erase(at);
-  if (held.is_zero()) return;
-  const auto of_framework = a.allocated_to.find(framework);
-  of_framework->second.remove(held);
-  if (of_framework->second.is_zero()) a.allocated_to.erase(of_framework);
-  a.allocated.remove(held);
-  change_use(l, ResourceVector() - held.amounts, {});
+  --l.tasks;
+  doubt(l);
+  forget_task(a, ended);
+  a.end_allocated(ended);
+  if (!ended.resources.is_zero()) {
+    const auto of_framework = a.allocated_to.find(framework);
+    of_framework->second.remove(ended.resources);
+    if (of_framework->second.is_zero()) a.allocated_to.erase(of_framework);
+    change_use(l, ResourceVector() - ended.resources.amounts, {});
+  }
+  if (ended.resources.is_zero() && ended.others.empty()) return;
   refresh(a, true);
+  // What was only lent does not show that things become free there.
+  if (ended.lent) --a.growths;
+}
+
+// What the leaf and its ask know of a task that is not there any more, but for its share.
+void Allocator::State::forget_task(const Agent& a, const fair::Task& task) {
+  task.leaf->estimated -= task.estimated();
+  const auto ask = task.leaf->owner->asks.find(task.ask);
+  if (ask != task.leaf->owner->asks.end()) count_tasks(*ask->second, a, -1);
 }
 
 void Allocator::State::adopt(const AgentId& agent_id, const FrameworkId& framework,
                              RunningTask task) {
   mark_dirty();
   Agent& a = agent(agent_id);
-  Resources taken;
-  for (const Slice& slice : task.claim.slices) {
-    taken += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
-  }
-  // What runs there already may be what we have offered.
-  if (!a.free.contains(taken)) rescind_all(a.offers, RescindReason::kAgentChanged);
-  add_task(a, leaf(framework), std::move(task));
+  Framework& f = framework_at(framework);
+  const RoleName role = task.claim.role.empty() ? f.role : task.claim.role;
+  add_task(a, leaf_in(f, role), std::move(task));
   refresh(a, false);
+  // What runs there already may be what we have offered.
+  rescind_what_does_not_fit(a);
 }
 
 std::vector<const Grant*> Allocator::State::offers() const {
@@ -120,31 +153,67 @@ std::vector<const Grant*> Allocator::State::offers() const {
   return grants;
 }
 
+std::vector<const Grant*> Allocator::State::gang_offers(uint64_t gang) const {
+  std::vector<const Grant*> grants;
+  for (const OfferId& id : outstanding_.of_gang(gang)) {
+    grants.push_back(&outstanding_.find(id)->grant);
+  }
+  return grants;
+}
+
 fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
   fair::OutstandingOffer offer = outstanding_.take(id);
   Leaf& l = *offer.leaf;
   Agent& a = *offer.agent;
-  a.offered.remove(offer.resources);
+  a.end_offered(offer);
   a.ports_offered -= offer.ports;
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
+  l.estimated -= offer.estimated();
+  doubt(l);
   for (const AskFill& fill : offer.grant.offer.fills) {
-    const auto ask = l.asks.find(fill.ask);
-    if (ask != l.asks.end()) ask->second->offered -= fill.count;
+    const auto ask = l.owner->asks.find(fill.ask);
+    if (ask == l.owner->asks.end()) continue;
+    ask->second->offered -= fill.count;
+    count_tasks(*ask->second, a, -fill.count);
+    // It may have moved to another role since.
+    if (ask->second->leaf != &l) update_hunger(*ask->second->leaf, true);
   }
   // While it was out there was no second open offer of this agent.
   if (l.open_on.erase(&a) > 0) l.retry.insert(&a);
   return offer;
 }
 
-void Allocator::State::rescind(const OfferId& id, RescindReason reason) {
+void Allocator::State::rescind(OfferId id, RescindReason reason) {
+  const uint64_t gang = outstanding_.find(id)->grant.offer.gang;
+  rescind_one(id, reason);
+  if (gang != 0) break_gang(gang);
+}
+
+void Allocator::State::break_gang(uint64_t gang) {
+  const std::set<OfferId> rest = outstanding_.of_gang(gang);
+  for (const OfferId& id : rest) rescind_one(id, RescindReason::kGangBroken);
+}
+
+void Allocator::State::rescind_one(OfferId id, RescindReason reason) {
   const fair::OutstandingOffer offer = end_offer(id);
   rescinds_.push_back({id, offer.leaf->framework, reason});
   refresh(*offer.agent, true);
+  if (offer.lent) --offer.agent->growths;
   update_hunger(*offer.leaf, true);
 }
 
 void Allocator::State::rescind_all(std::set<OfferId> ids, RescindReason reason) {
-  for (const OfferId& id : ids) rescind(id, reason);
+  for (const OfferId& id : ids) {
+    // Else it was of a gang that was broken just now.
+    if (outstanding_.find(id) != nullptr) rescind(id, reason);
+  }
+}
+
+// The newest offers first, until no reservation state is offered beyond what it has.
+void Allocator::State::rescind_what_does_not_fit(Agent& a) {
+  while (!a.offers.empty() && a.is_offered_beyond_total()) {
+    rescind(*a.offers.rbegin(), RescindReason::kAgentChanged);
+  }
 }
 
 }  // namespace proffer

@@ -1,10 +1,13 @@
 // Nobody starves. An ask that has waited for claim_after and whose leaf is first by share gets a
-// claim: an agent on which what becomes free is set aside until the ask fits. assign_claims()
-// first.
+// claim: an agent, or for a gang as many as it needs, on which what becomes free is set aside until
+// the ask fits. assign_claims() first.
 //
-// One claim per leaf and per agent, so a later claim never waits for what an earlier one holds. A
-// claim stays where it is while things become free there; if nothing does for claim_after, it moves
-// to another agent: tasks that never end must not decide who is served.
+// A claim has all its agents at once and each agent has one claim, so a later claim takes nothing
+// of an earlier one: two gangs that each could hold half of what they need do not wait for each
+// other. One claim per leaf. A claim stays where it is while things become free there; an agent of
+// it where nothing does for claim_after, and that is not enough already, is exchanged for another:
+// tasks that never end must not decide who is served. What is set aside is lent meanwhile:
+// lending.cc.
 
 #include <algorithm>
 #include <tuple>
@@ -27,52 +30,50 @@ bool Allocator::State::AskTimer::operator<(const AskTimer& o) const {
 // At the end of a decision. Leaves in order of share, until one comes first that could be served
 // without a claim, or has one already: who has more waits for it. Of equals each may have one.
 void Allocator::State::assign_claims(Time now) {
-  if (due_.empty()) return;
+  if (due_.empty() || options_.naive.no_claims) return;
   std::optional<Rank> barrier;
   const auto visit = [&](Leaf& l) {
-    if (barrier && *barrier < rank_of(l)) return false;
+    const Rank rank = rank_of(l, hungry_);
+    if (barrier && *barrier < rank) return false;
     if (l.mode == OfferMode::kOpen) return true;
     if (l.claimed != nullptr) {
       // Who is behind waits for it, unless there is no telling how long.
-      if (!barrier && !l.claimed->claim_stuck) barrier = rank_of(l);
+      if (!barrier && !l.claimed->claim_stuck) barrier = rank;
       return true;
     }
-    AskEntry* ask = claimable_ask(l);
+    AskEntry* ask = claimable_ask(l, now);
     const bool has_claim = ask != nullptr && claim(*ask, now);
-    if (!barrier && (has_claim || may_be_served_later(l, now))) barrier = rank_of(l);
+    if (!barrier && (has_claim || may_be_served_later(l, now))) barrier = rank;
     return !due_.empty();
   };
-  const auto visit_all = [&] {
-    for (const Role* role : hungry_.roles()) {
-      for (Leaf* l : hungry_.leaves(*role)) {
-        if (!visit(*l)) return;
-      }
-    }
-  };
-  visit_all();
+  hungry_.for_each(visit);
   // Who was first when it was its turn has the right too, even if it was given something smaller.
   for (const auto& [l, rank] : least_with_due_) {
     if (barrier && *barrier < rank) continue;
     if (l->claimed != nullptr || !hungry_.contains(*l)) continue;
-    if (AskEntry* ask = claimable_ask(*l)) claim(*ask, now);
+    if (AskEntry* ask = claimable_ask(*l, now)) claim(*ask, now);
   }
 }
 
 // The leaf's first ask by priority that has waited long enough and for which there may be an agent.
-fair::AskEntry* Allocator::State::claimable_ask(Leaf& l) const {
+fair::AskEntry* Allocator::State::claimable_ask(Leaf& l, Time now) const {
   for (AskEntry* ask : l.order) {
-    if (ask->unmet() == 0) continue;
+    if (ask->unmet() == 0 || ask->only_preferred(now)) continue;
     if (!ask->due || ask->hopeless_at == agents_version_) continue;
+    if (!barred(*ask).is_none()) continue;
     if (ask->claim_tried != claimable_version_) return ask;
   }
   return nullptr;
 }
 
 // Whether a leaf without a claim is still to be served before those behind it: it has an ask that
-// waits and that some agent fits that it does not refuse.
+// waits and that some agent fits that it does not refuse. Who waits for where it would rather be
+// holds nobody back.
 bool Allocator::State::may_be_served_later(const Leaf& l, Time now) const {
   return std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
-    if (ask->unmet() == 0 || ask->due) return false;
+    if (ask->unmet() == 0 || ask->due || ask->only_preferred(now)) return false;
+    if (!barred(*ask).is_none()) return false;
+    if (ask->ask.gang > 1 && !could_ever_be_met(*ask, true)) return false;
     return std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
       return a.second->serves() && could_ever_fit(*ask, *a.second) &&
              !is_filtered(l, *a.second, now);
@@ -81,48 +82,107 @@ bool Allocator::State::may_be_served_later(const Leaf& l, Time now) const {
 }
 
 bool Allocator::State::could_ever_fit(const AskEntry& ask, const Agent& a) const {
-  return fits(ask.ask.shape, a.total) && a.ports.size() >= ask.ask.ports && ask.matches(a);
+  if (a.ports.size() < ask.ask.ports || !ask.matches(a)) return false;
+  if (a.parts.empty()) return fits(ask.ask.shape, a.total);
+  std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
+  return take(ask.ask.shape, all).has_value();
 }
 
-// The agent that needs the least to become free; of those, the one with most free, then by id.
-fair::Agent* Allocator::State::claimable_agent(const AskEntry& ask, Time now) const {
-  Agent* best = nullptr;
-  std::pair<int64_t, int64_t> best_key;
+// How many tasks of one gang fit there if it is empty. The ask could_ever_fit() there.
+int64_t Allocator::State::capacity(const AskEntry& ask, const Agent& a) const {
+  int64_t most = ask.ask.gang;
+  if (most == 1) return 1;
+  if (ask.ask.ports > 0) most = std::min(most, a.ports.size() / ask.ask.ports);
+  if (a.parts.empty()) return count_that_fits(ask.ask.shape, a.total, most);
+  std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
+  int64_t count = 0;
+  while (count < most && take(ask.ask.shape, all)) ++count;
+  return count;
+}
+
+// Whether a gang of it fits on the agents if they were empty. O(agents).
+bool Allocator::State::could_ever_be_met(const AskEntry& ask, bool only_serving) const {
+  fair::TaskCounts counts(ask.ask);
+  int64_t room = 0;
   for (const auto& [id, a] : agents_) {
-    if (!a->serves() || a->claim != nullptr || !could_ever_fit(ask, *a)) continue;
-    if (is_filtered(*ask.leaf, *a, now)) continue;
-    const ResourceVector missing = (ask.ask.shape - a->free.amounts).max(ResourceVector());
-    const std::pair key(fair::weighted(missing, total_), -fair::weighted(a->free.amounts, total_));
-    if (best != nullptr && best_key <= key) continue;
-    best = a.get();
-    best_key = key;
-  }
-  return best;
-}
-
-bool Allocator::State::claim(AskEntry& ask, Time now) {
-  Agent* a = claimable_agent(ask, now);
-  if (a != nullptr) {
-    hold_for(ask, *a, ++claims_, now);
-    return true;
-  }
-  // Not looked at again until something that counts has changed.
-  ask.claim_tried = claimable_version_;
-  if (std::none_of(agents_.begin(), agents_.end(), [&](const auto& any) {
-        return any.second->serves() && could_ever_fit(ask, *any.second);
-      })) {
-    ask.hopeless_at = agents_version_;
+    if ((only_serving && !a->serves()) || !could_ever_fit(ask, *a)) continue;
+    const int64_t here = counts.room(ask.ask, *a, capacity(ask, *a));
+    counts.add(*a, here);
+    room += here;
+    if (room >= ask.ask.gang) return true;
   }
   return false;
 }
 
-void Allocator::State::hold_for(AskEntry& ask, Agent& a, uint64_t order, Time now) {
-  free_.erase(a);
-  a.claim = &ask;
-  free_.insert(a, total_);  // It is not: what is free there is set aside.
-  ask.claim = &a;
+// Agents that are enough for one gang together: the kept ones, then those that need the least to
+// become free; of equals, the one with most free, then by id. Nothing if there are not enough.
+// O(agents log agents).
+std::vector<fair::Agent*> Allocator::State::claimable_agents(const AskEntry& ask,
+                                                             std::vector<Agent*> kept,
+                                                             Time now) const {
+  struct Candidate {
+    int64_t missing = 0;
+    int64_t minus_free = 0;
+    Agent* agent = nullptr;
+    int64_t capacity = 0;
+  };
+  fair::TaskCounts counts = ask.counts;
+  int64_t left = ask.ask.gang;
+  const auto add = [&](const Agent& a, int64_t count) {
+    count = counts.room(ask.ask, a, std::min(count, left));
+    counts.add(a, count);
+    left -= count;
+    return count > 0;
+  };
+  for (const Agent* a : kept) add(*a, capacity(ask, *a));
+  if (left == 0) return kept;
+  std::vector<Candidate> candidates;
+  for (const auto& [id, a] : agents_) {
+    if (!a->serves() || a->claim != nullptr || !could_ever_fit(ask, *a)) continue;
+    if (is_filtered(*ask.leaf, *a, now) || counts.room(ask.ask, *a, 1) == 0) continue;
+    ResourceVector free = a->free.amounts;
+    if (!a->parts.empty()) {
+      free = {};
+      for (const Slice& slice : a->usable(ask.leaf->role->name)) free += slice.resources.amounts;
+    }
+    Candidate candidate{.agent = a.get(), .capacity = capacity(ask, *a)};
+    const ResourceVector wanted = ask.ask.shape * candidate.capacity;
+    candidate.missing =
+        fair::weighted((wanted - free).max(ResourceVector()), total_) / candidate.capacity;
+    candidate.minus_free = -fair::weighted(free, total_);
+    candidates.push_back(candidate);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
+    return std::tie(a.missing, a.minus_free) < std::tie(b.missing, b.minus_free);
+  });
+  for (const Candidate& candidate : candidates) {
+    if (add(*candidate.agent, candidate.capacity)) kept.push_back(candidate.agent);
+    if (left == 0) return kept;
+  }
+  return {};
+}
+
+bool Allocator::State::claim(AskEntry& ask, Time now) {
+  const std::vector<Agent*> agents = claimable_agents(ask, {}, now);
+  if (!agents.empty()) {
+    hold_for(ask, agents, ++claims_, now);
+    return true;
+  }
+  // Not looked at again until something that counts has changed.
+  ask.claim_tried = claimable_version_;
+  if (!could_ever_be_met(ask, true)) ask.hopeless_at = agents_version_;
+  return false;
+}
+
+void Allocator::State::hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order,
+                                Time now) {
+  for (Agent* a : agents) {
+    free_.erase(*a);
+    a->claim = &ask;
+    free_.insert(*a, total_);  // It is not: what is free there is set aside.
+    ask.claim.push_back({a, a->growths});
+  }
   ask.claim_order = order;
-  ask.claim_growths = a.growths;
   ask.claim_stuck = false;
   ask.leaf->claimed = &ask;
   due_.erase(&ask);
@@ -132,16 +192,16 @@ void Allocator::State::hold_for(AskEntry& ask, Agent& a, uint64_t order, Time no
 }
 
 void Allocator::State::drop_claim(AskEntry& ask) {
-  Agent& a = *ask.claim;
-  a.claim = nullptr;
-  ask.claim = nullptr;
+  const std::vector<fair::Claimed> agents = std::move(ask.claim);
+  ask.claim.clear();
+  for (const fair::Claimed& claimed : agents) claimed.agent->claim = nullptr;
   ask.leaf->claimed = nullptr;
   claimed_.erase(ask.claim_order);
   set_timer(ask, std::nullopt);
   if (ask.due) due_.insert(&ask);
   ++claimable_version_;
-  refresh(a, true);
-  thaw();  // Others may use what was set aside, in this decision if one is being made.
+  for (const fair::Claimed& claimed : agents) refresh(*claimed.agent, true);
+  thaw(true);  // Others may use what was set aside, in this decision if one is being made.
 }
 
 void Allocator::State::start_waiting(Leaf& l, Time now) {
@@ -154,7 +214,7 @@ void Allocator::State::start_waiting(Leaf& l, Time now) {
 
 // It is met, gone, or not wanted for now.
 void Allocator::State::stop_waiting(AskEntry& ask) {
-  if (ask.claim != nullptr) drop_claim(ask);
+  if (!ask.claim.empty()) drop_claim(ask);
   set_timer(ask, std::nullopt);
   ask.due = false;
   due_.erase(&ask);
@@ -169,32 +229,44 @@ void Allocator::State::set_timer(AskEntry& ask, std::optional<Time> at) {
 void Allocator::State::fire_claim_timers(Time now) {
   while (!ask_timers_.empty() && ask_timers_.begin()->at <= now) {
     AskEntry& ask = *ask_timers_.begin()->ask;
-    if (ask.claim == nullptr) {
-      // Its last grant may have been later than when the timer was set.
-      const Time at = later(ask.waiting_since, options_.claim_after);
-      if (at > now) {
-        set_timer(ask, at);
-        continue;
-      }
-      set_timer(ask, std::nullopt);
-      ask.due = true;
-      due_.insert(&ask);
+    if (!ask.claim.empty()) {
+      review_claim(ask, now);
       continue;
     }
-    Agent* const other =
-        ask.claim->growths == ask.claim_growths ? claimable_agent(ask, now) : nullptr;
-    if (other == nullptr) {
-      ask.claim_stuck = ask.claim->growths == ask.claim_growths;
-      ask.claim_growths = ask.claim->growths;
-      set_timer(ask, later(now, std::max(options_.claim_after, kClaimReviewMin)));
+    // Its last grant may have been later than when the timer was set.
+    const Time at = later(ask.waiting_since, options_.claim_after);
+    if (at > now) {
+      set_timer(ask, at);
       continue;
     }
-    const uint64_t order = ask.claim_order;
-    drop_claim(ask);
-    hold_for(ask, *other, order, now);
-    // What ended since the last decision may be enough there already.
-    update_hunger(*ask.leaf, true);
+    set_timer(ask, std::nullopt);
+    ask.due = true;
+    due_.insert(&ask);
   }
+}
+
+// Agents on which nothing has become free since the last review are exchanged, if others will do.
+void Allocator::State::review_claim(AskEntry& ask, Time now) {
+  std::vector<Agent*> kept;
+  for (const fair::Claimed& claimed : ask.claim) {
+    const Agent& a = *claimed.agent;
+    const bool is_enough = room_for(ask, a, capacity(ask, a)) == capacity(ask, a);
+    if (is_enough || a.growths != claimed.growths) kept.push_back(claimed.agent);
+  }
+  const bool is_stuck = kept.size() < ask.claim.size();
+  const std::vector<Agent*> agents =
+      is_stuck ? claimable_agents(ask, std::move(kept), now) : std::vector<Agent*>();
+  if (agents.empty()) {
+    ask.claim_stuck = is_stuck;
+    for (fair::Claimed& claimed : ask.claim) claimed.growths = claimed.agent->growths;
+    set_timer(ask, later(now, std::max(options_.claim_after, kClaimReviewMin)));
+    return;
+  }
+  const uint64_t order = ask.claim_order;
+  drop_claim(ask);
+  hold_for(ask, agents, order, now);
+  // What ended since the last decision may be enough there already.
+  update_hunger(*ask.leaf, true);
 }
 
 }  // namespace proffer

@@ -1,16 +1,25 @@
-// One decision: what is due by time (leases, filters, waits for claims), then the asks by least
-// share, then open offers of what is left, then claims for those that starve; at the end what was
-// given becomes offers. Guarantees will come before the asks, reclaim after the claims.
+// One decision: what is due by time (leases, filters, waits for claims), then the asks, guarantees
+// that are not reached first and then by least share, then open offers of what is left, then claims
+// for those that starve; at the end what was given becomes offers.
 
 #include "allocator/state.h"
 
 namespace proffer {
 
 Allocator::State::State(AllocatorOptions options)
-    : options_(std::move(options)), role_table_(options_.roles) {}
+    : options_(std::move(options)),
+      role_table_(options_.roles),
+      tree_(options_.naive.plain_shares),
+      gangs_(options_.gangs_before) {
+  const Result<void> checked = check_roles(role_table_);
+  CHECK(checked.has_value()) << checked.error().message();
+  for (const auto& [role, settings] : role_table_) tree_.set_settings(role, settings);
+  shares_dirty_ = true;
+}
 
 Decision Allocator::State::decide(Time now) {
   given_.clear();
+  entitlements_known_ = false;
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
     least_shape_.reset();
@@ -34,38 +43,57 @@ Decision Allocator::State::decide(Time now) {
     filter.until = now + kDeclineFilter;
     add_filter(l, a, std::move(filter));
   }
+  remove_doubtful();
   end_filters(now);
+  fire_alarms(now);
   fire_claim_timers(now);
+  remove_doubtful();
+  wake_blocked();
 
-  fill(now);
-  fill_open(now);
-  assign_claims(now);
+  take_back_estimates(now);
+  do {
+    fill(now);
+    fill_open(now);
+    assign_claims(now);
+  } while (take_back_lent(now));
+  lend(now);
 
   Decision decision;
   decision.rescinds = std::move(rescinds_);
   rescinds_.clear();
+  decision.revokes = std::move(revokes_);
+  revokes_.clear();
   decision.grants.reserve(gifts_.size());
+  offers_before_ = outstanding_.last_id();
   for (Gift& gift : gifts_) {
     Grant grant;
     grant.offer.id = outstanding_.next_id();
     grant.offer.agent = gift.agent->id;
     grant.offer.attributes = gift.agent->attributes;
-    grant.offer.slices.push_back(Slice{.resources = gift.resources});
+    fair::Booked booked = gift.agent->book(gift.slices);
+    grant.offer.slices = std::move(gift.slices);
+    grant.offer.gang = gift.gang;
     grant.offer.fills = std::move(gift.fills);
     grant.offer.ports = gift.agent->free_ports;
     grant.offer.lease = options_.offer_timeout;
+    grant.offer.role = gift.leaf->role->name;
     grant.framework = gift.leaf->framework;
     grant.role = gift.leaf->role->name;
+    grant.offer.role = grant.role;
     grant.expires = later(now, options_.offer_timeout);
     decision.grants.push_back(grant);
-    const ResourceVector free_then = gift.agent->free.amounts + gift.resources.amounts;
-    outstanding_.add({std::move(grant), gift.leaf, gift.agent, std::move(gift.resources),
-                      gift.ports, free_then});
+    fair::OutstandingOffer offer{std::move(booked)};
+    offer.grant = std::move(grant);
+    offer.leaf = gift.leaf;
+    offer.agent = gift.agent;
+    offer.ports = gift.ports;
+    offer.free_then = gift.agent->counted_free().amounts + offer.resources.amounts;
+    outstanding_.add(std::move(offer));
   }
   gifts_.clear();
   gift_at_.clear();
   least_with_due_.clear();
-  entitlements_known_ = false;
+  ++turns_epoch_;
   free_.clear_fresh();
   dirty_ = false;
   decided_at_ = now;
@@ -79,6 +107,7 @@ std::optional<Time> Allocator::State::next_decision(Time now) const {
   if (const auto expiry = outstanding_.first_to_expire()) consider(expiry->first);
   if (!filter_timers_.empty()) consider(filter_timers_.begin()->at);
   if (!ask_timers_.empty()) consider(ask_timers_.begin()->at);
+  if (!alarms_.empty()) consider(alarms_.begin()->at);
   return next;
 }
 
@@ -90,6 +119,7 @@ Time Allocator::State::later(Time now, Duration duration) {
 void Allocator::State::mark_dirty() {
   dirty_ = true;
   given_.clear();
+  entitlements_known_ = false;
 }
 
 fair::Agent& Allocator::State::agent(const AgentId& id) {
@@ -98,9 +128,9 @@ fair::Agent& Allocator::State::agent(const AgentId& id) {
   return *at->second;
 }
 
-fair::Leaf& Allocator::State::leaf(const FrameworkId& id) {
-  const auto at = leaves_.find(id);
-  CHECK(at != leaves_.end()) << "no framework " << id.str();
+fair::Framework& Allocator::State::framework_at(const FrameworkId& id) {
+  const auto at = frameworks_.find(id);
+  CHECK(at != frameworks_.end()) << "no framework " << id.str();
   return *at->second;
 }
 

@@ -1,27 +1,287 @@
+// Entitlements: demands and floors are summed from the leaves up, then what there is is split from
+// the root down. compute_entitlements() first, split() is the rule.
+
 #include "allocator/entitlement.h"
 
 #include <algorithm>
-#include <numeric>
+#include <array>
+
+#include "allocator/leaves.h"
 
 namespace proffer::fair {
+namespace {
 
-std::vector<int64_t> fill_with_water(int64_t whole, const std::vector<Claimant>& claimants) {
-  // Who wants least for its weight is satisfied first; the rest is split among those left.
-  std::vector<size_t> by_thirst(claimants.size());
-  std::iota(by_thirst.begin(), by_thirst.end(), size_t{0});
-  std::stable_sort(by_thirst.begin(), by_thirst.end(), [&](size_t a, size_t b) {
-    return claimants[a].demand * claimants[b].weight < claimants[b].demand * claimants[a].weight;
+__extension__ typedef __int128 Int128;
+
+// Sums of demands beyond this count as this.
+constexpr int64_t kDemandMax = int64_t{1} << 55;
+// Levels are parts of the cluster for a weight of one, kLevelOne being all of it. A weight of 0.001
+// has all of it at a thousand times that.
+constexpr int64_t kLevelOne = int64_t{1} << 30;
+constexpr int64_t kLevelMax = kLevelOne * 1000;
+static_assert(kWeightMin * 1000 == kWeightOne);
+
+int64_t scaled(int64_t amount, int64_t numerator, int64_t denominator) {
+  const Int128 all = Int128(amount) * numerator / denominator;
+  return static_cast<int64_t>(std::min<Int128>(all, kDemandMax));
+}
+
+ResourceVector sum_of(const ResourceVector& a, const ResourceVector& b) {
+  return (a + b).min(ResourceVector::of(kDemandMax, kDemandMax, kDemandMax, kDemandMax));
+}
+
+// A claimant as its level rises.
+class Riser {
+ public:
+  Riser(const Claimant& claimant, const ResourceVector& floor, const ResourceVector& total)
+      : floor_(floor), demand_(claimant.demand) {
+    // The kind of which it wants the largest part: that part is demand / total.
+    Int128 demand = 0;
+    int64_t whole = 1;
+    for (const ResourceKind kind : kResourceKinds) {
+      if (total[kind] <= 0 || claimant.demand[kind] <= 0) continue;
+      if (Int128(claimant.demand[kind]) * whole <= demand * total[kind]) continue;
+      demand = claimant.demand[kind];
+      whole = total[kind];
+    }
+    if (demand == 0) return;
+    for (const ResourceKind kind : kResourceKinds) {
+      if (total[kind] <= 0 || claimant.demand[kind] <= 0) continue;
+      // demand[kind] is at most total[kind] / whole of `demand`, so what it has at level one is at
+      // most total * weight.
+      const Int128 part = Int128(claimant.demand[kind]) * whole * claimant.weight;
+      at_one_[static_cast<size_t>(kind)] =
+          static_cast<int64_t>(std::min<Int128>(part / (demand * kWeightOne), kDemandMax));
+    }
+  }
+
+  int64_t at(int64_t level, ResourceKind kind) const {
+    const Int128 risen = Int128(at_one_[static_cast<size_t>(kind)]) * level / kLevelOne;
+    const int64_t amount = static_cast<int64_t>(std::min<Int128>(risen, demand_[kind]));
+    return std::max(amount, floor_[kind]);
+  }
+  // Whether it would have more of the kind at a higher level.
+  bool rises(int64_t level, ResourceKind kind) const {
+    return at_one_[static_cast<size_t>(kind)] > 0 && at(level, kind) < demand_[kind];
+  }
+
+ private:
+  ResourceVector floor_;
+  ResourceVector demand_;
+  std::array<int64_t, kResourceKindCount> at_one_ = {};
+};
+
+// The part of its demand that a guarantee covers.
+ResourceVector promised(const Quota& guarantee, const ResourceVector& demand) {
+  if (guarantee.empty()) return {};
+  // Of the kinds that it does not name: as much as goes with what it names.
+  int64_t covered = 0;
+  int64_t wanted = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    const std::optional<int64_t> promise = guarantee[kind];
+    if (!promise || demand[kind] == 0) continue;
+    const int64_t part = std::min(*promise, demand[kind]);
+    if (wanted != 0 && Int128(part) * wanted >= Int128(covered) * demand[kind]) continue;
+    covered = part;
+    wanted = demand[kind];
+  }
+  ResourceVector floor;
+  if (wanted == 0) return floor;
+  for (const ResourceKind kind : kResourceKinds) {
+    const std::optional<int64_t> promise = guarantee[kind];
+    floor[kind] =
+        promise ? std::min(*promise, demand[kind]) : scaled(demand[kind], covered, wanted);
+  }
+  return floor;
+}
+
+// What it uses and what it asks for beyond that, as far as no limit forbids each of its asks.
+ResourceVector demand_of(const Leaf& leaf, const ResourceVector& total) {
+  ResourceVector wanted = leaf.use();
+  if (!leaf.wants_offers()) return wanted;
+  ResourceVector limit = total;
+  for (const Role* role = leaf.parent; role != nullptr; role = role->parent) {
+    limit = limit.min(role->settings.limit.amounts(limit));
+  }
+  if (leaf.mode == OfferMode::kOpen) return wanted.max(limit);
+  for (const AskEntry* ask : leaf.order) {
+    // More tasks than fill the cluster are as good as that many, and the proportions stay.
+    int64_t count = ask->unmet();
+    for (const ResourceKind kind : kResourceKinds) {
+      const int64_t amount = ask->ask.shape[kind];
+      if (amount == 0) continue;
+      count = std::min(count, total[kind] / amount + 1);
+      if (limit[kind] < total[kind]) count = std::min(count, limit[kind] / amount);
+    }
+    for (const ResourceKind kind : kResourceKinds) {
+      const Int128 amount = Int128(ask->ask.shape[kind]) * count + wanted[kind];
+      wanted[kind] = static_cast<int64_t>(std::min<Int128>(amount, kDemandMax));
+    }
+  }
+  return wanted;
+}
+
+struct Needs {
+  ResourceVector floor = {};
+  ResourceVector demand = {};  // as far as limits allow it
+};
+using NeedsOfNodes = std::map<const Node*, Needs>;  // looked up only, never walked
+
+// What the children may have together under the role's limit. Of the kinds that it does not name,
+// those that take of one that is short can use only the part that goes with it.
+ResourceVector within_limit(const Quota& limit, const std::vector<ResourceVector>& children) {
+  ResourceVector sum;
+  for (const ResourceVector& child : children) sum = sum_of(sum, child);
+  ResourceVector allowed = sum;
+  for (const ResourceKind kind : kResourceKinds) {
+    const std::optional<int64_t> most = limit[kind];
+    if (!most || sum[kind] <= *most) continue;
+    ResourceVector with;
+    for (const ResourceVector& child : children) {
+      if (child[kind] > 0) with = sum_of(with, child);
+    }
+    for (const ResourceKind other : kResourceKinds) {
+      const int64_t part = scaled(with[other], *most, sum[kind]);
+      allowed[other] = std::min(allowed[other], sum[other] - with[other] + part);
+    }
+  }
+  return allowed;
+}
+
+Needs gather(const Node& node, const ResourceVector& total, NeedsOfNodes& all) {
+  Needs needs;
+  node.entitlement = {};
+  if (node.is_leaf) {
+    node.demand = needs.demand = demand_of(static_cast<const Leaf&>(node), total);
+  } else {
+    const Role& role = static_cast<const Role&>(node);
+    role.demand = {};
+    std::vector<ResourceVector> demands;
+    for_each_child(role, [&](Node& child) {
+      const Needs of_child = gather(child, total, all);
+      role.demand = sum_of(role.demand, child.demand);
+      needs.floor = sum_of(needs.floor, of_child.floor);
+      demands.push_back(of_child.demand);
+    });
+    needs.demand = within_limit(role.settings.limit, demands);
+    needs.floor = needs.floor.max(promised(role.settings.guarantee, needs.demand));
+    needs.floor = needs.floor.min(needs.demand);
+  }
+  return all[&node] = needs;
+}
+
+void hand_down(const Role& role, const ResourceVector& total, const NeedsOfNodes& all) {
+  std::vector<const Node*> children;
+  std::vector<Claimant> claimants;
+  for_each_child(role, [&](Node& child) {
+    if (child.demand.is_zero()) return;
+    const Needs& needs = all.at(&child);
+    children.push_back(&child);
+    claimants.push_back({child.is_leaf ? kWeightOne : static_cast<Role&>(child).settings.weight,
+                         needs.demand, needs.floor});
   });
-  int64_t weights_left = 0;
-  for (const Claimant& claimant : claimants) weights_left += claimant.weight;
-  std::vector<int64_t> levels(claimants.size(), 0);
-  int64_t left = whole;
-  for (const size_t i : by_thirst) {
-    levels[i] = std::min(claimants[i].demand, left * claimants[i].weight / weights_left);
-    left -= levels[i];
-    weights_left -= claimants[i].weight;
+  const std::vector<ResourceVector> parts = split(role.entitlement, total, claimants);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    children[i]->entitlement = parts[i];
+    if (!children[i]->is_leaf) hand_down(static_cast<const Role&>(*children[i]), total, all);
+  }
+}
+
+}  // namespace
+
+std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVector& total,
+                                  const std::vector<Claimant>& claimants) {
+  ResourceVector floors;
+  ResourceVector demands;
+  for (const Claimant& claimant : claimants) {
+    floors = sum_of(floors, claimant.floor);
+    demands = sum_of(demands, claimant.demand);
+  }
+  std::vector<ResourceVector> levels;
+  if (demands.fits_in(whole)) {  // Enough for all.
+    for (const Claimant& claimant : claimants) levels.push_back(claimant.demand);
+    return levels;
+  }
+  std::vector<Riser> risers;
+  for (const Claimant& claimant : claimants) {
+    ResourceVector floor = claimant.floor;
+    for (const ResourceKind kind : kResourceKinds) {
+      if (floors[kind] > whole[kind]) floor[kind] = scaled(floor[kind], whole[kind], floors[kind]);
+    }
+    risers.emplace_back(claimant, floor, total);
+  }
+  levels.resize(claimants.size());
+  std::vector<size_t> rising(claimants.size());
+  for (size_t i = 0; i < rising.size(); ++i) rising[i] = i;
+  ResourceVector left = whole;  // less what those have that rise no more
+  int64_t level = 0;
+  while (!rising.empty()) {
+    const auto enough = [&](int64_t at, ResourceKind kind) {
+      int64_t sum = 0;
+      for (const size_t i : rising) {
+        sum += risers[i].at(at, kind);
+        if (sum > left[kind]) return false;
+      }
+      return true;
+    };
+    const auto enough_of_all = [&](int64_t at) {
+      return std::all_of(kResourceKinds.begin(), kResourceKinds.end(),
+                         [&](ResourceKind kind) { return enough(at, kind); });
+    };
+    const int64_t lowest = level;
+    int64_t too_high = kLevelMax + 1;
+    while (too_high - level > 1) {
+      const int64_t middle = level + (too_high - level) / 2;
+      (enough_of_all(middle) ? level : too_high) = middle;
+    }
+    // Rounded down, a higher level may still give the same of what is used up, and more of the rest
+    // than goes with it.
+    std::array<bool, kResourceKindCount> used_up = {};
+    if (level < kLevelMax) {
+      for (const ResourceKind kind : kResourceKinds) {
+        used_up[static_cast<size_t>(kind)] = !enough(level + 1, kind);
+      }
+      int64_t too_low = lowest - 1;
+      const int64_t highest = level;
+      while (level - too_low > 1) {
+        const int64_t middle = too_low + (level - too_low) / 2;
+        const bool same = std::all_of(rising.begin(), rising.end(), [&](size_t i) {
+          return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+            return !used_up[static_cast<size_t>(kind)] ||
+                   risers[i].at(middle, kind) == risers[i].at(highest, kind);
+          });
+        });
+        (same ? level : too_low) = middle;
+      }
+    }
+    // Who takes of a kind of which there is no more stays where it is.
+    std::vector<size_t> rest;
+    ResourceVector settled;
+    for (const size_t i : rising) {
+      const bool stays =
+          level >= kLevelMax ||
+          std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+            return used_up[static_cast<size_t>(kind)] && risers[i].rises(level, kind);
+          });
+      if (!stays) {
+        rest.push_back(i);
+        continue;
+      }
+      for (const ResourceKind kind : kResourceKinds) levels[i][kind] = risers[i].at(level, kind);
+      settled += levels[i];
+    }
+    left -= settled;
+    CHECK_LT(rest.size(), rising.size());  // Somebody wanted more of what is used up.
+    rising = std::move(rest);
   }
   return levels;
+}
+
+void compute_entitlements(const Role& root, const ResourceVector& total) {
+  NeedsOfNodes all;
+  gather(root, total, all);
+  root.entitlement = total;
+  hand_down(root, total, all);
 }
 
 }  // namespace proffer::fair

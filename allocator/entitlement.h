@@ -1,23 +1,39 @@
 #pragma once
 
-// How much of something shared by weight each may count on.
+// What each role and leaf may count on: its guarantee as far as it wants it, and its fair share of
+// the rest.
 
 #include <cstdint>
 #include <vector>
 
+#include "common/resources.h"
+
 namespace proffer::fair {
 
-// Entitlements are parts of the cluster, kWhole being all of it.
-inline constexpr int64_t kWhole = int64_t{1} << 30;
+struct Role;
 
+// One of those among whom something is split.
 struct Claimant {
-  int64_t weight = 0;  // milli-weights, above zero
-  int64_t demand = 0;  // 0..kWhole
+  int64_t weight = kWeightOne;  // milli, kWeightMin..kWeightMax
+  ResourceVector demand = {};   // in which proportion it wants the kinds, and the most of each
+  ResourceVector floor = {};    // comes first; at most the demand
 };
 
-// Water-filling: `whole` (0..kWhole) split by weight, nobody more than its demand, what one does
-// not want going to the others. In the order of the claimants; rounded down, so the sum is at most
-// `whole`. O(n log n).
-std::vector<int64_t> fill_with_water(int64_t whole, const std::vector<Claimant>& claimants);
+// Water-filling of `whole` by weighted dominant shares of `total`: at one level for all, each has
+// the part of its demand whose dominant share is the level times its weight, but at least its floor
+// and at most its demand; the level rises until a kind is used up, and then goes on for those who
+// want nothing of that kind. (The ideal of the DRF paper, section 4.2, for demands that are
+// divisible.) Floors that are together more than `whole` are cut in proportion, kind by kind. In
+// the order of the claimants; rounded down, so they have together at most `whole`.
+// O(claimants * log(levels) * kinds).
+std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVector& total,
+                                  const std::vector<Claimant>& claimants);
+
+// Sets demand and entitlement of all nodes of the tree: from the top, each role's entitlement is
+// split among its children; the root's is `total`. Nobody is entitled to more than limits allow it.
+// A guarantee that names only some kinds is a floor for the others too, as far as the demand needs
+// them beside those that it names. A leaf without asks that takes open offers wants everything.
+// O(nodes * log(levels) + asks).
+void compute_entitlements(const Role& root, const ResourceVector& total);
 
 }  // namespace proffer::fair

@@ -19,6 +19,15 @@ std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources
   return std::nullopt;
 }
 
+// All of it that counts, whoever it is reserved for.
+Resources total_with_reserved(const fair::Books& books) {
+  Resources sum = books.total;
+  for (const fair::Part& part : books.parts) {
+    if (!part.revocable) sum += part.total;
+  }
+  return sum;
+}
+
 void trim(std::vector<Holder>& holders, std::optional<ResourceKind> kind) {
   const auto size = [&](const Holder& holder) {
     return kind ? holder.amounts[*kind] : holder.amounts[ResourceKind::kCpus];
@@ -81,21 +90,26 @@ class Reasons {
 }  // namespace
 
 FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) const {
-  const Leaf& l = *leaves_.at(id);
+  know_shares();
+  const Framework& f = *frameworks_.at(id);
+  const Leaf& l = *f.own;
   const ResourceVector total = compute_total();
   FrameworkExplanation found{.framework = id,
-                             .role = l.role->name,
-                             .mode = l.mode,
-                             .active = l.active,
-                             .suppressed = l.suppressed,
+                             .role = f.role,
+                             .mode = f.mode,
+                             .active = f.active,
+                             .suppressed = f.suppressed,
                              .total = total,
-                             .allocated = l.allocated,
-                             .offered = l.offered,
-                             .dominant_kind = dominant_kind(l.use(), total),
-                             .share_millionths = dominant_share(l.use(), total).millionths(),
-                             .weight = settings_of(l.role->name).weight};
-  found.role_share_millionths = dominant_share(l.role->use(), total, found.weight).millionths();
-  explain_place(l, total, found);
+                             .weight = settings_of(f.role).weight};
+  for (const auto& [role, leaf] : f.leaves) {
+    found.allocated += leaf->allocated;
+    found.offered += leaf->offered;
+  }
+  const ResourceVector use = found.allocated + found.offered;
+  found.dominant_kind = dominant_kind(use, total);
+  found.share_millionths = dominant_share(use, total).millionths();
+  found.role_share_millionths = l.role->share().millionths();
+  explain_place(f, total, found);
 
   Reasons open;
   for (const auto& [name, a] : agents_) {
@@ -105,44 +119,35 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
     if (l.mode == OfferMode::kOpen) open.add(hindrance(l, nullptr, *a, now));
   }
   found.hindered = open.take(found.usable);
-  for (const AskEntry* ask : l.order) {
+  std::vector<const AskEntry*> asks;
+  for (const auto& [role, leaf] : f.leaves) {
+    asks.insert(asks.end(), leaf->order.begin(), leaf->order.end());
+  }
+  std::stable_sort(asks.begin(), asks.end(), [](const AskEntry* a, const AskEntry* b) {
+    return a->ask.priority > b->ask.priority;
+  });
+  for (const AskEntry* ask : asks) {
     if (ask->unmet() == 0) continue;
     if (++found.asks_unmet <= kAsksExplainedMax) found.asks.push_back(explain_ask(*ask, now));
   }
   return found;
 }
 
-// Its place by share among all that want offers.
-void Allocator::State::explain_place(const Leaf& l, const ResourceVector& total,
+// Its place by share among all that want offers; of its leaves the first that does counts.
+void Allocator::State::explain_place(const Framework& f, const ResourceVector& total,
                                      FrameworkExplanation& found) const {
-  const auto rank = [&](const Leaf& leaf) {
-    const Role& role = *leaf.role;
-    return Rank{dominant_share(role.use(), total, settings_of(role.name).weight),
-                dominant_share(leaf.use(), total)};
-  };
-  // As in LeafOrder: roles by share and name, then their leaves.
-  const auto comes_before = [&](const Leaf& a, const Leaf& b) {
-    const Rank ra = rank(a);
-    const Rank rb = rank(b);
-    if (const auto by_role = ra.role <=> rb.role; by_role != 0) return by_role < 0;
-    if (a.role->name != b.role->name) return a.role->name < b.role->name;
-    if (const auto by_leaf = ra.leaf <=> rb.leaf; by_leaf != 0) return by_leaf < 0;
-    return a.framework < b.framework;
-  };
-  std::vector<const Leaf*> before;
-  for (const auto& [id, other] : leaves_) {
-    if (!other->wants_offers()) continue;
+  std::set<const Framework*> before;
+  hungry_.for_each([&](const Leaf& leaf) {
     ++found.with_demand;
-    if (other.get() != &l && comes_before(*other, l)) before.push_back(other.get());
-  }
-  if (!l.wants_offers()) return;
-  found.place = static_cast<int64_t>(before.size()) + 1;
-  std::sort(before.begin(), before.end(),
-            [&](const Leaf* a, const Leaf* b) { return comes_before(*a, *b); });
-  for (size_t i = 0; i < before.size() && i < kNamesExplainedMax; ++i) {
-    found.before.push_back(
-        {before[i]->framework, dominant_share(before[i]->use(), total).millionths()});
-  }
+    if (found.place > 0) return true;
+    if (leaf.owner == &f) {
+      found.place = found.with_demand;
+    } else if (found.before.size() < kNamesExplainedMax && before.insert(leaf.owner).second) {
+      found.before.push_back({leaf.framework, dominant_share(leaf.use(), total).millionths()});
+    }
+    return true;
+  });
+  if (found.place == 0) found.before.clear();
 }
 
 AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) const {
@@ -154,12 +159,29 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
                        .offered = entry.offered};
   Reasons reasons;
   found.could_ever_fit = false;
+  const Bar limit = exceeded_limit(entry);
+  // A gang that does not fit is out on each agent on which a task of it would.
+  const bool fits_together = entry.ask.gang == 1 || !plan_gang(entry, now).empty();
+  int64_t room = 0;
+  std::vector<HinderedAgents> usable;
   for (const auto& [id, a] : agents_) {
-    reasons.add(hindrance(*entry.leaf, &entry, *a, now));
-    found.could_ever_fit = found.could_ever_fit || could_ever_fit(entry, *a);
+    HinderedAgents one = hindrance(*entry.leaf, &entry, *a, now);
+    if (one.why == Hindrance::kNone && !fits_together) {
+      one.why = Hindrance::kGang;
+      one.wanted = entry.ask.gang;
+      room += room_for(entry, *a, entry.ask.gang);
+      usable.push_back(std::move(one));
+      continue;
+    }
+    reasons.add(std::move(one));
   }
+  for (HinderedAgents& one : usable) {
+    one.most = std::min(room, entry.ask.gang - 1);
+    reasons.add(std::move(one));
+  }
+  found.could_ever_fit = limit.is_none() && could_ever_be_met(entry, false);
   found.hindered = reasons.take(found.usable);
-  if (entry.claim != nullptr) found.claimed = entry.claim->id;
+  if (!entry.claim.empty()) found.claimed = entry.claim.front().agent->id;
   if (!found.could_ever_fit) explain_changes(entry, found);
   return found;
 }
@@ -168,6 +190,14 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
 // that any of those that meet them has. Nothing if each is met, but never all by one agent.
 void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& found) const {
   const Ask& ask = entry.ask;
+  if (const Bar limit = exceeded_limit(entry); !limit.is_none()) {
+    found.changes.push_back({.why = Hindrance::kLimit,
+                             .kind = limit.kind,
+                             .role = limit.role->name,
+                             .wanted = ask.shape[limit.kind],
+                             .most = limit.left});
+    return;
+  }
   Resources largest;
   int64_t ports = 0;
   bool any_meets_all = false;
@@ -184,7 +214,11 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
     }
     if (!entry.matches(*a)) continue;
     any_meets_all = true;
-    largest.amounts = largest.amounts.max(a->total.amounts);
+    ResourceVector most;  // that its role may use
+    for (const Slice& slice : a->usable_total(entry.leaf->role->name)) {
+      most += slice.resources.amounts;
+    }
+    largest.amounts = largest.amounts.max(most);
     ports = std::max(ports, a->ports.size());
   }
   for (size_t i = 0; i < met.size(); ++i) {
@@ -205,6 +239,16 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
   }
 }
 
+// What keeps a task of the ask, or an open offer of what the agent has free, from the leaf,
+// whatever is free.
+Allocator::State::Bar Allocator::State::bar_to(const Leaf& l, const AskEntry* entry,
+                                               const Agent& a) const {
+  if (entry != nullptr) return barred(*entry);
+  const ResourceVector free = sum_of(a.usable(l.role->name)).amounts;
+  if (free.is_zero() || !piece_for(l, a, permitted(l)).empty()) return {};
+  return barred(l, free, true, nullptr);
+}
+
 // Of one agent, for a task of the ask, or for an open offer if there is no ask. The first that
 // holds, in the order of Hindrance.
 HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry, const Agent& a,
@@ -221,6 +265,7 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     return is(why);
   };
 
+  const Resources whole = total_with_reserved(a);
   if (!a.active) return is(Hindrance::kNotConnected);
   if (a.draining) return is(Hindrance::kDraining);
   if (entry != nullptr) {
@@ -228,8 +273,8 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
       found.constraint = to_text(*unmet);
       return is(Hindrance::kConstraint);
     }
-    if (const auto kind = lacking(entry->ask.shape, a.total)) {
-      return lacks(Hindrance::kTotal, *kind, a.total);
+    if (const auto kind = lacking(entry->ask.shape, whole)) {
+      return lacks(Hindrance::kTotal, *kind, whole);
     }
     found.wanted = entry->ask.ports;
     found.most = a.ports.size();
@@ -237,21 +282,41 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     found.wanted = found.most = 0;
   }
   if (is_filtered(l, a, now)) {
-    const Filter& filter = l.filters.at(a.id);
+    const Filter& filter = l.owner->filters.at(a.id);
     found.until = filter.until;
     if (filter.until) return is(Hindrance::kDeclinedForTime);
     if (filter.wrong_agent && *filter.wrong_agent == a.attributes) {
       return is(Hindrance::kDeclinedAttributes);
     }
     for (const auto& [kind, amount] : filter.too_little) {
-      if (found.kind || a.free.amounts[kind] > amount) continue;
+      if (found.kind || a.counted_free_of(kind) > amount) continue;
       found.kind = kind;
-      found.most = a.free.amounts[kind];
+      found.most = a.counted_free_of(kind);
     }
     return is(Hindrance::kDeclinedTooLittle);
   }
   if (entry == nullptr && l.open_on.count(const_cast<Agent*>(&a)) > 0) {
     return is(Hindrance::kAlreadyOffered);
+  }
+  if (const Bar bar = bar_to(l, entry, a); !bar.is_none()) {
+    if (bar.role != nullptr) found.role = bar.role->name;
+    if (bar.why == Bar::Why::kTasksUnknown) return is(Hindrance::kTasksUnknown);
+    found.kind = bar.kind;
+    found.wanted = entry == nullptr ? 0 : entry->ask.shape[bar.kind];
+    found.most = bar.left;
+    if (bar.why == Bar::Why::kLimit) return is(Hindrance::kLimit);
+    return is(bar.why == Bar::Why::kGuarantees ? Hindrance::kGuarantees : Hindrance::kEntitlement);
+  }
+
+  if (entry != nullptr) {
+    if (const MaxPer* full = entry->counts.full(entry->ask, a)) {
+      found.constraint = full->attribute;
+      return is(Hindrance::kMaxPer);
+    }
+    if (entry->only_preferred(now) && nearness(entry->ask.prefer, a) == fair::Nearness::kAnywhere) {
+      found.until = later(entry->prefers_since, entry->ask.prefer.wait);
+      return is(Hindrance::kNotPreferred);
+    }
   }
 
   const auto users = [&](std::optional<ResourceKind> kind) {
@@ -260,24 +325,39 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
       found.holders.push_back({framework, held.amounts(), 1});
     }
   };
-  const Resources without_offers = what_is_free(a.total, a.allocated, fair::Held());
+  // As if there were no offers: what is free in all, and of this what the role may use.
+  fair::Books without_offers = a;
+  for (const OfferId& id : a.offers) without_offers.end_offered(*outstanding_.find(id));
+  without_offers.compute_free();
+  const RoleName& role = l.role->name;
+  Resources usable;
+  for (const Slice& slice : without_offers.usable(role)) usable += slice.resources;
   if (entry != nullptr) {
-    if (const auto kind = lacking(entry->ask.shape, without_offers)) {
+    if (const auto kind = lacking(entry->ask.shape, usable)) {
+      const Resources all = without_offers.counted_free();
+      if (!lacking(entry->ask.shape, all)) return lacks(Hindrance::kReserved, *kind, usable);
+      // Even if nothing were used it might be too little for this role.
+      Resources may_use;
+      for (const Slice& slice : a.usable_total(role)) may_use += slice.resources;
+      if (const auto never = lacking(entry->ask.shape, may_use)) {
+        return lacks(Hindrance::kReserved, *never, may_use);
+      }
       users(kind);
-      return lacks(Hindrance::kUsed, *kind, without_offers);
+      return lacks(Hindrance::kUsed, *kind, usable);
     }
     if (a.free_port_count < entry->ask.ports) {
       found.wanted = entry->ask.ports;
       found.most = a.free_port_count;
       return is(Hindrance::kPortsUsed);
     }
-  } else if (without_offers.amounts.is_zero()) {
+  } else if (usable.amounts.is_zero()) {
+    if (!without_offers.counted_free().amounts.is_zero()) return is(Hindrance::kReserved);
     users(std::nullopt);
     return is(Hindrance::kUsed);
   }
-  const bool is_free = entry == nullptr
-                           ? !a.free.amounts.is_zero()
-                           : fits(entry->ask.shape, a.free) && a.ports_left() >= entry->ask.ports;
+  const bool is_free = entry == nullptr ? !a.usable(role).empty()
+                                        : fair::fits(entry->ask.shape, a, role) &&
+                                              a.ports_left() >= entry->ask.ports;
   if (!is_free) {
     for (const OfferId& id : a.offers) {
       const fair::OutstandingOffer& offer = *outstanding_.find(id);

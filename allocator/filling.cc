@@ -1,5 +1,6 @@
 // Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): one
-// task's worth to the leaf with the least share, update the shares, again. fill() first.
+// task's worth to the leaf whose turn it is, update the shares, again. fill() first; whose turn it
+// is, is told in turns.cc.
 //
 // What makes it cheap: a leaf for which nothing fits is frozen for the rest of the decision, and in
 // the next ones it looks only at agents that have grown since. Several tasks are given at once
@@ -19,69 +20,83 @@ void Allocator::State::fill(Time now) {
       free_.forget_fresh(**free_.fresh().begin());
     }
     const fair::LeafOrder& order = free_.fresh().empty() ? anew_ : hungry_;
-    Leaf* least = order.first();
-    if (least == nullptr) return;
-    const bool given = least->mode == OfferMode::kOpen ? give_fair_piece(*least, order, now)
-                                                       : give_to_asks(*least, order, now);
-    if (!given) freeze(*least, now);
+    const Turn turn = next_turn(order);
+    if (turn.leaf == nullptr) return;
+    Leaf& l = *turn.leaf;
+    const bool given = l.mode == OfferMode::kOpen ? give_fair_piece(turn, order, now)
+                                                  : give_to_asks(turn, order, now);
+    // Who was asked because of a guarantee and had no use for it is asked again in its turn by
+    // share.
+    if (!given && !is_beyond(l, turn.within)) freeze(l, now);
   }
 }
 
 bool Allocator::State::may_fit_someone(const Agent& a) const {
-  return least_shape_ && least_shape_->fits_in(a.free.amounts);
+  return least_shape_ && (a.parts.empty() ? least_shape_->fits_in(a.free.amounts)
+                                          : least_shape_->fits_in(a.counted_free().amounts));
 }
 
-bool Allocator::State::give_to_asks(Leaf& l, const fair::LeafOrder& order, Time now) {
+bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& order, Time now) {
+  Leaf& l = *turn.leaf;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
-    // Being first counts for its claim even if another ask of it is served now.
-    if (ask->due && ask->claim == nullptr && l.claimed == nullptr &&
-        (least_with_due_.empty() || least_with_due_.back().first != &l)) {
-      least_with_due_.emplace_back(&l, rank_of(l));
+    if (const Role* promise = exceeded(turn, ask->at_once())) {
+      set_beyond(l, *promise);
+      continue;
     }
-    if (Agent* a = place(*ask, now)) {
-      give(*ask, *a, order, now);
+    if (const Bar bar = barred(*ask); !bar.is_none()) {
+      note_barred(l, bar);
+      if (!l.retry.empty()) ask->tried_at = 0;  // It has not looked at these agents.
+      continue;
+    }
+    // Being first counts for its claim even if another ask of it is served now.
+    if (ask->due && ask->claim.empty() && l.claimed == nullptr &&
+        (least_with_due_.empty() || least_with_due_.back().first != &l)) {
+      least_with_due_.emplace_back(&l, rank_of(l, hungry_));
+    }
+    if (ask->ask.gang > 1) {
+      if (give_gang(*ask, turn, order, now)) return true;
+    } else if (Agent* a = place(*ask, now)) {
+      give(*ask, *a, turn, order, now);
       return true;
     }
   }
   return false;
 }
 
-void Allocator::State::give(AskEntry& ask, Agent& a, const fair::LeafOrder& order, Time now) {
+void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fair::LeafOrder& order,
+                            Time now) {
   Leaf& l = *ask.leaf;
-  const bool from_claim = ask.claim == &a;
-  int64_t count_max = from_claim ? 1 : ask.unmet();
-  if (ask.ask.ports > 0) count_max = std::min(count_max, a.ports_left() / ask.ask.ports);
+  const bool from_claim = ask.claims(a);
+  int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : ask.unmet();
   // Asks of one priority take turns, so that none of them starves.
   const bool has_peer = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
     return other != &ask && other->ask.priority == ask.ask.priority && other->unmet() > 0;
   });
   if (has_peer) count_max = std::min<int64_t>(count_max, 1);
-  count_max = count_that_fits(ask.ask.shape, a.free, count_max);
+  count_max = room_for(ask, a, count_max);
+  count_max = permitted_count(ask, turn, count_max);
   Rank before_last;
   const int64_t count = tasks_in_turn(l, ask, count_max, order, &before_last);
 
-  Resources given{.amounts = ask.ask.shape * count};
-  Resources last{.amounts = ask.ask.shape};
-  if (ask.ask.shape[ResourceKind::kGpus] > 0) {
-    Resources left = a.free;
-    given = {};
-    for (int64_t i = 0; i < count; ++i) {
-      last = carve(ask.ask.shape, left);
-      left -= last;
-      given += last;
-    }
-  }
+  std::vector<Slice> last;
+  const std::vector<Slice> given = carve_tasks(l, a, ask.ask.shape, count, &last);
   add_gift(l, a, given, &ask, count);
-  if (!from_claim) given_.push_back({&l, &a, std::move(last), before_last});
+  given_.push_back(
+      {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
+  const bool preferred =
+      !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != fair::Nearness::kAnywhere;
+  note_given(ask, from_claim, preferred, now);
+}
 
+// What follows for the ask from having been given something.
+void Allocator::State::note_given(AskEntry& ask, bool from_claim, bool preferred, Time now) {
+  Leaf& l = *ask.leaf;
   ask.granted_at = ++grants_;
   l.move_behind_peers(ask);
-  if (from_claim) {
-    // The wait is over. The ask stays due: its next task does not wait again.
-    drop_claim(ask);
-  } else {
-    if (ask.claim != nullptr) drop_claim(ask);
+  if (preferred) prefer_again(ask, now);
+  if (!ask.claim.empty()) drop_claim(ask);
+  if (!from_claim) {  // Else it stays due: its next task does not wait again.
     ask.waiting_since = now;
     ask.due = false;
     due_.erase(&ask);
@@ -90,49 +105,67 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const fair::LeafOrder& orde
   update_hunger(l, false);
 }
 
-// How many tasks the first leaf of `order` gets before another is first, and its rank before the
-// last of them.
+// How many tasks the leaf, which is first in `order`, gets before another is first, and its rank
+// before the last of them. One where that would need shares rescaled.
 int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_max,
                                         const fair::LeafOrder& order, Rank* before_last) const {
   CHECK_GT(count_max, 0);
-  const Leaf* next_leaf = order.second_leaf();
-  const Role* next_role = order.second_role();
-  ResourceVector leaf_use = l.use();
-  ResourceVector role_use = l.role->use();
-  *before_last = rank_of(l);
+  *before_last = rank_of(l, order);
+  if (count_max == 1) return 1;
+  // Its rivals, from the bottom: at each level the sibling that comes next.
+  struct Level {
+    const fair::Node* node;
+    const fair::Node* rival;
+  };
+  std::vector<Level> levels;
+  for (const fair::Node* node = &l; node->parent != nullptr; node = node->parent) {
+    if (!node->standing[order.number()].exact) return 1;
+    const fair::NodeSet& siblings = order.nodes(*node->parent);
+    const auto next = std::next(siblings.begin());
+    if (*siblings.begin() != node) return 1;  // It was not its share that made it first.
+    const bool has_rival = next != siblings.end();
+    // What it grows by would scale its siblings, and so its parent.
+    const bool scales =
+        node->parent->parent != nullptr && !node->parent->children[order.number()].high.empty();
+    if (scales || (has_rival && node->parent->parent != nullptr)) return 1;
+    levels.push_back({node, has_rival ? *next : nullptr});
+  }
   int64_t count = 1;
   for (; count < count_max; ++count) {
-    leaf_use += ask.ask.shape;
-    role_use += ask.ask.shape;
-    Rank rank{dominant_share(role_use, total_, l.role->weight), dominant_share(leaf_use, total_)};
-    if (next_leaf != nullptr) {
-      const auto by_share = rank.leaf <=> next_leaf->share;
-      if (by_share > 0 || (by_share == 0 && next_leaf->framework < l.framework)) break;
+    const ResourceVector more = ask.ask.shape * count;
+    Rank rank;
+    rank.shares.resize(levels.size());
+    for (size_t i = 0; i < levels.size(); ++i) {
+      const auto& [node, rival] = levels[i];
+      const Share share = dominant_share(node->use() + more, total_, node->weight);
+      rank.shares[levels.size() - 1 - i] = share;
+      if (rival == nullptr) continue;
+      const auto by_share = share <=> rival->standing[order.number()].share;
+      if (by_share > 0 || (by_share == 0 && *rival->label < *node->label)) return count;
     }
-    if (next_role != nullptr) {
-      const auto by_share = rank.role <=> next_role->share;
-      if (by_share > 0 || (by_share == 0 && next_role->name < l.role->name)) break;
-    }
-    *before_last = rank;
+    *before_last = std::move(rank);
   }
   return count;
 }
 
-void Allocator::State::add_gift(Leaf& l, Agent& a, const Resources& resources, const AskEntry* ask,
-                                int64_t count) {
-  const auto [at, is_new] = gift_at_.try_emplace({&l, &a}, gifts_.size());
+void Allocator::State::add_gift(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask,
+                                int64_t count, uint64_t gang) {
+  const GiftKey key{&l, &a, gang, !slices.empty() && slices.front().revocable};
+  const auto [at, is_new] = gift_at_.try_emplace(key, gifts_.size());
   if (is_new) {
-    gifts_.push_back(Gift{.leaf = &l, .agent = &a});
+    gifts_.push_back(Gift{.leaf = &l, .agent = &a, .gang = gang});
     remove_filter(l, a.id);  // One that has ended by its reason.
   }
   Gift& gift = gifts_[at->second];
-  gift.resources += resources;
-  a.offered.add(resources);
+  for (const Slice& slice : slices) add_slice(gift.slices, slice);
+  const fair::Booked booked = a.book(slices);
+  a.offer(booked);
+  l.estimated += booked.estimated();
   if (ask == nullptr) {
     l.open_on.insert(&a);
   } else {
-    AskEntry& entry = *l.asks.at(ask->ask.name);
-    entry.offered += count;
+    ask->offered += count;
+    count_tasks(*ask, a, count);
     gift.ports += ask->ask.ports * count;
     a.ports_offered += ask->ask.ports * count;
     const auto fill = std::find_if(gift.fills.begin(), gift.fills.end(),
@@ -142,7 +175,7 @@ void Allocator::State::add_gift(Leaf& l, Agent& a, const Resources& resources, c
     else
       fill->count += count;
   }
-  change_use(l, {}, resources.amounts);
+  change_use(l, {}, booked.resources.amounts);
   refresh(a, false);
 }
 
@@ -160,9 +193,11 @@ void Allocator::State::freeze(Leaf& l, Time now) {
   }
 }
 
-void Allocator::State::thaw() {
-  for (Leaf* l : frozen_) update_hunger(*l, false);
+// If more is free than when they were frozen, less of it is held for guarantees.
+void Allocator::State::thaw(bool more_is_free) {
+  for (Leaf* l : frozen_) update_hunger(*l, more_is_free && held_back_.count(l) > 0);
   frozen_.clear();
+  ++turns_epoch_;
 }
 
 }  // namespace proffer

@@ -14,7 +14,7 @@ class Held {
  public:
   const ResourceVector& amounts() const { return amounts_; }
   int64_t of_device(int32_t index) const;
-  bool has_devices() const { return !devices_.empty(); }
+  const std::map<int32_t, int64_t>& devices() const { return devices_; }
   bool is_zero() const { return amounts_.is_zero() && devices_.empty(); }
   bool contains(const Resources& resources) const;
 

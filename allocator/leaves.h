@@ -1,7 +1,6 @@
 #pragma once
 
-// Who shares: roles, the frameworks that are their leaves, and what each of them asks for. Today
-// roles are flat; a tree puts child roles beside the leaves of LeafOrder.
+// Frameworks, the leaves of the tree that they are, and what each of them asks for.
 
 #include <cstdint>
 #include <map>
@@ -12,14 +11,21 @@
 #include <vector>
 
 #include "allocator/agents.h"
+#include "allocator/role_tree.h"
+#include "allocator/wishes.h"
 #include "common/constraint_matcher.h"
 #include "common/offers.h"
-#include "common/share.h"
 #include "common/time.h"
 
 namespace proffer::fair {
 
 struct Leaf;
+
+// One of the agents that are set aside for an ask.
+struct Claimed {
+  Agent* agent = nullptr;
+  uint64_t growths = 0;  // of the agent when we last looked at it
+};
 
 // A declared ask and how it fares.
 struct AskEntry {
@@ -33,19 +39,35 @@ struct AskEntry {
   // No agent whose stamp is not later fits it; zero: not looked yet.
   uint64_t tried_at = 0;
 
+  TaskCounts counts = {};          // of its tasks, where they are
+  std::optional<Time> alarm = {};  // as in the queue of alarms: it expires, or stops waiting
+  std::optional<Time> expires = {};
+  bool expired = false;
+  Time prefers_since = {};  // declared, or last granted where it would rather be
+
   // Waiting for a claim.
   Time waiting_since = {};
-  std::optional<Time> timer = {};  // as in the queue of deadlines; may be earlier than true
-  bool due = false;                // has waited for claim_after, or been served by a claim
-  Agent* claim = nullptr;
-  uint64_t claim_order = 0;    // earlier claims first
-  uint64_t claim_growths = 0;  // of the claimed agent when we last looked at it
+  std::optional<Time> timer = {};   // as in the queue of deadlines; may be earlier than true
+  bool due = false;                 // has waited for claim_after, or been served by a claim
+  std::vector<Claimed> claim = {};  // the agents that are set aside for it; most often one
+  uint64_t claim_order = 0;         // earlier claims first
   bool claim_stuck =
       false;  // nothing became free there in the last review, and no other agent will do
   uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
   uint64_t claim_tried = 0;  // version of the claimable world in which there was no agent for it
 
-  int64_t unmet() const { return ask.count > offered ? ask.count - offered : 0; }
+  // How many tasks it could be given now: whole gangs.
+  int64_t unmet() const {
+    const int64_t left = expired || ask.count <= offered ? 0 : ask.count - offered;
+    return ask.gang > 1 ? left - left % ask.gang : left;
+  }
+  // The least that it takes.
+  ResourceVector at_once() const { return ask.shape * ask.gang; }
+  // Whether it is for now only to be given where it would rather be.
+  bool only_preferred(Time now) const {
+    return !ask.prefer.empty() && now - prefers_since < ask.prefer.wait;
+  }
+  bool claims(const Agent& agent) const { return agent.claim == this; }
   // Whether the agent has the right attributes and host. Remembered, since expressions are slow.
   bool matches(const Agent& agent) const;
 
@@ -64,113 +86,83 @@ struct Filter {
   std::optional<Attributes> wrong_agent = {};       // until its attributes are others
 };
 
-struct Role;
-
-// A framework in its role.
-struct Leaf {
-  FrameworkId framework = {};
-  Role* role = nullptr;
+// A framework: what counts for all of its leaves.
+struct Framework {
+  FrameworkId id = {};
+  RoleName role = {};
   OfferMode mode = OfferMode::kAsks;
   bool active = true;
   bool suppressed = false;
 
-  ResourceVector allocated = {};
-  ResourceVector offered = {};
-  Share share = {};  // of both, within the role
-
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};
+  std::map<AgentId, Filter> filters = {};
+  Leaf* own = nullptr;                    // in its own role; there as long as the framework is
+  std::map<RoleName, Leaf*> leaves = {};  // all, so its own is the first
+};
+
+struct LeafId {
+  FrameworkId framework = {};
+  RoleName role = {};
+  auto operator<=>(const LeafId&) const = default;
+};
+
+// A framework in one role: its own, or one below it that an ask or a task of it names. It is there
+// while it is the framework's own, or something is asked for, held or offered in it.
+struct Leaf : Node {
+  FrameworkId framework = {};
+  Framework* owner = nullptr;
+  Role* role = nullptr;
+  OfferMode mode = OfferMode::kAsks;
+
   std::vector<AskEntry*> order = {};  // by priority, then longest without a grant, then place
   AskEntry* claimed = nullptr;        // its ask that has a claim, at most one
+  int64_t tasks = 0;                  // that count in it
+  ResourceVector estimated = {};  // of what agents only estimate to be free: counts in nothing else
 
-  std::map<AgentId, Filter> filters = {};
   AgentSet retry = {};            // agents to look at again whatever their stamp
   std::set<OfferId> offers = {};  // outstanding
 
-  // Open offers only.
+  // Open offers only, which go to the framework's own leaf.
   uint64_t tried_at = 0;                // as AskEntry's
   AgentSet open_on = {};                // agents with an outstanding open offer to it
   std::vector<Agent*> open_queue = {};  // in a decision: agents to take next, from the end
   bool open_queue_known = false;
-  int64_t entitlement = 0;  // see entitlement.h; of the current decision
 
-  bool in_order[2] = {false, false};  // kept by LeafOrder
+  // Roles above it whose guarantee covers none of its asks that could be given now, and in which
+  // decision that was; see filling.cc.
+  std::vector<const Role*> beyond = {};
+  uint64_t beyond_in = 0;
 
-  ResourceVector use() const { return allocated + offered; }
+  bool in_order[kOrders] = {};  // kept by RoleTree
+  bool wants = false;
+
   bool wants_offers() const;
+  bool is_needed() const;
   void sort_asks();
   // The same for one ask that has just been granted something.
   void move_behind_peers(const AskEntry& ask);
 };
 
-struct LeafByShare {
-  bool operator()(const Leaf* a, const Leaf* b) const {
-    const auto order = a->share <=> b->share;
-    return order != 0 ? order < 0 : a->framework < b->framework;
+template <class Visit>
+void for_each_child(const Role& role, Visit visit) {
+  for (const auto& [name, child] : role.roles) visit(static_cast<Node&>(*child));
+  for (const auto& [id, child] : role.leaves) visit(static_cast<Node&>(*child));
+}
+
+template <class Visit>
+void for_each_leaf(const Role& role, Visit visit) {
+  for (const auto& [name, child] : role.roles) for_each_leaf(*child, visit);
+  for (const auto& [id, child] : role.leaves) visit(*child);
+}
+
+template <class Visit>
+bool LeafOrder::for_each_below(const Role& role, Visit visit) const {
+  for (Node* node : nodes(role)) {
+    const bool go_on = node->is_leaf ? visit(static_cast<Leaf&>(*node))
+                                     : for_each_below(static_cast<Role&>(*node), visit);
+    if (!go_on) return false;
   }
-};
-
-struct Role {
-  RoleName name = {};
-  int64_t weight = kWeightOne;
-  ResourceVector allocated = {};
-  ResourceVector offered = {};
-  Share share = {};  // of both, weighted
-  int64_t leaves_count = 0;
-
-  std::set<Leaf*, LeafByShare> leaves_in_order[2];  // kept by LeafOrder
-
-  ResourceVector use() const { return allocated + offered; }
-};
-
-struct RoleByShare {
-  bool operator()(const Role* a, const Role* b) const {
-    const auto order = a->share <=> b->share;
-    return order != 0 ? order < 0 : a->name < b->name;
-  }
-};
-
-// A leaf's place between all: its role's share counts first, then its own within the role.
-struct Rank {
-  Share role = {};
-  Share leaf = {};
-  std::strong_ordering operator<=>(const Rank& o) const {
-    const auto order = role <=> o.role;
-    return order != 0 ? order : leaf <=> o.leaf;
-  }
-  bool operator==(const Rank& o) const { return (*this <=> o) == 0; }
-};
-inline Rank rank_of(const Leaf& leaf) { return {leaf.role->share, leaf.share}; }
-
-// Some leaves by least share: roles first, then leaves within the role; ties by name. `number` is
-// 0 or 1: there are two such orders over the same leaves. Uses O(log n).
-class LeafOrder {
- public:
-  explicit LeafOrder(int number) : number_(number) {}
-
-  void insert(Leaf& leaf);
-  void erase(Leaf& leaf);
-  bool contains(const Leaf& leaf) const { return leaf.in_order[number_]; }
-  bool empty() const { return roles_.empty(); }
-  Leaf* first() const;
-  // Who comes after first(): in its role, and the next role. nullptr if none.
-  const Leaf* second_leaf() const;
-  const Role* second_role() const;
-  int64_t asking_count() const { return asking_; }  // leaves that take asks
-
-  const std::set<Role*, RoleByShare>& roles() const { return roles_; }
-  const std::set<Leaf*, LeafByShare>& leaves(const Role& role) const {
-    return role.leaves_in_order[number_];
-  }
-
-  // Around a change of the shares of a leaf and its role.
-  void before_change(Leaf& leaf);
-  void after_change(Leaf& leaf);
-  void clear();
-
- private:
-  const int number_;
-  std::set<Role*, RoleByShare> roles_;  // with at least one leaf here
-  int64_t asking_ = 0;
-};
+  return true;
+}
 
 }  // namespace proffer::fair

@@ -5,37 +5,29 @@
 
 #include <algorithm>
 
-#include "allocator/entitlement.h"
 #include "allocator/state.h"
 
 namespace proffer {
 namespace {
 
-using fair::kWhole;
-__extension__ typedef __int128 Int128;
-
-// The share that `amounts` are of `total`, rounded up, at most kWhole.
-int64_t part_of(const ResourceVector& amounts, const ResourceVector& total) {
-  int64_t part = 0;
-  for (const ResourceKind kind : kResourceKinds) {
-    if (total[kind] <= 0 || amounts[kind] <= 0) continue;
-    const Int128 scaled = (Int128(amounts[kind]) * kWhole + total[kind] - 1) / total[kind];
-    part = std::max(part, static_cast<int64_t>(std::min<Int128>(scaled, kWhole)));
-  }
-  return part;
-}
-
 // `free`, but of each kind at most `most`; whole devices of what is left of them.
-Resources piece_of(const Resources& free, const ResourceVector& most) {
-  Resources piece;
-  piece.amounts = free.amounts.min(most.max(ResourceVector()));
-  int64_t gpus = 0;
-  for (const GpuDevice& device : free.gpus) {
-    if (gpus + device.milli > piece.amounts[ResourceKind::kGpus]) break;
-    piece.gpus.push_back(device);
-    gpus += device.milli;
+std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
+  std::vector<Slice> piece;
+  for (Slice& slice : free) {
+    Resources& there = slice.resources;
+    there.amounts = there.amounts.min(most.max(ResourceVector()));
+    int64_t gpus = 0;
+    std::vector<GpuDevice> devices;
+    for (const GpuDevice& device : there.gpus) {
+      if (gpus + device.milli > there.amounts[ResourceKind::kGpus]) break;
+      devices.push_back(device);
+      gpus += device.milli;
+    }
+    there.gpus = std::move(devices);
+    there.amounts[ResourceKind::kGpus] = gpus;
+    most -= there.amounts;
+    add_slice(piece, slice);
   }
-  piece.amounts[ResourceKind::kGpus] = gpus;
   return piece;
 }
 
@@ -44,7 +36,9 @@ Resources piece_of(const Resources& free, const ResourceVector& most) {
 bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const {
   if (is_filtered(l, a, now)) return false;
   // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
-  return l.open_on.count(&a) == 0 || gift_at_.count({&l, &a}) > 0;
+  if (l.open_on.count(&a) > 0 && gift_at_.count({.leaf = &l, .agent = &a}) == 0) return false;
+  // What is free there may be reserved for others.
+  return a.parts.empty() || !a.usable(l.role->name).empty();
 }
 
 // The agent with most free that is open to the leaf, or nullptr. Those that may be are listed once
@@ -74,40 +68,67 @@ fair::Agent* Allocator::State::place_open(Leaf& l, Time now) {
   return nullptr;
 }
 
-bool Allocator::State::give_fair_piece(Leaf& l, const fair::LeafOrder& order, Time now) {
-  if (order.asking_count() == 0) return false;  // fill_open() has no limits to mind.
-  Agent* a = place_open(l, now);
-  if (a == nullptr) return false;
-  if (!entitlements_known_) compute_entitlements();
-  ResourceVector deficit;
-  const ResourceVector use = l.use();
-  for (const ResourceKind kind : kResourceKinds) {
-    const Int128 entitled = Int128(total_[kind]) * l.entitlement / kWhole;
-    deficit[kind] = static_cast<int64_t>(entitled) - use[kind];
-  }
-  const Resources piece = piece_of(a->free, deficit);
+std::vector<Slice> Allocator::State::piece_for(const Leaf& l, const Agent& a,
+                                               const ResourceVector& most) {
+  const std::vector<Slice> free = a.usable(l.role->name);
+  std::vector<Slice> piece = piece_of(free, most);
+  const ResourceVector all = sum_of(free).amounts;
+  const ResourceVector some = sum_of(piece).amounts;
   // Memory without a CPU, or the reverse, helps nobody.
   for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
-    if (piece.amounts[kind] == 0 && a->free.amounts[kind] > 0) return false;
+    if (some[kind] == 0 && all[kind] > 0) return {};
   }
-  if (piece.is_zero()) return false;
-  given_.push_back({&l, a, piece, rank_of(l)});
+  return piece;
+}
+
+bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now) {
+  Leaf& l = *turn.leaf;
+  if (order.asking_count() == 0) return false;  // fill_open() has no deficit to mind.
+  Agent* a = place_open(l, now);
+  if (a == nullptr) return false;
+  know_entitlements();
+  ResourceVector most = (l.entitlement - l.use()).min(permitted(l));
+  for (const Role* role : turn.within) {
+    most = most.min(role->settings.guarantee.amounts(most + role->use()) - role->use());
+  }
+  const std::vector<Slice> piece = piece_for(l, *a, most);
+  if (piece.empty()) {
+    if (!turn.within.empty()) set_beyond(l, *turn.within.front());
+    note_permitted(l, *a);
+    return false;
+  }
+  given_.push_back({&l, a, piece, rank_of(l, order), !turn.within.empty()});
   add_gift(l, *a, piece, nullptr, 0);
   return true;
 }
 
-bool Allocator::State::give_whole_agent(Leaf& l, Time now) {
-  Agent* a = place_open(l, now);
-  if (a == nullptr) return false;
-  const Resources all = a->free;
-  given_.push_back({&l, a, all, rank_of(l)});
-  add_gift(l, *a, all, nullptr, 0);
-  return true;
+bool Allocator::State::give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused) {
+  Leaf& l = *turn.leaf;
+  while (Agent* a = place_open(l, now)) {
+    const std::vector<Slice> all = piece_for(l, *a, permitted(l));
+    if (all.empty()) {
+      note_permitted(l, *a);
+      if (std::find(refused.begin(), refused.end(), &l) == refused.end()) refused.push_back(&l);
+      l.open_queue.pop_back();
+      continue;
+    }
+    given_.push_back({&l, a, all, rank_of(l, anew_), !turn.within.empty()});
+    add_gift(l, *a, all, nullptr, 0);
+    return true;
+  }
+  return false;
+}
+
+// An agent's rest may be more than it is allowed to have: it is to be looked at again when it may
+// have more.
+void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
+  const Bar bar = barred(l, sum_of(a.usable(l.role->name)).amounts, true, nullptr);
+  if (!bar.is_none()) note_barred(l, bar);
 }
 
 // After the asks: what is left goes to open leaves by least share, an agent at a time.
 void Allocator::State::fill_open(Time now) {
-  thaw();
+  thaw(false);
   CHECK(anew_.empty());
   const auto& by_stamp = free_.by_stamp();
   for (const auto& [id, l] : open_leaves_) {
@@ -116,51 +137,30 @@ void Allocator::State::fill_open(Time now) {
     l->open_queue_known = false;
     if (some_grew || !l->retry.empty()) anew_.insert(*l);
   }
-  while (Leaf* least = anew_.first()) {
-    if (give_whole_agent(*least, now)) continue;
-    least->tried_at = free_.latest();
-    least->retry.clear();
-    least->open_queue_known = false;
-    anew_.erase(*least);
-  }
-}
-
-// Each role's part of the cluster, then each leaf's part of its role's.
-void Allocator::State::compute_entitlements() {
-  const auto demand_of = [&](const Leaf& l) {
-    ResourceVector wanted = l.use();
-    if (!l.wants_offers()) return wanted;
-    if (l.mode == OfferMode::kOpen) return total_;
-    for (const AskEntry* ask : l.order) {
-      for (const ResourceKind kind : kResourceKinds) {
-        const Int128 unmet = Int128(ask->ask.shape[kind]) * ask->unmet();
-        wanted[kind] += static_cast<int64_t>(std::min<Int128>(unmet, total_[kind]));
-        wanted[kind] = std::min(wanted[kind], total_[kind]);
+  bool again = true;
+  while (again) {
+    again = false;
+    std::vector<Leaf*> refused;
+    while (true) {
+      const Turn turn = next_turn(anew_);
+      if (turn.leaf == nullptr) break;
+      Leaf& l = *turn.leaf;
+      if (give_whole_agent(turn, now, refused)) {
+        again = true;
+        continue;
       }
+      l.tried_at = free_.latest();
+      l.retry.clear();
+      l.open_queue_known = false;
+      anew_.erase(l);
     }
-    return wanted;
-  };
-  std::map<RoleName, std::pair<ResourceVector, std::vector<Leaf*>>> by_role;
-  for (const auto& [id, l] : leaves_) {
-    auto& [demand, leaves] = by_role[l->role->name];
-    demand += demand_of(*l);
-    demand = demand.min(total_);
-    leaves.push_back(l.get());
+    // What was of no use without what it may not have, may be when others have taken that.
+    again = again && !refused.empty();
+    for (Leaf* l : refused) {
+      l->tried_at = 0;
+      if (again) anew_.insert(*l);
+    }
   }
-  std::vector<fair::Claimant> roles;
-  for (const auto& [name, of_role] : by_role) {
-    roles.push_back({settings_of(name).weight, part_of(of_role.first, total_)});
-  }
-  const std::vector<int64_t> role_levels = fair::fill_with_water(kWhole, roles);
-  size_t i = 0;
-  for (const auto& [name, of_role] : by_role) {
-    std::vector<fair::Claimant> leaves;
-    for (const Leaf* l : of_role.second)
-      leaves.push_back({kWeightOne, part_of(demand_of(*l), total_)});
-    const std::vector<int64_t> levels = fair::fill_with_water(role_levels[i++], leaves);
-    for (size_t j = 0; j < levels.size(); ++j) of_role.second[j]->entitlement = levels[j];
-  }
-  entitlements_known_ = true;
 }
 
 }  // namespace proffer

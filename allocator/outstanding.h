@@ -11,12 +11,11 @@
 
 namespace proffer::fair {
 
-struct OutstandingOffer {
+struct OutstandingOffer : Booked {
   Grant grant = {};
   Leaf* leaf = nullptr;
   Agent* agent = nullptr;
-  Resources resources = {};  // the sum of its slices
-  int64_t ports = 0;         // that its fills want
+  int64_t ports = 0;  // that its fills want
   // What was free at the agent when it was made, with what it holds.
   ResourceVector free_then = {};
 };
@@ -24,11 +23,14 @@ struct OutstandingOffer {
 class OutstandingOffers {
  public:
   OfferId next_id() { return OfferId(++last_id_); }
+  uint64_t last_id() const { return last_id_; }
   // Adds it here, at its agent and at its leaf.
   void add(OutstandingOffer offer);
   // Takes it away from all three. CHECKs that it is here.
   OutstandingOffer take(const OfferId& id);
   const OutstandingOffer* find(const OfferId& id) const;
+  // The offers of a gang, by id. Empty if there are none any more.
+  const std::set<OfferId>& of_gang(uint64_t gang) const;
   // The one that expires first and when.
   std::optional<std::pair<Time, OfferId>> first_to_expire() const;
   const std::map<OfferId, OutstandingOffer>& all() const { return offers_; }
@@ -36,6 +38,7 @@ class OutstandingOffers {
  private:
   std::map<OfferId, OutstandingOffer> offers_;
   std::set<std::pair<Time, OfferId>> by_expiry_;
+  std::map<uint64_t, std::set<OfferId>> by_gang_;  // none is empty
   uint64_t last_id_ = 0;
 };
 

@@ -4,17 +4,24 @@
 // files by verb:
 //
 //   agent_events.cc      an agent comes, changes, leaves
-//   framework_events.cc  a framework, its asks, roles and weights change
+//   framework_events.cc  a framework and its asks change
+//   role_events.cc       roles and their settings; who wants offers, who holds what
 //   answers.cc           offers answered or ended; tasks ended or found running
 //   filters.cc           declines and what they keep away
 //   decide.cc            one decision from beginning to end: read this first
 //   filling.cc           progressive filling over the asks
+//   turns.cc             whose turn it is: guarantees, then shares
+//   permits.cc           what limits, guarantees of others and entitlements allow
 //   open_offers.cc       the part of frameworks without asks
 //   placement.cc         which agent an ask goes to
+//   gangs.cc             several tasks at once or none
 //   claims.cc            nobody starves
+//   lending.cc           what is set aside, or only estimated to be free, is used meanwhile
+//   wants.cc             how long and where asks want to run: expiry, waits, counts of tasks
 //   explain.cc           why a framework has no offer
 //   status.cc, violations.cc   pictures and laws
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -23,6 +30,7 @@
 #include "allocator/allocator.h"
 #include "allocator/leaves.h"
 #include "allocator/outstanding.h"
+#include "allocator/role_tree.h"
 
 namespace proffer {
 
@@ -39,7 +47,7 @@ class Allocator::State {
   void add_framework(const FrameworkId& id, const RoleName& role, OfferMode mode);
   void set_framework_active(const FrameworkId& id, bool active);
   void remove_framework(const FrameworkId& id);
-  void declare_asks(const FrameworkId& id, std::vector<Ask> asks);
+  void declare_asks(const FrameworkId& id, std::vector<Ask> asks, Time now);
   void suppress(const FrameworkId& id);
   void revive(const FrameworkId& id);
   void set_role(const RoleName& role, const RoleSettings& settings);
@@ -51,6 +59,7 @@ class Allocator::State {
   void release(const AgentId& agent, const FrameworkId& framework, const TaskId& task);
   void adopt(const AgentId& agent, const FrameworkId& framework, RunningTask task);
   std::vector<const Grant*> offers() const;
+  std::vector<const Grant*> gang_offers(uint64_t gang) const;
   std::optional<Time> next_decision(Time now) const;
   Decision decide(Time now);
   ResourceVector total() const;
@@ -64,24 +73,55 @@ class Allocator::State {
   using Agent = fair::Agent;
   using AskEntry = fair::AskEntry;
   using Filter = fair::Filter;
+  using Framework = fair::Framework;
   using Leaf = fair::Leaf;
   using Rank = fair::Rank;
   using Role = fair::Role;
 
-  // What this decision gives of one agent to one leaf; becomes an offer at its end.
+  // What this decision gives of one agent to one leaf; becomes an offer at its end. Gangs and what
+  // is revocable are gifts of their own.
   struct Gift {
     Leaf* leaf = nullptr;
     Agent* agent = nullptr;
-    Resources resources = {};
+    std::vector<Slice> slices = {};
     std::vector<AskFill> fills = {};
     int64_t ports = 0;
+    uint64_t gang = 0;
+  };
+  struct GiftKey {
+    const Leaf* leaf = nullptr;
+    const Agent* agent = nullptr;
+    uint64_t gang = 0;
+    bool revocable = false;
+    auto operator<=>(const GiftKey&) const = default;
   };
   // For violations(): how the last task of a batch, or an open piece, was given.
   struct Given {
     const Leaf* leaf = nullptr;
     const Agent* agent = nullptr;
-    Resources last = {};  // that task's
-    Rank before = {};     // of the leaf, before that task
+    std::vector<Slice> last = {};  // that task's
+    Rank before = {};              // of the leaf, before that task
+    bool promised = false;         // a guarantee was the reason
+    bool from_claim = false;
+  };
+  // So many tasks of a gang on one agent.
+  struct Member {
+    Agent* agent = nullptr;
+    int64_t count = 0;
+  };
+  // Whose turn it is, and the roles because of whose unmet guarantees, the one at the top first.
+  struct Turn {
+    Leaf* leaf = nullptr;
+    std::vector<Role*> within = {};
+  };
+  // What stands between a leaf and more resources, whatever agent they are on.
+  struct Bar {
+    enum class Why : uint8_t { kNone, kLimit, kTasksUnknown, kGuarantees, kEntitlement };
+    Why why = Why::kNone;
+    const Role* role = nullptr;               // whose limit or entitlement
+    ResourceKind kind = ResourceKind::kCpus;  // of which there is too little
+    int64_t left = 0;                         // of it, at most
+    bool is_none() const { return why == Why::kNone; }
   };
   struct AskTimer {
     Time at = {};
@@ -97,18 +137,28 @@ class Allocator::State {
 
   // --- small steps that keep everything consistent ---------------------------------------------
   Agent& agent(const AgentId& id);
-  Leaf& leaf(const FrameworkId& id);
+  Framework& framework_at(const FrameworkId& id);
+  // The leaf of the framework in the role, which must be within its own; it is made if need be.
+  Leaf& leaf_in(Framework& framework, const RoleName& role);
+  std::unique_ptr<AskEntry> make_ask(Framework& framework, const Ask& ask);
+  void remove_leaf(Leaf& leaf);
+  // It may be needed no more: looked at before the next decision.
+  void doubt(const Leaf& leaf);
+  void remove_doubtful();
   void mark_dirty();
   // Recomputes what is free on the agent and its place in the index. `grew`: it may have more than
   // before, so the blocked should look again.
   void refresh(Agent& agent, bool grew);
-  // Changes what the leaf and its role hold or are offered, and their places.
+  // Changes what the leaf and the roles above it hold or are offered, and their places.
   void change_use(Leaf& leaf, const ResourceVector& allocated, const ResourceVector& offered);
-  void compute_shares(Leaf& leaf) const;
   // In or out of hungry_, as it wants offers now or not. `anew`: something of it has not been
   // tried.
   void update_hunger(Leaf& leaf, bool anew);
+  void wake_all();  // everybody should look at everything
+  void wake_blocked();
   void rebuild_shares();
+  // For pictures between decisions: shares as the books say now.
+  void know_shares() const;
   ResourceVector compute_total() const;
   RoleSettings settings_of(const RoleName& role) const;
 
@@ -120,8 +170,24 @@ class Allocator::State {
   void add_task(Agent& agent, Leaf& leaf, RunningTask task);
   // An outstanding offer ends, its resources are nobody's.
   fair::OutstandingOffer end_offer(const OfferId& id);
-  void rescind(const OfferId& id, RescindReason reason);
+  // With the rest of its gang.
+  void rescind(OfferId id, RescindReason reason);
+  void rescind_one(OfferId id, RescindReason reason);
   void rescind_all(std::set<OfferId> ids, RescindReason reason);
+  void rescind_what_does_not_fit(Agent& agent);
+  void break_gang(uint64_t gang);
+  void forget_task(const Agent& agent, const fair::Task& task);
+
+  // --- wants.cc --------------------------------------------------------------------------------
+  // Some more tasks of the ask, or fewer, are on the agent.
+  void count_tasks(AskEntry& ask, const Agent& agent, int64_t count);
+  void count_all_tasks(AskEntry& ask) const;
+  void recount_tasks_on(const Agent& agent);
+  void begin_ask(AskEntry& ask, Time now);
+  void end_ask(AskEntry& ask);  // it is not declared any more
+  void prefer_again(AskEntry& ask, Time now);
+  void set_alarm(AskEntry& ask, Time now);
+  void fire_alarms(Time now);
 
   // --- filters.cc ------------------------------------------------------------------------------
   void add_filter(Leaf& leaf, Agent& agent, Filter filter);
@@ -131,25 +197,66 @@ class Allocator::State {
 
   // --- filling.cc, placement.cc ----------------------------------------------------------------
   void fill(Time now);
-  bool give_to_asks(Leaf& leaf, const fair::LeafOrder& order, Time now);
-  void give(AskEntry& ask, Agent& agent, const fair::LeafOrder& order, Time now);
+  bool give_to_asks(const Turn& turn, const fair::LeafOrder& order, Time now);
+  void give(AskEntry& ask, Agent& agent, const Turn& turn, const fair::LeafOrder& order, Time now);
   int64_t tasks_in_turn(const Leaf& leaf, const AskEntry& ask, int64_t count_max,
                         const fair::LeafOrder& order, Rank* before_last) const;
-  void add_gift(Leaf& leaf, Agent& agent, const Resources& resources, const AskEntry* ask,
-                int64_t count);
+  void note_given(AskEntry& ask, bool from_claim, bool preferred, Time now);
+  void add_gift(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
+                int64_t count, uint64_t gang = 0);
   void freeze(Leaf& leaf, Time now);
-  void thaw();
+  void thaw(bool more_is_free);
+
+  // --- turns.cc, permits.cc --------------------------------------------------------------------
+  Turn next_turn(const fair::LeafOrder& order);
+  Leaf* next_below(const Role& role, const fair::LeafOrder& order, bool promised_only,
+                   std::vector<Role*>& within);
+  std::vector<std::pair<Share, Role*>> promised_below(const Role& role,
+                                                      const fair::LeafOrder& order) const;
+  const Role* exceeded(const Turn& turn, const ResourceVector& more) const;
+  void set_beyond(Leaf& leaf, const Role& role);
+  bool is_beyond(const Leaf& leaf, const std::vector<Role*>& within) const;
+  // Entitlements and demands of all nodes are as of now, or of this decision.
+  void know_entitlements() const;
+  // Why the leaf may not have so much more, if it may not.
+  Bar barred(const Leaf& leaf, const ResourceVector& more, bool borrow,
+             const AskEntry* claimant) const;
+  Bar barred(const AskEntry& ask) const;
+  // How many tasks of the ask may be given at once, at most count_max, which may be.
+  int64_t permitted_count(const AskEntry& ask, const Turn& turn, int64_t count_max) const;
+  // The most of each kind that the leaf may be given.
+  ResourceVector permitted(const Leaf& leaf) const;
+  ResourceVector held_for_others(const Leaf& leaf) const;
+  Bar exceeded_limit(const AskEntry& ask) const;
+  bool is_guarantee_met(const Role& role) const;
+  // It is to be looked at again when what bars it may have changed.
+  void note_barred(Leaf& leaf, const Bar& bar);
   bool may_fit_someone(const Agent& agent) const;
+  bool suits(const AskEntry& ask, const Agent& agent, Time now) const;
   bool is_usable(const AskEntry& ask, const Agent& agent, Time now) const;
   Agent* place(AskEntry& ask, Time now);
+  Agent* place_anywhere(const AskEntry& ask, Time now) const;
+  Agent* better(const AskEntry& ask, Agent* a, Agent* b) const;
+  void visit_free(const AskEntry& ask, const std::function<bool(Agent*)>& visit) const;
+  int64_t room_for(const AskEntry& ask, const Agent& agent, int64_t count_max) const;
+  std::vector<Slice> carve_tasks(const Leaf& leaf, const Agent& agent, const ResourceVector& shape,
+                                 int64_t count, std::vector<Slice>* last) const;
+
+  // --- gangs.cc --------------------------------------------------------------------------------
+  std::vector<Member> plan_gang(const AskEntry& ask, Time now) const;
+  std::vector<Member> spread_gang(const AskEntry& ask, const std::vector<Agent*>& agents) const;
+  bool give_gang(AskEntry& ask, const Turn& turn, const fair::LeafOrder& order, Time now);
 
   // --- open_offers.cc --------------------------------------------------------------------------
-  bool give_fair_piece(Leaf& leaf, const fair::LeafOrder& order, Time now);
-  bool give_whole_agent(Leaf& leaf, Time now);
+  bool give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now);
+  bool give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused);
+  void note_permitted(Leaf& leaf, const Agent& agent);
+  // What of the agent's rest is at most so much; nothing if that is of no use to anybody.
+  static std::vector<Slice> piece_for(const Leaf& leaf, const Agent& agent,
+                                      const ResourceVector& most);
   void fill_open(Time now);
   bool is_open_to(const Leaf& leaf, const Agent& agent, Time now) const;
   Agent* place_open(Leaf& leaf, Time now);
-  void compute_entitlements();
 
   // --- claims.cc -------------------------------------------------------------------------------
   void start_waiting(Leaf& leaf, Time now);
@@ -158,37 +265,67 @@ class Allocator::State {
   void fire_claim_timers(Time now);
   void assign_claims(Time now);
   bool could_ever_fit(const AskEntry& ask, const Agent& agent) const;
-  Agent* claimable_agent(const AskEntry& ask, Time now) const;
-  AskEntry* claimable_ask(Leaf& leaf) const;
+  // On all agents together: its whole gang.
+  bool could_ever_be_met(const AskEntry& ask, bool only_serving) const;
+  int64_t capacity(const AskEntry& ask, const Agent& agent) const;
+  std::vector<Agent*> claimable_agents(const AskEntry& ask, std::vector<Agent*> kept,
+                                       Time now) const;
+  AskEntry* claimable_ask(Leaf& leaf, Time now) const;
   bool may_be_served_later(const Leaf& leaf, Time now) const;
   bool claim(AskEntry& ask, Time now);
-  void hold_for(AskEntry& ask, Agent& agent, uint64_t order, Time now);
+  void hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order, Time now);
   void drop_claim(AskEntry& ask);
+  void review_claim(AskEntry& ask, Time now);
+
+  // --- lending.cc ------------------------------------------------------------------------------
+  // What would have to end for the claimant to be served.
+  struct Obstacles {
+    bool would_do = false;  // if all of these ended, and what has had its notice
+    std::vector<OfferId> offers = {};
+    std::vector<std::pair<Agent*, fair::TaskRef>> tasks = {};
+  };
+  Obstacles obstacles_of(const AskEntry& ask) const;
+  bool take_back_lent(Time now);
+  void take_back_estimates(Time now);
+  void lend(Time now);
+  bool lend_to(Leaf& leaf, Time now);
+  void revoke(Agent& agent, const fair::TaskRef& task, RevokeReason reason,
+              const RoleName& beneficiary, Time now);
 
   // --- explain.cc ------------------------------------------------------------------------------
-  void explain_place(const Leaf& leaf, const ResourceVector& total,
+  void explain_place(const Framework& framework, const ResourceVector& total,
                      FrameworkExplanation& found) const;
   AskExplanation explain_ask(const AskEntry& entry, Time now) const;
   void explain_changes(const AskEntry& entry, AskExplanation& found) const;
+  Bar bar_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
   HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent,
                            Time now) const;
 
-  // --- violations.cc ---------------------------------------------------------------------------
+  // --- violations.cc, place_violations.cc ------------------------------------------------------
+  void check_parts(std::vector<Violation>& found) const;
+  void check_gangs(std::vector<Violation>& found) const;
+  void check_places(std::vector<Violation>& found) const;
   void check_agents(std::vector<Violation>& found) const;
   void check_leaves(std::vector<Violation>& found) const;
   void check_claims(std::vector<Violation>& found) const;
   void check_work_conservation(std::vector<Violation>& found) const;
+  void check_tree(std::vector<Violation>& found) const;
+  void check_limits(std::vector<Violation>& found) const;
   void check_fairness(std::vector<Violation>& found) const;
+  bool had_less(const Leaf& other, const Leaf& winner, const Rank& before) const;
 
   const AllocatorOptions options_;
   RoleTable role_table_;
   bool knows_all_tasks_ = true;
   std::map<AgentId, std::unique_ptr<Agent>> agents_;
-  std::map<RoleName, std::unique_ptr<Role>> roles_;
-  std::map<FrameworkId, std::unique_ptr<Leaf>> leaves_;
+  mutable fair::RoleTree tree_;  // see know_shares()
+  std::map<FrameworkId, std::unique_ptr<Framework>> frameworks_;
+  std::map<fair::LeafId, std::unique_ptr<Leaf>> leaves_;
   std::map<FrameworkId, Leaf*> open_leaves_;  // of leaves_, those that take open offers
+  std::vector<fair::LeafId> doubtful_;        // leaves that may be needed no more
   fair::OutstandingOffers outstanding_;
   std::vector<Rescind> rescinds_;  // for the next decision
+  std::vector<Revoke> revokes_;
 
   ResourceVector total_;       // of the cluster, as the shares know it
   bool shares_dirty_ = false;  // a total or a weight changed: shares are rebuilt in the decision
@@ -196,17 +333,25 @@ class Allocator::State {
   uint64_t attributes_version_ = 0;
   uint64_t grants_ = 0;
   uint64_t claims_ = 0;
+  uint64_t gangs_ = 0;  // the last number given, or found running
 
   fair::FreeAgents free_;
-  fair::LeafOrder hungry_{0};  // all that want offers
-  fair::LeafOrder anew_{1};    // of these, those that should look at more than the agents that grew
+  // All that want offers, but for those that are frozen in this decision.
+  fair::LeafOrder hungry_{tree_, 0};
+  // Of these, those that should look at more than the agents that grew.
+  fair::LeafOrder anew_{tree_, 1};
+  // Leaves that something other than a limit barred, which may be otherwise in the next decision.
+  std::set<Leaf*> held_back_;  // only emptied, the order does not matter
+  std::set<Role*> blocking_;   // roles that have blocked leaves; likewise
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape_;
   bool least_shape_dirty_ = false;
 
   std::set<FilterTimer> filter_timers_;
   std::set<AskTimer> ask_timers_;
-  std::set<AskEntry*> due_;  // without a claim; only counted and searched, never walked
+  std::set<AskTimer> alarms_;
+  fair::AgentSet estimating_;  // agents with an estimated part
+  std::set<AskEntry*> due_;    // without a claim; only counted and searched, never walked
   std::map<uint64_t, AskEntry*> claimed_;  // by claim_order
   uint64_t agents_version_ = 1;            // of which agents there are and what they bring
   uint64_t claimable_version_ = 1;         // of all that claimable_agent() depends on
@@ -214,12 +359,14 @@ class Allocator::State {
   // Of the current decision.
   std::vector<Leaf*> frozen_;
   std::vector<Gift> gifts_;
-  std::map<std::pair<const Leaf*, const Agent*>, size_t> gift_at_;  // looked up only, never walked
+  std::map<GiftKey, size_t> gift_at_;  // looked up only, never walked
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
-  bool entitlements_known_ = false;
+  mutable bool entitlements_known_ = false;
+  uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
   std::vector<Given> given_;  // kept until the next event
   Time decided_at_;
+  uint64_t offers_before_ = 0;  // the last number of an offer before that decision
 };
 
 }  // namespace proffer

@@ -6,40 +6,70 @@
 #include "allocator/state.h"
 
 namespace proffer {
+namespace {
+
+std::vector<const fair::AskEntry*> by_name(const std::vector<fair::AskEntry*>& asks) {
+  std::vector<const fair::AskEntry*> sorted(asks.begin(), asks.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const auto* a, const auto* b) { return a->ask.name < b->ask.name; });
+  return sorted;
+}
+
+}  // namespace
 
 ResourceVector Allocator::State::total() const { return compute_total(); }
 
 std::vector<RoleStatus> Allocator::State::roles() const {
+  know_shares();
+  know_entitlements();
   const ResourceVector total = compute_total();
   std::vector<RoleStatus> all;
-  for (const auto& [name, r] : roles_) {
+  for (const auto& [name, r] : tree_.roles()) {
     all.push_back({.role = name,
-                   .settings = settings_of(name),
+                   .settings = r->settings,
                    .allocated = r->allocated,
                    .offered = r->offered,
-                   .dominant_share = dominant_share(r->use(), total)});
+                   .dominant_share = dominant_share(r->use(), total),
+                   .place_share = r->share().millionths(),
+                   .entitlement = r->entitlement,
+                   .borrowed = fair::borrowed(*r),
+                   .guarantee_met = is_guarantee_met(*r)});
   }
   return all;
+}
+
+// Whether it has what it is promised, or no ask that would still be within that.
+bool Allocator::State::is_guarantee_met(const Role& role) const {
+  if (!role.has_guarantee()) return true;
+  bool is_met = true;
+  fair::for_each_leaf(role, [&](const Leaf& l) {
+    if (!is_met || !l.wants_offers()) return;
+    if (l.mode == OfferMode::kOpen) {
+      is_met = !fair::has_unmet_guarantee(role);
+      return;
+    }
+    is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
+      return ask->unmet() > 0 && fair::is_within_guarantee(role, ask->ask.shape);
+    });
+  });
+  return is_met;
 }
 
 std::vector<LeafStatus> Allocator::State::leaves() const {
   const ResourceVector total = compute_total();
   std::vector<LeafStatus> all;
   for (const auto& [id, l] : leaves_) {
-    LeafStatus status{.framework = id,
-                      .role = l->role->name,
+    LeafStatus status{.framework = id.framework,
+                      .role = id.role,
                       .allocated = l->allocated,
                       .offered = l->offered,
                       .dominant_share = dominant_share(l->use(), total),
                       .weighted_share = dominant_share(l->use(), total),
-                      .suppressed = l->suppressed};
-    for (const auto& [name, ask] : l->asks) {
-      AskStatus of_ask{.ask = name, .wanted = ask->ask.count, .offered = ask->offered};
-      const AskEntry& entry = *ask;
-      of_ask.could_ever_fit = std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
-        return could_ever_fit(entry, *a.second);
-      });
-      if (ask->claim != nullptr) of_ask.claimed = ask->claim->id;
+                      .suppressed = l->owner->suppressed};
+    for (const AskEntry* ask : by_name(l->order)) {
+      AskStatus of_ask{.ask = ask->ask.name, .wanted = ask->ask.count, .offered = ask->offered};
+      of_ask.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
+      if (!ask->claim.empty()) of_ask.claimed = ask->claim.front().agent->id;
       status.asks.push_back(std::move(of_ask));
     }
     all.push_back(std::move(status));
@@ -47,14 +77,25 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
   return all;
 }
 
+// The limit, of its role or one above, that a single task or gang of it is more than.
+Allocator::State::Bar Allocator::State::exceeded_limit(const AskEntry& entry) const {
+  for (const Role* role = entry.leaf->role; role->parent != nullptr; role = role->parent) {
+    for (const ResourceKind kind : kResourceKinds) {
+      const std::optional<int64_t> limit = role->settings.limit[kind];
+      if (limit && entry.at_once()[kind] > *limit) return {Bar::Why::kLimit, role, kind, *limit};
+    }
+  }
+  return {};
+}
+
 std::vector<AgentUse> Allocator::State::agents() const {
   std::vector<AgentUse> all;
   for (const auto& [id, a] : agents_) {
     all.push_back({.agent = id,
-                   .total = a->total.amounts,
-                   .allocated = a->allocated.amounts(),
-                   .offered = a->offered.amounts(),
-                   .free = a->free,
+                   .total = a->counted_total(),
+                   .allocated = a->counted_allocated(),
+                   .offered = a->counted_offered(),
+                   .free = a->counted_free(),
                    .active = a->active});
   }
   return all;

@@ -1,5 +1,6 @@
 // The laws of DESIGN §10 that are the allocator's, checked against the books from the ground up.
-// violations() first. O(everything): for tests and the simulator.
+// violations() first; those about shares and limits are in fair_violations.cc. O(everything): for
+// tests and the simulator.
 
 #include <algorithm>
 
@@ -13,10 +14,15 @@ std::vector<Violation> Allocator::State::violations() const {
   check_agents(found);
   check_leaves(found);
   check_claims(found);
+  check_parts(found);
+  check_gangs(found);
+  check_places(found);
+  check_tree(found);
   // What a decision promises holds until the next event.
   if (!dirty_) {
     check_work_conservation(found);
     check_fairness(found);
+    check_limits(found);
   }
   return found;
 }
@@ -30,7 +36,8 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
     fair::Held allocated;
     for (const auto& [framework, held] : a->allocated_to) {
       allocated.add(held);
-      if (leaves_.find(framework) == leaves_.end()) wrong("allocated to an unknown framework");
+      if (frameworks_.find(framework) == frameworks_.end())
+        wrong("allocated to an unknown framework");
       if (held.is_zero()) wrong("nothing is noted as allocated");
     }
     fair::Held offered;
@@ -41,14 +48,21 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
       ports += offer.ports;
       if (a->offers.count(offer_id) == 0) wrong("an offer is not noted");
     }
-    if (!(allocated == a->allocated)) wrong("allocated is not the sum over frameworks");
-    if (!(offered == a->offered)) wrong("offered is not the sum over offers");
+    fair::Held all_allocated = a->allocated;
+    fair::Held all_offered = a->offered;
+    for (const fair::Part& part : a->parts) {
+      if (part.revocable) continue;
+      all_allocated.add(part.allocated);
+      all_offered.add(part.offered);
+    }
+    if (!(allocated == all_allocated)) wrong("allocated is not the sum over frameworks");
+    if (!(offered == all_offered)) wrong("offered is not the sum over offers");
     if (ports != a->ports_offered) wrong("offered ports are not the sum over offers");
     if (!offered.is_zero() && !a->serves()) wrong("offered while inactive");
     const ResourceVector used = allocated.amounts() + offered.amounts();
     for (const ResourceKind kind : kResourceKinds) {
-      const int64_t total = a->total.amounts[kind];
-      const int64_t free = a->free.amounts[kind];
+      const int64_t total = a->counted_total()[kind];
+      const int64_t free = a->counted_free_of(kind);
       if (free < 0) wrong(text("less than nothing is free of ", to_text(kind)));
       if (offered.amounts()[kind] > 0 && used[kind] > total) {
         wrong(text("more is offered than is there of ", to_text(kind)));
@@ -57,62 +71,57 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
         wrong(text("free + offered + allocated is not total of ", to_text(kind)));
       }
     }
-    int64_t free_on_devices = 0;
-    for (const GpuDevice& device : a->total.gpus) {
-      const int64_t taken = allocated.of_device(device.index) + offered.of_device(device.index);
-      if (offered.of_device(device.index) > 0 && taken > device.milli) {
-        wrong(text("gpu device ", device.index, " is offered beyond what it has"));
-      }
-      for (const GpuDevice& free : a->free.gpus) {
-        if (free.index != device.index) continue;
-        free_on_devices += free.milli;
-        if (free.milli + taken > device.milli) {
-          wrong(text("gpu device ", device.index, " is free and taken"));
-        }
-      }
-    }
-    if (free_on_devices != a->free.amounts[ResourceKind::kGpus]) {
-      wrong("free gpus are not the sum over devices");
-    }
-    const bool should_list = a->serves() && a->claim == nullptr && !a->free.amounts.is_zero();
+    const bool should_list =
+        a->serves() && a->claim == nullptr && !a->counted_free().amounts.is_zero();
     if (should_list != a->listed) wrong("its place in the index of free agents is wrong");
   }
 }
 
 void Allocator::State::check_leaves(std::vector<Violation>& found) const {
-  std::map<const Role*, ResourceVector> role_use;
   for (const auto& [id, l] : leaves_) {
-    const auto wrong = [&, name = id.str()](const std::string& what) {
-      found.push_back({text("framework ", name, ": ", what)});
-    };
+    const auto wrong =
+        [&, name = text(id.framework.str(), " in ", id.role.str())](const std::string& what) {
+          found.push_back({text("framework ", name, ": ", what)});
+        };
     ResourceVector allocated;
+    int64_t tasks = 0;
     for (const auto& [agent_id, a] : agents_) {
-      const auto held = a->allocated_to.find(id);
-      if (held != a->allocated_to.end()) allocated += held->second.amounts();
+      for (const auto& [ref, task] : a->tasks) {
+        if (task.leaf != l.get()) continue;
+        allocated += task.resources.amounts;
+        ++tasks;
+      }
     }
     ResourceVector offered;
-    std::map<AskName, int64_t> fills;
     for (const auto& [offer_id, offer] : outstanding_.all()) {
       if (offer.leaf != l.get()) continue;
       offered += offer.resources.amounts;
-      for (const AskFill& fill : offer.grant.offer.fills) fills[fill.ask] += fill.count;
-      if (!l->active) wrong("offered while inactive");
+      if (!l->owner->active) wrong("offered while inactive");
       if (l->mode == OfferMode::kOpen && l->open_on.count(offer.agent) == 0) {
         wrong("an open offer is not noted");
       }
+      if (l->offers.count(offer_id) == 0) wrong("an offer is not noted");
+      if (offer.grant.role != id.role) wrong("offered in another role");
     }
-    if (!(allocated == l->allocated)) wrong("allocated is not the sum over agents");
+    if (!(allocated == l->allocated)) wrong("allocated is not the sum over tasks");
     if (!(offered == l->offered)) wrong("offered is not the sum over offers");
-    for (const auto& [name, ask] : l->asks) {
-      if (ask->offered != fills[name]) wrong(text("ask ", name.str(), " miscounts its offers"));
+    if (tasks != l->tasks) wrong("miscounts its tasks");
+    if (hungry_.contains(*l) != l->wants_offers() || l->wants != l->wants_offers()) {
+      wrong("hunger and asks disagree");
     }
-    role_use[l->role] += l->use();
-    if (hungry_.contains(*l) != l->wants_offers()) wrong("hunger and asks disagree");
-    if (!dirty_ && !(l->share == dominant_share(l->use(), total_))) wrong("its share is wrong");
+    if (!dirty_ && !l->is_needed()) wrong("nobody needs it");
   }
-  for (const auto& [name, r] : roles_) {
-    if (!(role_use[r.get()] == r->use())) {
-      found.push_back({text("role ", name.str(), ": its use is not the sum over frameworks")});
+  for (const auto& [id, f] : frameworks_) {
+    std::map<AskName, int64_t> fills;
+    for (const auto& [offer_id, offer] : outstanding_.all()) {
+      if (offer.leaf->owner != f.get()) continue;
+      for (const AskFill& fill : offer.grant.offer.fills) fills[fill.ask] += fill.count;
+    }
+    for (const auto& [name, ask] : f->asks) {
+      if (ask->offered != fills[name]) {
+        found.push_back(
+            {text("framework ", id.str(), ": ask ", name.str(), " miscounts its offers")});
+      }
     }
   }
 }
@@ -121,15 +130,18 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
   for (const auto& [id, a] : agents_) {
     if (a->claim == nullptr) continue;
     const AskEntry& ask = *a->claim;
-    const bool mutual = ask.claim == a.get() && ask.leaf->claimed == &ask &&
-                        claimed_.count(ask.claim_order) == 1 &&
+    const bool mutual = std::any_of(ask.claim.begin(), ask.claim.end(),
+                                    [&](const auto& c) { return c.agent == a.get(); }) &&
+                        ask.leaf->claimed == &ask && claimed_.count(ask.claim_order) == 1 &&
                         claimed_.at(ask.claim_order) == &ask;
     if (!mutual)
       found.push_back({text("agent ", id.str(), ": its claim is noted on one side only")});
     if (!a->serves() || ask.unmet() == 0 || !ask.leaf->wants_offers()) {
       found.push_back({text("agent ", id.str(), ": claimed for nobody's good")});
     }
-    if (!dirty_ && is_usable(ask, *a, decided_at_)) {
+    if (!dirty_ && barred(ask).is_none() &&
+        (ask.ask.gang > 1 ? !plan_gang(ask, decided_at_).empty()
+                          : is_usable(ask, *a, decided_at_))) {
       found.push_back({text("agent ", id.str(), ": its claimant fits and was not served")});
     }
   }
@@ -140,42 +152,18 @@ void Allocator::State::check_work_conservation(std::vector<Violation>& found) co
   for (const auto& [id, l] : leaves_) {
     if (!l->wants_offers()) continue;
     for (const auto& [agent_id, a] : agents_) {
-      if (!a->serves() || a->claim != nullptr || a->free.amounts.is_zero()) continue;
+      if (!a->serves() || a->claim != nullptr || !a->listed) continue;
       const bool unserved =
           l->mode == OfferMode::kOpen
-              ? is_open_to(*l, *a, decided_at_)
+              ? is_open_to(*l, *a, decided_at_) && !piece_for(*l, *a, permitted(*l)).empty()
               : std::any_of(l->order.begin(), l->order.end(), [&, agent = a.get()](AskEntry* ask) {
-                  return ask->unmet() > 0 && is_usable(*ask, *agent, decided_at_);
+                  return ask->unmet() > 0 && barred(*ask).is_none() &&
+                         is_usable(*ask, *agent, decided_at_) &&
+                         (ask->ask.gang == 1 || !plan_gang(*ask, decided_at_).empty());
                 });
       if (!unserved) continue;
-      found.push_back({text("framework ", id.str(), " is not offered ", to_text(a->free),
+      found.push_back({text("framework ", id.framework.str(), " is not offered ", to_text(a->free),
                             " of agent ", agent_id.str(), " that it could use")});
-    }
-  }
-}
-
-// Invariant 5: nobody was given what one with a lower share could have used instead.
-void Allocator::State::check_fairness(std::vector<Violation>& found) const {
-  for (const Given& given : given_) {
-    if (given.agent->claim != nullptr) continue;
-    const Leaf& winner = *given.leaf;
-    Agent agent = *given.agent;  // as it was before that task, or with less
-    agent.offered.remove(given.last);
-    agent.free = fair::what_is_free(agent.total, agent.allocated, agent.offered);
-    for (const auto& [id, l] : leaves_) {
-      if (l.get() == &winner || l->mode == OfferMode::kOpen || !l->wants_offers()) continue;
-      const bool had_less = l->role == winner.role ? l->share < given.before.leaf
-                                                   : l->role->share < given.before.role;
-      if (!had_less) continue;
-      for (const AskEntry* ask : l->order) {
-        // Filters by amount look at what is free now: more than that must not lift them here.
-        if (ask->unmet() == 0 || is_filtered(*l, *given.agent, decided_at_)) continue;
-        if (!fits(ask->ask.shape, agent.free) || !ask->matches(*given.agent)) continue;
-        if (given.agent->ports_left() < ask->ask.ports) continue;
-        found.push_back(
-            {text("framework ", winner.framework.str(), " was given ", to_text(given.last),
-                  " of agent ", agent.id.str(), " before ", id.str(), " with a lower share")});
-      }
     }
   }
 }

@@ -42,20 +42,26 @@ int print_error(const Error& error, bool json) {
   return kExitRefused;
 }
 
-void Table::print() const {
+std::vector<std::string> Table::lines() const {
   std::vector<size_t> widths;
   for (const std::vector<std::string>& row : rows_) {
     widths.resize(std::max(widths.size(), row.size()));
     for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
   }
-  std::string out;
+  std::vector<std::string> lines;
   for (const std::vector<std::string>& row : rows_) {
+    std::string& line = lines.emplace_back();
     for (size_t i = 0; i < row.size(); ++i) {
-      out += printable(row[i]);
-      if (i + 1 < row.size()) out += std::string(widths[i] - width(row[i]) + 2, ' ');
+      line += printable(row[i]);
+      if (i + 1 < row.size()) line += std::string(widths[i] - width(row[i]) + 2, ' ');
     }
-    out += '\n';
   }
+  return lines;
+}
+
+void Table::print() const {
+  std::string out;
+  for (const std::string& line : lines()) out += line + "\n";
   std::fputs(out.c_str(), stdout);
 }
 

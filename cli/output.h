@@ -24,6 +24,7 @@ class Table {
  public:
   explicit Table(std::vector<std::string> heads) : rows_{std::move(heads)} {}
   void row(std::vector<std::string> cells) { rows_.push_back(std::move(cells)); }
+  std::vector<std::string> lines() const;
   void print() const;
 
  private:

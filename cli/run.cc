@@ -24,6 +24,7 @@ namespace {
 
 constexpr Duration kConnectTimeout = seconds(10);
 constexpr int64_t kCountMax = 10'000;
+constexpr Duration kPreferWait = seconds(10);
 constexpr std::string_view kAsk = "run";
 
 struct RunOptions {
@@ -169,10 +170,13 @@ void Run::on_update(const proto::TaskStatus& status) {
     return;
   }
   streams_.ended(status.task);
-  if (status.reason == proto::TaskReason::kOfferNotValid ||
-      status.reason == proto::TaskReason::kAgentNotAvailable) {
+  if (status.state == proto::TaskState::kRefused &&
+      (status.reason == proto::TaskReason::kOfferNotValid ||
+       status.reason == proto::TaskReason::kAgentNotAvailable ||
+       status.reason == proto::TaskReason::kGangIncomplete)) {
     ++wanted_;  // The offer was gone before the answer arrived: nothing has run.
-    return declare();
+    if (wanted_ % options_.ask.gang == 0) declare();
+    return;
   }
   tell("ended", status);
   const int code = exit_code_of(status);
@@ -189,7 +193,7 @@ void Run::on_update(const proto::TaskStatus& status) {
 void Run::on_ask_report(const proto::AskReport& report) {
   for (const proto::AskReport::Row& row : report.rows) {
     if (row.could_ever_fit) continue;
-    std::fprintf(stderr, "waiting: no agent could run this: %s\n", row.why.c_str());
+    std::fprintf(stderr, "waiting: this cannot run: %s\n", row.why.c_str());
   }
 }
 
@@ -267,6 +271,40 @@ Result<void> set_amount(ResourceVector* shape, ResourceKind kind, const std::str
   return {};
 }
 
+Result<void> set_placement(Ask* ask, const std::vector<std::string>& max_per,
+                           const std::string& prefer_wait, const std::string& band) {
+  for (const std::string& entry : max_per) {
+    const size_t equals = entry.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return Error::invalid_argument(
+          text("--max-per must be ATTRIBUTE=COUNT, as in --max-per host=2, not ", quoted(entry)));
+    }
+    const Result<int64_t> count =
+        parse_whole("--max-per", entry.substr(equals + 1), 1, kAskCountMax);
+    if (!count) return count.error();
+    ask->max_per.push_back({.attribute = entry.substr(0, equals), .count = *count});
+  }
+  ask->prefer.wait = ask->prefer.empty() ? Duration() : kPreferWait;
+  if (!prefer_wait.empty()) {
+    Result<Duration> wait = parse_duration(prefer_wait);
+    if (!wait) return std::move(wait).error().in("--prefer-wait");
+    ask->prefer.wait = *wait;
+  }
+  if (!band.empty()) {
+    const std::optional<Band> parsed = parse_band(band);
+    if (!parsed) {
+      return Error::invalid_argument(
+          text("--band must be free, batch, production or monitoring, not ", quoted(band)));
+    }
+    ask->band = *parsed;
+  }
+  if (ask->gang < 1 || ask->gang > kGangMax || ask->count % ask->gang != 0) {
+    return Error::invalid_argument(text("--gang must be from 1 to ", kGangMax,
+                                        " and divide --count, ", ask->count, ", not ", ask->gang));
+  }
+  return {};
+}
+
 Result<void> set_environment(proto::Environment* environment,
                              const std::vector<std::string>& entries) {
   for (const std::string& entry : entries) {
@@ -294,6 +332,10 @@ int run_run(const Words& words) {
   int64_t count = 1;
   std::vector<std::string> environment;
   std::vector<std::string> constraints;
+  std::vector<std::string> max_per;
+  std::string prefer_wait;
+  std::string band;
+  bool no_borrow = false;
   Words command;
   RunOptions options;
   Arguments arguments("proffer run [options] -- CMD…",
@@ -307,6 +349,21 @@ int run_run(const Words& words) {
   arguments.option("--env", &environment, "NAME=VALUE; can be repeated");
   arguments.option("--constraint", &constraints,
                    "where it may run, as in 'rack == r1'; can be repeated");
+  arguments.option("--gang", &options.ask.gang, "so many of the tasks at a time, or none (1)");
+  arguments.option("--spread", &options.ask.spread,
+                   "as evenly as possible over an attribute, as in rack or host");
+  arguments.option("--max-per", &max_per,
+                   "ATTRIBUTE=COUNT: at most so many on agents with one value; can be repeated");
+  arguments.option("--prefer", &options.ask.prefer.hosts,
+                   "an agent on which it would rather run; can be repeated");
+  arguments.option("--prefer-rack", &options.ask.prefer.racks,
+                   "a value of the attribute rack; can be repeated");
+  arguments.option("--prefer-wait", &prefer_wait, "how long it waits for these (10s)");
+  arguments.option("--band", &band,
+                   "free, batch, production or monitoring: the lower are taken back first (batch)");
+  arguments.flag("--no-borrow", &no_borrow, "only within what its role is entitled to");
+  arguments.flag("--revocable", &options.ask.revocable_ok,
+                 "also on what is set aside for others, and may be taken back");
   arguments.option("--name", &name, "the framework's name (run)");
   arguments.option("--role", &role, "the role to run under (default)");
   arguments.option("--grace", &grace, "between the polite and the final signal (5s)");
@@ -356,6 +413,10 @@ int run_run(const Words& words) {
   if (const auto compiled = ConstraintMatcher::compile(options.ask.constraints); !compiled) {
     return usage(compiled.error());
   }
+  if (Result<void> set = set_placement(&options.ask, max_per, prefer_wait, band); !set) {
+    return usage(set.error());
+  }
+  options.ask.borrow = !no_borrow;
   if (Result<void> set = set_environment(&options.environment, environment); !set) {
     return usage(set.error());
   }

@@ -1,5 +1,7 @@
 // proffer status, agents, frameworks: pictures of the cluster.
 
+#include <map>
+
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/master_client.h"
@@ -29,6 +31,21 @@ int usage_error(const Error& error, bool json) {
 std::string total_text(const ResourceVector& total) {
   const std::string text = to_text(total);
   return text.empty() ? "nothing" : text;
+}
+
+std::string state_of(const proto::AgentRow& row) {
+  if (!row.drained_by) return std::string(to_text(row.state));
+  return text(to_text(row.state), row.tasks == 0 ? ", drained" : ", draining");
+}
+
+std::string reserved_of(const proto::AgentRow& row) {
+  std::map<RoleName, ResourceVector> sums;
+  for (const proto::ReservedRow& part : row.reserved) sums[part.role] += part.amounts;
+  std::string out;
+  for (const auto& [role, amounts] : sums) {
+    out += text(out.empty() ? "" : ", ", role.str(), "=", to_text(amounts));
+  }
+  return out.empty() ? "-" : out;
 }
 
 }  // namespace
@@ -76,10 +93,10 @@ int run_agents(const Words& words) {
     print_line(proto::agents_json(*rows));
     return 0;
   }
-  Table table({"AGENT", "STATE", "TASKS", "ALLOCATED", "ATTRIBUTES", "HTTP"});
+  Table table({"AGENT", "STATE", "TASKS", "ALLOCATED", "RESERVED", "ATTRIBUTES", "HTTP"});
   for (const proto::AgentRow& row : *rows) {
-    table.row({row.agent.str(), std::string(to_text(row.state)), std::to_string(row.tasks),
-               use_of(row.allocated, row.total.amounts),
+    table.row({row.agent.str(), state_of(row), std::to_string(row.tasks),
+               use_of(row.allocated, row.total.amounts), reserved_of(row),
                row.attributes.empty() ? "-" : to_text(row.attributes), row.http_address});
   }
   table.print();

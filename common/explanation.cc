@@ -19,10 +19,18 @@ constexpr std::array<std::string_view, kHindranceCount> kHindranceNames = {
     "declined_too_little",
     "declined_attributes",
     "already_offered",
+    "limit",
+    "tasks_unknown",
+    "guarantees",
+    "entitlement",
+    "max_per",
+    "not_preferred",
     "used",
     "ports_used",
     "offered",
+    "reserved",
     "claimed",
+    "gang",
 };
 
 std::string kind_of(const HinderedAgents& hindered) {
@@ -34,6 +42,12 @@ std::string amounts_of(const HinderedAgents& hindered, std::string_view most) {
   if (hindered.wanted <= hindered.most) return ": not on one device, or not on whole ones";
   return text(": a task takes ", print_milli(hindered.wanted), ", at most ",
               print_milli(hindered.most), " ", most);
+}
+
+std::string left_of(const HinderedAgents& hindered) {
+  if (!hindered.kind) return {};
+  return text(": a task takes ", print_milli(hindered.wanted), " ", to_text(*hindered.kind), ", ",
+              print_milli(hindered.most), " are left");
 }
 
 std::string holders_of(const HinderedAgents& hindered, std::string_view by) {
@@ -84,6 +98,21 @@ std::string to_text(const HinderedAgents& hindered) {
       return "declined by the framework itself, until its attributes change";
     case Hindrance::kAlreadyOffered:
       return "offered to the framework already";
+    case Hindrance::kLimit:
+      return text("above the limit of role ", quoted(hindered.role.str()), left_of(hindered));
+    case Hindrance::kTasksUnknown:
+      return text("role ", quoted(hindered.role.str()),
+                  " has a limit, and not all agents that may run its tasks are back");
+    case Hindrance::kGuarantees:
+      return text("held for the guarantees of other roles", left_of(hindered));
+    case Hindrance::kEntitlement:
+      return text("above what role ", quoted(hindered.role.str()),
+                  " is entitled to, and the ask may not borrow", left_of(hindered));
+    case Hindrance::kMaxPer:
+      return text("has as many tasks of the ask as may be together by ",
+                  quoted(hindered.constraint));
+    case Hindrance::kNotPreferred:
+      return "not where it would rather be, for which it waits";
     case Hindrance::kUsed:
       return text("too little ", kind_of(hindered), " free", amounts_of(hindered, "free"),
                   holders_of(hindered, "; used by "));
@@ -92,6 +121,12 @@ std::string to_text(const HinderedAgents& hindered) {
                   " free");
     case Hindrance::kOffered:
       return text("held by outstanding offers", holders_of(hindered, " to "));
+    case Hindrance::kReserved:
+      return text("has ", kind_of(hindered), " that is reserved for other roles",
+                  amounts_of(hindered, "for this one"));
+    case Hindrance::kGang:
+      return text("would do for a task, but ", hindered.wanted,
+                  " tasks must start together, and at most ", hindered.most, " fit now");
     case Hindrance::kClaimed:
       return text("set aside", holders_of(hindered, " for "), ", which has waited longer");
   }
@@ -107,6 +142,11 @@ std::string changes_text(const AskExplanation& ask) {
     if (change.why == Hindrance::kConstraint) {
       out += text("no agent meets ", quoted(change.constraint));
       meets_constraints = false;
+    } else if (change.why == Hindrance::kLimit) {
+      out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
+                  ", but the limit of role ", quoted(change.role.str()), " is ",
+                  print_milli(change.most));
+      meets_constraints = false;  // They do not matter.
     } else if (change.kind) {
       out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
                   ", but the most that an agent has is ", print_milli(change.most));

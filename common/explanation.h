@@ -24,12 +24,20 @@ enum class Hindrance : uint8_t {
   kDeclinedTooLittle,   // declined until it has more free of the kind
   kDeclinedAttributes,  // declined until it registers with other attributes
   kAlreadyOffered,      // the framework has an open offer of it
+  kLimit,               // the limit of its role, or of one above, does not allow it
+  kTasksUnknown,        // its role has a limit, and what runs there is not all known yet
+  kGuarantees,          // what is free is held for the guarantees of others
+  kEntitlement,         // its role is entitled to no more, and the ask may not borrow
+  kMaxPer,              // as many tasks of the ask as it wants together are there
+  kNotPreferred,        // the ask waits for where it would rather be
   kUsed,                // too little of the kind is free: tasks use it
   kPortsUsed,           // the same of ports
   kOffered,             // too little is free, but there would be without the outstanding offers
+  kReserved,            // enough is there, or free, but some of it is reserved for other roles
   kClaimed,             // what is free there is set aside for an ask that has waited longer
+  kGang,                // a task of the ask would fit, but not its whole gang with other agents
 };
-inline constexpr size_t kHindranceCount = 14;
+inline constexpr size_t kHindranceCount = 22;
 std::string_view to_text(Hindrance why);  // "not_connected", …
 std::optional<Hindrance> parse_hindrance(std::string_view text);
 
@@ -44,15 +52,18 @@ struct Holder {
 // Agents that are out for one reason.
 struct HinderedAgents {
   Hindrance why = Hindrance::kNone;
-  std::optional<ResourceKind> kind = {};  // of total, used, declined for too little
+  // Of total, used, declined for too little, limit, guarantees, entitlement.
+  std::optional<ResourceKind> kind = {};
+  RoleName role = {};  // whose limit or entitlement
   std::string constraint = {};
   int64_t agents = 0;
   AgentId example = {};  // one of them
   // Of the kind in milli-units, or ports: what a task takes, and the most that any of them has
-  // (used: has free).
+  // (used: has free; limit, guarantees, entitlement: what of it is left).
   int64_t wanted = 0;
   int64_t most = 0;
-  std::optional<Time> until = {};    // declined for a time: when the first of these ends
+  // Declined for a time, waits for where it would rather be: when the first of these ends.
+  std::optional<Time> until = {};
   std::vector<Holder> holders = {};  // used, offered, claimed: the largest first, some
   bool operator==(const HinderedAgents&) const = default;
 };

@@ -75,6 +75,23 @@ struct Slice {
   bool operator==(const Slice&) const = default;
 };
 
+// Adds the slice to the one of the same reservation state, or as a new one. A zero one is left out.
+void add_slice(std::vector<Slice>& slices, const Slice& slice);
+// Takes it away from the one of the same state, which disappears if nothing is left. CHECKs that it
+// is in there.
+void remove_slice(std::vector<Slice>& slices, const Slice& slice);
+// Whether all of `part` is in here, state by state, with its devices. Ports are not looked at.
+bool contains(const std::vector<Slice>& slices, const std::vector<Slice>& part);
+// `shape` out of `from`, with devices chosen as carve() does, or nothing, and then `from` is
+// unchanged. What is reserved for the most specific role goes first, then that of the roles above
+// it, then what is unreserved, then what is revocable. A part of a device comes from one slice, a
+// whole one too. Whose slices these are is for the caller to see to: all of them are used.
+// O(slices * devices).
+std::optional<std::vector<Slice>> take(const ResourceVector& shape, std::vector<Slice>& from);
+
+// All of them together.
+Resources sum_of(const std::vector<Slice>& slices);
+
 // How many tasks of which ask an offer was made for.
 struct AskFill {
   AskName ask = {};
@@ -95,11 +112,7 @@ struct Offer {
   // Not zero: one of the offers of a gang, which are accepted together, all of them, or not at all.
   uint64_t gang = 0;
 
-  Resources total() const {
-    Resources sum;
-    for (const Slice& slice : slices) sum += slice.resources;
-    return sum;
-  }
+  Resources total() const { return sum_of(slices); }
   bool operator==(const Offer&) const = default;
 };
 

@@ -28,6 +28,15 @@ std::strong_ordering Share::operator<=>(const Share& o) const {
   return left <=> right;
 }
 
+// 2^50 * 2^50 * 2^10 = 2^110 at most, and what is added is below 2^70.
+int64_t Share::parts(int64_t whole) const {
+  const Uint128 scaled = Uint128(numerator_) * Uint128(whole) * Uint128(kWeightOne);
+  const Uint128 divisor = Uint128(denominator_) * Uint128(weight_);
+  const Uint128 parts = (scaled + divisor - 1) / divisor;
+  constexpr auto kMax = int64_t{1} << 60;
+  return parts > Uint128(kMax) ? kMax : static_cast<int64_t>(parts);
+}
+
 int64_t Share::millionths() const {
   const Uint128 scaled = Uint128(numerator_) * 1'000'000 * Uint128(kWeightOne);
   const Uint128 whole = scaled / (Uint128(denominator_) * Uint128(weight_));

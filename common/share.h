@@ -22,6 +22,8 @@ class Share {
   std::strong_ordering operator<=>(const Share& o) const;
   bool operator==(const Share& o) const { return (*this <=> o) == std::strong_ordering::equal; }
 
+  // In parts of which one is `whole` (1..kAmountMax), rounded up; at most 2^60.
+  int64_t parts(int64_t whole) const;
   // In millionths, rounded down, saturating: for status and messages.
   int64_t millionths() const;
   double approximate() const;  // for printing

@@ -22,6 +22,16 @@ DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted f
 DEFINE_string(agent_timeout, "30s", "silence after which a peer is taken for lost");
 DEFINE_string(reregistration_timeout, "10m",
               "how long an unreachable agent is waited for before its tasks are gone");
+DEFINE_string(reclaim, "guarantee",
+              "what is lent goes back to: guarantee, roles below their guarantee; fair_share, also "
+              "roles below what they are entitled to; off: nothing is lent");
+DEFINE_string(revoke_grace, "10s",
+              "from the notice that a task is to end until it is killed; also of drains that name "
+              "no other");
+DEFINE_string(minimum_runtime, "30s",
+              "how long a task runs at least before what it uses goes back");
+DEFINE_int64(revokes_per_minute, 10,
+             "at most so many tasks are ended in a minute for what goes back, or a tenth of all");
 DEFINE_string(claim_after, "30s",
               "how long the ask that is first by share waits before an agent is set aside for it");
 
@@ -33,6 +43,15 @@ extern void (*gflags_exitfunc)(int);
 namespace {
 
 using namespace proffer;
+
+ReclaimMode reclaim_from_flag() {
+  if (FLAGS_reclaim == "off") return ReclaimMode::kOff;
+  if (FLAGS_reclaim == "guarantee") return ReclaimMode::kGuarantee;
+  if (FLAGS_reclaim == "fair_share") return ReclaimMode::kFairShare;
+  exit_with(Error::invalid_argument(text("--reclaim must be off, guarantee or fair_share, not ",
+                                         quoted(FLAGS_reclaim))),
+            2);
+}
 
 master::MasterShellOptions options_from_flags() {
   master::MasterShellOptions options;
@@ -52,6 +71,15 @@ master::MasterShellOptions options_from_flags() {
   options.core.allocator.roles = table_of(flag_value("weights", parse_role_weights(FLAGS_weights)));
   options.core.allocator.offer_timeout = flag_duration("offer_timeout", FLAGS_offer_timeout);
   options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
+  options.core.allocator.reclaim = reclaim_from_flag();
+  options.core.allocator.revoke_grace = flag_duration("revoke_grace", FLAGS_revoke_grace);
+  options.core.allocator.minimum_runtime = flag_duration("minimum_runtime", FLAGS_minimum_runtime);
+  if (FLAGS_revokes_per_minute < 0) {
+    exit_with(Error::invalid_argument(
+                  text("--revokes_per_minute must be at least 0, not ", FLAGS_revokes_per_minute)),
+              2);
+  }
+  options.core.allocator.revokes_per_minute = FLAGS_revokes_per_minute;
   options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);
   options.core.agent_timeout = flag_duration("agent_timeout", FLAGS_agent_timeout);
   options.core.reregistration_timeout =

@@ -45,6 +45,17 @@ class MasterNode final : public Node, public Listener {
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
   // An operator's kill of a task, as FRAMEWORK/TASK.
   void operator_kill(const std::string& task);
+  // Whatever an operator does: master::DrainAgent, UndrainAgent, SetRole, ReserveForRole. Nothing
+  // if it is down; a refusal is told to `refused`.
+  template <class Operation>
+  void operate(Operation operation, std::function<void(const Error&)> refused = nullptr) {
+    if (!is_up()) return;
+    operation.call = ++calls_;
+    answers_[operation.call] = [refused = std::move(refused)](const Result<std::string>& result) {
+      if (!result && refused) refused(result.error());
+    };
+    step(std::move(operation));
+  }
   // A user's request to a framework; `call` is filled in. What waits when it ends is not answered.
   void call(master::FrameworkCall call, std::function<void(const Result<std::string>&)> answered);
   // Needs is_up().

@@ -17,6 +17,8 @@ DEFINE_int32(http_port, 5081, "port for HTTP; 0: any free one");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
 DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
+DEFINE_string(reserved, "",
+              "what of it only one role may use, such as \"ads=cpus:1;mem:1GiB,batch=cpus:2\"");
 DEFINE_string(attributes, "", "such as \"rack:r1;disk:ssd\"");
 DEFINE_string(heartbeat, "5s",
               "how often a sign of life goes to the master, until it says another");
@@ -84,6 +86,7 @@ agent::AgentShellOptions options_from_flags() {
   if (!FLAGS_attributes.empty()) {
     options.core.attributes = flag_value("attributes", parse_attributes(FLAGS_attributes));
   }
+  options.core.reserved = flag_value("reserved", agent::parse_reserved(FLAGS_reserved));
   options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);
   options.core.master_timeout = flag_duration("master_timeout", FLAGS_master_timeout);
   options.core.executor_start_timeout = flag_duration("executor_timeout", FLAGS_executor_timeout);

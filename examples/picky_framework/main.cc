@@ -1,9 +1,10 @@
-// Ten tasks that want to run where their file is, on one host, in two ways: by classic offers, of
-// which it declines those of other hosts until its patience is over ("delay scheduling"), and by an
-// ask that is constrained to the host. Prints what each way costs in waiting and in locality.
+// Ten tasks that want to run where their file is, on one host, in three ways: by classic offers, of
+// which it declines those of other hosts until its patience is over ("delay scheduling"); by an ask
+// that prefers the host, so that the master waits in its place; and by an ask that is constrained
+// to the host. Prints what each way costs in waiting and in locality.
 //
 //   --host=agent-1      where the file is
-//   --patience_ms=500   how long the classic way insists on that host
+//   --patience_ms=500   how long the first two insist on that host
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -50,7 +51,8 @@ int run(sdk::Scheduler& self, const char* way, const AgentId& host, Measured& me
   return 0;
 }
 
-int classic(sdk::SchedulerOptions options, const AgentId& host, Duration patience) {
+int classic(const sdk::SchedulerOptions& asking, const AgentId& host, Duration patience) {
+  sdk::SchedulerOptions options = asking;
   options.mode = OfferMode::kOpen;
   sdk::Scheduler self(options);
   const ResourceVector shape = *parse_shape("cpus:0.5;mem:32");
@@ -80,14 +82,11 @@ int classic(sdk::SchedulerOptions options, const AgentId& host, Duration patienc
   return run(self, "classic offers:", host, measured);
 }
 
-int constrained(const sdk::SchedulerOptions& options, const AgentId& host) {
+int by_ask(const sdk::SchedulerOptions& options, const char* way, const AgentId& host, Ask ask) {
   sdk::Scheduler self(options);
   const Time began = self.now();
   Measured measured;
-  self.ask({.name = AskName("read"),
-            .shape = *parse_shape("cpus:0.5;mem:32"),
-            .count = kTasks,
-            .constraints = {*parse_constraint("host == " + host.str())}});
+  self.ask(std::move(ask));
   self.on_ask_report([&](const proto::AskReport& report) {
     for (const proto::AskReport::Row& row : report.rows) {
       if (!row.could_ever_fit) std::fprintf(stderr, "fits no agent: %s\n", row.why.c_str());
@@ -99,7 +98,23 @@ int constrained(const sdk::SchedulerOptions& options, const AgentId& host) {
     measured.local += offer.agent == host ? count : 0;
     measured.waited = measured.waited + (self.now() - began) * count;
   });
-  return run(self, "asks:", host, measured);
+  return run(self, way, host, measured);
+}
+
+int preferred(const sdk::SchedulerOptions& options, const AgentId& host, Duration patience) {
+  return by_ask(options, "preferred host:", host,
+                {.name = AskName("read"),
+                 .shape = *parse_shape("cpus:0.5;mem:32"),
+                 .count = kTasks,
+                 .prefer = {.hosts = {host.str()}, .wait = patience}});
+}
+
+int constrained(const sdk::SchedulerOptions& options, const AgentId& host) {
+  return by_ask(options, "asks:", host,
+                {.name = AskName("read"),
+                 .shape = *parse_shape("cpus:0.5;mem:32"),
+                 .count = kTasks,
+                 .constraints = {*parse_constraint("host == " + host.str())}});
 }
 
 }  // namespace
@@ -108,6 +123,8 @@ int main(int argc, char** argv) {
   const AgentId host(examples::text_flag(argc, argv, "host", "agent-1"));
   const int64_t patience = examples::number_flag(argc, argv, "patience_ms", 500, 0, 3'600'000);
   const sdk::SchedulerOptions options = sdk::options_from(argc, argv, "picky");
-  const int code = classic(options, host, milliseconds(patience));
-  return code != 0 ? code : constrained(options, host);
+  for (const auto& way : {classic, preferred}) {
+    if (const int code = way(options, host, milliseconds(patience)); code != 0) return code;
+  }
+  return constrained(options, host);
 }

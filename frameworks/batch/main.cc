@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
   CLI::App* run_command =
       app.add_subcommand("run", "Run a job and show its progress until it ends");
   run_command->footer(
-      "The job file has the same as keys: name, role, map, reduce, input, output, reducers, "
+      "The job file has the same as keys: name, role, band, map, reduce, input, output, reducers, "
       "split,\n"
       "resources, files, env. Flags say more than the file. Example:\n"
       "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
@@ -53,6 +53,9 @@ int main(int argc, char** argv) {
   run_command->add_option("JOB", options.job_file, "Job file (YAML)");
   run_command->add_option("--name", flags.name, "Name of the framework [batch]");
   run_command->add_option("--role", flags.role, "Role that is charged [default]");
+  run_command->add_option("--band", flags.band,
+                          "free, batch, production or monitoring: lower ones are taken back first "
+                          "[batch]");
   run_command->add_option("--map", flags.map, "Mapper: a shell command line");
   run_command->add_option("--reduce", flags.reduce, "Reducer: a shell command line");
   run_command->add_option("--input", flags.inputs, "File or directory to read; can be repeated")

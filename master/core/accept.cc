@@ -23,6 +23,25 @@ Refusal bounded(Refusal refusal) {
 
 }  // namespace
 
+// All that is outstanding of the gangs to which these offers were made.
+std::map<uint64_t, GangOffers> Master::State::gangs_of(
+    const std::vector<const Grant*>& offers) const {
+  std::map<uint64_t, GangOffers> gangs;
+  for (const Grant* grant : offers) {
+    if (grant->offer.gang == 0) continue;
+    const auto [at, is_new] = gangs.try_emplace(grant->offer.gang);
+    if (!is_new) continue;
+    for (const Grant* one : allocator_.gang_offers(grant->offer.gang)) {
+      ++at->second.offers;
+      for (const AskFill& fill : one->offer.fills) {
+        at->second.tasks += fill.count;
+        at->second.ask = fill.ask;
+      }
+    }
+  }
+  return gangs;
+}
+
 TakenOffers Master::State::take_offers(const Framework& framework,
                                        const std::vector<OfferId>& ids) const {
   TakenOffers taken;
@@ -35,6 +54,7 @@ TakenOffers Master::State::take_offers(const Framework& framework,
       taken.invalid = id;
     }
   }
+  taken.gangs = gangs_of(taken.valid);
   return taken;
 }
 
@@ -43,13 +63,18 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   const TakenOffers taken = take_offers(framework, accept.offers);
 
   // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
-  AcceptPlan plan = plan_accept(accept, framework.id(), taken, tasks_, agents_);
+  AcceptPlan plan = plan_accept(accept, framework, taken, tasks_, agents_);
 
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
   const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
   for (OffersUse& use : plan.uses) {
     for (RunningTask& task : use.tasks) task.since = step.now;
+    // A gang that is not launched ends with the first of its offers.
+    std::erase_if(use.offers, [&](OfferId offer) {
+      return allocator_.find_offer(offer, framework.id()) == nullptr;
+    });
+    if (use.offers.empty()) continue;
     for (const OfferId offer : use.offers) {
       step.trace(TraceLevel::kShortLived, "offer accepted",
                  {{"framework", framework.id().str()},
@@ -65,6 +90,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     set_free_ports(agent, std::move(free));
   }
 
+  change_reservations(plan.reservations, step);
+
   // Tell. Each refused task gets a terminal update: a framework never waits for a task that nobody
   // runs.
   for (TaskLaunch& launched : plan.launches) {
@@ -75,6 +102,11 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   for (TaskRefusal& refused : plan.refusals) {
     const auto& operation = std::get<proto::Launch>(accept.operations[refused.operation]);
     refuse(framework, operation.agent, operation.tasks[refused.task], std::move(refused), step);
+  }
+  for (const Error& complaint : plan.complaints) {
+    step.trace(TraceLevel::kMisbehaved, "operation refused",
+               {{"framework", framework.id().str()}, {"error", complaint.message()}});
+    send_error(framework.peer, complaint, false, true, step);
   }
 }
 
@@ -140,8 +172,14 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
 
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {
   const Refusal refusal = bounded(decline.refusal);
+  std::vector<OfferId> valid;
   for (const Grant* grant : take_offers(framework, decline.offers).valid) {
-    const OfferId id = grant->offer.id;
+    valid.push_back(grant->offer.id);
+  }
+  for (const OfferId id : valid) {
+    // With one of them a gang ends.
+    const Grant* grant = allocator_.find_offer(id, framework.id());
+    if (grant == nullptr) continue;
     step.trace(TraceLevel::kShortLived, "offer declined",
                {{"framework", framework.id().str()},
                 {"offer", std::to_string(id.value())},

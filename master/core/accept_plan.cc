@@ -1,11 +1,14 @@
 // The rules of an accept, each in one place. Begin with plan_accept at the end: it goes over the
-// tasks in order, and AcceptPlanner::refusal says why one cannot be launched.
+// operations in order; AcceptPlanner::place launches a task or says why not, close_gangs looks
+// whether gangs are whole, reserve and unreserve do what they say.
 
 #include "master/core/accept_plan.h"
 
 #include <algorithm>
 #include <set>
+#include <tuple>
 
+#include "common/roles.h"
 #include "common/text.h"
 
 namespace proffer::master {
@@ -13,115 +16,148 @@ namespace {
 
 using proto::TaskReason;
 
-constexpr Duration kGraceMax = hours(24 * 365 * 10);
-
-// The offers of one agent in this accept.
+// The offers of one agent in one role, and of one gang if they are of one.
 struct Pool {
+  AgentId agent = {};
+  RoleName role = {};
+  uint64_t gang = 0;
+  std::set<AskName> asks = {};  // that they were made for
   OffersUse use = {};
-  RoleName role = {};                 // that they were made in
-  std::vector<Resources> rests = {};  // what of each offer is not used yet
-  PortSet free_ports = {};
-  size_t launched = 0;
+  std::vector<Slice> rest = {};  // what of them is not used yet
 };
 
-// Moves what `from` has of `wanted` from both into the result: amounts by kind, gpus by device.
-Resources take_part(Resources& from, Resources& wanted) {
-  Resources part{.amounts = from.amounts.min(wanted.amounts)};
-  part.amounts[ResourceKind::kGpus] = 0;
-  for (const GpuDevice& device : wanted.gpus) {
-    const auto has = std::find_if(from.gpus.begin(), from.gpus.end(),
-                                  [&](const GpuDevice& d) { return d.index == device.index; });
-    if (has == from.gpus.end()) continue;
-    const int32_t milli = std::min(has->milli, device.milli);
-    part.gpus.push_back({device.index, milli});
-    part.amounts[ResourceKind::kGpus] += milli;
-  }
-  from -= part;
-  wanted -= part;
-  return part;
+Resources sum_of(const std::vector<Slice>& slices) {
+  Resources sum;
+  for (const Slice& slice : slices) sum += slice.resources;
+  return sum;
 }
 
 class AcceptPlanner {
  public:
-  AcceptPlanner(const FrameworkId& from, const TakenOffers& taken, const Tasks& tasks,
+  AcceptPlanner(const Framework& from, const TakenOffers& taken, const Tasks& tasks,
                 const Agents& agents)
-      : from_(from), invalid_(taken.invalid), tasks_(tasks), agents_(agents) {
+      : from_(from), taken_(taken), tasks_(tasks), agents_(agents) {
     for (const Grant* grant : taken.valid) {
-      Pool& pool = pools_[grant->offer.agent];
-      pool.use.offers.push_back(grant->offer.id);
-      pool.rests.push_back(grant->offer.total());
+      const Offer& offer = grant->offer;
+      Pool& pool = pools_[{offer.agent, grant->role, offer.gang}];
+      pool.agent = offer.agent;
       pool.role = grant->role;
-      if (const Agent* agent = agents.find(grant->offer.agent)) pool.free_ports = agent->free_ports;
+      pool.gang = offer.gang;
+      pool.use.offers.push_back(offer.id);
+      for (const Slice& slice : offer.slices) {
+        add_slice(pool.rest,
+                  {.resources = {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus},
+                   .reserved_for = slice.reserved_for,
+                   .revocable = slice.revocable});
+      }
+      for (const AskFill& fill : offer.fills) pool.asks.insert(fill.ask);
+      if (offer.gang != 0) ++gangs_[offer.gang].offers;
+      if (const Agent* agent = agents.find(offer.agent)) {
+        free_ports_.try_emplace(offer.agent, agent->free_ports);
+      }
     }
   }
 
   // Launches the task, or says why not.
-  std::optional<TaskRefusal> place(const AgentId& on, const proto::TaskSpec& spec,
-                                   proto::Assignment& assignment) {
-    if (std::optional<TaskRefusal> refused = refusal(on, spec)) return refused;
-    Pool& pool = pools_.find(on)->second;
-
-    // One offer that is enough if there is one, else all of them together.
-    const auto alone =
-        std::find_if(pool.rests.begin(), pool.rests.end(),
-                     [&](const Resources& of_one) { return fits(spec.shape, of_one); });
-    const Resources rest = alone != pool.rests.end() ? *alone : rest_of(pool);
-    if (!fits(spec.shape, rest)) {
-      return TaskRefusal{
-          .reason = TaskReason::kResourcesExceeded,
-          .message = text("it needs ", to_text(spec.shape), ", but of the offers of agent ",
-                          quoted(on.str()), " only ", quoted(to_text(rest)), " is left")};
-    }
-    const auto count = static_cast<int64_t>(spec.port_names.size());
-    std::vector<uint16_t> ports;
-    if (count > 0) {
-      std::optional<std::vector<uint16_t>> lowest = pool.free_ports.lowest(count);
-      if (!lowest) {
-        return TaskRefusal{
-            .reason = TaskReason::kPortsNotAvailable,
-            .message = text("it needs ", count, " ports, but agent ", quoted(on.str()), " has ",
-                            pool.free_ports.size(), " free")};
-      }
-      ports = *std::move(lowest);
-    }
-
-    Resources chosen = carve(spec.shape, rest);
-    assignment.resources = chosen;
-    assignment.claim = {.slices = {Slice{.resources = chosen}}, .role = pool.role};
-    if (alone != pool.rests.end()) {
-      take_part(*alone, chosen);
-    } else {
-      for (Resources& of_one : pool.rests) take_part(of_one, chosen);
-    }
-    CHECK(chosen.is_zero()) << to_text(chosen) << " of the task is in none of the offers";
-
-    std::vector<PortRange> ranges;
-    for (size_t i = 0; i < ports.size(); ++i) {
-      assignment.ports.emplace(spec.port_names[i], ports[i]);
-      ranges.push_back({ports[i], ports[i]});
-    }
-    if (!ranges.empty()) {
-      assignment.resources.ports = PortSet(std::move(ranges));
-      pool.free_ports -= assignment.resources.ports;
-      ports_[on] += assignment.resources.ports;
-    }
-    pool.use.tasks.push_back({.task = spec.id, .ask = spec.ask, .claim = assignment.claim});
-    ++pool.launched;
-    return std::nullopt;
+  void place(const AgentId& on, const proto::TaskSpec& spec, size_t operation, size_t index) {
+    std::optional<TaskRefusal> refused = refusal(on, spec);
+    const uint64_t gang = gang_of(spec.ask);
+    if (!refused) refused = launch(on, spec, gang, operation, index);
+    if (!refused) return;
+    refused->operation = operation;
+    refused->task = index;
+    if (gang != 0) gangs_[gang].why = text("task ", quoted(spec.id.str()), ": ", refused->message);
+    refusals_.push_back(*std::move(refused));
   }
 
-  void finish(AcceptPlan& plan) {
-    for (auto& [agent, pool] : pools_) plan.uses.push_back(std::move(pool.use));
-    plan.ports = std::move(ports_);
+  void reserve(const proto::Reserve& wanted) {
+    if (std::optional<Error> wrong = wrong_with(wanted)) return complain(*std::move(wrong));
+    const Agent& agent = *agents_.find(wanted.agent);
+    const bool is_first = agent.reserved.count(wanted.role) == 0 &&
+                          new_roles_.count({wanted.agent, wanted.role}) == 0;
+    const size_t roles = agent.reserved.size() + new_roles_.size();
+    if (is_first && roles >= kReservationsPerAgentMax) {
+      return complain(
+          Error::resource_exhausted(text("agent ", quoted(wanted.agent.str()), " has ",
+                                         kReservationsPerAgentMax, " reservations, the most")));
+    }
+    const bool is_done = move(wanted.agent, wanted.role, wanted.amounts, RoleName(),
+                              offered_on(wanted.agent, RoleName()), false);
+    if (is_done && is_first) new_roles_.insert({wanted.agent, wanted.role});
+  }
+
+  void unreserve(const proto::Unreserve& wanted) {
+    if (std::optional<Error> wrong = wrong_with(wanted)) return complain(*std::move(wrong));
+    const Agent& agent = *agents_.find(wanted.agent);
+    Resources dynamic;
+    if (const auto found = agent.reserved.find(wanted.role); found != agent.reserved.end()) {
+      dynamic = found->second;
+    }
+    for (const ReservationChange& change : changes_) {
+      if (change.agent != wanted.agent || change.role != wanted.role) continue;
+      if (change.unreserve) dynamic -= common_part(dynamic, change.resources);
+    }
+    move(wanted.agent, wanted.role, wanted.amounts, wanted.role,
+         common_part(offered_on(wanted.agent, wanted.role), dynamic), true);
+  }
+
+  AcceptPlan finish() {
+    close_gangs();
+    AcceptPlan plan;
+    for (Launched& launched : launched_) {
+      Pool& pool = *launched.pool;
+      const proto::Assignment& assignment = launched.launch.assignment;
+      pool.use.tasks.push_back(
+          {.task = launched.task, .ask = launched.ask, .claim = assignment.claim});
+      if (!assignment.resources.ports.empty()) plan.ports[pool.agent] += assignment.resources.ports;
+      plan.launches.push_back(std::move(launched.launch));
+    }
+    std::sort(refusals_.begin(), refusals_.end(), [](const TaskRefusal& a, const TaskRefusal& b) {
+      return std::pair(a.operation, a.task) < std::pair(b.operation, b.task);
+    });
+    plan.refusals = std::move(refusals_);
+    for (auto& [key, pool] : pools_) plan.uses.push_back(std::move(pool.use));
+    plan.reservations = std::move(changes_);
+    plan.complaints = std::move(complaints_);
+    return plan;
   }
 
  private:
+  struct Launched {
+    TaskLaunch launch = {};
+    TaskId task = {};
+    AskName ask = {};
+    Pool* pool = nullptr;
+  };
+  struct GangState {
+    size_t offers = 0;     // that the accept names
+    int64_t launched = 0;  // tasks
+    std::string why = {};  // it cannot be launched; empty: nothing yet
+  };
+
+  // The pools of one agent.
+  auto pools_on(const AgentId& agent) {
+    const auto first = pools_.lower_bound({agent, RoleName(), 0});
+    auto last = first;
+    while (last != pools_.end() && last->second.agent == agent) ++last;
+    return std::pair(first, last);
+  }
+
+  // The gang for whose ask the task is, if offers of one are accepted; 0: none.
+  uint64_t gang_of(const AskName& ask) const {
+    if (ask.empty()) return 0;
+    for (const auto& [gang, offers] : taken_.gangs) {
+      if (offers.ask == ask) return gang;
+    }
+    return 0;
+  }
+
   // What can be said before the resources are looked at.
   std::optional<TaskRefusal> refusal(const AgentId& on, const proto::TaskSpec& spec) {
     if (Result<void> checked = check_task(spec); !checked) {
       return TaskRefusal{.reason = TaskReason::kTaskInvalid, .message = checked.error().message()};
     }
-    if (tasks_.is_used({from_, spec.id}) || !ids_.insert(spec.id).second) {
+    if (tasks_.is_used({from_.id(), spec.id}) || !ids_.insert(spec.id).second) {
       return TaskRefusal{.reason = TaskReason::kDuplicateTaskId,
                          .message = text("the task id ", quoted(spec.id.str()),
                                          " was used before; each launch needs an id of its own")};
@@ -131,17 +167,14 @@ class AcceptPlanner {
       return TaskRefusal{.reason = TaskReason::kAgentNotAvailable,
                          .message = text("agent ", quoted(on.str()), " is not connected")};
     }
-    if (invalid_) {
-      return TaskRefusal{.reason = TaskReason::kOfferNotValid,
-                         .message = text("offer ", invalid_->value(),
-                                         " was answered before, rescinded, or its lease ended")};
+    if (taken_.invalid) {
+      return TaskRefusal{.reason = TaskReason::kOfferNotValid, .message = invalid_text()};
     }
-    const auto pool = pools_.find(on);
-    if (pool == pools_.end()) {
+    if (const auto [first, last] = pools_on(on); first == last) {
       return TaskRefusal{.reason = TaskReason::kOfferNotValid,
                          .message = text("the accept names no offer of agent ", quoted(on.str()))};
     }
-    if (agent->tasks.size() + pool->second.launched >= kTasksPerAgentMax) {
+    if (agent->tasks.size() + launched_on_[on] >= kTasksPerAgentMax) {
       return TaskRefusal{.reason = TaskReason::kAgentFull,
                          .message = text("agent ", quoted(on.str()), " has ", kTasksPerAgentMax,
                                          " tasks, which is the most")};
@@ -149,120 +182,212 @@ class AcceptPlanner {
     return std::nullopt;
   }
 
-  Resources rest_of(const Pool& pool) const {
-    Resources rest;
-    for (const Resources& of_one : pool.rests) rest += of_one;
-    return rest;
+  std::string invalid_text() const {
+    return text("offer ", taken_.invalid->value(),
+                " was answered before, rescinded, or its lease ended");
   }
 
-  const FrameworkId& from_;
-  const std::optional<OfferId> invalid_;
+  // The pools that the task may use, those made for its ask first.
+  std::vector<Pool*> pools_for(const AgentId& on, const AskName& ask, uint64_t gang) {
+    std::vector<Pool*> found;
+    const auto [first, last] = pools_on(on);
+    for (const bool made_for_it : {true, false}) {
+      for (auto at = first; at != last; ++at) {
+        Pool& pool = at->second;
+        if (pool.gang == gang && (pool.asks.count(ask) > 0) == made_for_it) found.push_back(&pool);
+      }
+    }
+    return found;
+  }
+
+  std::optional<TaskRefusal> launch(const AgentId& on, const proto::TaskSpec& spec, uint64_t gang,
+                                    size_t operation, size_t index) {
+    Pool* pool = nullptr;
+    std::optional<std::vector<Slice>> chosen;
+    std::vector<Slice> rest_of_all;
+    for (Pool* one : pools_for(on, spec.ask, gang)) {
+      chosen = take(spec.shape, one->rest);
+      pool = one;
+      if (chosen) break;
+      for (const Slice& slice : one->rest) add_slice(rest_of_all, slice);
+    }
+    if (!chosen) {
+      const std::string rest = to_text(sum_of(rest_of_all));
+      const bool would_fit = take(spec.shape, rest_of_all).has_value();
+      return TaskRefusal{
+          .reason = TaskReason::kResourcesExceeded,
+          .message = text("it needs ", to_text(spec.shape), ", but of the offers of agent ",
+                          quoted(on.str()), gang != 0 ? " to its gang only " : " only ",
+                          quoted(rest), " is left",
+                          would_fit ? ", of which no role has so much: offers in different roles "
+                                      "are not mixed in one task"
+                                    : "")};
+    }
+    const auto count = static_cast<int64_t>(spec.port_names.size());
+    PortSet& free_ports = free_ports_[on];
+    std::vector<uint16_t> ports;
+    if (count > 0) {
+      std::optional<std::vector<uint16_t>> lowest = free_ports.lowest(count);
+      if (!lowest) {
+        for (const Slice& slice : *chosen) add_slice(pool->rest, slice);
+        return TaskRefusal{.reason = TaskReason::kPortsNotAvailable,
+                           .message = text("it needs ", count, " ports, but agent ",
+                                           quoted(on.str()), " has ", free_ports.size(), " free")};
+      }
+      ports = *std::move(lowest);
+    }
+
+    Launched launched{.launch = {.operation = operation, .task = index},
+                      .task = spec.id,
+                      .ask = spec.ask,
+                      .pool = pool};
+    proto::Assignment& assignment = launched.launch.assignment;
+    assignment.claim = claim_of(spec, *pool);
+    assignment.claim.slices = *std::move(chosen);
+    assignment.resources = sum_of(assignment.claim.slices);
+
+    std::vector<PortRange> ranges;
+    for (size_t i = 0; i < ports.size(); ++i) {
+      assignment.ports.emplace(spec.port_names[i], ports[i]);
+      ranges.push_back({ports[i], ports[i]});
+    }
+    if (!ranges.empty()) {
+      assignment.resources.ports = PortSet(std::move(ranges));
+      free_ports -= assignment.resources.ports;
+    }
+    launched_.push_back(std::move(launched));
+    ++launched_on_[on];
+    if (gang != 0) ++gangs_[gang].launched;
+    return std::nullopt;
+  }
+
+  TaskClaim claim_of(const proto::TaskSpec& spec, const Pool& pool) const {
+    TaskClaim claim{.role = pool.role, .gang = pool.gang};
+    const auto ask = from_.asks.find(spec.ask);
+    if (ask == from_.asks.end()) return claim;
+    claim.priority = ask->second.priority;
+    claim.band = ask->second.band;
+    return claim;
+  }
+
+  // A gang is launched as a whole or not at all.
+  void close_gangs() {
+    for (auto& [gang, state] : gangs_) {
+      const GangOffers& all = taken_.gangs.at(gang);
+      if (state.launched == 0 && state.why.empty()) continue;
+      if (state.offers != all.offers) {
+        state.why =
+            text("its gang has ", all.offers, " offers, of which the accept names ", state.offers);
+      } else if (state.why.empty() && state.launched != all.tasks) {
+        state.why = text("its gang is of ", all.tasks, " tasks, of which the accept launches ",
+                         state.launched);
+      }
+    }
+    std::erase_if(launched_, [&](const Launched& launched) {
+      const uint64_t gang = launched.pool->gang;
+      if (gang == 0 || gangs_[gang].why.empty()) return false;
+      refusals_.push_back(
+          {.operation = launched.launch.operation,
+           .task = launched.launch.task,
+           .reason = TaskReason::kGangIncomplete,
+           .message = text("a gang is launched as a whole or not at all; ", gangs_[gang].why)});
+      return true;
+    });
+  }
+
+  // --- reservations ----------------------------------------------------------------------------
+
+  void complain(Error error) { complaints_.push_back(std::move(error)); }
+
+  template <class Reservation>
+  std::optional<Error> wrong_with(const Reservation& wanted) const {
+    if (taken_.invalid) return Error::failed_precondition(invalid_text());
+    const Agent* agent = agents_.find(wanted.agent);
+    if (agent == nullptr || agent->state != proto::AgentState::kActive) {
+      return Error::unavailable(text("agent ", quoted(wanted.agent.str()), " is not connected"));
+    }
+    if (wanted.role.empty() || !is_within(wanted.role, from_.record.role)) {
+      return Error::invalid_argument(text("a framework in role ", quoted(from_.record.role.str()),
+                                          " reserves for that role or one below it, not for ",
+                                          quoted(wanted.role.str())));
+    }
+    if (Result<void> checked = check_shape(wanted.amounts); !checked) {
+      return std::move(checked).error();
+    }
+    return std::nullopt;
+  }
+
+  // What is left of the offers of an agent in this reservation state; gangs need all of theirs.
+  Resources offered_on(const AgentId& agent, const RoleName& reserved_for) {
+    Resources sum;
+    const auto [first, last] = pools_on(agent);
+    for (auto at = first; at != last; ++at) {
+      if (at->second.gang != 0) continue;
+      sum += part_of(at->second.rest, reserved_for);
+    }
+    return sum;
+  }
+
+  // Takes the amounts out of what the offers have in the state `from`, into the plan.
+  bool move(const AgentId& agent, const RoleName& role, const ResourceVector& amounts,
+            const RoleName& from, const Resources& available, bool is_unreserve) {
+    if (!fits(amounts, available)) {
+      complain(Error::failed_precondition(
+          text("the offers of agent ", quoted(agent.str()), " hold ", quoted(to_text(available)),
+               is_unreserve ? " that was reserved for role "
+                            : " that is not reserved, to be reserved for role ",
+               quoted(role.str()), ", not ", to_text(amounts))));
+      return false;
+    }
+    Resources chosen = carve(amounts, available);
+    changes_.push_back(
+        {.agent = agent, .role = role, .resources = chosen, .unreserve = is_unreserve});
+    const auto [first, last] = pools_on(agent);
+    for (auto at = first; at != last; ++at) {
+      if (at->second.gang != 0) continue;
+      const Resources part = common_part(part_of(at->second.rest, from), chosen);
+      if (part.is_zero()) continue;
+      remove_slice(at->second.rest, {.resources = part, .reserved_for = from});
+      chosen -= part;
+    }
+    CHECK(chosen.is_zero()) << to_text(chosen) << " to be reserved is in none of the offers";
+    return true;
+  }
+
+  const Framework& from_;
+  const TakenOffers& taken_;
   const Tasks& tasks_;
   const Agents& agents_;
-  std::map<AgentId, Pool> pools_;
-  std::map<AgentId, PortSet> ports_;
+  std::map<std::tuple<AgentId, RoleName, uint64_t>, Pool> pools_;
+  std::map<AgentId, PortSet> free_ports_;
+  std::map<AgentId, size_t> launched_on_;
+  std::map<uint64_t, GangState> gangs_;
   std::set<TaskId> ids_;  // of this accept
+  std::vector<Launched> launched_;
+  std::vector<TaskRefusal> refusals_;
+  std::vector<ReservationChange> changes_;
+  std::set<std::pair<AgentId, RoleName>> new_roles_;
+  std::vector<Error> complaints_;
 };
-
-bool is_port_name(std::string_view name) {
-  return !name.empty() && name.size() <= kNameBytesMax &&
-         std::all_of(name.begin(), name.end(), [](char c) {
-           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                  c == '_';
-         });
-}
-
-Result<void> check_port_names(const std::vector<std::string>& names) {
-  if (names.size() > kPortNamesMax) {
-    return Error::invalid_argument(
-        text("a task has at most ", kPortNamesMax, " ports, not ", names.size()));
-  }
-  std::set<std::string_view> seen;
-  for (const std::string& name : names) {
-    if (!is_port_name(name)) {
-      return Error::invalid_argument(
-          text("the port name ", quoted(name), " must be letters, digits and '_'"));
-    }
-    if (!seen.insert(name).second) {
-      return Error::invalid_argument(text("the port name ", quoted(name), " is given twice"));
-    }
-  }
-  return {};
-}
-
-Result<void> check_environment(const proto::Environment& environment) {
-  for (const auto& [name, value] : environment) {
-    if (name.empty() || name.find('=') != std::string::npos ||
-        name.find('\0') != std::string::npos || value.find('\0') != std::string::npos) {
-      return Error::invalid_argument(
-          text("the environment variable ", quoted(name),
-               " must have a name without '=' and no byte of zero in name or value"));
-    }
-  }
-  return {};
-}
 
 }  // namespace
 
-Result<void> check_task(const proto::TaskSpec& spec) {
-  if (Result<void> checked = check_name("task id", spec.id.str()); !checked) return checked;
-  if (!spec.ask.empty()) {
-    if (Result<void> checked = check_name("ask", spec.ask.str()); !checked) return checked;
-  }
-  if (!spec.executor_id.empty()) {
-    if (Result<void> checked = check_name("executor id", spec.executor_id.str()); !checked) {
-      return checked;
-    }
-  }
-  if (spec.executor.empty() || spec.executor.find('\0') != std::string::npos) {
-    return Error::invalid_argument(text("the executor must be ", proto::kCommandExecutor, ", ",
-                                        proto::kBatchExecutor, " or a shell command line"));
-  }
-  if (spec.executor == proto::kCommandExecutor && spec.command.empty()) {
-    return Error::invalid_argument("a task of the command executor needs a command");
-  }
-  if (spec.command.find('\0') != std::string::npos) {
-    return Error::invalid_argument("the command must have no byte of zero");
-  }
-  if (spec.kill_grace < Duration() || spec.kill_grace > kGraceMax) {
-    return Error::invalid_argument("the kill grace must be from 0 to ten years");
-  }
-  if (Result<void> checked = check_shape(spec.shape); !checked) return checked;
-  if (Result<void> checked = check_port_names(spec.port_names); !checked) return checked;
-  if (spec.health) {
-    if (spec.executor != proto::kCommandExecutor) {
-      return Error::invalid_argument(text("a health check is done by ", proto::kCommandExecutor,
-                                          ", not by the executor ", quoted(spec.executor)));
-    }
-    if (Result<void> checked = proto::check_health_check(*spec.health, spec.port_names); !checked) {
-      return checked;
-    }
-  }
-  return check_environment(spec.environment);
-}
-
-AcceptPlan plan_accept(const proto::Accept& accept, const FrameworkId& from,
-                       const TakenOffers& taken, const Tasks& tasks, const Agents& agents) {
-  AcceptPlan plan;
+AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
+                       const Tasks& tasks, const Agents& agents) {
   AcceptPlanner planner(from, taken, tasks, agents);
   for (size_t i = 0; i < accept.operations.size(); ++i) {
-    const auto* launch = std::get_if<proto::Launch>(&accept.operations[i]);
-    if (launch == nullptr) continue;
-    for (size_t k = 0; k < launch->tasks.size(); ++k) {
-      proto::Assignment assignment;
-      std::optional<TaskRefusal> refused =
-          planner.place(launch->agent, launch->tasks[k], assignment);
-      if (refused) {
-        refused->operation = i;
-        refused->task = k;
-        plan.refusals.push_back(*std::move(refused));
-      } else {
-        plan.launches.push_back({i, k, std::move(assignment)});
+    const proto::Operation& operation = accept.operations[i];
+    if (const auto* launch = std::get_if<proto::Launch>(&operation)) {
+      for (size_t k = 0; k < launch->tasks.size(); ++k) {
+        planner.place(launch->agent, launch->tasks[k], i, k);
       }
+    } else if (const auto* reserve = std::get_if<proto::Reserve>(&operation)) {
+      planner.reserve(*reserve);
+    } else if (const auto* unreserve = std::get_if<proto::Unreserve>(&operation)) {
+      planner.unreserve(*unreserve);
     }
   }
-  planner.finish(plan);
-  return plan;
+  return planner.finish();
 }
 
 }  // namespace proffer::master

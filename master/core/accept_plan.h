@@ -1,6 +1,7 @@
 #pragma once
 
-// The rules of an accept: which of its tasks are launched, with what, and why the others are not.
+// The rules of an accept: which of its tasks are launched, with what, and why the others are not;
+// what it reserves.
 
 #include <map>
 #include <string>
@@ -8,16 +9,26 @@
 
 #include "allocator/allocator.h"
 #include "master/core/agents.h"
+#include "master/core/frameworks.h"
 #include "master/core/tasks.h"
 #include "proto/messages.h"
 
 namespace proffer::master {
+
+// The outstanding offers of one gang, and for how many tasks they were made.
+struct GangOffers {
+  size_t offers = 0;
+  int64_t tasks = 0;
+  AskName ask = {};
+};
 
 // The offers that an accept names.
 struct TakenOffers {
   std::vector<const Grant*> valid = {};  // each once
   // The first that is not outstanding, or not this framework's. Then nothing is launched.
   std::optional<OfferId> invalid = {};
+  // Of the gangs of which it names an offer: all there is of them.
+  std::map<uint64_t, GangOffers> gangs = {};
 };
 
 struct TaskLaunch {
@@ -33,22 +44,34 @@ struct TaskRefusal {
   std::string message = {};
 };
 
-// The offers of one agent and what is launched of them.
+// So much of an agent is reserved for a role from now on, or no longer.
+struct ReservationChange {
+  AgentId agent = {};
+  RoleName role = {};
+  Resources resources = {};
+  bool unreserve = false;
+};
+
+// The offers of one agent, role and gang, and what is launched of them.
 struct OffersUse {
   std::vector<OfferId> offers = {};
   std::vector<RunningTask> tasks = {};
 };
 
 struct AcceptPlan {
-  std::vector<TaskLaunch> launches = {};   // in the order of the accept
-  std::vector<TaskRefusal> refusals = {};  // in the order of the accept
-  std::vector<OffersUse> uses = {};        // of all valid offers, by agent
-  std::map<AgentId, PortSet> ports = {};   // what the launches take
+  std::vector<TaskLaunch> launches = {};             // in the order of the accept
+  std::vector<TaskRefusal> refusals = {};            // in the order of the accept
+  std::vector<OffersUse> uses = {};                  // of all valid offers, by agent
+  std::map<AgentId, PortSet> ports = {};             // what the launches take
+  std::vector<ReservationChange> reservations = {};  // in the order of the accept
+  std::vector<Error> complaints = {};  // why an operation other than a launch is not done
 };
 
-// Reads only. O((tasks + offers) * log n), and for tasks with ports the agent's port ranges.
-AcceptPlan plan_accept(const proto::Accept& accept, const FrameworkId& from,
-                       const TakenOffers& taken, const Tasks& tasks, const Agents& agents);
+// Reads only. Tasks of an ask that a gang's offers were made for are launched of those, all of the
+// gang or none; what an operation reserves is offered again, to that role, and not used here.
+// O((tasks + offers) * log n), and for tasks with ports the agent's port ranges.
+AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
+                       const Tasks& tasks, const Agents& agents);
 
 // Whether a framework may launch this, whatever it is offered. Errors: kInvalidArgument says which
 // field is wrong.

@@ -3,10 +3,12 @@
 // The machines that were admitted to the cluster.
 
 #include <map>
+#include <optional>
 #include <set>
 
 #include "common/attributes.h"
 #include "common/offers.h"
+#include "master/core/reservations.h"
 #include "master/core/tasks.h"
 #include "proto/records.h"
 #include "proto/status.h"
@@ -17,6 +19,7 @@ namespace proffer::master {
 // resources count until it has ended, its updates are acknowledged and told to nobody.
 struct Stray {
   Resources resources = {};
+  TaskClaim claim = {};
 };
 
 struct Agent {
@@ -32,13 +35,18 @@ struct Agent {
   SessionEpoch session = {};
 
   Attributes attributes = {};
-  std::vector<Slice> slices = {};  // without ports
+  std::vector<Slice> own_slices = {};  // that it brings, without ports
+  Reserved reserved = {};              // of these, by operations; in the registry
+  std::vector<Slice> slices = {};      // both together
   PortSet ports = {};
   PortSet free_ports = {};
   std::string http_address = {};
   uint32_t memory = 0;  // as it told
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.
   ResourceVector most = {};
+
+  // It is being emptied; in the registry.
+  std::optional<Time> drained_by = {};
 
   Time registered_at = {};
   Time lost_at = {};  // when its connection was lost

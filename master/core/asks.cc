@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/constraint_matcher.h"
+#include "common/roles.h"
 #include "common/text.h"
 #include "master/core/state.h"
 
@@ -24,10 +25,10 @@ Result<void> check_asks(const std::vector<Ask>& asks, const RoleName& role) {
       return Error::invalid_argument(
           text("the ask ", quoted(ask.name.str()), " is declared twice"));
     }
-    if (!ask.role.empty() && ask.role != role) {
+    if (!ask.role.empty() && !is_within(ask.role, role)) {
       return Error::invalid_argument(
           text("the ask ", quoted(ask.name.str()), " names the role ", quoted(ask.role.str()),
-               "; it must be that of the framework, ", quoted(role.str()), ", or empty"));
+               "; it must be that of the framework, ", quoted(role.str()), ", or one below it"));
     }
   }
   return {};
@@ -64,33 +65,53 @@ void Master::State::report_asks(Step& step) {
   reported_at_ = step.now;
   // Of a cluster that is not complete yet nobody can say what could never be met.
   if (awaited_ > 0 || allocator_.total().is_zero()) return;
-  for (const LeafStatus& leaf : allocator_.leaves()) {
-    Framework* framework = connected_framework(leaf.framework);
+  for (const auto& [id, leaves] : leaves_by_framework()) {
+    Framework* framework = connected_framework(id);
     if (framework == nullptr) continue;
+    proto::AskReport report{.generation = framework->generation, .rows = {}};
     std::set<AskName> unfit;
-    for (const AskStatus& ask : leaf.asks) {
-      if (!ask.could_ever_fit) unfit.insert(ask.ask);
+    for (const LeafStatus& leaf : leaves) {
+      for (const AskStatus& ask : leaf.asks) {
+        const auto declared = framework->asks.find(ask.ask);
+        if (declared == framework->asks.end()) continue;
+        std::string why = limit_against(declared->second, framework->record.role);
+        if (why.empty() && !ask.could_ever_fit) {
+          why = why_unfit(declared->second, framework->record.role);
+        }
+        if (!why.empty()) unfit.insert(ask.ask);
+        report.rows.push_back(
+            {.ask = ask.ask, .could_ever_fit = why.empty(), .why = std::move(why)});
+      }
     }
     if (unfit == framework->reported_unfit) continue;
-    proto::AskReport report{.generation = framework->generation, .rows = {}};
-    for (const AskStatus& ask : leaf.asks) {
-      const auto declared = framework->asks.find(ask.ask);
-      if (declared == framework->asks.end()) continue;
-      report.rows.push_back(
-          {.ask = ask.ask,
-           .could_ever_fit = ask.could_ever_fit,
-           .why = ask.could_ever_fit ? std::string() : why_unfit(declared->second)});
-    }
     framework->reported_unfit = std::move(unfit);
-    step.trace(TraceLevel::kShortLived, "asks reported",
-               {{"framework", leaf.framework.str()},
-                {"unfit", std::to_string(framework->reported_unfit.size())}});
+    step.trace(
+        TraceLevel::kShortLived, "asks reported",
+        {{"framework", id.str()}, {"unfit", std::to_string(framework->reported_unfit.size())}});
     send(framework->peer, std::move(report), step);
   }
 }
 
+// Whatever becomes free, its role or one above may not have so much.
+std::string Master::State::limit_against(const Ask& ask, const RoleName& role) const {
+  const RoleTable& table = allocator_.role_table();
+  for (RoleName at = ask.role.empty() ? role : ask.role; !at.empty(); at = parent_of(at)) {
+    const auto found = table.find(at);
+    if (found == table.end()) continue;
+    for (const ResourceKind kind : kResourceKinds) {
+      const std::optional<int64_t> limit = found->second.limit[kind];
+      if (!limit || ask.shape[kind] * ask.gang <= *limit || ask.count == 0) continue;
+      return text("it takes ", print_milli(ask.shape[kind] * ask.gang), " ", to_text(kind),
+                  ask.gang > 1 ? text(" for its gang of ", ask.gang) : std::string(),
+                  ", but the limit of role ", quoted(at.str()), " is ", print_milli(*limit));
+    }
+  }
+  return "";
+}
+
 // The first thing that no agent has enough of.
-std::string Master::State::why_unfit(const Ask& ask) const {
+std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framework) const {
+  const RoleName& role = ask.role.empty() ? of_framework : ask.role;
   const Result<ConstraintMatcher> matcher = ConstraintMatcher::compile(ask.constraints);
   if (!matcher) return matcher.error().message();
   ResourceVector largest;
@@ -99,11 +120,13 @@ std::string Master::State::why_unfit(const Ask& ask) const {
   for (const auto& [id, agent] : agents_.all()) {
     if (!agent.allocatable || !matcher->matches(id, agent.attributes)) continue;
     meets_constraints = true;
+    ResourceVector usable;
     for (const Slice& slice : agent.slices) {
-      if (slice.reserved_for.empty() && !slice.revocable) {
-        largest = largest.max(slice.resources.amounts);
-      }
+      if (!is_within(role, slice.reserved_for)) continue;
+      if (slice.revocable && !ask.revocable_ok) continue;
+      usable += slice.resources.amounts;
     }
+    largest = largest.max(usable);
     ports = std::max(ports, agent.ports.size());
   }
   if (!meets_constraints) {

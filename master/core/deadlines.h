@@ -18,10 +18,11 @@ enum class DeadlineKind : uint8_t {
   kFailover,          // by framework: it has not come back
   kAskReport,         // the one for all
   kRelay,             // by relay number: the scheduler has not answered a request
+  kRevoke,            // by "framework/task": it was to have ended
 };
 
-// What a deadline is of: a peer's number, or the text of an agent's or framework's id
-// or of a number.
+// What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or
+// of a number.
 struct DeadlineKey {
   DeadlineKind kind = DeadlineKind::kPeerSilent;
   PeerId peer = {};

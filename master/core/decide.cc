@@ -14,7 +14,8 @@ constexpr size_t kOffersBytesMax = kFrameBytesMax / 2;
 
 // Not less than what the offer takes in a frame.
 size_t bytes_of(const Offer& offer) {
-  size_t bytes = 256 + offer.agent.str().size() + 8 * offer.ports.ranges().size();
+  size_t bytes =
+      256 + offer.agent.str().size() + offer.role.str().size() + 8 * offer.ports.ranges().size();
   for (const auto& [name, value] : offer.attributes) bytes += 48 + name.size() + value.size();
   for (const Slice& slice : offer.slices) {
     bytes += 256 + slice.reserved_for.str().size() + 8 * slice.resources.gpus.size() +
@@ -34,6 +35,10 @@ std::string_view to_text(RescindReason reason) {
       return "framework_lost";
     case RescindReason::kAgentChanged:
       return "agent_changed";
+    case RescindReason::kGangBroken:
+      return "gang_broken";
+    case RescindReason::kReclaimed:
+      return "reclaimed";
   }
   return "";
 }
@@ -77,9 +82,12 @@ void Master::State::decide(Step& step) {
                 {"offer", std::to_string(grant.offer.id.value())},
                 {"agent", grant.offer.agent.str()},
                 {"resources", proffer::to_text(grant.offer.total())}});
+    grant.offer.role = grant.role;
     offered[grant.framework].push_back(std::move(grant.offer));
   }
   for (auto& [id, offers] : offered) send_offers(id, std::move(offers), step);
+
+  on_revokes(decision.revokes, step);
 }
 
 void Master::State::send_offers(const FrameworkId& id, std::vector<Offer>&& offers, Step& step) {

@@ -26,20 +26,20 @@ void Master::State::on_kill(Framework& framework, const proto::KillTask& message
     if (waits != framework.waiting.end()) waits->second = KillWish{bounded(message.grace)};
     return;
   }
-  kill(*task, bounded(message.grace), false, step);
+  kill(*task, {}, step, bounded(message.grace));
 }
 
 void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
-  const auto answer = [&](Result<std::string> result) {
-    step.out.actions.emplace_back(Answer{message.call, std::move(result)});
+  const auto say = [&](Result<std::string> result) {
+    answer(message.call, std::move(result), step);
   };
   if (message.task.empty()) {
-    return answer(Error::invalid_argument("a task is named by FRAMEWORK/TASK or a unique prefix"));
+    return say(Error::invalid_argument("a task is named by FRAMEWORK/TASK or a unique prefix"));
   }
   const std::vector<const Task*> found = tasks_.matching(message.task, kCandidatesShown + 1);
   if (found.empty()) {
-    return answer(Error::not_found(text("no running task matches ", quoted(message.task)))
-                      .with_hint("proffer tasks lists those that run"));
+    return say(Error::not_found(text("no running task matches ", quoted(message.task)))
+                   .with_hint("proffer tasks lists those that run"));
   }
   // The whole of a name is meant even if others begin with it.
   std::vector<Task*> exact;
@@ -49,14 +49,14 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
     for (size_t i = 0; i < found.size() && i < kCandidatesShown; ++i) {
       candidates += text(i == 0 ? "" : ", ", to_text(found[i]->key));
     }
-    return answer(
+    return say(
         Error::invalid_argument(text(quoted(message.task), " matches several tasks: ", candidates,
                                      found.size() > kCandidatesShown ? ", …" : ""))
             .with_hint("give more of the name"));
   }
   Task& task = exact.empty() ? *tasks_.find(found.front()->key) : *exact.front();
-  kill(task, bounded(message.grace), true, step);
-  answer(std::string());
+  kill(task, {.by = proto::TaskReason::kKilledByOperator}, step, bounded(message.grace));
+  say(std::string());
 }
 
 // By "framework/task", or by the id of a task that only one framework has.
@@ -77,17 +77,32 @@ Task* Master::State::find_by_whole_name(std::string_view name) {
   return only;
 }
 
-void Master::State::kill(Task& task, std::optional<Duration> grace, bool by_operator, Step& step) {
+void Master::State::kill(Task& task, const KillCause& cause, Step& step,
+                         std::optional<Duration> grace) {
+  // An operator who kills what is being killed was not the first to want it, but is the one to say.
+  if (!task.kill_asked || cause.by == proto::TaskReason::kKilledByOperator) task.kill_cause = cause;
   task.kill_asked = true;
-  task.kill_by_operator = task.kill_by_operator || by_operator;
   task.kill_grace = grace;
   tasks_.move(task, proto::TaskEvent::kKillAsked, step.now);
   step.trace(TraceLevel::kShortLived, "task to be killed",
              {{"framework", task.key.framework.str()},
               {"task", task.key.task.str()},
               {"agent", task.agent.str()},
-              {"by", by_operator ? "operator" : "scheduler"}});
+              {"reason", std::string(proto::to_text(cause.by))}});
   send_kill(task, step);
+}
+
+// Called at the end of a step, when no handler holds a task.
+void Master::State::end_failed_gangs(Step& step) {
+  for (const TaskKey& key : tasks_.take_of_failed_gangs()) {
+    Task* task = tasks_.find(key);
+    if (task == nullptr || task->ended() || task->kill_asked) continue;
+    if (frameworks_.find(key.framework)->gone) continue;
+    kill(*task,
+         {.by = proto::TaskReason::kGangIncomplete,
+          .why = "another task of its gang ended before all of them had run"},
+         step);
+  }
 }
 
 void Master::State::send_kill(const Task& task, Step& step) {

@@ -90,6 +90,7 @@ void Master::State::remove(Agent& agent, std::string_view why, Step& step) {
               {"reason", std::string(why)},
               {"tasks", std::to_string(agent.tasks.size())}});
   write(proto::AgentRecord{.agent = id, .secret = agent.secret}, true, step);
+  forget_reservations(agent, step);
   deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = id.str()});
   deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = id.str()});
   take_from_allocator(agent, step);
@@ -119,7 +120,9 @@ void Master::State::remove(Agent& agent, std::string_view why, Step& step) {
 // What waited for the admitted agents waits no longer when the last of them is back or removed.
 void Master::State::agent_seen_or_removed(Step& step) {
   report_dirty(step);
-  if (awaited_ == 0) answer_waiting(step);
+  if (awaited_ > 0) return;
+  allocator_.set_knows_all_tasks(true);
+  answer_waiting(step);
 }
 
 void Master::State::on_due(const DeadlineKey& key, Step& step) {
@@ -149,6 +152,8 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       return;
     case DeadlineKind::kRelay:
       return on_relay_timeout(std::stoull(key.id), step);
+    case DeadlineKind::kRevoke:
+      return on_revoke_due(key.id, step);
   }
 }
 

@@ -36,8 +36,31 @@ Result<proto::Explanation> Master::explain(std::string_view framework) const {
 MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Master::violations() const { return state_->violations(); }
 
+namespace {
+
+// What operators have set counts before what the options say. An option that the rest does not
+// allow any more is left out: what was promised since is in the registry.
+AllocatorOptions of_this_life(const MasterOptions& master, const MasterSnapshot& snapshot) {
+  AllocatorOptions options = master.allocator;
+  options.gangs_before = master.leader.value() << 32;
+  RoleTable set;
+  for (const proto::RegistryRow& row : snapshot.rows) {
+    if (const auto* role = std::get_if<proto::RoleRecord>(&row)) set[role->role] = role->settings;
+  }
+  for (const auto& [role, settings] : options.roles) {
+    if (set.contains(role) || !check_role(set, role, settings)) continue;
+    set[role] = settings;
+  }
+  options.roles = std::move(set);
+  return options;
+}
+
+}  // namespace
+
 Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
-    : options_(std::move(options)), now_(options_.started_at), allocator_(options_.allocator) {
+    : options_(std::move(options)),
+      now_(options_.started_at),
+      allocator_(of_this_life(options_, snapshot)) {
   for (const proto::RegistryRow& row : snapshot.rows) {
     if (!std::holds_alternative<proto::StoreRecord>(row)) registry_.apply({row, false});
   }
@@ -52,9 +75,6 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
   }
   store_version_ =
       std::max(options_.leader.value() << kStoreVersionBits, registry_.stores().highest_version());
-  for (const auto& [name, role] : registry_.roles()) {
-    allocator_.set_role(name, role.settings);
-  }
   for (const auto& [id, record] : registry_.frameworks()) {
     frameworks_.add(record);
     allocator_.add_framework(id, record.role, record.mode);
@@ -65,6 +85,10 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
   for (const auto& [id, record] : registry_.agents()) {
     Agent& agent = agents_.add(id, record.secret);
     agent.lost_at = options_.started_at;
+    agent.drained_by = record.drained_by;
+    for (const proto::ReservationRecord* part : registry_.reservations(id)) {
+      agent.reserved[part->role] = part->resources;
+    }
     ++awaited_;
     if (record.unreachable) {
       agent.state = proto::AgentState::kUnreachable;
@@ -75,6 +99,8 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
                      options_.started_at + options_.agent_timeout);
     }
   }
+  // What they run counts in their roles, and nobody knows it yet.
+  allocator_.set_knows_all_tasks(awaited_ == 0);
 }
 
 void Master::State::handle(MasterEvent&& event, Step& step) {
@@ -91,9 +117,18 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_operator_kill(*kill, step);
   } else if (auto* call = std::get_if<FrameworkCall>(&event)) {
     on_framework_call(std::move(*call), step);
+  } else if (const auto* drain = std::get_if<DrainAgent>(&event)) {
+    on_drain(*drain, step);
+  } else if (const auto* undrain = std::get_if<UndrainAgent>(&event)) {
+    on_undrain(*undrain, step);
+  } else if (const auto* role = std::get_if<SetRole>(&event)) {
+    on_set_role(*role, step);
+  } else if (const auto* part = std::get_if<ReserveForRole>(&event)) {
+    on_reserve(*part, step);
   } else {
     on_tick(step);
   }
+  end_failed_gangs(step);
   make_room_for_updates(step);
 }
 
@@ -114,7 +149,8 @@ void Master::State::write(proto::RegistryRow row, bool erase, Step& step) {
 void Master::State::write_agent(const Agent& agent, Step& step) {
   write(proto::AgentRecord{.agent = agent.id,
                            .secret = agent.secret,
-                           .unreachable = agent.state == proto::AgentState::kUnreachable},
+                           .unreachable = agent.state == proto::AgentState::kUnreachable,
+                           .drained_by = agent.drained_by},
         false, step);
 }
 

@@ -56,6 +56,35 @@ struct OperatorKill {
   std::string task = {};
   std::optional<Duration> grace = {};
 };
+// An agent is emptied: nothing is offered of it, its tasks are told, and killed after the grace
+// (none: that of revokes). One that is being drained already gets the new time.
+struct DrainAgent {
+  uint64_t call = 0;
+  AgentId agent = {};
+  std::optional<Duration> grace = {};
+};
+struct UndrainAgent {
+  uint64_t call = 0;
+  AgentId agent = {};
+};
+// What is not said stays as it is; `unset`: as the master's options have it.
+struct SetRole {
+  uint64_t call = 0;
+  RoleName role = {};
+  std::optional<int64_t> weight = {};  // milli
+  std::optional<Quota> guarantee = {};
+  std::optional<Quota> limit = {};
+  bool unset = false;
+};
+// So much of the agent, of what is neither reserved nor in use, becomes reserved for the role; or,
+// of what is reserved by operations and not in use, is so no longer (no amounts: all of it).
+struct ReserveForRole {
+  uint64_t call = 0;
+  AgentId agent = {};
+  RoleName role = {};
+  ResourceVector amounts = {};
+  bool unreserve = false;
+};
 // A request of a user to a framework, given by its id, its name or a unique prefix of its id.
 // Answered under `call` with what the framework says, or why it says nothing.
 struct FrameworkCall {
@@ -70,7 +99,8 @@ struct FrameworkCall {
 struct Tick {};
 
 using MasterEvent =
-    std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, FrameworkCall, Tick>;
+    std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, FrameworkCall, Tick,
+                 DrainAgent, UndrainAgent, SetRole, ReserveForRole>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -82,7 +112,7 @@ struct Send {
 struct Drop {
   PeerId peer = {};
 };
-// To a call: what a framework answered; nothing more to say to a kill.
+// To a call: what a framework answered; there is nothing more to say to an operator.
 struct Answer {
   uint64_t call = 0;
   Result<std::string> result = std::string();

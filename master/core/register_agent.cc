@@ -127,7 +127,8 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.peer = peer_id;
   agent.session = next_session();
   agent.attributes = first.attributes;
-  agent.slices = first.slices;
+  agent.own_slices = first.slices;
+  agent.slices = with_reserved(agent.own_slices, agent.reserved);
   agent.ports = first.ports;
   agent.free_ports = first.ports;
   agent.http_address = first.http_address;
@@ -139,6 +140,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   allocator_.set_agent(
       agent.id, {.attributes = agent.attributes, .slices = agent.slices, .ports = agent.ports});
   allocator_.set_agent_active(agent.id, true);
+  allocator_.set_agent_draining(agent.id, agent.drained_by.has_value());
   agent.allocatable = true;
   Peer& peer = *sessions_.find(peer_id);
   peer.kind = PeerKind::kAgent;
@@ -159,7 +161,17 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
                               .heartbeat = options_.heartbeat,
                               .timeout = options_.silence_max()},
        step);
+  for (const auto& [role, reserved] : agent.reserved) {
+    const Resources there = part_of(agent.slices, role);
+    if (there.contains(reserved)) continue;
+    step.trace(TraceLevel::kOperator, "agent brings less than is reserved of it",
+               {{"agent", agent.id.str()},
+                {"role", role.str()},
+                {"reserved", to_text(reserved)},
+                {"there", to_text(there)}});
+  }
   compare_tasks(agent, was_known, remembers, std::move(registration), step);
+  mark_drained_tasks(agent, step);
   if (first_seen) --awaited_;
   agent_seen_or_removed(step);
 }

@@ -88,7 +88,9 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
     const bool is_same = amounts_of(task.assignment.resources) == amounts_of(told.resources);
     task.assignment.resources = told.resources;
     if (!told.claim.role.empty() || !is_same) {
+      const uint64_t gang = task.assignment.claim.gang;
       task.assignment.claim = told_claim(frameworks_.find(task.key.framework)->record.role, told);
+      task.assignment.claim.gang = gang;
     }
     hold(agent, task);
     if (tasks_.move(task, TaskEvent::kAgentBack, step.now)) {
@@ -130,7 +132,7 @@ void Master::State::compare_unknown(Agent& agent, bool was_known, proto::AgentTa
   // Its scheduler wanted its end before this agent was back.
   if (const auto waits = framework->waiting.find(key.task);
       waits != framework->waiting.end() && waits->second) {
-    if (!has_ended) kill(task, waits->second->grace, false, step);
+    if (!has_ended) kill(task, {}, step, waits->second->grace);
     framework->waiting.erase(waits);
   }
   take_updates(agent, key, std::move(told.unacknowledged), step);
@@ -196,17 +198,15 @@ void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step&
   Framework* framework = frameworks_.find(told.framework);
   if (framework == nullptr) framework = &gone_framework(told.framework);
   ++framework->held;
-  agent.strays[key] = Stray{.resources = told.resources};
+  const TaskClaim claim = told_claim(framework->record.role, told);
+  agent.strays[key] = Stray{.resources = told.resources, .claim = claim};
   if (!told.resources.ports.empty()) {
     PortSet free = agent.free_ports;
     free -= told.resources.ports;
     set_free_ports(agent, std::move(free));
   }
   allocator_.adopt(agent.id, key.framework,
-                   {.task = key.task,
-                    .ask = told.ask,
-                    .claim = told_claim(framework->record.role, told),
-                    .since = step.now});
+                   {.task = key.task, .ask = told.ask, .claim = claim, .since = step.now});
   step.trace(
       TraceLevel::kShortLived, "stray task killed",
       {{"framework", key.framework.str()}, {"task", key.task.str()}, {"agent", agent.id.str()}});

@@ -125,10 +125,13 @@ class Master::State {
   void on_declare_asks(Framework& framework, proto::DeclareAsks&& message, Step& step);
   void report_dirty(Step& step);
   void report_asks(Step& step);
-  std::string why_unfit(const Ask& ask) const;
+  std::string why_unfit(const Ask& ask, const RoleName& of_framework) const;
+  // Why a limit will never let it be met; empty: none.
+  std::string limit_against(const Ask& ask, const RoleName& role) const;
 
   // accept.cc
   void on_accept(Framework& framework, proto::Accept&& accept, Step& step);
+  std::map<uint64_t, GangOffers> gangs_of(const std::vector<const Grant*>& offers) const;
   TakenOffers take_offers(const Framework& framework, const std::vector<OfferId>& ids) const;
   void launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
               proto::Assignment&& assignment, Step& step);
@@ -165,9 +168,38 @@ class Master::State {
   // kill.cc
   void on_kill(Framework& framework, const proto::KillTask& message, Step& step);
   void on_operator_kill(const OperatorKill& message, Step& step);
-  void kill(Task& task, std::optional<Duration> grace, bool by_operator, Step& step);
+  void kill(Task& task, const KillCause& cause, Step& step,
+            std::optional<Duration> grace = std::nullopt);
+  void end_failed_gangs(Step& step);
   void send_kill(const Task& task, Step& step);
   Task* find_by_whole_name(std::string_view name);
+
+  // revoke.cc: tasks that are to end by a time.
+  void on_revokes(const std::vector<Revoke>& revokes, Step& step);
+  bool mark(Task& task, RevokeMark mark);
+  void unmark(Task& task);
+  void send_notices(const std::vector<Task*>& tasks, Step& step);
+  void send_notices_again(const Framework& framework, Step& step);
+  void on_revoke_due(const std::string& name, Step& step);
+
+  // drain.cc
+  void on_drain(const DrainAgent& message, Step& step);
+  void on_undrain(const UndrainAgent& message, Step& step);
+  void mark_drained_tasks(Agent& agent, Step& step);
+  Result<Agent*> find_agent(const AgentId& id);
+  void answer(uint64_t call, Result<std::string> result, Step& step);
+
+  // roles.cc
+  void on_set_role(const SetRole& message, Step& step);
+  Result<RoleSettings> settings_wanted(const SetRole& message) const;
+  RoleSettings settings_of_flags(const RoleName& role) const;
+
+  // reserve.cc
+  void on_reserve(const ReserveForRole& message, Step& step);
+  Result<ReservationChange> plan_reserve(const ReserveForRole& message);
+  Result<ReservationChange> plan_unreserve(const ReserveForRole& message);
+  void change_reservations(const std::vector<ReservationChange>& changes, Step& step);
+  void forget_reservations(Agent& agent, Step& step);
 
   // reconcile.cc
   void on_reconcile(Framework& framework, const proto::Reconcile& message, Step& step);
@@ -207,8 +239,11 @@ class Master::State {
   void check_registry(std::vector<Violation>& found) const;
   void check_stores(std::vector<Violation>& found) const;
   void check_relays(std::vector<Violation>& found) const;
+  void check_reservations(std::vector<Violation>& found) const;
 
   Framework* connected_framework(const FrameworkId& id);
+  // The leaves of each framework.
+  std::map<FrameworkId, std::vector<LeafStatus>> leaves_by_framework() const;
 
   const MasterOptions options_;
   Time now_ = {};  // of the last event

@@ -38,6 +38,15 @@ proto::MasterStatus Master::State::status() const {
   return status;
 }
 
+std::map<FrameworkId, std::vector<LeafStatus>> Master::State::leaves_by_framework() const {
+  std::map<FrameworkId, std::vector<LeafStatus>> leaves;
+  for (LeafStatus& leaf : allocator_.leaves()) {
+    const FrameworkId id = leaf.framework;
+    leaves[id].push_back(std::move(leaf));
+  }
+  return leaves;
+}
+
 std::vector<proto::AgentRow> Master::State::agent_rows() const {
   std::map<AgentId, AgentUse> uses;
   for (AgentUse& use : allocator_.agents()) uses.emplace(use.agent, std::move(use));
@@ -57,14 +66,22 @@ std::vector<proto::AgentRow> Master::State::agent_rows() const {
     row.http_address = agent.http_address;
     for (const Task* task : agent.tasks) row.tasks += task->ended() ? 0 : 1;
     row.registered_at = agent.registered_at;
+    for (const Slice& slice : agent.own_slices) {
+      if (slice.reserved_for.empty()) continue;
+      row.reserved.push_back({.role = slice.reserved_for, .amounts = slice.resources.amounts});
+    }
+    for (const auto& [role, resources] : agent.reserved) {
+      row.reserved.push_back({.role = role, .amounts = resources.amounts, .dynamic = true});
+    }
+    row.drained_by = agent.drained_by;
     rows.push_back(std::move(row));
   }
   return rows;
 }
 
 std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
-  std::map<FrameworkId, LeafStatus> leaves;
-  for (LeafStatus& leaf : allocator_.leaves()) leaves.emplace(leaf.framework, std::move(leaf));
+  const std::map<FrameworkId, std::vector<LeafStatus>> leaves = leaves_by_framework();
+  const ResourceVector total = allocator_.total();
   std::map<FrameworkId, int64_t> running;
   for (const auto& [key, task] : tasks_.all()) {
     if (!task.ended()) ++running[key.framework];
@@ -72,7 +89,6 @@ std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
   std::vector<proto::FrameworkRow> rows;
   for (const auto& [id, framework] : frameworks_.all()) {
     if (framework.gone) continue;
-    const LeafStatus& leaf = leaves.at(id);
     proto::FrameworkRow row;
     row.framework = id;
     row.name = framework.record.name;
@@ -81,22 +97,24 @@ std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
     row.state = framework.connected() ? proto::FrameworkState::kConnected
                                       : proto::FrameworkState::kDisconnected;
     row.mode = framework.record.mode;
-    row.allocated = leaf.allocated;
-    row.offered = leaf.offered;
-    row.dominant_share_millionths = leaf.dominant_share.millionths();
     if (const auto found = running.find(id); found != running.end()) row.tasks = found->second;
-    row.suppressed = leaf.suppressed;
     row.failover_timeout = framework.record.failover_timeout;
-    for (const AskStatus& ask : leaf.asks) {
-      const auto declared = framework.asks.find(ask.ask);
-      row.asks.push_back(
-          {.ask = ask.ask,
-           .shape = declared == framework.asks.end() ? ResourceVector() : declared->second.shape,
-           .wanted = ask.wanted,
-           .offered = ask.offered,
-           .could_ever_fit = ask.could_ever_fit,
-           .claimed = ask.claimed.value_or(AgentId())});
+    for (const LeafStatus& leaf : leaves.at(id)) {  // One for each role that it asks in.
+      row.allocated += leaf.allocated;
+      row.offered += leaf.offered;
+      row.suppressed = row.suppressed || leaf.suppressed;
+      for (const AskStatus& ask : leaf.asks) {
+        const auto declared = framework.asks.find(ask.ask);
+        row.asks.push_back(
+            {.ask = ask.ask,
+             .shape = declared == framework.asks.end() ? ResourceVector() : declared->second.shape,
+             .wanted = ask.wanted,
+             .offered = ask.offered,
+             .could_ever_fit = ask.could_ever_fit,
+             .claimed = ask.claimed.value_or(AgentId())});
+      }
     }
+    row.dominant_share_millionths = dominant_share(row.allocated + row.offered, total).millionths();
     row.subscribed_at = framework.subscribed_at;
     rows.push_back(std::move(row));
   }
@@ -104,14 +122,34 @@ std::vector<proto::FrameworkRow> Master::State::framework_rows() const {
 }
 
 std::vector<proto::RoleRow> Master::State::role_rows() const {
+  std::map<RoleName, int64_t> frameworks;
+  for (const auto& [id, framework] : frameworks_.all()) {
+    if (!framework.gone) ++frameworks[framework.record.role];
+  }
+  // Roles that nobody is in, but that have settings, are told too.
+  std::map<RoleName, RoleStatus> all;
+  for (const auto& [name, settings] : allocator_.role_table()) {
+    all[name] = {.role = name, .settings = settings};
+  }
+  for (RoleStatus& role : allocator_.roles()) {
+    const RoleName name = role.role;
+    all[name] = std::move(role);
+  }
   std::vector<proto::RoleRow> rows;
-  for (const RoleStatus& role : allocator_.roles()) {
-    if (role.role == kGoneRole) continue;
+  for (const auto& [name, role] : all) {
+    if (name.empty() || name == kGoneRole) continue;
     rows.push_back({.role = role.role,
                     .weight = role.settings.weight,
                     .allocated = role.allocated,
                     .offered = role.offered,
-                    .dominant_share_millionths = role.dominant_share.millionths()});
+                    .dominant_share_millionths = role.dominant_share.millionths(),
+                    .guarantee = role.settings.guarantee,
+                    .limit = role.settings.limit,
+                    .entitlement = role.entitlement,
+                    .borrowed = role.borrowed,
+                    .guarantee_met = role.guarantee_met,
+                    .place_share_millionths = role.place_share,
+                    .frameworks = frameworks[name]});
   }
   return rows;
 }

@@ -70,6 +70,7 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
                          .timeout = options_.silence_max()},
        step);
   send_again(framework, step);
+  send_notices_again(framework, step);
 }
 
 // The framework that this is, nullptr for a new one, or why it may not be either.

@@ -68,8 +68,14 @@ Task& Tasks::add(Task task) {
   const auto [added, is_new] = live_.try_emplace(key, std::move(task));
   CHECK(is_new) << "task " << to_text(key) << " is there already";
   ++counts_[static_cast<size_t>(added->second.state)];
-  if (added->second.ended()) ++ended_in_all_;
-  return added->second;
+  Task& there = added->second;
+  if (there.ended()) ++ended_in_all_;
+  const uint64_t gang = there.assignment.claim.gang;
+  const bool has_run = there.state != proto::TaskState::kStaging;
+  if (gang != 0 && !there.ended() && gangs_.add(key.framework, gang, key.task, has_run)) {
+    of_failed_gangs_.push_back(key);
+  }
+  return there;
 }
 
 bool Tasks::move(Task& task, proto::TaskEvent event, Time now) {
@@ -80,6 +86,14 @@ bool Tasks::move(Task& task, proto::TaskEvent event, Time now) {
   task.changed_at = now;
   ++counts_[static_cast<size_t>(task.state)];
   if (task.ended()) ++ended_in_all_;
+  const uint64_t gang = task.assignment.claim.gang;
+  if (gang == 0) return true;
+  const FrameworkId& framework = task.key.framework;
+  if (task.state == proto::TaskState::kRunning) gangs_.ran(framework, gang, task.key.task);
+  if (!task.ended()) return true;
+  for (TaskId& rest : gangs_.end(framework, gang, task.key.task)) {
+    of_failed_gangs_.push_back({framework, std::move(rest)});
+  }
   return true;
 }
 

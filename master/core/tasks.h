@@ -9,10 +9,13 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
+#include "common/offers.h"
 #include "common/resources.h"
+#include "master/core/gangs.h"
 #include "proto/messages.h"
 #include "proto/status.h"
 #include "proto/task_state.h"
@@ -34,6 +37,19 @@ struct KeptUpdate {
   proto::TaskStatus status = {};
 };
 
+// It is to end by a time, and is killed then.
+struct RevokeMark {
+  RevokeReason reason = RevokeReason::kReclaimed;
+  RoleName beneficiary = {};  // that waits for what it holds
+  Time deadline = {};
+};
+
+// Who wants its end, if not its scheduler, and why, for people.
+struct KillCause {
+  proto::TaskReason by = proto::TaskReason::kKilledByScheduler;
+  std::string why = {};
+};
+
 struct Task {
   TaskKey key = {};
   AgentId agent = {};
@@ -52,9 +68,10 @@ struct Task {
   // To send it again, until its agent has said anything of it.
   std::unique_ptr<proto::TaskSpec> spec = {};
 
-  bool kill_asked = false;  // by its scheduler or an operator; kept while its agent is away
-  bool kill_by_operator = false;
+  bool kill_asked = false;  // kept while its agent is away
+  KillCause kill_cause = {};
   std::optional<Duration> kill_grace = {};
+  std::optional<RevokeMark> revoke = {};
 
   // Updates that its scheduler has not acknowledged, in the order in which they came.
   std::vector<KeptUpdate> pending = {};
@@ -86,6 +103,9 @@ class Tasks {
   // A launch that was refused is only ever in the list of those that ended.
   void add_refused(proto::TaskRow row);
 
+  // Live tasks of gangs that can never be whole any more, since it was last asked.
+  std::vector<TaskKey> take_of_failed_gangs() { return std::exchange(of_failed_gangs_, {}); }
+
   const proto::TaskRow* find_ended(const TaskKey& key) const;
   // Whether this id was used and may not be used again: it lives or ended. A refused one never
   // began.
@@ -113,6 +133,8 @@ class Tasks {
 
   size_t ended_max_;
   std::map<TaskKey, Task> live_;
+  Gangs gangs_;
+  std::vector<TaskKey> of_failed_gangs_;
   std::map<TaskKey, Ended> ended_;
   std::deque<std::pair<uint64_t, TaskKey>> ended_order_;  // may name some that were replaced
   uint64_t ended_numbers_ = 0;

@@ -99,8 +99,13 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   status.task = task.key.task;
   status.agent = agent.id;
   status.source = UpdateSource::kAgent;
-  if (task.kill_by_operator && status.reason == TaskReason::kKilledByScheduler) {
-    status.reason = TaskReason::kKilledByOperator;
+  // Its agent only knows that somebody wanted it.
+  if (status.reason == TaskReason::kKilledByScheduler && task.kill_asked) {
+    status.reason = task.kill_cause.by;
+    if (!task.kill_cause.why.empty()) {
+      status.message = text(task.kill_cause.why, status.message.empty() ? "" : "; ", status.message)
+                           .substr(0, kReasonTextBytesMax);
+    }
   }
   if (framework.gone) status.reason = TaskReason::kFrameworkTornDown;
   task.reason = status.reason;
@@ -284,6 +289,7 @@ void Master::State::make_room_for_updates(Step& step) {
 
 void Master::State::end(Task& task) {
   drop_pending(task);
+  unmark(task);
   if (Agent* agent = agents_.find(task.agent)) agent->tasks.erase(&task);
   Framework& framework = *frameworks_.find(task.key.framework);
   --framework.tasks;

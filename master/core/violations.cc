@@ -15,6 +15,7 @@ std::vector<Violation> Master::State::violations() const {
   check_registry(found);
   check_stores(found);
   check_relays(found);
+  check_reservations(found);
   return found;
 }
 
@@ -131,15 +132,16 @@ void Master::State::check_resources_held(std::vector<Violation>& found) const {
     }
   }
   if (!(most == most_)) found.push_back({"the cluster is counted wrong"});
-  for (const LeafStatus& leaf : allocator_.leaves()) {
-    const Framework* framework = frameworks_.find(leaf.framework);
-    if (framework == nullptr || framework->held != holders[leaf.framework]) {
-      found.push_back({text("framework ", leaf.framework.str(), " counts wrong what it holds")});
+  for (const auto& [id, leaves] : leaves_by_framework()) {
+    const Framework* framework = frameworks_.find(id);
+    if (framework == nullptr || framework->held != holders[id]) {
+      found.push_back({text("framework ", id.str(), " counts wrong what it holds")});
     }
-    if (!(leaf.allocated == of_framework[leaf.framework])) {
-      found.push_back(
-          {text("framework ", leaf.framework.str(), " is said to hold ", to_text(leaf.allocated),
-                ", but holds ", to_text(of_framework[leaf.framework]))});
+    ResourceVector allocated;
+    for (const LeafStatus& leaf : leaves) allocated += leaf.allocated;
+    if (!(allocated == of_framework[id])) {
+      found.push_back({text("framework ", id.str(), " is said to hold ", to_text(allocated),
+                            ", but holds ", to_text(of_framework[id]))});
     }
   }
 }
@@ -195,7 +197,8 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
   for (const auto& [id, agent] : agents_.all()) {
     const proto::AgentRecord* record = registry_.find(id);
     if (record == nullptr || record->secret != agent.secret ||
-        record->unreachable != (agent.state == AgentState::kUnreachable)) {
+        record->unreachable != (agent.state == AgentState::kUnreachable) ||
+        record->drained_by != agent.drained_by) {
       found.push_back({text("agent ", id.str(), " is not in the registry as it is")});
     }
   }
@@ -265,6 +268,39 @@ void Master::State::check_relays(std::vector<Violation>& found) const {
     if (count != relays_.count(id) || count > kRelaysPerFrameworkMax) {
       found.push_back({text("framework ", id.str(), " has ", count, " relays")});
     }
+  }
+}
+
+// Reservations move parts of agents and never change what they are together; revokes have an end.
+void Master::State::check_reservations(std::vector<Violation>& found) const {
+  size_t reserved = 0;
+  for (const auto& [id, agent] : agents_.all()) {
+    Resources own;
+    for (const Slice& slice : agent.own_slices) own += slice.resources;
+    Resources all;
+    for (const Slice& slice : agent.slices) all += slice.resources;
+    if (!(own == all)) {
+      found.push_back({text("agent ", id.str(), " brings ", to_text(own), ", but is counted as ",
+                            to_text(all))});
+    }
+    for (const auto& [role, resources] : agent.reserved) {
+      const auto record = registry_.reservations().find({id, role});
+      if (record == registry_.reservations().end() || record->second.resources != resources) {
+        found.push_back({text("what is reserved of agent ", id.str(), " for ", role.str(),
+                              " is not in the registry as it is")});
+      }
+    }
+    reserved += agent.reserved.size();
+    for (const Task* task : agent.tasks) {
+      if (task->ended() || !task->revoke || task->kill_asked) continue;
+      if (!deadlines_.armed(
+              {.kind = DeadlineKind::kRevoke, .peer = {}, .id = to_text(task->key)})) {
+        found.push_back({text("task ", to_text(task->key), " is revoked for ever")});
+      }
+    }
+  }
+  if (registry_.reservations().size() != reserved) {
+    found.push_back({"the registry has a reservation that is not there"});
   }
 }
 

@@ -23,6 +23,13 @@ struct Page {
 // arguments. Pages have at most kReplyRowsMax rows and kJsonBytesMax bytes.
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments);
 
+// What an operator may change: "kill", "drain", "undrain", "role_set", "reserve", "unreserve".
+bool is_operator_method(std::string_view method);
+// The event of such a call, answered under `call`, with JSON as of proto/json as `arguments`.
+// Errors: kInvalidArgument for the arguments.
+Result<MasterEvent> operator_event(std::string_view method, std::string_view arguments,
+                                   uint64_t call);
+
 // The methods that read_api knows.
 const std::vector<std::string_view>& read_methods();
 

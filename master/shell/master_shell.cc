@@ -180,11 +180,11 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     reply(peer, {.id = call.id,
                  .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
   };
-  if (call.method == "kill") {
-    Result<proto::KillCall> kill = proto::parse_kill_call(call.json);
-    if (!kill) return refuse(kill.error());
+  if (is_operator_method(call.method)) {
+    Result<MasterEvent> event = operator_event(call.method, call.json, calls + 1);
+    if (!event) return refuse(event.error());
     calls_waiting[++calls] = {peer, call.id};
-    return step(OperatorKill{calls, std::move(kill->task), kill->grace});
+    return step(*std::move(event));
   }
   if (call.method == "request") {
     Result<proto::RequestCall> request = proto::parse_request_call(call.json);

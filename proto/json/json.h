@@ -110,7 +110,8 @@ struct ReserveCall {
   ResourceVector amounts = {};
   bool operator==(const ReserveCall&) const = default;
 };
-// {"agent","role","resources"}, as in "cpus:2;mem:1GiB"; unreserve: the same.
+// {"agent","role","resources"}, as in "cpus:2;mem:1GiB"; unreserve: the same, or no resources for
+// all of them.
 std::string reserve_call_json(const ReserveCall& call);
 Result<ReserveCall> parse_reserve_call(std::string_view json);
 

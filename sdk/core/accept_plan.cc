@@ -5,12 +5,29 @@
 
 #include <optional>
 
+#include "common/roles.h"
 #include "common/text.h"
 #include "sdk/core/sendable.h"
 
 namespace proffer::sdk {
 
 using proto::TaskReason;
+
+namespace {
+
+template <class Reservation>
+Result<void> check_parts(const Reservation& part) {
+  if (Result<void> r = check_name("an agent", part.agent.str()); !r) return r;
+  if (Result<RoleName> r = parse_role(part.role.str()); !r) return std::move(r).error();
+  return check_shape(part.amounts);
+}
+
+Result<void> check_reservation(const proto::Operation& operation) {
+  if (const auto* reserve = std::get_if<proto::Reserve>(&operation)) return check_parts(*reserve);
+  return check_parts(std::get<proto::Unreserve>(operation));
+}
+
+}  // namespace
 
 AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
   AcceptPlan plan{.accept = {.offers = accept.offers, .refusal = sendable(accept.refusal)}};
@@ -43,7 +60,19 @@ AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
 
   for (const proto::Operation& operation : accept.operations) {
     const auto* launch = std::get_if<proto::Launch>(&operation);
-    if (launch == nullptr) continue;
+    if (launch == nullptr) {
+      Result<void> checked = check_reservation(operation);
+      if (checked && operations.size() == kOperationsMax) {
+        checked = Error::resource_exhausted(
+            text("an accept has at most ", kOperationsMax, " operations"));
+      }
+      if (checked) {
+        operations.push_back(operation);
+      } else {
+        plan.complaints.push_back(std::move(checked).error());
+      }
+      continue;
+    }
     bool is_open = false;  // whether the last operation of the plan takes further tasks
     for (const proto::TaskSpec& task : launch->tasks) {
       if (is_open &&
@@ -65,13 +94,14 @@ AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
   return plan;
 }
 
-std::vector<LocalRefusal> refuse_all(const proto::Accept& accept, const std::string& why) {
+std::vector<LocalRefusal> refuse_all(const proto::Accept& accept, const std::string& why,
+                                     TaskReason reason) {
   std::vector<LocalRefusal> refusals;
   for (const proto::Operation& operation : accept.operations) {
     const auto* launch = std::get_if<proto::Launch>(&operation);
     if (launch == nullptr) continue;
     for (const proto::TaskSpec& task : launch->tasks) {
-      refusals.push_back({task.id, launch->agent, TaskReason::kOfferNotValid, why});
+      refusals.push_back({task.id, launch->agent, reason, why});
     }
   }
   return refusals;

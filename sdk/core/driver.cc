@@ -10,9 +10,11 @@
 #include <set>
 #include <utility>
 
+#include "common/roles.h"
 #include "common/text.h"
 #include "proto/channel.h"
 #include "sdk/core/accept_plan.h"
+#include "sdk/core/gang_answers.h"
 #include "sdk/core/held_offers.h"
 #include "sdk/core/known_tasks.h"
 #include "sdk/core/relayed_requests.h"
@@ -74,6 +76,7 @@ class Driver::State {
     if (session_ == Session::kDone) return;
     Step step{now, out};
     offers_.expire(now);
+    end_gangs(step, gangs_.expire(now), "the lease of an offer of its gang has ended");
     std::visit([&](const auto& e) { on(step, e); }, event);
   }
 
@@ -179,6 +182,7 @@ class Driver::State {
     const bool had_session = session_ == Session::kSubscribed;
     session_ = Session::kAway;
     offers_.clear();
+    end_gangs(step, gangs_.clear(), "the session with the master was lost");
     if (!had_session || is_ending()) return;
     trace(step, TraceLevel::kLongLived, "master lost", {{"reason", reason}});
     tell(step, Disconnected{reason});
@@ -199,6 +203,7 @@ class Driver::State {
   void finish(Step& step) {
     session_ = Session::kDone;
     offers_.clear();
+    gangs_.clear();
     kills_.clear();
     store_.clear();
     give_up_at_.reset();
@@ -277,8 +282,9 @@ class Driver::State {
 
   void on_message(Step& step, const proto::Offers& message) {
     if (!expects(step, "offers")) return;
-    for (const Offer& offer : message.offers) offers_.add(offer, step.now);
-    tell(step, message);
+    proto::Offers told{.offers = gangs_.arrive(message.offers, asks_, step.now)};
+    for (const Offer& offer : told.offers) offers_.add(offer, step.now);
+    if (!told.offers.empty()) tell(step, std::move(told));
   }
 
   void on_message(Step& step, const proto::Rescind& message) {
@@ -286,6 +292,22 @@ class Driver::State {
     // Those that were answered meanwhile are no news.
     proto::Rescind news{.offers = offers_.take(message.offers, step.now)};
     if (!news.offers.empty()) tell(step, std::move(news));
+    end_gangs(step, gangs_.end(message.offers), "an offer of its gang was rescinded");
+  }
+
+  // Of a gang all is launched or nothing.
+  void end_gangs(Step& step, std::vector<GangAnswers::Ended> gangs, const std::string& why) {
+    for (GangAnswers::Ended& gang : gangs) {
+      refuse(step,
+             refuse_all(gang.accepted, text("a gang is launched as a whole or not at all: ", why),
+                        proto::TaskReason::kGangIncomplete));
+      proto::Rescind open{.offers = offers_.take(gang.rest, step.now)};
+      if (session_ != Session::kSubscribed) continue;
+      std::vector<OfferId> back = gang.rest;
+      back.insert(back.end(), gang.accepted.offers.begin(), gang.accepted.offers.end());
+      decline(step, back, Refusal());
+      if (!open.offers.empty() && !is_ending()) tell(step, std::move(open));
+    }
   }
 
   void on_message(Step& step, const proto::Update& message) {
@@ -396,7 +418,10 @@ class Driver::State {
     if (task.ask.empty() || task.declaration != declaration_) return false;
     for (Ask& ask : asks_) {
       if (ask.name != task.ask) continue;
-      ask.count = std::min(ask.count + 1, kAskCountMax);
+      // Of gangs only whole ones are wanted again.
+      if (ask.gang > 1 && ++gang_back_[ask.name] < ask.gang) return false;
+      gang_back_.erase(ask.name);
+      ask.count = std::min(ask.count + ask.gang, kAskCountMax);
       return task.connection != connection_;
     }
     return false;
@@ -412,10 +437,13 @@ class Driver::State {
   void on_command(Step& step, const proto::DeclareAsks& command) {
     ++declaration_;
     asks_.clear();
+    gang_back_.clear();
     proto::AskReport report{.generation = generation_ + 1};
     std::set<AskName> names;
     size_t bytes = 0;
-    for (const Ask& ask : command.asks) {
+    for (Ask ask : command.asks) {
+      std::sort(ask.max_per.begin(), ask.max_per.end(),
+                [](const MaxPer& a, const MaxPer& b) { return a.attribute < b.attribute; });
       std::string why;
       if (const Result<void> checked = check_ask(ask); !checked) {
         why = checked.error().message();
@@ -435,7 +463,7 @@ class Driver::State {
       }
       bytes += bytes_of(ask);
       names.insert(ask.name);
-      asks_.push_back(ask);
+      asks_.push_back(std::move(ask));
     }
     if (session_ == Session::kSubscribed) declare(step);
     if (report.rows.empty() || is_ending()) return;
@@ -445,10 +473,7 @@ class Driver::State {
   }
 
   // Asks may name a role below the framework's own; none means its own.
-  bool is_own(const RoleName& role) const {
-    const std::string& own = options_.role.str();
-    return role.empty() || role == options_.role || role.str().rfind(own + '/', 0) == 0;
-  }
+  bool is_own(const RoleName& role) const { return role.empty() || is_within(role, options_.role); }
 
   void declare(Step& step) {
     send(step, proto::DeclareAsks{.generation = ++generation_, .asks = asks_});
@@ -465,6 +490,7 @@ class Driver::State {
     // whoever noticed it first.
     if (valid.empty() || valid.size() != named.size() || named.size() > kOperationsMax) {
       decline(step, valid, Refusal());  // none of them was meant to be refused
+      end_gangs(step, gangs_.end(valid), "another offer of it was not valid");
       const std::string why = session_ != Session::kSubscribed
                                   ? "there is no session with the master"
                               : named.empty() ? "no offer was named"
@@ -473,8 +499,19 @@ class Driver::State {
                                   : "an offer was rescinded, has expired, or was answered before";
       return refuse(step, refuse_all(command, why));
     }
+    if (!gangs_.is_member(valid)) return send_accept(step, command, valid);
+    if (const std::optional<proto::Accept> whole = gangs_.accept(command)) {
+      send_accept(step, *whole, whole->offers);
+    }
+  }
+
+  void send_accept(Step& step, const proto::Accept& command, const std::vector<OfferId>& valid) {
     AcceptPlan plan = plan_accept(command, tasks_);
     plan.accept.offers = valid;
+    if (channel_.version() < 2 && has_reservations(plan.accept)) {
+      plan.complaints.push_back(
+          Error::unsupported("this master is of a version that cannot reserve"));
+    }
 
     // Apply.
     for (const proto::Operation& operation : plan.accept.operations) {
@@ -491,6 +528,14 @@ class Driver::State {
     // Tell.
     send(step, std::move(plan.accept));
     refuse(step, plan.refusals);
+    for (Error& complaint : plan.complaints) tell(step, Complaint{std::move(complaint)});
+  }
+
+  static bool has_reservations(const proto::Accept& accept) {
+    return std::any_of(accept.operations.begin(), accept.operations.end(),
+                       [](const proto::Operation& operation) {
+                         return !std::holds_alternative<proto::Launch>(operation);
+                       });
   }
 
   void refuse(Step& step, const std::vector<LocalRefusal>& refusals) {
@@ -508,7 +553,9 @@ class Driver::State {
   }
 
   void on_command(Step& step, const proto::Decline& command) {
-    decline(step, offers_.take(command.offers, step.now), command.refusal);
+    const std::vector<OfferId> valid = offers_.take(command.offers, step.now);
+    decline(step, valid, command.refusal);
+    end_gangs(step, gangs_.end(valid), "another offer of it was declined");
   }
 
   // Offers are held only in a session.
@@ -642,13 +689,15 @@ class Driver::State {
   Time sent_at_ = {};
   std::optional<Time> give_up_at_ = {};  // a teardown waits for its answer until then
 
-  std::vector<Ask> asks_ = {};  // as declared last, less what was launched since
-  uint64_t declaration_ = 0;    // counts the author's
-  uint64_t generation_ = 0;     // counts those sent
+  std::vector<Ask> asks_ = {};                 // as declared last, less what was launched since
+  std::map<AskName, int64_t> gang_back_ = {};  // refused tasks that are no whole gang yet
+  uint64_t declaration_ = 0;                   // counts the author's
+  uint64_t generation_ = 0;                    // counts those sent
   bool suppressed_ = false;
   bool revive_ = false;  // wanted while there was no session
 
   HeldOffers offers_ = {};  // empty without a session
+  GangAnswers gangs_ = {};  // too
   KnownTasks tasks_;
   std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted, with their grace
   std::set<TaskId> reconcile_ = {};                       // for the next session

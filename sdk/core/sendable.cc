@@ -50,6 +50,52 @@ Result<void> check_port_names(const std::vector<std::string>& names) {
   return {};
 }
 
+// Where, how many at a time, how long.
+Result<void> check_placement(const Ask& ask) {
+  if (!ask.spread.empty()) {
+    if (Result<void> r = check_name("the attribute of a spread", ask.spread); !r) return r;
+  }
+  if (Result<void> r = check_size("max_per", ask.max_per.size(), kMaxPerMax); !r) return r;
+  for (size_t i = 0; i < ask.max_per.size(); ++i) {
+    const MaxPer& most = ask.max_per[i];
+    if (Result<void> r = check_name("the attribute of max_per", most.attribute); !r) return r;
+    if (most.count < 1 || most.count > kAskCountMax) {
+      return Error::invalid_argument(
+          text("max_per must be from 1 to ", kAskCountMax, ", not ", most.count));
+    }
+    if (i > 0 && most.attribute <= ask.max_per[i - 1].attribute) {
+      return Error::invalid_argument(
+          text("max_per names the attribute ", quoted(most.attribute), " twice"));
+    }
+  }
+  if (Result<void> r = check_size("preferred hosts", ask.prefer.hosts.size(), kPreferredMax); !r) {
+    return r;
+  }
+  if (Result<void> r = check_size("preferred racks", ask.prefer.racks.size(), kPreferredMax); !r) {
+    return r;
+  }
+  for (const std::string& host : ask.prefer.hosts) {
+    if (Result<void> r = check_name("a preferred host", host); !r) return r;
+  }
+  for (const std::string& rack : ask.prefer.racks) {
+    if (Result<void> r = check_attribute("rack", rack); !r) return r;
+  }
+  if (ask.gang < 1 || ask.gang > kGangMax) {
+    return Error::invalid_argument(text("a gang must be from 1 to ", kGangMax, ", not ", ask.gang));
+  }
+  if (ask.count % ask.gang != 0) {
+    return Error::invalid_argument(
+        text("a count must be a multiple of the gang, ", ask.gang, ", not ", ask.count));
+  }
+  for (const auto& [what, span] : {std::pair("the wait for preferred hosts", ask.prefer.wait),
+                                   std::pair("an expiry", ask.expiry)}) {
+    if (span >= Duration() && span <= kSpanMax) continue;
+    return Error::invalid_argument(
+        text(what, " must be from 0 to ten years, not ", span.millis(), "ms"));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_task(const proto::TaskSpec& task) {
@@ -101,7 +147,7 @@ Result<void> check_ask(const Ask& ask) {
   if (!ask.role.empty()) {
     if (Result<RoleName> r = parse_role(ask.role.str()); !r) return std::move(r).error();
   }
-  return {};
+  return check_placement(ask);
 }
 
 size_t bytes_of(const proto::TaskSpec& task) {
@@ -120,7 +166,11 @@ size_t bytes_of(const proto::TaskSpec& task) {
 }
 
 size_t bytes_of(const Ask& ask) {
-  size_t bytes = 192 + bytes_of_text(ask.name.str()) + bytes_of_text(ask.role.str());
+  size_t bytes = 320 + bytes_of_text(ask.name.str()) + bytes_of_text(ask.role.str()) +
+                 bytes_of_text(ask.spread);
+  for (const MaxPer& most : ask.max_per) bytes += 24 + bytes_of_text(most.attribute);
+  for (const std::string& host : ask.prefer.hosts) bytes += bytes_of_text(host);
+  for (const std::string& rack : ask.prefer.racks) bytes += bytes_of_text(rack);
   for (const Constraint& constraint : ask.constraints) {
     bytes += 40 + bytes_of_text(constraint.attribute);
     for (const std::string& value : constraint.values) bytes += bytes_of_text(value);

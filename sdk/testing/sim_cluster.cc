@@ -208,6 +208,13 @@ class SimCluster::Inside {
     world.after(down, [&machine] { machine.agent->start(); });
   }
 
+  template <class Operation>
+  void operate(Operation operation) {
+    CHECK(master->is_up()) << "SimCluster: the master is down";
+    master->operate(std::move(operation),
+                    [](const Error& error) { LOG(FATAL) << "SimCluster: " << error.message(); });
+  }
+
   void fail_over_master(Duration down) {
     master->crash();
     world.after(down, [this] { master->start(); });
@@ -331,6 +338,21 @@ void SimCluster::request(const SimScheduler& scheduler, std::string data,
                          .timeout = timeout,
                          .data = std::move(data)},
                         std::move(answered));
+}
+
+// --- what operators do ---------------------------------------------------------------------------
+
+void SimCluster::drain_agent(std::string_view agent, Duration grace) {
+  inside_->operate(master::DrainAgent{.agent = AgentId(std::string(agent)), .grace = grace});
+}
+void SimCluster::undrain_agent(std::string_view agent) {
+  inside_->operate(master::UndrainAgent{.agent = AgentId(std::string(agent))});
+}
+void SimCluster::set_role(const RoleName& role, const RoleSettings& settings) {
+  inside_->operate(master::SetRole{.role = role,
+                                   .weight = settings.weight,
+                                   .guarantee = settings.guarantee,
+                                   .limit = settings.limit});
 }
 
 // --- what goes wrong -----------------------------------------------------------------------------

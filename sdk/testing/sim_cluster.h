@@ -43,6 +43,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/roles.h"
 #include "sdk/scheduler.h"
 
 namespace proffer::sdk {
@@ -159,6 +160,14 @@ class SimCluster {
   void request(const SimScheduler& scheduler, std::string data,
                std::function<void(const Result<std::string>&)> answered,
                Duration timeout = seconds(30));
+
+  // --- what operators do -----------------------------------------------------------------------
+  // As `proffer drain`: nothing more is offered of the agent, its tasks are told (on_revoke) and
+  // killed after the grace; and `proffer undrain`. Needs a master that is up.
+  void drain_agent(std::string_view agent, Duration grace = kRevokeGrace);
+  void undrain_agent(std::string_view agent);
+  // As `proffer role set`. What the rules of roles do not allow ends the program with a message.
+  void set_role(const RoleName& role, const RoleSettings& settings);
 
   // --- what goes wrong -------------------------------------------------------------------------
   // The machine loses its power: its tasks end, and nobody is told. The master notices by silence

@@ -16,6 +16,7 @@
 #include "proto/messages.h"
 #include "proto/records.h"
 #include "proto/status.h"
+#include "slave/core/reserved.h"
 
 namespace proffer::agent {
 
@@ -24,6 +25,7 @@ struct AgentOptions {
   Secret fresh_secret = {};  // from the system's randomness; used if the snapshot has no identity
   Attributes attributes = {};
   Resources total = {};
+  ReservedByRole reserved = {};  // of these; fits in them
   std::string http_address = {};
   std::string boot_id = {};                 // which boot of the machine this is
   uint32_t checkpoint = 0;                  // which log the snapshot is of: another after damage

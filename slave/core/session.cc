@@ -104,12 +104,13 @@ void Agent::State::register_agent(Step& step) {
   master_timeout_ = options_.master_timeout;
   last_heard_ = step.now;
   const proto::AgentIdentity& identity = *ledger_.identity();
+  Result<std::vector<Slice>> slices = to_slices(options_.total, options_.reserved);
+  CHECK(slices.has_value()) << slices.error().message();
   std::vector<proto::RegisterTasks> parts = registration_parts(ledger_.tasks(), step.now);
   send_to_master(proto::RegisterAgent{.agent = identity.agent,
                                       .secret = identity.secret,
                                       .attributes = options_.attributes,
-                                      .slices = {{.resources = {.amounts = options_.total.amounts,
-                                                                .gpus = options_.total.gpus}}},
+                                      .slices = *std::move(slices),
                                       .ports = options_.total.ports,
                                       .http_address = options_.http_address,
                                       .tasks_follow = static_cast<uint32_t>(parts.size()),

@@ -157,6 +157,10 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
   options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
+  if (Result<std::vector<Slice>> slices = to_slices(options.core.total, options.core.reserved);
+      !slices) {
+    return std::move(slices).error().in("--reserved");
+  }
   core = std::make_unique<Agent>(options.core, *snapshot);
   for (const proto::CheckpointRecord& record : snapshot->records) follow(record);
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });

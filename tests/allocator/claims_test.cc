@@ -220,5 +220,195 @@ TEST(Claim, IsNotForWhoHasMoreThanOthersThatWait) {
   EXPECT_EQ(s.framework("poor").tasks(), 2);
 }
 
+Ask gang_of(int64_t gang, const std::string& shape, int64_t count) {
+  return {
+      .name = AskName("task"), .shape = parse_shape(shape).value(), .count = count, .gang = gang};
+}
+
+// One of the small tasks ends each second, in turn over the agents, and is followed by another.
+// Seconds until all these have a task, at most `most`.
+int64_t seconds_until_all_run(AllocatorScenario& s, const std::vector<std::string>& frameworks,
+                              int64_t most) {
+  const auto all_run = [&] {
+    return std::all_of(frameworks.begin(), frameworks.end(),
+                       [&](const auto& name) { return s.framework(name).tasks() > 0; });
+  };
+  for (int64_t second = 0; second < most; ++second) {
+    if (all_run()) return second;
+    if (s.framework("small").tasks() > 0) s.framework("small").ends(1);
+    s.advance(seconds(1));
+    s.end_revoked();
+    s.decide();
+    for (const std::string& name : frameworks) s.framework(name).accepts_all();
+    s.framework("small").accepts_all();
+  }
+  return most;
+}
+
+void crowd_of_agents(AllocatorScenario& s, int agents) {
+  for (int i = 1; i <= agents; ++i) s.agent(text("a", i), "cpus:2;mem:2GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+}
+
+TEST(Claim, OfAGangIsOfAsManyAgentsAsItNeeds) {
+  AllocatorScenario s;
+  crowd_of_agents(s, 4);
+  s.framework("gang").asks(gang_of(3, "cpus:2;mem:2GiB", 3));
+  s.decide();
+  EXPECT_LE(seconds_until_all_run(s, {"gang"}, 1'000), 30 + 8);
+  EXPECT_EQ(s.framework("gang").tasks(), 3);
+}
+
+// The rule that fails: whoever waits for all to be free at once waits for ever.
+TEST(Claim, IsWhatServesAGang) {
+  AllocatorScenario s(AllocatorOptions{.naive = {.no_claims = true}});
+  crowd_of_agents(s, 4);
+  s.framework("gang").asks(gang_of(3, "cpus:2;mem:2GiB", 3));
+  s.decide();
+  EXPECT_EQ(seconds_until_all_run(s, {"gang"}, 1'000), 1'000);
+}
+
+// Each of two gangs could hold half of what it needs, for ever. One has all it needs first.
+TEST(Claim, TwoGangsThatEachCouldHoldHalfAreBothServed) {
+  AllocatorScenario s;
+  crowd_of_agents(s, 4);
+  s.framework("gang1").asks(gang_of(4, "cpus:2;mem:2GiB", 4));
+  s.framework("gang2").asks(gang_of(4, "cpus:2;mem:2GiB", 4));
+  s.decide();
+  int64_t second = 0;
+  bool first_ran = false;
+  bool second_ran = false;
+  for (; second < 200 && !(first_ran && second_ran); ++second) {
+    if (s.framework("small").tasks() > 0) s.framework("small").ends(1);
+    s.advance(seconds(1));
+    s.decide();
+    for (const char* name : {"gang1", "gang2"}) {
+      s.framework(name).accepts_all();
+      if (s.framework(name).tasks() == 0) continue;
+      EXPECT_EQ(s.framework(name).tasks(), 4) << "never in part";
+      (name[4] == '1' ? first_ran : second_ran) = true;
+      s.framework(name).ends(4);
+    }
+    s.framework("small").accepts_all();
+  }
+  EXPECT_LE(second, 2 * (30 + 8));
+}
+
+TEST(Claim, OfAGangExchangesTheAgentWhereNothingEnds) {
+  AllocatorScenario s;
+  s.agent("stuck", "cpus:2;mem:2GiB");
+  s.framework("forever").asks("cpus:1;mem:1GiB", 2);
+  s.run_until_nothing_fits();
+  crowd_of_agents(s, 2);
+  s.framework("gang").asks(gang_of(2, "cpus:2;mem:2GiB", 2));
+  s.decide();
+  // At worst a review for each agent that was chosen badly.
+  EXPECT_LE(seconds_until_all_run(s, {"gang"}, 1'000), 3 * 30 + 8);
+  EXPECT_EQ(s.framework("gang").tasks_on("stuck"), 0);
+}
+
+Ask spare_of(const std::string& shape, int64_t count) {
+  return {.name = AskName("task"),
+          .shape = parse_shape(shape).value(),
+          .count = count,
+          .revocable_ok = true};
+}
+
+TEST(Lent, WhatIsSetAsideServesThoseWhoMayBeRevokedUntilItIsEnough) {
+  AllocatorScenario s;
+  crowd(s);
+  s.advance(kClaimAfter);
+  ASSERT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 10));
+  s.framework("small").ends(1);
+  s.decide();
+  ASSERT_EQ(s.framework("spare").outstanding().size(), 1u);
+  ASSERT_EQ(s.framework("spare").outstanding()[0].offer.slices.size(), 1u);
+  EXPECT_TRUE(s.framework("spare").outstanding()[0].offer.slices[0].revocable);
+  s.framework("spare").accepts_all();
+  EXPECT_EQ(s.framework("spare").dominant_share(), Share::of(1, 4)) << "it counts as its own";
+  s.framework("small").ends(1);
+  s.decide();
+  s.framework("spare").accepts_all();
+  ASSERT_EQ(s.framework("spare").tasks(), 2);
+  EXPECT_TRUE(s.revokes().empty()) << "ending them would not do yet";
+
+  // Now three would be free with what is lent, and no more is lent.
+  s.framework("small").ends(1);
+  s.decide();
+  ASSERT_EQ(s.revokes().size(), 2u);
+  for (const Revoke& revoke : s.revokes()) {
+    EXPECT_EQ(revoke.framework, FrameworkId("spare"));
+    EXPECT_EQ(revoke.reason, RevokeReason::kLent);
+    EXPECT_EQ(revoke.beneficiary, RoleName("large"));
+    EXPECT_EQ(revoke.deadline, s.now() + kRevokeGrace);
+  }
+  EXPECT_EQ(s.framework("spare").offers(), Offers{});
+  s.advance(seconds(1));
+  EXPECT_EQ(s.revokes().size(), 2u) << "who has had a notice counts as ended";
+
+  s.advance(kRevokeGrace);
+  s.end_revoked();
+  s.decide();
+  EXPECT_EQ(s.framework("large").offers(), Offers{"a1 cpus:3;mem:3072"});
+}
+
+TEST(Lent, OffersAreTakenBackBeforeTasks) {
+  AllocatorScenario s;
+  crowd(s);
+  s.advance(kClaimAfter);
+  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 10));
+  s.framework("small").ends(2);
+  s.decide();
+  ASSERT_EQ(s.framework("spare").offers(), Offers{"a1 cpus:2;mem:2048"});
+  s.framework("small").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("spare").offers(), Offers{});
+  EXPECT_TRUE(s.revokes().empty());
+  EXPECT_EQ(s.framework("large").offers(), Offers{"a1 cpus:3;mem:3072"});
+}
+
+TEST(Lent, DoesNotDelayTheClaimByMoreThanTheGrace) {
+  AllocatorScenario s;
+  crowd(s);
+  s.advance(kClaimAfter);
+  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 100'000));
+  int64_t second = 0;
+  for (; second < 1'000 && s.framework("large").tasks() == 0; ++second) {
+    if (s.framework("small").tasks() > 0) s.framework("small").ends(1);
+    s.advance(seconds(1));
+    s.end_revoked();
+    s.decide();
+    for (const char* name : {"large", "small", "spare"}) s.framework(name).accepts_all();
+  }
+  EXPECT_LE(second, 4 + 11);
+}
+
+// Lent tasks that come and go do not make it look as if things became free there.
+TEST(Lent, DoesNotKeepAClaimWhereNothingElseEnds) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("forever").asks("cpus:1;mem:1GiB", 3);
+  s.run_until_nothing_fits();
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:3;mem:3GiB", 1);
+  s.decide();
+  s.framework("small").asks("cpus:1;mem:1GiB", 0, "other");
+  s.framework("spare").asks(spare_of("cpus:1;mem:1GiB", 100'000));
+  int64_t second = 0;
+  for (; second < 1'000 && s.framework("large").tasks() == 0; ++second) {
+    if (s.framework("small").tasks() > 0) s.framework("small").ends(1);
+    if (s.framework("spare").tasks() > 1) s.framework("spare").ends(1);
+    s.advance(seconds(1));
+    s.end_revoked();
+    s.decide();
+    for (const char* name : {"large", "small", "spare"}) s.framework(name).accepts_all();
+  }
+  EXPECT_LE(second, 3 * 30 + 4 + 11);
+}
+
 }  // namespace
 }  // namespace proffer::claims_test

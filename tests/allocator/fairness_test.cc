@@ -143,18 +143,6 @@ TEST(Drf, IsBetweenRolesFirstAndThenWithinThem) {
   EXPECT_EQ(s.allocator().roles().at(0).dominant_share, Share::of(1, 2));
 }
 
-TEST(Drf, ARoleWithASlashIsARoleOfItsOwnForNow) {
-  AllocatorScenario s;
-  s.agent("a1", "cpus:4;mem:4GiB");
-  s.framework("f1").in_role("ads/batch").asks("cpus:1;mem:1GiB");
-  s.framework("f2").in_role("ads").asks("cpus:1;mem:1GiB");
-
-  s.run_until_nothing_fits();
-
-  EXPECT_EQ(s.framework("f1").tasks(), 2);
-  EXPECT_EQ(s.framework("f2").tasks(), 2);
-}
-
 TEST(Drf, WhoWantsLessLeavesTheRestToOthers) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");

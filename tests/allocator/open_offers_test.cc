@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "allocator/entitlement.h"
 #include "tests/allocator/running.h"
 #include "tests/allocator/scenario.h"
 
@@ -117,16 +116,6 @@ TEST(OpenOffers, LeaveAloneWhatIsClaimed) {
   s.allocator().release(AgentId("a1"), FrameworkId("open"), TaskId("t2"));
   s.decide();
   EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:4;mem:4096"});
-}
-
-TEST(WaterFilling, SplitsByWeightAndGivesOnWhatOneDoesNotWant) {
-  using fair::Claimant;
-  using Levels = std::vector<int64_t>;
-  EXPECT_EQ(fair::fill_with_water(90, {{1000, 90}, {1000, 90}, {1000, 90}}), (Levels{30, 30, 30}));
-  EXPECT_EQ(fair::fill_with_water(90, {{1000, 10}, {1000, 90}, {1000, 90}}), (Levels{10, 40, 40}));
-  EXPECT_EQ(fair::fill_with_water(90, {{2000, 90}, {1000, 90}}), (Levels{60, 30}));
-  EXPECT_EQ(fair::fill_with_water(90, {{1000, 5}, {1000, 6}}), (Levels{5, 6}));
-  EXPECT_EQ(fair::fill_with_water(90, {}), Levels{});
 }
 
 }  // namespace

@@ -8,7 +8,9 @@
 //   s.run_until_nothing_fits();
 //   EXPECT_EQ(s.framework("A").tasks(), 3);
 
+#include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,18 @@ class AllocatorScenario {
               .ports = ports,
               .priority = priority};
       if (!constraint.empty()) ask.constraints.push_back(parse_constraint(constraint).value());
+      return asks(std::move(ask));
+    }
+    // The same in a role below its own.
+    Framework& asks_in(const std::string& role, const std::string& shape, int64_t count = 1'000,
+                       const std::string& name = "task") {
+      return asks({.name = AskName(name),
+                   .shape = parse_shape(shape).value(),
+                   .count = count,
+                   .role = RoleName(role)});
+    }
+    Framework& asks(Ask ask) {
+      subscribes(OfferMode::kAsks);
       EXPECT_TRUE(check_ask(ask).has_value());
       std::vector<Ask>& declared = s_.asks_[id_];
       bool known = false;
@@ -92,6 +106,15 @@ class AllocatorScenario {
     }
     void declines(const std::string& agent, Duration refuse_for = kDeclineFilter) {
       declines(agent, Refusal{.refuse_for = refuse_for});
+    }
+    // Ends the task.
+    void ends(const TaskId& id) {
+      const auto at = std::find_if(running().begin(), running().end(),
+                                   [&](const Task& task) { return task.id == id; });
+      ASSERT_TRUE(at != running().end()) << id.str();
+      s_.allocator_.release(at->agent, id_, at->id);
+      running().erase(at);
+      s_.check();
     }
     // Ends its oldest tasks of this ask.
     void ends(int64_t count, const std::string& ask = "task") {
@@ -162,40 +185,46 @@ class AllocatorScenario {
 
    private:
     void accept(const Grant& grant) {
-      Resources rest = grant.offer.total();
+      std::vector<Slice> rest = grant.offer.slices;
       std::vector<RunningTask> launched;
-      const auto launch = [&](const AskName& ask, const Resources& resources) {
+      const auto launch = [&](const AskName& ask, std::vector<Slice> slices, Band band) {
         const TaskId id(text("t-", ++s_.launched_));
-        launched.push_back(
-            {.task = id,
-             .ask = ask,
-             .claim = {.slices = {Slice{.resources = resources}}, .role = grant.role},
-             .since = s_.now_});
+        Resources resources;
+        for (const Slice& slice : slices) resources += slice.resources;
+        launched.push_back({.task = id,
+                            .ask = ask,
+                            .claim = {.slices = std::move(slices),
+                                      .role = grant.role,
+                                      .band = band,
+                                      .gang = grant.offer.gang},
+                            .since = s_.now_});
         running().push_back(
             {grant.offer.agent, ask.empty() ? AskName("task") : ask, resources, id});
       };
       for (const AskFill& fill : grant.offer.fills) {
+        const Ask& ask = ask_of(fill.ask);
         for (int64_t i = 0; i < fill.count; ++i) {
-          const Resources one = carve(shape_of(fill.ask), rest);
-          rest -= one;
-          launch(fill.ask, one);
+          std::optional<std::vector<Slice>> one = take(ask.shape, rest);
+          ASSERT_TRUE(one) << "the offer is too small for what it fills";
+          launch(fill.ask, *std::move(one), ask.band);
         }
       }
-      if (grant.offer.fills.empty()) launch({}, rest);
+      if (grant.offer.fills.empty()) launch({}, rest, Band::kBatch);
       for (Ask& ask : s_.asks_[id_]) {
         for (const AskFill& fill : grant.offer.fills) {
-          if (fill.ask == ask.name) ask.count -= fill.count;
+          if (fill.ask == ask.name) ask.count = std::max<int64_t>(ask.count - fill.count, 0);
         }
       }
       s_.allocator_.settle({grant.offer.id}, std::move(launched), {}, s_.now_);
       s_.check();
     }
-    ResourceVector shape_of(const AskName& name) {
+    const Ask& ask_of(const AskName& name) {
       for (const Ask& ask : s_.asks_[id_]) {
-        if (ask.name == name) return ask.shape;
+        if (ask.name == name) return ask;
       }
       ADD_FAILURE() << "no ask " << name.str();
-      return {};
+      static const Ask kNone;
+      return kNone;
     }
 
     AllocatorScenario& s_;
@@ -214,6 +243,24 @@ class AllocatorScenario {
                                          .ports = ports});
     check();
   }
+  // An agent with some slices more: "eng" reserved for that role, "~" only estimated to be free.
+  void agent(const std::string& name, const std::string& resources, const std::string& attributes,
+             const std::map<std::string, std::string>& reserved) {
+    Resources all = parse_agent_resources(resources).value();
+    PortSet ports = all.ports;
+    all.ports = {};
+    std::vector<Slice> slices = {Slice{.resources = all}};
+    for (const auto& [role, amounts] : reserved) {
+      const bool is_estimate = role == "~";
+      slices.push_back({.resources = parse_agent_resources(amounts).value(),
+                        .reserved_for = is_estimate ? RoleName() : RoleName(role),
+                        .revocable = is_estimate});
+    }
+    allocator_.set_agent(
+        AgentId(name),
+        {.attributes = parse_attributes(attributes).value(), .slices = slices, .ports = ports});
+    check();
+  }
   void loses(const std::string& agent) {
     allocator_.remove_agent(AgentId(agent));
     for (auto& [id, tasks] : tasks_) {
@@ -222,14 +269,29 @@ class AllocatorScenario {
     check();
   }
   void weight(const std::string& role, int64_t milli) {
-    RoleSettings settings;
-    if (const auto at = allocator_.role_table().find(RoleName(role));
-        at != allocator_.role_table().end()) {
-      settings = at->second;
-    }
+    RoleSettings settings = settings_of(role);
     settings.weight = milli;
     allocator_.set_role(RoleName(role), settings);
     check();
+  }
+  void guarantee(const std::string& role, const std::string& quota) {
+    RoleSettings settings = settings_of(role);
+    settings.guarantee = parse_quota(quota).value();
+    allocator_.set_role(RoleName(role), settings);
+    check();
+  }
+  void limit(const std::string& role, const std::string& quota) {
+    RoleSettings settings = settings_of(role);
+    settings.limit = parse_quota(quota).value();
+    allocator_.set_role(RoleName(role), settings);
+    check();
+  }
+  RoleStatus role(const std::string& name) const {
+    for (const RoleStatus& role : allocator_.roles()) {
+      if (role.role == RoleName(name)) return role;
+    }
+    ADD_FAILURE() << "no role " << name;
+    return {};
   }
   Framework framework(const std::string& name) { return Framework(*this, FrameworkId(name)); }
 
@@ -237,6 +299,7 @@ class AllocatorScenario {
     Decision decision = allocator_.decide(now_);
     check();
     for (const Rescind& rescind : decision.rescinds) rescinds_.push_back(rescind);
+    for (const Revoke& revoke : decision.revokes) revokes_.push_back(revoke);
     // A decision leaves nothing that is due now.
     EXPECT_TRUE(!allocator_.next_decision(now_) || *allocator_.next_decision(now_) > now_);
     return decision;
@@ -264,11 +327,26 @@ class AllocatorScenario {
   Allocator& allocator() { return allocator_; }
   Time now() const { return now_; }
   const std::vector<Rescind>& rescinds() const { return rescinds_; }
+  // The tasks that are to end, as the master would end them at their deadlines.
+  const std::vector<Revoke>& revokes() const { return revokes_; }
+  void end_revoked() {
+    for (const Revoke& revoke : revokes_) {
+      Framework of(*this, revoke.framework);
+      const bool runs = std::any_of(of.running().begin(), of.running().end(),
+                                    [&](const Task& task) { return task.id == revoke.task; });
+      if (runs && revoke.deadline <= now_) of.ends(revoke.task);
+    }
+  }
   void check() const {
     for (const Violation& violation : allocator_.violations()) ADD_FAILURE() << violation.what;
   }
 
  private:
+  RoleSettings settings_of(const std::string& role) const {
+    const auto at = allocator_.role_table().find(RoleName(role));
+    return at == allocator_.role_table().end() ? RoleSettings() : at->second;
+  }
+
   Allocator allocator_;
   Time now_ = Time() + seconds(1'000);
   int64_t launched_ = 0;
@@ -276,6 +354,7 @@ class AllocatorScenario {
   std::map<FrameworkId, std::vector<Ask>> asks_;
   std::map<FrameworkId, std::vector<Task>> tasks_;
   std::vector<Rescind> rescinds_;
+  std::vector<Revoke> revokes_;
 };
 
 // Names for googletest's messages.

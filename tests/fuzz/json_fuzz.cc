@@ -70,6 +70,12 @@ void fuzz_json(Input input) {
       return check(json, proto::parse_explanation, proto::explanation_json);
     case 'c':
       return check(json, proto::parse_request_call, proto::request_call_json);
+    case 'w':
+      return check(json, proto::parse_role_set_call, proto::role_set_call_json);
+    case 'n':
+      return check(json, proto::parse_drain_call, proto::drain_call_json);
+    case 'v':
+      return check(json, proto::parse_reserve_call, proto::reserve_call_json);
     default:
       return json_fuzz::check_line(json);
   }

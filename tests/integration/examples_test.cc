@@ -94,12 +94,13 @@ TEST(Examples, RawOffersFrameworkTakesWhatIsOfferedAndSaysWhyItDeclines) {
   EXPECT_THAT(end.out, HasSubstr("raw-4 is finished"));
 }
 
-TEST(Examples, PickyFrameworkComparesDeclinesWithAConstrainedAsk) {
+TEST(Examples, PickyFrameworkComparesDeclinesWithAPreferredHostAndAConstrainedAsk) {
   const Cluster cluster({.agents = 3, .resources = "cpus:1;mem:1024"});
   // The classic way goes elsewhere when its patience is over; here it has none.
   const Exit picky = run({example("picky_framework"), "--host=agent-2", "--patience_ms=0",
                           "--master=" + cluster.master()});
   EXPECT_EQ(picky.code, 0) << picky.err;
+  EXPECT_THAT(picky.out, HasSubstr("preferred host:"));
   const size_t asks = picky.out.find("asks:");
   ASSERT_NE(asks, std::string::npos) << picky.out;
   EXPECT_THAT(picky.out.substr(0, asks), Not(HasSubstr("100% on agent-2")));

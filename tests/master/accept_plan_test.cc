@@ -43,9 +43,16 @@ struct Desk {
     for (const auto& grant : grants) taken.valid.push_back(grant.get());
     proto::Accept accept;
     accept.operations.push_back(proto::Launch{AgentId(on), std::move(specs)});
-    return plan_accept(accept, FrameworkId("f"), taken, tasks, agents);
+    return plan_accept(accept, framework, taken, tasks, agents);
+  }
+  // The offers that there are of each gang, with those that the accept does not name.
+  AcceptPlan plan(const proto::Accept& accept, std::map<uint64_t, GangOffers> gangs = {}) const {
+    TakenOffers taken{.valid = {}, .invalid = invalid, .gangs = std::move(gangs)};
+    for (const auto& grant : grants) taken.valid.push_back(grant.get());
+    return plan_accept(accept, framework, taken, tasks, agents);
   }
 
+  Framework framework = {.record = {.framework = FrameworkId("f"), .role = RoleName("eng")}};
   Agents agents;
   Tasks tasks;
   std::vector<std::unique_ptr<Grant>> grants;
@@ -229,6 +236,203 @@ TEST(AcceptPlan, RefusesMoreTasksThanAnAgentMayHave) {
   EXPECT_EQ(plan.launches.size(), 1u);
   ASSERT_EQ(plan.refusals.size(), 1u);
   EXPECT_EQ(plan.refusals[0].reason, TaskReason::kAgentFull);
+}
+
+// --- roles, bands and slices --------------------------------------------------------------------
+
+TEST(AcceptPlan, AClaimHasTheRoleOfItsOfferAndTheBandAndPriorityOfItsAsk) {
+  Desk desk;
+  desk.grants[0]->role = RoleName("eng/ads");
+  desk.framework.asks[AskName("web")] = {
+      .name = AskName("web"), .priority = 7, .band = Band::kProduction};
+  proto::TaskSpec asked = desk.spec("t1", "cpus:1");
+  asked.ask = AskName("web");
+  const AcceptPlan plan = desk.plan({asked, desk.spec("t2", "cpus:1")});
+  ASSERT_EQ(plan.launches.size(), 2u);
+  const TaskClaim& first = plan.launches[0].assignment.claim;
+  EXPECT_EQ(first.role, RoleName("eng/ads"));
+  EXPECT_EQ(first.priority, 7);
+  EXPECT_EQ(first.band, Band::kProduction);
+  EXPECT_EQ(first.gang, 0u);
+  EXPECT_EQ(plan.launches[1].assignment.claim.band, Band::kBatch);
+}
+
+TEST(AcceptPlan, UsesReservedSlicesFirstAndRevocableOnesLast) {
+  Desk desk;
+  desk.grants[0]->offer.slices = {
+      {.resources = {.amounts = *parse_shape("cpus:4")}, .revocable = true},
+      {.resources = {.amounts = *parse_shape("cpus:1")}},
+      {.resources = {.amounts = *parse_shape("cpus:1")}, .reserved_for = RoleName("eng")}};
+  const AcceptPlan plan = desk.plan({desk.spec("t1", "cpus:1.5"), desk.spec("t2", "cpus:1")});
+  ASSERT_EQ(plan.launches.size(), 2u);
+  const std::vector<Slice>& first = plan.launches[0].assignment.claim.slices;
+  ASSERT_EQ(first.size(), 2u);
+  EXPECT_EQ(first[0].reserved_for, RoleName("eng"));
+  EXPECT_EQ(to_text(first[0].resources), "cpus:1");
+  EXPECT_EQ(to_text(first[1].resources), "cpus:0.5");
+  EXPECT_FALSE(first[1].revocable);
+  const std::vector<Slice>& second = plan.launches[1].assignment.claim.slices;
+  ASSERT_EQ(second.size(), 2u);
+  EXPECT_TRUE(second[1].revocable);
+}
+
+TEST(AcceptPlan, OffersInDifferentRolesAreNotMixedInOneTask) {
+  Desk desk;
+  desk.grants.clear();
+  desk.add_offer("a", {.amounts = *parse_shape("cpus:1")});
+  desk.add_offer("a", {.amounts = *parse_shape("cpus:1")});
+  desk.grants[0]->role = RoleName("eng");
+  desk.grants[1]->role = RoleName("eng/ads");
+  const AcceptPlan plan =
+      desk.plan({desk.spec("t1", "cpus:2"), desk.spec("t2", "cpus:1"), desk.spec("t3", "cpus:1")});
+  ASSERT_EQ(plan.refusals.size(), 1u);
+  EXPECT_NE(plan.refusals[0].message.find("different roles"), std::string::npos);
+  ASSERT_EQ(plan.launches.size(), 2u);
+  EXPECT_EQ(plan.launches[0].assignment.claim.role, RoleName("eng"));
+  EXPECT_EQ(plan.launches[1].assignment.claim.role, RoleName("eng/ads"));
+  EXPECT_EQ(plan.uses.size(), 2u);
+}
+
+TEST(AcceptPlan, ATaskGoesWithTheOfferThatWasMadeForItsAsk) {
+  Desk desk;
+  desk.add_offer("a", {.amounts = *parse_shape("cpus:1")});
+  desk.grants[0]->role = RoleName("eng");
+  desk.grants[1]->role = RoleName("eng/web");
+  desk.grants[1]->offer.fills = {{.ask = AskName("web"), .count = 1}};
+  proto::TaskSpec task = desk.spec("t1", "cpus:1");
+  task.ask = AskName("web");
+  const AcceptPlan plan = desk.plan({task});
+  ASSERT_EQ(plan.launches.size(), 1u);
+  EXPECT_EQ(plan.launches[0].assignment.claim.role, RoleName("eng/web"));
+}
+
+// --- gangs --------------------------------------------------------------------------------------
+
+// Two agents with an offer each for one task of gang 3.
+struct GangDesk : Desk {
+  GangDesk() {
+    grants.clear();
+    add_agent("b", "cpus:4");
+    grants.clear();
+    for (const char* on : {"a", "b"}) {
+      add_offer(on, {.amounts = *parse_shape("cpus:1")});
+      grants.back()->offer.gang = 3;
+      grants.back()->offer.fills = {{.ask = AskName("g"), .count = 1}};
+    }
+  }
+  proto::TaskSpec task(const std::string& id, const std::string& shape = "cpus:1") const {
+    proto::TaskSpec made = spec(id, shape);
+    made.ask = AskName("g");
+    return made;
+  }
+  static proto::Accept both(const proto::TaskSpec& a, const proto::TaskSpec& b) {
+    return {.operations = {proto::Launch{AgentId("a"), {a}}, proto::Launch{AgentId("b"), {b}}}};
+  }
+  static std::map<uint64_t, GangOffers> all(size_t offers = 2, int64_t count = 2) {
+    return {{3, {.offers = offers, .tasks = count, .ask = AskName("g")}}};
+  }
+};
+
+std::vector<TaskReason> reasons_of(const AcceptPlan& plan) {
+  std::vector<TaskReason> reasons;
+  for (const TaskRefusal& refusal : plan.refusals) reasons.push_back(refusal.reason);
+  return reasons;
+}
+
+TEST(AcceptPlan, LaunchesAGangAsAWhole) {
+  GangDesk desk;
+  const AcceptPlan plan = desk.plan(GangDesk::both(desk.task("t1"), desk.task("t2")), desk.all());
+  EXPECT_TRUE(plan.refusals.empty());
+  ASSERT_EQ(plan.launches.size(), 2u);
+  EXPECT_EQ(plan.launches[0].assignment.claim.gang, 3u);
+  EXPECT_EQ(plan.launches[1].assignment.claim.gang, 3u);
+}
+
+TEST(AcceptPlan, RefusesAGangOfWhichOneTaskCannotBeLaunched) {
+  GangDesk desk;
+  proto::TaskSpec with_port = desk.task("t1");
+  with_port.port_names = {"http"};
+  const AcceptPlan plan =
+      desk.plan(GangDesk::both(with_port, desk.task("t2", "cpus:2")), desk.all());
+  EXPECT_TRUE(plan.launches.empty());
+  EXPECT_TRUE(plan.ports.empty());
+  EXPECT_EQ(reasons_of(plan),
+            (std::vector{TaskReason::kGangIncomplete, TaskReason::kResourcesExceeded}));
+  EXPECT_NE(plan.refusals[0].message.find("task 't2'"), std::string::npos)
+      << plan.refusals[0].message;
+  for (const OffersUse& use : plan.uses) EXPECT_TRUE(use.tasks.empty());
+}
+
+TEST(AcceptPlan, RefusesAGangWithoutAllItsOffersOrTasks) {
+  GangDesk desk;
+  const proto::Accept accept = GangDesk::both(desk.task("t1"), desk.task("t2"));
+  const AcceptPlan fewer_offers = desk.plan(accept, desk.all(3, 3));
+  EXPECT_EQ(reasons_of(fewer_offers),
+            (std::vector{TaskReason::kGangIncomplete, TaskReason::kGangIncomplete}));
+  EXPECT_NE(fewer_offers.refusals[0].message.find("has 3 offers, of which the accept names 2"),
+            std::string::npos);
+  const AcceptPlan fewer_tasks = desk.plan(accept, desk.all(2, 3));
+  EXPECT_EQ(reasons_of(fewer_tasks),
+            (std::vector{TaskReason::kGangIncomplete, TaskReason::kGangIncomplete}));
+  EXPECT_NE(fewer_tasks.refusals[0].message.find("of 3 tasks, of which the accept launches 2"),
+            std::string::npos);
+}
+
+TEST(AcceptPlan, AnotherTaskDoesNotTakeWhatAGangWasOffered) {
+  GangDesk desk;
+  const AcceptPlan plan = desk.plan(
+      {.operations = {proto::Launch{AgentId("a"), {desk.spec("x", "cpus:1")}}}}, desk.all());
+  EXPECT_EQ(reasons_of(plan), (std::vector{TaskReason::kResourcesExceeded}));
+}
+
+// --- reservations -------------------------------------------------------------------------------
+
+std::string complaint_of(const AcceptPlan& plan) {
+  return plan.complaints.empty() ? "done" : plan.complaints[0].message();
+}
+
+TEST(AcceptPlan, ReservesWhatTheOffersHoldAndUsesTheRest) {
+  Desk desk;
+  const AcceptPlan plan = desk.plan(
+      {.operations = {
+           proto::Reserve{AgentId("a"), RoleName("eng/ads"), *parse_shape("cpus:3;gpus:1")},
+           proto::Launch{AgentId("a"), {desk.spec("t1", "cpus:1"), desk.spec("t2", "cpus:1")}}}});
+  EXPECT_EQ(complaint_of(plan), "done");
+  ASSERT_EQ(plan.reservations.size(), 1u);
+  EXPECT_EQ(plan.reservations[0].role, RoleName("eng/ads"));
+  EXPECT_EQ(plan.reservations[0].resources.gpus, (std::vector<GpuDevice>{{0, 1000}}));
+  EXPECT_EQ(plan.launches.size(), 1u);
+  EXPECT_EQ(reasons_of(plan), (std::vector{TaskReason::kResourcesExceeded}));
+}
+
+TEST(AcceptPlan, ReservesOnlyForARoleWithinTheFrameworksAndOnlyWhatThereIs) {
+  Desk desk;
+  const auto reserve = [&](const std::string& role, const std::string& amounts) {
+    return complaint_of(desk.plan(
+        {.operations = {proto::Reserve{AgentId("a"), RoleName(role), *parse_shape(amounts)}}}));
+  };
+  EXPECT_EQ(reserve("eng", "cpus:4"), "done");
+  EXPECT_EQ(reserve("eng/a/b", "cpus:4"), "done");
+  EXPECT_NE(reserve("engineering", "cpus:1").find("or one below it"), std::string::npos);
+  EXPECT_NE(reserve("batch", "cpus:1").find("or one below it"), std::string::npos);
+  EXPECT_NE(reserve("eng", "cpus:5").find("not reserved"), std::string::npos);
+}
+
+TEST(AcceptPlan, UnreservesWhatOperationsReservedAndTheOffersHold) {
+  Desk desk;
+  desk.grants[0]->offer.slices = {
+      {.resources = {.amounts = *parse_shape("cpus:3")}, .reserved_for = RoleName("eng")}};
+  desk.agents.find(AgentId("a"))->reserved[RoleName("eng")] = {.amounts = *parse_shape("cpus:2")};
+  const auto unreserve = [&](const std::string& amounts) {
+    return desk.plan(
+        {.operations = {proto::Unreserve{AgentId("a"), RoleName("eng"), *parse_shape(amounts)}}});
+  };
+  const AcceptPlan done = unreserve("cpus:2");
+  ASSERT_EQ(done.reservations.size(), 1u) << complaint_of(done);
+  EXPECT_TRUE(done.reservations[0].unreserve);
+  // One of the three is the agent's own.
+  EXPECT_NE(complaint_of(unreserve("cpus:3")).find("'cpus:2'"), std::string::npos)
+      << complaint_of(unreserve("cpus:3"));
 }
 
 }  // namespace

@@ -352,12 +352,23 @@ class MasterScenario {
       if (peer->is_connected()) peer->sends(std::move(message));
     }
   }
-  Result<void> operator_kill(const std::string& task) {
-    step(OperatorKill{.call = ++calls_, .task = task, .grace = {}});
+  // An operator's call and its answer: "done", or why not.
+  template <class Call>
+  std::string calls(Call call) {
+    const Result<void> result = operates(std::move(call));
+    return result ? "done" : result.error().message();
+  }
+  template <class Call>
+  Result<void> operates(Call call) {
+    call.call = ++calls_;
+    step(std::move(call));
     EXPECT_FALSE(answers.empty());
     EXPECT_EQ(answers.back().call, calls_);
     const Result<std::string>& result = answers.back().result;
     return result ? Result<void>() : Result<void>(result.error());
+  }
+  Result<void> operator_kill(const std::string& task) {
+    return operates(OperatorKill{.task = task, .grace = {}});
   }
   // A user's request to a framework; its number, under which it is answered some time.
   uint64_t request(const std::string& framework, const std::string& id,
@@ -405,6 +416,13 @@ class MasterScenario {
     const std::vector<proto::AgentRow> rows = master->agents();
     return std::any_of(rows.begin(), rows.end(),
                        [&](const proto::AgentRow& row) { return row.agent.str() == name; });
+  }
+  proto::RoleRow role_row(const std::string& name) const {
+    for (const proto::RoleRow& row : master->roles()) {
+      if (row.role.str() == name) return row;
+    }
+    ADD_FAILURE() << "there is no role " << name;
+    return {};
   }
   std::string allocated() const { return to_text(master->status().allocated); }
 

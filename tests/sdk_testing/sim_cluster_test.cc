@@ -290,6 +290,34 @@ TEST(SimCluster, ATaskIdThatIsUsedAgainIsFoundOut) {
   EXPECT_EQ(cluster.now(), stands_still);
 }
 
+// --- what operators do ---------------------------------------------------------------------------
+
+TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
+  SimCluster cluster({.agents = 1});
+  cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  std::vector<proto::RevokeNotice> heard;
+  cluster.add({.name = "a"}, [&heard](Scheduler& self) {
+    self.ask("x", "cpus:1;mem:256", 2);
+    self.on_offer([&self](const Offer& offer) { self.launch(offer, "work"); });
+    self.on_revoke([&heard](const proto::RevokeNotice& notice) { heard.push_back(notice); });
+  });
+  cluster.run_for(seconds(5));
+  EXPECT_EQ(cluster.running("a"), 2u);
+  cluster.drain_agent("agent-1", seconds(20));
+  cluster.run_for(seconds(10));
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_EQ(heard[0].tasks.size(), 2u);
+  EXPECT_EQ(heard[0].reason, RevokeReason::kDraining);
+  EXPECT_EQ(cluster.running("a"), 2u);
+  cluster.run_for(seconds(20));
+  EXPECT_EQ(cluster.running("a"), 0u);
+  EXPECT_EQ(cluster.told("a", proto::TaskState::kKilled), 2u);
+  cluster.undrain_agent("agent-1");
+  cluster.set_role(RoleName("default"), {.weight = 2'000});
+  cluster.run_for(seconds(5));
+  EXPECT_TRUE(cluster.violations().empty());
+}
+
 // --- shares --------------------------------------------------------------------------------------
 
 TEST(SimCluster, TwoThatFloodSettleAtEqualShares) {

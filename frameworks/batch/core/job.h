@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/offers.h"
 #include "common/resources.h"
 #include "common/result.h"
 #include "proto/messages.h"
@@ -37,6 +38,7 @@ inline constexpr std::string_view kDefaultResources = "cpus:1;mem:256";
 struct JobSpec {
   std::string name = "batch";
   RoleName role = RoleName("default");
+  Band band = Band::kBatch;
   std::string map = {};
   std::string reduce = {};  // empty only if there are no reducers
   std::vector<std::string> inputs = {};

@@ -513,6 +513,7 @@ class Job::State {
       ask.shape = options_.spec.resources;
       ask.count = static_cast<int64_t>(count);
       ask.priority = priority;
+      ask.band = options_.spec.band;
       if (elsewhere) {
         ask.constraints.push_back(Constraint{.attribute = "host",
                                              .op = Constraint::Operator::kNotIn,

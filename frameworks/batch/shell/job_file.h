@@ -17,6 +17,7 @@ namespace proffer::batch {
 struct JobText {
   std::optional<std::string> name = {};
   std::optional<std::string> role = {};
+  std::optional<std::string> band = {};
   std::optional<std::string> map = {};
   std::optional<std::string> reduce = {};
   std::vector<std::string> inputs = {};

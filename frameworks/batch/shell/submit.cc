@@ -174,6 +174,14 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   job.reduce = prefer(given.reduce, file.reduce).value_or("");
   job.output = prefer(given.output, file.output).value_or("");
   job.inputs = given.inputs.empty() ? file.inputs : given.inputs;
+  if (const auto band = prefer(given.band, file.band)) {
+    const std::optional<Band> parsed = parse_band(*band);
+    if (!parsed) {
+      return Error::invalid_argument(
+          text("band must be free, batch, production or monitoring, not ", quoted(*band)));
+    }
+    job.band = *parsed;
+  }
   if (const auto role = prefer(given.role, file.role)) {
     Result<RoleName> parsed = parse_role(*role);
     if (!parsed) return std::move(parsed).error();

@@ -67,6 +67,24 @@ std::optional<uint64_t> parse_count(std::string_view digits) {
   return value;
 }
 
+Result<void> check_max_per(const std::vector<MaxPer>& max_per) {
+  if (max_per.size() > kMaxPerMax) {
+    return Error::invalid_argument(
+        text("max_per has ", max_per.size(), " attributes; at most ", kMaxPerMax, " are allowed"));
+  }
+  for (size_t i = 0; i < max_per.size(); ++i) {
+    if (Result<void> ok = check_name("max_per", max_per[i].attribute); !ok) return ok;
+    if (max_per[i].count < 1 || max_per[i].count > kInstancesMax) {
+      return Error::invalid_argument(text("max_per: ", max_per[i].attribute, " must be from 1 to ",
+                                          kInstancesMax, ", not ", max_per[i].count));
+    }
+    if (i > 0 && max_per[i].attribute <= max_per[i - 1].attribute) {
+      return Error::invalid_argument("max_per must be sorted by attribute, with none twice");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_app(const AppSpec& app) {
@@ -98,6 +116,10 @@ Result<void> check_app(const AppSpec& app) {
       return std::move(ok).error().in("constraints");
     }
   }
+  if (!app.spread.empty()) {
+    if (Result<void> ok = check_name("spread", app.spread); !ok) return ok;
+  }
+  if (Result<void> ok = check_max_per(app.max_per); !ok) return ok;
   if (app.health) {
     if (Result<void> ok = proto::check_health_check(*app.health, app.ports); !ok) return ok;
   }
@@ -116,6 +138,7 @@ bool same_task(const AppSpec& a, const AppSpec& b) {
   AppSpec other = b;
   other.instances = a.instances;
   other.max_unavailable = a.max_unavailable;
+  other.spread = a.spread;
   return a == other;
 }
 
@@ -154,6 +177,8 @@ Ask make_ask(const AppSpec& app, uint64_t version, int64_t count) {
   ask.count = count;
   ask.constraints = app.constraints;
   ask.ports = static_cast<int64_t>(app.ports.size());
+  ask.spread = app.spread;
+  ask.max_per = app.max_per;
   return ask;
 }
 

@@ -10,6 +10,7 @@
 
 #include "common/attributes.h"
 #include "common/ids.h"
+#include "common/offers.h"
 #include "common/resources.h"
 #include "common/result.h"
 #include "proto/messages.h"
@@ -38,6 +39,10 @@ struct AppSpec {
   proto::Environment env = {};
   std::vector<std::string> ports = {};  // each a free port of the agent, told as $PORT_<name>
   std::vector<Constraint> constraints = {};
+  // The agents' attribute over whose values instances are spread as evenly as possible; "host":
+  // over the agents. Empty: they go where they fit best.
+  std::string spread = "host";
+  std::vector<MaxPer> max_per = {};  // sorted by attribute
   std::optional<proto::HealthCheck> health = {};
   // While an update rolls, at least instances - max_unavailable are ready.
   int64_t max_unavailable = 1;

@@ -39,7 +39,7 @@ bool Service::State::is_free(const App& app, int64_t slot, const TaskId& except)
   if (found == app.slots.end()) return false;
   return std::none_of(app.instances.begin(), app.instances.end(), [&](const auto& entry) {
     return entry.second.id.slot == slot && entry.first != except &&
-           entry.second.state != InstanceState::kUnreachable;
+           entry.second.state != InstanceState::kUnreachable && !entry.second.revoked;
   });
 }
 

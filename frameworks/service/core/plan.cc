@@ -20,8 +20,9 @@ using Entry = std::pair<const TaskId, Instance>;
 struct Place {
   int64_t number = 0;
   const Slot* slot = nullptr;
-  const Entry* holder = nullptr;  // lives and is not ending
-  bool is_busy = false;           // something in it has not ended yet and is not unreachable
+  const Entry* holder = nullptr;   // lives and is not ending
+  const Entry* leaving = nullptr;  // as a holder, but it was revoked
+  bool is_busy = false;            // something in it has not ended yet and is not unreachable
 };
 
 class Planner {
@@ -31,6 +32,7 @@ class Planner {
 
   Plan make() {
     find_places();
+    relieve();
     shrink();
     grow();
     launch();
@@ -68,9 +70,9 @@ class Planner {
         if (!instance.kill_asked) kill(entry, KillReason::kScaledDown);
         continue;
       }
-      place->second.is_busy = true;
+      if (!instance.revoked) place->second.is_busy = true;
       if (instance.is_ending()) continue;
-      const Entry*& holder = place->second.holder;
+      const Entry*& holder = instance.revoked ? place->second.leaving : place->second.holder;
       if (holder == nullptr) {
         holder = &entry;
       } else if (is_better(entry, *holder)) {
@@ -79,6 +81,21 @@ class Planner {
         kill(entry, KillReason::kSurplus);
       }
     }
+  }
+
+  // What was revoked goes as soon as its replacement is there.
+  void relieve() {
+    for (auto& [number, place] : places_) {
+      if (place.leaving == nullptr || place.holder == nullptr) continue;
+      if (!place.holder->second.is_ready()) continue;
+      kill(*place.leaving, KillReason::kReplaced);
+      place.leaving = nullptr;
+    }
+  }
+
+  // Whether what was revoked still does the work of the slot.
+  static bool is_served(const Place& place) {
+    return place.leaving != nullptr && place.leaving->second.is_ready();
   }
 
   // Too many slots: first those where nothing is ready, then the newest.
@@ -92,7 +109,8 @@ class Planner {
     std::sort(order.begin(), order.end(), [](const Place* a, const Place* b) {
       const auto rank = [](const Place* place) {
         const Entry* holder = place->holder;
-        return std::tuple(holder == nullptr           ? 0
+        return std::tuple(is_served(*place)           ? 2
+                          : holder == nullptr         ? 0
                           : holder->second.is_ready() ? 2
                                                       : 1,
                           holder == nullptr ? 0 : -holder->second.launched_at.nanos(),
@@ -103,10 +121,12 @@ class Planner {
     order.resize(places_.size() - wanted);
     for (const Place* place : order) {
       if (place->holder != nullptr) kill(*place->holder, KillReason::kScaledDown);
+      if (place->leaving != nullptr) kill(*place->leaving, KillReason::kScaledDown);
       plan_.dropped_slots.push_back(place->number);
     }
     for (const int64_t number : plan_.dropped_slots) {
-      if (places_.at(number).is_busy) occupied_.insert(number);
+      const Place& place = places_.at(number);
+      if (place.is_busy || place.leaving != nullptr) occupied_.insert(number);
       places_.erase(number);
     }
   }
@@ -162,7 +182,7 @@ class Planner {
         continue;
       }
       if (holder == nullptr || !holder->second.is_ready()) {
-        ++in_transition;
+        if (!is_served(place)) ++in_transition;
         waiting.push_back(&place);
         // On its way to what nobody wants any more: nothing is lost by turning back.
         if (is_outdated && !holder->second.unconfirmed) kill(*holder, KillReason::kOutdated);
@@ -189,7 +209,8 @@ class Planner {
 
   void roll(const std::vector<const Place*>& outdated, std::vector<const Place*>& waiting,
             int64_t budget) {
-    int64_t unavailable = static_cast<int64_t>(waiting.size());
+    int64_t unavailable = std::count_if(waiting.begin(), waiting.end(),
+                                        [](const Place* place) { return !is_served(*place); });
     for (const auto& [number, place] : places_) {
       if (place.holder == nullptr || !place.holder->second.is_ready()) continue;  // in `waiting`
       if (is_available(place)) continue;
@@ -211,8 +232,11 @@ class Planner {
   std::string words_for(const Place& place) const {
     std::string words;
     if (place.holder == nullptr) {
-      words =
-          text("instance ", place.number, place.is_busy ? " is ending" : " is not launched yet");
+      words = text("instance ", place.number,
+                   place.leaving != nullptr ? " is to leave its agent, and its replacement is not "
+                                              "launched yet"
+                   : place.is_busy          ? " is ending"
+                                            : " is not launched yet");
     } else {
       const Instance& instance = place.holder->second;
       words = text("instance ", place.number, " is ",
@@ -264,8 +288,10 @@ std::string_view to_text(KillReason reason) {
       return "unhealthy";
     case KillReason::kOutdated:
       return "outdated";
+    case KillReason::kReplaced:
+      return "replaced";
   }
-  return "outdated";
+  return "replaced";
 }
 
 Plan plan_app(const App& app, Time now, bool is_settled) {

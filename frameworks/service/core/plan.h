@@ -6,7 +6,8 @@
 //
 // An app has as many slots as it wants instances. A slot has one instance at a time because of us:
 // the next is launched when the one before has ended, or when nobody can reach it. If that one
-// comes back, one of the two is killed.
+// comes back, one of the two is killed. One that was revoked gets its replacement while it still
+// runs, and goes when that is ready; at its deadline it goes anyway.
 
 #include <cstdint>
 #include <map>
@@ -46,6 +47,7 @@ struct Instance {
   bool kill_asked = false;  // by us: it does not count any more
   Time kill_said_at = {};
   bool was_unhealthy = false;  // which is why we asked
+  bool revoked = false;        // it is to end by a time that the master has told
   // Its record was found at the start, and nobody has told of it yet.
   bool unconfirmed = false;
   Time launched_at = {};
@@ -81,7 +83,7 @@ struct App {
   int64_t wanted() const { return stopping ? 0 : spec.instances; }
 };
 
-enum class KillReason : uint8_t { kScaledDown, kSurplus, kUnhealthy, kOutdated };
+enum class KillReason : uint8_t { kScaledDown, kSurplus, kUnhealthy, kOutdated, kReplaced };
 std::string_view to_text(KillReason reason);  // "scaled down", …
 
 struct Kill {
@@ -103,7 +105,7 @@ struct Plan {
 // young): nothing that is ready is killed for an update. O(instances · log instances).
 //
 // Never because of it: fewer than instances - max_unavailable ready slots, while more were; two
-// instances in one slot.
+// instances in one slot, but for one that was revoked and its replacement.
 Plan plan_app(const App& app, Time now, bool is_settled);
 
 // When a slot whose instance has failed `failures` times in a row may be launched again.

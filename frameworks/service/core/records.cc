@@ -12,7 +12,8 @@
 namespace proffer::service {
 namespace {
 
-constexpr std::string_view kAppTag = "app1 ";
+constexpr std::string_view kAppTag = "app2 ";
+constexpr std::string_view kOldAppTag = "app1 ";  // without spread and max_per
 constexpr std::string_view kInstanceTag = "ins1 ";
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
 
@@ -148,11 +149,18 @@ std::string encode(const AppRecord& record) {
   if (spec.health) write(out, *spec.health);
   out.number(spec.max_unavailable);
   out.number(spec.kill_grace.nanos());
+  out.bytes(spec.spread);
+  out.number(static_cast<int64_t>(spec.max_per.size()));
+  for (const MaxPer& most : spec.max_per) {
+    out.bytes(most.attribute);
+    out.number(most.count);
+  }
   return std::move(out).take();
 }
 
 Result<AppRecord> decode_app(std::string_view bytes) {
-  Reader in(bytes, kAppTag);
+  const bool is_old = bytes.starts_with(kOldAppTag);
+  Reader in(bytes, is_old ? kOldAppTag : kAppTag);
   AppRecord record;
   AppSpec& spec = record.spec;
   record.version = static_cast<uint64_t>(in.number());
@@ -174,6 +182,14 @@ Result<AppRecord> decode_app(std::string_view bytes) {
   if (in.truth()) spec.health = read_health(in);
   spec.max_unavailable = in.number();
   spec.kill_grace = Duration::nanos(in.number());
+  if (!is_old) {
+    spec.spread = in.bytes();
+    for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+      MaxPer& most = spec.max_per.emplace_back();
+      most.attribute = in.bytes();
+      most.count = in.number();
+    }
+  }
   if (!in.ended_well() || record.version == 0) return corrupt("not an app's record");
   if (Result<void> ok = check_app(spec); !ok) return corrupt(ok.error().message());
   return record;

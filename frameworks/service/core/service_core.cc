@@ -63,6 +63,7 @@ void Service::State::on_notification(Step& step, const sdk::Notification& notifi
                  },
                  [&](const proto::TaskStatus& status) { on_status(step, status); },
                  [&](const proto::AskReport& report) { on_ask_report(report); },
+                 [&](const proto::RevokeNotice& notice) { on_revoke(step, notice); },
                  [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
                  [&](const sdk::Disconnected&) { connected_ = false; },
                  // A rescinded offer is refused when it is used; tasks of lost agents have updates;
@@ -93,6 +94,23 @@ void Service::State::on_ask_report(const proto::AskReport& report) {
                        : row.why.empty()  ? "no agent could ever run it"
                                           : row.why;
     }
+  }
+}
+
+// They run on while their replacements are launched; told again after a reconnect, so it is not
+// written down.
+void Service::State::on_revoke(Step& step, const proto::RevokeNotice& notice) {
+  for (const TaskId& task : notice.tasks) {
+    RunningApp* running = nullptr;
+    Instance* instance = find(task, &running);
+    if (instance == nullptr || instance->revoked) continue;
+    instance->revoked = true;
+    mark(running->app.spec.name);
+    trace(step, TraceLevel::kShortLived, "instance to leave",
+          {{"instance", task.str()},
+           {"agent", notice.agent.str()},
+           {"reason", std::string(proffer::to_text(notice.reason))},
+           {"grace", proffer::to_text(notice.grace)}});
   }
 }
 

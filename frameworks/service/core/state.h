@@ -81,6 +81,7 @@ class Service::State {
   void on_notification(Step& step, const sdk::Notification& notification);
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
   void on_ask_report(const proto::AskReport& report);
+  void on_revoke(Step& step, const proto::RevokeNotice& notice);
   void on_tick(Step& step);
   void confirm(Step& step);
   void plan(Step& step, const std::string& name);

@@ -1,5 +1,7 @@
 #include "frameworks/service/shell/app_file.h"
 
+#include <map>
+
 #include "common/constraint_matcher.h"
 #include "common/text.h"
 #include "yaml/read.h"
@@ -26,6 +28,20 @@ Result<void> read_constraints(const yaml::Node& node, std::vector<Constraint>& p
   }
   const Result<ConstraintMatcher> compiled = ConstraintMatcher::compile(place);
   if (!compiled) return at(node, "constraints", compiled.error());
+  return {};
+}
+
+// {host: 1, rack: 3}, in any order.
+Result<void> read_max_per(const yaml::Node& node, std::vector<MaxPer>& place) {
+  std::map<std::string, int64_t> counts;
+  Result<void> read =
+      read_table("max_per", node, {}, [&](const std::string& attribute, const yaml::Node& value) {
+        return read_whole(text("max_per: ", attribute), value, 1, kInstancesMax, counts[attribute]);
+      });
+  if (!read) return read;
+  for (const auto& [attribute, count] : counts) {
+    place.push_back({.attribute = attribute, .count = count});
+  }
   return {};
 }
 
@@ -77,6 +93,12 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   }
   if (key == "ports") return keep(texts_of(key, node), app.ports);
   if (key == "constraints") return read_constraints(node, app.constraints);
+  if (key == "spread") {
+    Result<void> read = read_text(key, node, app.spread);
+    if (app.spread == "none") app.spread.clear();
+    return read;
+  }
+  if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
   if (key == "kill_grace") return read_duration(key, node, app.kill_grace);
   return read_table(key, node, {"max_unavailable"},
@@ -89,8 +111,8 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name", "instances", "command", "resources", "env", "ports", "constraints", "health",
-       "update", "kill_grace"},
+      {"name", "instances", "command", "resources", "env", "ports", "constraints", "spread",
+       "max_per", "health", "update", "kill_grace"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

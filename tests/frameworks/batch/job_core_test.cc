@@ -137,6 +137,8 @@ TEST(Job, DoesNotCountWhatWasNobodysFault) {
        std::vector<std::pair<State, Reason>>{{State::kLost, Reason::kAgentRestarted},
                                              {State::kLost, Reason::kTaskUnknown},
                                              {State::kKilled, Reason::kKilledByOperator},
+                                             {State::kKilled, Reason::kRevoked},
+                                             {State::kKilled, Reason::kDrained},
                                              {State::kGone, Reason::kAgentRemoved},
                                              {State::kRefused, Reason::kOfferNotValid},
                                              {State::kRefused, Reason::kAgentNotAvailable},

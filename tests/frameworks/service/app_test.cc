@@ -25,6 +25,8 @@ AppSpec full() {
                      Constraint{"gpu", Constraint::Operator::kExists, {}}};
   app.health = proto::HealthCheck{
       .kind = proto::HealthCheck::Kind::kHttp, .port = "http", .path = "/ok", .failures = 2};
+  app.spread = "rack";
+  app.max_per = {{.attribute = "host", .count = 2}, {.attribute = "rack", .count = 5}};
   app.max_unavailable = 2;
   app.kill_grace = milliseconds(1'500);
   return app;
@@ -47,6 +49,9 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
        "named twice"},
       {[](AppSpec& app) { app.health->port = "htpt"; }, "'htpt'"},
       {[](AppSpec& app) { app.health->failures = 0; }, "failures"},
+      {[](AppSpec& app) { app.spread = "a b"; }, "spread"},
+      {[](AppSpec& app) { app.max_per[0].count = 0; }, "max_per: host must be from 1"},
+      {[](AppSpec& app) { app.max_per[1].attribute = "host"; }, "none twice"},
       {[](AppSpec& app) { app.max_unavailable = 0; }, "max_unavailable must be from 1"},
       {[](AppSpec& app) { app.kill_grace = hours(25); }, "kill_grace"},
       {[](AppSpec& app) { app.constraints[0].values.clear(); }, "constraints"},
@@ -64,6 +69,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
   AppSpec other = full();
   other.instances = 7;
   other.max_unavailable = 1;
+  other.spread = "host";
   EXPECT_TRUE(same_task(full(), other));
   const std::vector<void (*)(AppSpec&)> changes = {
       [](AppSpec& app) { app.command = "other"; },
@@ -71,6 +77,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
       [](AppSpec& app) { app.env.clear(); },
       [](AppSpec& app) { app.ports.push_back("more"); },
       [](AppSpec& app) { app.constraints.clear(); },
+      [](AppSpec& app) { app.max_per.clear(); },
       [](AppSpec& app) { app.health.reset(); },
       [](AppSpec& app) { app.kill_grace = seconds(9); }};
   for (const auto change : changes) {
@@ -78,6 +85,27 @@ TEST(SameTask, LooksAtWhatATaskSees) {
     change(changed);
     EXPECT_FALSE(same_task(full(), changed));
   }
+}
+
+TEST(Ask, SpreadsOverAgentsUnlessTheAppSaysOtherwise) {
+  AppSpec app = full();
+  app.spread = AppSpec().spread;
+  EXPECT_EQ(make_ask(app, 1, 3).spread, "host");
+  EXPECT_EQ(make_ask(app, 1, 3).max_per, app.max_per);
+  app.spread.clear();
+  EXPECT_EQ(make_ask(app, 1, 3).spread, "");
+}
+
+TEST(Records, OfTheVersionBeforeSpreadOverAgents) {
+  AppSpec spec;
+  spec.name = "x";
+  spec.command = "y";
+  std::string old = encode(AppRecord{.spec = spec});
+  old.replace(3, 1, "1");
+  old.resize(old.size() - std::string("4;host0;").size());
+  const auto record = decode_app(old);
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_EQ(record->spec, spec);
 }
 
 TEST(TaskId, ParsesBackToItsParts) {

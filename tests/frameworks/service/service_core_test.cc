@@ -125,6 +125,50 @@ TEST(Service, KeepsTheUnreachableInstanceIfItReturnsBeforeItsReplacementRuns) {
   EXPECT_EQ(s.tasks_of("web"), std::vector<std::string>{old});
 }
 
+// --- revoked ------------------------------------------------------------------------------------
+
+TEST(Revoke, AnInstanceRunsUntilItsReplacementIsReady) {
+  Web s(ServiceScenario::with_health(ServiceScenario::app(3)));
+  s.auto_healthy(false);
+  const std::string old = s.tasks_on("a1").at(0);
+  s.drain("a1", seconds(60));
+  s.settle();
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(4));
+  EXPECT_FALSE(s.tasks().at(old).kill_asked);
+  for (const std::string& id : s.tasks_of("web")) s.healthy(id, true);
+  s.settle();
+  EXPECT_EQ(s.tasks().count(old), 0u);
+  EXPECT_EQ(s.row().ready, 3);
+  EXPECT_THAT(s.tasks_of("web"), SizeIs(3));
+}
+
+TEST(Revoke, WithoutRoomElsewhereItRunsUntilTheMasterKillsIt) {
+  Web s;
+  for (const char* agent : {"a2", "a3"}) {
+    if (!s.tasks_on(agent).empty()) s.agent(agent, static_cast<int>(s.tasks_on(agent).size()));
+  }
+  const std::string old = s.tasks_on("a1").at(0);
+  s.drain("a1", seconds(10));
+  s.advance(seconds(9));
+  EXPECT_EQ(s.row().ready, 3);
+  s.end(old, State::kKilled, Reason::kDrained);
+  s.settle();
+  EXPECT_EQ(s.row().ready, 2);
+  s.agent("a2", 5);
+  s.settle();
+  EXPECT_EQ(s.row().ready, 3);
+}
+
+TEST(Revoke, AllInstancesOfAnAppMoveWithoutAMomentWithoutThem) {
+  Web s(ServiceScenario::app(2));
+  s.drain("a1", seconds(60));
+  s.drain("a2", seconds(60));
+  s.settle();
+  EXPECT_EQ(s.row().ready, 2);
+  EXPECT_THAT(s.tasks_on("a3"), SizeIs(2));
+}
+
 // --- health ------------------------------------------------------------------------------------
 
 TEST(Health, ReadyIsOnlyWhatIsToldHealthy) {

@@ -109,6 +109,17 @@ class ServiceScenario {
     agents_.erase(AgentId(name));
     for (const std::string& id : tasks_on(name)) end(id, State::kGone, Reason::kAgentRemoved);
   }
+  // Nothing new goes there, and its tasks are to leave.
+  void drain(const std::string& name, Duration grace) {
+    agents_[AgentId(name)] = 0;
+    proto::RevokeNotice notice{
+        .agent = AgentId(name), .reason = RevokeReason::kDraining, .grace = grace};
+    for (const std::string& id : tasks_on(name)) {
+      notice.tasks.emplace_back(id);
+      revoked_.insert(id);
+    }
+    notify(notice);
+  }
   // Writes are neither done nor answered, until…
   void hold_store(bool held) {
     store_held_ = held;
@@ -347,7 +358,7 @@ class ServiceScenario {
     for (const auto& [other, task] : tasks_) {
       const InstanceId taken = *parse_task_id(TaskId(other));
       if (taken.app != id.app || taken.slot != id.slot) continue;
-      EXPECT_EQ(task.state, State::kUnreachable)
+      EXPECT_TRUE(task.state == State::kUnreachable || revoked_.count(other) > 0)
           << spec.id.str() << " is launched beside " << other;
     }
     EXPECT_EQ(tasks_.count(spec.id.str()), 0u) << "an id is used twice";
@@ -442,6 +453,7 @@ class ServiceScenario {
 
   std::map<AgentId, int> agents_;
   std::set<AgentId> away_;
+  std::set<std::string> revoked_;
   std::map<std::string, Task> tasks_;
   std::set<TaskId> used_;
   std::vector<Ask> asks_;

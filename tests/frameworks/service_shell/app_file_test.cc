@@ -30,6 +30,8 @@ resources: "cpus:0.2;mem:64"
 env: {GREETING: hello, NUMBER: 010}
 ports: [http]
 constraints: ["disk == ssd"]
+spread: rack
+max_per: {rack: 2, host: 1}
 health: {http: {port: http, path: /ok}, interval: 1s, timeout: 500ms, grace: 5s, failures: 2}
 update: {max_unavailable: 2}
 kill_grace: 1.5s
@@ -44,6 +46,9 @@ kill_grace: 1.5s
   EXPECT_THAT(app->ports, ElementsAre("http"));
   ASSERT_EQ(app->constraints.size(), 1u);
   EXPECT_EQ(to_text(app->constraints[0]), "disk == ssd");
+  EXPECT_EQ(app->spread, "rack");
+  EXPECT_EQ(app->max_per, (std::vector<MaxPer>{{.attribute = "host", .count = 1},
+                                               {.attribute = "rack", .count = 2}}));
   ASSERT_TRUE(app->health);
   EXPECT_EQ(app->health->kind, proto::HealthCheck::Kind::kHttp);
   EXPECT_EQ(app->health->path, "/ok");
@@ -59,6 +64,9 @@ TEST(AppFile, NeedsANameAndACommandOnly) {
   EXPECT_EQ(app->instances, 1);
   EXPECT_EQ(app->resources, *parse_shape(kDefaultResources));
   EXPECT_FALSE(app->health);
+  EXPECT_EQ(app->spread, "host");
+  EXPECT_TRUE(app->max_per.empty());
+  EXPECT_EQ(parse_app_file("name: x\ncommand: y\nspread: none\n")->spread, "");
   EXPECT_EQ(error_of("command: x\n"), "the app file has no name");
   EXPECT_EQ(error_of("name: x\n"), "the app file has no command");
 }
@@ -76,6 +84,8 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
   const std::pair<const char*, const char*> rows[] = {
       {"instance: 3\n", "line 3: unknown key 'instance' in an app file; did you mean 'instances'?"},
       {"instances: many\n", "line 3: instances"},
+      {"max_per: {host: 0}\n", "line 3: max_per: host must be"},
+      {"spread: a b\n", "spread"},
       {"instances: 10001\n", "from 0 to 10000"},
       {"instances: [1]\n", "line 3: the value of 'instances' must be one text or number"},
       {"resources: cpu:1\n", "line 3: resources: "},

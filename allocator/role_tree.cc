@@ -1,0 +1,405 @@
+// Uses, shares and orders of the tree. change_use() is the story: the nodes from the leaf up leave
+// the sets of their parents, change, and come back from the leaf up, each with its new share.
+
+#include "allocator/role_tree.h"
+
+#include <algorithm>
+
+#include "allocator/leaves.h"
+
+namespace proffer::fair {
+namespace {
+
+__extension__ typedef unsigned __int128 Uint128;
+using Place = Standing::Place;
+
+// What per_share counts in, over a weight of one.
+constexpr int64_t kPerShareWhole = int64_t{1} << 20;
+
+int64_t divided_up(Uint128 numerator, Uint128 denominator, int64_t most) {
+  const Uint128 whole = (numerator + denominator - 1) / denominator;
+  return whole > Uint128(most) ? most : static_cast<int64_t>(whole);
+}
+
+bool is_scaled(Place place) { return place == Place::kDemanding || place == Place::kHigh; }
+
+}  // namespace
+
+bool NodeByShare::operator()(const Node* a, const Node* b) const {
+  const auto by_share = a->standing[order].share <=> b->standing[order].share;
+  if (by_share != 0) return by_share < 0;
+  if (const int by_label = a->label->compare(*b->label); by_label != 0) return by_label < 0;
+  return !a->is_leaf && b->is_leaf;
+}
+
+// --- promises and limits ------------------------------------------------------------------------
+
+bool is_above_entitlement(const Node& node) { return !node.use().fits_in(node.entitlement); }
+
+ResourceVector borrowed(const Node& node) {
+  return (node.use() - node.entitlement).max(ResourceVector());
+}
+
+ResourceVector unmet_guarantee(const Role& role) {
+  ResourceVector below;
+  for (const Role* child : role.promised) below += unmet_guarantee(*child);
+  const ResourceVector use = role.use();
+  return (role.settings.guarantee.amounts(use) - use).max(below);
+}
+
+Share guarantee_filled(const Role& role) {
+  CHECK(role.has_guarantee()) << role.name.str();
+  const ResourceVector use = role.use();
+  Share filled;
+  for (const ResourceKind kind : kResourceKinds) {
+    const std::optional<int64_t> promise = role.settings.guarantee[kind];
+    if (!promise) continue;
+    const int64_t amount = std::min(use[kind], kAmountMax);
+    if (*promise > 0) filled = std::max(filled, Share::of(amount, *promise));
+  }
+  return filled;
+}
+
+bool has_unmet_guarantee(const Role& role) {
+  const ResourceVector use = role.use();
+  const Quota& guarantee = role.settings.guarantee;
+  return guarantee.contains(use) &&
+         std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+           return guarantee[kind] && use[kind] < *guarantee[kind];
+         });
+}
+
+bool is_within_guarantee(const Role& role, const ResourceVector& more) {
+  const Quota& guarantee = role.settings.guarantee;
+  return guarantee.contains(role.use() + more) &&
+         std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](ResourceKind kind) { return guarantee[kind] && more[kind] > 0; });
+}
+
+bool is_within_limit(const Role& role, const ResourceVector& more) {
+  return !role.has_limit() || role.settings.limit.contains(role.use() + more);
+}
+
+// --- roles --------------------------------------------------------------------------------------
+
+RoleTree::RoleTree(bool plain_shares) : plain_shares_(plain_shares) {
+  root_.label = &root_.name.str();
+}
+
+Role* RoleTree::find(const RoleName& name) const {
+  const auto at = roles_.find(name);
+  return at == roles_.end() ? nullptr : at->second.get();
+}
+
+Role& RoleTree::at(const RoleName& name) {
+  if (name.empty()) return root_;
+  std::unique_ptr<Role>& role = roles_[name];
+  if (role == nullptr) {
+    role = std::make_unique<Role>();
+    role->name = name;
+    role->label = &role->name.str();
+    Role& made = *role;  // The map may grow below.
+    made.parent = &at(parent_of(name));
+    made.parent->roles.emplace(name, &made);
+    return made;
+  }
+  return *role;
+}
+
+void RoleTree::set_settings(const RoleName& name, const RoleSettings& settings) {
+  Role& role = at(name);
+  role.settings = settings;
+  end_if_nothing(&role);
+  note_promises();
+}
+
+void RoleTree::end_if_nothing(Role* role) {
+  while (role->parent != nullptr && role->roles.empty() && role->leaves.empty() &&
+         role->settings == RoleSettings()) {
+    Role* parent = role->parent;
+    CHECK(role->use().is_zero() && role->wanting == 0) << role->name.str();
+    for (int order = 0; order < kOrders; ++order) take_out(*role, order);
+    parent->roles.erase(role->name);
+    roles_.erase(RoleName(role->name));
+    role = parent;
+  }
+}
+
+void RoleTree::note_promises() {
+  root_.promised.clear();
+  for (const auto& [name, role] : roles_) role->promised.clear();
+  // Children come after their parents in the map, so backwards each knows its own already.
+  for (auto at = roles_.rbegin(); at != roles_.rend(); ++at) {
+    Role& role = *at->second;
+    std::reverse(role.promised.begin(), role.promised.end());
+    if (role.has_guarantee() || !role.promised.empty()) role.parent->promised.push_back(&role);
+  }
+  std::reverse(root_.promised.begin(), root_.promised.end());
+}
+
+void RoleTree::join(Leaf& leaf, const RoleName& name) {
+  Role& role = at(name);
+  leaf.is_leaf = true;
+  leaf.label = &leaf.framework.str();
+  leaf.parent = leaf.role = &role;
+  role.leaves.emplace(leaf.framework, &leaf);
+  for (int order = 0; order < kOrders; ++order) {
+    lift(leaf, order);
+    place(leaf, order);
+  }
+}
+
+void RoleTree::part(Leaf& leaf) {
+  CHECK(leaf.use().is_zero()) << leaf.framework.str();
+  set_wishes(leaf, false, false, false);
+  for (int order = 0; order < kOrders; ++order) CHECK(leaf.standing[order].place == Place::kNone);
+  for (Role* role = leaf.parent; role != nullptr; role = role->parent) role->blocked.erase(&leaf);
+  leaf.parent->leaves.erase(leaf.framework);
+  end_if_nothing(leaf.parent);
+}
+
+// --- changes ------------------------------------------------------------------------------------
+
+void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
+                          const ResourceVector& offered) {
+  for (int order = 0; order < kOrders; ++order) lift(leaf, order);
+  for (Node* node = &leaf; node != nullptr; node = node->parent) {
+    node->allocated += allocated;
+    node->offered += offered;
+  }
+  CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
+  for (int order = 0; order < kOrders; ++order) place(leaf, order);
+}
+
+void RoleTree::set_wishes(Leaf& leaf, bool wants, bool in_first, bool in_second) {
+  const bool in_order[kOrders] = {wants && in_first, wants && in_second};
+  const bool turns = wants != leaf.wants;
+  for (int order = 0; order < kOrders; ++order) {
+    if (turns || in_order[order] != leaf.in_order[order]) lift(leaf, order);
+  }
+  if (turns) {
+    for (Node* node = &leaf; node != nullptr; node = node->parent) node->wanting += wants ? 1 : -1;
+    leaf.wants = wants;
+  }
+  for (int order = 0; order < kOrders; ++order) {
+    if (!turns && in_order[order] == leaf.in_order[order]) continue;
+    if (leaf.mode == OfferMode::kAsks) asking_[order] += in_order[order] - leaf.in_order[order];
+    leaf.in_order[order] = in_order[order];
+    place(leaf, order);
+  }
+}
+
+void RoleTree::lift(Leaf& leaf, int order) {
+  for (Node* node = &leaf; node->parent != nullptr; node = node->parent) take_out(*node, order);
+}
+
+void RoleTree::place(Leaf& leaf, int order) {
+  for (Node* node = &leaf; node->parent != nullptr; node = node->parent) {
+    compute(*node, order);
+    put_in(*node, order);
+  }
+}
+
+void RoleTree::rebuild(const ResourceVector& total) {
+  total_ = total;
+  for (int order = 0; order < kOrders; ++order) {
+    root_.children[order] = Children(order);
+    for (const auto& [name, role] : roles_) role->children[order] = Children(order);
+  }
+  for (const auto& [name, role] : roles_) role->weight = role->settings.weight;
+  for (int order = 0; order < kOrders; ++order) place_below(root_, order);
+}
+
+void RoleTree::place_below(Role& role, int order) {
+  for_each_child(role, [&](Node& child) {
+    if (!child.is_leaf) place_below(static_cast<Role&>(child), order);
+    child.standing[order].place = Place::kNone;
+    compute(child, order);
+    put_in(child, order);
+  });
+}
+
+// --- one node among its siblings ----------------------------------------------------------------
+
+void RoleTree::take_out(Node& node, int order) {
+  Standing& standing = node.standing[order];
+  Children& among = node.parent->children[order];
+  if (is_scaled(standing.place)) unscale(node, among, order);
+  size_t erased = 1;
+  if (standing.place == Place::kDemanding) erased = among.demanding.erase(&node);
+  if (standing.place == Place::kLow) erased = among.low.erase(&node);
+  if (standing.place == Place::kHigh) erased = among.high.erase(&node);
+  CHECK_EQ(erased, 1u) << *node.label;
+  standing.place = Place::kNone;
+}
+
+void RoleTree::put_in(Node& node, int order) {
+  Standing& standing = node.standing[order];
+  Children& among = node.parent->children[order];
+  const bool is_demanding = node.is_leaf
+                                ? static_cast<Leaf&>(node).in_order[order]
+                                : !static_cast<Role&>(node).children[order].demanding.empty();
+  if (is_demanding) {
+    standing.place = Place::kDemanding;
+    among.demanding.insert(&node);
+    scale(node, among, order);
+  } else if (node.wanting > 0 && node.parent->parent != nullptr) {
+    // Which of the two it is turns out in balance().
+    standing.place = Place::kLow;
+    among.low.insert(&node);
+  }
+}
+
+void RoleTree::scale(Node& node, Children& among, int order) {
+  if (node.parent->parent == nullptr) return;
+  Standing& standing = node.standing[order];
+  ++among.scaled;
+  among.use += node.use();
+  if (!standing.exact) ++among.inexact;
+  if (!among.summed) return;
+  standing.per_share = per_share(node, order);
+  for (size_t k = 0; k < kResourceKindCount; ++k) among.per_share[k] += standing.per_share[k];
+}
+
+void RoleTree::unscale(Node& node, Children& among, int order) {
+  if (node.parent->parent == nullptr) return;
+  const Standing& standing = node.standing[order];
+  --among.scaled;
+  among.use -= node.use();
+  if (!standing.exact) --among.inexact;
+  if (!among.summed) return;
+  for (size_t k = 0; k < kResourceKindCount; ++k) among.per_share[k] -= standing.per_share[k];
+  if (among.scaled <= 1) {
+    among.summed = false;
+    among.per_share = {};
+  }
+}
+
+Parts RoleTree::parts_of(const ResourceVector& amounts) const {
+  Parts parts = {};
+  for (const ResourceKind kind : kResourceKinds) {
+    if (total_[kind] <= 0 || amounts[kind] <= 0) continue;
+    parts[static_cast<size_t>(kind)] =
+        divided_up(Uint128(amounts[kind]) * Uint128(kPartsWhole), Uint128(total_[kind]), kPartsMax);
+  }
+  return parts;
+}
+
+Parts RoleTree::per_share(const Node& node, int order) const {
+  const Standing& standing = node.standing[order];
+  const Parts parts = standing.exact ? parts_of(node.use()) : standing.parts;
+  const int64_t most = *std::max_element(parts.begin(), parts.end());
+  Parts found = {};
+  for (size_t k = 0; k < kResourceKindCount; ++k) {
+    if (parts[k] == 0) continue;
+    found[k] = divided_up(Uint128(parts[k]) * Uint128(node.weight) * Uint128(kPerShareWhole),
+                          Uint128(most), kPartsMax);
+  }
+  return found;
+}
+
+// Saturated children with a share above M are scaled, the others are not.
+void RoleTree::balance(Role& role, int order) {
+  Children& children = role.children[order];
+  const Share& least = (*children.demanding.begin())->standing[order].share;
+  while (!children.high.empty()) {
+    Node& node = **children.high.begin();
+    if (node.standing[order].share > least) break;
+    unscale(node, children, order);
+    children.high.erase(children.high.begin());
+    node.standing[order].place = Place::kLow;
+    children.low.insert(&node);
+  }
+  while (!children.low.empty()) {
+    Node& node = **children.low.rbegin();
+    if (node.standing[order].share <= least) break;
+    children.low.erase(&node);
+    node.standing[order].place = Place::kHigh;
+    children.high.insert(&node);
+    scale(node, children, order);
+  }
+}
+
+void RoleTree::compute(Node& node, int order) {
+  if (!node.is_leaf && !plain_shares_) {
+    Role& role = static_cast<Role&>(node);
+    Children& children = role.children[order];
+    if (!children.demanding.empty()) {
+      balance(role, order);
+      if (children.scaled > 1 && !children.summed) {
+        children.summed = true;
+        for (const NodeSet* set : {&children.demanding, &children.high}) {
+          for (Node* child : *set) {
+            Standing& standing = child->standing[order];
+            standing.per_share = per_share(*child, order);
+            for (size_t k = 0; k < kResourceKindCount; ++k) {
+              children.per_share[k] += standing.per_share[k];
+            }
+          }
+        }
+      }
+    }
+  }
+  const Standing computed = standing_of(node, order);
+  Standing& standing = node.standing[order];
+  standing.exact = computed.exact;
+  standing.parts = computed.parts;
+  standing.share = computed.share;
+}
+
+Standing RoleTree::standing_of(const Node& node, int order) const {
+  Standing found;
+  found.share = dominant_share(node.use(), total_, node.weight);
+  if (node.is_leaf || plain_shares_) return found;
+  const Children& children = static_cast<const Role&>(node).children[order];
+  if (children.demanding.empty()) return found;
+  const Share& least = (*children.demanding.begin())->standing[order].share;
+  const bool all_alike =
+      children.high.empty() && (*children.demanding.rbegin())->standing[order].share == least;
+  if (all_alike && children.inexact == 0) return found;
+
+  found.exact = false;
+  found.parts = parts_of(node.use() - children.use);  // What is not scaled.
+  const int64_t m = least.parts(kPartsWhole);
+  for (size_t k = 0; k < kResourceKindCount; ++k) {
+    const int64_t scaled =
+        children.scaled == 1 ? (*children.demanding.begin())->standing[order].parts[k]
+                             : divided_up(Uint128(m) * Uint128(children.per_share[k]),
+                                          Uint128(kPerShareWhole) * Uint128(kWeightOne), kPartsMax);
+    found.parts[k] = std::min(found.parts[k] + scaled, kPartsMax);
+  }
+  const int64_t most = *std::max_element(found.parts.begin(), found.parts.end());
+  found.share = Share::of(most, kPartsWhole, node.weight);
+  return found;
+}
+
+// --- orders -------------------------------------------------------------------------------------
+
+void LeafOrder::insert(Leaf& leaf) {
+  if (leaf.in_order[number_]) return;
+  tree_.set_wishes(leaf, true, number_ == 0 || leaf.in_order[0], number_ == 1 || leaf.in_order[1]);
+}
+
+void LeafOrder::erase(Leaf& leaf) {
+  if (!leaf.in_order[number_]) return;
+  tree_.set_wishes(leaf, leaf.wants, number_ != 0 && leaf.in_order[0],
+                   number_ != 1 && leaf.in_order[1]);
+}
+
+bool LeafOrder::contains(const Leaf& leaf) const { return leaf.in_order[number_]; }
+
+std::strong_ordering Rank::operator<=>(const Rank& o) const {
+  return std::lexicographical_compare_three_way(shares.begin(), shares.end(), o.shares.begin(),
+                                                o.shares.end());
+}
+
+Rank rank_of(const Leaf& leaf, const LeafOrder& order) {
+  Rank rank;
+  for (const Node* node = &leaf; node->parent != nullptr; node = node->parent) {
+    rank.shares.push_back(node->standing[order.number()].share);
+  }
+  std::reverse(rank.shares.begin(), rank.shares.end());
+  return rank;
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,238 @@
+#pragma once
+
+// The tree of those who share: roles, at any depth, and in them the frameworks as leaves. A
+// framework directly in `eng` is a sibling of the role `eng/ads`.
+//
+// Siblings are compared by their weighted dominant shares, and a role's share is not that of the
+// plain sum below it: hierarchical DRF (Bhattacharya et al., SoCC 2013, section 4) rescales. A
+// child is *demanding* if it may still be given something, *saturated* if it wants more and nothing
+// that it may use fits, *content* if it wants nothing. With M the least share of the demanding
+// children, a demanding child counts with its use times M / its share, a saturated one times
+// min(1, M / its share), a content one as it is; if none is demanding, all count as they are.
+//
+// Numbers: where nothing is scaled a share is an exact fraction (common/share.h). Where something
+// is, the sum is in parts of the cluster, kPartsWhole being all of it; each step rounds up, so a
+// rescaled share is at most a 2^-19th too large for each child in it, and never too small.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/resources.h"
+#include "common/roles.h"
+#include "common/share.h"
+
+namespace proffer::fair {
+
+struct Leaf;
+struct Node;
+struct Role;
+
+using Parts = std::array<int64_t, kResourceKindCount>;
+inline constexpr int64_t kPartsWhole = int64_t{1} << 40;
+inline constexpr int64_t kPartsMax = kAmountMax;  // more of it counts as that
+
+// There are two orders over the same tree: of all leaves that want offers, and of those that should
+// look at more than the agents that grew (see State::hungry_ and anew_). In each a node has its own
+// share.
+inline constexpr int kOrders = 2;
+
+// A node in one order.
+struct Standing {
+  enum class Place : uint8_t {
+    kNone,  // content, or not counted yet
+    kDemanding,
+    kLow,   // saturated, with a share of at most M
+    kHigh,  // saturated, with more
+  };
+  Place place = Place::kNone;  // among the children of its parent
+  bool exact = true;           // nothing below is scaled: its share is that of its use
+  Parts parts = {};            // its rescaled use, if not exact
+  Share share = {};            // weighted
+  Parts per_share = {};        // what its parent's sum has of it
+};
+
+struct Node {
+  Role* parent = nullptr;              // nullptr: the root
+  const std::string* label = nullptr;  // ties between siblings go by it
+  bool is_leaf = false;
+  int64_t weight = kWeightOne;
+  ResourceVector allocated = {};  // of it and all below
+  ResourceVector offered = {};
+  int64_t wanting = 0;  // leaves, of it and below, that want offers
+  Standing standing[kOrders] = {};
+
+  // As compute_entitlements() last said (entitlement.h), in a decision or for a picture.
+  mutable ResourceVector demand = {};  // its use and what is asked for beyond it
+  mutable ResourceVector entitlement = {};
+
+  ResourceVector use() const { return allocated + offered; }
+  const Share& share() const { return standing[0].share; }
+};
+
+struct NodeByShare {
+  int order = 0;
+  bool operator()(const Node* a, const Node* b) const;
+};
+using NodeSet = std::set<Node*, NodeByShare>;
+
+// The children of a role in one order. (Of the root, whose share nobody asks for, only the
+// demanding.)
+struct Children {
+  explicit Children(int order) : demanding({order}), low({order}), high({order}) {}
+  NodeSet demanding;
+  NodeSet low;
+  NodeSet high;
+  // Of the demanding and the high ones, which are scaled.
+  int64_t scaled = 0;
+  int64_t inexact = 0;
+  ResourceVector use = {};
+  bool summed = false;   // whether per_share is kept; not while there is one to scale at most
+  Parts per_share = {};  // sum of use times weight / dominant share
+};
+
+struct Role : Node {
+  RoleName name = {};  // empty: the root
+  RoleSettings settings = {};
+  std::map<RoleName, Role*> roles = {};
+  std::map<FrameworkId, Leaf*> leaves = {};
+  Children children[kOrders] = {Children(0), Children(1)};
+
+  // Of `roles`, those with a guarantee, or one below them. By name.
+  std::vector<Role*> promised = {};
+  // No leaf of it can use its guarantee any further in this decision: its number, see filling.cc.
+  uint64_t exhausted_in = 0;
+  // Leaves that had an ask that this role's limit did not allow, when it had this use.
+  std::set<Leaf*> blocked = {};  // only counted and emptied, the order does not matter
+  ResourceVector use_when_blocked = {};
+
+  bool has_limit() const { return !settings.limit.empty(); }
+  bool has_guarantee() const { return !settings.guarantee.empty(); }
+};
+
+// Whether its use is more of some kind than it is entitled to, which makes it a borrower.
+bool is_above_entitlement(const Node& node);
+// Its use above its entitlement.
+ResourceVector borrowed(const Node& node);
+// What is promised to a role and those below it and that they do not use: in each kind the larger
+// of its own promise and the sum of its children's. O(roles with guarantees below it).
+ResourceVector unmet_guarantee(const Role& role);
+// How much of its own guarantee it uses, in the kind of which that is most; kinds of which nothing
+// is promised do not count. CHECKs that it has one.
+Share guarantee_filled(const Role& role);
+// Whether its use is within its own guarantee, and less than that in some kind.
+bool has_unmet_guarantee(const Role& role);
+// Whether `more` takes something that the role's own guarantee names, and the role with it would be
+// within the guarantee in all kinds that it names.
+bool is_within_guarantee(const Role& role, const ResourceVector& more);
+// The same of its own limit.
+bool is_within_limit(const Role& role, const ResourceVector& more);
+
+// Calls visit(Node&) for each child: the roles, then the leaves, each by name. (Defined in
+// leaves.h, as all that must know what a leaf is.)
+template <class Visit>
+void for_each_child(const Role& role, Visit visit);
+// Calls visit(Leaf&) for each leaf below.
+template <class Visit>
+void for_each_leaf(const Role& role, Visit visit);
+
+// A leaf's place between all: the shares on the way to it, the one at the top first.
+struct Rank {
+  std::vector<Share> shares = {};
+  std::strong_ordering operator<=>(const Rank& o) const;
+  bool operator==(const Rank& o) const { return (*this <=> o) == 0; }
+};
+
+// Owns the roles and keeps uses, shares and orders. A role is here while it has settings, a leaf,
+// or a role below it. A change at a leaf costs O(log siblings) at each level above it.
+class RoleTree {
+ public:
+  explicit RoleTree(bool plain_shares);
+  RoleTree(const RoleTree&) = delete;
+
+  Role& root() { return root_; }
+  const Role& root() const { return root_; }
+  const std::map<RoleName, std::unique_ptr<Role>>& roles() const { return roles_; }
+  Role* find(const RoleName& name) const;  // nullptr: not here
+  // Makes it, and those above it, if they are not here.
+  Role& at(const RoleName& name);
+  // Takes effect on the shares with the next rebuild().
+  void set_settings(const RoleName& name, const RoleSettings& settings);
+  // Shares are of this total from now on, and weights are those of the settings. O(all).
+  void rebuild(const ResourceVector& total);
+
+  // A leaf without use joins its parent, wanting nothing; or leaves it, which ends roles that are
+  // nothing without it.
+  void join(Leaf& leaf, const RoleName& role);
+  void part(Leaf& leaf);
+  void change_use(Leaf& leaf, const ResourceVector& allocated, const ResourceVector& offered);
+  // Whether the leaf wants offers, and in which of the orders it is.
+  void set_wishes(Leaf& leaf, bool wants, bool in_first, bool in_second);
+  // Leaves that take asks and are in the order.
+  int64_t asking_count(int order) const { return asking_[order]; }
+
+  // What is not as it should be; O(all).
+  std::vector<std::string> broken() const;
+
+ private:
+  // By the rule above, from the standings of its children.
+  Standing standing_of(const Node& node, int order) const;
+  std::vector<std::string> broken_order(const Role& role, int order) const;
+  void lift(Leaf& leaf, int order);   // takes the nodes from it upwards out of their parents' sets
+  void place(Leaf& leaf, int order);  // and puts them in again, each with its new share
+  void take_out(Node& node, int order);
+  void put_in(Node& node, int order);
+  void place_below(Role& role, int order);
+  void compute(Node& node, int order);
+  void scale(Node& node, Children& among, int order);
+  void unscale(Node& node, Children& among, int order);
+  void balance(Role& role, int order);
+  Parts parts_of(const ResourceVector& amounts) const;
+  Parts per_share(const Node& node, int order) const;
+  void end_if_nothing(Role* role);
+  void note_promises();
+
+  const bool plain_shares_;
+  ResourceVector total_;
+  int64_t asking_[kOrders] = {};
+  Role root_;
+  std::map<RoleName, std::unique_ptr<Role>> roles_;
+};
+
+// Some leaves by least share: at each level of the tree the least child first; ties by name. One of
+// the orders of a tree.
+class LeafOrder {
+ public:
+  LeafOrder(RoleTree& tree, int number) : tree_(tree), number_(number) {}
+
+  // O(log siblings) for each level.
+  void insert(Leaf& leaf);
+  void erase(Leaf& leaf);
+  bool contains(const Leaf& leaf) const;
+  bool empty() const { return children(tree_.root()).demanding.empty(); }
+  int number() const { return number_; }
+  // Leaves in it that take asks.
+  int64_t asking_count() const { return tree_.asking_count(number_); }
+  const NodeSet& nodes(const Role& role) const { return children(role).demanding; }
+  // Calls visit(Leaf&), first to last, until it returns false.
+  template <class Visit>
+  bool for_each(Visit visit) const {
+    return for_each_below(tree_.root(), visit);
+  }
+
+ private:
+  const Children& children(const Role& role) const { return role.children[number_]; }
+  template <class Visit>
+  bool for_each_below(const Role& role, Visit visit) const;
+
+  RoleTree& tree_;
+  const int number_;
+};
+
+Rank rank_of(const Leaf& leaf, const LeafOrder& order);
+
+}  // namespace proffer::fair

@@ -1,0 +1,97 @@
+// How long and where asks want to run: when one expires, how long it waits for where it would
+// rather be, how many of its tasks are where. begin_ask() and fire_alarms() are the story.
+
+#include "allocator/state.h"
+
+namespace proffer {
+
+void Allocator::State::begin_ask(AskEntry& ask, Time now) {
+  ask.prefers_since = now;
+  if (ask.ask.expiry > Duration()) ask.expires = later(now, ask.ask.expiry);
+  ask.counts = fair::TaskCounts(ask.ask);
+  if (ask.counts.counts_any()) count_all_tasks(ask);
+  set_alarm(ask, now);
+}
+
+void Allocator::State::end_ask(AskEntry& ask) {
+  stop_waiting(ask);
+  if (ask.alarm) alarms_.erase({*ask.alarm, &ask});
+  ask.alarm.reset();
+}
+
+// Its wait for where it would rather be begins again.
+void Allocator::State::prefer_again(AskEntry& ask, Time now) {
+  if (ask.ask.prefer.empty()) return;
+  ask.prefers_since = now;
+  set_alarm(ask, now);
+}
+
+void Allocator::State::set_alarm(AskEntry& ask, Time now) {
+  if (ask.alarm) alarms_.erase({*ask.alarm, &ask});
+  ask.alarm.reset();
+  if (ask.only_preferred(now)) ask.alarm = later(ask.prefers_since, ask.ask.prefer.wait);
+  if (ask.expires && !ask.expired && (!ask.alarm || *ask.expires < *ask.alarm)) {
+    ask.alarm = ask.expires;
+  }
+  if (ask.alarm) alarms_.insert({*ask.alarm, &ask});
+}
+
+void Allocator::State::fire_alarms(Time now) {
+  while (!alarms_.empty() && alarms_.begin()->at <= now) {
+    AskEntry& ask = *alarms_.begin()->ask;
+    if (ask.expires && *ask.expires <= now) {
+      ask.expired = true;
+      stop_waiting(ask);
+    }
+    ask.tried_at = 0;  // It may go anywhere now.
+    set_alarm(ask, now);
+    update_hunger(*ask.leaf, true);
+  }
+}
+
+void Allocator::State::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {
+  if (!ask.counts.counts_any()) return;
+  ask.counts.add(a, count);
+  if (count >= 0 || ask.ask.max_per.empty()) return;
+  // There may be room for it on agents that have not changed.
+  ask.tried_at = 0;
+  ++claimable_version_;
+  update_hunger(*ask.leaf, true);
+}
+
+// From the ground up. O(agents + tasks of the framework).
+void Allocator::State::count_all_tasks(AskEntry& ask) const {
+  ask.counts = fair::TaskCounts(ask.ask);
+  const FrameworkId& framework = ask.leaf->framework;
+  for (const auto& [id, a] : agents_) {
+    int64_t count = 0;
+    for (auto at = a->tasks.lower_bound({framework, TaskId()});
+         at != a->tasks.end() && at->first.framework == framework; ++at) {
+      if (at->second.ask == ask.ask.name) ++count;
+    }
+    if (count > 0) ask.counts.add(*a, count);
+  }
+  for (const auto& [role, l] : ask.leaf->owner->leaves) {
+    for (const OfferId& id : l->offers) {
+      const fair::OutstandingOffer& offer = *outstanding_.find(id);
+      for (const AskFill& fill : offer.grant.offer.fills) {
+        if (fill.ask == ask.ask.name) ask.counts.add(*offer.agent, fill.count);
+      }
+    }
+  }
+}
+
+// Its attributes are others now. O(asks that count * agents), but rare.
+void Allocator::State::recount_tasks_on(const Agent& a) {
+  if (a.tasks.empty()) return;
+  for (const auto& [id, l] : leaves_) {
+    for (AskEntry* ask : l->order) {
+      if (!ask->counts.counts_any()) continue;
+      count_all_tasks(*ask);
+      ask->tried_at = 0;
+      update_hunger(*l, true);
+    }
+  }
+}
+
+}  // namespace proffer

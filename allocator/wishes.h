@@ -1,0 +1,47 @@
+#pragma once
+
+// What an ask wants of its agents beyond that it fits there: how many of its tasks may be together,
+// and where it would rather be.
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "allocator/agents.h"
+#include "common/offers.h"
+#include "common/time.h"
+
+namespace proffer::fair {
+
+// The tasks of one ask, running, offered, or being given, by the values of the attributes by which
+// it limits or spreads them. Of other asks nothing is counted. Steps are O(attributes * log
+// values).
+class TaskCounts {
+ public:
+  TaskCounts() = default;
+  explicit TaskCounts(const Ask& ask);  // all zero
+
+  bool counts_any() const { return !counts_.empty(); }
+  // Some more tasks, or fewer, on the agent.
+  void add(const Agent& agent, int64_t count);
+  // How many more tasks max_per allows on the agent, at most count_max.
+  int64_t room(const Ask& ask, const Agent& agent, int64_t count_max) const;
+  // The limit that leaves no room there, or nullptr.
+  const MaxPer* full(const Ask& ask, const Agent& agent) const;
+  bool is_beyond(const Ask& ask, const Agent& agent) const;  // has more than max_per allows
+  // How many tasks are where the agent is, by the attribute that the ask is spread over.
+  int64_t crowd(const Ask& ask, const Agent& agent) const;
+
+  bool operator==(const TaskCounts&) const = default;
+
+ private:
+  int64_t of(const std::string& attribute, const Agent& agent) const;
+
+  std::map<std::string, std::map<std::string, int64_t>> counts_;  // by attribute, value; none zero
+};
+
+// How near an agent is to where the ask would rather be.
+enum class Nearness : uint8_t { kHost, kRack, kAnywhere };
+Nearness nearness(const Preference& preference, const Agent& agent);
+
+}  // namespace proffer::fair

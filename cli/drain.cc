@@ -1,0 +1,101 @@
+// proffer drain and undrain: an agent is emptied, for maintenance, or is of use again.
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr Duration kPollEvery = milliseconds(500);
+
+int usage_error(const Error& error, bool json) {
+  print_error(error, json);
+  return kExitUsage;
+}
+
+// Until it runs nothing more; 1 if it is no longer being drained.
+int wait_until_empty(const Address& master, const AgentId& agent, bool json) {
+  while (true) {
+    const Result<std::vector<proto::AgentRow>> rows =
+        call_list<proto::AgentRow>(master, "agents", {}, proto::parse_agents);
+    if (!rows) return print_error(rows.error(), json);
+    const auto row = std::find_if(rows->begin(), rows->end(),
+                                  [&](const proto::AgentRow& one) { return one.agent == agent; });
+    if (row == rows->end()) return 0;  // It has left.
+    if (row->tasks == 0) return 0;
+    if (!row->drained_by) {
+      return print_error(Error::failed_precondition(
+                             text("agent ", quoted(agent.str()), " is no longer being drained")),
+                         json);
+    }
+    std::this_thread::sleep_for(std::chrono::nanoseconds(kPollEvery.nanos()));
+  }
+}
+
+}  // namespace
+
+int run_drain(const Words& words) {
+  std::string master_flag;
+  std::string agent;
+  std::string grace;
+  bool wait = false;
+  bool json = false;
+  Arguments arguments("proffer drain AGENT [--grace DURATION] [--wait]",
+                      "empty an agent: nothing new comes to it, its tasks are told to leave, and "
+                      "killed when the grace is over");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.option("--grace", &grace, "how long its tasks have to leave, as in 10m (10s)");
+  arguments.flag("--wait", &wait, "until nothing runs there any more");
+  arguments.required("AGENT", &agent, "the agent's name");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  if (Result<void> name = check_name("an agent", agent); !name) {
+    return usage_error(name.error(), json);
+  }
+  proto::DrainCall drain{.agent = AgentId(agent)};
+  if (!grace.empty()) {
+    Result<Duration> parsed = parse_duration(grace);
+    if (!parsed) return usage_error(std::move(parsed).error().in("--grace"), json);
+    drain.grace = *parsed;
+  }
+  const Result<CallResult> answer = call(*master, "drain", proto::drain_call_json(drain));
+  if (!answer) return print_error(answer.error(), json);
+  if (wait) {
+    if (const int status = wait_until_empty(*master, drain.agent, json); status != 0) return status;
+  }
+  if (json) print_line("{}");
+  return 0;
+}
+
+int run_undrain(const Words& words) {
+  std::string master_flag;
+  std::string agent;
+  bool json = false;
+  Arguments arguments("proffer undrain AGENT", "an agent that was drained is of use again");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.required("AGENT", &agent, "the agent's name");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  if (Result<void> name = check_name("an agent", agent); !name) {
+    return usage_error(name.error(), json);
+  }
+  const Result<CallResult> answer =
+      call(*master, "undrain", proto::drain_call_json({.agent = AgentId(agent)}));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+}  // namespace proffer::cli

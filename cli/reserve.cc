@@ -1,0 +1,63 @@
+// proffer reserve and unreserve: parts of an agent that only one role may use.
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "common/roles.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+int change(const Words& words, bool is_unreserve) {
+  std::string master_flag;
+  std::string agent;
+  std::string role;
+  std::string resources;
+  bool json = false;
+  Arguments arguments(
+      is_unreserve ? "proffer unreserve AGENT ROLE [RESOURCES]"
+                   : "proffer reserve AGENT ROLE RESOURCES",
+      is_unreserve ? "what was reserved of an agent and is not in use is everybody's again"
+                   : "of an agent, only tasks of this role and those below it may use so much; "
+                     "what is in use is not reserved");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.required("AGENT", &agent, "the agent's name");
+  arguments.required("ROLE", &role, "a role, as in eng/ads");
+  if (is_unreserve) {
+    arguments.option("RESOURCES", &resources, "as in 'cpus:4;mem:8GiB'; else all");
+  } else {
+    arguments.required("RESOURCES", &resources, "as in 'cpus:4;mem:8GiB'");
+  }
+  if (const auto status = arguments.parse(words)) return *status;
+  const auto usage = [&](const Error& error) {
+    print_error(error, json);
+    return kExitUsage;
+  };
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage(master.error());
+  if (Result<void> name = check_name("an agent", agent); !name) return usage(name.error());
+  const Result<RoleName> parsed_role = parse_role(role);
+  if (!parsed_role) return usage(parsed_role.error());
+  proto::ReserveCall part{.agent = AgentId(agent), .role = *parsed_role};
+  if (!resources.empty()) {
+    const Result<ResourceVector> amounts = parse_shape(resources);
+    if (!amounts) return usage(amounts.error());
+    part.amounts = *amounts;
+  }
+  const Result<CallResult> answer =
+      call(*master, is_unreserve ? "unreserve" : "reserve", proto::reserve_call_json(part));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+}  // namespace
+
+int run_reserve(const Words& words) { return change(words, false); }
+int run_unreserve(const Words& words) { return change(words, true); }
+
+}  // namespace proffer::cli

@@ -1,0 +1,168 @@
+// proffer role: what roles are owed, what they use, and how to change it.
+
+#include <functional>
+#include <map>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/role_tree.h"
+#include "common/limits.h"
+#include "common/roles.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr std::string_view kUsage = "proffer role list|tree|set|unset";
+
+int usage_error(const Error& error, bool json) {
+  print_error(error, json);
+  return kExitUsage;
+}
+
+Result<std::vector<proto::RoleRow>> all_roles(const Address& master) {
+  return call_list<proto::RoleRow>(master, "roles", {}, proto::parse_roles);
+}
+
+int show(const Words& words, bool as_tree) {
+  std::string master_flag;
+  std::string within;
+  bool json = false;
+  Arguments arguments(
+      as_tree ? "proffer role tree [ROLE] [--json]" : "proffer role list [ROLE] [--json]",
+      as_tree ? "the roles as a tree: what each is owed, uses and borrows"
+              : "the roles and what is set for them");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "print one JSON object");
+  arguments.option("ROLE", &within, "only this role and those below it");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  if (!within.empty()) {
+    if (Result<RoleName> role = parse_role(within); !role) return usage_error(role.error(), json);
+  }
+  Result<std::vector<proto::RoleRow>> rows = all_roles(*master);
+  if (!rows) return print_error(rows.error(), json);
+  std::erase_if(*rows,
+                [&](const proto::RoleRow& row) { return !is_within(row.role, RoleName(within)); });
+  if (rows->empty() && !within.empty()) {
+    return print_error(
+        Error::not_found(text("nobody is in role ", quoted(within), ", and nothing is set for it"))
+            .with_hint("proffer role list lists those that there are"),
+        json);
+  }
+  if (json) {
+    print_line(proto::roles_json(*rows));
+  } else if (as_tree) {
+    role_tree(*rows).print();
+  } else {
+    role_list(*rows).print();
+  }
+  return 0;
+}
+
+Result<Quota> quota_option(std::string_view option, const std::string& words) {
+  if (words == "none") return Quota();
+  Result<Quota> quota = parse_quota(words);
+  if (!quota) return std::move(quota).error().in(option);
+  return *quota;
+}
+
+Result<int64_t> weight_option(const std::string& words) {
+  const Result<int64_t> weight = parse_milli(words);
+  if (weight && *weight >= kWeightMin && *weight <= kWeightMax) return *weight;
+  return Error::invalid_argument(text("--weight must be between ", print_milli(kWeightMin), " and ",
+                                      print_milli(kWeightMax), ", not ", quoted(words)));
+}
+
+int send_setting(const std::string& master_flag, const proto::RoleSetCall& call_of, bool json) {
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  const Result<CallResult> answer = call(*master, "role_set", proto::role_set_call_json(call_of));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+int set(const Words& words) {
+  std::string master_flag;
+  std::string role;
+  std::string weight;
+  std::string guarantee;
+  std::string limit;
+  bool json = false;
+  Arguments arguments(
+      "proffer role set ROLE [--weight W] [--guarantee RESOURCES] [--limit RESOURCES]",
+      "what is not named stays as it is; --guarantee none and --limit none end them");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.option("--weight", &weight, "its part among its siblings: 0.001 to 1000, else 1");
+  arguments.option("--guarantee", &guarantee,
+                   "what it gets if it wants it, as in 'cpus:100;mem:400GiB'");
+  arguments.option("--limit", &limit, "what it and those below it never exceed");
+  arguments.required("ROLE", &role, "a role, as in eng/ads");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<RoleName> name = parse_role(role);
+  if (!name) return usage_error(name.error(), json);
+  proto::RoleSetCall setting{.role = *name};
+  if (!weight.empty()) {
+    const Result<int64_t> milli = weight_option(weight);
+    if (!milli) return usage_error(milli.error(), json);
+    setting.weight = *milli;
+  }
+  if (!guarantee.empty()) {
+    const Result<Quota> quota = quota_option("--guarantee", guarantee);
+    if (!quota) return usage_error(quota.error(), json);
+    setting.guarantee = *quota;
+  }
+  if (!limit.empty()) {
+    const Result<Quota> quota = quota_option("--limit", limit);
+    if (!quota) return usage_error(quota.error(), json);
+    setting.limit = *quota;
+  }
+  if (!setting.weight && !setting.guarantee && !setting.limit) {
+    return usage_error(Error::invalid_argument("there is nothing to set")
+                           .with_hint("give --weight, --guarantee or --limit"),
+                       json);
+  }
+  return send_setting(master_flag, setting, json);
+}
+
+int unset(const Words& words) {
+  std::string master_flag;
+  std::string role;
+  bool json = false;
+  Arguments arguments("proffer role unset ROLE",
+                      "no guarantee, no limit, and the weight that the master's flags say");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.required("ROLE", &role, "a role, as in eng/ads");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<RoleName> name = parse_role(role);
+  if (!name) return usage_error(name.error(), json);
+  return send_setting(master_flag, {.role = *name, .unset = true}, json);
+}
+
+}  // namespace
+
+int run_role(const Words& words) {
+  const std::string_view verb = words.empty() ? std::string_view() : words.front();
+  const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
+  if (verb == "list") return show(rest, false);
+  if (verb == "tree") return show(rest, true);
+  if (verb == "set") return set(rest);
+  if (verb == "unset") return unset(rest);
+  if (verb == "--help" || verb == "-h") {
+    print_line(text("usage: ", kUsage, "; each has its own --help"));
+    return 0;
+  }
+  return usage_error(Error::invalid_argument(verb.empty() ? std::string("there is no verb")
+                                                          : text("unknown verb ", quoted(verb)))
+                         .with_hint(std::string(kUsage)),
+                     false);
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,71 @@
+// An agent is emptied: nothing is offered of it any more, what runs there is told to leave and
+// killed at the deadline. on_drain is the whole story; it holds over restarts of everybody, until
+// somebody takes it back.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+Result<Agent*> Master::State::find_agent(const AgentId& id) {
+  if (Agent* agent = agents_.find(id)) return agent;
+  return Error::not_found(text("there is no agent ", quoted(id.str())))
+      .with_hint("proffer agents lists those that there are");
+}
+
+void Master::State::on_drain(const DrainAgent& message, Step& step) {
+  Result<Agent*> found = find_agent(message.agent);
+  if (!found) return answer(message.call, std::move(found).error(), step);
+  Agent& agent = **found;
+  const Duration grace =
+      std::clamp(message.grace.value_or(options_.allocator.revoke_grace), Duration(), kDurationMax);
+  agent.drained_by = step.now + grace;
+  write_agent(agent, step);
+  if (agent.allocatable) allocator_.set_agent_draining(agent.id, true);
+  step.trace(TraceLevel::kLongLived, "agent to be drained",
+             {{"agent", agent.id.str()},
+              {"grace", to_text(grace)},
+              {"tasks", std::to_string(agent.tasks.size())}});
+  mark_drained_tasks(agent, step);
+  answer(message.call, std::string(), step);
+}
+
+void Master::State::mark_drained_tasks(Agent& agent, Step& step) {
+  if (!agent.drained_by) return;
+  std::vector<Task*> marked;
+  for (Task* task : agent.tasks) {
+    if (mark(*task, {RevokeReason::kDraining, RoleName(), *agent.drained_by})) {
+      marked.push_back(task);
+    }
+  }
+  send_notices(marked, step);
+}
+
+// Who has left has left; what is being killed is killed.
+void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
+  Result<Agent*> found = find_agent(message.agent);
+  if (!found) return answer(message.call, std::move(found).error(), step);
+  Agent& agent = **found;
+  if (!agent.drained_by) {
+    return answer(
+        message.call,
+        Error::failed_precondition(text("agent ", quoted(agent.id.str()), " is not being drained")),
+        step);
+  }
+  agent.drained_by.reset();
+  write_agent(agent, step);
+  if (agent.allocatable) allocator_.set_agent_draining(agent.id, false);
+  for (Task* task : agent.tasks) {
+    if (task->revoke && task->revoke->reason == RevokeReason::kDraining) unmark(*task);
+  }
+  step.trace(TraceLevel::kLongLived, "agent no longer to be drained", {{"agent", agent.id.str()}});
+  answer(message.call, std::string(), step);
+}
+
+void Master::State::answer(uint64_t call, Result<std::string> result, Step& step) {
+  step.out.actions.emplace_back(Answer{call, std::move(result)});
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,137 @@
+// Parts of an agent are reserved for a role, or no longer: by an operator (on_reserve) or by a
+// framework of what it was offered (accept.cc). Durable before anybody is told; change_reservation
+// is the one way in which it happens.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+namespace {
+
+// What tasks use of the agent's slices in this state.
+Resources used_of(const Agent& agent, const RoleName& reserved_for) {
+  Resources used;
+  for (const Task* task : agent.tasks) {
+    if (task->held) used += part_of(task->assignment.claim.slices, reserved_for);
+  }
+  for (const auto& [key, stray] : agent.strays) used += part_of(stray.claim.slices, reserved_for);
+  return used;
+}
+
+Resources without(Resources of, const Resources& used) {
+  of -= common_part(of, used);
+  return of;
+}
+
+}  // namespace
+
+void Master::State::on_reserve(const ReserveForRole& message, Step& step) {
+  Result<ReservationChange> change =
+      message.unreserve ? plan_unreserve(message) : plan_reserve(message);
+  if (!change) return answer(message.call, std::move(change).error(), step);
+  change_reservations({*std::move(change)}, step);
+  answer(message.call, std::string(), step);
+}
+
+Result<ReservationChange> Master::State::plan_reserve(const ReserveForRole& message) {
+  Result<Agent*> found = find_agent(message.agent);
+  if (!found) return std::move(found).error();
+  const Agent& agent = **found;
+  if (Result<void> checked = check_shape(message.amounts); !checked) {
+    return std::move(checked).error();
+  }
+  if (!agent.allocatable) {
+    return Error::unavailable(
+        text("agent ", quoted(agent.id.str()), " is not there: what it has is not known"));
+  }
+  if (!agent.reserved.contains(message.role) && agent.reserved.size() >= kReservationsPerAgentMax) {
+    return Error::resource_exhausted(text("agent ", quoted(agent.id.str()), " has ",
+                                          kReservationsPerAgentMax, " reservations, the most"));
+  }
+  const Resources free = without(part_of(agent.slices, RoleName()), used_of(agent, RoleName()));
+  if (!fits(message.amounts, free)) {
+    return Error::failed_precondition(
+               text("agent ", quoted(agent.id.str()), " has only ", quoted(to_text(free)),
+                    " that is neither reserved nor in use, not ", to_text(message.amounts)))
+        .with_hint("reserve less, or drain the agent first");
+  }
+  return ReservationChange{.agent = agent.id,
+                           .role = message.role,
+                           .resources = carve(message.amounts, free),
+                           .unreserve = false};
+}
+
+// No amounts: all that is reserved for the role.
+Result<ReservationChange> Master::State::plan_unreserve(const ReserveForRole& message) {
+  Result<Agent*> found = find_agent(message.agent);
+  if (!found) return std::move(found).error();
+  const Agent& agent = **found;
+  const auto reserved = agent.reserved.find(message.role);
+  if (reserved == agent.reserved.end()) {
+    const bool by_itself = !part_of(agent.own_slices, message.role).is_zero();
+    return Error::failed_precondition(text("on agent ", quoted(agent.id.str()),
+                                           " nothing is reserved for role ",
+                                           quoted(message.role.str()), " by an operation"))
+        .with_hint(by_itself ? "its --reserved flag does: start it again without" : "");
+  }
+  // What the role's tasks use stays reserved, but for what the agent reserves by itself.
+  Resources free = without(reserved->second, without(used_of(agent, message.role),
+                                                     part_of(agent.own_slices, message.role)));
+  const bool all = message.amounts.is_zero();
+  if (all ? free != reserved->second : !fits(message.amounts, free)) {
+    return Error::failed_precondition(text("on agent ", quoted(agent.id.str()), " ",
+                                           quoted(to_text(reserved->second)),
+                                           " is reserved for role ", quoted(message.role.str()),
+                                           ", of which ", quoted(to_text(free)), " is not in use"))
+        .with_hint("give back less, or end the tasks that use it first");
+  }
+  return ReservationChange{.agent = agent.id,
+                           .role = message.role,
+                           .resources = all ? free : carve(message.amounts, free),
+                           .unreserve = true};
+}
+
+void Master::State::change_reservations(const std::vector<ReservationChange>& changes, Step& step) {
+  std::set<AgentId> changed;
+  for (const ReservationChange& change : changes) {
+    Agent& agent = *agents_.find(change.agent);
+    Resources& reserved = agent.reserved[change.role];
+    if (change.unreserve) {
+      reserved -= change.resources;
+    } else {
+      reserved += change.resources;
+    }
+    step.trace(TraceLevel::kLongLived, change.unreserve ? "unreserved" : "reserved",
+               {{"agent", agent.id.str()},
+                {"role", change.role.str()},
+                {"resources", to_text(change.resources)}});
+    const proto::ReservationRecord record{
+        .agent = agent.id, .role = change.role, .resources = reserved};
+    const bool is_over = reserved.is_zero();
+    if (is_over) agent.reserved.erase(change.role);
+    write(record, is_over, step);
+    changed.insert(agent.id);
+  }
+  for (const AgentId& id : changed) {
+    Agent& agent = *agents_.find(id);
+    agent.slices = with_reserved(agent.own_slices, agent.reserved);
+    if (agent.allocatable) {
+      allocator_.set_agent(
+          id, {.attributes = agent.attributes, .slices = agent.slices, .ports = agent.ports});
+    }
+  }
+  if (!changed.empty()) report_dirty(step);
+}
+
+// The agent is no more.
+void Master::State::forget_reservations(Agent& agent, Step& step) {
+  for (const auto& [role, resources] : agent.reserved) {
+    write(proto::ReservationRecord{.agent = agent.id, .role = role, .resources = resources}, true,
+          step);
+  }
+  agent.reserved.clear();
+}
+
+}  // namespace proffer::master

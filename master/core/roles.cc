@@ -1,0 +1,70 @@
+// An operator changes what a role is owed: weight, guarantee, limit. The table as a whole must hold
+// together (check_role); it is durable before the operator hears that it is done. Limits take
+// nothing back: a role above its own gets nothing until it is below.
+
+#include "common/roles.h"
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+void Master::State::on_set_role(const SetRole& message, Step& step) {
+  // Decide.
+  const Result<RoleSettings> wanted = settings_wanted(message);
+  if (!wanted) return answer(message.call, wanted.error(), step);
+
+  // Apply. What the master's flags say is written nowhere: it is there again at each start.
+  const proto::RoleRecord record{.role = message.role, .settings = *wanted};
+  if (*wanted == settings_of_flags(message.role)) {
+    if (registry_.roles().contains(message.role)) write(record, true, step);
+  } else {
+    write(record, false, step);
+  }
+  allocator_.set_role(message.role, *wanted);
+  report_dirty(step);
+
+  // Tell.
+  step.trace(TraceLevel::kLongLived, "role set",
+             {{"role", message.role.str()},
+              {"weight", print_milli(wanted->weight)},
+              {"guarantee", to_text(wanted->guarantee)},
+              {"limit", to_text(wanted->limit)}});
+  answer(message.call, std::string(), step);
+}
+
+RoleSettings Master::State::settings_of_flags(const RoleName& role) const {
+  const auto found = options_.allocator.roles.find(role);
+  return found == options_.allocator.roles.end() ? RoleSettings() : found->second;
+}
+
+Result<RoleSettings> Master::State::settings_wanted(const SetRole& message) const {
+  const RoleTable& table = allocator_.role_table();
+  const auto known = table.find(message.role);
+  RoleSettings wanted = known == table.end() ? RoleSettings() : known->second;
+  if (message.unset) {
+    if (message.weight || message.guarantee || message.limit) {
+      return Error::invalid_argument("a role is either set or unset, not both");
+    }
+    wanted = settings_of_flags(message.role);
+  } else if (!message.weight && !message.guarantee && !message.limit) {
+    return Error::invalid_argument(text("nothing is said of role ", quoted(message.role.str())))
+        .with_hint("give a weight, a guarantee or a limit");
+  }
+  if (message.role == kGoneRole) {
+    return Error::invalid_argument(text("role ", quoted(kGoneRole.str()), " is the master's own"));
+  }
+  if (message.weight) wanted.weight = *message.weight;
+  if (message.guarantee) wanted.guarantee = *message.guarantee;
+  if (message.limit) wanted.limit = *message.limit;
+  if (known == table.end() && table.size() >= kRolesMax && wanted != RoleSettings()) {
+    return Error::resource_exhausted(
+        text("at most ", kRolesMax, " roles have settings of their own"));
+  }
+  if (Result<void> checked = check_role(table, message.role, wanted); !checked) {
+    return std::move(checked).error();
+  }
+  return wanted;
+}
+
+}  // namespace proffer::master

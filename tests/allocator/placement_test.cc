@@ -1,0 +1,288 @@
+// Where tasks go: limits by attribute, spread, preferred hosts, expiry, devices, and bad asks.
+
+#include <gmock/gmock.h>
+
+#include "tests/allocator/scenario.h"
+
+namespace proffer::placement_test {
+namespace {
+
+using testing::HasSubstr;
+
+Ask ask_of(const std::string& shape, int64_t count) {
+  return {.name = AskName("task"), .shape = parse_shape(shape).value(), .count = count};
+}
+
+TEST(MaxPer, LimitsTasksOnAHostAndInARack) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB", "rack:r1");
+  s.agent("a2", "cpus:8;mem:8GiB", "rack:r1");
+  s.agent("a3", "cpus:8;mem:8GiB", "rack:r2");
+  s.agent("a4", "cpus:8;mem:8GiB");
+  Ask ask = ask_of("cpus:1", 100);
+  ask.max_per = {{"host", 2}, {"rack", 3}};
+  s.framework("f").asks(ask);
+  s.run_until_nothing_fits();
+  // Two on the third agent, two on the one without a rack, three in the first rack.
+  EXPECT_EQ(s.framework("f").tasks_on("a1") + s.framework("f").tasks_on("a2"), 3);
+  EXPECT_EQ(s.framework("f").tasks_on("a3"), 2);
+  EXPECT_EQ(s.framework("f").tasks_on("a4"), 2);
+}
+
+TEST(MaxPer, CountsOffersAndFindsRoomWhereATaskEndedElsewhere) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB", "rack:r1");
+  s.agent("a2", "cpus:8;mem:8GiB", "rack:r1");
+  Ask ask = ask_of("cpus:1", 5);
+  ask.max_per = {{"rack", 1}};
+  s.framework("f").asks(ask);
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
+  s.framework("f").accepts_all();
+  s.framework("early").asks("cpus:1", 1, "task", "host == a1");
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{});
+
+  s.framework("f").ends(1);
+  s.decide();
+
+  EXPECT_EQ(s.framework("early").offers(), Offers{"a1 cpus:1"});
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
+}
+
+TEST(MaxPer, CountsTasksThatRanBeforeTheAskWasDeclared) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.framework("f").asks("cpus:1", 2);
+  s.run_until_nothing_fits();
+  Ask ask = ask_of("cpus:1", 5);
+  ask.max_per = {{"host", 3}};
+  s.framework("f").asks(ask);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks(), 3);
+}
+
+TEST(MaxPer, FollowsTheAgentsAttributes) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB", "rack:r1");
+  s.agent("a2", "cpus:8;mem:8GiB", "rack:r1");
+  Ask ask = ask_of("cpus:1", 5);
+  ask.max_per = {{"rack", 1}};
+  s.framework("f").asks(ask);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("f").tasks(), 1);
+  s.agent("a2", "cpus:8;mem:8GiB", "rack:r2");
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks(), 2);
+}
+
+TEST(Spread, IsAsEvenAsPossibleOverTheValues) {
+  AllocatorScenario s;
+  // Packing alone would fill the smallest first.
+  s.agent("a1", "cpus:4;mem:4GiB", "zone:z1");
+  s.agent("a2", "cpus:8;mem:8GiB", "zone:z2");
+  s.agent("a3", "cpus:16;mem:16GiB", "zone:z3");
+  s.agent("a4", "cpus:16;mem:16GiB", "zone:z3");
+  Ask ask = ask_of("cpus:1", 9);
+  ask.spread = "zone";
+  s.framework("f").asks(ask);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks_on("a1"), 3);
+  EXPECT_EQ(s.framework("f").tasks_on("a2"), 3);
+  EXPECT_EQ(s.framework("f").tasks_on("a3") + s.framework("f").tasks_on("a4"), 3);
+
+  // Where one zone is full the others take the rest: spread is no limit.
+  ask.count = 9;
+  s.framework("f").asks(ask);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks_on("a1"), 4);
+  EXPECT_EQ(s.framework("f").tasks_on("a2"), 7);
+  EXPECT_EQ(s.framework("f").tasks(), 18);
+}
+
+TEST(Prefer, WaitsForAHostAndThenGoesAnywhere) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.agent("a2", "cpus:8;mem:8GiB");
+  s.framework("other").asks("cpus:1", 1, "task", "host == a1");
+  s.run_until_nothing_fits();
+  Ask ask = ask_of("cpus:1", 1);
+  ask.prefer = {.hosts = {"a1"}, .wait = seconds(5)};
+  s.framework("f").asks(ask);
+  s.advance(milliseconds(4'999));
+  EXPECT_EQ(s.framework("f").offers(), Offers{});
+  // Nobody is held back by one that waits.
+  s.framework("third").asks("cpus:8", 1);
+  s.decide();
+  EXPECT_EQ(s.framework("third").offers(), Offers{"a2 cpus:8"});
+  s.framework("third").declines("a2");
+
+  s.advance(milliseconds(1));
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
+}
+
+TEST(Prefer, TakesTheHostIfItBecomesFreeInTimeAndWaitsAnewForTheNextTask) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.agent("a2", "cpus:8;mem:8GiB");
+  s.framework("other").asks("cpus:1", 1, "task", "host == a1");
+  s.run_until_nothing_fits();
+  Ask ask = ask_of("cpus:1", 2);
+  ask.prefer = {.hosts = {"a1"}, .wait = seconds(5)};
+  s.framework("f").asks(ask);
+  s.advance(seconds(4));
+  s.framework("other").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
+  s.framework("f").accepts_all();
+  s.advance(seconds(4));
+  EXPECT_EQ(s.framework("f").offers(), Offers{}) << "it waits since the task that was near";
+  s.advance(seconds(1));
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
+}
+
+TEST(Prefer, AHostIsBetterThanItsRackAndThatThanTheRest) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:2;mem:2GiB", "rack:r1");
+  s.agent("a2", "cpus:8;mem:8GiB", "rack:r2");
+  s.agent("a3", "cpus:8;mem:8GiB", "rack:r2");
+  s.agent("a4", "cpus:1;mem:1GiB", "rack:r3");
+  Ask ask = ask_of("cpus:1", 20);
+  ask.prefer = {.hosts = {"a3"}, .racks = {"r2"}, .wait = seconds(5)};
+  s.framework("f").asks(ask);
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), (Offers{"a2 cpus:8", "a3 cpus:8"}));
+  s.framework("f").accepts_all();
+  s.advance(seconds(5));
+  EXPECT_EQ(s.framework("f").offers(), (Offers{"a1 cpus:2", "a4 cpus:1"}));
+}
+
+TEST(Prefer, WithoutAWaitIsOnlyAnOrder) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.agent("a2", "cpus:1;mem:1GiB");
+  Ask ask = ask_of("cpus:1", 1);
+  ask.prefer.hosts = {"a2"};
+  s.framework("f").asks(ask);
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
+}
+
+TEST(Prefer, AClaimDoesNotCutTheWaitShort) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.agent("a2", "cpus:1;mem:1GiB");
+  s.framework("other").asks("cpus:1", 2);
+  s.run_until_nothing_fits();
+  Ask ask = ask_of("cpus:1", 1);
+  ask.prefer = {.hosts = {"a1"}, .wait = minutes(2)};
+  s.framework("f").asks(ask);
+  s.advance(minutes(1));
+  EXPECT_EQ(s.framework("f").ask().claimed, std::nullopt);
+  s.advance(minutes(1));
+  EXPECT_NE(s.framework("f").ask().claimed, std::nullopt);
+}
+
+TEST(Expiry, AnAskIsWantedNoLonger) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.framework("other").asks("cpus:1", 1);
+  s.run_until_nothing_fits();
+  Ask ask = ask_of("cpus:1", 1);
+  ask.expiry = seconds(60);
+  s.framework("f").asks(ask);
+  s.advance(seconds(59));
+  EXPECT_EQ(s.framework("f").ask().claimed, AgentId("a1"));
+  s.advance(seconds(1));
+  EXPECT_EQ(s.framework("f").ask().claimed, std::nullopt);
+  s.framework("other").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{});
+  // It is wanted again when it is declared as another.
+  ask.expiry = seconds(61);
+  s.framework("f").asks(ask);
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
+}
+
+TEST(Gpus, AnIslandIsForThoseWhoNeedItWhileOthersAreFree) {
+  AllocatorScenario s;
+  s.agent("gpu1", "cpus:4;mem:4GiB;gpus:2");
+  s.agent("plain1", "cpus:4;mem:4GiB");
+  s.framework("web").asks("cpus:1;mem:1GiB", 4);
+  s.framework("train").asks("cpus:1;mem:1GiB;gpus:0.5", 100);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("web").tasks_on("plain1"), 4);
+  EXPECT_EQ(s.framework("train").tasks_on("gpu1"), 4);
+  // Parts are of one device each: half of each of two.
+  std::map<int32_t, int64_t> by_device;
+  for (const auto& task : s.framework("train").running()) {
+    ASSERT_EQ(task.resources.gpus.size(), 1u);
+    by_device[task.resources.gpus[0].index] += task.resources.gpus[0].milli;
+  }
+  EXPECT_EQ(by_device, (std::map<int32_t, int64_t>{{0, 1'000}, {1, 1'000}}));
+}
+
+TEST(Gpus, TwoHalvesOfTwoDevicesAreNoWholeDevice) {
+  AllocatorScenario s;
+  s.agent("gpu1", "cpus:8;mem:8GiB;gpus:2");
+  s.framework("part").asks("cpus:1;gpus:0.7", 2);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("part").tasks(), 2);
+  s.framework("small").asks("cpus:1;gpus:0.5", 1);
+  s.decide();
+  EXPECT_EQ(s.framework("small").offers(), Offers{});
+  EXPECT_EQ(to_text(s.allocator().agents()[0].free), "cpus:6;mem:8192;gpus:0.6");
+  s.framework("whole").asks("cpus:1;gpus:1", 1);
+  s.framework("part").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("small").offers().size() + s.framework("whole").offers().size(), 1u);
+}
+
+TEST(CheckAsk, SaysWhatIsWrongOfWhichAsk) {
+  struct Row {
+    std::string error;
+    std::function<void(Ask&)> change;
+  };
+  const Row rows[] = {
+      {"its max_per must be sorted by attribute, each once; 'host' comes after 'rack'",
+       [](Ask& a) {
+         a.max_per = {{"rack", 1}, {"host", 1}};
+       }},
+      {"its max_per of 'host' must be from 1 to 10000000, not 0",
+       [](Ask& a) {
+         a.max_per = {{"host", 0}};
+       }},
+      {"it limits its tasks by 9 attributes, at most 8 are allowed",
+       [](Ask& a) { a.max_per.resize(9); }},
+      {"max_per: attribute",
+       [](Ask& a) {
+         a.max_per = {{"no good", 1}};
+       }},
+      {"spread: attribute", [](Ask& a) { a.spread = "a b"; }},
+      {"it prefers 257 hosts, at most 256 are allowed",
+       [](Ask& a) { a.prefer.hosts.resize(257, "h"); }},
+      {"it prefers 257 racks, at most 256 are allowed",
+       [](Ask& a) { a.prefer.racks.resize(257, "r"); }},
+      {"preferred host", [](Ask& a) { a.prefer.hosts = {"a/b"}; }},
+      {"preferred rack", [](Ask& a) { a.prefer.racks = {"a;b"}; }},
+      {"its gang must be from 1 to 1024 tasks, not 0", [](Ask& a) { a.gang = 0; }},
+      {"its gang must be from 1 to 1024 tasks, not 1025", [](Ask& a) { a.gang = 1'025; }},
+      {"its count must be a multiple of its gang of 4 tasks, not 6", [](Ask& a) { a.gang = 4; }},
+      {"its band must be free, batch, production or monitoring, not number 9",
+       [](Ask& a) { a.band = static_cast<Band>(9); }},
+      {"its wait for preferred hosts must be from 0", [](Ask& a) { a.prefer.wait = seconds(-1); }},
+      {"its expiry must be from 0", [](Ask& a) { a.expiry = kDurationMax + seconds(1); }},
+  };
+  for (const Row& row : rows) {
+    Ask ask = ask_of("cpus:1", 6);
+    row.change(ask);
+    const Result<void> checked = check_ask(ask);
+    ASSERT_FALSE(checked.has_value()) << row.error;
+    EXPECT_THAT(checked.error().message(), HasSubstr(row.error));
+    EXPECT_THAT(checked.error().message(), HasSubstr("task"));
+  }
+}
+
+}  // namespace
+}  // namespace proffer::placement_test

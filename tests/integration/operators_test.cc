@@ -1,0 +1,106 @@
+// What operators set and empty, on real processes: it holds over a kill -9 of the master, and an
+// agent that is drained ends empty.
+
+#include <csignal>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "proto/json/json.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Operators : public testing::Test {
+ protected:
+  Exit proffer(Words words) const { return cluster_.proffer(std::move(words)); }
+
+  // Killed as by a loss of power, and started again on its registry.
+  void restart_master() {
+    const pid_t old = cluster_.pid_of("master");
+    kill(old, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return !is_alive(old); }));
+    const std::string& http = cluster_.http();
+    const std::string& master = cluster_.master();
+    master_ = std::make_unique<Process>(Words{
+        program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
+        "--port=" + master.substr(master.rfind(':') + 1),
+        "--http_port=" + http.substr(http.rfind(':') + 1), "--heartbeat=1s", "--agent_timeout=5s"});
+    ASSERT_TRUE(eventually([&] { return proffer({"status"}).code == 0; }));
+  }
+
+  std::optional<proto::AgentRow> agent(const std::string& name) const {
+    const auto rows = proto::parse_agents(proffer({"agents", "--json"}).out);
+    if (!rows) return std::nullopt;
+    for (const proto::AgentRow& row : *rows) {
+      if (row.agent.str() == name && row.state == proto::AgentState::kActive) return row;
+    }
+    return std::nullopt;
+  }
+
+  const Cluster cluster_{{.agents = 2, .resources = "cpus:2;mem:1024"}};
+  std::unique_ptr<Process> master_;
+};
+
+TEST_F(Operators, SetRolesWhichAKilledMasterRemembers) {
+  EXPECT_EQ(proffer({"role", "set", "eng", "--weight", "3", "--guarantee", "cpus:2;mem:512",
+                     "--limit", "cpus:4"})
+                .code,
+            0);
+  EXPECT_EQ(proffer({"role", "set", "eng/ads", "--guarantee", "cpus:1"}).code, 0);
+  const Exit refused = proffer({"role", "set", "eng/ml", "--guarantee", "cpus:1.5"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("together cpus:2.5, more than its own guarantee of cpus:2"));
+  restart_master();
+  const Exit tree = proffer({"role", "tree"});
+  EXPECT_EQ(tree.code, 0) << tree.err;
+  EXPECT_THAT(tree.out, HasSubstr("\n  ads"));
+  const auto rows = proto::parse_roles(proffer({"role", "list", "eng", "--json"}).out);
+  ASSERT_TRUE(rows);
+  ASSERT_EQ(rows->size(), 2u);
+  EXPECT_EQ(rows->at(0).weight, 3'000);
+  EXPECT_EQ(to_text(rows->at(0).guarantee), "cpus:2;mem:512");
+  EXPECT_EQ(to_text(rows->at(0).limit), "cpus:4");
+  EXPECT_EQ(proffer({"role", "unset", "eng/ads"}).code, 0);
+  EXPECT_EQ(proffer({"role", "list", "eng/ads"}).code, 1);
+}
+
+TEST_F(Operators, DrainAnAgentWhichEndsEmptyAndGetsNothing) {
+  const auto sleepers =
+      cluster_.start({"run", "--count", "2", "--cpus", "0.5", "--name", "sleepers", "--constraint",
+                      "host == agent-1", "--grace", "1s", "--", "exec sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return cluster_.running_tasks("sleepers") == 2; }));
+  const Exit drained = proffer({"drain", "agent-1", "--grace", "1s", "--wait"});
+  EXPECT_EQ(drained.code, 0) << drained.err;
+  EXPECT_EQ(agent("agent-1")->tasks, 0);
+  EXPECT_THAT(proffer({"agents"}).out, HasSubstr("active, drained"));
+  EXPECT_THAT(sleepers->wait().err, HasSubstr("killed: drained: agent agent-1 was drained"));
+  const Exit elsewhere = proffer({"run", "--", "echo $PROFFER_AGENT"});
+  EXPECT_EQ(elsewhere.out, "agent-2\n") << elsewhere.err;
+  EXPECT_EQ(proffer({"undrain", "agent-1"}).code, 0);
+  EXPECT_EQ(proffer({"run", "--constraint", "host == agent-1", "--", "true"}).code, 0);
+}
+
+TEST_F(Operators, ReserveWhichHoldsOverRestartsOfMasterAndAgent) {
+  EXPECT_EQ(proffer({"reserve", "agent-1", "eng", "cpus:1;mem:256"}).code, 0);
+  EXPECT_EQ(proffer({"drain", "agent-2", "--grace", "1m"}).code, 0);
+  restart_master();
+  ASSERT_TRUE(eventually([&] { return agent("agent-1") && agent("agent-2"); }));
+  const proto::AgentRow row = *agent("agent-1");
+  ASSERT_EQ(row.reserved.size(), 1u);
+  EXPECT_EQ(row.reserved[0].role, RoleName("eng"));
+  EXPECT_EQ(to_text(row.reserved[0].amounts), "cpus:1;mem:256");
+  EXPECT_EQ(to_text(row.total.amounts), "cpus:2;mem:1024");
+  EXPECT_TRUE(agent("agent-2")->drained_by.has_value());
+  EXPECT_EQ(proffer({"unreserve", "agent-1", "eng"}).code, 0);
+  EXPECT_TRUE(agent("agent-1")->reserved.empty());
+  const Exit more = proffer({"reserve", "agent-1", "eng", "cpus:3"});
+  EXPECT_EQ(more.code, 1);
+  EXPECT_THAT(more.err, HasSubstr("neither reserved nor in use, not cpus:3"));
+}
+
+}  // namespace
+}  // namespace proffer::test
