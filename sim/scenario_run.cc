@@ -161,6 +161,13 @@ void ScenarioRun::plan_agent(const ScenarioAgent& agent, Machine& machine) {
     world_.at(at(when), [this] { count_totals(); });
   };
   start(agent.joins);
+  if (agent.drains) {
+    world_.at(at(*agent.drains), [this, id = AgentId(machine.name()), grace = agent.drain_grace] {
+      master_->operate(master::DrainAgent{.agent = id, .grace = grace}, [this](const Error& why) {
+        world_.note("operator", {.what = "drain refused", .fields = {{"error", why.message()}}});
+      });
+    });
+  }
   if (agent.leaves) {
     world_.at(at(*agent.leaves), [this, &machine] {
       machine.crash();
