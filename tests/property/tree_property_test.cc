@@ -131,13 +131,13 @@ bool could_run(const Scenario& scenario, const sim::ScenarioFramework& framework
   const ConstraintMatcher matcher = ConstraintMatcher::compile(tasks.ask.constraints).value();
   for (const sim::ScenarioAgent& agent : scenario.agents) {
     if (agent.drains || (agent.leaves && !agent.returns)) continue;
+    if (!matcher.matches(AgentId(agent.name), agent.attributes)) continue;
     Resources open = agent.resources;
     for (const auto& [reserved_for, amounts] : agent.reserved) {
       open -= carve(amounts, open);
       if (is_within(role, reserved_for) && fits(tasks.resources, {.amounts = amounts})) return true;
     }
-    if (open.ports.size() < tasks.ask.ports || !fits(tasks.resources, open)) continue;
-    if (matcher.matches(AgentId(agent.name), agent.attributes)) return true;
+    if (open.ports.size() >= tasks.ask.ports && fits(tasks.resources, open)) return true;
   }
   return false;
 }
@@ -145,7 +145,7 @@ bool could_run(const Scenario& scenario, const sim::ScenarioFramework& framework
 // When all tasks end and there is time for each to wait for a claim and to run alone, all that
 // could run have run. (Not gangs: whether these could is a puzzle of its own.)
 TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
-  for_cases(1'500, [](uint64_t seed) {
+  for_cases(250, [](uint64_t seed) {
     Features features;
     features.forever = false;
     features.gangs = false;
@@ -153,7 +153,7 @@ TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
     Scenario scenario = random_case(seed, features);
     for (auto& [role, settings] : scenario.roles) settings.limit = {};
     Replay run(scenario);
-    run.run_until(hours(6));
+    run.run_until(hours(2));
     if (!run.wrong().empty()) return first_wrong(run);
     for (const sim::ScenarioFramework& framework : scenario.frameworks) {
       if (framework.leaves || framework.takes != sim::Takes::kAsks) continue;
@@ -267,8 +267,9 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
 // -------------------------------------------------------------------------------
 
 // One large task, or one gang, comes among streams of small ones that take everything as soon as it
-// is free. It runs once it has waited for its claim, its role has been the first by share (its own
-// siblings' tasks may have to end for that), and what runs there has ended.
+// is free. It runs once it has waited for its claim, its role has been the first by share (tasks
+// beside it may have to end for that, at each of up to three levels), and what runs there has
+// ended.
 TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   for_cases(400, [](uint64_t seed) {
     Prng random(seed);
@@ -306,7 +307,7 @@ TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
     scenario.frameworks.push_back(large);
 
     Replay run(scenario);
-    const Duration bound = comes + kClaimAfter + seconds(longest) * 2 + seconds(1);
+    const Duration bound = comes + kClaimAfter + seconds(longest) * 4 + seconds(1);
     run.run_until(bound);
     if (!run.wrong().empty()) return first_wrong(run);
     const replay::GroupResult result = run.group("large", "t");
@@ -323,7 +324,7 @@ TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
 // to give anything back.
 TEST(TreeProperty, RevokesStopWhenDemandStopsChanging) {
   int64_t revokes = 0;
-  for_cases(2'000, [&revokes](uint64_t seed) {
+  for_cases(400, [&revokes](uint64_t seed) {
     Features features;
     features.departures = false;
     Scenario scenario = random_case(seed, features);
