@@ -123,6 +123,12 @@ class Allocator::State {
     int64_t left = 0;                         // of it, at most
     bool is_none() const { return why == Why::kNone; }
   };
+  // What of a leaf's use changes in one step, to be told the tree at once.
+  struct UseLater {
+    Leaf* leaf = nullptr;
+    ResourceVector allocated = {};
+    ResourceVector offered = {};
+  };
   struct AskTimer {
     Time at = {};
     AskEntry* ask = nullptr;
@@ -327,6 +333,7 @@ class Allocator::State {
   std::vector<Rescind> rescinds_;  // for the next decision
   std::vector<Revoke> revokes_;
 
+  UseLater use_later_;         // empty but in settle()
   ResourceVector total_;       // of the cluster, as the shares know it
   bool shares_dirty_ = false;  // a total or a weight changed: shares are rebuilt in the decision
   bool dirty_ = false;         // something happened since the decision

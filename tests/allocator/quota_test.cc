@@ -407,9 +407,9 @@ TEST(Entitlement, BoundsAnAskThatMayNotBorrow) {
   s.framework("y").accepts_all();
   s.framework("y").ends(8);
   s.framework("x").asks({.name = AskName("task"),
-                             .shape = parse_shape("cpus:1;mem:1GiB").value(),
-                             .count = 100,
-                             .borrow = false});
+                         .shape = parse_shape("cpus:1;mem:1GiB").value(),
+                         .count = 100,
+                         .borrow = false});
   s.framework("y").asks("cpus:1;mem:1GiB", 0);
 
   s.run_until_nothing_fits();
