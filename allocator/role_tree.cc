@@ -23,6 +23,18 @@ int64_t divided_up(Uint128 numerator, Uint128 denominator, int64_t most) {
 
 bool is_scaled(Place place) { return place == Place::kDemanding || place == Place::kHigh; }
 
+// M: the least share above zero of the demanding children, of which there is one. Zero if none has
+// any. O(log children).
+const Share& least_above_zero(const Children& children, int order) {
+  static const std::string after_all_labels = "\x7f";
+  Node last_without_share;
+  last_without_share.label = &after_all_labels;
+  const auto at = children.demanding.upper_bound(&last_without_share);
+  return (at == children.demanding.end() ? *children.demanding.begin() : *at)
+      ->standing[order]
+      .share;
+}
+
 }  // namespace
 
 bool NodeByShare::operator()(const Node* a, const Node* b) const {
@@ -55,13 +67,25 @@ Share guarantee_filled(const Role& role) {
     const std::optional<int64_t> promise = role.settings.guarantee[kind];
     if (!promise) continue;
     const int64_t amount = std::min(use[kind], kAmountMax);
-    filled = std::max(filled, *promise == 0 ? Share::of(1, 1) : Share::of(amount, *promise));
+    if (*promise > 0) filled = std::max(filled, Share::of(amount, *promise));
   }
   return filled;
 }
 
+bool has_unmet_guarantee(const Role& role) {
+  const ResourceVector use = role.use();
+  const Quota& guarantee = role.settings.guarantee;
+  return guarantee.contains(use) &&
+         std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+           return guarantee[kind] && use[kind] < *guarantee[kind];
+         });
+}
+
 bool is_within_guarantee(const Role& role, const ResourceVector& more) {
-  return role.settings.guarantee.contains(role.use() + more);
+  const Quota& guarantee = role.settings.guarantee;
+  return guarantee.contains(role.use() + more) &&
+         std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](ResourceKind kind) { return guarantee[kind] && more[kind] > 0; });
 }
 
 bool is_within_limit(const Role& role, const ResourceVector& more) {
@@ -291,7 +315,7 @@ Parts RoleTree::per_share(const Node& node, int order) const {
 // Saturated children with a share above M are scaled, the others are not.
 void RoleTree::balance(Role& role, int order) {
   Children& children = role.children[order];
-  const Share& least = (*children.demanding.begin())->standing[order].share;
+  const Share& least = least_above_zero(children, order);
   while (!children.high.empty()) {
     Node& node = **children.high.begin();
     if (node.standing[order].share > least) break;
@@ -343,7 +367,7 @@ Standing RoleTree::standing_of(const Node& node, int order) const {
   if (node.is_leaf || plain_shares_) return found;
   const Children& children = static_cast<const Role&>(node).children[order];
   if (children.demanding.empty()) return found;
-  const Share& least = (*children.demanding.begin())->standing[order].share;
+  const Share& least = least_above_zero(children, order);
   const bool all_alike =
       children.high.empty() && (*children.demanding.rbegin())->standing[order].share == least;
   if (all_alike && children.inexact == 0) return found;

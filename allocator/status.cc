@@ -45,7 +45,7 @@ bool Allocator::State::is_guarantee_met(const Role& role) const {
   fair::for_each_leaf(role, [&](const Leaf& l) {
     if (!is_met || !l.wants_offers()) return;
     if (l.mode == OfferMode::kOpen) {
-      is_met = !(fair::guarantee_filled(role) < Share::of(1, 1));
+      is_met = !fair::has_unmet_guarantee(role);
       return;
     }
     is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
@@ -70,6 +70,7 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
       AskStatus of_ask{.ask = ask->ask.name, .wanted = ask->ask.count, .offered = ask->offered};
       of_ask.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
       if (!ask->claim.empty()) of_ask.claimed = ask->claim.front().agent->id;
+      if (!ask->reclaims.empty()) of_ask.claimed = (*ask->reclaims.begin())->id;
       status.asks.push_back(std::move(of_ask));
     }
     all.push_back(std::move(status));

@@ -53,8 +53,8 @@ std::vector<std::pair<Share, fair::Role*>> Allocator::State::promised_below(
     if (order.nodes(*child).empty()) continue;
     if (child->has_guarantee()) {
       if (child->exhausted_in == turns_epoch_) continue;
-      const Share filled = fair::guarantee_filled(*child);
-      if (filled < Share::of(1, 1)) found.emplace_back(filled, child);
+      if (!fair::has_unmet_guarantee(*child)) continue;
+      found.emplace_back(fair::guarantee_filled(*child), child);
     } else if (const auto below = promised_below(*child, order); !below.empty()) {
       found.emplace_back(below.front().first, child);
     }

@@ -382,8 +382,8 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, Scenario& 
 
 // Agents before frameworks, which name them, in whatever order they are written.
 Result<Scenario> read_document(const yaml::Node& document) {
-  const Keys keys = {"seed",    "until",  "report_at", "options",
-                     "network", "agents", "roles",     "frameworks"};
+  const yaml::Keys keys = {"seed",    "until",  "report_at", "options",
+                           "network", "agents", "roles",     "frameworks"};
   std::map<std::string, const yaml::Node*> rows;
   Result<void> read = read_table("a scenario", document, keys,
                                  [&](const std::string& key, const yaml::Node& value) {

@@ -23,23 +23,20 @@ Refusal bounded(Refusal refusal) {
 
 }  // namespace
 
-// All that is outstanding of the gangs to which these offers were made. A look at all offers, if
-// there is any.
+// All that is outstanding of the gangs to which these offers were made.
 std::map<uint64_t, GangOffers> Master::State::gangs_of(
     const std::vector<const Grant*>& offers) const {
   std::map<uint64_t, GangOffers> gangs;
   for (const Grant* grant : offers) {
-    if (grant->offer.gang != 0) gangs.try_emplace(grant->offer.gang);
-  }
-  if (gangs.empty()) return gangs;
-  const FrameworkId framework = offers.front()->framework;
-  for (const Grant* grant : allocator_.offers()) {
-    const auto gang = gangs.find(grant->offer.gang);
-    if (gang == gangs.end() || grant->framework != framework) continue;
-    ++gang->second.offers;
-    for (const AskFill& fill : grant->offer.fills) {
-      gang->second.tasks += fill.count;
-      gang->second.ask = fill.ask;
+    if (grant->offer.gang == 0) continue;
+    const auto [at, is_new] = gangs.try_emplace(grant->offer.gang);
+    if (!is_new) continue;
+    for (const Grant* one : allocator_.gang_offers(grant->offer.gang)) {
+      ++at->second.offers;
+      for (const AskFill& fill : one->offer.fills) {
+        at->second.tasks += fill.count;
+        at->second.ask = fill.ask;
+      }
     }
   }
   return gangs;
@@ -73,6 +70,11 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
   for (OffersUse& use : plan.uses) {
     for (RunningTask& task : use.tasks) task.since = step.now;
+    // A gang that is not launched ends with the first of its offers.
+    std::erase_if(use.offers, [&](OfferId offer) {
+      return allocator_.find_offer(offer, framework.id()) == nullptr;
+    });
+    if (use.offers.empty()) continue;
     for (const OfferId offer : use.offers) {
       step.trace(TraceLevel::kShortLived, "offer accepted",
                  {{"framework", framework.id().str()},
@@ -170,8 +172,14 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
 
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {
   const Refusal refusal = bounded(decline.refusal);
+  std::vector<OfferId> valid;
   for (const Grant* grant : take_offers(framework, decline.offers).valid) {
-    const OfferId id = grant->offer.id;
+    valid.push_back(grant->offer.id);
+  }
+  for (const OfferId id : valid) {
+    // With one of them a gang ends.
+    const Grant* grant = allocator_.find_offer(id, framework.id());
+    if (grant == nullptr) continue;
     step.trace(TraceLevel::kShortLived, "offer declined",
                {{"framework", framework.id().str()},
                 {"offer", std::to_string(id.value())},

@@ -23,44 +23,8 @@ struct Pool {
   uint64_t gang = 0;
   std::set<AskName> asks = {};  // that they were made for
   OffersUse use = {};
-  std::vector<std::vector<Slice>> rests = {};  // what of each offer is not used yet
-
-  Resources rest() const {
-    Resources rest;
-    for (const std::vector<Slice>& of_one : rests) {
-      for (const Slice& slice : of_one) rest += slice.resources;
-    }
-    return rest;
-  }
+  std::vector<Slice> rest = {};  // what of them is not used yet
 };
-
-Resources sum_of(const std::vector<Slice>& slices) {
-  Resources sum;
-  for (const Slice& slice : slices) sum += slice.resources;
-  return sum;
-}
-
-// What is reserved is used first, what may be taken back last.
-int order_of(const Slice& slice) {
-  if (slice.revocable) return 2;
-  return slice.reserved_for.empty() ? 1 : 0;
-}
-
-// Moves what `from` has of `wanted` from both into `claimed`.
-void take_part(std::vector<Slice>& from, Resources& wanted, std::vector<Slice>& claimed) {
-  for (int order = 0; order < 3; ++order) {
-    for (Slice& slice : from) {
-      if (order_of(slice) != order) continue;
-      const Resources part = common_part(slice.resources, wanted);
-      if (part.is_zero()) continue;
-      slice.resources -= part;
-      wanted -= part;
-      add_slice(
-          claimed,
-          {.resources = part, .reserved_for = slice.reserved_for, .revocable = slice.revocable});
-    }
-  }
-}
 
 class AcceptPlanner {
  public:
@@ -74,9 +38,12 @@ class AcceptPlanner {
       pool.role = grant->role;
       pool.gang = offer.gang;
       pool.use.offers.push_back(offer.id);
-      std::vector<Slice> rest = offer.slices;
-      for (Slice& slice : rest) slice.resources.ports = {};
-      pool.rests.push_back(std::move(rest));
+      for (const Slice& slice : offer.slices) {
+        add_slice(pool.rest,
+                  {.resources = {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus},
+                   .reserved_for = slice.reserved_for,
+                   .revocable = slice.revocable});
+      }
       for (const AskFill& fill : offer.fills) pool.asks.insert(fill.ask);
       if (offer.gang != 0) ++gangs_[offer.gang].offers;
       if (const Agent* agent = agents.find(offer.agent)) {
@@ -229,21 +196,23 @@ class AcceptPlanner {
 
   std::optional<TaskRefusal> launch(const AgentId& on, const proto::TaskSpec& spec, uint64_t gang,
                                     size_t operation, size_t index) {
-    const std::vector<Pool*> pools = pools_for(on, spec.ask, gang);
     Pool* pool = nullptr;
-    Resources rest_of_all;
-    for (Pool* one : pools) {
-      const Resources rest = one->rest();
-      if (pool == nullptr && fits(spec.shape, rest)) pool = one;
-      rest_of_all += rest;
+    std::optional<std::vector<Slice>> chosen;
+    std::vector<Slice> rest_of_all;
+    for (Pool* one : pools_for(on, spec.ask, gang)) {
+      chosen = take(spec.shape, one->rest);
+      pool = one;
+      if (chosen) break;
+      for (const Slice& slice : one->rest) add_slice(rest_of_all, slice);
     }
-    if (pool == nullptr) {
-      const bool would_fit = fits(spec.shape, rest_of_all);
+    if (!chosen) {
+      const std::string rest = to_text(sum_of(rest_of_all));
+      const bool would_fit = take(spec.shape, rest_of_all).has_value();
       return TaskRefusal{
           .reason = TaskReason::kResourcesExceeded,
           .message = text("it needs ", to_text(spec.shape), ", but of the offers of agent ",
                           quoted(on.str()), gang != 0 ? " to its gang only " : " only ",
-                          quoted(to_text(rest_of_all)), " is left",
+                          quoted(rest), " is left",
                           would_fit ? ", of which no role has so much: offers in different roles "
                                       "are not mixed in one task"
                                     : "")};
@@ -254,6 +223,7 @@ class AcceptPlanner {
     if (count > 0) {
       std::optional<std::vector<uint16_t>> lowest = free_ports.lowest(count);
       if (!lowest) {
+        for (const Slice& slice : *chosen) add_slice(pool->rest, slice);
         return TaskRefusal{.reason = TaskReason::kPortsNotAvailable,
                            .message = text("it needs ", count, " ports, but agent ",
                                            quoted(on.str()), " has ", free_ports.size(), " free")};
@@ -261,25 +231,14 @@ class AcceptPlanner {
       ports = *std::move(lowest);
     }
 
-    // One offer that is enough if there is one, else all of them together.
-    const auto alone =
-        std::find_if(pool->rests.begin(), pool->rests.end(),
-                     [&](const auto& of_one) { return fits(spec.shape, sum_of(of_one)); });
-    const bool is_one = alone != pool->rests.end();
-    Resources chosen = carve(spec.shape, is_one ? sum_of(*alone) : pool->rest());
     Launched launched{.launch = {.operation = operation, .task = index},
                       .task = spec.id,
                       .ask = spec.ask,
                       .pool = pool};
     proto::Assignment& assignment = launched.launch.assignment;
-    assignment.resources = chosen;
     assignment.claim = claim_of(spec, *pool);
-    if (is_one) {
-      take_part(*alone, chosen, assignment.claim.slices);
-    } else {
-      for (auto& of_one : pool->rests) take_part(of_one, chosen, assignment.claim.slices);
-    }
-    CHECK(chosen.is_zero()) << to_text(chosen) << " of the task is in none of the offers";
+    assignment.claim.slices = *std::move(chosen);
+    assignment.resources = sum_of(assignment.claim.slices);
 
     std::vector<PortRange> ranges;
     for (size_t i = 0; i < ports.size(); ++i) {
@@ -358,7 +317,7 @@ class AcceptPlanner {
     const auto [first, last] = pools_on(agent);
     for (auto at = first; at != last; ++at) {
       if (at->second.gang != 0) continue;
-      for (const auto& rest : at->second.rests) sum += part_of(rest, reserved_for);
+      sum += part_of(at->second.rest, reserved_for);
     }
     return sum;
   }
@@ -380,14 +339,10 @@ class AcceptPlanner {
     const auto [first, last] = pools_on(agent);
     for (auto at = first; at != last; ++at) {
       if (at->second.gang != 0) continue;
-      for (auto& rest : at->second.rests) {
-        for (Slice& slice : rest) {
-          if (slice.reserved_for != from || slice.revocable) continue;
-          const Resources part = common_part(slice.resources, chosen);
-          slice.resources -= part;
-          chosen -= part;
-        }
-      }
+      const Resources part = common_part(part_of(at->second.rest, from), chosen);
+      if (part.is_zero()) continue;
+      remove_slice(at->second.rest, {.resources = part, .reserved_for = from});
+      chosen -= part;
     }
     CHECK(chosen.is_zero()) << to_text(chosen) << " to be reserved is in none of the offers";
     return true;

@@ -75,7 +75,9 @@ void Master::State::report_asks(Step& step) {
         const auto declared = framework->asks.find(ask.ask);
         if (declared == framework->asks.end()) continue;
         std::string why = limit_against(declared->second, framework->record.role);
-        if (why.empty() && !ask.could_ever_fit) why = why_unfit(declared->second);
+        if (why.empty() && !ask.could_ever_fit) {
+          why = why_unfit(declared->second, framework->record.role);
+        }
         if (!why.empty()) unfit.insert(ask.ask);
         report.rows.push_back(
             {.ask = ask.ask, .could_ever_fit = why.empty(), .why = std::move(why)});
@@ -108,7 +110,8 @@ std::string Master::State::limit_against(const Ask& ask, const RoleName& role) c
 }
 
 // The first thing that no agent has enough of.
-std::string Master::State::why_unfit(const Ask& ask) const {
+std::string Master::State::why_unfit(const Ask& ask, const RoleName& of_framework) const {
+  const RoleName& role = ask.role.empty() ? of_framework : ask.role;
   const Result<ConstraintMatcher> matcher = ConstraintMatcher::compile(ask.constraints);
   if (!matcher) return matcher.error().message();
   ResourceVector largest;
@@ -117,11 +120,13 @@ std::string Master::State::why_unfit(const Ask& ask) const {
   for (const auto& [id, agent] : agents_.all()) {
     if (!agent.allocatable || !matcher->matches(id, agent.attributes)) continue;
     meets_constraints = true;
+    ResourceVector usable;
     for (const Slice& slice : agent.slices) {
-      if (slice.reserved_for.empty() && !slice.revocable) {
-        largest = largest.max(slice.resources.amounts);
-      }
+      if (!is_within(role, slice.reserved_for)) continue;
+      if (slice.revocable && !ask.revocable_ok) continue;
+      usable += slice.resources.amounts;
     }
+    largest = largest.max(usable);
     ports = std::max(ports, agent.ports.size());
   }
   if (!meets_constraints) {

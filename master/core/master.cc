@@ -40,7 +40,9 @@ namespace {
 
 // What operators have set counts before what the options say. An option that the rest does not
 // allow any more is left out: what was promised since is in the registry.
-AllocatorOptions with_roles_of(AllocatorOptions options, const MasterSnapshot& snapshot) {
+AllocatorOptions of_this_life(const MasterOptions& master, const MasterSnapshot& snapshot) {
+  AllocatorOptions options = master.allocator;
+  options.gangs_before = master.leader.value() << 32;
   RoleTable set;
   for (const proto::RegistryRow& row : snapshot.rows) {
     if (const auto* role = std::get_if<proto::RoleRecord>(&row)) set[role->role] = role->settings;
@@ -58,7 +60,7 @@ AllocatorOptions with_roles_of(AllocatorOptions options, const MasterSnapshot& s
 Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
     : options_(std::move(options)),
       now_(options_.started_at),
-      allocator_(with_roles_of(options_.allocator, snapshot)) {
+      allocator_(of_this_life(options_, snapshot)) {
   for (const proto::RegistryRow& row : snapshot.rows) {
     if (!std::holds_alternative<proto::StoreRecord>(row)) registry_.apply({row, false});
   }

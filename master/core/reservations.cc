@@ -30,17 +30,6 @@ Resources part_of(const std::vector<Slice>& slices, const RoleName& reserved_for
   return part;
 }
 
-void add_slice(std::vector<Slice>& slices, const Slice& more) {
-  const auto same = std::find_if(slices.begin(), slices.end(), [&](const Slice& slice) {
-    return slice.reserved_for == more.reserved_for && slice.revocable == more.revocable;
-  });
-  if (same == slices.end()) {
-    slices.push_back(more);
-  } else {
-    same->resources += more.resources;
-  }
-}
-
 std::vector<Slice> with_reserved(const std::vector<Slice>& own, const Reserved& reserved) {
   std::vector<Slice> slices;
   for (const Slice& slice : own) add_slice(slices, slice);

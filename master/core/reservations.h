@@ -24,7 +24,4 @@ Resources common_part(const Resources& a, const Resources& b);
 Resources part_of(const std::vector<Slice>& slices, const RoleName& reserved_for,
                   bool revocable = false);
 
-// Adds to the slice in the same state.
-void add_slice(std::vector<Slice>& slices, const Slice& more);
-
 }  // namespace proffer::master

@@ -125,7 +125,7 @@ class Master::State {
   void on_declare_asks(Framework& framework, proto::DeclareAsks&& message, Step& step);
   void report_dirty(Step& step);
   void report_asks(Step& step);
-  std::string why_unfit(const Ask& ask) const;
+  std::string why_unfit(const Ask& ask, const RoleName& of_framework) const;
   // Why a limit will never let it be met; empty: none.
   std::string limit_against(const Ask& ask, const RoleName& role) const;
 
@@ -252,7 +252,7 @@ class Master::State {
   Deadlines deadlines_;
   Agents agents_;
   Frameworks frameworks_;
-  Tasks tasks_;
+  Tasks tasks_{options_.ended_kept};
   Relays relays_;
   Allocator allocator_;
 

@@ -56,9 +56,9 @@ class AllocatorScenario {
     Framework& asks_in(const std::string& role, const std::string& shape, int64_t count = 1'000,
                        const std::string& name = "task") {
       return asks({.name = AskName(name),
-                       .shape = parse_shape(shape).value(),
-                       .count = count,
-                       .role = RoleName(role)});
+                   .shape = parse_shape(shape).value(),
+                   .count = count,
+                   .role = RoleName(role)});
     }
     Framework& asks(Ask ask) {
       subscribes(OfferMode::kAsks);

@@ -76,5 +76,70 @@ TEST(Gangs, AreKnownAgainFromWhatAgentsTell) {
   EXPECT_EQ(f.told(), (Lines{"t1 killed gang_incomplete"}));
 }
 
+// Two agents with room for one task each, and a framework that was offered a gang of two.
+struct GangStory : MasterScenario {
+  GangStory() {
+    a = &registered_agent("a1", "cpus:1;mem:1GiB");
+    b = &registered_agent("a2", "cpus:1;mem:1GiB");
+    f = &subscribed("f");
+    Ask ask{.name = AskName("g"), .shape = *parse_shape("cpus:1"), .count = 2};
+    ask.gang = 2;
+    f->sends(proto::DeclareAsks{.generation = 1, .asks = {ask}});
+    settle();
+    EXPECT_EQ(f->offers.size(), 2u);
+  }
+  // A task of each of these offers.
+  void accepts(std::vector<Offer> used) {
+    proto::Accept accept;
+    int number = 0;
+    for (const Offer& offer : used) {
+      accept.offers.push_back(offer.id);
+      proto::TaskSpec spec = TestScheduler::spec("t" + std::to_string(++number), "cpus:1", "g");
+      accept.operations.push_back(proto::Launch{offer.agent, {spec}});
+    }
+    f->sends(accept);
+  }
+  TestAgent* a = nullptr;
+  TestAgent* b = nullptr;
+  TestScheduler* f = nullptr;
+};
+
+TEST(GangOffers, AreOfOneGangAndLaunchedAsAWhole) {
+  GangStory s;
+  const std::vector<Offer> offers = s.f->offers;
+  EXPECT_NE(offers[0].gang, 0u);
+  EXPECT_EQ(offers[0].gang, offers[1].gang);
+  s.accepts(offers);
+  EXPECT_EQ(s.a->tasks.size() + s.b->tasks.size(), 2u);
+  EXPECT_TRUE(s.f->told().empty());
+}
+
+TEST(GangOffers, OneAloneIsRefusedAndTheOtherTakenBack) {
+  GangStory s;
+  s.accepts({s.f->offers.at(0)});
+  EXPECT_EQ(s.f->told(), (Lines{"t1 refused gang_incomplete"}));
+  EXPECT_TRUE(s.a->tasks.empty() && s.b->tasks.empty());
+  s.f->offers.clear();
+  s.settle();
+  EXPECT_EQ(s.f->offers.size(), 2u);  // Another gang: the ask is not met.
+}
+
+TEST(GangOffers, ADeclineOfBothIsAnsweredOnce) {
+  GangStory s;
+  s.f->sends(proto::Decline{.offers = {s.f->offers[0].id, s.f->offers[1].id},
+                            .refusal = {.refuse_for = seconds(5)}});
+  s.settle();
+  EXPECT_EQ(s.allocated(), "");
+}
+
+TEST(GangOffers, WhatTheAgentCannotStartEndsTheOthers) {
+  GangStory s;
+  s.accepts(s.f->offers);
+  s.a->updates(s.f->id, s.a->tasks.begin()->first.second.str(), TaskState::kRunning);
+  s.b->updates(s.f->id, s.b->tasks.begin()->first.second.str(), TaskState::kFailed,
+               TaskReason::kLaunchFailed);
+  EXPECT_EQ(s.a->take<proto::KillTask>().size(), 1u);
+}
+
 }  // namespace
 }  // namespace proffer::master::gangs_test

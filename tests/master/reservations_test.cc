@@ -157,5 +157,36 @@ TEST(Reservations, AFrameworkReservesOfWhatItWasOffered) {
   EXPECT_TRUE(f.is_connected());
 }
 
+TEST(Reservations, AreOfferedToTheirRoleOnlyAndAreInTheClaims) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1", "cpus:2;mem:4GiB");
+  s.calls(reserve("a1", "eng", "cpus:2;mem:2GiB"));
+  TestScheduler& other = s.subscribed("g", "batch");
+  other.asks("cpus:1", 1);
+  s.settle();
+  EXPECT_TRUE(other.offers.empty());
+  TestScheduler& f = s.subscribed("f", "eng");
+  f.asks("cpus:1;mem:1GiB", 1);
+  s.settle();
+  ASSERT_EQ(f.offers.size(), 1u);
+  f.accepts({f.offers[0]}, {TestScheduler::spec("t1", "cpus:1;mem:1GiB")});
+  ASSERT_TRUE(a.has(f.id, "t1"));
+  const TaskClaim& claim = a.tasks.at({f.id, TaskId("t1")}).claim;
+  ASSERT_EQ(claim.slices.size(), 1u);
+  EXPECT_EQ(claim.slices[0].reserved_for, RoleName("eng"));
+  // In use, so it stays reserved; the rest may go.
+  EXPECT_NE(s.calls(unreserve("a1", "eng")), "done");
+  EXPECT_EQ(s.calls(unreserve("a1", "eng", "cpus:1;mem:1GiB")), "done");
+  s.settle();
+  EXPECT_EQ(other.offers.size(), 1u);
+  // A new master knows of which slice the task is.
+  a.updates(f.id, "t1", proto::TaskState::kRunning);
+  s.restart_master();
+  a.registers();
+  s.settle();
+  EXPECT_NE(s.calls(unreserve("a1", "eng")), "done");
+  EXPECT_EQ(s.calls(reserve("a1", "eng", "cpus:1")), "done");
+}
+
 }  // namespace
 }  // namespace proffer::master::reservations_test

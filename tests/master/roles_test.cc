@@ -110,5 +110,39 @@ TEST(Roles, AsksMayNameRolesWithinTheFrameworks) {
   ASSERT_EQ(f.offers.size(), 1u);
 }
 
+// What runs on an agent that is not back counts in the role too.
+TEST(Roles, WithALimitGetNothingUntilAllAgentsAreBack) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestAgent& b = s.registered_agent("a2");
+  s.calls(limit("eng", "cpus:4"));
+  TestScheduler& limited = s.subscribed("f", "eng");
+  TestScheduler& other = s.subscribed("g", "batch");
+  s.restart_master();
+  limited.subscribes();
+  other.subscribes();
+  a.registers();
+  limited.asks("cpus:1", 1);
+  other.asks("cpus:1", 1);
+  s.settle();
+  EXPECT_TRUE(limited.offers.empty());
+  EXPECT_EQ(other.offers.size(), 1u);
+  b.registers();
+  s.settle();
+  EXPECT_EQ(limited.offers.size(), 1u);
+}
+
+TEST(Roles, ALimitIsNeverExceeded) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:8;mem:8GiB");
+  s.calls(limit("eng", "cpus:2"));
+  TestScheduler& f = s.subscribed("f", "eng/ads");
+  f.asks("cpus:1", 5);
+  s.settle();
+  int64_t offered = 0;
+  for (const Offer& offer : f.offers) offered += offer.total().amounts[ResourceKind::kCpus];
+  EXPECT_EQ(offered, 2'000);
+}
+
 }  // namespace
 }  // namespace proffer::master::roles_test

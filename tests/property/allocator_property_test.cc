@@ -2,8 +2,10 @@
 // what must not matter (names, units, who is suppressed, running it again). A failure prints the
 // seed.
 
+#include <algorithm>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -65,7 +67,12 @@ class World {
   FrameworkId framework_name(uint64_t i) const {
     return FrameworkId(text(options_.prefix, "f", i));
   }
-  RoleName role_name(uint64_t i) const { return RoleName(text(options_.prefix, "r", i)); }
+  static constexpr size_t kRoleCount = 6;
+  RoleName role_name(uint64_t i) const {
+    constexpr const char* kNames[kRoleCount] = {"r0", "r0/a", "r0/b", "r1", "r1/a/b", "r2"};
+    return RoleName(options_.prefix + kNames[i]);
+  }
+  RoleName any_role() { return role_name(random_.below(kRoleCount)); }
   FrameworkId any_framework() {
     auto at = frameworks_.begin();
     std::advance(at, static_cast<int64_t>(random_.below(frameworks_.size())));
@@ -87,19 +94,30 @@ class World {
     }
     Attributes attributes;
     if (random_.chance(1, 2)) attributes["disk"] = random_.chance(1, 2) ? "ssd" : "hdd";
+    if (random_.chance(1, 2)) attributes["rack"] = random_.chance(1, 2) ? "r0" : "r1";
+    std::vector<Slice> slices;
+    Resources rest = all;
+    if (random_.chance(1, 6)) {
+      Resources reserved;
+      reserved.amounts[ResourceKind::kCpus] = all.amounts[ResourceKind::kCpus] / 2;
+      reserved.amounts[ResourceKind::kMem] = all.amounts[ResourceKind::kMem] / 2;
+      rest -= reserved;
+      slices.push_back({.resources = reserved, .reserved_for = any_role()});
+    }
+    slices.push_back({.resources = rest});
     allocator_.set_agent(id, {.attributes = attributes,
-                              .slices = {Slice{.resources = all}},
+                              .slices = std::move(slices),
                               .ports = PortSet({{31000, 31003}})});
     agents_[id] = all;
   }
   void add_framework() {
     const uint64_t i = random_.below(5);
-    const uint64_t role = random_.below(3);
+    const RoleName role = any_role();
     const bool open = random_.chance(1, 4) && options_.open_and_gpus;
     const FrameworkId id = framework_name(i);
     if (frameworks_.count(id) > 0) return;
     frameworks_[id] = open ? OfferMode::kOpen : OfferMode::kAsks;
-    roles_of_[id] = role_name(role);
+    roles_of_[id] = role;
     allocator_.add_framework(id, roles_of_[id], frameworks_[id]);
     if (!open) declare(id);
   }
@@ -115,51 +133,130 @@ class World {
         ask.shape[ResourceKind::kGpus] = gpus > 1000 ? 1000 : gpus;
       }
       if (random_.chance(1, 5)) ask.constraints = {parse_constraint("disk == ssd").value()};
+      add_wishes(ask, roles_of_.at(id));
       asks.push_back(ask);
     }
     if (frameworks_[id] == OfferMode::kOpen) return;
     if (random_.chance(1, 2) && !asks_[id].empty()) {  // Only the counts change.
       asks = asks_[id];
-      for (Ask& ask : asks) ask.count = random_.between(0, 6);
+      for (Ask& ask : asks) ask.count = random_.between(0, 6) / ask.gang * ask.gang;
     }
     asks_[id] = asks;
     allocator_.declare_asks(id, asks, now_);
   }
 
+  void add_wishes(Ask& ask, const RoleName& role) {
+    const RoleName below = any_role();
+    if (random_.chance(1, 3) && is_within(below, role)) ask.role = below;
+    if (random_.chance(1, 6)) {
+      ask.gang = random_.between(2, 3);
+      ask.count = ask.count / ask.gang * ask.gang;
+    }
+    if (random_.chance(1, 8)) ask.spread = random_.chance(1, 2) ? "rack" : "host";
+    if (random_.chance(1, 8)) {
+      ask.max_per = {
+          {.attribute = random_.chance(1, 2) ? "rack" : "host", .count = random_.between(1, 2)}};
+    }
+    if (random_.chance(1, 8)) {
+      ask.prefer = {.hosts = {"a1"}, .racks = {"r0"}, .wait = seconds(random_.between(0, 15))};
+    }
+    if (random_.chance(1, 4)) ask.band = static_cast<Band>(random_.below(kBandCount));
+    if (random_.chance(1, 8)) ask.revocable_ok = true;
+    if (random_.chance(1, 8)) ask.expiry = seconds(random_.between(5, 60));
+    // Entitlements are rounded amounts.
+    if (random_.chance(1, 8)) ask.borrow = !options_.open_and_gpus;
+  }
+
+  Quota some_quota() {
+    Quota quota;
+    const ResourceVector most = amounts(8);
+    for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
+      if (random_.chance(2, 3)) quota.set(kind, most[kind]);
+    }
+    return quota;
+  }
+  void set_role() {
+    const RoleName role = any_role();
+    RoleSettings settings{.weight = random_.between(1, 4) * 500};
+    if (random_.chance(1, 4)) settings.limit = some_quota();
+    if (random_.chance(1, 4)) settings.guarantee = some_quota();
+    if (!options_.open_and_gpus) settings.guarantee = {};
+    if (!check_role(allocator_.role_table(), role, settings)) return;
+    allocator_.set_role(role, settings);
+  }
+
+  // An offer, with its gang if it is of one.
   void answer() {
     const std::vector<const Grant*> offers = allocator_.offers();
     if (offers.empty()) return;
-    const Grant grant = *offers[random_.below(offers.size())];
-    Resources used;
-    std::vector<AskFill> fills;
-    Refusal refusal;
+    const Grant chosen = *offers[random_.below(offers.size())];
+    std::vector<Grant> together;
+    for (const Grant* grant : offers) {
+      const bool same_gang = chosen.offer.gang != 0 && grant->framework == chosen.framework &&
+                             grant->offer.gang == chosen.offer.gang;
+      if (same_gang || grant->offer.id == chosen.offer.id) together.push_back(*grant);
+    }
     const uint64_t how = random_.below(6);
+    Refusal refusal;
+    const int64_t filter_ms = random_.between(0, 10) * 500;
+    const bool wrong_agent = random_.chance(1, 2);
+    if (how == 3) refusal.refuse_for = milliseconds(filter_ms);
+    if (how == 4) refusal.refuse_for = milliseconds(filter_ms * 2);
+    if (how == 5) {
+      refusal.wrong_agent = wrong_agent;
+      if (!wrong_agent) refusal.too_little = {ResourceKind::kMem};
+    }
+    for (const Grant& grant : together) settle(grant, how, refusal);
+  }
+  void settle(const Grant& grant, uint64_t how, const Refusal& refusal) {
+    std::vector<Slice> used;
+    std::vector<AskFill> fills;
     if (how <= 2) {
-      used = grant.offer.total();
+      used = grant.offer.slices;
       fills = grant.offer.fills;
-    } else if (how == 3) {  // Half of the amounts, and no devices.
+    } else if (how == 3 && grant.offer.gang == 0) {  // Half of the amounts, and no devices.
+      used = {grant.offer.slices.front()};
+      Resources half;
       for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
-        used.amounts[kind] =
-            grant.offer.total().amounts[kind] / options_.scale / 2 * options_.scale;
+        half.amounts[kind] = used[0].resources.amounts[kind] / options_.scale / 2 * options_.scale;
       }
+      used[0].resources = half;
       if (!grant.offer.fills.empty()) fills = {{grant.offer.fills[0].ask, 1}};
-      refusal.refuse_for = milliseconds(random_.between(0, 10) * 500);
-    } else if (how == 4) {
-      refusal.refuse_for = milliseconds(random_.between(0, 10) * 1'000);
-    } else {
-      refusal.wrong_agent = random_.chance(1, 2);
-      if (!refusal.wrong_agent) refusal.too_little = {ResourceKind::kMem};
     }
     for (Ask& ask : asks_[grant.framework]) {
       for (const AskFill& fill : fills) {
         if (fill.ask == ask.name) ask.count = std::max<int64_t>(ask.count - fill.count, 0);
       }
     }
-    std::vector<RunningTask> launched = tasks_of(grant, used, fills, launched_, now_);
+    // The first task holds all that is used.
+    std::vector<RunningTask> launched = tasks_of(grant, {}, fills, launched_, now_);
+    if (launched.empty() && how <= 3 && !used.empty() && !used[0].resources.is_zero()) {
+      launched.push_back(running_task(text("t-", ++launched_), grant.role, {}, {}, now_));
+    }
+    if (!launched.empty()) {
+      launched[0].claim.slices = used;
+      for (Slice& slice : launched[0].claim.slices) slice.resources.ports = {};
+    }
     for (const RunningTask& task : launched) {
       tasks_.push_back({grant.offer.agent, grant.framework, task.task});
     }
     allocator_.settle({grant.offer.id}, std::move(launched), refusal, now_);
+  }
+  // What has been given notice ends in time.
+  void end_revoked() {
+    for (auto at = revoked_.begin(); at != revoked_.end();) {
+      if (at->second > now_) {
+        ++at;
+        continue;
+      }
+      const auto task = std::find_if(tasks_.begin(), tasks_.end(), [&](const Task& t) {
+        return t.framework == at->first.first && t.id == at->first.second;
+      });
+      at = revoked_.erase(at);
+      if (task == tasks_.end()) continue;
+      allocator_.release(task->agent, task->framework, task->id);
+      tasks_.erase(task);
+    }
   }
   void end_task() {
     if (tasks_.empty()) return;
@@ -178,7 +275,11 @@ class World {
         return declare(any_framework());
       case 3: {
         const AgentId id = any_agent();
-        allocator_.set_agent_active(id, random_.chance(2, 3));
+        if (random_.chance(1, 3)) {
+          allocator_.set_agent_draining(id, random_.chance(1, 2));
+        } else {
+          allocator_.set_agent_active(id, random_.chance(2, 3));
+        }
         return;
       }
       case 4: {
@@ -204,8 +305,7 @@ class World {
       case 8:
         return allocator_.revive(any_framework());
       case 9:
-        return allocator_.set_role(role_name(random_.below(3)),
-                                   {.weight = random_.between(1, 4) * 500});
+        return set_role();
       case 10: {
         const FrameworkId id = any_framework();
         return allocator_.set_framework_active(id, random_.chance(2, 3));
@@ -229,10 +329,10 @@ class World {
       case 13:
       case 14:
         now_ = now_ + milliseconds(random_.between(1, 20) * 500);
-        return;
+        return end_revoked();
       case 15:
         now_ = now_ + seconds(random_.between(20, 60));
-        return;
+        return end_revoked();
       case 16:
         return end_task();
       default:
@@ -270,6 +370,10 @@ class World {
     for (const Rescind& rescind : decision.rescinds) {
       line += text("-", rescind.offer.value(), " ", static_cast<int>(rescind.reason), "; ");
     }
+    for (const Revoke& revoke : decision.revokes) {
+      line += text("!", revoke.task.str(), "; ");
+      revoked_[{revoke.framework, revoke.task}] = revoke.deadline;
+    }
     trace_.push_back(line);
   }
   void check() {
@@ -296,6 +400,7 @@ class World {
   std::map<FrameworkId, OfferMode> frameworks_;
   std::map<FrameworkId, std::vector<Ask>> asks_;
   std::vector<Task> tasks_;
+  std::map<std::pair<FrameworkId, TaskId>, Time> revoked_;  // and when they end
   std::vector<std::string> trace_;
   std::vector<std::string> violations_;
 };

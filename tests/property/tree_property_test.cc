@@ -1,0 +1,344 @@
+// Laws of the production allocator over generated trees of roles, quotas, agents and asks, driven
+// directly: safety at every step (tests/support/replay/audit.cc says which), and what must come in
+// time. A failure prints the scenario.
+//
+//   PROFFER_CASES=100000   so many cases of each law instead of a few thousand
+//   PROFFER_CASE=4711      this one only, with a longer trace
+
+#include <cstdlib>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "sim/scenario_writer.h"
+#include "tests/property/tree_case.h"
+#include "tests/support/replay/replay.h"
+
+namespace proffer::tree_property_test {
+namespace {
+
+using replay::Replay;
+using replay::ReplayOptions;
+using sim::Scenario;
+using tree_case::Features;
+using tree_case::random_case;
+
+int64_t number_of(const char* variable, int64_t otherwise) {
+  const char* given = std::getenv(variable);
+  return given == nullptr ? otherwise : std::strtoll(given, nullptr, 10);
+}
+
+// Calls `law` with each seed until one returns what is wrong.
+void for_cases(int64_t cases, const std::function<std::string(uint64_t)>& law) {
+  const int64_t only = number_of("PROFFER_CASE", 0);
+  const int64_t first = only > 0 ? only : 1;
+  const int64_t last = only > 0 ? only : number_of("PROFFER_CASES", cases);
+  for (int64_t seed = first; seed <= last; ++seed) {
+    const std::string wrong = law(static_cast<uint64_t>(seed));
+    ASSERT_TRUE(wrong.empty()) << "seed " << seed << ": " << wrong;
+  }
+}
+
+std::string last_lines(const std::vector<std::string>& trace) {
+  const auto lines_max = static_cast<size_t>(number_of("PROFFER_CASE", 0) > 0 ? 1'000 : 12);
+  std::string out;
+  for (size_t i = trace.size() > lines_max ? trace.size() - lines_max : 0; i < trace.size(); ++i) {
+    out += "  " + trace[i] + "\n";
+  }
+  return out;
+}
+std::string told(const std::string& wrong, const Replay& run) {
+  return text(wrong, "\n", last_lines(run.trace()), sim::to_yaml(run.scenario()));
+}
+std::string first_wrong(const Replay& run) {
+  return run.wrong().empty() ? "" : told(run.wrong()[0], run);
+}
+
+// --- safety -------------------------------------------------------------------------------------
+
+TEST(TreeProperty, LawsHoldAtEveryStep) {
+  for_cases(10'000, [](uint64_t seed) {
+    Replay run(random_case(seed, {}));
+    run.run_until(minutes(5));
+    return first_wrong(run);
+  });
+}
+
+TEST(TreeProperty, TheSameScenarioHasTheSameTrace) {
+  for_cases(300, [](uint64_t seed) {
+    std::vector<std::string> traces[2];
+    for (std::vector<std::string>& trace : traces) {
+      Replay run(random_case(seed, {}), {.audit = false});
+      run.run_until(minutes(5));
+      trace = run.trace();
+    }
+    return std::string(traces[0] == traces[1] ? "" : "the traces differ");
+  });
+}
+
+// A mark before each name that people chose.
+constexpr char kMark = 'X';
+RoleName marked(const RoleName& role) { return RoleName(kMark + role.str()); }
+
+Scenario renamed(Scenario scenario) {
+  RoleTable roles;
+  for (const auto& [role, settings] : scenario.roles) roles[marked(role)] = settings;
+  scenario.roles = roles;
+  for (sim::ScenarioAgent& agent : scenario.agents) {
+    std::map<RoleName, ResourceVector> reserved;
+    for (const auto& [role, amounts] : agent.reserved) reserved[marked(role)] = amounts;
+    agent.reserved = reserved;
+  }
+  for (sim::ScenarioFramework& framework : scenario.frameworks) {
+    framework.name = kMark + framework.name;
+    framework.role = marked(framework.role);
+    for (sim::ScenarioTasks& tasks : framework.tasks) {
+      tasks.name = kMark + tasks.name;
+      if (!tasks.ask.role.empty()) tasks.ask.role = marked(tasks.ask.role);
+    }
+  }
+  return scenario;
+}
+
+// In another order of names equals come in another order: near_tree_test.cc bounds what that does.
+TEST(TreeProperty, NamesInTheSameOrderDoNotMatter) {
+  for_cases(300, [](uint64_t seed) {
+    const Scenario scenario = random_case(seed, {});
+    Replay run(scenario, {.audit = false});
+    Replay other(renamed(scenario), {.audit = false});
+    run.run_until(minutes(5));
+    other.run_until(minutes(5));
+    std::vector<std::string> trace = other.trace();
+    for (std::string& line : trace) std::erase(line, kMark);
+    if (trace == run.trace()) return std::string();
+    return told("other names give another trace", run);
+  });
+}
+
+// --- what comes in time -------------------------------------------------------------------------
+
+// Whether a task of it could ever run: on some agent if it were empty and all were below limits.
+bool could_run(const Scenario& scenario, const sim::ScenarioFramework& framework,
+               const sim::ScenarioTasks& tasks) {
+  const RoleName role = tasks.ask.role.empty() ? framework.role : tasks.ask.role;
+  for (RoleName at = role; !at.empty(); at = parent_of(at)) {
+    const auto settings = scenario.roles.find(at);
+    if (settings == scenario.roles.end()) continue;
+    if (!settings->second.limit.contains(tasks.resources * tasks.ask.gang)) return false;
+  }
+  const ConstraintMatcher matcher = ConstraintMatcher::compile(tasks.ask.constraints).value();
+  for (const sim::ScenarioAgent& agent : scenario.agents) {
+    if (agent.drains || (agent.leaves && !agent.returns)) continue;
+    Resources open = agent.resources;
+    for (const auto& [reserved_for, amounts] : agent.reserved) {
+      open -= carve(amounts, open);
+      if (is_within(role, reserved_for) && fits(tasks.resources, {.amounts = amounts})) return true;
+    }
+    if (open.ports.size() < tasks.ask.ports || !fits(tasks.resources, open)) continue;
+    if (matcher.matches(AgentId(agent.name), agent.attributes)) return true;
+  }
+  return false;
+}
+
+// When all tasks end and there is time for each to wait for a claim and to run alone, all that
+// could run have run. (Not gangs: whether these could is a puzzle of its own.)
+TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
+  for_cases(1'500, [](uint64_t seed) {
+    Features features;
+    features.forever = false;
+    features.gangs = false;
+    features.lending = false;
+    const Scenario scenario = random_case(seed, features);
+    Replay run(scenario);
+    run.run_until(hours(6));
+    if (!run.wrong().empty()) return first_wrong(run);
+    for (const sim::ScenarioFramework& framework : scenario.frameworks) {
+      if (framework.leaves || framework.takes != sim::Takes::kAsks) continue;
+      for (const sim::ScenarioTasks& tasks : framework.tasks) {
+        if (!could_run(scenario, framework, tasks)) continue;
+        const replay::GroupResult result = run.group(framework.name, tasks.name);
+        if (result.finished == tasks.count) continue;
+        return told(text(framework.name, "/", tasks.name, ": ", result.finished, " of ",
+                         tasks.count, " have run, ", result.pending, " wait"),
+                    run);
+      }
+    }
+    return std::string();
+  });
+}
+
+// --- what is promised
+// -----------------------------------------------------------------------------
+
+// Roles with guarantees, in a cluster of tasks of one size that all its agents are multiples of, so
+// that whatever is given back fits. Guests fill it; at some time after that each owner comes.
+struct Owners {
+  Scenario scenario = {};
+  int64_t slots = 0;
+  struct Owner {
+    RoleName role = {};
+    Duration comes = {};
+    int64_t promised = 0;  // tasks
+    int64_t wanted = 0;
+  };
+  std::vector<Owner> owners = {};
+};
+
+Owners random_owners(uint64_t seed) {
+  Prng random(seed);
+  Owners c;
+  for (int64_t i = 0; i < random.between(1, 4); ++i) {
+    const int64_t slots = random.between(1, 6);
+    c.slots += slots;
+    c.scenario.agents.push_back(
+        {.name = text("agent-", i),
+         .resources = {.amounts = ResourceVector::of(1000, tree_case::kMemStep) * slots}});
+  }
+  const auto add = [&](const std::string& name, const RoleName& role, int64_t count,
+                       Duration joins) -> sim::ScenarioTasks& {
+    sim::ScenarioFramework framework{.name = name, .role = role, .joins = joins};
+    framework.tasks.push_back(
+        {.name = "t", .count = count, .resources = ResourceVector::of(1000, tree_case::kMemStep)});
+    c.scenario.frameworks.push_back(framework);
+    return c.scenario.frameworks.back().tasks.back();
+  };
+  for (int64_t i = 0; i < random.between(1, 3); ++i) {
+    const bool nested = random.chance(1, 3);
+    sim::ScenarioTasks& tasks =
+        add(text("guest-", i), RoleName(text("guests", nested ? text("/", i) : "")),
+            random.between(c.slots / 2 + 1, c.slots * 2), {});
+    tasks.ask.band = static_cast<Band>(random.below(kBandCount));
+    if (random.chance(1, 4)) {
+      tasks.ask.gang = random.between(1, std::min<int64_t>(c.slots, 3));
+      tasks.count = tasks.count / tasks.ask.gang * tasks.ask.gang;
+    }
+    if (random.chance(1, 3)) tasks.duration = seconds(random.between(5, 200));
+  }
+  int64_t left = c.slots;
+  for (int64_t i = 0; i < random.between(1, 3) && left > 0; ++i) {
+    Owners::Owner owner;
+    owner.promised = random.between(1, left);
+    left -= owner.promised;
+    owner.wanted = random.between(1, c.slots);
+    owner.comes = seconds(random.between(0, 120));
+    owner.role = RoleName(text("owner-", i, random.chance(1, 2) ? "/deep" : ""));
+    const RoleName promised_to = random.chance(1, 2) ? owner.role : parent_of(owner.role);
+    c.scenario.roles[promised_to.empty() ? owner.role : promised_to] = {
+        .weight = random.between(1, 4) * 500,
+        .guarantee = Quota::of(ResourceVector::of(1000, tree_case::kMemStep) * owner.promised)};
+    add(text("owner-", i), owner.role, owner.wanted, owner.comes);
+    c.owners.push_back(owner);
+  }
+  return c;
+}
+
+// Within the time that a victim may still have, its grace, and a moment, an owner has what it is
+// promised, and keeps it.
+TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
+  int64_t revokes = 0;
+  for_cases(1'000, [&revokes](uint64_t seed) {
+    const Owners c = random_owners(seed);
+    Replay run(c.scenario, {.allocator = {.revokes_per_minute = 1'000}});
+    for (int64_t second = 1; second <= 300; ++second) {
+      run.run_until(seconds(second));
+      if (!run.wrong().empty()) return first_wrong(run);
+      for (const Owners::Owner& owner : c.owners) {
+        if (seconds(second) < owner.comes + kMinimumRuntime + kRevokeGrace + seconds(1)) continue;
+        const int64_t has = run.use(owner.role)[ResourceKind::kCpus] / 1000;
+        if (has >= std::min(owner.promised, owner.wanted)) continue;
+        return told(text("after ", second, " s role ", owner.role.str(), " has ", has, " of ",
+                         owner.promised, " promised and ", owner.wanted, " wanted"),
+                    run);
+      }
+    }
+    revokes += run.revokes();
+    return std::string();
+  });
+  EXPECT_GT(revokes, 1'000) << "the runs must be about something";
+}
+
+// --- nobody starves
+// -------------------------------------------------------------------------------
+
+// One large task, or one gang, comes among streams of small ones that take everything as soon as it
+// is free: it runs once it has waited for its claim and what runs there has ended.
+TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
+  for_cases(400, [](uint64_t seed) {
+    Prng random(seed);
+    const int64_t size = random.between(2, 6);
+    const int64_t agents = random.between(1, 4);
+    const int64_t longest = random.between(2, 20);
+    Scenario scenario;
+    for (int64_t i = 0; i < agents; ++i) {
+      scenario.agents.push_back(
+          {.name = text("agent-", i),
+           .resources = {.amounts = ResourceVector::of(size * 1000, size * tree_case::kMemStep)}});
+    }
+    constexpr const char* kRoles[] = {"a", "a/x", "a/y", "b", "b/x/y", "c"};
+    for (int64_t i = 0; i < random.between(1, 4); ++i) {
+      sim::ScenarioFramework small{.name = text("small-", i),
+                                   .role = RoleName(kRoles[random.below(6)])};
+      for (int64_t t = 0; t < 2; ++t) {
+        small.tasks.push_back({.name = text("t", t),
+                               .count = 3'000,
+                               .resources = ResourceVector::of(1000, tree_case::kMemStep),
+                               .duration = milliseconds(random.between(2, longest * 4) * 250)});
+      }
+      scenario.frameworks.push_back(small);
+    }
+    const Duration comes = seconds(random.between(5, 25));
+    sim::ScenarioFramework large{
+        .name = "large", .role = RoleName(kRoles[random.below(6)]), .joins = comes};
+    sim::ScenarioTasks tasks{.name = "t", .duration = seconds(5)};
+    const bool gang = random.chance(1, 2);
+    const int64_t each = gang ? random.between(1, size) : size;
+    tasks.resources = ResourceVector::of(each * 1000, each * tree_case::kMemStep);
+    if (gang) tasks.ask.gang = random.between(1, agents * (size / each));
+    tasks.count = tasks.ask.gang;
+    large.tasks.push_back(tasks);
+    scenario.frameworks.push_back(large);
+
+    Replay run(scenario);
+    const Duration bound = comes + kClaimAfter + seconds(longest) + seconds(1);
+    run.run_until(bound);
+    if (!run.wrong().empty()) return first_wrong(run);
+    const replay::GroupResult result = run.group("large", "t");
+    if (result.pending == 0) return std::string();
+    return told(text(result.pending, " of ", tasks.count, " still wait after ", to_text(bound)),
+                run);
+  });
+}
+
+// --- nothing flaps
+// --------------------------------------------------------------------------------
+
+// Nothing comes or goes after the first minute, and tasks do not end: after a while nobody is asked
+// to give anything back.
+TEST(TreeProperty, RevokesStopWhenDemandStopsChanging) {
+  int64_t revokes = 0;
+  for_cases(2'000, [&revokes](uint64_t seed) {
+    Features features;
+    features.departures = false;
+    Scenario scenario = random_case(seed, features);
+    for (sim::ScenarioFramework& framework : scenario.frameworks) {
+      for (sim::ScenarioTasks& tasks : framework.tasks) {
+        tasks.duration.reset();
+        tasks.every.reset();
+      }
+    }
+    Replay run(scenario);
+    run.run_until(minutes(40));
+    if (!run.wrong().empty()) return first_wrong(run);
+    revokes += run.revokes();
+    if (run.last_revoke() > minutes(20)) {
+      return told(text("a revoke after ", to_text(run.last_revoke())), run);
+    }
+    return std::string();
+  });
+  EXPECT_GT(revokes, 100) << "the runs must be about something";
+}
+
+}  // namespace
+}  // namespace proffer::tree_property_test

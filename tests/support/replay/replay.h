@@ -1,0 +1,175 @@
+#pragma once
+
+// A scenario played against the allocator alone, under virtual time: no master, agents or network,
+// only what they would tell it. For laws over thousands of generated scenarios, and for hard cases
+// told as scenarios. After each instant and each decision the allocator's own violations() are
+// asked for and what it did is audited against the replay's own books (audit.cc).
+//
+// What differs from `proffer simulate`: a framework answers an offer after the network's delay, a
+// revoked task runs to the end of its grace, and when one of a gang ends before its time so do all.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "allocator/allocator.h"
+#include "common/constraint_matcher.h"
+#include "sim/scenario.h"
+
+namespace proffer::replay {
+
+struct ReplayOptions {
+  // The options of the allocator that are not the scenario's: for naive rules, and shorter waits.
+  AllocatorOptions allocator = {};
+  bool audit = true;
+  int64_t decisions_max = 50'000;  // more are taken as one without end
+  // Frameworks that declare their asks and then decline every offer, or never answer one. (Those
+  // of a scenario that do so take open offers.)
+  std::set<std::string> declining = {};
+  std::set<std::string> holding = {};
+};
+
+// What became of the tasks NAME-0, NAME-1, … of one framework.
+struct GroupResult {
+  int64_t pending = 0;
+  int64_t running = 0;
+  int64_t finished = 0;
+  int64_t revoked = 0;     // times
+  Duration wait_max = {};  // from wanted to running, of those that started
+};
+
+class Replay {
+ public:
+  explicit Replay(sim::Scenario scenario, ReplayOptions options = {});
+
+  // Everything up to this time from the beginning, or to the end of the scenario.
+  void run_until(Duration at);
+  void run();
+
+  // --- what happened ----------------------------------------------------------------------------
+  // Broken laws, each with its time; nothing more happens after the first.
+  const std::vector<std::string>& wrong() const { return wrong_; }
+  // Every decision as text. The same scenario has the same trace.
+  const std::vector<std::string>& trace() const { return trace_; }
+  GroupResult group(const std::string& framework, const std::string& tasks) const;
+  int64_t running(const std::string& framework) const;  // of all groups
+  int64_t pending(const std::string& framework) const;
+  // Offered or running, of a role and all below it.
+  ResourceVector use(const RoleName& role) const;
+  ResourceVector use_of(const FrameworkId& framework) const;
+  int64_t revokes() const { return revokes_; }
+  Duration last_revoke() const { return last_revoke_; }  // since the beginning
+  Allocator& allocator() { return *allocator_; }
+  const sim::Scenario& scenario() const { return scenario_; }
+  Time now() const { return now_; }
+
+  // --- what a test changes while it runs --------------------------------------------------------
+  void set_role(const RoleName& role, const RoleSettings& settings);
+  // Its connection goes, or comes back; what it runs goes on.
+  void set_connected(const std::string& agent, bool connected);
+
+ private:
+  struct Agent {
+    const sim::ScenarioAgent* spec = nullptr;
+    bool active = false;  // connected
+    bool draining = false;
+    PortSet free_ports;
+  };
+  struct Running {
+    AgentId agent;
+    RunningTask task;
+    PortSet ports;
+    Time since;
+    bool revoked = false;
+  };
+  struct Group {
+    const sim::ScenarioTasks* spec = nullptr;
+    ConstraintMatcher matcher;
+    std::map<int64_t, Time> wanted;  // by number: pending since
+    std::map<int64_t, Running> running;
+    int64_t finished = 0;
+    int64_t revoked = 0;
+    Duration wait_max = {};
+  };
+  struct Framework {
+    const sim::ScenarioFramework* spec = nullptr;
+    bool joined = false;
+    std::vector<Group> groups;
+  };
+
+  // --- time -------------------------------------------------------------------------------------
+  void at(Time when, std::function<void()> what);
+  void decide();
+  void check_state(const std::string& after);
+
+  // --- what comes and goes (replay.cc) ----------------------------------------------------------
+  void plan_agent(const sim::ScenarioAgent& spec, const AgentId& id);
+  void agent_joins(const AgentId& id, const sim::ScenarioAgent& spec);
+  void agent_is_gone(const AgentId& id);
+  void empty_agent(const AgentId& id);
+  void framework_joins(const FrameworkId& id);
+  void framework_leaves(const FrameworkId& id);
+  void arrive(const FrameworkId& id, size_t group, int64_t first, int64_t count);
+  void declare(const FrameworkId& id);
+
+  // --- tasks (answers.cc) -----------------------------------------------------------------------
+  void answer(const FrameworkId& id, const std::vector<OfferId>& offers);
+  std::vector<RunningTask> launch(const FrameworkId& id, const Grant& grant);
+  bool start(const FrameworkId& id, size_t group, const Grant& grant, std::vector<Slice>& rest,
+             std::vector<RunningTask>& launched);
+  void end_task(const FrameworkId& id, size_t group, int64_t number, Time started);
+  // Ended before its time, with the rest of its gang: wanted again.
+  void lose_task(const FrameworkId& id, size_t group, int64_t number, bool tell_allocator);
+  void revoke(const Revoke& revoke);
+  void set_free_ports(const AgentId& id);
+  struct Found {
+    size_t group = 0;
+    int64_t number = 0;
+  };
+  std::optional<Found> find_task(const Framework& framework, const TaskId& task) const;
+
+  // --- audit.cc ---------------------------------------------------------------------------------
+  void audit(const Decision& decision);
+  void audit_grant(const Grant& grant);
+  void audit_limits(const Grant& grant);
+  void audit_max_per(const Grant& grant);
+  void audit_gangs();
+  void audit_agents();
+  void audit_revokes(const Decision& decision);
+  void audit_victim(const Revoke& revoke, const std::set<std::pair<FrameworkId, TaskId>>& now);
+  void audit_work_conservation();
+  bool could_be_given(const FrameworkId& id, const Group& group, const AgentId& agent) const;
+  bool is_within_limits(const RoleName& role, const ResourceVector& more) const;
+  RoleName role_of(const FrameworkId& id, const Group& group) const;
+  const Group* group_of(const FrameworkId& id, const AskName& ask) const;
+  // What its offers and tasks hold of an agent, by reservation.
+  std::map<RoleName, Resources> held_of(const AgentId& id) const;
+  std::map<RoleName, Resources> parts_of(const AgentId& id) const;
+  void broken(const std::string& what);
+  std::string print(const Decision& decision) const;
+
+  const sim::Scenario scenario_;
+  const ReplayOptions options_;
+  std::unique_ptr<Allocator> allocator_;
+  RoleTable roles_;
+  Time now_;
+  uint64_t planned_ = 0;
+  std::map<std::pair<Time, uint64_t>, std::function<void()>> plan_;
+  std::map<AgentId, Agent> agents_;
+  std::map<FrameworkId, Framework> frameworks_;
+  std::vector<std::string> trace_;
+  std::vector<std::string> wrong_;
+  int64_t decisions_ = 0;
+  int64_t revokes_ = 0;
+  std::vector<Time> revoked_at_;
+  Duration last_revoke_ = {};
+};
+
+// The time at which every scenario begins.
+inline constexpr Time kBeginning = Time() + hours(1);
+
+}  // namespace proffer::replay
