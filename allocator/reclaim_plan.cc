@@ -403,7 +403,8 @@ class Allocator::State::Planner {
   }
 
   void accept(Eviction& eviction, int64_t tasks) {
-    helps_ = helps_ || !eviction.victims.empty() || !eviction.agent->noticed.is_zero();
+    helps_ = helps_ || !eviction.victims.empty() || !eviction.agent->noticed.is_zero() ||
+             eviction.takes_claim;
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
     for (Victim& victim : eviction.victims) {
       told_.insert(victim.begin(), victim.end());
