@@ -174,13 +174,15 @@ void RoleTree::part(Leaf& leaf) {
 
 void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
                           const ResourceVector& offered) {
-  for (int order = 0; order < kOrders; ++order) lift(leaf, order);
+  // Shares are of use: what is launched as it was offered changes none.
+  const bool same_use = (allocated + offered).is_zero();
+  for (int order = 0; order < kOrders && !same_use; ++order) lift(leaf, order);
   for (Node* node = &leaf; node != nullptr; node = node->parent) {
     node->allocated += allocated;
     node->offered += offered;
   }
   CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
-  for (int order = 0; order < kOrders; ++order) place(leaf, order);
+  for (int order = 0; order < kOrders && !same_use; ++order) place(leaf, order);
 }
 
 void RoleTree::set_wishes(Leaf& leaf, bool wants, bool in_first, bool in_second) {
