@@ -273,7 +273,7 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
 TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   for_cases(400, [](uint64_t seed) {
     Prng random(seed);
-    const int64_t size = random.between(2, 6);
+    const int64_t size = random.between(4, 8);
     const int64_t agents = random.between(1, 4);
     const int64_t longest = random.between(2, 20);
     Scenario scenario;
@@ -299,9 +299,9 @@ TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
         .name = "large", .role = RoleName(kRoles[random.below(6)]), .joins = comes};
     sim::ScenarioTasks tasks{.name = "t", .duration = seconds(5)};
     const bool gang = random.chance(1, 2);
-    const int64_t each = gang ? random.between(1, size) : size;
+    const int64_t each = gang ? random.between(1, size / 2) : size;
     tasks.resources = ResourceVector::of(each * 1000, each * tree_case::kMemStep);
-    if (gang) tasks.ask.gang = random.between(1, agents * (size / each));
+    if (gang) tasks.ask.gang = random.between(2, agents * (size / each));
     tasks.count = tasks.ask.gang;
     large.tasks.push_back(tasks);
     scenario.frameworks.push_back(large);
