@@ -269,7 +269,9 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
 // One large task, or one gang, comes among streams of small ones that take everything as soon as it
 // is free. It runs once it has waited for its claim, its role has been the first by share (tasks
 // beside it may have to end for that, at each of up to three levels), and what runs there has
-// ended.
+// ended. (There is room for each framework. Where there is less than a task for each, equals are
+// served in the order of their names, and one whose sibling role is always level with it may wait
+// for ever.)
 TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   for_cases(400, [](uint64_t seed) {
     Prng random(seed);
