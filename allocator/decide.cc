@@ -64,8 +64,8 @@ Decision Allocator::State::decide(Time now) {
     assign_claims(now);
   } while (take_back_lent(now));
   reclaim(now);
-  if (claims_taken_) {
-    claims_taken_ = false;
+  if (claims_dropped_) {
+    claims_dropped_ = false;
     fill(now);
     fill_open(now);
   }
