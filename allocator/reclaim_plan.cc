@@ -264,8 +264,8 @@ class Allocator::State::Planner {
     if (state_.is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
     if (counts_.full(ask_.ask, a) != nullptr) return false;
     if (a.claim == nullptr || a.claim == &ask_) return true;
-    // Who only waits, for one agent, gives way to who has a right; nobody who has one does.
-    return !a.reclaim && a.claim->claim.size() == 1 && !state_.right_of(*a.claim).any();
+    // Who only waits gives way to who has a right; nobody who has one does.
+    return !a.reclaim && !state_.right_of(*a.claim).any();
   }
 
   std::optional<Eviction> cheapest() {

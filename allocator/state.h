@@ -327,7 +327,7 @@ class Allocator::State {
   bool lend_to(Leaf& leaf, Time now);
 
   // --- reclaim.cc ------------------------------------------------------------------------------
-  void reclaim(Time now);
+  bool reclaim(Time now);
   std::vector<Claimant> claimants(Time now);
   void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit);
   static bool lacks_more(const AskEntry& ask);
