@@ -62,13 +62,7 @@ Decision Allocator::State::decide(Time now) {
     fill(now);
     fill_open(now);
     assign_claims(now);
-  } while (take_back_lent(now));
-  reclaim(now);
-  if (claims_taken_) {
-    claims_taken_ = false;
-    fill(now);
-    fill_open(now);
-  }
+  } while (take_back_lent(now) || reclaim(now));
   lend(now);
 
   Decision decision;

@@ -333,7 +333,7 @@ class Allocator::State {
   bool lend_to(Leaf& leaf, Time now);
 
   // --- reclaim.cc ------------------------------------------------------------------------------
-  void reclaim(Time now);
+  bool reclaim(Time now);
   std::vector<Claimant> claimants(Time now);
   void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit);
   static bool lacks_more(const AskEntry& ask);
@@ -449,7 +449,6 @@ class Allocator::State {
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
   mutable bool entitlements_known_ = false;
-  bool claims_taken_ = false;  // by who has a right: what is free there can be given at once
   uint64_t turns_epoch_ = 1;   // while it is the same, who has no use for a guarantee gets none
   std::vector<Given> given_;   // kept until the next event
   Time decided_at_;
