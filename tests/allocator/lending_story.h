@@ -279,7 +279,8 @@ class LendingStory {
   }
 
   // With its gang.
-  void end(const FrameworkId& framework, OfAsk& of_ask, const TaskId& task) {
+  // By value: what is named may be the key of what is erased here.
+  void end(const FrameworkId& framework, OfAsk& of_ask, TaskId task) {
     const auto at = of_ask.running.find(task);
     if (at == of_ask.running.end()) return;
     const Running ended = at->second;
