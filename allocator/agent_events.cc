@@ -52,7 +52,7 @@ void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
   a.free_port_count = a.free_ports.size();
   refresh(a, true);
   // It may be too small now, or not have the attributes.
-  if (a.claim != nullptr && !could_ever_fit(*a.claim, a)) drop_claim(*a.claim);
+  if (a.claim != nullptr && !could_ever_fit(*a.claim, a)) end_claim_on(a);
 }
 
 void Allocator::State::set_agent_active(const AgentId& id, bool active) {
@@ -65,7 +65,7 @@ void Allocator::State::set_agent_active(const AgentId& id, bool active) {
   free_.erase(a);
   a.active = active;
   refresh(a, true);
-  if (!active && a.claim != nullptr) drop_claim(*a.claim);
+  if (!active) end_claim_on(a);
 }
 
 void Allocator::State::set_agent_draining(const AgentId& id, bool draining) {
@@ -78,7 +78,7 @@ void Allocator::State::set_agent_draining(const AgentId& id, bool draining) {
   free_.erase(a);
   a.draining = draining;
   refresh(a, true);
-  if (draining && a.claim != nullptr) drop_claim(*a.claim);
+  if (draining) end_claim_on(a);
 }
 
 void Allocator::State::remove_agent(const AgentId& id) {
@@ -89,8 +89,8 @@ void Allocator::State::remove_agent(const AgentId& id) {
   ++agents_version_;
   rescind_all(a.offers, RescindReason::kAgentLost);
   a.active = false;
-  if (a.claim != nullptr) drop_claim(*a.claim);
-  for (const auto& [ref, task] : a.tasks) forget_task(a, task);
+  end_claim_on(a);
+  for (const auto& [ref, task] : a.tasks) forget_task(a, ref, task);
   estimating_.erase(&a);
   free_.erase(a);
   free_.forget_fresh(a);
@@ -117,6 +117,7 @@ void Allocator::State::set_free_ports(const AgentId& id, PortSet free) {
 }
 
 void Allocator::State::refresh(Agent& a, bool grew) {
+  ++changes_;
   free_.erase(a);
   a.compute_free();
   if (a.estimate() != nullptr) {

@@ -97,6 +97,13 @@ struct Books {
   void change(const Booked& booked, Held Books::*unreserved, Held Part::*other, bool add);
 };
 
+// What was told to end on an agent for a claimant, for whom the agent is set aside until then.
+struct Reclaim {
+  int64_t tasks = 0;      // of the claimant that will fit there
+  Time until = {};        // then it is nobody's
+  bool is_short = false;  // more must be told to end, when more may
+};
+
 struct Agent : Books {
   AgentId id = {};
   Attributes attributes = {};
@@ -113,8 +120,10 @@ struct Agent : Books {
   int64_t free_port_count = 0;
   int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
 
-  AskEntry* claim = nullptr;  // what becomes free here is for this ask alone
-  uint64_t growths = 0;       // how often something became free here
+  AskEntry* claim = nullptr;            // what becomes free here is for this ask alone
+  std::optional<Reclaim> reclaim = {};  // that is because tasks were told to end for it
+  ResourceVector noticed = {};          // of these, and all others that have had a notice
+  uint64_t growths = 0;                 // how often something became free here
 
   // Kept by FreeAgents.
   bool listed = false;

@@ -72,6 +72,10 @@ std::vector<AgentUse> Allocator::agents() const { return state_->agents(); }
 FrameworkExplanation Allocator::explain(const FrameworkId& framework, Time now) const {
   return state_->explain(framework, now);
 }
+ReclaimOutlook Allocator::reclaim_outlook(const FrameworkId& framework, const AskName& ask,
+                                          Time now) const {
+  return state_->reclaim_outlook(framework, ask, now);
+}
 std::vector<Violation> Allocator::violations() const { return state_->violations(); }
 
 }  // namespace proffer

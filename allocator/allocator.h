@@ -148,6 +148,29 @@ struct AgentUse {
   bool active = true;
 };
 
+// What comes back to an ask because others who borrowed end, or why nothing does.
+struct ReclaimOutlook {
+  enum class Why : uint8_t {
+    kNothingWanted,  // or its framework wants no offers now
+    kUnderWay,       // the victims have had their notice; until: the last deadline
+    kOff,            // nothing is lent, so nothing comes back
+    kRefused,        // it did not use what was taken back for it; until it is declared anew
+    kTasksUnknown,   // not before all that run are known again
+    kNoRight,        // no unmet guarantee covers it, nor its fair share if that counts
+    kNobodyBorrows,  // nobody is above its entitlement that could give it back
+    kWouldNotFit,    // it would fit nowhere even if all that may be taken back ended
+    kTooYoung,       // until: when tasks have run long enough for it to fit
+    kCap,            // enough others were told to end; until: when more may be
+  };
+  Why why = Why::kNothingWanted;
+  RoleName promise = {};  // whose guarantee covers the ask; empty: it is its share
+  // Of those that have been or would be told to end, one: its role, and its agent.
+  RoleName holder = {};
+  AgentId agent = {};
+  int64_t victims = 0;
+  std::optional<Time> until = {};
+};
+
 class Allocator {
  public:
   explicit Allocator(AllocatorOptions options);
@@ -239,6 +262,9 @@ class Allocator {
   std::vector<AgentUse> agents() const;
   // Why this framework has no offer, or no more of them. O(agents * kAsksExplainedMax + leaves).
   FrameworkExplanation explain(const FrameworkId& framework, Time now) const;
+  // What would have to end for an unmet ask to fit, and why it has not been told to. The framework
+  // must be there. O(agents + tasks of those who borrow).
+  ReclaimOutlook reclaim_outlook(const FrameworkId& framework, const AskName& ask, Time now) const;
   // Broken invariants of DESIGN §10 (1, 2, 5). For tests: O(everything).
   std::vector<Violation> violations() const;
 

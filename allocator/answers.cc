@@ -19,6 +19,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   Leaf& l = *first->leaf;
   Agent& a = *first->agent;
   std::vector<Slice> offered;
+  std::map<AskName, int64_t> offered_to;
   std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // what is to be launched of each
   int64_t ports = 0;
   ResourceVector seen;  // what was free when the last of them was made, with what they hold
@@ -26,6 +27,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     const fair::OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
+    for (const AskFill& fill : offer.grant.offer.fills) offered_to[fill.ask] += fill.count;
     if (offer.leaf != &l) update_hunger(*offer.leaf, true);
     for (const Slice& slice : offer.grant.offer.slices) add_slice(offered, slice);
     ports += offer.ports;
@@ -36,7 +38,9 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   }
 
   std::vector<Slice> taken;
+  std::map<AskName, int64_t> launched;
   for (RunningTask& task : tasks) {
+    ++launched[task.ask];
     const auto ask = l.owner->asks.find(task.ask);
     if (ask != l.owner->asks.end()) {  // Else no longer declared.
       AskEntry& entry = *ask->second;
@@ -50,6 +54,10 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     }
     Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
     add_task(a, of_task, std::move(task));
+  }
+  for (const auto& [name, count] : offered_to) {
+    const auto ask = l.owner->asks.find(name);
+    if (ask != l.owner->asks.end()) note_answer(*ask->second, count, launched[name]);
   }
   CHECK(contains(offered, taken)) << to_text(sum_of(taken)) << " is used of "
                                   << to_text(sum_of(offered)) << ", by reservation state";
@@ -93,6 +101,9 @@ void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
     change_use(l, entry.resources.amounts, {});
   }
   l.estimated += entry.estimated();
+  if (entry.claim.gang != 0) {
+    gang_tasks_[{l.framework, entry.claim.gang}].insert({a.id, task.task});
+  }
   if (const auto ask = l.owner->asks.find(entry.ask); ask != l.owner->asks.end()) {
     count_tasks(*ask->second, a, 1);
   }
@@ -102,6 +113,20 @@ void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
                 << a.id.str() << " already";
 }
 
+void Allocator::State::forget_notice(Agent& a, const fair::TaskRef& ref, const fair::Task& task) {
+  if (task.ends_by) {
+    a.noticed -= task.resources.amounts;
+    for (fair::Node* node = task.leaf; node != nullptr; node = node->parent) {
+      node->noticed -= task.resources.amounts;
+    }
+  }
+  if (task.claim.gang != 0) {
+    const auto gang = gang_tasks_.find({ref.framework, task.claim.gang});
+    gang->second.erase({a.id, ref.task});
+    if (gang->second.empty()) gang_tasks_.erase(gang);
+  }
+}
+
 void Allocator::State::release(const AgentId& agent_id, const FrameworkId& framework,
                                const TaskId& task) {
   mark_dirty();
@@ -109,12 +134,13 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
   const auto at = a.tasks.find({framework, task});
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
                              << agent_id.str();
+  const fair::TaskRef ref = at->first;
   const fair::Task ended = std::move(at->second);
   Leaf& l = *ended.leaf;
   a.tasks.erase(at);
   --l.tasks;
   doubt(l);
-  forget_task(a, ended);
+  forget_task(a, ref, ended);
   a.end_allocated(ended);
   if (!ended.resources.is_zero()) {
     const auto of_framework = a.allocated_to.find(framework);
@@ -129,7 +155,8 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
 }
 
 // What the leaf and its ask know of a task that is not there any more, but for its share.
-void Allocator::State::forget_task(const Agent& a, const fair::Task& task) {
+void Allocator::State::forget_task(Agent& a, const fair::TaskRef& ref, const fair::Task& task) {
+  forget_notice(a, ref, task);
   task.leaf->estimated -= task.estimated();
   const auto ask = task.leaf->owner->asks.find(task.ask);
   if (ask != task.leaf->owner->asks.end()) count_tasks(*ask->second, a, -1);

@@ -58,7 +58,7 @@ void Allocator::State::assign_claims(Time now) {
 // The leaf's first ask by priority that has waited long enough and for which there may be an agent.
 fair::AskEntry* Allocator::State::claimable_ask(Leaf& l, Time now) const {
   for (AskEntry* ask : l.order) {
-    if (ask->unmet() == 0 || ask->only_preferred(now)) continue;
+    if (ask->unmet() <= ask->reclaiming || ask->only_preferred(now)) continue;
     if (!ask->due || ask->hopeless_at == agents_version_) continue;
     if (!barred(*ask).is_none()) continue;
     if (ask->claim_tried != claimable_version_) return ask;
@@ -215,6 +215,7 @@ void Allocator::State::start_waiting(Leaf& l, Time now) {
 // It is met, gone, or not wanted for now.
 void Allocator::State::stop_waiting(AskEntry& ask) {
   if (!ask.claim.empty()) drop_claim(ask);
+  while (!ask.reclaims.empty()) end_reclaim(**ask.reclaims.begin());
   set_timer(ask, std::nullopt);
   ask.due = false;
   due_.erase(&ask);

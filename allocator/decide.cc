@@ -1,6 +1,7 @@
 // One decision: what is due by time (leases, filters, waits for claims), then the asks, guarantees
-// that are not reached first and then by least share, then open offers of what is left, then claims
-// for those that starve; at the end what was given becomes offers.
+// that are not reached first and then by least share, then open offers of what is left, then what
+// is to come back to those who are owed it, then claims for those that starve; at the end what was
+// given becomes offers.
 
 #include "allocator/state.h"
 
@@ -19,6 +20,7 @@ Allocator::State::State(AllocatorOptions options)
 
 Decision Allocator::State::decide(Time now) {
   given_.clear();
+  wrong_victims_.clear();
   entitlements_known_ = false;
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
@@ -38,6 +40,10 @@ Decision Allocator::State::decide(Time now) {
     const fair::OutstandingOffer* offer = outstanding_.find(next->second);
     Leaf& l = *offer->leaf;
     Agent& a = *offer->agent;
+    for (const AskFill& fill : offer->grant.offer.fills) {
+      const auto ask = l.owner->asks.find(fill.ask);
+      if (ask != l.owner->asks.end()) note_answer(*ask->second, fill.count, 0);
+    }
     rescind(next->second, RescindReason::kExpired);
     Filter filter;
     filter.until = now + kDeclineFilter;
@@ -47,6 +53,7 @@ Decision Allocator::State::decide(Time now) {
   end_filters(now);
   fire_alarms(now);
   fire_claim_timers(now);
+  end_idle_reclaims(now);
   remove_doubtful();
   wake_blocked();
 
@@ -56,6 +63,7 @@ Decision Allocator::State::decide(Time now) {
     fill_open(now);
     assign_claims(now);
   } while (take_back_lent(now));
+  reclaim(now);
   lend(now);
 
   Decision decision;
@@ -107,6 +115,7 @@ std::optional<Time> Allocator::State::next_decision(Time now) const {
   if (const auto expiry = outstanding_.first_to_expire()) consider(expiry->first);
   if (!filter_timers_.empty()) consider(filter_timers_.begin()->at);
   if (!ask_timers_.empty()) consider(ask_timers_.begin()->at);
+  if (reclaim_at_) consider(*reclaim_at_);
   if (!alarms_.empty()) consider(alarms_.begin()->at);
   return next;
 }
@@ -118,7 +127,9 @@ Time Allocator::State::later(Time now, Duration duration) {
 
 void Allocator::State::mark_dirty() {
   dirty_ = true;
+  ++changes_;
   given_.clear();
+  wrong_victims_.clear();
   entitlements_known_ = false;
 }
 

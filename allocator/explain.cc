@@ -182,6 +182,7 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
   found.could_ever_fit = limit.is_none() && could_ever_be_met(entry, false);
   found.hindered = reasons.take(found.usable);
   if (!entry.claim.empty()) found.claimed = entry.claim.front().agent->id;
+  if (!entry.reclaims.empty()) found.claimed = (*entry.reclaims.begin())->id;
   if (!found.could_ever_fit) explain_changes(entry, found);
   return found;
 }

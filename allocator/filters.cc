@@ -44,6 +44,7 @@ void Allocator::State::remove_filter(Leaf& l, const AgentId& a) {
 void Allocator::State::end_filters(Time now) {
   while (!filter_timers_.empty() && filter_timers_.begin()->at <= now) {
     const FilterTimer timer = *filter_timers_.begin();
+    ++changes_;
     Framework& f = framework_at(timer.framework);
     remove_filter(*f.own, timer.agent);
     for (const auto& [role, l] : f.leaves) {

@@ -84,6 +84,7 @@ void Allocator::State::remove_framework(const FrameworkId& id) {
     auto task = a->tasks.lower_bound({id, TaskId()});
     if (task == a->tasks.end() || task->first.framework != id) continue;
     while (task != a->tasks.end() && task->first.framework == id) {
+      forget_notice(*a, task->first, task->second);
       a->end_allocated(task->second);
       task = a->tasks.erase(task);
     }

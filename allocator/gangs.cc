@@ -28,6 +28,7 @@ std::vector<Allocator::State::Member> Allocator::State::plan_gang(const AskEntry
     return room == ask.ask.gang;
   };
   bool is_enough = false;
+  for (Agent* a : ask.reclaims) is_enough = consider(a) || is_enough;
   for (const fair::Claimed& claimed : ask.claim) is_enough = consider(claimed.agent) || is_enough;
   if (!is_enough) visit_free(ask, consider);
   if (!ask.ask.prefer.empty()) {
@@ -107,6 +108,11 @@ bool Allocator::State::give_gang(AskEntry& ask, const Turn& turn, const fair::Le
     preferred = preferred && nearness(ask.ask.prefer, *member.agent) != fair::Nearness::kAnywhere;
     given_.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(), from_claim});
     add_gift(l, *member.agent, slices, &ask, member.count, gang);
+  }
+  for (const Member& member : members) {
+    if (member.agent->reclaim && ask.claims(*member.agent)) {
+      note_reclaimed(ask, *member.agent, member.count);
+    }
   }
   note_given(ask, from_claim, preferred, now);
   return true;

@@ -56,6 +56,15 @@ struct AskEntry {
   uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
   uint64_t claim_tried = 0;  // version of the claimable world in which there was no agent for it
 
+  // What others were told to end for it, and how it went; see reclaim.cc.
+  AgentSet reclaims = {};            // agents that are set aside for it because of that
+  int64_t reclaiming = 0;            // tasks of it that will fit there
+  uint64_t reclaim_seen = 0;         // version of everything in which there was no way; 0: none
+  Time reclaim_after = {};           // not looked at again before this
+  std::optional<Time> ripe_at = {};  // when something is old enough to be told to end
+  bool reclaim_on_trial = false;     // it was given what was taken back and has not answered
+  bool reclaim_refused = false;      // it did not use that
+
   // How many tasks it could be given now: whole gangs.
   int64_t unmet() const {
     const int64_t left = expired || ask.count <= offered ? 0 : ask.count - offered;

@@ -170,16 +170,4 @@ void Allocator::State::take_back_estimates(Time now) {
   }
 }
 
-void Allocator::State::revoke(Agent& a, const fair::TaskRef& ref, RevokeReason reason,
-                              const RoleName& beneficiary, Time now) {
-  fair::Task& task = a.tasks.at(ref);
-  task.ends_by = later(now, options_.revoke_grace);
-  revokes_.push_back({.agent = a.id,
-                      .framework = ref.framework,
-                      .task = ref.task,
-                      .reason = reason,
-                      .beneficiary = beneficiary,
-                      .deadline = *task.ends_by});
-}
-
 }  // namespace proffer

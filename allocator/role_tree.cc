@@ -39,9 +39,23 @@ void enter(NodeSet& set, Node& node, int order) {
   node.element[order] = result.position;
 }
 
-void leave(NodeSet& set, Node& node, int order) { node.spare[order] = set.extract(node.element[order]); }
+void leave(NodeSet& set, Node& node, int order) {
+  node.spare[order] = set.extract(node.element[order]);
+}
 
 size_t children_count(const Role& role) { return role.roles.size() + role.leaves.size(); }
+
+// M: the least share above zero of the demanding children, of which there is one. Zero if none has
+// any. O(log children).
+const Share& least_above_zero(const Children& children, int order) {
+  const Share& least = (*children.demanding.begin())->standing[order].share;
+  if (least > Share()) return least;
+  static const std::string after_all_labels = "\x7f";
+  Node last_without_share;
+  last_without_share.label = &after_all_labels;
+  const auto at = children.demanding.upper_bound(&last_without_share);
+  return at == children.demanding.end() ? least : (*at)->standing[order].share;
+}
 
 }  // namespace
 
@@ -368,7 +382,7 @@ Parts RoleTree::per_share(const Node& node, int order) const {
 // Saturated children with a share above M are scaled, the others are not.
 void RoleTree::balance(Role& role, int order) {
   Children& children = role.children[order];
-  const Share& least = (*children.demanding.begin())->standing[order].share;
+  const Share& least = least_above_zero(children, order);
   while (!children.high.empty()) {
     Node& node = **children.high.begin();
     if (node.standing[order].share > least) break;
@@ -424,8 +438,7 @@ bool RoleTree::is_plain(const Node& node, int order) const {
   if (children.demanding.empty()) return true;
   if (children.inexact > 0 || !children.high.empty()) return false;
   if (children.demanding.size() == 1) return true;
-  return (*children.demanding.begin())->standing[order].share ==
-         (*children.demanding.rbegin())->standing[order].share;
+  return least_above_zero(children, order) == (*children.demanding.rbegin())->standing[order].share;
 }
 
 Standing RoleTree::standing_of(const Node& node, int order) const {
@@ -434,7 +447,7 @@ Standing RoleTree::standing_of(const Node& node, int order) const {
   if (is_plain(node, order)) return found;
 
   const Children& children = static_cast<const Role&>(node).children[order];
-  const Share& least = (*children.demanding.begin())->standing[order].share;
+  const Share& least = least_above_zero(children, order);
   found.exact = false;
   found.parts = parts_of(node.use() - children.use);  // What is not scaled.
   const int64_t m = least.parts(kPartsWhole);

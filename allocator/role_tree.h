@@ -6,9 +6,11 @@
 // Siblings are compared by their weighted dominant shares, and a role's share is not that of the
 // plain sum below it: hierarchical DRF (Bhattacharya et al., SoCC 2013, section 4) rescales. A
 // child is *demanding* if it may still be given something, *saturated* if it wants more and nothing
-// that it may use fits, *content* if it wants nothing. With M the least share of the demanding
-// children, a demanding child counts with its use times M / its share, a saturated one times
-// min(1, M / its share), a content one as it is; if none is demanding, all count as they are.
+// that it may use fits, *content* if it wants nothing. With M the least share above zero of the
+// demanding children (zero if none has any), a demanding child counts with its use times M / its
+// share, a saturated one times min(1, M / its share), a content one as it is; if none is demanding,
+// all count as they are. (Children with nothing must not make M zero while others have something: a
+// role with more of them than it can serve would count nothing, and take all.)
 //
 // Numbers: where nothing is scaled a share is an exact fraction (common/share.h). Where something
 // is, the sum is in parts of the cluster, kPartsWhole being all of it; each step rounds up, so a
@@ -69,7 +71,9 @@ struct Node {
   int64_t weight = kWeightOne;
   ResourceVector allocated = {};  // of it and all below
   ResourceVector offered = {};
-  int64_t wanting = 0;  // leaves, of it and below, that want offers
+  ResourceVector noticed = {};  // of what is allocated: what has been told to end
+  ResourceVector awaited = {};  // what it will be given of what others were told to end for it
+  int64_t wanting = 0;          // leaves, of it and below, that want offers
   Standing standing[kOrders] = {};
 
   // As compute_entitlements() last said (entitlement.h), in a decision or for a picture.
@@ -77,6 +81,8 @@ struct Node {
   mutable ResourceVector entitlement = {};
 
   ResourceVector use() const { return allocated + offered; }
+  // What is left of its use once all that has been told to has ended.
+  ResourceVector kept() const { return use() - noticed; }
   const Share& share() const { return standing[0].share; }
 
   // Kept by RoleTree: the share of its use; where it is among its siblings, unless its place is

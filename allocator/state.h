@@ -18,9 +18,13 @@
 //   claims.cc            nobody starves
 //   lending.cc           what is set aside, or only estimated to be free, is used meanwhile
 //   wants.cc             how long and where asks want to run: expiry, waits, counts of tasks
+//   reclaim.cc           what is lent comes back
+//   reclaim_plan.cc      what would have to end for an ask to fit
+//   reclaim_outlook.cc   why nothing is taken back for an ask
 //   explain.cc           why a framework has no offer
 //   status.cc, violations.cc   pictures and laws
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -31,6 +35,7 @@
 #include "allocator/leaves.h"
 #include "allocator/outstanding.h"
 #include "allocator/role_tree.h"
+#include "allocator/victims.h"
 
 namespace proffer {
 
@@ -67,6 +72,7 @@ class Allocator::State {
   std::vector<LeafStatus> leaves() const;
   std::vector<AgentUse> agents() const;
   FrameworkExplanation explain(const FrameworkId& id, Time now) const;
+  ReclaimOutlook reclaim_outlook(const FrameworkId& framework, const AskName& ask, Time now) const;
   std::vector<Violation> violations() const;
 
  private:
@@ -123,6 +129,34 @@ class Allocator::State {
     int64_t left = 0;                         // of it, at most
     bool is_none() const { return why == Why::kNone; }
   };
+  // On whose account an ask may take something back.
+  struct Right {
+    const Role* promise = nullptr;  // whose unmet guarantee covers it; nullptr: its share alone
+    Share filled = {};              // how much of that guarantee is
+    // For each node on its way up, whether what is held by siblings of that node may be taken.
+    std::vector<bool> reaches = {};
+    bool any() const;
+  };
+  struct Claimant {
+    AskEntry* ask = nullptr;
+    Right right = {};
+    Rank rank = {};
+    bool comes_before(const Claimant& o) const;
+  };
+  // A task, or the tasks of a gang.
+  using Victim = std::vector<std::pair<Agent*, fair::TaskRef>>;
+  struct ReclaimPlan {
+    struct Place {
+      Agent* agent = nullptr;
+      int64_t tasks = 0;  // of the claimant, beyond those that are awaited there
+    };
+    std::vector<Place> places = {};  // none: nothing would do
+    std::vector<Victim> victims = {};
+    std::optional<Time> ripe_at = {};  // if nothing would do now: when something may
+    bool somebody_borrows = false;
+    int64_t tasks() const;  // of the victims
+  };
+  class Planner;
   struct AskTimer {
     Time at = {};
     AskEntry* ask = nullptr;
@@ -168,6 +202,9 @@ class Allocator::State {
   // --- answers.cc ------------------------------------------------------------------------------
   // The task is allocated from now on; it must not be there.
   void add_task(Agent& agent, Leaf& leaf, RunningTask task);
+  // What is known of a task beside what it holds, when it is not there any more.
+  void forget_task(Agent& agent, const fair::TaskRef& ref, const fair::Task& task);
+  void forget_notice(Agent& agent, const fair::TaskRef& ref, const fair::Task& task);
   // An outstanding offer ends, its resources are nobody's.
   fair::OutstandingOffer end_offer(const OfferId& id);
   // With the rest of its gang.
@@ -176,7 +213,6 @@ class Allocator::State {
   void rescind_all(std::set<OfferId> ids, RescindReason reason);
   void rescind_what_does_not_fit(Agent& agent);
   void break_gang(uint64_t gang);
-  void forget_task(const Agent& agent, const fair::Task& task);
 
   // --- wants.cc --------------------------------------------------------------------------------
   // Some more tasks of the ask, or fewer, are on the agent.
@@ -289,8 +325,39 @@ class Allocator::State {
   void take_back_estimates(Time now);
   void lend(Time now);
   bool lend_to(Leaf& leaf, Time now);
+
+  // --- reclaim.cc ------------------------------------------------------------------------------
+  void reclaim(Time now);
+  std::vector<Claimant> claimants(Time now);
+  void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit);
+  static bool lacks_more(const AskEntry& ask);
+  static bool is_short(const AskEntry& ask);
+  bool is_reclaim_due(const AskEntry& ask, Time now) const;
+  std::optional<Claimant> claimant(AskEntry& ask) const;
+  void carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t most, Time now);
+  // The task is told to end, and counts as ended where shares are taken back.
   void revoke(Agent& agent, const fair::TaskRef& task, RevokeReason reason,
               const RoleName& beneficiary, Time now);
+  int64_t revokes_most() const;
+  int64_t revokes_left(Time now);
+  Time revokes_open(int64_t count, Time now) const;
+  void look_again_at(Time at);
+  void set_aside(AskEntry& ask, Agent& agent, int64_t tasks, Time until);
+  void await(Agent& agent, int64_t tasks);
+  void end_reclaim(Agent& agent);
+  void end_claim_on(Agent& agent);
+  void note_reclaimed(AskEntry& ask, Agent& agent, int64_t count);
+  void end_idle_reclaims(Time now);
+  static void note_answer(AskEntry& ask, int64_t offered, int64_t launched);
+  void reclaim_eagerly(const std::vector<Claimant>& waiting, Time now);
+
+  // --- reclaim_plan.cc -------------------------------------------------------------------------
+  Right right_of(const AskEntry& ask) const;
+  std::vector<Victim> victims_on(const Agent& agent) const;
+  Victim gang_of(const FrameworkId& framework, uint64_t number) const;
+  // Tasks that began by `ripe` may be told to end.
+  ReclaimPlan plan_reclaim(const AskEntry& ask, const Right& right, Time now, Time ripe) const;
+  ReclaimPlan plan_anywhere(const AskEntry& ask, const Right& right) const;
 
   // --- explain.cc ------------------------------------------------------------------------------
   void explain_place(const Framework& framework, const ResourceVector& total,
@@ -308,6 +375,9 @@ class Allocator::State {
   void check_agents(std::vector<Violation>& found) const;
   void check_leaves(std::vector<Violation>& found) const;
   void check_claims(std::vector<Violation>& found) const;
+  void check_reclaims(std::vector<Violation>& found) const;
+  void check_victim(const Agent& agent, const fair::TaskRef& task, const AskEntry& claimant,
+                    Time now);
   void check_work_conservation(std::vector<Violation>& found) const;
   void check_tree(std::vector<Violation>& found) const;
   void check_limits(std::vector<Violation>& found) const;
@@ -326,6 +396,8 @@ class Allocator::State {
   fair::OutstandingOffers outstanding_;
   std::vector<Rescind> rescinds_;  // for the next decision
   std::vector<Revoke> revokes_;
+  // The tasks of each gang, with their agents.
+  std::map<std::pair<FrameworkId, uint64_t>, std::set<std::pair<AgentId, TaskId>>> gang_tasks_;
 
   ResourceVector total_;       // of the cluster, as the shares know it
   bool shares_dirty_ = false;  // a total or a weight changed: shares are rebuilt in the decision
@@ -355,6 +427,13 @@ class Allocator::State {
   std::map<uint64_t, AskEntry*> claimed_;  // by claim_order
   uint64_t agents_version_ = 1;            // of which agents there are and what they bring
   uint64_t claimable_version_ = 1;         // of all that claimable_agent() depends on
+
+  fair::AgentSet reclaimed_;              // set aside because tasks were told to end for somebody
+  std::deque<Time> notices_;              // that tasks are reclaimed, of the last minute
+  Time cap_wait_until_;                   // until when no more may be told to end
+  std::optional<Time> reclaim_at_;        // when there may be something to tell
+  uint64_t changes_ = 1;                  // version of everything
+  std::vector<Violation> wrong_victims_;  // of the last decision
 
   // Of the current decision.
   std::vector<Leaf*> frozen_;

@@ -70,6 +70,7 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
       AskStatus of_ask{.ask = ask->ask.name, .wanted = ask->ask.count, .offered = ask->offered};
       of_ask.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
       if (!ask->claim.empty()) of_ask.claimed = ask->claim.front().agent->id;
+      if (!ask->reclaims.empty()) of_ask.claimed = (*ask->reclaims.begin())->id;
       status.asks.push_back(std::move(of_ask));
     }
     all.push_back(std::move(status));

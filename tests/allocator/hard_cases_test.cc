@@ -98,6 +98,22 @@ TEST(HardCases, OneHungryFrameworkIsNotDelayedByHundredsOfIdleOnes) {
   EXPECT_EQ(run.group("hungry", "more").running, 1) << "with a share of almost all";
 }
 
+// Most of them have nothing at any time. If that made their role count nothing, it would have all.
+TEST(HardCases, ARoleOfManyFrameworksTakesNoMoreThanItsShare) {
+  Story s;
+  s.agent("a1", "cpus:10;mem:10GiB");
+  for (int i = 0; i < 40; ++i) {
+    s.framework(text("f", i), "many").tasks("t", "cpus:1;mem:1GiB", 1'000, milliseconds(900 + i));
+  }
+  s.framework("one", "z").tasks("t", "cpus:1;mem:1GiB", 1'000, seconds(1));
+  Replay run = s.play();
+  for (int second = 1; second <= 30; ++second) {
+    run.run_until(seconds(second));
+    ASSERT_GE(cpus(run.use(RoleName("z"))), 4) << second;
+  }
+  expect_lawful(run);
+}
+
 // --- guarantees ---------------------------------------------------------------------------------
 
 Story absent_owner(const std::string& reclaim) {

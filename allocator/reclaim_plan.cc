@@ -1,0 +1,474 @@
+// What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
+// an ask may claim, plan_reclaim() looks for the agent where that costs least: whose highest band
+// among the victims is lowest, then fewest victims, then least freed in vain, then by id.
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "allocator/state.h"
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+using fair::Borrower;
+using fair::Candidate;
+using fair::Node;
+
+// Who borrows, as seen from one claimant.
+struct Borrowers {
+  std::vector<Borrower> table = {};
+  std::map<const fair::Leaf*, size_t> places = {};  // looked up only
+  std::set<FrameworkId> frameworks = {};
+
+  void take(size_t place, const ResourceVector& amounts) {
+    for (std::optional<size_t> at = place; at; at = table[*at].above) table[*at].use -= amounts;
+  }
+};
+
+// Whether `use` is at most `most` in each kind that `more` has some of and `named` names.
+bool is_at_most(const ResourceVector& use, const ResourceVector& most, const ResourceVector& more,
+                const Quota* named) {
+  return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    if (more[kind] == 0 || (named != nullptr && !(*named)[kind])) return true;
+    return use[kind] <= most[kind];
+  });
+}
+
+// Whether the guarantee covers `use`, of which `more` is new. One that names nothing of it says
+// nothing of it.
+bool covers(const Quota& guarantee, const ResourceVector& use, const ResourceVector& more) {
+  return guarantee.contains(use) &&
+         std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](ResourceKind kind) { return more[kind] > 0 && guarantee[kind]; });
+}
+
+// How much of it is used, in the kind of which that is most.
+Share filled_by(const Quota& guarantee, const ResourceVector& use) {
+  Share filled;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (!guarantee[kind] || *guarantee[kind] == 0) continue;
+    const int64_t amount = std::clamp<int64_t>(use[kind], 0, kAmountMax);
+    filled = std::max(filled, Share::of(amount, *guarantee[kind]));
+  }
+  return filled;
+}
+
+// What there is of an agent once some of its tasks have ended.
+class After {
+ public:
+  // Those that have had their notice have ended already.
+  explicit After(const fair::Agent& agent) : books_(agent) {
+    if (agent.noticed.is_zero()) return;
+    for (const auto& [ref, task] : agent.tasks) {
+      if (task.ends_by) end(task);
+    }
+  }
+  void end(const fair::Task& task) { books_.end_allocated(task); }
+  // What the claimant may use of it.
+  ResourceVector free_for(const fair::AskEntry& ask) {
+    books_.compute_free();
+    if (books_.parts.empty()) return books_.free.amounts;
+    ResourceVector sum;
+    for (const Slice& slice : books_.usable(ask.leaf->role->name)) sum += slice.resources.amounts;
+    return sum;
+  }
+  bool has_room(const fair::AskEntry& ask, int64_t count) {
+    books_.compute_free();
+    return fair::count_that_fits(ask.ask.shape, books_, ask.leaf->role->name, count) == count;
+  }
+
+ private:
+  fair::Books books_;
+};
+
+}  // namespace
+
+// What has been told to end is not in use, what the claimant waits for is.
+Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
+  know_entitlements();
+  Right right;
+  // What it waits for already is counted.
+  const ResourceVector more = ask.ask.shape * ask.ask.gang;
+  const ResourceVector extra = is_short(ask) ? ResourceVector() : more;
+  const ResourceVector slack = fair::entitlement_slack(total_);
+  bool by_share = options_.reclaim == ReclaimMode::kFairShare;
+  const Role* promise = nullptr;
+  for (const Node* node = ask.leaf; node->parent != nullptr; node = node->parent) {
+    const ResourceVector then = node->kept() + node->awaited + extra;
+    const ResourceVector entitlement = node->entitlement + slack;
+    by_share = by_share && is_at_most(then, entitlement, more, nullptr);
+    if (!node->is_leaf) {
+      const Role& role = static_cast<const Role&>(*node);
+      if (!role.settings.limit.contains(role.use() + role.awaited + extra)) return {};
+      if (covers(role.settings.guarantee, then, more)) {
+        promise = &role;
+        right.filled = filled_by(role.settings.guarantee, node->kept() + node->awaited);
+      } else if (promise != nullptr &&
+                 !is_at_most(then, entitlement, more, &promise->settings.guarantee)) {
+        promise = nullptr;
+      }
+    }
+    if (promise != nullptr) right.promise = promise;
+    right.reaches.push_back(promise != nullptr || by_share);
+  }
+  return right;
+}
+
+// Whether not all that it needs on one of its agents has been told to end.
+bool Allocator::State::is_short(const AskEntry& ask) {
+  return std::any_of(ask.reclaims.begin(), ask.reclaims.end(),
+                     [](const Agent* a) { return a->reclaim->is_short; });
+}
+
+bool Allocator::State::Right::any() const {
+  return std::find(reaches.begin(), reaches.end(), true) != reaches.end();
+}
+
+namespace {
+
+// All who run something below a node that is above its entitlement, where their path parts from
+// the claimant's, as far as its right reaches.
+Borrowers borrowers_for(const fair::Leaf& claimant, const std::vector<bool>& reaches,
+                        const std::map<fair::LeafId, std::unique_ptr<fair::Leaf>>& leaves,
+                        const ResourceVector& total) {
+  Borrowers found;
+  std::vector<const Node*> own;  // from the claimant to the root
+  for (const Node* node = &claimant; node != nullptr; node = node->parent) own.push_back(node);
+  const ResourceVector slack = fair::entitlement_slack(total);
+  std::map<const Node*, size_t> known;  // looked up only
+  for (const auto& [id, l] : leaves) {
+    if (l.get() == &claimant || l->tasks == 0) continue;
+    std::vector<const Node*> path = {l.get()};
+    auto parting = own.end();
+    while (true) {
+      parting = std::find(own.begin(), own.end(), path.back()->parent);
+      if (parting != own.end()) break;
+      path.push_back(path.back()->parent);
+    }
+    const auto level = static_cast<size_t>(parting - own.begin());
+    if (!reaches[level - 1]) continue;
+    if (path.back()->kept().fits_in(path.back()->entitlement + slack)) continue;
+    std::optional<size_t> above;
+    for (auto node = path.rbegin(); node != path.rend(); ++node) {
+      const auto [at, is_new] = known.try_emplace(*node, found.table.size());
+      if (is_new) {
+        found.table.push_back({.above = above,
+                               .depth = own.size() - 1 - level,
+                               .use = (*node)->kept(),
+                               .entitlement = (*node)->entitlement});
+        if (!(*node)->is_leaf) {
+          found.table.back().guarantee = static_cast<const fair::Role&>(**node).settings.guarantee;
+        }
+      }
+      above = at->second;
+    }
+    found.places.emplace(l.get(), *above);
+    found.frameworks.insert(l->framework);
+  }
+  return found;
+}
+
+}  // namespace
+
+// The tasks on one agent that have had no notice, with their gangs wherever these are.
+std::vector<Allocator::State::Victim> Allocator::State::victims_on(const Agent& a) const {
+  std::vector<Victim> found;
+  std::set<std::pair<FrameworkId, uint64_t>> gangs;
+  for (const auto& [ref, task] : a.tasks) {
+    if (task.ends_by) continue;
+    if (task.claim.gang == 0) {
+      found.push_back({{agents_.at(a.id).get(), ref}});
+      continue;
+    }
+    if (!gangs.insert({ref.framework, task.claim.gang}).second) continue;
+    Victim gang = gang_of(ref.framework, task.claim.gang);
+    const bool is_ending = std::any_of(gang.begin(), gang.end(), [](const auto& member) {
+      return member.first->tasks.at(member.second).ends_by.has_value();
+    });
+    if (!is_ending) found.push_back(std::move(gang));
+  }
+  return found;
+}
+
+Allocator::State::Victim Allocator::State::gang_of(const FrameworkId& framework,
+                                                   uint64_t number) const {
+  Victim gang;
+  for (const auto& [agent_id, task] : gang_tasks_.at({framework, number})) {
+    gang.push_back({agents_.at(agent_id).get(), {framework, task}});
+  }
+  return gang;
+}
+
+// Looks at agents one by one for one claimant. What it has chosen counts for what it looks at next.
+class Allocator::State::Planner {
+ public:
+  Planner(const State& state, const AskEntry& ask, const Right& right, Time now, Time ripe)
+      : state_(state),
+        ask_(ask),
+        now_(now),
+        ripe_(ripe),
+        borrowers_(borrowers_for(*ask.leaf, right.reaches, state.leaves_, state.total_)),
+        counts_(ask.counts) {
+    for (const Agent* a : ask.reclaims) counts_.add(*a, a->reclaim->tasks);
+    plan_.somebody_borrows = !borrowers_.table.empty();
+  }
+
+  ReclaimPlan make() {
+    for (Agent* a : ask_.reclaims) {
+      if (!a->reclaim->is_short) continue;
+      std::optional<Eviction> eviction = look_at(*a, a->reclaim->tasks);
+      if (eviction) note_ripe(eviction->ripe_at);
+      if (eviction && !eviction->ripe_at) accept(*eviction, 0);
+      return std::move(plan_);
+    }
+    for (int64_t left = ask_.ask.gang; left > 0; --left) {
+      std::optional<Eviction> best = cheapest();
+      if (!best) {
+        plan_.places.clear();
+        plan_.victims.clear();
+        return std::move(plan_);
+      }
+      accept(*best, 1);
+    }
+    // It fits what is free: something else is in the way.
+    if (!helps_) plan_.places.clear();
+    return std::move(plan_);
+  }
+
+ private:
+  // What would make so many tasks of the ask fit on an agent.
+  struct Eviction {
+    Agent* agent = nullptr;
+    std::vector<Victim> victims = {};
+    std::vector<std::pair<size_t, ResourceVector>> taken = {};  // of which borrower how much
+    std::optional<Time> ripe_at = {};                           // not yet: when some are old enough
+
+    bool takes_claim = false;
+    int band = -1;
+    int64_t tasks = 0;
+    int64_t excess = 0;
+    auto cost() const { return std::tuple(takes_claim, band, tasks, excess); }
+  };
+  // What could end on one agent; candidates and victims pair up.
+  struct Table {
+    std::vector<Candidate> candidates = {};
+    std::vector<Victim> victims = {};
+  };
+
+  bool may_be_used(const Agent& a) const {
+    if (!a.serves() || !state_.could_ever_fit(ask_, a)) return false;
+    if (state_.is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
+    if (counts_.full(ask_.ask, a) != nullptr) return false;
+    if (a.claim == nullptr || a.claim == &ask_) return true;
+    // Who only waits, for one agent, gives way to who has a right; nobody who has one does.
+    return !a.reclaim && a.claim->claim.size() == 1 && !state_.right_of(*a.claim).any();
+  }
+
+  std::optional<Eviction> cheapest() {
+    std::optional<Eviction> best;
+    for (const auto& [id, a] : state_.agents_) {
+      if (!may_be_used(*a)) continue;
+      const auto here = planned_.find(a.get());
+      const int64_t others =
+          (a->reclaim ? a->reclaim->tasks : 0) + (here == planned_.end() ? 0 : here->second);
+      std::optional<Eviction> eviction = look_at(*a, others + 1);
+      if (!eviction) continue;
+      if (eviction->ripe_at) {
+        note_ripe(eviction->ripe_at);
+      } else if (!best || eviction->cost() < best->cost()) {
+        best = std::move(eviction);
+      }
+    }
+    return best;
+  }
+
+  // How so many tasks would fit there, or nothing.
+  std::optional<Eviction> look_at(Agent& a, int64_t wanted) const {
+    Eviction found{.agent = &a, .takes_claim = a.claim != nullptr && a.claim != &ask_};
+    const ResourceVector needed = ask_.ask.shape * wanted;
+    After after(a);
+    for (const auto& [on, ref] : told_) {
+      if (on == &a) after.end(a.tasks.at(ref));
+    }
+    const ResourceVector free = after.free_for(ask_);
+    ResourceVector most = free;
+    for (const auto& [framework, held] : a.allocated_to) {
+      if (borrowers_.frameworks.count(framework) > 0) most += held.amounts();
+    }
+    if (!needed.fits_in(most)) return std::nullopt;
+    if (after.has_room(ask_, wanted)) return found;
+    ResourceVector lacking = (needed - free).max(ResourceVector());
+    if (lacking.is_zero()) lacking[ResourceKind::kGpus] = 1;  // The devices do not fit.
+
+    const Table table = table_of(a);
+    const auto chosen = choose(table, a, after, wanted, lacking, ripe_);
+    if (!chosen) {
+      found.ripe_at = ripens(table, [&](Time oldest) {
+        return choose(table, a, after, wanted, lacking, oldest).has_value();
+      });
+      if (!found.ripe_at) return std::nullopt;
+      return found;
+    }
+    ResourceVector freed;
+    for (const size_t i : *chosen) {
+      const Candidate& candidate = table.candidates[i];
+      freed += candidate.amounts;
+      found.band = std::max(found.band, static_cast<int>(candidate.band));
+      found.tasks += candidate.tasks;
+      found.taken.emplace_back(candidate.borrower, candidate.amounts);
+      found.victims.push_back(table.victims[i]);
+    }
+    found.excess = fair::weighted((freed - lacking).max(ResourceVector()), state_.total_);
+    return found;
+  }
+
+  Table table_of(const Agent& a) const {
+    Table table;
+    for (Victim& victim : state_.victims_on(a)) {
+      Candidate candidate{.tasks = static_cast<int64_t>(victim.size()), .band = Band::kFree};
+      candidate.priority = std::numeric_limits<int32_t>::min();
+      bool is_possible = true;
+      for (const auto& [on, ref] : victim) {
+        const fair::Task& task = on->tasks.at(ref);
+        const auto place = borrowers_.places.find(task.leaf);
+        is_possible = place != borrowers_.places.end() && told_.count({on, ref}) == 0;
+        if (!is_possible) break;
+        candidate.borrower = place->second;
+        candidate.amounts += task.resources.amounts;
+        if (on == &a) candidate.frees += task.resources.amounts;
+        candidate.band = std::max(candidate.band, task.claim.band);
+        candidate.priority = std::max(candidate.priority, task.claim.priority);
+        candidate.since = std::max(candidate.since, task.since);
+      }
+      if (!is_possible) continue;
+      table.candidates.push_back(candidate);
+      table.victims.push_back(std::move(victim));
+    }
+    return table;
+  }
+
+  // Places in the table of those that would have to end, of those that began by `ripe`.
+  std::optional<std::vector<size_t>> choose(const Table& table, const Agent& a, const After& after,
+                                            int64_t wanted, const ResourceVector& lacking,
+                                            Time ripe) const {
+    std::vector<size_t> places;
+    std::vector<Candidate> old;
+    for (size_t i = 0; i < table.candidates.size(); ++i) {
+      if (table.candidates[i].since > ripe) continue;
+      places.push_back(i);
+      old.push_back(table.candidates[i]);
+    }
+    const ResourceVector needed = ask_.ask.shape * wanted;
+    const ResourceVector free = After(after).free_for(ask_);
+    auto chosen = fair::choose_victims(borrowers_.table, old, lacking, state_.total_,
+                                       [&](const std::vector<size_t>& ended) {
+                                         ResourceVector sum = free;
+                                         for (const size_t i : ended) sum += old[i].frees;
+                                         if (!needed.fits_in(sum)) return false;
+                                         After then = after;
+                                         for (const size_t i : ended) {
+                                           for (const auto& [on, ref] : table.victims[places[i]]) {
+                                             if (on == &a) then.end(on->tasks.at(ref));
+                                           }
+                                         }
+                                         return then.has_room(ask_, wanted);
+                                       });
+    if (chosen) {
+      for (size_t& i : *chosen) i = places[i];
+    }
+    return chosen;
+  }
+
+  // The earliest time at which those that are old enough then would do.
+  template <class WouldDo>
+  std::optional<Time> ripens(const Table& table, WouldDo would_do) const {
+    std::set<Time> later;
+    for (const Candidate& candidate : table.candidates) {
+      if (candidate.since > ripe_) later.insert(candidate.since);
+    }
+    const std::vector<Time> times(later.begin(), later.end());
+    if (times.empty() || !would_do(times.back())) return std::nullopt;
+    const auto first = std::partition_point(times.begin(), times.end(),
+                                            [&](Time since) { return !would_do(since); });
+    return *first + (now_ - ripe_);
+  }
+
+  void note_ripe(std::optional<Time> at) {
+    if (at) plan_.ripe_at = plan_.ripe_at ? std::min(*plan_.ripe_at, *at) : *at;
+  }
+
+  void accept(Eviction& eviction, int64_t tasks) {
+    helps_ = helps_ || !eviction.victims.empty() || !eviction.agent->noticed.is_zero();
+    for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
+    for (Victim& victim : eviction.victims) {
+      told_.insert(victim.begin(), victim.end());
+      plan_.victims.push_back(std::move(victim));
+    }
+    counts_.add(*eviction.agent, tasks);
+    planned_[eviction.agent] += tasks;
+    plan_.places.push_back({eviction.agent, tasks});
+  }
+
+  const State& state_;
+  const AskEntry& ask_;
+  const Time now_;
+  const Time ripe_;
+  Borrowers borrowers_;
+  fair::TaskCounts counts_;  // of the claimant's tasks, with those that are to come
+  std::set<std::pair<Agent*, fair::TaskRef>> told_;  // searched, and in an order that is not used
+  std::map<const Agent*, int64_t> planned_;          // looked up only
+  bool helps_ = false;                               // something that is not free now comes into it
+  ReclaimPlan plan_;
+};
+
+Allocator::State::ReclaimPlan Allocator::State::plan_reclaim(const AskEntry& ask,
+                                                             const Right& right, Time now,
+                                                             Time ripe) const {
+  return Planner(*this, ask, right, now, ripe).make();
+}
+
+// The naive rule: amounts alone count, whatever agents they are on.
+Allocator::State::ReclaimPlan Allocator::State::plan_anywhere(const AskEntry& ask,
+                                                              const Right& right) const {
+  ReclaimPlan plan;
+  const Borrowers borrowers = borrowers_for(*ask.leaf, right.reaches, leaves_, total_);
+  std::vector<Victim> victims;
+  std::vector<Candidate> candidates;
+  for (const auto& [id, a] : agents_) {
+    for (const auto& [ref, task] : a->tasks) {
+      const auto place = borrowers.places.find(task.leaf);
+      if (task.ends_by || place == borrowers.places.end()) continue;
+      candidates.push_back({.borrower = place->second,
+                            .amounts = task.resources.amounts,
+                            .frees = task.resources.amounts,
+                            .band = task.claim.band,
+                            .priority = task.claim.priority,
+                            .since = task.since});
+      victims.push_back({{a.get(), ref}});
+    }
+  }
+  const ResourceVector needed = ask.ask.shape * ask.ask.gang;
+  const auto chosen = fair::choose_victims(borrowers.table, candidates, needed, total_,
+                                           [&](const std::vector<size_t>& ended) {
+                                             ResourceVector sum;
+                                             for (const size_t i : ended) {
+                                               sum += candidates[i].frees;
+                                             }
+                                             return needed.fits_in(sum);
+                                           });
+  if (!chosen) return plan;
+  for (const size_t i : *chosen) plan.victims.push_back(std::move(victims[i]));
+  return plan;
+}
+
+int64_t Allocator::State::ReclaimPlan::tasks() const {
+  int64_t sum = 0;
+  for (const Victim& victim : victims) sum += static_cast<int64_t>(victim.size());
+  return sum;
+}
+
+}  // namespace proffer
