@@ -199,6 +199,15 @@ void RoleTree::part(Leaf& leaf) {
 
 void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
                           const ResourceVector& offered) {
+  // Shares are of use: what is launched as it was offered changes none.
+  if ((allocated + offered).is_zero()) {
+    for (Node* node = &leaf; node != nullptr; node = node->parent) {
+      node->allocated += allocated;
+      node->offered += offered;
+    }
+    CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
+    return;
+  }
   for (Node* node = &leaf; node != nullptr; node = node->parent) {
     if (node->parent != nullptr) {
       for (int order = 0; order < kOrders; ++order) {

@@ -134,6 +134,8 @@ TEST(Guarantee, OfARoleInsideAnotherCountsAtTheTop) {
   s.run_until_nothing_fits();
 
   EXPECT_EQ(s.framework("ads").tasks(), 6);
+  // Then eng has 6 of 10, whoever in it has it: the rest is for the one with less.
+  EXPECT_EQ(s.framework("web").tasks(), 0);
   EXPECT_EQ(s.framework("sales").tasks(), 4);
 }
 

@@ -352,7 +352,7 @@ class RandomTree {
 };
 
 TEST(Tree, IsRightAfterEveryStepOfRandomOnes) {
-  for (uint64_t seed = 1; seed <= 700; ++seed) {
+  for (uint64_t seed = 1; seed <= 2'000; ++seed) {
     const ReclaimMode mode = seed % 3 == 0 ? ReclaimMode::kOff : ReclaimMode::kGuarantee;
     RandomTree(seed, {.claim_after = seconds(20), .reclaim = mode}).run();
     ASSERT_FALSE(HasFailure()) << "seed " << seed;
