@@ -23,9 +23,11 @@ constexpr Duration kClaimReviewMin = seconds(1);
 // Whether who has `rank` comes after who has `other` by share. Where their ways part the deeper one
 // may be level with the other: what it has further down says nothing then.
 bool is_behind(const fair::Rank& rank, const fair::Rank& other) {
-  const auto depth = static_cast<int64_t>(std::min(rank.shares.size(), other.shares.size()));
-  return std::lexicographical_compare(other.shares.begin(), other.shares.begin() + depth,
-                                      rank.shares.begin(), rank.shares.begin() + depth);
+  const size_t depth = std::min(rank.depth(), other.depth());
+  for (size_t i = 0; i < depth; ++i) {
+    if (rank[i] != other[i]) return rank[i] > other[i];
+  }
+  return false;
 }
 
 }  // namespace
