@@ -215,7 +215,10 @@ void Allocator::State::look_again_at(Time at) {
 // --- what is set aside --------------------------------------------------------------------------
 
 void Allocator::State::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time until) {
-  if (a.claim != nullptr && !a.reclaim) drop_claim(*a.claim);
+  if (a.claim != nullptr && !a.reclaim) {
+    drop_claim(*a.claim);
+    update_hunger(*ask.leaf, true);  // What was set aside may be enough already.
+  }
   free_.erase(a);
   a.claim = &ask;
   free_.insert(a, total_);  // It is not: what becomes free there is for the ask.
@@ -271,7 +274,9 @@ void Allocator::State::end_idle_reclaims(Time now) {
   const std::vector<Agent*> all(reclaimed_.begin(), reclaimed_.end());
   for (Agent* a : all) {
     const AskEntry& ask = *a->claim;
-    if (a->reclaim->until <= now || is_filtered(*ask.leaf, *a, now)) end_reclaim(*a);
+    if (a->reclaim->until <= now || is_filtered(*ask.leaf, *a, now) || !barred(ask).is_none()) {
+      end_reclaim(*a);
+    }
   }
   for (Agent* a : all) {
     if (!a->reclaim) continue;

@@ -1,6 +1,7 @@
 // What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
 // an ask may claim, plan_reclaim() looks for the agent where that costs least: whose highest band
-// among the victims is lowest, then fewest victims, then least freed in vain, then by id.
+// among the victims is lowest, then fewest victims, then no claim of somebody else that has to give
+// way, then least freed in vain, then by id.
 
 #include <algorithm>
 #include <limits>
@@ -97,6 +98,11 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
   const ResourceVector slack = fair::entitlement_slack(total_);
   bool by_share = options_.reclaim == ReclaimMode::kFairShare;
   const Role* promise = nullptr;
+  const Role& own = *ask.leaf->role;
+  if (!ask.ask.borrow &&
+      !is_at_most(own.use() + own.awaited + extra, own.entitlement, more, nullptr)) {
+    return {};
+  }
   for (const Node* node = ask.leaf; node->parent != nullptr; node = node->parent) {
     const ResourceVector then = node->kept() + node->awaited + extra;
     const ResourceVector entitlement = node->entitlement + slack;
@@ -251,7 +257,7 @@ class Allocator::State::Planner {
     int band = -1;
     int64_t tasks = 0;
     int64_t excess = 0;
-    auto cost() const { return std::tuple(takes_claim, band, tasks, excess); }
+    auto cost() const { return std::tuple(band, tasks, takes_claim, excess); }
   };
   // What could end on one agent; candidates and victims pair up.
   struct Table {
@@ -402,7 +408,8 @@ class Allocator::State::Planner {
   }
 
   void accept(Eviction& eviction, int64_t tasks) {
-    helps_ = helps_ || !eviction.victims.empty() || !eviction.agent->noticed.is_zero();
+    helps_ = helps_ || eviction.takes_claim || !eviction.victims.empty() ||
+             !eviction.agent->noticed.is_zero();
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
     for (Victim& victim : eviction.victims) {
       told_.insert(victim.begin(), victim.end());
