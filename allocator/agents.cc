@@ -204,6 +204,11 @@ bool Books::is_offered_beyond_total() const {
 Booked Books::book(const std::vector<Slice>& slices) const {
   Booked booked;
   for (const Slice& slice : slices) {
+    if (!slice.revocable && slice.reserved_for.empty() && booked.resources.is_zero()) {
+      booked.resources.amounts = slice.resources.amounts;
+      booked.resources.gpus = slice.resources.gpus;
+      continue;
+    }
     Slice plain{.resources = {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus},
                 .reserved_for = slice.reserved_for};
     // An agent that estimates lends nothing else, so what is revocable there is its estimate.

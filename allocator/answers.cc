@@ -22,6 +22,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   std::map<AskName, int64_t> offered_to;
   std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // what is to be launched of each
   int64_t ports = 0;
+  use_later_ = {.leaf = &l};
   ResourceVector seen;  // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
     const fair::OutstandingOffer offer = end_offer(id);
@@ -61,6 +62,9 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   }
   CHECK(contains(offered, taken)) << to_text(sum_of(taken)) << " is used of "
                                   << to_text(sum_of(offered)) << ", by reservation state";
+  const UseLater use = std::move(use_later_);
+  use_later_ = {};
+  change_use(l, use.allocated, use.offered);
   const bool all_taken = contains(taken, offered) && ports == 0;
   refresh(a, !all_taken);
   update_hunger(l, true);

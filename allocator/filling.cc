@@ -20,6 +20,7 @@ void Allocator::State::fill(Time now) {
       free_.forget_fresh(**free_.fresh().begin());
     }
     const fair::LeafOrder& order = free_.fresh().empty() ? anew_ : hungry_;
+    if (order.asking_count() == 0) return;  // All is for fill_open().
     const Turn turn = next_turn(order);
     if (turn.leaf == nullptr) return;
     Leaf& l = *turn.leaf;
@@ -135,12 +136,11 @@ int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int6
   int64_t count = 1;
   for (; count < count_max; ++count) {
     const ResourceVector more = ask.ask.shape * count;
-    Rank rank;
-    rank.shares.resize(levels.size());
+    Rank rank(levels.size());
     for (size_t i = 0; i < levels.size(); ++i) {
       const auto& [node, rival] = levels[i];
       const Share share = dominant_share(node->use() + more, total_, node->weight);
-      rank.shares[levels.size() - 1 - i] = share;
+      rank[levels.size() - 1 - i] = share;
       if (rival == nullptr) continue;
       const auto by_share = share <=> rival->standing[order.number()].share;
       if (by_share > 0 || (by_share == 0 && *rival->label < *node->label)) return count;

@@ -83,7 +83,6 @@ std::vector<Slice> Allocator::State::piece_for(const Leaf& l, const Agent& a,
 
 bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now) {
   Leaf& l = *turn.leaf;
-  if (order.asking_count() == 0) return false;  // fill_open() has no deficit to mind.
   Agent* a = place_open(l, now);
   if (a == nullptr) return false;
   know_entitlements();
@@ -129,13 +128,16 @@ void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
 // After the asks: what is left goes to open leaves by least share, an agent at a time.
 void Allocator::State::fill_open(Time now) {
   thaw(false);
-  CHECK(anew_.empty());
   const auto& by_stamp = free_.by_stamp();
   for (const auto& [id, l] : open_leaves_) {
     if (!hungry_.contains(*l)) continue;
     const bool some_grew = !by_stamp.empty() && by_stamp.rbegin()->first > l->tried_at;
     l->open_queue_known = false;
-    if (some_grew || !l->retry.empty()) anew_.insert(*l);
+    if (some_grew || !l->retry.empty()) {
+      anew_.insert(*l);
+    } else {
+      anew_.erase(*l);
+    }
   }
   bool again = true;
   while (again) {

@@ -76,6 +76,11 @@ void Allocator::State::update_hunger(Leaf& l, bool anew) {
 
 void Allocator::State::change_use(Leaf& l, const ResourceVector& allocated,
                                   const ResourceVector& offered) {
+  if (&l == use_later_.leaf) {
+    use_later_.allocated += allocated;
+    use_later_.offered += offered;
+    return;
+  }
   tree_.change_use(l, allocated, offered);
 }
 

@@ -6,9 +6,11 @@
 // Siblings are compared by their weighted dominant shares, and a role's share is not that of the
 // plain sum below it: hierarchical DRF (Bhattacharya et al., SoCC 2013, section 4) rescales. A
 // child is *demanding* if it may still be given something, *saturated* if it wants more and nothing
-// that it may use fits, *content* if it wants nothing. With M the least share of the demanding
-// children, a demanding child counts with its use times M / its share, a saturated one times
-// min(1, M / its share), a content one as it is; if none is demanding, all count as they are.
+// that it may use fits, *content* if it wants nothing. With M the least share above zero of the
+// demanding children (zero if none has any), a demanding child counts with its use times M / its
+// share, a saturated one times min(1, M / its share), a content one as it is; if none is demanding,
+// all count as they are. (Children with nothing must not make M zero while others have something: a
+// role with more of them than it can serve would count nothing, and take all.)
 //
 // Numbers: where nothing is scaled a share is an exact fraction (common/share.h). Where something
 // is, the sum is in parts of the cluster, kPartsWhole being all of it; each step rounds up, so a
@@ -40,6 +42,12 @@ inline constexpr int64_t kPartsMax = kAmountMax;  // more of it counts as that
 // look at more than the agents that grew (see State::hungry_ and anew_). In each a node has its own
 // share.
 inline constexpr int kOrders = 2;
+
+struct NodeByShare {
+  int order = 0;
+  bool operator()(const Node* a, const Node* b) const;
+};
+using NodeSet = std::set<Node*, NodeByShare>;
 
 // A node in one order.
 struct Standing {
@@ -76,16 +84,16 @@ struct Node {
   // What is left of its use once all that has been told to has ended.
   ResourceVector kept() const { return use() - noticed; }
   const Share& share() const { return standing[0].share; }
+
+  // Kept by RoleTree: the share of its use; where it is among its siblings, unless its place is
+  // kNone, and then the element that it had there, so that coming back takes no memory anew.
+  Share plain = {};
+  NodeSet::iterator element[kOrders] = {};
+  NodeSet::node_type spare[kOrders] = {};
 };
 
-struct NodeByShare {
-  int order = 0;
-  bool operator()(const Node* a, const Node* b) const;
-};
-using NodeSet = std::set<Node*, NodeByShare>;
-
-// The children of a role in one order. (Of the root, whose share nobody asks for, only the
-// demanding.)
+// The children of a role in one order. Of the root, whose share nobody asks for, only the
+// demanding; of a role with one child too, since it is what that child is.
 struct Children {
   explicit Children(int order) : demanding({order}), low({order}), high({order}) {}
   NodeSet demanding;
@@ -145,10 +153,23 @@ template <class Visit>
 void for_each_leaf(const Role& role, Visit visit);
 
 // A leaf's place between all: the shares on the way to it, the one at the top first.
-struct Rank {
-  std::vector<Share> shares = {};
+class Rank {
+ public:
+  Rank() = default;
+  explicit Rank(size_t depth) : depth_(depth), deep_(depth > kShallow ? depth : 0) {}
+
+  size_t depth() const { return depth_; }
+  Share& operator[](size_t i) { return deep_.empty() ? shallow_[i] : deep_[i]; }
+  const Share& operator[](size_t i) const { return deep_.empty() ? shallow_[i] : deep_[i]; }
   std::strong_ordering operator<=>(const Rank& o) const;
   bool operator==(const Rank& o) const { return (*this <=> o) == 0; }
+
+ private:
+  static constexpr size_t kShallow = 4;  // Most trees are; then it takes no memory of its own.
+
+  size_t depth_ = 0;
+  std::array<Share, kShallow> shallow_ = {};
+  std::vector<Share> deep_ = {};
 };
 
 // Owns the roles and keeps uses, shares and orders. A role is here while it has settings, a leaf,
@@ -183,11 +204,14 @@ class RoleTree {
   std::vector<std::string> broken() const;
 
  private:
+  bool is_plain(const Node& node, int order) const;
   // By the rule above, from the standings of its children.
   Standing standing_of(const Node& node, int order) const;
   std::vector<std::string> broken_order(const Role& role, int order) const;
   void lift(Leaf& leaf, int order);   // takes the nodes from it upwards out of their parents' sets
   void place(Leaf& leaf, int order);  // and puts them in again, each with its new share
+  void stay(Node& node, int order);   // where it belongs with its new share
+  void note_siblings(Role& role);
   void take_out(Node& node, int order);
   void put_in(Node& node, int order);
   void place_below(Role& role, int order);

@@ -129,6 +129,12 @@ class Allocator::State {
     int64_t left = 0;                         // of it, at most
     bool is_none() const { return why == Why::kNone; }
   };
+  // What of a leaf's use changes in one step, to be told the tree at once.
+  struct UseLater {
+    Leaf* leaf = nullptr;
+    ResourceVector allocated = {};
+    ResourceVector offered = {};
+  };
   // On whose account an ask may take something back.
   struct Right {
     const Role* promise = nullptr;  // whose unmet guarantee covers it; nullptr: its share alone
@@ -399,6 +405,7 @@ class Allocator::State {
   // The tasks of each gang, with their agents.
   std::map<std::pair<FrameworkId, uint64_t>, std::set<std::pair<AgentId, TaskId>>> gang_tasks_;
 
+  UseLater use_later_;         // empty but in settle()
   ResourceVector total_;       // of the cluster, as the shares know it
   bool shares_dirty_ = false;  // a total or a weight changed: shares are rebuilt in the decision
   bool dirty_ = false;         // something happened since the decision
@@ -442,8 +449,8 @@ class Allocator::State {
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
   mutable bool entitlements_known_ = false;
-  uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
-  std::vector<Given> given_;  // kept until the next event
+  uint64_t turns_epoch_ = 1;   // while it is the same, who has no use for a guarantee gets none
+  std::vector<Given> given_;   // kept until the next event
   Time decided_at_;
   uint64_t offers_before_ = 0;  // the last number of an offer before that decision
 };

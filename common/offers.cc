@@ -18,6 +18,14 @@ bool same_state(const Slice& a, const Slice& b) {
   return a.revocable == b.revocable && a.reserved_for == b.reserved_for;
 }
 
+bool has(const Resources& all, const Resources& part) {
+  if (!part.amounts.fits_in(all.amounts)) return false;
+  return std::all_of(part.gpus.begin(), part.gpus.end(), [&](const GpuDevice& device) {
+    const auto at = std::lower_bound(all.gpus.begin(), all.gpus.end(), GpuDevice{device.index, 0});
+    return at != all.gpus.end() && at->index == device.index && at->milli >= device.milli;
+  });
+}
+
 // Slices that one task may use are reserved for roles of one line, so the longer name is the more
 // specific one.
 bool goes_first(const Slice* a, const Slice* b) {
@@ -54,10 +62,9 @@ void remove_slice(std::vector<Slice>& slices, const Slice& slice) {
 
 bool contains(const std::vector<Slice>& slices, const std::vector<Slice>& part) {
   return std::all_of(part.begin(), part.end(), [&](const Slice& wanted) {
-    Resources without_ports{.amounts = wanted.resources.amounts, .gpus = wanted.resources.gpus};
-    return without_ports.is_zero() ||
+    return wanted.resources.amounts.is_zero() ||
            std::any_of(slices.begin(), slices.end(), [&](const Slice& slice) {
-             return same_state(slice, wanted) && slice.resources.contains(without_ports);
+             return same_state(slice, wanted) && has(slice.resources, wanted.resources);
            });
   });
 }

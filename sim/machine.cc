@@ -29,6 +29,7 @@ Machine::Machine(World& world, Network& network, Place master, TaskBook& book,
               .fresh_secret = secret_,
               .attributes = agent.attributes,
               .total = agent.resources,
+              .reserved = agent.reserved,
               .http_address = text(this->name(), ":5081"),
               .checkpoint = 1,
               .executor_start_timeout = kNever,
@@ -43,12 +44,13 @@ Machine::Machine(World& world, Network& network, Place master, TaskBook& book,
 // what that runs; begin() of the core looks for them.
 void Machine::runs(const std::vector<MachineTask>& tasks) {
   CHECK(core_ == nullptr);
-  inherited_ = tasks;
   checkpoint_ = {
       proto::AgentIdentity{.agent = options_.name, .secret = secret_, .leader = LeaderEpoch(1)}};
   options_.boot_id = text(name(), "-boot-", boots_);
   std::map<FrameworkId, uint64_t> runs;
+  std::vector<Slice> free = agent::to_slices(options_.total, options_.reserved).value();
   for (const MachineTask& task : tasks) {
+    inherited_.push_back({task});
     if (runs.emplace(task.framework, runs.size() + 1).second) {
       checkpoint_.push_back(
           proto::ExecutorRecord{.framework = task.framework,
@@ -61,11 +63,10 @@ void Machine::runs(const std::vector<MachineTask>& tasks) {
                                 .program = std::string(kSimulatedProgram)});
     }
     const ScenarioTasks& what = book_.tasks(task.ref);
-    Resources free = options_.total;
-    free -= used_;
-    Resources resources = carve(what.resources, free);
-    resources.ports = {};
-    used_ += resources;
+    std::optional<std::vector<Slice>> slices = take_for(task.role, what.resources, free);
+    CHECK(slices.has_value()) << name() << " has no room for " << book_.name_of(task.ref);
+    const Resources resources = sum_of(*slices);
+    inherited_.back().resources = resources;
     proto::TaskRecord record{.framework = task.framework,
                              .spec = {.id = book_.id_of(task.ref),
                                       .ask = AskName(what.name),
@@ -76,10 +77,14 @@ void Machine::runs(const std::vector<MachineTask>& tasks) {
                              .assignment = {.resources = resources},
                              .executor = ExecutorId(std::string(kSimulatedProgram)),
                              .run = runs[task.framework]};
-    record.assignment.claim = {.slices = {Slice{.resources = resources}},
+    record.assignment.claim = {.slices = *std::move(slices),
                                .role = task.role,
                                .priority = what.ask.priority,
                                .band = what.ask.band};
+    if (what.ask.gang > 1) {  // Any number that its framework uses once.
+      record.assignment.claim.gang = 1 + (uint64_t{task.ref.group} << 32) +
+                                     task.ref.number / static_cast<uint64_t>(what.ask.gang);
+    }
     const proto::TaskStatus status{.task = record.spec.id,
                                    .agent = options_.name,
                                    .state = proto::TaskState::kRunning,
@@ -88,7 +93,6 @@ void Machine::runs(const std::vector<MachineTask>& tasks) {
     checkpoint_.push_back(proto::UpdateRecord{task.framework, status, 1});
     checkpoint_.push_back(proto::AcknowledgedRecord{task.framework, status.task, 1});
   }
-  used_ = Resources();
 }
 
 // --- the machine ---------------------------------------------------------------------------------
@@ -181,20 +185,22 @@ void Machine::begin_executor(Executor executor, const Secret& token, int32_t pid
   Executor& begun = executors_[peer] = std::move(executor);
   step(agent::ExecutorStarted{begun.framework, begun.executor, begun.run, pid, 1});
   say(peer, proto::ExecutorHello{begun.framework, begun.executor, token});
-  for (const MachineTask& task : std::exchange(inherited_, {})) {
+  for (const Inherited& inherited : std::exchange(inherited_, {})) {
+    const MachineTask& task = inherited.task;
     if (task.framework != begun.framework) {
-      inherited_.push_back(task);
+      inherited_.push_back(inherited);
       continue;
     }
     const ScenarioTasks& what = book_.tasks(task.ref);
-    Resources free = options_.total;
-    free -= used_;
-    Resources resources = carve(what.resources, free);
     const uint64_t number = slots_given_ + 1;
     const TaskId id = book_.id_of(task.ref);
     book_.started(task.ref, now());
     begun.tasks[id] = number;
-    occupy({.ref = task.ref, .task = id, .executor = peer, .resources = resources, .updates = 1});
+    occupy({.ref = task.ref,
+            .task = id,
+            .executor = peer,
+            .resources = inherited.resources,
+            .updates = 1});
     if (!what.duration) continue;
     // The agent begins a little before the scenario does.
     world().at(std::max(now(), book_.zero() + *what.duration - task.since),

@@ -99,7 +99,11 @@ class Machine final : public Node, public Caller {
   std::unique_ptr<agent::Agent> core_;
   agent::AgentOutbox out_;
   std::vector<proto::CheckpointRecord> checkpoint_;  // what a reboot keeps
-  std::vector<MachineTask> inherited_;
+  struct Inherited {
+    MachineTask task = {};
+    Resources resources = {};
+  };
+  std::vector<Inherited> inherited_;       // until their executors are found
   std::deque<agent::AgentEvent> waiting_;  // of this instant, behind the one in hand
   bool stepping_ = false;
   std::map<PeerId, Executor> executors_;

@@ -94,7 +94,9 @@ void add_agents(const ScenarioCluster& cluster, Report::Picture& picture) {
     Report::Agent& agent = picture.agents[machine->name()];
     agent.state = "absent";
     if (const auto row = known.find(machine->name()); row != known.end()) {
-      agent.state = proto::to_text(row->second->state);
+      const bool drains =
+          row->second->drained_by && row->second->state == proto::AgentState::kActive;
+      agent.state = drains ? "draining" : proto::to_text(row->second->state);
       agent.allocated = row->second->allocated;
     }
     for (const TaskRef& ref : machine->running()) {

@@ -120,6 +120,21 @@ Result<void> set_option(std::string_view name, std::string_view value,
                                    : text("the options are ", all));
 }
 
+std::optional<std::vector<Slice>> take_for(const RoleName& role, const ResourceVector& shape,
+                                           std::vector<Slice>& free) {
+  std::vector<Slice> usable;
+  std::vector<Slice> others;
+  for (const Slice& slice : free) {
+    const bool may_use = slice.reserved_for.empty() || is_within(role, slice.reserved_for);
+    (may_use ? usable : others).push_back(slice);
+  }
+  std::optional<std::vector<Slice>> taken = take(shape, usable);
+  if (!taken) return std::nullopt;
+  free = std::move(others);
+  free.insert(free.end(), usable.begin(), usable.end());
+  return taken;
+}
+
 // --- what belongs together -----------------------------------------------------------------------
 
 Result<void> ScenarioChecker::add(const ScenarioAgent& agent) {
@@ -133,16 +148,12 @@ Result<void> ScenarioChecker::add(const ScenarioAgent& agent) {
     return wrong(text("with it there are ", agents_, " agents; at most ", kScenarioAgentsMax,
                       " can be simulated"));
   }
+  const Result<std::vector<Slice>> slices = agent::to_slices(agent.resources, agent.reserved);
+  if (!slices) return Error(slices.error()).in(text("agent ", quoted(agent.name), ": reserved"));
   for (int64_t i = 0; i < agent.count; ++i) {
-    if (!free_.emplace(agent.name_of(i), Machine{agent.resources, agent.joins}).second) {
+    if (!free_.emplace(agent.name_of(i), Machine{*slices, agent.joins}).second) {
       return wrong(text("there are two agents ", quoted(agent.name_of(i).str())));
     }
-  }
-  ResourceVector reserved;
-  for (const auto& [role, amounts] : agent.reserved) reserved += amounts;
-  if (!reserved.fits_in(agent.resources.amounts)) {
-    return wrong(text("what is reserved, ", to_text(reserved), ", is more than its resources, ",
-                      to_text(agent.resources.amounts)));
   }
   if (agent.drains && *agent.drains < agent.joins) return wrong("it drains before it joins");
   if (agent.leaves && *agent.leaves <= agent.joins) {
@@ -258,13 +269,10 @@ Result<void> ScenarioChecker::check_running(const ScenarioFramework& framework,
       return wrong(text("they run for ", to_text(one.since), " already, but end after ",
                         to_text(*tasks.duration)));
     }
-    Resources& free = machine->second.free;
     for (int64_t i = 0; i < one.count; ++i) {
-      if (!fits(tasks.resources, free)) {
-        return wrong(text("agent ", quoted(one.agent.str()), " has no room for ", one.count,
-                          " tasks of ", to_text(tasks.resources), " beside the others"));
-      }
-      free -= carve(tasks.resources, free);
+      if (take_for(framework.role, tasks.resources, machine->second.free)) continue;
+      return wrong(text("agent ", quoted(one.agent.str()), " has no room for ", one.count,
+                        " tasks of ", to_text(tasks.resources), " beside the others"));
     }
   }
   return {};

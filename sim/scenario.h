@@ -15,6 +15,7 @@
 #include "common/roles.h"
 #include "common/time.h"
 #include "master/core/master.h"
+#include "slave/core/reserved.h"
 
 namespace proffer::sim {
 
@@ -45,7 +46,7 @@ struct ScenarioAgent {
   int64_t count = 1;
   Resources resources = {};
   Attributes attributes = {};
-  std::map<RoleName, ResourceVector> reserved = {};  // parts of `resources`
+  agent::ReservedByRole reserved = {};  // parts of `resources`
   Duration joins = {};
   std::optional<Duration> drains = {};
   Duration drain_grace = seconds(10);
@@ -111,6 +112,11 @@ struct Scenario {
 
   bool operator==(const Scenario&) const = default;
 };
+
+// `shape` out of what a framework of this role may use of `free`; nothing, and then `free` is
+// unchanged, if it does not fit.
+std::optional<std::vector<Slice>> take_for(const RoleName& role, const ResourceVector& shape,
+                                           std::vector<Slice>& free);
 
 // What no single value shows: names that are used twice, running tasks on agents that are not there
 // or too small, more in all than may be. Errors: kInvalidArgument.

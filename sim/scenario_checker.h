@@ -24,7 +24,7 @@ class ScenarioChecker {
 
  private:
   struct Machine {
-    Resources free = {};  // beside what runs at 0s
+    std::vector<Slice> free = {};  // beside what runs at 0s
     Duration joins = {};
   };
 

@@ -20,7 +20,10 @@ constexpr int64_t kFramesBefore = 8;
 constexpr Duration kBefore = seconds(1);
 // Violations are looked for after so many steps, so that looking costs no more than the rest.
 constexpr uint64_t kStepsPerTask = 8;
-constexpr uint64_t kChecks = 50;
+constexpr uint64_t kChecks = 20;
+
+// In the master; nobody asks it.
+constexpr size_t kEndedKept = 256;
 
 Duration connects_in(const Scenario& scenario) { return scenario.network.delay * 2; }
 
@@ -35,6 +38,7 @@ master::MasterOptions options_of(const Scenario& scenario) {
     CHECK(set.has_value()) << set.error().message();
   }
   options.allocator.roles = scenario.roles;
+  options.ended_kept = kEndedKept;
   return options;
 }
 
@@ -157,6 +161,13 @@ void ScenarioRun::plan_agent(const ScenarioAgent& agent, Machine& machine) {
     world_.at(at(when), [this] { count_totals(); });
   };
   start(agent.joins);
+  if (agent.drains) {
+    world_.at(at(*agent.drains), [this, id = AgentId(machine.name()), grace = agent.drain_grace] {
+      master_->operate(master::DrainAgent{.agent = id, .grace = grace}, [this](const Error& why) {
+        world_.note("operator", {.what = "drain refused", .fields = {{"error", why.message()}}});
+      });
+    });
+  }
   if (agent.leaves) {
     world_.at(at(*agent.leaves), [this, &machine] {
       machine.crash();

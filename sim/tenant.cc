@@ -16,6 +16,9 @@ using proto::TaskState;
 
 namespace {
 
+// Of a task whose end has been acknowledged nothing comes again, but what a lossy network repeats.
+constexpr size_t kEndedKept = 256;
+
 // Why somebody else ended it; nobody here kills what is still wanted.
 TaskBook::Outcome outcome_of_kill(TaskReason reason) {
   switch (reason) {
@@ -63,7 +66,8 @@ void Tenant::join() {
       .role = description_.role,
       .mode = description_.takes == Takes::kAsks ? OfferMode::kAsks : OfferMode::kOpen,
       .secret = secret_,
-      .framework = framework_});
+      .framework = framework_,
+      .ended_kept = kEndedKept});
   next_arrival_ = book_.next_arrival(index_);
   note({.what = "scheduler begins"});
   line_ = network_.call(party_, master_, this);

@@ -141,12 +141,14 @@ std::vector<Tree::Measure> Tree::measure() const {
       mine.parts = parts_of(entry.use);
       if (wants(i)) mine.standing = may_run(i) ? Standing::kDemanding : Standing::kSaturated;
     } else {
-      std::optional<Fraction> least;  // M: of those that demand
+      std::optional<Fraction> least;  // M: above zero, of those that demand
       for (const size_t child : entry.children) {
         const Measure& theirs = measures[child];
         mine.standing = std::max(mine.standing, theirs.standing);
         if (theirs.standing != Standing::kDemanding || !theirs.share.is_exact()) continue;
-        least = least ? std::min(*least, theirs.share) : theirs.share;
+        if (!least) least = Fraction(0);
+        if (theirs.share.is_zero()) continue;
+        least = least->is_zero() ? theirs.share : std::min(*least, theirs.share);
       }
       for (const size_t child : entry.children) {
         const Measure& theirs = measures[child];

@@ -33,7 +33,8 @@ struct Node {
 
 // What the share of a parent is made of. All but the first are here to be beaten in tests.
 enum class Sharing : uint8_t {
-  kHierarchical,       // demanding children scaled to the least of them, saturated ones at most so
+  // Demanding children scaled to the least of them that has anything, saturated ones at most so.
+  kHierarchical,
   kPlain,              // the sum of what the children use (section 4.2: starves)
   kFlat,               // no hierarchy: leaves only, by the product of their weights (section 4.1)
   kSaturatedUnscaled,  // as the first, but saturated children count in full (starves)

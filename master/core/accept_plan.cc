@@ -26,12 +26,6 @@ struct Pool {
   std::vector<Slice> rest = {};  // what of them is not used yet
 };
 
-Resources sum_of(const std::vector<Slice>& slices) {
-  Resources sum;
-  for (const Slice& slice : slices) sum += slice.resources;
-  return sum;
-}
-
 class AcceptPlanner {
  public:
   AcceptPlanner(const Framework& from, const TakenOffers& taken, const Tasks& tasks,

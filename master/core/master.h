@@ -28,6 +28,7 @@ struct MasterOptions {
   // simulations, whose undisturbed connections need no signs of life.
   std::optional<Duration> silence = {};
   Duration reregistration_timeout = kReregistrationTimeout;  // after which it is removed
+  size_t ended_kept = kEndedTasksKept;                       // tasks that have ended, for who asks
   AllocatorOptions allocator = {};
 
   Duration silence_max() const { return silence.value_or(agent_timeout); }

@@ -252,7 +252,7 @@ class Master::State {
   Deadlines deadlines_;
   Agents agents_;
   Frameworks frameworks_;
-  Tasks tasks_;
+  Tasks tasks_{options_.ended_kept};
   Relays relays_;
   Allocator allocator_;
 

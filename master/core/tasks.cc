@@ -115,7 +115,7 @@ void Tasks::keep(proto::TaskRow row) {
   const uint64_t number = ++ended_numbers_;
   ended_.insert_or_assign(key, Ended{std::move(row), number});
   ended_order_.emplace_back(number, key);
-  if (ended_order_.size() <= kEndedTasksKept) return;
+  if (ended_order_.size() <= ended_max_) return;
   const auto oldest = ended_.find(ended_order_.front().second);
   if (oldest != ended_.end() && oldest->second.number == ended_order_.front().first) {
     ended_.erase(oldest);

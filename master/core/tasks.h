@@ -1,7 +1,7 @@
 #pragma once
 
 // The tasks that the master knows: live ones until their last update is acknowledged, and the last
-// kEndedTasksKept that ended.
+// so many that ended.
 
 #include <array>
 #include <deque>
@@ -90,6 +90,8 @@ struct TaskOrder {
 
 class Tasks {
  public:
+  explicit Tasks(size_t ended_max = kEndedTasksKept) : ended_max_(ended_max) {}
+
   Task* find(const TaskKey& key);
   const Task* find(const TaskKey& key) const;
   // Its key must not be in the table. A refused launch of the same id before is forgotten.
@@ -129,6 +131,7 @@ class Tasks {
   };
   void keep(proto::TaskRow row);
 
+  size_t ended_max_;
   std::map<TaskKey, Task> live_;
   Gangs gangs_;
   std::vector<TaskKey> of_failed_gangs_;

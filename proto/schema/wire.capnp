@@ -167,8 +167,8 @@ struct MaxPer {
 # Where tasks would like to run: on one of the hosts, else on one of the racks, else after `wait`
 # anywhere.
 struct Preference {
-  hosts @0 :List(Text);    # At most 64 names of agents.
-  racks @1 :List(Text);    # At most 64 values of the attribute "rack", as in Attribute.
+  hosts @0 :List(Text);    # At most 256 names of agents.
+  racks @1 :List(Text);    # At most 256 values of the attribute "rack", as in Attribute.
   waitNanos @2 :Int64;     # nanos
 }
 
@@ -185,7 +185,7 @@ struct Ask {
   priority @5 :Int32; # Within the framework; higher first.
   role @6 :Text;      # optional role; the framework's own or below it. Absent: the framework's own.
   spread @7 :Text;    # optional name of an attribute over whose values tasks are spread; or "host"
-  maxPer @8 :List(MaxPer);    # At most 16, sorted by attribute.
+  maxPer @8 :List(MaxPer);    # At most 8, sorted by attribute.
   prefer @9 :Preference;      # Absent: none.
   gang @10 :Int64 = 1;        # 1 to 1024 tasks at a time or none; the count is a multiple of it.
   band @11 :Band = batch;

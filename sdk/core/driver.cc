@@ -70,7 +70,7 @@ class Driver::State {
         framework_(options_.framework),
         heartbeat_(options_.heartbeat),
         timeout_(options_.master_timeout),
-        tasks_(kEndedTasksKept) {}
+        tasks_(options_.ended_kept) {}
 
   void handle(const DriverEvent& event, Time now, DriverOutbox& out) {
     if (session_ == Session::kDone) return;

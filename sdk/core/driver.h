@@ -24,6 +24,7 @@ struct DriverOptions {
   Duration failover_timeout = kFailoverTimeout;
   Duration heartbeat = kHeartbeatInterval;
   Duration master_timeout = kAgentTimeout;
+  size_t ended_kept = kEndedTasksKept;  // tasks that have ended, whose ends are not told again
   // Where the author keeps the identity; only for the hint of a refusal.
   std::string session_file = {};
 };

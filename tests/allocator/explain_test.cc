@@ -319,5 +319,106 @@ TEST(Explain, CountsAsOneDoesByLookingAtEachAgent) {
   EXPECT_GE(compared, 100);
 }
 
+// The same of what asks want beyond fitting, and of reservations.
+TEST(Explain, CountsLimitsReservationsWaitsAndGangsAsOneDoesByLooking) {
+  std::map<std::string, int> seen_reasons;
+  for (uint64_t seed = 1; seed <= 300; ++seed) {
+    Prng random(seed);
+    AllocatorScenario s({.claim_after = hours(1)});
+    struct Machine {
+      Resources total = {};     // that anybody may use
+      Resources reserved = {};  // for eng
+      std::string rack = {};
+      Resources used = {};     // of what anybody may use
+      Resources offered = {};  // likewise
+      int64_t tasks = 0;       // of the ask, and offered
+    };
+    std::map<AgentId, Machine> machines;
+    const int64_t agents = random.between(1, 6);
+    for (int64_t i = 0; i < agents; ++i) {
+      const std::string name = text("a", i);
+      const std::string open = text("cpus:", random.between(1, 6), ";mem:4096");
+      const std::string rack = text("r", random.below(2));
+      std::map<std::string, std::string> reserved;
+      if (random.chance(1, 2)) reserved["eng"] = text("cpus:", random.between(1, 6), ";mem:512");
+      s.agent(name, open, "rack:" + rack, reserved);
+      machines[AgentId(name)] = {.total = parse_agent_resources(open).value(), .rack = rack};
+      if (!reserved.empty()) {
+        machines[AgentId(name)].reserved = parse_agent_resources(reserved["eng"]).value();
+      }
+    }
+    s.framework("other").asks(text("cpus:", random.between(1, 4)), random.between(1, 3));
+    s.run_until_nothing_fits();
+
+    Ask ask{.name = AskName("task"),
+            .shape = parse_shape(text("cpus:", random.between(1, 4))).value()};
+    if (random.chance(1, 2)) ask.gang = random.between(2, 4);
+    if (random.chance(1, 2)) ask.max_per = {{"rack", random.between(1, 3)}};
+    if (random.chance(1, 3)) ask.prefer = {.racks = {"r0"}, .wait = seconds(10)};
+    ask.count = 5 * ask.gang;
+    s.framework("f").asks(ask);
+    if (random.chance(1, 2)) {
+      s.run_until_nothing_fits();
+    } else {
+      s.decide();
+    }
+    std::map<std::string, int64_t> in_rack;
+    for (const char* framework : {"f", "other"}) {
+      const bool is_f = framework == std::string("f");
+      for (const auto& task : s.framework(framework).running()) {
+        machines[task.agent].used += task.resources;
+        if (is_f) ++in_rack[machines[task.agent].rack];
+      }
+      for (const Grant& grant : s.framework(framework).outstanding()) {
+        machines[grant.offer.agent].offered += grant.offer.total();
+        if (!is_f) continue;
+        for (const AskFill& fill : grant.offer.fills) {
+          in_rack[machines[grant.offer.agent].rack] += fill.count;
+        }
+      }
+    }
+    const FrameworkExplanation found = explain(s, "f");
+    if (found.asks.empty()) continue;
+
+    std::map<std::string, int64_t> looked;
+    for (const auto& [id, machine] : machines) {
+      const auto look_there = [&]() -> std::string {
+        Resources all = machine.total;
+        all += machine.reserved;
+        if (!fits(ask.shape, all)) return "total";
+        if (!ask.max_per.empty() && in_rack[machine.rack] >= ask.max_per[0].count) {
+          return "max_per";
+        }
+        if (!ask.prefer.empty() && machine.rack != "r0") return "not_preferred";
+        Resources rest = machine.total;
+        rest -= machine.used;
+        if (!fits(ask.shape, rest)) {
+          Resources with_reserved = rest;
+          with_reserved += machine.reserved;
+          const bool never = !fits(ask.shape, machine.total);
+          return never || fits(ask.shape, with_reserved) ? "reserved" : "used";
+        }
+        rest -= machine.offered;
+        if (!fits(ask.shape, rest)) return "offered";
+        // Otherwise it would have been given, had there been enough for its gang.
+        return ask.gang > 1 ? "gang" : "none";
+      };
+      ++looked[look_there()];
+    }
+    std::map<std::string, int64_t> told;
+    if (found.asks[0].usable > 0) told["none"] = found.asks[0].usable;
+    for (const HinderedAgents& row : found.asks[0].hindered) {
+      told[std::string(to_text(row.why))] += row.agents;
+    }
+    EXPECT_EQ(told, looked) << "seed " << seed;
+    for (const auto& [reason, count] : looked) ++seen_reasons[reason];
+  }
+  for (const char* reason :
+       {"total", "max_per", "not_preferred", "used", "reserved", "offered", "gang"}) {
+    EXPECT_GE(seen_reasons[reason], 5) << reason;
+  }
+  EXPECT_EQ(seen_reasons["none"], 0) << "after a decision nothing is left that could be given";
+}
+
 }  // namespace
 }  // namespace proffer::explain_test

@@ -98,6 +98,22 @@ TEST(HardCases, OneHungryFrameworkIsNotDelayedByHundredsOfIdleOnes) {
   EXPECT_EQ(run.group("hungry", "more").running, 1) << "with a share of almost all";
 }
 
+// Most of them have nothing at any time. If that made their role count nothing, it would have all.
+TEST(HardCases, ARoleOfManyFrameworksTakesNoMoreThanItsShare) {
+  Story s;
+  s.agent("a1", "cpus:10;mem:10GiB");
+  for (int i = 0; i < 40; ++i) {
+    s.framework(text("f", i), "many").tasks("t", "cpus:1;mem:1GiB", 1'000, milliseconds(900 + i));
+  }
+  s.framework("one", "z").tasks("t", "cpus:1;mem:1GiB", 1'000, seconds(1));
+  Replay run = s.play();
+  for (int second = 1; second <= 30; ++second) {
+    run.run_until(seconds(second));
+    ASSERT_GE(cpus(run.use(RoleName("z"))), 4) << second;
+  }
+  expect_lawful(run);
+}
+
 // --- guarantees ---------------------------------------------------------------------------------
 
 Story absent_owner(const std::string& reclaim) {
@@ -149,6 +165,22 @@ TEST(HardCases, NobodyIsRevokedIfTheClaimantWouldNotFitThen) {
   EXPECT_EQ(run.running("guest"), 16);
   EXPECT_EQ(run.pending("host"), 2);
   EXPECT_EQ(run.revokes(), 0);
+  expect_lawful(run);
+}
+
+// Once the gang has waited long enough all agents are set aside for it, and no task ever ends.
+TEST(HardCases, AGangThatWaitsForEverDoesNotKeepAGuaranteeFromBeingMet) {
+  Story s;
+  for (int i = 0; i < 3; ++i) s.agent(text("a", i), "cpus:1;mem:1GiB");
+  s.role("owner", "cpus:1;mem:1GiB");
+  s.framework("guest", "guest").tasks("t", "cpus:1;mem:1GiB", 3);
+  s.framework("gang", "guest", sim::Takes::kAsks, seconds(10)).tasks("t", "cpus:1;mem:1GiB", 3);
+  s.ask().gang = 3;
+  s.framework("host", "owner", sim::Takes::kAsks, minutes(2)).tasks("t", "cpus:1;mem:1GiB", 1);
+  Replay run = s.play();
+  run.run_until(minutes(2) + kRevokeGrace + seconds(1));
+  EXPECT_EQ(run.running("host"), 1);
+  EXPECT_EQ(run.revokes(), 1);
   expect_lawful(run);
 }
 

@@ -118,5 +118,29 @@ TEST(OpenOffers, LeaveAloneWhatIsClaimed) {
   EXPECT_EQ(s.framework("asker").offers(), Offers{"a1 cpus:4;mem:4096"});
 }
 
+// Who holds offers and never answers has them counted, so that what becomes free goes to others;
+// and each lease that it lets expire goes to them too.
+TEST(OpenOffers, OfAHoarderCountInItsShareSoThatItLosesItsTurn) {
+  AllocatorScenario s;
+  for (int i = 1; i <= 4; ++i) s.agent(text("a", i), "cpus:2;mem:2GiB");
+  s.framework("hoarder").subscribes();
+  s.decide();
+  ASSERT_EQ(s.framework("hoarder").offers().size(), 4u);
+  EXPECT_EQ(s.framework("hoarder").dominant_share(), Share::of(1, 1));
+
+  s.framework("polite").asks("cpus:1;mem:1GiB", 8);
+  s.agent("a5", "cpus:2;mem:2GiB");
+  s.decide();
+  EXPECT_EQ(s.framework("polite").offers(), Offers{"a5 cpus:2;mem:2048"});
+  s.framework("polite").accepts_all();
+  // Its leases end; from then on it is the one with more, and has what polite leaves.
+  s.advance(kOfferTimeout);
+  EXPECT_EQ(s.framework("polite").ask().offered, 6);
+  s.framework("polite").accepts_all();
+  s.advance(minutes(1));
+  EXPECT_EQ(s.framework("polite").tasks(), 8);
+  EXPECT_LE(s.framework("hoarder").offers().size(), 1u);
+}
+
 }  // namespace
 }  // namespace proffer::open_offers_test

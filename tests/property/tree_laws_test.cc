@@ -134,6 +134,17 @@ TEST(Saturated, CountsOrItsParentIsOverpaid) {
   EXPECT_GE(small_of_n1(Sharing::kHierarchical), 5);
 }
 
+// Children with nothing do not make their parent count nothing as long as others of it have
+// something: a role of fifty frameworks would take all of a cluster that cannot serve them all.
+TEST(Complementary, ManyChildrenTakeNoMoreThanTheirParentsPart) {
+  std::vector<Node> many;
+  for (int i = 0; i < 20; ++i) many.push_back(leaf(text("l", i), 1, 0));
+  Tree tree(pool_of(10, 0), root({role("many", many), role("one", {leaf("l", 1, 0)})}));
+  tree.fill();
+  EXPECT_EQ(tree.use(tree.find("many")), pool_of(5, 0));
+  EXPECT_EQ(tree.use(tree.find("one")), pool_of(5, 0));
+}
+
 // --- standing -----------------------------------------------------------------------------------
 
 TEST(Standing, IsOfWhatIsWantedAndFits) {

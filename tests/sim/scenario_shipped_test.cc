@@ -35,7 +35,7 @@ TEST(ShippedScenarios, AHoarderKeepsNobodyFromHisWork) {
 TEST(ShippedScenarios, WithRoomForAllNobodyWaits) {
   const Report report = simulate_shipped("many_agents");
   for (const auto& [name, framework] : report.end.frameworks) {
-    EXPECT_EQ(framework.finished, 320) << name;
+    EXPECT_EQ(framework.finished, 65) << name;
     // To be offered, to accept and to be launched is a frame each.
     EXPECT_EQ(framework.wait_max, milliseconds(3)) << name;
   }
