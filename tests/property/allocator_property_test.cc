@@ -207,7 +207,7 @@ class World {
       if (!wrong_agent) refusal.too_little = {ResourceKind::kMem};
     }
     for (const Grant& grant : together) {
-      // A gang of which something is not launched is gone as a whole.
+      // A gang of which one offer is refused is refused as a whole.
       if (allocator_.find_offer(grant.offer.id, grant.framework) == nullptr) continue;
       settle(grant, how, refusal);
     }
