@@ -225,7 +225,7 @@ void Allocator::State::start_waiting(Leaf& l, Time now) {
 // It is met, gone, or not wanted for now.
 void Allocator::State::stop_waiting(AskEntry& ask) {
   if (!ask.claim.empty()) drop_claim(ask);
-  while (!ask.reclaims.empty()) end_reclaim(**ask.reclaims.begin());
+  while (!ask.reclaims.empty()) end_reclaim(**ask.reclaims.begin(), ask);
   set_timer(ask, std::nullopt);
   ask.due = false;
   due_.erase(&ask);

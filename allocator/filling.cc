@@ -70,7 +70,7 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fai
   Leaf& l = *ask.leaf;
   const bool from_claim = ask.claims(a);
   int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : ask.unmet();
-  if (from_claim && a.reclaim) count_max = std::min(ask.unmet(), a.reclaim->tasks);
+  if (!a.reclaims.empty()) count_max = std::min(ask.unmet(), a.reclaims.front().tasks);
   // Asks of one priority take turns, so that none of them starves.
   const bool has_peer = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
     return other != &ask && other->ask.priority == ask.ask.priority && other->unmet() > 0;
@@ -88,7 +88,7 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fai
       {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
   const bool preferred =
       !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != fair::Nearness::kAnywhere;
-  if (a.reclaim && from_claim) note_reclaimed(ask, a, count);
+  if (!a.reclaims.empty()) note_reclaimed(ask, a, count);
   note_given(ask, from_claim, preferred, now);
 }
 

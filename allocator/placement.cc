@@ -99,7 +99,7 @@ fair::Agent* Allocator::State::place_anywhere(const AskEntry& ask, Time now) con
 // The agent for one task of the ask, or nullptr and then the ask knows that it has tried all.
 fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
   for (Agent* a : ask.reclaims) {
-    if (is_usable(ask, *a, now)) return a;
+    if (ask.claims(*a) && is_usable(ask, *a, now)) return a;
   }
   for (const fair::Claimed& claimed : ask.claim) {
     if (is_usable(ask, *claimed.agent, now)) return claimed.agent;

@@ -351,8 +351,8 @@ class Allocator::State {
   Time revokes_open(int64_t count, Time now) const;
   void look_again_at(Time at);
   void set_aside(AskEntry& ask, Agent& agent, int64_t tasks, Time until);
-  void await(Agent& agent, int64_t tasks);
-  void end_reclaim(Agent& agent);
+  void await(Agent& agent, AskEntry& ask, int64_t tasks);
+  void end_reclaim(Agent& agent, AskEntry& ask);
   void end_claim_on(Agent& agent);
   void note_reclaimed(AskEntry& ask, Agent& agent, int64_t count);
   void end_idle_reclaims(Time now);

@@ -131,7 +131,7 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
   for (const auto& [id, a] : agents_) {
     if (a->claim == nullptr) continue;
     const AskEntry& ask = *a->claim;
-    if (a->reclaim) continue;  // see check_reclaims()
+    if (!a->reclaims.empty()) continue;  // see check_reclaims()
     const bool mutual = std::any_of(ask.claim.begin(), ask.claim.end(),
                                     [&](const auto& c) { return c.agent == a.get(); }) &&
                         ask.leaf->claimed == &ask && claimed_.count(ask.claim_order) == 1 &&
