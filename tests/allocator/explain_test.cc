@@ -356,7 +356,7 @@ TEST(Explain, CountsLimitsReservationsWaitsAndGangsAsOneDoesByLooking) {
     if (random.chance(1, 2)) ask.max_per = {{"rack", random.between(1, 3)}};
     if (random.chance(1, 3)) ask.prefer = {.racks = {"r0"}, .wait = seconds(10)};
     ask.count = 5 * ask.gang;
-    s.framework("f").declares(ask);
+    s.framework("f").asks(ask);
     if (random.chance(1, 2)) {
       s.run_until_nothing_fits();
     } else {
