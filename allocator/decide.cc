@@ -65,6 +65,11 @@ Decision Allocator::State::decide(Time now) {
     assign_claims(now);
   } while (take_back_lent(now));
   reclaim(now);
+  if (claims_taken_) {
+    claims_taken_ = false;
+    fill(now);
+    fill_open(now);
+  }
   lend(now);
 
   Decision decision;

@@ -12,7 +12,7 @@ void Allocator::State::check_tree(std::vector<Violation>& found) const {
   for (const std::string& what : tree_.broken()) found.push_back({what});
   for (const auto& [name, settings] : role_table_) {
     const Role* role = tree_.find(name);
-    if (role == nullptr || !(role->settings == settings)) {
+    if (!(settings == (role == nullptr ? RoleSettings() : role->settings))) {
       found.push_back({text("role ", name.str(), " is not as it was set")});
     }
   }

@@ -209,10 +209,15 @@ void Allocator::State::look_again_at(Time at) {
 // --- what is set aside --------------------------------------------------------------------------
 
 void Allocator::State::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time until) {
+  const bool takes_claim = a.claim != nullptr && !a.reclaim && a.claim != &ask;
   if (a.claim != nullptr && !a.reclaim) drop_claim(*a.claim);
   free_.erase(a);
   a.claim = &ask;
   free_.insert(a, total_);  // It is not: what becomes free there is for the ask.
+  if (takes_claim) {
+    refresh(a, true);  // What is free there already, too.
+    claims_taken_ = true;
+  }
   if (!a.reclaim) a.reclaim.emplace();
   CHECK(a.claim == &ask) << a.id.str() << " is set aside for somebody else";
   a.reclaim->until = until;

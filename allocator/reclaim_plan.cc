@@ -264,8 +264,9 @@ class Allocator::State::Planner {
     if (state_.is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
     if (counts_.full(ask_.ask, a) != nullptr) return false;
     if (a.claim == nullptr || a.claim == &ask_) return true;
-    // Who only waits, for one agent, gives way to who has a right; nobody who has one does.
-    return !a.reclaim && a.claim->claim.size() == 1 && !state_.right_of(*a.claim).any();
+    // Who only waits, also a gang for several agents, gives way to who has a right: its claim might
+    // stand for ever. Nobody who has one does.
+    return !a.reclaim && !state_.right_of(*a.claim).any();
   }
 
   std::optional<Eviction> cheapest() {
@@ -402,7 +403,8 @@ class Allocator::State::Planner {
   }
 
   void accept(Eviction& eviction, int64_t tasks) {
-    helps_ = helps_ || !eviction.victims.empty() || !eviction.agent->noticed.is_zero();
+    helps_ = helps_ || !eviction.victims.empty() || !eviction.agent->noticed.is_zero() ||
+             eviction.takes_claim;
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
     for (Victim& victim : eviction.victims) {
       told_.insert(victim.begin(), victim.end());

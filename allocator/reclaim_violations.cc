@@ -45,7 +45,9 @@ void Allocator::State::check_reclaims(std::vector<Violation>& found) const {
     if (ask.reclaims.count(a.get()) == 0 || !a->serves() || !ask.leaf->wants_offers()) {
       wrong(text("agent ", id.str(), " is set aside by notices for nobody's good"));
     }
-    if (!dirty_ && is_usable(ask, *a, decided_at_) && barred(ask).is_none()) {
+    // (That one of a gang fits says nothing of the others.)
+    const bool fits = ask.ask.gang == 1 && is_usable(ask, *a, decided_at_);
+    if (!dirty_ && fits && barred(ask).is_none()) {
       wrong(text("agent ", id.str(), ": who was given back fits and was not served"));
     }
   }

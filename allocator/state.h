@@ -452,8 +452,9 @@ class Allocator::State {
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
   mutable bool entitlements_known_ = false;
-  uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
-  std::vector<Given> given_;  // kept until the next event
+  bool claims_taken_ = false;  // by who has a right: what is free there can be given at once
+  uint64_t turns_epoch_ = 1;   // while it is the same, who has no use for a guarantee gets none
+  std::vector<Given> given_;   // kept until the next event
   Time decided_at_;
   uint64_t offers_before_ = 0;  // the last number of an offer before that decision
 };

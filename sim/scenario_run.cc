@@ -20,7 +20,7 @@ constexpr int64_t kFramesBefore = 8;
 constexpr Duration kBefore = seconds(1);
 // Violations are looked for after so many steps, so that looking costs no more than the rest.
 constexpr uint64_t kStepsPerTask = 8;
-constexpr uint64_t kChecks = 50;
+constexpr uint64_t kChecks = 20;
 
 // In the master; nobody asks it.
 constexpr size_t kEndedKept = 256;

@@ -168,6 +168,22 @@ TEST(HardCases, NobodyIsRevokedIfTheClaimantWouldNotFitThen) {
   expect_lawful(run);
 }
 
+// Once the gang has waited long enough all agents are set aside for it, and no task ever ends.
+TEST(HardCases, AGangThatWaitsForEverDoesNotKeepAGuaranteeFromBeingMet) {
+  Story s;
+  for (int i = 0; i < 3; ++i) s.agent(text("a", i), "cpus:1;mem:1GiB");
+  s.role("owner", "cpus:1;mem:1GiB");
+  s.framework("guest", "guest").tasks("t", "cpus:1;mem:1GiB", 3);
+  s.framework("gang", "guest", sim::Takes::kAsks, seconds(10)).tasks("t", "cpus:1;mem:1GiB", 3);
+  s.ask().gang = 3;
+  s.framework("host", "owner", sim::Takes::kAsks, minutes(2)).tasks("t", "cpus:1;mem:1GiB", 1);
+  Replay run = s.play();
+  run.run_until(minutes(2) + kRevokeGrace + seconds(1));
+  EXPECT_EQ(run.running("host"), 1);
+  EXPECT_EQ(run.revokes(), 1);
+  expect_lawful(run);
+}
+
 TEST(HardCases, ARoleWhoseGuaranteeExceedsTheClusterGetsAllThereIs) {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB");

@@ -134,9 +134,9 @@ TEST(Guarantee, OfARoleInsideAnotherCountsAtTheTop) {
   s.run_until_nothing_fits();
 
   EXPECT_EQ(s.framework("ads").tasks(), 6);
-  // Then eng counts by what its child with the least has, up to the next task.
-  EXPECT_EQ(s.framework("web").tasks(), 1);
-  EXPECT_EQ(s.framework("sales").tasks(), 3);
+  // Then eng has 6 of 10, whoever in it has it: the rest is for the one with less.
+  EXPECT_EQ(s.framework("web").tasks(), 0);
+  EXPECT_EQ(s.framework("sales").tasks(), 4);
 }
 
 // The parent has its guarantee; what it gets by its share goes to the child that has not.

@@ -171,10 +171,6 @@ class CaseMaker {
     if (framework.takes != sim::Takes::kAsks) return tasks;
     if (random_.chance(1, 4)) ask.priority = static_cast<int32_t>(random_.below(3));
     if (random_.chance(1, 10)) ask.ports = random_.between(1, 2);
-    if (random_.chance(1, 4)) {
-      const RoleName& below = names_[random_.below(names_.size())];
-      if (below != framework.role && is_within(below, framework.role)) ask.role = below;
-    }
     if (features_.gangs && random_.chance(1, 5)) {
       ask.gang = random_.between(2, 4);
       tasks.count = ask.gang * random_.between(1, 3);
