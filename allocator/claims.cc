@@ -20,6 +20,14 @@ namespace {
 // However short claim_after is, a claim stays at least so long where nothing becomes free.
 constexpr Duration kClaimReviewMin = seconds(1);
 
+// Whether who has `rank` comes after who has `other` by share. Where their ways part the deeper one
+// may be level with the other: what it has further down says nothing then.
+bool is_behind(const fair::Rank& rank, const fair::Rank& other) {
+  const auto depth = static_cast<int64_t>(std::min(rank.shares.size(), other.shares.size()));
+  return std::lexicographical_compare(other.shares.begin(), other.shares.begin() + depth,
+                                      rank.shares.begin(), rank.shares.begin() + depth);
+}
+
 }  // namespace
 
 bool Allocator::State::AskTimer::operator<(const AskTimer& o) const {
@@ -34,7 +42,7 @@ void Allocator::State::assign_claims(Time now) {
   std::optional<Rank> barrier;
   const auto visit = [&](Leaf& l) {
     const Rank rank = rank_of(l, hungry_);
-    if (barrier && *barrier < rank) return false;
+    if (barrier && is_behind(rank, *barrier)) return false;
     if (l.mode == OfferMode::kOpen) return true;
     if (l.claimed != nullptr) {
       // Who is behind waits for it, unless there is no telling how long.
@@ -49,7 +57,7 @@ void Allocator::State::assign_claims(Time now) {
   hungry_.for_each(visit);
   // Who was first when it was its turn has the right too, even if it was given something smaller.
   for (const auto& [l, rank] : least_with_due_) {
-    if (barrier && *barrier < rank) continue;
+    if (barrier && is_behind(rank, *barrier)) continue;
     if (l->claimed != nullptr || !hungry_.contains(*l)) continue;
     if (AskEntry* ask = claimable_ask(*l, now)) claim(*ask, now);
   }

@@ -59,17 +59,13 @@ Decision Allocator::State::decide(Time now) {
   wake_blocked();
 
   take_back_estimates(now);
+  uint64_t grants_before = 0;
   do {
+    grants_before = grants_;
     fill(now);
     fill_open(now);
     assign_claims(now);
-  } while (take_back_lent(now));
-  reclaim(now);
-  if (claims_taken_) {
-    claims_taken_ = false;
-    fill(now);
-    fill_open(now);
-  }
+  } while (take_back_lent(now) || reclaim(now) || less_is_held(grants_before));
   lend(now);
 
   Decision decision;

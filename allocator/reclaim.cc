@@ -27,19 +27,24 @@ constexpr Duration kCapPeriod = minutes(1);
 
 }  // namespace
 
-void Allocator::State::reclaim(Time now) {
+// Returns whether somebody's claim had to give way, so that there is more to give.
+bool Allocator::State::reclaim(Time now) {
+  const size_t claims = claimed_.size();
   reclaim_at_.reset();
   for (const Agent* a : reclaimed_) look_again_at(a->reclaim->until);
   // While tasks may be unknown, roles seem to have less than they do.
-  if (options_.reclaim == ReclaimMode::kOff || !knows_all_tasks_) return;
+  if (options_.reclaim == ReclaimMode::kOff || !knows_all_tasks_) return false;
   std::vector<Claimant> waiting = claimants(now);
-  if (waiting.empty()) return;
-  if (options_.naive.eager_reclaim) return reclaim_eagerly(waiting, now);
+  if (waiting.empty()) return false;
+  if (options_.naive.eager_reclaim) {
+    reclaim_eagerly(waiting, now);
+    return false;
+  }
   while (!waiting.empty()) {
     const int64_t left = revokes_left(now);
     if (left == 0 || now < cap_wait_until_) {
       look_again_at(std::max(cap_wait_until_, revokes_open(1, now)));
-      return;
+      return claimed_.size() < claims;
     }
     const auto first =
         std::min_element(waiting.begin(), waiting.end(),
@@ -60,7 +65,7 @@ void Allocator::State::reclaim(Time now) {
     if (wanted > left && plan.victims.size() > 1) {
       cap_wait_until_ = revokes_open(wanted, now);
       look_again_at(cap_wait_until_);
-      return;
+      return claimed_.size() < claims;
     }
     carry_out(ask, plan, left, now);
     ask.reclaim_seen = 0;
@@ -71,6 +76,7 @@ void Allocator::State::reclaim(Time now) {
       waiting.erase(first);
     }
   }
+  return claimed_.size() < claims;
 }
 
 // --- who claims ---------------------------------------------------------------------------------
@@ -213,11 +219,8 @@ void Allocator::State::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time un
   if (a.claim != nullptr && !a.reclaim) drop_claim(*a.claim);
   free_.erase(a);
   a.claim = &ask;
-  free_.insert(a, total_);  // It is not: what becomes free there is for the ask.
-  if (takes_claim) {
-    refresh(a, true);  // What is free there already, too.
-    claims_taken_ = true;
-  }
+  free_.insert(a, total_);            // It is not: what becomes free there is for the ask.
+  if (takes_claim) refresh(a, true);  // What is free there already, too.
   if (!a.reclaim) a.reclaim.emplace();
   CHECK(a.claim == &ask) << a.id.str() << " is set aside for somebody else";
   a.reclaim->until = until;

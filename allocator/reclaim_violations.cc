@@ -45,9 +45,9 @@ void Allocator::State::check_reclaims(std::vector<Violation>& found) const {
     if (ask.reclaims.count(a.get()) == 0 || !a->serves() || !ask.leaf->wants_offers()) {
       wrong(text("agent ", id.str(), " is set aside by notices for nobody's good"));
     }
-    // (That one of a gang fits says nothing of the others.)
-    const bool fits = ask.ask.gang == 1 && is_usable(ask, *a, decided_at_);
-    if (!dirty_ && fits && barred(ask).is_none()) {
+    if (!dirty_ && barred(ask).is_none() &&
+        (ask.ask.gang > 1 ? !plan_gang(ask, decided_at_).empty()
+                          : is_usable(ask, *a, decided_at_))) {
       wrong(text("agent ", id.str(), ": who was given back fits and was not served"));
     }
   }

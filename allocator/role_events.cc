@@ -45,14 +45,27 @@ void Allocator::State::wake_all() {
   }
 }
 
-// At the beginning of a decision: who was kept away by something that may have changed since.
-void Allocator::State::wake_blocked() {
+// Without reclaim, what is held for a guarantee falls when it is served from a reservation: then
+// there is more for others. Whether somebody is to look again, since so many grants were made.
+bool Allocator::State::less_is_held(uint64_t grants_before) {
+  if (options_.reclaim != ReclaimMode::kOff || grants_ == grants_before) return false;
+  if (held_back_.empty()) return false;
+  wake_held_back();
+  return true;
+}
+
+void Allocator::State::wake_held_back() {
   const std::set<Leaf*> held_back = std::move(held_back_);
   held_back_.clear();
   for (Leaf* l : held_back) {
     l->tried_at = 0;
     update_hunger(*l, true);
   }
+}
+
+// At the beginning of a decision: who was kept away by something that may have changed since.
+void Allocator::State::wake_blocked() {
+  wake_held_back();
   const std::set<Role*> blocking = std::move(blocking_);
   blocking_.clear();
   for (Role* role : blocking) {

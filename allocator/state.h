@@ -196,6 +196,8 @@ class Allocator::State {
   void update_hunger(Leaf& leaf, bool anew);
   void wake_all();  // everybody should look at everything
   void wake_blocked();
+  void wake_held_back();
+  bool less_is_held(uint64_t grants_before);
   void rebuild_shares();
   // For pictures between decisions: shares as the books say now.
   void know_shares() const;
@@ -335,7 +337,7 @@ class Allocator::State {
   bool lend_to(Leaf& leaf, Time now);
 
   // --- reclaim.cc ------------------------------------------------------------------------------
-  void reclaim(Time now);
+  bool reclaim(Time now);
   std::vector<Claimant> claimants(Time now);
   void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit);
   static bool lacks_more(const AskEntry& ask);
@@ -452,9 +454,8 @@ class Allocator::State {
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
   mutable bool entitlements_known_ = false;
-  bool claims_taken_ = false;  // by who has a right: what is free there can be given at once
-  uint64_t turns_epoch_ = 1;   // while it is the same, who has no use for a guarantee gets none
-  std::vector<Given> given_;   // kept until the next event
+  uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
+  std::vector<Given> given_;  // kept until the next event
   Time decided_at_;
   uint64_t offers_before_ = 0;  // the last number of an offer before that decision
 };

@@ -502,6 +502,22 @@ TEST(GangReclaim, GivesAWholeGangBack) {
   EXPECT_EQ(s.revokes(), 6);
 }
 
+// Whoever only waits, even a gang for several agents, gives way to who was promised something.
+TEST(GangReclaim, IsNotHinderedByAGangThatWaits) {
+  Story s;
+  s.agent("a1", "cpus:3;mem:10GiB");
+  s.agent("a2", "cpus:2;mem:10GiB");
+  s.guarantee("eng", "cpus:1");
+  s.wants("web", kOne, 5, {.role = "ops", .band = Band::kMonitoring});
+  s.lives(seconds(1));
+  s.wants("mpi", kOne, 4, {.gang = 4});
+  s.lives(minutes(2));
+  s.wants("eng", kOne, 1);
+  s.lives(minutes(1));
+  EXPECT_EQ(s.runs("eng"), 1);
+  EXPECT_EQ(s.revokes(), 1);
+}
+
 // --- fair_share: nothing was promised, but each has its part
 // --------------------------------------
 

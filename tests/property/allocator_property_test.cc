@@ -206,7 +206,11 @@ class World {
       refusal.wrong_agent = wrong_agent;
       if (!wrong_agent) refusal.too_little = {ResourceKind::kMem};
     }
-    for (const Grant& grant : together) settle(grant, how, refusal);
+    for (const Grant& grant : together) {
+      // A gang of which one offer is refused is refused as a whole.
+      if (allocator_.find_offer(grant.offer.id, grant.framework) == nullptr) continue;
+      settle(grant, how, refusal);
+    }
   }
   void settle(const Grant& grant, uint64_t how, const Refusal& refusal) {
     std::vector<Slice> used;

@@ -17,7 +17,7 @@ void Replay::audit(const Decision& decision) {
   audit_gangs();
   audit_agents();
   audit_revokes(decision);
-  audit_work_conservation();
+  audit_work_conservation(decision);
 }
 
 // --- one grant ----------------------------------------------------------------------------------
@@ -313,7 +313,7 @@ bool Replay::could_be_given(const FrameworkId& id, const Group& group, const Age
 }
 
 // Nothing that is free and not set aside fits what somebody may have.
-void Replay::audit_work_conservation() {
+void Replay::audit_work_conservation(const Decision& decision) {
   std::set<AgentId> claimed;
   bool gang_claims = false;
   std::map<std::pair<FrameworkId, AskName>, int64_t> offered;
@@ -330,13 +330,10 @@ void Replay::audit_work_conservation() {
       scenario_.options.count("reclaim") > 0 && scenario_.options.at("reclaim") == "off" &&
       std::any_of(roles_.begin(), roles_.end(),
                   [](const auto& role) { return !role.second.guarantee.empty(); });
-  // What has been told to end is for whom it is taken.
-  const bool notices = std::any_of(frameworks_.begin(), frameworks_.end(), [](const auto& each) {
-    return std::any_of(each.second.groups.begin(), each.second.groups.end(), [](const Group& g) {
-      return std::any_of(g.running.begin(), g.running.end(),
-                         [](const auto& running) { return running.second.revoked; });
-    });
-  });
+  // Where something was told to end, what is free is set aside for whom it is taken, for a while.
+  const Duration set_aside = options_.allocator.revoke_grace + kClaimAfter + seconds(1);
+  const bool notices =
+      !decision.revokes.empty() || (!revoked_at_.empty() && revoked_at_.back() + set_aside > now_);
   if (gang_claims || holds_headroom || notices) return;
   for (const auto& [id, framework] : frameworks_) {
     if (!framework.joined || framework.spec->takes != sim::Takes::kAsks) continue;

@@ -141,7 +141,7 @@ class Replay {
   void audit_agents();
   void audit_revokes(const Decision& decision);
   void audit_victim(const Revoke& revoke, const std::set<std::pair<FrameworkId, TaskId>>& now);
-  void audit_work_conservation();
+  void audit_work_conservation(const Decision& decision);
   bool could_be_given(const FrameworkId& id, const Group& group, const AgentId& agent) const;
   bool is_within_limits(const RoleName& role, const ResourceVector& more) const;
   RoleName role_of(const FrameworkId& id, const Group& group) const;
