@@ -25,8 +25,10 @@ Decision Allocator::State::decide(Time now) {
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
     least_shape_.reset();
+    some_picky_ = false;
     for (const auto& [id, l] : leaves_) {
       for (const AskEntry* ask : l->order) {
+        some_picky_ = some_picky_ || ask->is_picky();
         least_shape_ = least_shape_ ? least_shape_->min(ask->ask.shape) : ask->ask.shape;
       }
     }
@@ -49,7 +51,6 @@ Decision Allocator::State::decide(Time now) {
     filter.until = now + kDeclineFilter;
     add_filter(l, a, std::move(filter));
   }
-  remove_doubtful();
   end_filters(now);
   fire_alarms(now);
   fire_claim_timers(now);

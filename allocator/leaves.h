@@ -39,6 +39,10 @@ struct AskEntry {
   // No agent whose stamp is not later fits it; zero: not looked yet.
   uint64_t tried_at = 0;
 
+  // How many agents could ever fit it, and at which version of the agents that was.
+  mutable int64_t flexibility = 0;
+  mutable uint64_t flexible_at = 0;
+
   TaskCounts counts = {};          // of its tasks, where they are
   std::optional<Time> alarm = {};  // as in the queue of alarms: it expires, or stops waiting
   std::optional<Time> expires = {};
@@ -77,6 +81,8 @@ struct AskEntry {
     return !ask.prefer.empty() && now - prefers_since < ask.prefer.wait;
   }
   bool claims(const Agent& agent) const { return agent.claim == this; }
+  // Whether it is only for some agents, whatever their size.
+  bool is_picky() const { return !ask.constraints.empty() || ask.shape[ResourceKind::kGpus] > 0; }
   // Whether the agent has the right attributes and host. Remembered, since expressions are slow.
   bool matches(const Agent& agent) const;
 

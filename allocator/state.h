@@ -255,6 +255,8 @@ class Allocator::State {
   Turn next_turn(const fair::LeafOrder& order);
   Leaf* next_below(const Role& role, const fair::LeafOrder& order, bool promised_only,
                    std::vector<Role*>& within);
+  fair::Node* least_flexible(const Role& role, const fair::LeafOrder& order) const;
+  int64_t flexibility(const fair::Node& node, const fair::LeafOrder& order) const;
   std::vector<std::pair<Share, Role*>> promised_below(const Role& role,
                                                       const fair::LeafOrder& order) const;
   const Role* exceeded(const Turn& turn, const ResourceVector& more) const;
@@ -427,6 +429,7 @@ class Allocator::State {
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape_;
   bool least_shape_dirty_ = false;
+  bool some_picky_ = false;  // an ask that not every agent is for is declared
 
   std::set<FilterTimer> filter_timers_;
   std::set<AskTimer> ask_timers_;
