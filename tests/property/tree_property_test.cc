@@ -224,7 +224,8 @@ Owners random_owners(uint64_t seed) {
 }
 
 // Within the time that a victim may still have, its grace, and a moment, an owner has what it is
-// promised, and keeps it. Owners who wait for the same agent do so one behind the other, all at once.
+// promised, and keeps it. Owners who wait for the same agent do so one behind the other, all at
+// once.
 TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
   int64_t revokes = 0;
   for_cases(Seeds(1'000), [&revokes](uint64_t seed) {
@@ -255,8 +256,8 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
 // -------------------------------------------------------------------------------
 
 // One large task, or one gang, comes among streams of small ones that take everything as soon as it
-// is free. It runs once it has waited for its claim, its role has been the first by share (for which
-// tasks beside it may have to end), and what runs on its agents has ended.
+// is free. It runs once it has waited for its claim, its role has been the first by share (for
+// which tasks beside it may have to end), and what runs on its agents has ended.
 TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   for_cases(Seeds(400), [](uint64_t seed) {
     Prng random(seed);
