@@ -89,10 +89,10 @@ void Allocator::State::Fitting::look_around() {
   for (const auto& [id, a] : state_.agents_) {
     const int64_t here = room(there(*a));
     if (here == 0) continue;
-    usable_.push_back(a.get());
     rooms_[a.get()] = here;
     const auto [group, is_new] = groups_.try_emplace(group_of(*a));
-    if (is_new) group->second.most = most_in_group(*a);
+    if (is_new) group->second.most = most_in_group(*a, 0);
+    if (group->second.most > 0) usable_.push_back(a.get());
     total_ -= group->second.count();
     group->second.room += here;
     total_ += group->second.count();
@@ -100,13 +100,16 @@ void Allocator::State::Fitting::look_around() {
 }
 
 std::string Allocator::State::Fitting::group_of(const Agent& a) const {
-  const bool is_grouped = ask_.gang > 1 && ask_.max_per.size() == 1;
-  return is_grouped ? fair::value_of(a, ask_.max_per.front().attribute) : std::string();
+  return ask_.max_per.size() == 1 ? fair::value_of(a, ask_.max_per.front().attribute) : "";
 }
 
-int64_t Allocator::State::Fitting::most_in_group(const Agent& a) const {
-  if (ask_.gang == 1 || ask_.max_per.empty()) return std::numeric_limits<int64_t>::max();
-  return entry_.counts.room(ask_, a, ask_.gang);
+// `ended`: so many tasks of the ask on the agent.
+int64_t Allocator::State::Fitting::most_in_group(const Agent& a, int64_t ended) const {
+  if (ask_.max_per.size() != 1) return std::numeric_limits<int64_t>::max();
+  if (ended == 0) return entry_.counts.room(ask_, a, ask_.gang);
+  fair::TaskCounts counts = entry_.counts;
+  counts.add(a, -ended);
+  return counts.room(ask_, a, ask_.gang);
 }
 
 Allocator::State::Fitting::There Allocator::State::Fitting::there(const Agent& a) const {
@@ -146,14 +149,10 @@ int64_t Allocator::State::Fitting::room(const There& there, const ResourceVector
   if (!there.serves || there.is_declined || there.is_claimed || !suits(a)) return 0;
   int64_t most = ask_.gang;
   if (ask_.ports > 0) most = std::min(most, there.ports_left / ask_.ports);
-  if (most > 0 && ask_.gang == 1 && !ask_.max_per.empty()) {
-    if (there.ended == 0) {
-      most = entry_.counts.room(ask_, a, most);
-    } else {
-      fair::TaskCounts counts = entry_.counts;
-      counts.add(a, -there.ended);
-      most = counts.room(ask_, a, most);
-    }
+  if (most > 0 && ask_.max_per.size() > 1) {  // One is for look_around() and fits() to see to.
+    fair::TaskCounts counts = entry_.counts;
+    if (there.ended > 0) counts.add(a, -there.ended);
+    most = counts.room(ask_, a, most);
   }
   if (most <= 0) return 0;
   return fair::count_that_fits(shape, *there.books, entry_.leaf->role->name, most);
@@ -164,10 +163,12 @@ bool Allocator::State::Fitting::fits(const There& there) const {
   const auto known = rooms_.find(there.agent);
   const int64_t before = known == rooms_.end() ? 0 : known->second;
   const auto at = groups_.find(group_of(*there.agent));
-  Group group = at == groups_.end() ? Group{.most = most_in_group(*there.agent)} : at->second;
+  Group group = at == groups_.end() ? Group() : at->second;
   int64_t total = total_ - group.count();
   group.room += room(there) - before;
-  if (ask_.gang > 1 && !ask_.max_per.empty()) group.most += there.ended;
+  if (at == groups_.end() || there.ended > 0) {
+    group.most = most_in_group(*there.agent, there.ended);
+  }
   total += group.count();
   return total >= ask_.gang && bar(more_free(there)).is_none();
 }

@@ -67,7 +67,7 @@ class Allocator::State::Fitting {
   Bar bar(const ResourceVector& freed = {}) const { return bar_of(ask_.shape, freed); }
   // The same of other amounts, for a task.
   Bar bar_of(const ResourceVector& shape, const ResourceVector& freed = {}) const;
-  // How many of its tasks, at most a gang, could be there by all but max_per.
+  // How many of its tasks, at most a gang, could be there, by all but a single max_per.
   int64_t room(const There& there) const;
   int64_t room(const There& there, const ResourceVector& shape) const;
   There there(const Agent& agent) const;
@@ -81,7 +81,7 @@ class Allocator::State::Fitting {
   const Ask& ask() const { return ask_; }
 
  private:
-  // Agents with the same value of what limits the tasks of a gang.
+  // Agents with the same value of what limits its tasks, or all.
   struct Group {
     int64_t room = 0;
     int64_t most = 0;
@@ -89,7 +89,7 @@ class Allocator::State::Fitting {
   };
   void look_around();
   std::string group_of(const Agent& agent) const;
-  int64_t most_in_group(const Agent& agent) const;
+  int64_t most_in_group(const Agent& agent, int64_t ended) const;
   ResourceVector part_of_free(const There& there) const;
   ResourceVector more_free(const There& there) const;
 

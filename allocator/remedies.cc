@@ -289,15 +289,17 @@ class Allocator::State::RemedySearch {
       const Agent& a = *agent;
       const Fitting::There there = as_it_is_.there(a);
       const bool is_place = there.serves && !there.is_claimed && as_it_is_.suits(a);
-      if (needs_place && !is_place) continue;
+      // The end of its own tasks elsewhere may be enough.
+      const bool by_count = !ask_.max_per.empty() && runs_on(a);
+      if (needs_place && !is_place && !by_count) continue;
       Occupants all = occupants_of(a, tasks, offers, needs_place ? Bar() : bar);
       if (all.empty()) continue;
       const ResourceVector free = proffer::sum_of(a.usable(entry_.leaf->role->name)).amounts;
-      if (needs_place && !ask_.shape.fits_in(free + sum_of(all))) continue;
+      if (needs_place && !by_count && !ask_.shape.fits_in(free + sum_of(all))) continue;
       const ResourceVector lacking =
           needs_place ? (ask_.shape - free).max(ResourceVector()) : entry_.at_once();
       for (const Occupant& one : all) {
-        if (needs_place && ask_.gang == 1 && !lacking.fits_in(one.amounts)) continue;
+        if (needs_place && !by_count && ask_.gang == 1 && !lacking.fits_in(one.amounts)) continue;
         Release release{.agent = &a, .what = {one}, .worth = worth_of(one.amounts)};
         if (best && best->cost() <= release.cost()) continue;
         if (fits_without(a, release.what)) consider(std::move(release));
@@ -309,6 +311,12 @@ class Allocator::State::RemedySearch {
       if (tries_left_ <= 0) break;
     }
     return best;
+  }
+
+  bool runs_on(const Agent& a) const {
+    return std::any_of(a.tasks.begin(), a.tasks.end(), [&](const auto& task) {
+      return task.second.leaf->owner == entry_.leaf->owner && task.second.ask == ask_.name;
+    });
   }
 
   // Those that hold most of what is lacking first; none that is not needed.
@@ -394,34 +402,32 @@ class Allocator::State::RemedySearch {
 
   // --- changes of agents -------------------------------------------------------------------------
 
+  // One thing at a time. It may also help by what others, for whom headroom is held, find there.
   void change_agents() {
     for (const auto& [id, agent] : state_.agents_) {
       const Agent& a = *agent;
       const Fitting::There there = as_it_is_.there(a);
-      const int hindrances = int{!there.serves} + int{there.is_declined} + int{there.is_claimed};
-      if (hindrances > 1 || !as_it_is_.suits(a)) continue;
-      if (hindrances == 0) {
-        unreserve(a, there);
-        continue;
-      }
-      Fitting::There then = there;
-      then.serves = true;
-      then.is_declined = then.is_claimed = false;
-      if (!there.serves && a.active == a.draining) {
-        if (!as_it_is_.fits(then)) continue;
+      const auto would_help = [&](bool Fitting::There::*what, bool value) {
+        if (there.*what == value) return false;
+        Fitting::There then = there;
+        then.*what = value;
+        return as_it_is_.fits(then);
+      };
+      if (a.active == a.draining && would_help(&Fitting::There::serves, true)) {
         add_first(
             {.kind = a.active ? RemedyKind::kUndrained : RemedyKind::kConnected, .agent = a.id});
-      } else if (there.is_declined) {
-        if (!as_it_is_.fits(then)) continue;
+      }
+      if (would_help(&Fitting::There::is_declined, false)) {
         Remedy remedy{.kind = RemedyKind::kDeclineLifted, .agent = a.id};
         const std::optional<Time> until = entry_.leaf->owner->filters.at(a.id).until;
         if (until && comes(*until)) remedy.until = until;
         add_first(std::move(remedy));
-      } else if (there.is_claimed && ask_.borrow) {
-        if (!as_it_is_.fits(then)) continue;
+      }
+      if (ask_.borrow && would_help(&Fitting::There::is_claimed, false)) {
         add_first(
             {.kind = RemedyKind::kUnclaimed, .agent = a.id, .framework = a.claim->leaf->framework});
       }
+      unreserve(a, there);
     }
   }
 
