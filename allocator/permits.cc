@@ -17,7 +17,8 @@ void Allocator::State::know_entitlements() const {
 
 // `claimant`: who wants it, for whom something may be set aside.
 Allocator::State::Bar Allocator::State::barred(const Leaf& l, const ResourceVector& more,
-                                               bool borrow, const AskEntry* claimant) const {
+                                               bool borrow, const AskEntry* claimant,
+                                               const ResourceVector& freed) const {
   bool is_promised = false;  // to a role below: that comes before what is kept for others
   for (const Role* role = l.role; role->parent != nullptr; role = role->parent) {
     if (role->has_limit()) {
@@ -43,7 +44,7 @@ Allocator::State::Bar Allocator::State::barred(const Leaf& l, const ResourceVect
     }
   }
   if (options_.reclaim == ReclaimMode::kOff && !tree_.root().promised.empty()) {
-    ResourceVector left = free_.sum(l.role->name) - held_for_others(l);
+    ResourceVector left = free_.sum(l.role->name) + freed - held_for_others(l);
     if (claimant != nullptr) {
       for (const fair::Claimed& claimed : claimant->claim) left += claimed.agent->free.amounts;
     }

@@ -23,6 +23,7 @@
 //   reclaim_plan.cc      what would have to end for an ask to fit
 //   reclaim_outlook.cc   why nothing is taken back for an ask
 //   explain.cc           why a framework has no offer
+//   fitting.h, remedies.cc   what would make an ask fit
 //   status.cc, violations.cc   pictures and laws
 
 #include <deque>
@@ -164,6 +165,9 @@ class Allocator::State {
     int64_t tasks() const;  // of the victims
   };
   class Planner;
+  class Supposed;
+  class Fitting;
+  class RemedySearch;
   struct AskTimer {
     Time at = {};
     AskEntry* ask = nullptr;
@@ -268,8 +272,9 @@ class Allocator::State {
   // Entitlements and demands of all nodes are as of now, or of this decision.
   void know_entitlements() const;
   // Why the leaf may not have so much more, if it may not.
-  Bar barred(const Leaf& leaf, const ResourceVector& more, bool borrow,
-             const AskEntry* claimant) const;
+  // `freed`: so much more is free than is.
+  Bar barred(const Leaf& leaf, const ResourceVector& more, bool borrow, const AskEntry* claimant,
+             const ResourceVector& freed = {}) const;
   Bar barred(const AskEntry& ask) const;
   // How many tasks of the ask may be given at once, at most count_max, which may be.
   int64_t permitted_count(const AskEntry& ask, const Turn& turn, int64_t count_max) const;
@@ -389,6 +394,9 @@ class Allocator::State {
   Bar bar_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
   HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent,
                            Time now) const;
+
+  // --- remedies.cc -----------------------------------------------------------------------------
+  std::vector<Remedy> remedies_for(const AskEntry& entry, Time now) const;
 
   // --- violations.cc, place_violations.cc ------------------------------------------------------
   void check_parts(std::vector<Violation>& found) const;
