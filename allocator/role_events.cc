@@ -17,11 +17,11 @@ void Allocator::State::set_role(const RoleName& role, const RoleSettings& settin
   mark_dirty();
   shares_dirty_ = true;
   if (Role* known = tree_.find(role)) {
-    while (!known->headroom.empty()) drop_headroom(*known->headroom.back());
     known->blocked.clear();
     blocking_.erase(known);
   }
   tree_.set_settings(role, settings);
+  if (Role* known = tree_.find(role)) drop_useless_headroom(*known);
   // What a limit or the guarantee of another kept away may be allowed now.
   wake_all();
 }

@@ -336,6 +336,7 @@ class Allocator::State {
   ResourceVector kept_below(const Role& role, const AskEntry* claimant) const;
   bool keep_headroom(AskEntry& ask, Time now);
   void drop_headroom(AskEntry& ask);
+  void drop_useless_headroom(const Role& role);
   void review_headroom(Time now);
   bool moves(const AskEntry& ask) const;
   void check_headroom(std::vector<Violation>& found) const;

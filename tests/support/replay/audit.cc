@@ -233,9 +233,9 @@ void Replay::audit_revokes(const Decision& decision) {
   // What was only lent, or estimated, is outside the cap.
   const auto recent = std::count_if(reclaimed_at_.begin(), reclaimed_at_.end(),
                                     [&](Time when) { return when > now_ - minutes(1); });
-  const auto more = std::count_if(
-      decision.revokes.begin(), decision.revokes.end(),
-      [](const Revoke& each) { return each.reason == RevokeReason::kReclaimed; });
+  const auto more =
+      std::count_if(decision.revokes.begin(), decision.revokes.end(),
+                    [](const Revoke& each) { return each.reason == RevokeReason::kReclaimed; });
   int64_t largest_gang = 1;
   for (const auto& [id, framework] : frameworks_) {
     for (const Group& group : framework.groups) {
