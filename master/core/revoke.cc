@@ -51,6 +51,10 @@ void Master::State::on_revokes(const std::vector<Revoke>& revokes, Step& step) {
   send_notices(marked, step);
 }
 
+bool Master::State::is_revoke_due(const TaskKey& key) const {
+  return deadlines_.armed(deadline_of(key));
+}
+
 // Whether there is something new to tell. Of two times the earlier counts, but a drain that is
 // asked for again replaces the one before.
 bool Master::State::mark(Task& task, RevokeMark mark) {

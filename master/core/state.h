@@ -183,6 +183,8 @@ class Master::State {
   void send_notices(const std::vector<Task*>& tasks, Step& step);
   void send_notices_again(const Framework& framework, Step& step);
   void on_revoke_due(const std::string& name, Step& step);
+  // Whether somebody will look at it when its time is over.
+  bool is_revoke_due(const TaskKey& key) const;
 
   // drain.cc
   void on_drain(const DrainAgent& message, Step& step);
