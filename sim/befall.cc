@@ -228,11 +228,11 @@ void Simulation::befall(const Fault& fault) {
       return agent.retire();
 
     case FaultKind::kDrain:
-      return drain(fault, agent, chance);
+      return drain(fault, host, chance);
     case FaultKind::kRoleChange:
       return change_role(fault, chance);
     case FaultKind::kReserve:
-      return reserve(fault, agent, chance);
+      return reserve(fault, host, chance);
 
     case FaultKind::kSlow:
     case FaultKind::kLost:

@@ -21,8 +21,8 @@ constexpr Duration kUnmetMax = minutes(4);
 
 }  // namespace
 
-void Simulation::drain(const Fault& fault, const AgentNode& agent, Prng chance) {
-  const AgentId id = agent.host().name();
+void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
+  const AgentId id = host.name();
   const auto say = [this, id](Prng& with) {
     const Duration grace = milliseconds(with.between(0, 20'000));
     master_->operate(master::DrainAgent{.agent = id, .grace = grace});
@@ -33,7 +33,9 @@ void Simulation::drain(const Fault& fault, const AgentNode& agent, Prng chance) 
       if (!healed_) say(chance);
     });
   }
-  world_.after(fault.lasts, [this, id] { master_->operate(master::UndrainAgent{.agent = id}); });
+  world_.after(fault.lasts, [this, id] {
+    if (!healed_) master_->operate(master::UndrainAgent{.agent = id});
+  });
 }
 
 // Never so low a limit that a single task would not fit.
@@ -66,15 +68,16 @@ void Simulation::change_role(const Fault& fault, Prng chance) {
   });
 }
 
-void Simulation::reserve(const Fault& fault, const AgentNode& agent, Prng chance) {
-  const AgentId id = agent.host().name();
+void Simulation::reserve(const Fault& fault, const Host& host, Prng chance) {
+  const AgentId id = host.name();
   const RoleName role{std::string(kRoles[chance.below(std::size(kRoles))])};
-  const ResourceVector& total = agent.host().total().amounts;
+  const ResourceVector& total = host.total().amounts;
   const ResourceVector amounts =
       ResourceVector::of(chance.between(1, total[ResourceKind::kCpus] / 500) * 500,
                          chance.between(1, total[ResourceKind::kMem] / 512'000) * 512'000);
   master_->operate(master::ReserveForRole{.agent = id, .role = role, .amounts = amounts});
   world_.after(fault.lasts, [this, id, role] {
+    if (healed_) return;
     master_->operate(master::ReserveForRole{.agent = id, .role = role, .unreserve = true});
   });
 }

@@ -69,14 +69,17 @@ void Simulation::build() {
   if (options_.workload == "tenants") {
     // An agent has two CPUs and two GiB at least: together no more than there is.
     const auto agents = static_cast<int64_t>(options_.agents);
+    // Where nothing is lent, who has no promise would get nothing of a small cluster, for ever.
+    keeps_guarantees_ = master.allocator.reclaim != ReclaimMode::kOff;
     for (const char* role : {"ads", "web"}) {
       const int64_t cpus = lending.between(0, agents);
       const int64_t mem = lending.between(0, agents);
+      if (!keeps_guarantees_) break;
       master.allocator.roles[RoleName(role)].guarantee =
           Quota::of(ResourceVector::of(cpus * 1'000, mem * 1'024'000));
     }
-    keeps_guarantees_ = master.allocator.reclaim != ReclaimMode::kOff;
   }
+  master_ = std::make_unique<MasterNode>(world_, network_, master);
   for (size_t i = 0; i < options_.agents; ++i) {
     const std::string name = text("a", i + 1);
     const int64_t mem = chance_.between(2, 16) * 1'024;

@@ -95,9 +95,9 @@ class Simulation {
   LinkRule draw_rule(const Fault& fault, Prng& chance) const;
   void freeze(Node& node, Party party, Duration lasts, Prng chance);
   // operators.cc
-  void drain(const Fault& fault, const AgentNode& agent, Prng chance);
+  void drain(const Fault& fault, const Host& host, Prng chance);
   void change_role(const Fault& fault, Prng chance);
-  void reserve(const Fault& fault, const AgentNode& agent, Prng chance);
+  void reserve(const Fault& fault, const Host& host, Prng chance);
   // After healing: what operators did is undone, until nothing of it is left.
   void tidy_up();
   std::vector<Violation> untidy() const;

@@ -53,9 +53,6 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
     }
     if (task.ended() && task.pending.empty()) wrong("has ended, but nobody was told");
     if (task.acknowledged > task.agent_sequence) wrong("was acknowledged before it was told");
-    if (task.revoke && runs && !task.kill_asked && !is_revoke_due(key)) {
-      wrong("is to end by a time at which nobody will look");
-    }
     const bool drains = agent != nullptr && agent->drained_by && agent->allocatable;
     if (drains && runs && !task.kill_asked && !task.revoke) {
       wrong("runs on an agent that is being drained, and is not to end");
