@@ -134,7 +134,9 @@ void Simulation::add_schedulers() {
     workload.seed = chance_.next();
     workload.ports = chance_.chance(1, 2) ? 50 : 0;
     workload.shares = chance_.chance(1, 2) ? 40 : 0;
-    workload.tasks = limited(chance_.between(5, 40) * (which == "steady" ? 3 : 1));
+    // Guests stay long, and a cluster may be a single machine.
+    const int64_t most = which == "tenants" ? 16 : 40;
+    workload.tasks = limited(chance_.between(5, most) * (which == "steady" ? 3 : 1));
     add(std::make_unique<TaskWorkload>(workload));
   };
   const auto batch = [&] {
@@ -183,7 +185,8 @@ void Simulation::add_schedulers() {
       const RoleName role(kRoles[chance_.below(std::size(kRoles))]);
       const bool heeds = chance_.chance(1, 2);
       const auto band = static_cast<Band>(chance_.below(kBandCount));
-      const bool borrow = chance_.chance(3, 4);
+      // Of two with tasks larger than half of the cluster neither could ever run.
+      const bool borrow = chance_.chance(3, 4) || i > 1;
       tasks({.role = role,
              .arrive_within = seconds(200),
              .holds = 2,
