@@ -73,6 +73,11 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
       of_ask.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
       if (!ask->claim.empty()) of_ask.claimed = ask->claim.front().agent->id;
       if (!ask->reclaims.empty()) of_ask.claimed = (*ask->reclaims.begin())->id;
+      for (const fair::Claimed& claimed : ask->claim) {
+        of_ask.set_aside.push_back(claimed.agent->id);
+      }
+      for (const Agent* a : ask->reclaims) of_ask.set_aside.push_back(a->id);
+      of_ask.has_headroom = !ask->headroom.empty();
       status.asks.push_back(std::move(of_ask));
     }
     all.push_back(std::move(status));

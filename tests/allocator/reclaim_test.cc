@@ -541,6 +541,20 @@ TEST(GangReclaim, IsNotHinderedByAGangThatWaits) {
   EXPECT_EQ(s.revokes(), 1);
 }
 
+// What is free is set aside for a gang that waits: nobody needs to end.
+TEST(GangReclaim, TakesWhatIsSetAsideForAGangBeforeItEndsAnybody) {
+  Story s;
+  s.agent("a1", "cpus:4;mem:10GiB");
+  s.guarantee("eng", "cpus:1");
+  s.wants("mpi", kOne, 6, {.gang = 3});
+  s.lives(minutes(2));
+  ASSERT_EQ(s.runs("mpi"), 3);
+  s.wants("eng", kOne, 1);
+  s.lives(seconds(1));
+  EXPECT_EQ(s.runs("eng"), 1);
+  EXPECT_EQ(s.revokes(), 0);
+}
+
 // --- fair_share: nothing was promised, but each has its part
 // --------------------------------------
 
