@@ -54,8 +54,10 @@ class Master::State {
   std::vector<proto::RoleRow> role_rows() const;
   std::vector<proto::OfferRow> offer_rows() const;
   std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query) const;
-  // explain.cc
+  // explain.cc, explain_more.cc
   Result<proto::Explanation> explain(std::string_view framework) const;
+  Result<proto::ExplainedRole> explain_role(std::string_view path) const;
+  Result<proto::ExplainedTask> explain_task(std::string_view name) const;
   // live_snapshot.cc
   proto::LiveSnapshot live_snapshot(Time now) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }
@@ -236,6 +238,11 @@ class Master::State {
   // The one way in which the registry changes while we live.
   void write(proto::RegistryRow row, bool erase, Step& step);
   void write_agent(const Agent& agent, Step& step);
+
+  // explain_more.cc
+  Result<proto::TaskRow> find_task(std::string_view name) const;
+  proto::ExplainedTask explain_known(proto::TaskRow row) const;
+  Result<proto::ExplainedTask> explain_unknown(const Framework& framework, const TaskId& id) const;
 
   // violations.cc
   void check_tasks(std::vector<Violation>& found) const;
