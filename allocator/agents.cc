@@ -40,50 +40,24 @@ ResourceVector Booked::estimated() const {
 }
 
 void Books::compute_free() {
-  free = what_is_free(total, allocated, offered);
-  if (parts.empty()) return;
-  // What one state has given beyond its total is missing in the others: unreserved first.
-  ResourceVector beyond =
-      (allocated.amounts() + offered.amounts() - total.amounts).max(ResourceVector());
-  std::map<int32_t, int64_t> devices_beyond;
-  const auto note_devices = [&](const Resources& there, const Held& held, const Held& offers) {
-    std::map<int32_t, int64_t> over = held.devices();
-    for (const auto& [index, milli] : offers.devices()) over[index] += milli;
-    for (const GpuDevice& device : there.gpus) over[device.index] -= device.milli;
-    for (const auto& [index, milli] : over) {
-      if (milli > 0) devices_beyond[index] += milli;
-    }
-  };
-  note_devices(total, allocated, offered);
-  for (Part& part : parts) {
-    part.free = what_is_free(part.total, part.allocated, part.offered);
-    if (part.revocable) continue;
-    beyond += (part.allocated.amounts() + part.offered.amounts() - part.total.amounts)
-                  .max(ResourceVector());
-    note_devices(part.total, part.allocated, part.offered);
+  if (parts.empty()) {
+    free = what_is_free(total, allocated, offered);
+    return;
   }
-  const auto give_up = [&](Resources& rest) {
-    for (auto device = rest.gpus.begin(); device != rest.gpus.end();) {
-      const auto over = devices_beyond.find(device->index);
-      if (over != devices_beyond.end()) {
-        const int64_t less = std::min<int64_t>(device->milli, over->second);
-        device->milli -= static_cast<int32_t>(less);
-        over->second -= less;
-        rest.amounts[ResourceKind::kGpus] -= less;
-      }
-      device = device->milli == 0 ? rest.gpus.erase(device) : device + 1;
-    }
-    for (const ResourceKind kind : kResourceKinds) {
-      if (kind == ResourceKind::kGpus) continue;
-      const int64_t less = std::min(rest.amounts[kind], beyond[kind]);
-      rest.amounts[kind] -= less;
-      beyond[kind] -= less;
-    }
-  };
-  give_up(free);
+  // What is missing is taken from what is unreserved first.
+  Shortage missing;
+  std::vector<Resources*> there = {&free};
+  free = missing.add(total, allocated, offered);
   for (Part& part : parts) {
-    if (!part.revocable) give_up(part.free);
+    if (part.revocable) {
+      part.free = what_is_free(part.total, part.allocated, part.offered);
+      continue;
+    }
+    part.free = missing.add(part.total, part.allocated, part.offered);
+    there.push_back(&part.free);
   }
+  for (Resources* one : there) missing.take_devices_from(*one);
+  for (Resources* one : there) missing.take_amounts_from(*one);
 }
 
 std::vector<Slice> Books::usable(const RoleName& role) const {
@@ -173,8 +147,11 @@ void Books::forget_empty_parts() {
 }
 
 bool Books::is_offered_beyond_total() const {
-  const auto beyond = [](const Resources& there, const Held& held, const Held& offers) {
+  // Of one state gpus are looked at by device: a task may hold some that the state has no more.
+  const auto beyond = [](const Resources& there, const Held& held, const Held& offers,
+                         bool is_all = true) {
     for (const ResourceKind kind : kResourceKinds) {
+      if (kind == ResourceKind::kGpus && !is_all) continue;
       const int64_t wanted = offers.amounts()[kind];
       if (wanted > 0 && wanted + held.amounts()[kind] > there.amounts[kind]) return true;
     }
@@ -190,9 +167,9 @@ bool Books::is_offered_beyond_total() const {
   Resources all = total;
   Held all_allocated = allocated;
   Held all_offered = offered;
-  bool one_is = beyond(total, allocated, offered);
+  bool one_is = beyond(total, allocated, offered, false);
   for (const Part& part : parts) {
-    one_is = one_is || beyond(part.total, part.allocated, part.offered);
+    one_is = one_is || beyond(part.total, part.allocated, part.offered, false);
     if (part.revocable) continue;
     all += part.total;
     all_allocated.add(part.allocated);

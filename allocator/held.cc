@@ -1,6 +1,7 @@
 #include "allocator/held.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace proffer::fair {
 
@@ -60,6 +61,59 @@ Resources what_is_free(const Resources& total, const Held& allocated, const Held
   }
   free.amounts[ResourceKind::kGpus] -= gpus;
   return free;
+}
+
+namespace {
+
+int64_t& gpus_of(ResourceVector& amounts) { return amounts[ResourceKind::kGpus]; }
+
+}  // namespace
+
+Resources Shortage::add(const Resources& total, const Held& allocated, const Held& offered) {
+  const ResourceVector left = total.amounts - allocated.amounts() - offered.amounts();
+  ResourceVector missing = (ResourceVector() - left).max({});
+  Resources free{.amounts = left.max({})};
+  std::map<int32_t, int64_t> held = allocated.devices();
+  for (const auto& [index, milli] : offered.devices()) held[index] += milli;
+  gpus_of(missing) = (allocated.amounts() + offered.amounts())[ResourceKind::kGpus];
+  for (const auto& [index, milli] : held) gpus_of(missing) -= milli;
+  gpus_of(free.amounts) = 0;
+  for (const GpuDevice& device : total.gpus) {
+    int64_t& of_it = held[device.index];
+    const int64_t rest = std::max<int64_t>(device.milli - of_it, 0);
+    of_it = std::max<int64_t>(of_it - device.milli, 0);
+    if (rest == 0) continue;
+    free.gpus.push_back({device.index, static_cast<int32_t>(rest)});
+    gpus_of(free.amounts) += rest;
+  }
+  for (const auto& [index, milli] : held) devices_[index] += milli;
+  amounts_ += missing;
+  return free;
+}
+
+void Shortage::take_devices_from(Resources& free) {
+  for (GpuDevice& device : free.gpus) {
+    int64_t& missing = devices_[device.index];
+    const int64_t less = std::min<int64_t>(device.milli, missing);
+    missing -= less;
+    device.milli -= static_cast<int32_t>(less);
+    gpus_of(free.amounts) -= less;
+  }
+  std::erase_if(free.gpus, [](const GpuDevice& device) { return device.milli == 0; });
+}
+
+void Shortage::take_amounts_from(Resources& free) {
+  for (auto& [index, milli] : devices_) gpus_of(amounts_) += std::exchange(milli, 0);
+  const ResourceVector less = free.amounts.min(amounts_);
+  free.amounts -= less;
+  amounts_ -= less;
+  int64_t gpus = less[ResourceKind::kGpus];
+  for (GpuDevice& device : free.gpus) {
+    const int64_t of_it = std::min<int64_t>(device.milli, gpus);
+    device.milli -= static_cast<int32_t>(of_it);
+    gpus -= of_it;
+  }
+  std::erase_if(free.gpus, [](const GpuDevice& device) { return device.milli == 0; });
 }
 
 }  // namespace proffer::fair

@@ -34,4 +34,19 @@ class Held {
 // The ports are left empty.
 Resources what_is_free(const Resources& total, const Held& allocated, const Held& offered);
 
+// The same for one machine in several states (reserved for this role, for that): what is held of
+// one beyond its total is missing in the others. First add() of each gives what is free there by
+// itself, then take_devices_from() each, then take_amounts_from() each.
+class Shortage {
+ public:
+  Resources add(const Resources& total, const Held& allocated, const Held& offered);
+  void take_devices_from(Resources& free);
+  // Whatever is held of devices that are nowhere now is missing by amount, of any device.
+  void take_amounts_from(Resources& free);
+
+ private:
+  ResourceVector amounts_;  // of gpus: what is held and nobody said of which device
+  std::map<int32_t, int64_t> devices_;
+};
+
 }  // namespace proffer::fair

@@ -76,11 +76,24 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
 // framework; no agent runs more than it has but by its own word.
 void Master::State::check_resources_held(std::vector<Violation>& found) const {
   std::map<AgentId, ResourceVector> on_agent;
+  std::set<AgentId> other_devices;  // whose tasks hold more of a device than there is now
   std::map<FrameworkId, ResourceVector> of_framework;
   std::map<FrameworkId, int64_t> holders;
   for (const auto& [id, agent] : agents_.all()) {
     PortSet taken;
+    Resources left;
+    for (const Slice& slice : agent.slices) {
+      if (!slice.revocable) left += slice.resources;
+    }
     const auto add = [&, &agent_id = id](const FrameworkId& framework, const Resources& resources) {
+      const Resources devices{
+          .amounts = ResourceVector::of(0, 0, 0, resources.amounts[ResourceKind::kGpus]),
+          .gpus = resources.gpus};
+      if (left.contains(devices)) {
+        left -= devices;
+      } else {
+        other_devices.insert(agent_id);
+      }
       on_agent[agent_id] += resources.amounts;
       of_framework[framework] += resources.amounts;
       ++holders[framework];
@@ -116,9 +129,13 @@ void Master::State::check_resources_held(std::vector<Violation>& found) const {
                             " is allocated, but its tasks hold ", to_text(on_agent[use.agent]))});
     }
     const ResourceVector sum = use.allocated + use.offered + use.free.amounts;
-    if (use.allocated.fits_in(use.total) && !(sum == use.total)) {
-      found.push_back(
-          {text("free, offered and allocated are not the total of agent ", use.agent.str())});
+    // If its tasks hold devices that it has no more, something else is not offered for them.
+    const bool is_more = !sum.fits_in(use.total);
+    const bool is_less = !is_more && !(sum == use.total) && !other_devices.contains(use.agent);
+    if (use.allocated.fits_in(use.total) && (is_more || is_less)) {
+      found.push_back({text("free, offered and allocated are not the total of agent ",
+                            use.agent.str(), ": ", to_text(use.free), ", ", to_text(use.offered),
+                            ", ", to_text(use.allocated), " of ", to_text(use.total))});
     }
     if (use.active != (agent->state == AgentState::kActive && !agent->stopping)) {
       found.push_back({text("agent ", use.agent.str(), " is offered though it is not there")});

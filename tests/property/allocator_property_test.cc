@@ -14,6 +14,7 @@
 #include "common/prng.h"
 #include "common/text.h"
 #include "tests/allocator/running.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::allocator_property_test {
 namespace {
@@ -413,29 +414,31 @@ constexpr int kEvents = 40;
 
 TEST(AllocatorProperty, InvariantsHoldAfterEveryStep) {
   size_t grants = 0;
-  for (uint64_t seed = 1; seed <= 2'000; ++seed) {
+  for (const uint64_t seed : Seeds(2'000)) {
     World run(seed, {});
     for (const std::string& line : run.events(kEvents)) grants += line.empty() ? 0 : 1;
     ASSERT_TRUE(run.violations().empty()) << "seed " << seed << ": " << run.violations()[0];
   }
-  EXPECT_GT(grants, 2'000u) << "the runs must be about something";
+  if (Seeds(2'000).enough()) {
+    EXPECT_GT(grants, 2'000u) << "the runs must be about something";
+  }
 }
 
 TEST(AllocatorProperty, TheSameEventsGiveTheSameDecisions) {
-  for (uint64_t seed = 1; seed <= 200; ++seed) {
+  for (const uint64_t seed : Seeds(200)) {
     ASSERT_EQ(World(seed, {}).events(kEvents), World(seed, {}).events(kEvents)) << "seed " << seed;
   }
 }
 
 TEST(AllocatorProperty, NamesInTheSameOrderDoNotMatter) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : Seeds(300)) {
     ASSERT_EQ(World(seed, {}).events(kEvents), World(seed, {.prefix = "renamed-"}).events(kEvents))
         << "seed " << seed;
   }
 }
 
 TEST(AllocatorProperty, UnitsDoNotMatter) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : Seeds(300)) {
     for (const int64_t scale : {3, 1024}) {
       ASSERT_EQ(World(seed, {.open_and_gpus = false}).events(kEvents),
                 World(seed, {.scale = scale, .open_and_gpus = false}).events(kEvents))
@@ -445,7 +448,7 @@ TEST(AllocatorProperty, UnitsDoNotMatter) {
 }
 
 TEST(AllocatorProperty, ASuppressedFrameworkDoesNotMatter) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : Seeds(300)) {
     // (Not with open frameworks: what those are entitled to depends on how many roles there are.)
     ASSERT_EQ(World(seed, {.open_and_gpus = false}).events(kEvents),
               World(seed, {.open_and_gpus = false, .with_suppressed = true}).events(kEvents))
@@ -487,7 +490,7 @@ struct OneAgent {
 
 // Everybody stops at the same moment, so nobody is more than one task ahead.
 TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinOneTask) {
-  for (uint64_t seed = 1; seed <= 500; ++seed) {
+  for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
     OneAgent world{
         .total = ResourceVector::of(random.between(4, 40) * 1000, random.between(4, 40) * 1000)};
@@ -510,7 +513,7 @@ TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinOneTask) {
 // With one kind and tasks of several sizes: b stops when less than its task is left, and a, at that
 // moment at most one of its tasks ahead, can take no more than what is left.
 TEST(AllocatorProperty, TasksOfOneKindOnOneAgentSettleWithinATaskOfEach) {
-  for (uint64_t seed = 1; seed <= 500; ++seed) {
+  for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
     OneAgent world{.total = ResourceVector::of(random.between(4, 40) * 1000, 0)};
     for (uint64_t i = 0; i < 2 + random.below(4); ++i) {
@@ -533,7 +536,7 @@ TEST(AllocatorProperty, TasksOfOneKindOnOneAgentSettleWithinATaskOfEach) {
 // A large ask is served, whatever stream of small ones there is, after claim_after and at most one
 // round of the small tasks.
 TEST(AllocatorProperty, EveryAskThatCouldFitIsServedWithinABound) {
-  for (uint64_t seed = 1; seed <= 60; ++seed) {
+  for (const uint64_t seed : Seeds(60)) {
     Prng random(seed);
     Allocator allocator({});
     Time now = Time() + seconds(1);

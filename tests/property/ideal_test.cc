@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/property/fair_case.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::ideal_test {
 namespace {
@@ -104,7 +105,7 @@ TEST(Fractions, AreComparedExactlyWhateverTheirSize) {
 }
 
 TEST(Fractions, AreTheSameAfterAStepAndItsInverse) {
-  for (uint64_t seed = 1; seed <= 2'000; ++seed) {
+  for (const uint64_t seed : Seeds(2'000)) {
     Prng random(seed);
     const auto any = [&] {
       const int64_t most = int64_t{1} << random.between(2, 30);

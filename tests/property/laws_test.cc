@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/property/fair_case.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::laws_test {
 namespace {
@@ -232,7 +233,7 @@ TEST(Laws, HoldForAllSmallCasesWithoutAKind) {
 }
 
 TEST(Laws, HoldForGeneratedCases) {
-  for (uint64_t seed = 1; seed <= 2'000; ++seed) {
+  for (const uint64_t seed : Seeds(2'000)) {
     Prng random(seed);
     const Case c = random_case(random, {});
     ASSERT_TRUE(holds(first_broken(c, drf(c)))) << "seed " << seed;
@@ -290,7 +291,7 @@ Demand random_lie(Prng& random, const Demand& truth, const ResourceVector& pool)
 }
 
 TEST(Lies, DoNotHelpInGeneratedCases) {
-  for (uint64_t seed = 1; seed <= 1'500; ++seed) {
+  for (const uint64_t seed : Seeds(1'500)) {
     Prng random(seed);
     const Case c = random_case(random, {});
     for (int i = 0; i < 10; ++i) {
@@ -324,7 +325,7 @@ std::string not_water_filled(const Case& c, const Tasks& tasks, ResourceKind kin
 }
 
 TEST(SingleResource, IsSharedMaxMin) {
-  for (uint64_t seed = 1; seed <= 1'000; ++seed) {
+  for (const uint64_t seed : Seeds(1'000)) {
     Prng random(seed);
     const Case c = random_case(random, {.roles_max = 6, .kinds = 1});
     const Tasks tasks = drf(c);
@@ -388,7 +389,7 @@ TEST(PopulationMonotonicity, HoldsForAllSmallCasesInWhichAllNeedAllKinds) {
 }
 
 TEST(PopulationMonotonicity, HoldsForGeneratedCasesInWhichAllNeedAllKinds) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : Seeds(300)) {
     Prng random(seed);
     ASSERT_TRUE(holds(leaving_hurts(random_case(random, {.zeros = false})))) << "seed " << seed;
   }
@@ -416,7 +417,7 @@ TEST(ResourceMonotonicity, IsNoLaw) {
 // --- what must not matter -----------------------------------------------------------------------
 
 TEST(Oracle, DoesNotLookAtOrderOrUnits) {
-  for (uint64_t seed = 1; seed <= 500; ++seed) {
+  for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
     const Case c = random_case(random, {});
     const Tasks tasks = drf(c);

@@ -15,6 +15,7 @@
 
 #include "allocator/allocator.h"
 #include "tests/property/fair_case.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::near_ideal_test {
 namespace {
@@ -100,7 +101,7 @@ std::vector<Fraction> levels_up_to_first_stop(const Case& c, const Tasks& ideal)
 }
 
 TEST(NearIdeal, WholeTasksAreGivenInTheOrderOfThePaper) {
-  for (uint64_t seed = 1; seed <= kClusters; ++seed) {
+  for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, kOneAgent);
     const std::vector<int64_t> tasks = produce(c);
@@ -128,7 +129,7 @@ TEST(NearIdeal, EverySmallCaseIsGivenInTheOrderOfThePaper) {
 }
 
 TEST(NearIdeal, IsWithinOneLargestTaskAsLongAsEverythingFits) {
-  for (uint64_t seed = 1; seed <= kClusters; ++seed) {
+  for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, kOneAgent);
     const std::optional<Tasks> ideal = ideal::fill(c.pool, c.demands);
@@ -148,7 +149,7 @@ TEST(NearIdeal, IsWithinOneLargestTaskAsLongAsEverythingFits) {
 TEST(NearIdeal, NobodyEndsMoreThanOneLargestTaskBelow) {
   size_t roles = 0;
   size_t near = 0;
-  for (uint64_t seed = 1; seed <= kClusters; ++seed) {
+  for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, kOneAgent);
     const Tasks ideal = ideal::fill(c.pool, c.demands).value();
@@ -171,7 +172,7 @@ TEST(NearIdeal, NobodyEndsMoreThanOneLargestTaskBelow) {
 TEST(NearIdeal, IsWithinOneLargestTaskOfTheWholeOracleIfAllNeedAllKinds) {
   Ranges ranges = kOneAgent;
   ranges.zeros = false;
-  for (uint64_t seed = 1; seed <= kClusters; ++seed) {
+  for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, ranges);
     const Tasks ideal = ideal::fill(c.pool, c.demands).value();
@@ -193,7 +194,7 @@ TEST(NearIdeal, IsWithinOneLargestTaskOfTheWholeOracleIfAllNeedAllKinds) {
 // if everyone with a larger weighted share gave up what is above its own and one task. With
 // divisible tasks this would be max-min fairness.
 TEST(NearIdeal, WhoWantsMoreIsKeptFromItByNobodyWhoHasMuchMore) {
-  for (uint64_t seed = 1; seed <= kClusters; ++seed) {
+  for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, kOneAgent);
     const Tasks tasks = fractions(produce(c));

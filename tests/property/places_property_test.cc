@@ -2,7 +2,6 @@
 // estimates, lending, drains, with a tree of roles. The allocator's own invariants after every
 // step, and what one sees from outside after every decision. A failure prints the seed.
 
-#include <cstdlib>
 #include <map>
 #include <optional>
 #include <set>
@@ -14,6 +13,7 @@
 #include "allocator/allocator.h"
 #include "common/prng.h"
 #include "common/text.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::places_property_test {
 namespace {
@@ -441,20 +441,12 @@ class World {
   std::vector<std::string> violations_;
 };
 
-uint64_t cases() {
-  const char* given = std::getenv("PROFFER_PROPERTY_CASES");
-  return given == nullptr ? 300 : std::strtoull(given, nullptr, 10);
-}
-
 TEST(PlacesProperty, InvariantsHoldAfterEveryStep) {
   int64_t gangs = 0;
   int64_t revokes = 0;
   int64_t revocable = 0;
   int64_t combined = 0;
-  const char* only = std::getenv("PROFFER_PROPERTY_SEED");
-  const uint64_t first = only == nullptr ? 1 : std::strtoull(only, nullptr, 10);
-  const uint64_t last = only == nullptr ? cases() : first;
-  for (uint64_t seed = first; seed <= last; ++seed) {
+  for (const uint64_t seed : Seeds(300)) {
     World world(seed);
     world.events(120);
     ASSERT_TRUE(world.violations().empty()) << world.violations().front() << "\nseed " << seed;
@@ -463,16 +455,16 @@ TEST(PlacesProperty, InvariantsHoldAfterEveryStep) {
     revocable += world.revocable();
     combined += world.combined();
   }
-  if (only != nullptr || last < 100) return;
+  if (!Seeds(300).enough()) return;
   // That it was about something.
-  EXPECT_GT(gangs, static_cast<int64_t>(last));
+  EXPECT_GT(gangs, 300);
   EXPECT_GE(revokes, 5);
-  EXPECT_GT(revocable, static_cast<int64_t>(last) / 3);
+  EXPECT_GT(revocable, 100);
   EXPECT_GT(combined, 100);
 }
 
 TEST(PlacesProperty, TheSameEventsGiveTheSameDecisions) {
-  for (uint64_t seed = 1; seed <= 20; ++seed) {
+  for (const uint64_t seed : Seeds(20)) {
     EXPECT_EQ(World(seed).events(80), World(seed).events(80)) << "seed " << seed;
   }
 }

@@ -1,0 +1,35 @@
+#pragma once
+
+// The seeds 1, 2, … that a property is tried with. For every property:
+//
+//   PROFFER_CASES=100000   so many instead of as many as the test names
+//   PROFFER_CASE=4711      this one only
+//
+// Under sanitizers, where a case takes some thirty times as long, a fiftieth of what the test
+// names: there they look for errors of memory, and the laws are checked without them.
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+
+namespace proffer {
+
+class Seeds {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(uint64_t seed) : seed_(seed) {}
+    uint64_t operator*() const { return seed_; }
+    Iterator& operator++() {
+      ++seed_;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return seed_ != other.seed_; }
+
+   private:
+    uint64_t seed_;
+  };
+
+  explicit Seeds(uint64_t usual) : usual_(usual), last_(usual) {
+#ifdef __SANITIZE_ADDRESS__
+    last_ = std::max<uint64_t>(usual / 50, 5);
