@@ -23,9 +23,11 @@ constexpr Duration kClaimReviewMin = seconds(1);
 // Whether who has `rank` comes after who has `other` by share. Where their ways part the deeper one
 // may be level with the other: what it has further down says nothing then.
 bool is_behind(const fair::Rank& rank, const fair::Rank& other) {
-  const auto depth = static_cast<int64_t>(std::min(rank.shares.size(), other.shares.size()));
-  return std::lexicographical_compare(other.shares.begin(), other.shares.begin() + depth,
-                                      rank.shares.begin(), rank.shares.begin() + depth);
+  const size_t depth = std::min(rank.depth(), other.depth());
+  for (size_t i = 0; i < depth; ++i) {
+    if (rank[i] != other[i]) return rank[i] > other[i];
+  }
+  return false;
 }
 
 }  // namespace
@@ -223,7 +225,8 @@ void Allocator::State::start_waiting(Leaf& l, Time now) {
 // It is met, gone, or not wanted for now.
 void Allocator::State::stop_waiting(AskEntry& ask) {
   if (!ask.claim.empty()) drop_claim(ask);
-  while (!ask.reclaims.empty()) end_reclaim(**ask.reclaims.begin());
+  if (!ask.headroom.empty()) drop_headroom(ask);
+  while (!ask.reclaims.empty()) end_reclaim(**ask.reclaims.begin(), ask);
   set_timer(ask, std::nullopt);
   ask.due = false;
   due_.erase(&ask);

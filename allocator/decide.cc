@@ -25,8 +25,10 @@ Decision Allocator::State::decide(Time now) {
   if (shares_dirty_) rebuild_shares();
   if (least_shape_dirty_) {
     least_shape_.reset();
+    some_picky_ = false;
     for (const auto& [id, l] : leaves_) {
       for (const AskEntry* ask : l->order) {
+        some_picky_ = some_picky_ || ask->is_picky();
         least_shape_ = least_shape_ ? least_shape_->min(ask->ask.shape) : ask->ask.shape;
       }
     }
@@ -49,22 +51,23 @@ Decision Allocator::State::decide(Time now) {
     filter.until = now + kDeclineFilter;
     add_filter(l, a, std::move(filter));
   }
-  remove_doubtful();
   end_filters(now);
   fire_alarms(now);
   fire_claim_timers(now);
+  review_headroom(now);
   end_idle_reclaims(now);
   remove_doubtful();
   wake_blocked();
 
   take_back_estimates(now);
-  uint64_t grants_before = 0;
   do {
-    grants_before = grants_;
-    fill(now);
-    fill_open(now);
+    uint64_t before = 0;
+    do {
+      before = gifts_made_;
+      fill(now);
+    } while (less_is_held(before) || fill_open(now));
     assign_claims(now);
-  } while (take_back_lent(now) || reclaim(now) || less_is_held(grants_before));
+  } while (take_back_lent(now) || reclaim(now));
   lend(now);
 
   Decision decision;
@@ -118,6 +121,7 @@ std::optional<Time> Allocator::State::next_decision(Time now) const {
   if (!ask_timers_.empty()) consider(ask_timers_.begin()->at);
   if (reclaim_at_) consider(*reclaim_at_);
   if (!alarms_.empty()) consider(alarms_.begin()->at);
+  for (const auto& [order, ask] : headroom_) consider(ask->headroom_review);
   return next;
 }
 

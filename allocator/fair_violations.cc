@@ -81,7 +81,7 @@ bool Allocator::State::had_less(const Leaf& other, const Leaf& winner, const Ran
   while (way[parting] == way_of_winner[parting]) ++parting;
   const fair::Node& node = *way[parting];
   const Share most = dominant_share(node.use(), total_, node.weight);
-  const Share& share = before.shares[parting];
+  const Share& share = before[parting];
   const bool is_exact = node.standing[0].exact && way_of_winner[parting]->standing[0].exact;
   if (is_exact) return most < share;
   // Rounding may have made it larger by so much.

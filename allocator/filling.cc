@@ -20,6 +20,7 @@ void Allocator::State::fill(Time now) {
       free_.forget_fresh(**free_.fresh().begin());
     }
     const fair::LeafOrder& order = free_.fresh().empty() ? anew_ : hungry_;
+    if (order.asking_count() == 0) return;  // All is for fill_open().
     const Turn turn = next_turn(order);
     if (turn.leaf == nullptr) return;
     Leaf& l = *turn.leaf;
@@ -45,6 +46,8 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
       continue;
     }
     if (const Bar bar = barred(*ask); !bar.is_none()) {
+      // Its leaf is first among those who would take what it needs below the limit.
+      if (bar.why == Bar::Why::kLimit && ask->due) keep_headroom(*ask, now);
       note_barred(l, bar);
       if (!l.retry.empty()) ask->tried_at = 0;  // It has not looked at these agents.
       continue;
@@ -56,7 +59,10 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
     }
     if (ask->ask.gang > 1) {
       if (give_gang(*ask, turn, order, now)) return true;
-    } else if (Agent* a = place(*ask, now)) {
+    } else {
+      Agent* a = place(*ask, now);
+      if (a == nullptr && !turn.within.empty()) a = place_in_claims(*ask, now);
+      if (a == nullptr) continue;
       give(*ask, *a, turn, order, now);
       return true;
     }
@@ -69,7 +75,7 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fai
   Leaf& l = *ask.leaf;
   const bool from_claim = ask.claims(a);
   int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : ask.unmet();
-  if (from_claim && a.reclaim) count_max = std::min(ask.unmet(), a.reclaim->tasks);
+  if (!a.reclaims.empty()) count_max = std::min(ask.unmet(), a.reclaims.front().tasks);
   // Asks of one priority take turns, so that none of them starves.
   const bool has_peer = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
     return other != &ask && other->ask.priority == ask.ask.priority && other->unmet() > 0;
@@ -87,7 +93,7 @@ void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fai
       {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
   const bool preferred =
       !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != fair::Nearness::kAnywhere;
-  if (a.reclaim && from_claim) note_reclaimed(ask, a, count);
+  if (!a.reclaims.empty()) note_reclaimed(ask, a, count);
   note_given(ask, from_claim, preferred, now);
 }
 
@@ -98,7 +104,10 @@ void Allocator::State::note_given(AskEntry& ask, bool from_claim, bool preferred
   l.move_behind_peers(ask);
   if (preferred) prefer_again(ask, now);
   if (!ask.claim.empty()) drop_claim(ask);
-  if (!from_claim) {  // Else it stays due: its next task does not wait again.
+  const bool had_headroom = !ask.headroom.empty();
+  if (had_headroom) drop_headroom(ask);
+  ask.headroom_patience = {};
+  if (!from_claim && !had_headroom) {  // Else it stays due: its next task does not wait again.
     ask.waiting_since = now;
     ask.due = false;
     due_.erase(&ask);
@@ -135,15 +144,14 @@ int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int6
   int64_t count = 1;
   for (; count < count_max; ++count) {
     const ResourceVector more = ask.ask.shape * count;
-    Rank rank;
-    rank.shares.resize(levels.size());
+    Rank rank(levels.size());
     for (size_t i = 0; i < levels.size(); ++i) {
       const auto& [node, rival] = levels[i];
       const Share share = dominant_share(node->use() + more, total_, node->weight);
-      rank.shares[levels.size() - 1 - i] = share;
+      rank[levels.size() - 1 - i] = share;
       if (rival == nullptr) continue;
-      const auto by_share = share <=> rival->standing[order.number()].share;
-      if (by_share > 0 || (by_share == 0 && *rival->label < *node->label)) return count;
+      // An equal is first then: it was served longer ago.
+      if (share >= rival->standing[order.number()].share) return count;
     }
     *before_last = std::move(rank);
   }
@@ -160,6 +168,7 @@ void Allocator::State::add_gift(Leaf& l, Agent& a, const std::vector<Slice>& sli
   }
   Gift& gift = gifts_[at->second];
   for (const Slice& slice : slices) add_slice(gift.slices, slice);
+  ++gifts_made_;
   const fair::Booked booked = a.book(slices);
   a.offer(booked);
   l.estimated += booked.estimated();

@@ -28,7 +28,7 @@ std::vector<Allocator::State::Member> Allocator::State::plan_gang(const AskEntry
     return room == ask.ask.gang;
   };
   bool is_enough = false;
-  for (Agent* a : ask.reclaims) is_enough = consider(a) || is_enough;
+  for (Agent* a : ask.reclaims) is_enough = (ask.claims(*a) && consider(a)) || is_enough;
   for (const fair::Claimed& claimed : ask.claim) is_enough = consider(claimed.agent) || is_enough;
   if (!is_enough) visit_free(ask, consider);
   if (!ask.ask.prefer.empty()) {
@@ -110,7 +110,7 @@ bool Allocator::State::give_gang(AskEntry& ask, const Turn& turn, const fair::Le
     add_gift(l, *member.agent, slices, &ask, member.count, gang);
   }
   for (const Member& member : members) {
-    if (member.agent->reclaim && ask.claims(*member.agent)) {
+    if (!member.agent->reclaims.empty()) {
       note_reclaimed(ask, *member.agent, member.count);
     }
   }

@@ -27,6 +27,12 @@ struct Claimed {
   uint64_t growths = 0;  // of the agent when we last looked at it
 };
 
+// Room that is kept for an ask below the limit of a role.
+struct Headroom {
+  Role* role = nullptr;
+  ResourceVector use = {};  // of the role when we last looked at it
+};
+
 // A declared ask and how it fares.
 struct AskEntry {
   Leaf* leaf = nullptr;
@@ -38,6 +44,10 @@ struct AskEntry {
       0;  // which grant was its last; the longest ago goes first within a priority
   // No agent whose stamp is not later fits it; zero: not looked yet.
   uint64_t tried_at = 0;
+
+  // How many agents could ever fit it, and at which version of the agents that was.
+  mutable int64_t flexibility = 0;
+  mutable uint64_t flexible_at = 0;
 
   TaskCounts counts = {};          // of its tasks, where they are
   std::optional<Time> alarm = {};  // as in the queue of alarms: it expires, or stops waiting
@@ -55,6 +65,13 @@ struct AskEntry {
       false;  // nothing became free there in the last review, and no other agent will do
   uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
   uint64_t claim_tried = 0;  // version of the claimable world in which there was no agent for it
+
+  // The same below the limits of its roles; see headroom.cc.
+  std::vector<Headroom> headroom = {};  // none: nothing is kept for it
+  uint64_t headroom_order = 0;          // who came earlier comes first
+  Time headroom_review = {};
+  Duration headroom_patience = {};  // how long nothing may end there; zero: not tried yet
+  Time headroom_after = {};         // not kept again before this
 
   // What others were told to end for it, and how it went; see reclaim.cc.
   AgentSet reclaims = {};            // agents that are set aside for it because of that
@@ -77,6 +94,8 @@ struct AskEntry {
     return !ask.prefer.empty() && now - prefers_since < ask.prefer.wait;
   }
   bool claims(const Agent& agent) const { return agent.claim == this; }
+  // Whether it is only for some agents, whatever their size.
+  bool is_picky() const { return !ask.constraints.empty() || ask.shape[ResourceKind::kGpus] > 0; }
   // Whether the agent has the right attributes and host. Remembered, since expressions are slow.
   bool matches(const Agent& agent) const;
 

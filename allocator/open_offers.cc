@@ -83,7 +83,6 @@ std::vector<Slice> Allocator::State::piece_for(const Leaf& l, const Agent& a,
 
 bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now) {
   Leaf& l = *turn.leaf;
-  if (order.asking_count() == 0) return false;  // fill_open() has no deficit to mind.
   Agent* a = place_open(l, now);
   if (a == nullptr) return false;
   know_entitlements();
@@ -126,16 +125,20 @@ void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
   if (!bar.is_none()) note_barred(l, bar);
 }
 
-// After the asks: what is left goes to open leaves by least share, an agent at a time.
-void Allocator::State::fill_open(Time now) {
+// After the asks: what is left goes to open leaves by least share, an agent at a time. Returns
+// early with true if asks may use something after all, since less is held for guarantees.
+bool Allocator::State::fill_open(Time now) {
   thaw(false);
-  CHECK(anew_.empty());
   const auto& by_stamp = free_.by_stamp();
   for (const auto& [id, l] : open_leaves_) {
     if (!hungry_.contains(*l)) continue;
     const bool some_grew = !by_stamp.empty() && by_stamp.rbegin()->first > l->tried_at;
     l->open_queue_known = false;
-    if (some_grew || !l->retry.empty()) anew_.insert(*l);
+    if (some_grew || !l->retry.empty()) {
+      anew_.insert(*l);
+    } else {
+      anew_.erase(*l);
+    }
   }
   bool again = true;
   while (again) {
@@ -145,7 +148,12 @@ void Allocator::State::fill_open(Time now) {
       const Turn turn = next_turn(anew_);
       if (turn.leaf == nullptr) break;
       Leaf& l = *turn.leaf;
+      const uint64_t before = gifts_made_;
       if (give_whole_agent(turn, now, refused)) {
+        if (less_is_held(before)) {
+          for (Leaf* other : refused) other->tried_at = 0;
+          return true;
+        }
         again = true;
         continue;
       }
@@ -161,6 +169,7 @@ void Allocator::State::fill_open(Time now) {
       if (again) anew_.insert(*l);
     }
   }
+  return false;
 }
 
 }  // namespace proffer

@@ -99,7 +99,7 @@ fair::Agent* Allocator::State::place_anywhere(const AskEntry& ask, Time now) con
 // The agent for one task of the ask, or nullptr and then the ask knows that it has tried all.
 fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
   for (Agent* a : ask.reclaims) {
-    if (is_usable(ask, *a, now)) return a;
+    if (ask.claims(*a) && is_usable(ask, *a, now)) return a;
   }
   for (const fair::Claimed& claimed : ask.claim) {
     if (is_usable(ask, *claimed.agent, now)) return claimed.agent;
@@ -122,6 +122,18 @@ fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
   }
   if (best == nullptr) ask.tried_at = free_.latest();
   return best;
+}
+
+// Who is owed it does not wait behind who only waits: on what is set aside for claims of others it
+// may take what is free. The claims stay.
+fair::Agent* Allocator::State::place_in_claims(const AskEntry& ask, Time now) const {
+  for (const auto& [order, claimant] : claimed_) {
+    if (claimant->leaf == ask.leaf) continue;
+    for (const fair::Claimed& claimed : claimant->claim) {
+      if (is_usable(ask, *claimed.agent, now)) return claimed.agent;
+    }
+  }
+  return nullptr;
 }
 
 // How many tasks of the ask fit there now, by all but its turn and its unmet count.

@@ -27,11 +27,16 @@ constexpr Duration kCapPeriod = minutes(1);
 
 }  // namespace
 
-// Returns whether somebody's claim had to give way, so that there is more to give.
+// Returns whether there is more to give: somebody's claim had to give way, or who has something set
+// aside now fits there.
 bool Allocator::State::reclaim(Time now) {
   const size_t claims = claimed_.size();
+  bool some_fit = false;
+  const auto is_more = [&] { return some_fit || claimed_.size() < claims; };
   reclaim_at_.reset();
-  for (const Agent* a : reclaimed_) look_again_at(a->reclaim->until);
+  for (const Agent* a : reclaimed_) {
+    for (const fair::Reclaim& one : a->reclaims) look_again_at(one.until);
+  }
   // While tasks may be unknown, roles seem to have less than they do.
   if (options_.reclaim == ReclaimMode::kOff || !knows_all_tasks_) return false;
   std::vector<Claimant> waiting = claimants(now);
@@ -44,7 +49,7 @@ bool Allocator::State::reclaim(Time now) {
     const int64_t left = revokes_left(now);
     if (left == 0 || now < cap_wait_until_) {
       look_again_at(std::max(cap_wait_until_, revokes_open(1, now)));
-      return claimed_.size() < claims;
+      return is_more();
     }
     const auto first =
         std::min_element(waiting.begin(), waiting.end(),
@@ -65,9 +70,12 @@ bool Allocator::State::reclaim(Time now) {
     if (wanted > left && plan.victims.size() > 1) {
       cap_wait_until_ = revokes_open(wanted, now);
       look_again_at(cap_wait_until_);
-      return claimed_.size() < claims;
+      return is_more();
     }
     carry_out(ask, plan, left, now);
+    some_fit = some_fit || std::any_of(plan.places.begin(), plan.places.end(), [&](const auto& p) {
+                 return ask.claims(*p.agent) && is_usable(ask, *p.agent, now);
+               });
     ask.reclaim_seen = 0;
     std::optional<Claimant> again = claimant(ask);
     if (again) {
@@ -76,7 +84,7 @@ bool Allocator::State::reclaim(Time now) {
       waiting.erase(first);
     }
   }
-  return claimed_.size() < claims;
+  return is_more();
 }
 
 // --- who claims ---------------------------------------------------------------------------------
@@ -142,8 +150,10 @@ bool Allocator::State::Claimant::comes_before(const Claimant& o) const {
   }
   if (const auto by_share = rank <=> o.rank; by_share != 0) return by_share < 0;
   if (ask->leaf != o.ask->leaf) {
-    return std::tie(ask->leaf->framework, ask->leaf->role->name) <
-           std::tie(o.ask->leaf->framework, o.ask->leaf->role->name);
+    const Leaf& own = *ask->leaf;
+    const Leaf& other = *o.ask->leaf;
+    return std::tie(own.served, own.framework, own.role->name) <
+           std::tie(other.served, other.framework, other.role->name);
   }
   return std::pair(-int64_t{ask->ask.priority}, ask->place) <
          std::pair(-int64_t{o.ask->ask.priority}, o.ask->place);
@@ -168,7 +178,7 @@ void Allocator::State::carry_out(AskEntry& ask, const ReclaimPlan& plan, int64_t
   if (is_short) until = later(until, kCapPeriod);
   for (const ReclaimPlan::Place& place : plan.places) {
     set_aside(ask, *place.agent, place.tasks, until);
-    place.agent->reclaim->is_short = is_short;
+    place.agent->reclaim_for(ask)->is_short = is_short;
   }
 }
 
@@ -215,72 +225,76 @@ void Allocator::State::look_again_at(Time at) {
 // --- what is set aside --------------------------------------------------------------------------
 
 void Allocator::State::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time until) {
-  const bool takes_claim = a.claim != nullptr && !a.reclaim && a.claim != &ask;
-  if (a.claim != nullptr && !a.reclaim) drop_claim(*a.claim);
-  free_.erase(a);
-  a.claim = &ask;
-  free_.insert(a, total_);            // It is not: what becomes free there is for the ask.
-  if (takes_claim) refresh(a, true);  // What is free there already, too.
-  if (!a.reclaim) a.reclaim.emplace();
-  CHECK(a.claim == &ask) << a.id.str() << " is set aside for somebody else";
-  a.reclaim->until = until;
+  if (a.claim != nullptr && a.reclaims.empty()) drop_claim(*a.claim);
+  if (a.reclaim_for(ask) == nullptr) a.reclaims.push_back({.ask = &ask});
+  if (a.claim == nullptr) {
+    free_.erase(a);
+    a.claim = &ask;
+    free_.insert(a, total_);  // It is not: what becomes free there is for the ask.
+  }
+  update_hunger(*ask.leaf, true);  // It may be enough already.
+  a.reclaim_for(ask)->until = until;
   reclaimed_.insert(&a);
   ask.reclaims.insert(&a);
   ++claimable_version_;
   look_again_at(until);
-  await(a, tasks);
+  await(a, ask, tasks);
 }
 
 // So many more of the claimant's tasks are to run there, or fewer.
-void Allocator::State::await(Agent& a, int64_t tasks) {
-  AskEntry& ask = *a.claim;
-  a.reclaim->tasks += tasks;
+void Allocator::State::await(Agent& a, AskEntry& ask, int64_t tasks) {
+  fair::Reclaim& reclaim = *a.reclaim_for(ask);
+  reclaim.tasks += tasks;
   ask.reclaiming += tasks;
-  CHECK(a.reclaim->tasks >= 0) << a.id.str();
+  CHECK_GE(reclaim.tasks, 0) << a.id.str();
   const ResourceVector amounts = ask.ask.shape * tasks;
   for (fair::Node* node = ask.leaf; node != nullptr; node = node->parent) node->awaited += amounts;
 }
 
-void Allocator::State::end_reclaim(Agent& a) {
-  await(a, -a.reclaim->tasks);
-  a.claim->reclaims.erase(&a);
-  a.claim = nullptr;
-  a.reclaim.reset();
-  reclaimed_.erase(&a);
+void Allocator::State::end_reclaim(Agent& a, AskEntry& ask) {
+  await(a, ask, -a.reclaim_for(ask)->tasks);
+  ask.reclaims.erase(&a);
+  a.reclaims.erase(a.reclaims.begin() + (a.reclaim_for(ask) - a.reclaims.data()));
   ++claimable_version_;
-  refresh(a, true);
+  if (!a.reclaims.empty()) {
+    a.claim = a.reclaims.front().ask;
+    update_hunger(*a.claim->leaf, true);
+  } else {
+    a.claim = nullptr;
+    reclaimed_.erase(&a);
+    refresh(a, true);
+  }
   thaw(true);  // Others may use what was set aside, in this decision if one is being made.
 }
 
-// The agent is not there for its claimant any more.
+// The agent is not there for its claimants any more.
 void Allocator::State::end_claim_on(Agent& a) {
-  if (a.reclaim) {
-    end_reclaim(a);
-  } else if (a.claim != nullptr) {
-    drop_claim(*a.claim);
-  }
+  if (a.reclaims.empty() && a.claim != nullptr) drop_claim(*a.claim);
+  while (!a.reclaims.empty()) end_reclaim(a, *a.reclaims.back().ask);
 }
 
 // The claimant has been given so many tasks there.
 void Allocator::State::note_reclaimed(AskEntry& ask, Agent& a, int64_t count) {
   ask.reclaim_on_trial = true;
-  await(a, -std::min(count, a.reclaim->tasks));
-  if (a.reclaim->tasks == 0) end_reclaim(a);
+  await(a, ask, -std::min(count, a.reclaim_for(ask)->tasks));
+  if (a.reclaim_for(ask)->tasks == 0) end_reclaim(a, ask);
 }
 
 // At the beginning of a decision: whatever no claimant waits for any more.
 void Allocator::State::end_idle_reclaims(Time now) {
-  const std::vector<Agent*> all(reclaimed_.begin(), reclaimed_.end());
-  for (Agent* a : all) {
-    const AskEntry& ask = *a->claim;
-    if (a->reclaim->until <= now || is_filtered(*ask.leaf, *a, now)) end_reclaim(*a);
-  }
-  for (Agent* a : all) {
-    if (!a->reclaim) continue;
-    const int64_t too_many = a->claim->reclaiming - a->claim->unmet();
-    if (too_many <= 0) continue;
-    await(*a, -std::min(too_many, a->reclaim->tasks));
-    if (a->reclaim->tasks == 0) end_reclaim(*a);
+  const std::vector<Agent*> agents(reclaimed_.begin(), reclaimed_.end());
+  for (Agent* a : agents) {
+    const std::vector<fair::Reclaim> reclaims = a->reclaims;
+    for (const fair::Reclaim& reclaim : reclaims) {
+      AskEntry& ask = *reclaim.ask;
+      if (reclaim.until <= now || is_filtered(*ask.leaf, *a, now) || !barred(ask).is_none()) {
+        end_reclaim(*a, ask);
+        continue;
+      }
+      const int64_t too_many = std::min(ask.reclaiming - ask.unmet(), reclaim.tasks);
+      if (too_many > 0) await(*a, ask, -too_many);
+      if (a->reclaim_for(ask)->tasks == 0) end_reclaim(*a, ask);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
 // an ask may claim, plan_reclaim() looks for the agent where that costs least: whose highest band
-// among the victims is lowest, then fewest victims, then least freed in vain, then by id.
+// among the victims is lowest, then fewest victims, then no claim of somebody else that has to give
+// way, then least freed in vain, then by id.
 
 #include <algorithm>
 #include <limits>
@@ -68,6 +69,17 @@ class After {
     }
   }
   void end(const fair::Task& task) { books_.end_allocated(task); }
+  // So many tasks of the ask run there too; false if they do not fit.
+  bool take(const fair::AskEntry& ask, int64_t count) {
+    for (; count > 0; --count) {
+      books_.compute_free();
+      std::vector<Slice> slices = books_.usable(ask.leaf->role->name);
+      const auto taken = proffer::take(ask.ask.shape, slices);
+      if (!taken) return false;
+      books_.allocate(books_.book(*taken));
+    }
+    return true;
+  }
   // What the claimant may use of it.
   ResourceVector free_for(const fair::AskEntry& ask) {
     books_.compute_free();
@@ -97,13 +109,26 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
   const ResourceVector slack = fair::entitlement_slack(total_);
   bool by_share = options_.reclaim == ReclaimMode::kFairShare;
   const Role* promise = nullptr;
+  bool is_promised = false;  // as in barred()
+  const Role& own = *ask.leaf->role;
+  if (!ask.ask.borrow &&
+      !is_at_most(own.use() + own.awaited + extra, own.entitlement, more, nullptr)) {
+    return {};
+  }
   for (const Node* node = ask.leaf; node->parent != nullptr; node = node->parent) {
     const ResourceVector then = node->kept() + node->awaited + extra;
     const ResourceVector entitlement = node->entitlement + slack;
     by_share = by_share && is_at_most(then, entitlement, more, nullptr);
+    // What is taken back for one that may not borrow must be of use to it.
+    if (!ask.ask.borrow && node == ask.leaf->role &&
+        !is_at_most(then, node->entitlement, more, nullptr)) {
+      return {};
+    }
     if (!node->is_leaf) {
       const Role& role = static_cast<const Role&>(*node);
-      if (!role.settings.limit.contains(role.use() + role.awaited + extra)) return {};
+      const ResourceVector kept = is_promised ? ResourceVector() : kept_below(role, &ask);
+      if (!role.settings.limit.contains(role.use() + role.awaited + extra + kept)) return {};
+      is_promised = is_promised || (role.has_guarantee() && fair::is_within_guarantee(role, more));
       if (covers(role.settings.guarantee, then, more)) {
         promise = &role;
         right.filled = filled_by(role.settings.guarantee, node->kept() + node->awaited);
@@ -121,7 +146,7 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
 // Whether not all that it needs on one of its agents has been told to end.
 bool Allocator::State::is_short(const AskEntry& ask) {
   return std::any_of(ask.reclaims.begin(), ask.reclaims.end(),
-                     [](const Agent* a) { return a->reclaim->is_short; });
+                     [&](const Agent* a) { return a->reclaim_for(ask)->is_short; });
 }
 
 bool Allocator::State::Right::any() const {
@@ -213,14 +238,14 @@ class Allocator::State::Planner {
         ripe_(ripe),
         borrowers_(borrowers_for(*ask.leaf, right.reaches, state.leaves_, state.total_)),
         counts_(ask.counts) {
-    for (const Agent* a : ask.reclaims) counts_.add(*a, a->reclaim->tasks);
+    for (const Agent* a : ask.reclaims) counts_.add(*a, a->reclaim_for(ask)->tasks);
     plan_.somebody_borrows = !borrowers_.table.empty();
   }
 
   ReclaimPlan make() {
     for (Agent* a : ask_.reclaims) {
-      if (!a->reclaim->is_short) continue;
-      std::optional<Eviction> eviction = look_at(*a, a->reclaim->tasks);
+      if (!a->reclaim_for(ask_)->is_short) continue;
+      std::optional<Eviction> eviction = look_at(*a, a->reclaim_for(ask_)->tasks);
       if (eviction) note_ripe(eviction->ripe_at);
       if (eviction && !eviction->ripe_at) accept(*eviction, 0);
       return std::move(plan_);
@@ -251,7 +276,7 @@ class Allocator::State::Planner {
     int band = -1;
     int64_t tasks = 0;
     int64_t excess = 0;
-    auto cost() const { return std::tuple(takes_claim, band, tasks, excess); }
+    auto cost() const { return std::tuple(band, tasks, takes_claim, excess); }
   };
   // What could end on one agent; candidates and victims pair up.
   struct Table {
@@ -264,9 +289,11 @@ class Allocator::State::Planner {
     if (state_.is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
     if (counts_.full(ask_.ask, a) != nullptr) return false;
     if (a.claim == nullptr || a.claim == &ask_) return true;
-    // Who only waits, also a gang for several agents, gives way to who has a right: its claim might
-    // stand for ever. Nobody who has one does.
-    return !a.reclaim && !state_.right_of(*a.claim).any();
+    // Behind those who wait for what was told to end; but not for several agents, of which others
+    // could wait for some that it has.
+    if (!a.reclaims.empty()) return ask_.ask.gang == 1;
+    // Who only waits gives way to who has a right; nobody who has one does.
+    return !state_.right_of(*a.claim).any();
   }
 
   std::optional<Eviction> cheapest() {
@@ -274,8 +301,8 @@ class Allocator::State::Planner {
     for (const auto& [id, a] : state_.agents_) {
       if (!may_be_used(*a)) continue;
       const auto here = planned_.find(a.get());
-      const int64_t others =
-          (a->reclaim ? a->reclaim->tasks : 0) + (here == planned_.end() ? 0 : here->second);
+      const int64_t others = (a->reclaim_for(ask_) != nullptr ? a->reclaim_for(ask_)->tasks : 0) +
+                             (here == planned_.end() ? 0 : here->second);
       std::optional<Eviction> eviction = look_at(*a, others + 1);
       if (!eviction) continue;
       if (eviction->ripe_at) {
@@ -294,6 +321,9 @@ class Allocator::State::Planner {
     After after(a);
     for (const auto& [on, ref] : told_) {
       if (on == &a) after.end(a.tasks.at(ref));
+    }
+    for (const fair::Reclaim& other : a.reclaims) {
+      if (other.ask != &ask_ && !after.take(*other.ask, other.tasks)) return std::nullopt;
     }
     const ResourceVector free = after.free_for(ask_);
     ResourceVector most = free;
@@ -403,8 +433,8 @@ class Allocator::State::Planner {
   }
 
   void accept(Eviction& eviction, int64_t tasks) {
-    helps_ = helps_ || !eviction.victims.empty() || !eviction.agent->noticed.is_zero() ||
-             eviction.takes_claim;
+    helps_ = helps_ || eviction.takes_claim || !eviction.victims.empty() ||
+             !eviction.agent->noticed.is_zero();
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
     for (Victim& victim : eviction.victims) {
       told_.insert(victim.begin(), victim.end());

@@ -33,21 +33,25 @@ void Allocator::State::check_reclaims(std::vector<Violation>& found) const {
       }
     }
     if (!(here == a->noticed)) wrong(text("agent ", id.str(), " miscounts what has had notice"));
-    if (a->reclaim.has_value() != (reclaimed_.count(a.get()) > 0)) {
+    if (a->reclaims.empty() == (reclaimed_.count(a.get()) > 0)) {
       wrong(text("agent ", id.str(), " is not known as set aside by notices"));
     }
-    if (!a->reclaim) continue;
-    const AskEntry& ask = *a->claim;
-    reclaiming[&ask] += a->reclaim->tasks;
-    for (const fair::Node* node = ask.leaf; node != nullptr; node = node->parent) {
-      awaited[node] += ask.ask.shape * a->reclaim->tasks;
+    for (const fair::Reclaim& reclaim : a->reclaims) {
+      const AskEntry& ask = *reclaim.ask;
+      reclaiming[&ask] += reclaim.tasks;
+      for (const fair::Node* node = ask.leaf; node != nullptr; node = node->parent) {
+        awaited[node] += ask.ask.shape * reclaim.tasks;
+      }
+      if (ask.reclaims.count(a.get()) == 0 || !a->serves() || !ask.leaf->wants_offers()) {
+        wrong(text("agent ", id.str(), " is set aside by notices for nobody's good"));
+      }
     }
-    if (ask.reclaims.count(a.get()) == 0 || !a->serves() || !ask.leaf->wants_offers()) {
-      wrong(text("agent ", id.str(), " is set aside by notices for nobody's good"));
-    }
-    if (!dirty_ && barred(ask).is_none() &&
-        (ask.ask.gang > 1 ? !plan_gang(ask, decided_at_).empty()
-                          : is_usable(ask, *a, decided_at_))) {
+    if (a->reclaims.empty()) continue;
+    const AskEntry& first = *a->reclaims.front().ask;
+    if (a->claim != &first) wrong(text("agent ", id.str(), " is set aside for somebody else"));
+    if (!dirty_ && barred(first).is_none() &&
+        (first.ask.gang > 1 ? !plan_gang(first, decided_at_).empty()
+                            : is_usable(first, *a, decided_at_))) {
       wrong(text("agent ", id.str(), ": who was given back fits and was not served"));
     }
   }

@@ -4,6 +4,7 @@
 #include "allocator/role_tree.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "allocator/leaves.h"
 
@@ -23,16 +24,39 @@ int64_t divided_up(Uint128 numerator, Uint128 denominator, int64_t most) {
 
 bool is_scaled(Place place) { return place == Place::kDemanding || place == Place::kHigh; }
 
+NodeSet& set_of(Children& among, Place place) {
+  return place == Place::kDemanding ? among.demanding
+         : place == Place::kLow     ? among.low
+                                    : among.high;
+}
+
+void enter(NodeSet& set, Node& node, int order) {
+  if (node.spare[order].empty()) {
+    node.element[order] = set.insert(&node).first;
+    return;
+  }
+  const auto result = set.insert(std::move(node.spare[order]));
+  CHECK(result.inserted) << *node.label;
+  node.element[order] = result.position;
+}
+
+void leave(NodeSet& set, Node& node, int order) {
+  node.spare[order] = set.extract(node.element[order]);
+}
+
+size_t children_count(const Role& role) { return role.roles.size() + role.leaves.size(); }
+
 // M: the least share above zero of the demanding children, of which there is one. Zero if none has
 // any. O(log children).
 const Share& least_above_zero(const Children& children, int order) {
-  static const std::string after_all_labels = "\x7f";
+  const Share& least = (*children.demanding.begin())->standing[order].share;
+  if (least > Share()) return least;
+  static const std::string no_label;
   Node last_without_share;
-  last_without_share.label = &after_all_labels;
+  last_without_share.label = &no_label;
+  last_without_share.served = std::numeric_limits<uint64_t>::max();
   const auto at = children.demanding.upper_bound(&last_without_share);
-  return (at == children.demanding.end() ? *children.demanding.begin() : *at)
-      ->standing[order]
-      .share;
+  return at == children.demanding.end() ? least : (*at)->standing[order].share;
 }
 
 }  // namespace
@@ -40,6 +64,7 @@ const Share& least_above_zero(const Children& children, int order) {
 bool NodeByShare::operator()(const Node* a, const Node* b) const {
   const auto by_share = a->standing[order].share <=> b->standing[order].share;
   if (by_share != 0) return by_share < 0;
+  if (a->served != b->served) return a->served < b->served;
   if (const int by_label = a->label->compare(*b->label); by_label != 0) return by_label < 0;
   return !a->is_leaf && b->is_leaf;
 }
@@ -110,9 +135,11 @@ Role& RoleTree::at(const RoleName& name) {
     role = std::make_unique<Role>();
     role->name = name;
     role->label = &role->name.str();
+    role->served = served_ + 1;
     Role& made = *role;  // The map may grow below.
     made.parent = &at(parent_of(name));
     made.parent->roles.emplace(name, &made);
+    note_siblings(*made.parent);
     return made;
   }
   return *role;
@@ -153,8 +180,11 @@ void RoleTree::join(Leaf& leaf, const RoleName& name) {
   Role& role = at(name);
   leaf.is_leaf = true;
   leaf.label = &leaf.framework.str();
+  leaf.served = served_ + 1;
   leaf.parent = leaf.role = &role;
   role.leaves.emplace(leaf.framework, &leaf);
+  leaf.plain = dominant_share(leaf.use(), total_, leaf.weight);
+  note_siblings(role);
   for (int order = 0; order < kOrders; ++order) {
     lift(leaf, order);
     place(leaf, order);
@@ -175,14 +205,54 @@ void RoleTree::part(Leaf& leaf) {
 void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
                           const ResourceVector& offered) {
   // Shares are of use: what is launched as it was offered changes none.
-  const bool same_use = (allocated + offered).is_zero();
-  for (int order = 0; order < kOrders && !same_use; ++order) lift(leaf, order);
+  if ((allocated + offered).is_zero()) {
+    for (Node* node = &leaf; node != nullptr; node = node->parent) {
+      node->allocated += allocated;
+      node->offered += offered;
+    }
+    CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
+    return;
+  }
+  const bool is_gift = !offered.max(ResourceVector()).is_zero();
+  if (is_gift) served_ += 2;
   for (Node* node = &leaf; node != nullptr; node = node->parent) {
+    if (node->parent != nullptr) {
+      for (int order = 0; order < kOrders; ++order) {
+        if (is_scaled(node->standing[order].place)) {
+          unscale(*node, node->parent->children[order], order);
+        }
+      }
+    }
     node->allocated += allocated;
     node->offered += offered;
+    if (is_gift) node->served = served_;
+    if (node->parent != nullptr) node->plain = dominant_share(node->use(), total_, node->weight);
   }
   CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
-  for (int order = 0; order < kOrders && !same_use; ++order) place(leaf, order);
+  for (int order = 0; order < kOrders; ++order) {
+    for (Node* node = &leaf; node->parent != nullptr; node = node->parent) {
+      compute(*node, order);
+      stay(*node, order);
+    }
+  }
+}
+
+// Its share has changed, not what it is among its siblings.
+void RoleTree::stay(Node& node, int order) {
+  const Place place = node.standing[order].place;
+  if (place == Place::kNone) return;
+  Children& among = node.parent->children[order];
+  NodeSet& set = set_of(among, place);
+  const NodeByShare comes_before{order};
+  const auto at = node.element[order];
+  const auto next = std::next(at);
+  const bool is_right = (at == set.begin() || comes_before(*std::prev(at), &node)) &&
+                        (next == set.end() || comes_before(&node, *next));
+  if (!is_right) {
+    leave(set, node, order);
+    enter(set, node, order);
+  }
+  if (is_scaled(place)) scale(node, among, order);
 }
 
 void RoleTree::set_wishes(Leaf& leaf, bool wants, bool in_first, bool in_second) {
@@ -220,7 +290,13 @@ void RoleTree::rebuild(const ResourceVector& total) {
     root_.children[order] = Children(order);
     for (const auto& [name, role] : roles_) role->children[order] = Children(order);
   }
-  for (const auto& [name, role] : roles_) role->weight = role->settings.weight;
+  for (const auto& [name, role] : roles_) {
+    role->weight = role->settings.weight;
+    role->plain = dominant_share(role->use(), total_, role->weight);
+    for (const auto& [id, leaf] : role->leaves) {
+      leaf->plain = dominant_share(leaf->use(), total_, leaf->weight);
+    }
+  }
   for (int order = 0; order < kOrders; ++order) place_below(root_, order);
 }
 
@@ -237,13 +313,10 @@ void RoleTree::place_below(Role& role, int order) {
 
 void RoleTree::take_out(Node& node, int order) {
   Standing& standing = node.standing[order];
+  if (standing.place == Place::kNone) return;
   Children& among = node.parent->children[order];
   if (is_scaled(standing.place)) unscale(node, among, order);
-  size_t erased = 1;
-  if (standing.place == Place::kDemanding) erased = among.demanding.erase(&node);
-  if (standing.place == Place::kLow) erased = among.low.erase(&node);
-  if (standing.place == Place::kHigh) erased = among.high.erase(&node);
-  CHECK_EQ(erased, 1u) << *node.label;
+  leave(set_of(among, standing.place), node, order);
   standing.place = Place::kNone;
 }
 
@@ -255,12 +328,23 @@ void RoleTree::put_in(Node& node, int order) {
                                 : !static_cast<Role&>(node).children[order].demanding.empty();
   if (is_demanding) {
     standing.place = Place::kDemanding;
-    among.demanding.insert(&node);
+    enter(among.demanding, node, order);
     scale(node, among, order);
-  } else if (node.wanting > 0 && node.parent->parent != nullptr) {
+  } else if (node.wanting > 0 && node.parent->parent != nullptr &&
+             children_count(*node.parent) > 1) {
     // Which of the two it is turns out in balance().
     standing.place = Place::kLow;
-    among.low.insert(&node);
+    enter(among.low, node, order);
+  }
+}
+
+// A role that had one child has two: now it matters whether that is saturated.
+void RoleTree::note_siblings(Role& role) {
+  if (children_count(role) != 2) return;
+  for (int order = 0; order < kOrders; ++order) {
+    for_each_child(role, [&](Node& child) {
+      if (child.standing[order].place == Place::kNone) put_in(child, order);
+    });
   }
 }
 
@@ -320,16 +404,16 @@ void RoleTree::balance(Role& role, int order) {
     Node& node = **children.high.begin();
     if (node.standing[order].share > least) break;
     unscale(node, children, order);
-    children.high.erase(children.high.begin());
+    leave(children.high, node, order);
     node.standing[order].place = Place::kLow;
-    children.low.insert(&node);
+    enter(children.low, node, order);
   }
   while (!children.low.empty()) {
     Node& node = **children.low.rbegin();
     if (node.standing[order].share <= least) break;
-    children.low.erase(&node);
+    leave(children.low, node, order);
     node.standing[order].place = Place::kHigh;
-    children.high.insert(&node);
+    enter(children.high, node, order);
     scale(node, children, order);
   }
 }
@@ -354,24 +438,33 @@ void RoleTree::compute(Node& node, int order) {
       }
     }
   }
-  const Standing computed = standing_of(node, order);
   Standing& standing = node.standing[order];
+  standing.share = node.plain;
+  standing.exact = true;
+  if (is_plain(node, order)) return;
+  const Standing computed = standing_of(node, order);
   standing.exact = computed.exact;
   standing.parts = computed.parts;
   standing.share = computed.share;
 }
 
+// Whether nothing below it is scaled.
+bool RoleTree::is_plain(const Node& node, int order) const {
+  if (node.is_leaf || plain_shares_) return true;
+  const Children& children = static_cast<const Role&>(node).children[order];
+  if (children.demanding.empty()) return true;
+  if (children.inexact > 0 || !children.high.empty()) return false;
+  if (children.demanding.size() == 1) return true;
+  return least_above_zero(children, order) == (*children.demanding.rbegin())->standing[order].share;
+}
+
 Standing RoleTree::standing_of(const Node& node, int order) const {
   Standing found;
   found.share = dominant_share(node.use(), total_, node.weight);
-  if (node.is_leaf || plain_shares_) return found;
-  const Children& children = static_cast<const Role&>(node).children[order];
-  if (children.demanding.empty()) return found;
-  const Share& least = least_above_zero(children, order);
-  const bool all_alike =
-      children.high.empty() && (*children.demanding.rbegin())->standing[order].share == least;
-  if (all_alike && children.inexact == 0) return found;
+  if (is_plain(node, order)) return found;
 
+  const Children& children = static_cast<const Role&>(node).children[order];
+  const Share& least = least_above_zero(children, order);
   found.exact = false;
   found.parts = parts_of(node.use() - children.use);  // What is not scaled.
   const int64_t m = least.parts(kPartsWhole);
@@ -403,16 +496,19 @@ void LeafOrder::erase(Leaf& leaf) {
 bool LeafOrder::contains(const Leaf& leaf) const { return leaf.in_order[number_]; }
 
 std::strong_ordering Rank::operator<=>(const Rank& o) const {
-  return std::lexicographical_compare_three_way(shares.begin(), shares.end(), o.shares.begin(),
-                                                o.shares.end());
+  for (size_t i = 0; i < std::min(depth_, o.depth_); ++i) {
+    if (const auto by_share = (*this)[i] <=> o[i]; by_share != 0) return by_share;
+  }
+  return depth_ <=> o.depth_;
 }
 
 Rank rank_of(const Leaf& leaf, const LeafOrder& order) {
-  Rank rank;
+  size_t depth = 0;
+  for (const Node* node = &leaf; node->parent != nullptr; node = node->parent) ++depth;
+  Rank rank(depth);
   for (const Node* node = &leaf; node->parent != nullptr; node = node->parent) {
-    rank.shares.push_back(node->standing[order.number()].share);
+    rank[--depth] = node->standing[order.number()].share;
   }
-  std::reverse(rank.shares.begin(), rank.shares.end());
   return rank;
 }
 

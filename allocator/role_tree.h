@@ -30,6 +30,7 @@
 
 namespace proffer::fair {
 
+struct AskEntry;
 struct Leaf;
 struct Node;
 struct Role;
@@ -42,6 +43,12 @@ inline constexpr int64_t kPartsMax = kAmountMax;  // more of it counts as that
 // look at more than the agents that grew (see State::hungry_ and anew_). In each a node has its own
 // share.
 inline constexpr int kOrders = 2;
+
+struct NodeByShare {
+  int order = 0;
+  bool operator()(const Node* a, const Node* b) const;
+};
+using NodeSet = std::set<Node*, NodeByShare>;
 
 // A node in one order.
 struct Standing {
@@ -59,8 +66,11 @@ struct Standing {
 };
 
 struct Node {
-  Role* parent = nullptr;              // nullptr: the root
-  const std::string* label = nullptr;  // ties between siblings go by it
+  Role* parent = nullptr;  // nullptr: the root
+  const std::string* label = nullptr;
+  // When it, or somebody below, was last given something, in the tree's count of that; until then,
+  // when it came. Of equal siblings the one with less comes first, then by label.
+  uint64_t served = 0;
   bool is_leaf = false;
   int64_t weight = kWeightOne;
   ResourceVector allocated = {};  // of it and all below
@@ -78,16 +88,16 @@ struct Node {
   // What is left of its use once all that has been told to has ended.
   ResourceVector kept() const { return use() - noticed; }
   const Share& share() const { return standing[0].share; }
+
+  // Kept by RoleTree: the share of its use; where it is among its siblings, unless its place is
+  // kNone, and then the element that it had there, so that coming back takes no memory anew.
+  Share plain = {};
+  NodeSet::iterator element[kOrders] = {};
+  NodeSet::node_type spare[kOrders] = {};
 };
 
-struct NodeByShare {
-  int order = 0;
-  bool operator()(const Node* a, const Node* b) const;
-};
-using NodeSet = std::set<Node*, NodeByShare>;
-
-// The children of a role in one order. (Of the root, whose share nobody asks for, only the
-// demanding.)
+// The children of a role in one order. Of the root, whose share nobody asks for, only the
+// demanding; of a role with one child too, since it is what that child is.
 struct Children {
   explicit Children(int order) : demanding({order}), low({order}), high({order}) {}
   NodeSet demanding;
@@ -115,6 +125,8 @@ struct Role : Node {
   // Leaves that had an ask that this role's limit did not allow, when it had this use.
   std::set<Leaf*> blocked = {};  // only counted and emptied, the order does not matter
   ResourceVector use_when_blocked = {};
+  // Asks for which room is kept below its limit, who came earlier first; see headroom.cc.
+  std::vector<AskEntry*> headroom = {};
 
   bool has_limit() const { return !settings.limit.empty(); }
   bool has_guarantee() const { return !settings.guarantee.empty(); }
@@ -147,10 +159,23 @@ template <class Visit>
 void for_each_leaf(const Role& role, Visit visit);
 
 // A leaf's place between all: the shares on the way to it, the one at the top first.
-struct Rank {
-  std::vector<Share> shares = {};
+class Rank {
+ public:
+  Rank() = default;
+  explicit Rank(size_t depth) : depth_(depth), deep_(depth > kShallow ? depth : 0) {}
+
+  size_t depth() const { return depth_; }
+  Share& operator[](size_t i) { return deep_.empty() ? shallow_[i] : deep_[i]; }
+  const Share& operator[](size_t i) const { return deep_.empty() ? shallow_[i] : deep_[i]; }
   std::strong_ordering operator<=>(const Rank& o) const;
   bool operator==(const Rank& o) const { return (*this <=> o) == 0; }
+
+ private:
+  static constexpr size_t kShallow = 4;  // Most trees are; then it takes no memory of its own.
+
+  size_t depth_ = 0;
+  std::array<Share, kShallow> shallow_ = {};
+  std::vector<Share> deep_ = {};
 };
 
 // Owns the roles and keeps uses, shares and orders. A role is here while it has settings, a leaf,
@@ -185,11 +210,14 @@ class RoleTree {
   std::vector<std::string> broken() const;
 
  private:
+  bool is_plain(const Node& node, int order) const;
   // By the rule above, from the standings of its children.
   Standing standing_of(const Node& node, int order) const;
   std::vector<std::string> broken_order(const Role& role, int order) const;
   void lift(Leaf& leaf, int order);   // takes the nodes from it upwards out of their parents' sets
   void place(Leaf& leaf, int order);  // and puts them in again, each with its new share
+  void stay(Node& node, int order);   // where it belongs with its new share
+  void note_siblings(Role& role);
   void take_out(Node& node, int order);
   void put_in(Node& node, int order);
   void place_below(Role& role, int order);
@@ -204,13 +232,16 @@ class RoleTree {
 
   const bool plain_shares_;
   ResourceVector total_;
+  // Even numbers are gifts. Who comes between two of them has the odd number between: so the order
+  // of those who come at one instant makes no difference.
+  uint64_t served_ = 0;
   int64_t asking_[kOrders] = {};
   Role root_;
   std::map<RoleName, std::unique_ptr<Role>> roles_;
 };
 
-// Some leaves by least share: at each level of the tree the least child first; ties by name. One of
-// the orders of a tree.
+// Some leaves by least share: at each level of the tree the least child first; of equals the one
+// that was served, or came, longest ago; then by name. One of the orders of a tree.
 class LeafOrder {
  public:
   LeafOrder(RoleTree& tree, int number) : tree_(tree), number_(number) {}

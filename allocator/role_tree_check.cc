@@ -53,7 +53,8 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
     const bool is_demanded = children.demanding.count(key) > 0;
     const bool is_saturated = children.low.count(key) + children.high.count(key) > 0;
     if (is_demanding != is_demanded) found.push_back("a child is wrongly demanding, or not");
-    if (!is_root && (child.wanting > 0 && !is_demanding) != is_saturated) {
+    const bool has_siblings = role.roles.size() + role.leaves.size() > 1;
+    if (!is_root && has_siblings && (child.wanting > 0 && !is_demanding) != is_saturated) {
       found.push_back("a child is wrongly saturated, or not");
     }
     const Standing right = standing_of(child, order);

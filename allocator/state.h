@@ -16,6 +16,7 @@
 //   placement.cc         which agent an ask goes to
 //   gangs.cc             several tasks at once or none
 //   claims.cc            nobody starves
+//   headroom.cc          nor below limits
 //   lending.cc           what is set aside, or only estimated to be free, is used meanwhile
 //   wants.cc             how long and where asks want to run: expiry, waits, counts of tasks
 //   reclaim.cc           what is lent comes back
@@ -204,8 +205,10 @@ class Allocator::State {
   void update_hunger(Leaf& leaf, bool anew);
   void wake_all();  // everybody should look at everything
   void wake_blocked();
+  void wake_blocked_by(Role& role);
   void wake_held_back();
-  bool less_is_held(uint64_t grants_before);
+  void wake_promised(const Role& role);
+  bool less_is_held(uint64_t gifts_before);
   void rebuild_shares();
   // For pictures between decisions: shares as the books say now.
   void know_shares() const;
@@ -263,6 +266,8 @@ class Allocator::State {
   Turn next_turn(const fair::LeafOrder& order);
   Leaf* next_below(const Role& role, const fair::LeafOrder& order, bool promised_only,
                    std::vector<Role*>& within);
+  fair::Node* least_flexible(const Role& role, const fair::LeafOrder& order) const;
+  int64_t flexibility(const fair::Node& node, const fair::LeafOrder& order) const;
   std::vector<std::pair<Share, Role*>> promised_below(const Role& role,
                                                       const fair::LeafOrder& order) const;
   const Role* exceeded(const Turn& turn, const ResourceVector& more) const;
@@ -288,6 +293,7 @@ class Allocator::State {
   bool suits(const AskEntry& ask, const Agent& agent, Time now) const;
   bool is_usable(const AskEntry& ask, const Agent& agent, Time now) const;
   Agent* place(AskEntry& ask, Time now);
+  Agent* place_in_claims(const AskEntry& ask, Time now) const;
   Agent* place_anywhere(const AskEntry& ask, Time now) const;
   Agent* better(const AskEntry& ask, Agent* a, Agent* b) const;
   void visit_free(const AskEntry& ask, const std::function<bool(Agent*)>& visit) const;
@@ -307,7 +313,7 @@ class Allocator::State {
   // What of the agent's rest is at most so much; nothing if that is of no use to anybody.
   static std::vector<Slice> piece_for(const Leaf& leaf, const Agent& agent,
                                       const ResourceVector& most);
-  void fill_open(Time now);
+  bool fill_open(Time now);
   bool is_open_to(const Leaf& leaf, const Agent& agent, Time now) const;
   Agent* place_open(Leaf& leaf, Time now);
 
@@ -329,6 +335,15 @@ class Allocator::State {
   void hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order, Time now);
   void drop_claim(AskEntry& ask);
   void review_claim(AskEntry& ask, Time now);
+
+  // --- headroom.cc -----------------------------------------------------------------------------
+  ResourceVector kept_below(const Role& role, const AskEntry* claimant) const;
+  bool keep_headroom(AskEntry& ask, Time now);
+  void drop_headroom(AskEntry& ask);
+  void drop_useless_headroom(const Role& role);
+  void review_headroom(Time now);
+  bool moves(const AskEntry& ask) const;
+  void check_headroom(std::vector<Violation>& found) const;
 
   // --- lending.cc ------------------------------------------------------------------------------
   // What would have to end for the claimant to be served.
@@ -360,8 +375,8 @@ class Allocator::State {
   Time revokes_open(int64_t count, Time now) const;
   void look_again_at(Time at);
   void set_aside(AskEntry& ask, Agent& agent, int64_t tasks, Time until);
-  void await(Agent& agent, int64_t tasks);
-  void end_reclaim(Agent& agent);
+  void await(Agent& agent, AskEntry& ask, int64_t tasks);
+  void end_reclaim(Agent& agent, AskEntry& ask);
   void end_claim_on(Agent& agent);
   void note_reclaimed(AskEntry& ask, Agent& agent, int64_t count);
   void end_idle_reclaims(Time now);
@@ -434,6 +449,7 @@ class Allocator::State {
   bool dirty_ = false;         // something happened since the decision
   uint64_t attributes_version_ = 0;
   uint64_t grants_ = 0;
+  uint64_t gifts_made_ = 0;  // with open offers
   uint64_t claims_ = 0;
   uint64_t gangs_ = 0;  // the last number given, or found running
 
@@ -448,15 +464,18 @@ class Allocator::State {
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape_;
   bool least_shape_dirty_ = false;
+  bool some_picky_ = false;  // an ask that not every agent is for is declared
 
   std::set<FilterTimer> filter_timers_;
   std::set<AskTimer> ask_timers_;
   std::set<AskTimer> alarms_;
   fair::AgentSet estimating_;  // agents with an estimated part
   std::set<AskEntry*> due_;    // without a claim; only counted and searched, never walked
-  std::map<uint64_t, AskEntry*> claimed_;  // by claim_order
-  uint64_t agents_version_ = 1;            // of which agents there are and what they bring
-  uint64_t claimable_version_ = 1;         // of all that claimable_agent() depends on
+  std::map<uint64_t, AskEntry*> claimed_;   // by claim_order
+  std::map<uint64_t, AskEntry*> headroom_;  // who has some kept, by headroom_order
+  uint64_t headrooms_ = 0;
+  uint64_t agents_version_ = 1;     // of which agents there are and what they bring
+  uint64_t claimable_version_ = 1;  // of all that claimable_agent() depends on
 
   fair::AgentSet reclaimed_;              // set aside because tasks were told to end for somebody
   std::deque<Time> notices_;              // that tasks are reclaimed, of the last minute

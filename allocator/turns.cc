@@ -32,20 +32,68 @@ fair::Leaf* Allocator::State::next_below(const Role& role, const fair::LeafOrder
     }
   }
   if (promised_only) return nullptr;
-  for (fair::Node* node : order.nodes(role)) {
-    if (!node->is_leaf) {
-      Leaf* const found = next_below(static_cast<Role&>(*node), order, false, within);
-      if (found != nullptr) return found;
-      continue;
-    }
+  const auto turn_of = [&](fair::Node* node) -> Leaf* {
+    if (!node->is_leaf) return next_below(static_cast<Role&>(*node), order, false, within);
     Leaf& l = static_cast<Leaf&>(*node);
-    if (!is_beyond(l, within)) return &l;
+    return is_beyond(l, within) ? nullptr : &l;
+  };
+  if (fair::Node* const picky = least_flexible(role, order)) {
+    if (Leaf* const found = turn_of(picky)) return found;
+  }
+  for (fair::Node* node : order.nodes(role)) {
+    if (Leaf* const found = turn_of(node)) return found;
   }
   return nullptr;
 }
 
+// Of the children whose share is as little as the first one's, the one that the fewest agents could
+// ever serve, or nullptr if the first is as good. O(1) while no ask is picky, else O(equals), of
+// which so many are looked at.
+fair::Node* Allocator::State::least_flexible(const Role& role, const fair::LeafOrder& order) const {
+  constexpr int kEqualsMax = 64;
+  const fair::NodeSet& nodes = order.nodes(role);
+  if (!some_picky_ || nodes.size() < 2) return nullptr;
+  fair::Node* const first = *nodes.begin();
+  fair::Node* least = nullptr;
+  int64_t agents = flexibility(*first, order);
+  int looked = 0;
+  for (auto node = std::next(nodes.begin()); node != nodes.end() && ++looked < kEqualsMax; ++node) {
+    const int number = order.number();
+    if ((*node)->standing[number].share != first->standing[number].share) break;
+    const int64_t its = flexibility(**node, order);
+    if (its >= agents) continue;
+    least = *node;
+    agents = its;
+  }
+  return least;
+}
+
+// How many agents could ever fit what it asks for first; of a role, that of whose turn it is in it.
+int64_t Allocator::State::flexibility(const fair::Node& node, const fair::LeafOrder& order) const {
+  const auto everywhere = static_cast<int64_t>(agents_.size());
+  if (!node.is_leaf) {
+    const fair::NodeSet& nodes = order.nodes(static_cast<const Role&>(node));
+    return nodes.empty() ? everywhere : flexibility(**nodes.begin(), order);
+  }
+  int64_t least = everywhere;
+  for (const AskEntry* ask : static_cast<const Leaf&>(node).order) {
+    if (ask->unmet() == 0) continue;
+    if (!ask->is_picky()) break;
+    // As of when not many agents have changed: a look at all of them for each would be too much.
+    if (ask->flexible_at == 0 || agents_version_ - ask->flexible_at > agents_.size() / 64) {
+      ask->flexible_at = agents_version_;
+      ask->flexibility = std::count_if(agents_.begin(), agents_.end(), [&](const auto& a) {
+        return a.second->serves() && could_ever_fit(*ask, *a.second);
+      });
+    }
+    least = ask->flexibility;
+    break;
+  }
+  return least;
+}
+
 // The children with demand and a guarantee, or one below them, that is not reached and may still be
-// of use, the least filled first, of equals by name.
+// of use, the least filled first, of equals the one that was served longest ago.
 std::vector<std::pair<Share, fair::Role*>> Allocator::State::promised_below(
     const Role& role, const fair::LeafOrder& order) const {
   std::vector<std::pair<Share, Role*>> found;
@@ -59,8 +107,9 @@ std::vector<std::pair<Share, fair::Role*>> Allocator::State::promised_below(
       found.emplace_back(below.front().first, child);
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second->served < b.second->served;
+  });
   return found;
 }
 

@@ -14,6 +14,7 @@ std::vector<Violation> Allocator::State::violations() const {
   check_agents(found);
   check_leaves(found);
   check_claims(found);
+  check_headroom(found);
   check_reclaims(found);
   check_parts(found);
   check_gangs(found);
@@ -131,7 +132,7 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
   for (const auto& [id, a] : agents_) {
     if (a->claim == nullptr) continue;
     const AskEntry& ask = *a->claim;
-    if (a->reclaim) continue;  // see check_reclaims()
+    if (!a->reclaims.empty()) continue;  // see check_reclaims()
     const bool mutual = std::any_of(ask.claim.begin(), ask.claim.end(),
                                     [&](const auto& c) { return c.agent == a.get(); }) &&
                         ask.leaf->claimed == &ask && claimed_.count(ask.claim_order) == 1 &&

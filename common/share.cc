@@ -52,8 +52,8 @@ double Share::approximate() const {                                           //
 Share dominant_share(const ResourceVector& used, const ResourceVector& total, int64_t weight) {
   Share largest = Share::of(0, 1, weight);
   for (const ResourceKind kind : kResourceKinds) {
-    if (total[kind] <= 0) continue;
-    const int64_t amount = std::clamp<int64_t>(used[kind], 0, kAmountMax);
+    if (total[kind] <= 0 || used[kind] <= 0) continue;
+    const int64_t amount = std::min(used[kind], kAmountMax);
     largest = std::max(largest, Share::of(amount, std::min(total[kind], kAmountMax), weight));
   }
   return largest;

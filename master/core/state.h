@@ -181,6 +181,9 @@ class Master::State {
   // revoke.cc: tasks that are to end by a time.
   void on_revokes(const std::vector<Revoke>& revokes, Step& step);
   bool mark(Task& task, RevokeMark mark);
+  // Its agent is drained no more; whether its scheduler has something to hear.
+  bool undrain(Task& task);
+  bool choose_mark(Task& task);
   void unmark(Task& task);
   void send_notices(const std::vector<Task*>& tasks, Step& step);
   void send_notices_again(const Framework& framework, Step& step);

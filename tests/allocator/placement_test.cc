@@ -223,6 +223,18 @@ TEST(Gpus, AnIslandIsForThoseWhoNeedItWhileOthersAreFree) {
   EXPECT_EQ(by_device, (std::map<int32_t, int64_t>{{0, 1'000}, {1, 1'000}}));
 }
 
+// Best fit alone would give the only agent with an ssd to whoever comes first by name.
+TEST(EqualShares, TheLeastFlexibleAskGoesFirst) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:1;mem:1GiB", "disk:ssd");
+  s.agent("a2", "cpus:2;mem:2GiB");
+  s.framework("any").asks("cpus:1;mem:1GiB", 1);
+  s.framework("picky").asks("cpus:1;mem:1GiB", 1, "task", "disk == ssd");
+  s.decide();
+  EXPECT_EQ(s.framework("picky").offers(), Offers{"a1 cpus:1;mem:1024"});
+  EXPECT_EQ(s.framework("any").offers(), Offers{"a2 cpus:1;mem:1024"});
+}
+
 TEST(Gpus, TwoHalvesOfTwoDevicesAreNoWholeDevice) {
   AllocatorScenario s;
   s.agent("gpu1", "cpus:8;mem:8GiB;gpus:2");

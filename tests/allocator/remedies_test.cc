@@ -478,7 +478,9 @@ void try_one(uint64_t seed, Tally& tally) {
   bool some_claimed = false;
   for (const LeafStatus& leaf : first.s().allocator().leaves()) {
     if (leaf.framework == FrameworkId("f")) continue;
-    for (const AskStatus& ask : leaf.asks) some_claimed = some_claimed || ask.claimed;
+    for (const AskStatus& ask : leaf.asks) {
+      some_claimed = some_claimed || ask.claimed || ask.has_headroom;
+    }
   }
   // If the wishes of others count, or what is set aside for them, it is another cluster without
   // them.
