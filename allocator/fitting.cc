@@ -58,6 +58,13 @@ void Allocator::State::Supposed::set(Role& role, const RoleSettings& settings) {
   role.settings = settings;
 }
 
+void Allocator::State::Supposed::give_up_headroom(const AskEntry& entry) {
+  for (const fair::Headroom& kept : entry.headroom) {
+    note([role = kept.role, before = kept.role->headroom] { role->headroom = before; });
+    std::erase(kept.role->headroom, &entry);
+  }
+}
+
 // --- would it fit --------------------------------------------------------------------------------
 
 Allocator::State::Fitting::Fitting(const State& state, const AskEntry& entry, Time now, bool waits)
@@ -189,6 +196,8 @@ ResourceVector Allocator::State::Fitting::more_free(const There& then) const {
 Allocator::State::Bar Allocator::State::Fitting::bar_of(const ResourceVector& shape,
                                                         const ResourceVector& freed) const {
   ResourceVector more = freed;
+  Supposed as_if(state_);
+  if (is_anew_) as_if.give_up_headroom(entry_);
   if (is_anew_ && state_.options_.reclaim == ReclaimMode::kOff) {
     // Its claim ends, and what is there for its role alone counts too.
     for (const fair::Claimed& claimed : entry_.claim) {

@@ -26,6 +26,8 @@ class Allocator::State::Supposed {
   void end(const fair::Task& task);
   void end(const fair::OutstandingOffer& offer);  // and the others of its gang
   void set(Role& role, const RoleSettings& settings);
+  // The room that is kept for the ask below limits.
+  void give_up_headroom(const AskEntry& entry);
 
  private:
   void change_use(fair::Node& leaf, const ResourceVector& allocated, const ResourceVector& offered);

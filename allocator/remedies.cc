@@ -199,17 +199,29 @@ class Allocator::State::RemedySearch {
   void raise_limit() {
     const ResourceVector more = entry_.at_once();
     for (Role* role = entry_.leaf->role; role->parent != nullptr; role = role->parent) {
-      const ResourceVector then = role->use() + state_.kept_below(*role, &entry_) + more;
-      if (role->settings.limit.contains(then)) continue;
-      RoleSettings settings = role->settings;
+      // Some of what a limit leaves may be kept for others, but not before all.
+      const ResourceVector kept = state_.kept_below(*role, &entry_);
+      const ResourceVector then = role->use() + more;
+      if (raise_limit_to(*role, then)) continue;
+      ResourceVector with_kept = then;
       for (const ResourceKind kind : kResourceKinds) {
-        const std::optional<int64_t> most = settings.limit[kind];
-        if (most && *most < then[kind]) settings.limit.set(kind, then[kind]);
+        if (more[kind] > 0) with_kept[kind] += kept[kind];
       }
-      if (!fits_with(*role, settings)) continue;
-      found_.push_back(
-          {.kind = RemedyKind::kLimitRaised, .role = role->name, .quota = settings.limit});
+      if (with_kept != then) raise_limit_to(*role, with_kept);
     }
+  }
+
+  bool raise_limit_to(Role& role, const ResourceVector& use) {
+    if (role.settings.limit.contains(use)) return false;
+    RoleSettings settings = role.settings;
+    for (const ResourceKind kind : kResourceKinds) {
+      const std::optional<int64_t> most = settings.limit[kind];
+      if (most && *most < use[kind]) settings.limit.set(kind, use[kind]);
+    }
+    if (!fits_with(role, settings)) return false;
+    found_.push_back(
+        {.kind = RemedyKind::kLimitRaised, .role = role.name, .quota = settings.limit});
+    return true;
   }
 
   void lower_guarantees() {
