@@ -126,8 +126,11 @@ void Allocator::State::refresh(Agent& a, bool grew) {
   if (!grew) return;
   ++a.growths;
   free_.stamp(a);
-  // What is set aside is looked at by the one who waits for it, and by nobody else.
-  if (a.claim != nullptr) update_hunger(*a.claim->leaf, true);
+  if (a.claim == nullptr) return;
+  // What is set aside is looked at by the one who waits for it, and by those who come before
+  // claims.
+  update_hunger(*a.claim->leaf, true);
+  if (a.reclaims.empty()) wake_promised(tree_.root());
 }
 
 }  // namespace proffer

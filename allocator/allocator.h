@@ -114,6 +114,8 @@ struct AskStatus {
   int64_t offered = 0;                  // of these, in outstanding offers
   bool could_ever_fit = true;           // on some agent if it were empty
   std::optional<AgentId> claimed = {};  // the agent that is set aside for it
+  std::vector<AgentId> set_aside = {};  // all of these agents, for a gang
+  bool has_headroom = false;            // room for it is kept below the limits above it
 };
 
 struct LeafStatus {

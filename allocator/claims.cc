@@ -225,6 +225,7 @@ void Allocator::State::start_waiting(Leaf& l, Time now) {
 // It is met, gone, or not wanted for now.
 void Allocator::State::stop_waiting(AskEntry& ask) {
   if (!ask.claim.empty()) drop_claim(ask);
+  if (!ask.headroom.empty()) drop_headroom(ask);
   while (!ask.reclaims.empty()) end_reclaim(**ask.reclaims.begin(), ask);
   set_timer(ask, std::nullopt);
   ask.due = false;

@@ -54,18 +54,20 @@ Decision Allocator::State::decide(Time now) {
   end_filters(now);
   fire_alarms(now);
   fire_claim_timers(now);
+  review_headroom(now);
   end_idle_reclaims(now);
   remove_doubtful();
   wake_blocked();
 
   take_back_estimates(now);
-  uint64_t grants_before = 0;
   do {
-    grants_before = grants_;
-    fill(now);
-    fill_open(now);
+    uint64_t before = 0;
+    do {
+      before = gifts_made_;
+      fill(now);
+    } while (less_is_held(before) || fill_open(now));
     assign_claims(now);
-  } while (take_back_lent(now) || reclaim(now) || less_is_held(grants_before));
+  } while (take_back_lent(now) || reclaim(now));
   lend(now);
 
   Decision decision;
@@ -119,6 +121,7 @@ std::optional<Time> Allocator::State::next_decision(Time now) const {
   if (!ask_timers_.empty()) consider(ask_timers_.begin()->at);
   if (reclaim_at_) consider(*reclaim_at_);
   if (!alarms_.empty()) consider(alarms_.begin()->at);
+  for (const auto& [order, ask] : headroom_) consider(ask->headroom_review);
   return next;
 }
 

@@ -184,6 +184,7 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
   if (!entry.claim.empty()) found.claimed = entry.claim.front().agent->id;
   if (!entry.reclaims.empty()) found.claimed = (*entry.reclaims.begin())->id;
   if (!found.could_ever_fit) explain_changes(entry, found);
+  found.remedies = remedies_for(entry, now);
   return found;
 }
 

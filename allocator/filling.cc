@@ -46,6 +46,8 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
       continue;
     }
     if (const Bar bar = barred(*ask); !bar.is_none()) {
+      // Its leaf is first among those who would take what it needs below the limit.
+      if (bar.why == Bar::Why::kLimit && ask->due) keep_headroom(*ask, now);
       note_barred(l, bar);
       if (!l.retry.empty()) ask->tried_at = 0;  // It has not looked at these agents.
       continue;
@@ -57,7 +59,10 @@ bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& ord
     }
     if (ask->ask.gang > 1) {
       if (give_gang(*ask, turn, order, now)) return true;
-    } else if (Agent* a = place(*ask, now)) {
+    } else {
+      Agent* a = place(*ask, now);
+      if (a == nullptr && !turn.within.empty()) a = place_in_claims(*ask, now);
+      if (a == nullptr) continue;
       give(*ask, *a, turn, order, now);
       return true;
     }
@@ -99,7 +104,10 @@ void Allocator::State::note_given(AskEntry& ask, bool from_claim, bool preferred
   l.move_behind_peers(ask);
   if (preferred) prefer_again(ask, now);
   if (!ask.claim.empty()) drop_claim(ask);
-  if (!from_claim) {  // Else it stays due: its next task does not wait again.
+  const bool had_headroom = !ask.headroom.empty();
+  if (had_headroom) drop_headroom(ask);
+  ask.headroom_patience = {};
+  if (!from_claim && !had_headroom) {  // Else it stays due: its next task does not wait again.
     ask.waiting_since = now;
     ask.due = false;
     due_.erase(&ask);
@@ -142,8 +150,8 @@ int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int6
       const Share share = dominant_share(node->use() + more, total_, node->weight);
       rank[levels.size() - 1 - i] = share;
       if (rival == nullptr) continue;
-      const auto by_share = share <=> rival->standing[order.number()].share;
-      if (by_share > 0 || (by_share == 0 && *rival->label < *node->label)) return count;
+      // An equal is first then: it was served longer ago.
+      if (share >= rival->standing[order.number()].share) return count;
     }
     *before_last = std::move(rank);
   }
@@ -162,6 +170,7 @@ void Allocator::State::add_gift(Leaf& l, Agent& a, const std::vector<Slice>& sli
   }
   Gift& gift = *known;
   for (const Slice& slice : slices) add_slice(gift.slices, slice);
+  ++gifts_made_;
   const fair::Booked booked = a.book(slices);
   a.offer(booked);
   l.estimated += booked.estimated();

@@ -28,6 +28,12 @@ struct Claimed {
   uint64_t growths = 0;  // of the agent when we last looked at it
 };
 
+// Room that is kept for an ask below the limit of a role.
+struct Headroom {
+  Role* role = nullptr;
+  ResourceVector use = {};  // of the role when we last looked at it
+};
+
 // A declared ask and how it fares.
 struct AskEntry {
   Leaf* leaf = nullptr;
@@ -60,6 +66,13 @@ struct AskEntry {
       false;  // nothing became free there in the last review, and no other agent will do
   uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
   uint64_t claim_tried = 0;  // version of the claimable world in which there was no agent for it
+
+  // The same below the limits of its roles; see headroom.cc.
+  std::vector<Headroom> headroom = {};  // none: nothing is kept for it
+  uint64_t headroom_order = 0;          // who came earlier comes first
+  Time headroom_review = {};
+  Duration headroom_patience = {};  // how long nothing may end there; zero: not tried yet
+  Time headroom_after = {};         // not kept again before this
 
   // What others were told to end for it, and how it went; see reclaim.cc.
   AgentSet reclaims = {};            // agents that are set aside for it because of that

@@ -39,8 +39,9 @@ void Allocator::State::lend(Time now) {
     if (of_a != of_b) return of_a < of_b;
     const Rank ra = rank_of(*a, hungry_);
     const Rank rb = rank_of(*b, hungry_);
-    return ra != rb ? ra < rb
-                    : std::tie(a->framework, a->role->name) < std::tie(b->framework, b->role->name);
+    if (ra != rb) return ra < rb;
+    return std::tie(a->served, a->framework, a->role->name) <
+           std::tie(b->served, b->framework, b->role->name);
   };
   while (!takers.empty()) {
     const auto first = std::min_element(takers.begin(), takers.end(), comes_first);

@@ -125,8 +125,9 @@ void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
   if (!bar.is_none()) note_barred(l, bar);
 }
 
-// After the asks: what is left goes to open leaves by least share, an agent at a time.
-void Allocator::State::fill_open(Time now) {
+// After the asks: what is left goes to open leaves by least share, an agent at a time. Returns
+// early with true if asks may use something after all, since less is held for guarantees.
+bool Allocator::State::fill_open(Time now) {
   thaw(false);
   for (const auto& [id, l] : open_leaves_) {
     if (!hungry_.contains(*l)) continue;
@@ -146,7 +147,9 @@ void Allocator::State::fill_open(Time now) {
       const Turn turn = next_turn(anew_);
       if (turn.leaf == nullptr) break;
       Leaf& l = *turn.leaf;
+      const uint64_t before = gifts_made_;
       if (give_whole_agent(turn, now, refused)) {
+        if (less_is_held(before)) return true;
         again = true;
         continue;
       }
@@ -162,6 +165,7 @@ void Allocator::State::fill_open(Time now) {
       if (again) anew_.insert(*l);
     }
   }
+  return false;
 }
 
 }  // namespace proffer

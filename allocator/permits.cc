@@ -17,17 +17,23 @@ void Allocator::State::know_entitlements() const {
 
 // `claimant`: who wants it, for whom something may be set aside.
 Allocator::State::Bar Allocator::State::barred(const Leaf& l, const ResourceVector& more,
-                                               bool borrow, const AskEntry* claimant) const {
+                                               bool borrow, const AskEntry* claimant,
+                                               const ResourceVector& freed) const {
+  bool is_promised = false;  // to a role below: that comes before what is kept for others
   for (const Role* role = l.role; role->parent != nullptr; role = role->parent) {
-    if (!role->has_limit()) continue;
-    // Somebody may still come back with tasks that count in it.
-    if (!knows_all_tasks_) return {Bar::Why::kTasksUnknown, role};
-    const ResourceVector use = role->use();
-    for (const ResourceKind kind : kResourceKinds) {
-      const std::optional<int64_t> limit = role->settings.limit[kind];
-      if (!limit || use[kind] + more[kind] <= *limit) continue;
-      return {Bar::Why::kLimit, role, kind, std::max<int64_t>(*limit - use[kind], 0)};
+    if (role->has_limit()) {
+      // Somebody may still come back with tasks that count in it.
+      if (!knows_all_tasks_) return {Bar::Why::kTasksUnknown, role};
+      const ResourceVector use = role->use();
+      const ResourceVector kept = is_promised ? ResourceVector() : kept_below(*role, claimant);
+      for (const ResourceKind kind : kResourceKinds) {
+        const std::optional<int64_t> limit = role->settings.limit[kind];
+        const int64_t used = use[kind] + (more[kind] > 0 ? kept[kind] : 0);
+        if (!limit || used + more[kind] <= *limit) continue;
+        return {Bar::Why::kLimit, role, kind, std::max<int64_t>(*limit - used, 0)};
+      }
     }
+    is_promised = is_promised || (role->has_guarantee() && fair::is_within_guarantee(*role, more));
   }
   if (!borrow) {
     know_entitlements();
@@ -38,7 +44,7 @@ Allocator::State::Bar Allocator::State::barred(const Leaf& l, const ResourceVect
     }
   }
   if (options_.reclaim == ReclaimMode::kOff && !tree_.root().promised.empty()) {
-    ResourceVector left = free_.sum(l.role->name) - held_for_others(l);
+    ResourceVector left = free_.sum(l.role->name) + freed - held_for_others(l);
     if (claimant != nullptr) {
       for (const fair::Claimed& claimed : claimant->claim) left += claimed.agent->free.amounts;
     }
@@ -84,7 +90,7 @@ ResourceVector Allocator::State::permitted(const Leaf& l) const {
     if (!role->has_limit()) continue;
     const ResourceVector use = role->use();
     if (!knows_all_tasks_ || !role->settings.limit.contains(use)) return {};
-    most = most.min(role->settings.limit.amounts(most + use) - use);
+    most = most.min(role->settings.limit.amounts(most + use) - use - kept_below(*role, nullptr));
   }
   if (options_.reclaim == ReclaimMode::kOff && !tree_.root().promised.empty()) {
     most = most.min(free_.sum(l.role->name) - held_for_others(l));

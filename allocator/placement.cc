@@ -125,6 +125,18 @@ fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
   return best;
 }
 
+// Who is owed it does not wait behind who only waits: on what is set aside for claims of others it
+// may take what is free. The claims stay.
+fair::Agent* Allocator::State::place_in_claims(const AskEntry& ask, Time now) const {
+  for (const auto& [order, claimant] : claimed_) {
+    if (claimant->leaf == ask.leaf) continue;
+    for (const fair::Claimed& claimed : claimant->claim) {
+      if (is_usable(ask, *claimed.agent, now)) return claimed.agent;
+    }
+  }
+  return nullptr;
+}
+
 // How many tasks of the ask fit there now, by all but its turn and its unmet count.
 int64_t Allocator::State::room_for(const AskEntry& ask, const Agent& a, int64_t count_max) const {
   int64_t count = count_max;

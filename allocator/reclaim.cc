@@ -27,9 +27,12 @@ constexpr Duration kCapPeriod = minutes(1);
 
 }  // namespace
 
-// Returns whether somebody's claim had to give way, so that there is more to give.
+// Returns whether there is more to give: somebody's claim had to give way, or who has something set
+// aside now fits there.
 bool Allocator::State::reclaim(Time now) {
   const size_t claims = claimed_.size();
+  bool some_fit = false;
+  const auto is_more = [&] { return some_fit || claimed_.size() < claims; };
   reclaim_at_.reset();
   for (const Agent* a : reclaimed_) {
     for (const fair::Reclaim& one : a->reclaims) look_again_at(one.until);
@@ -46,7 +49,7 @@ bool Allocator::State::reclaim(Time now) {
     const int64_t left = revokes_left(now);
     if (left == 0 || now < cap_wait_until_) {
       look_again_at(std::max(cap_wait_until_, revokes_open(1, now)));
-      return claimed_.size() < claims;
+      return is_more();
     }
     const auto first =
         std::min_element(waiting.begin(), waiting.end(),
@@ -67,9 +70,12 @@ bool Allocator::State::reclaim(Time now) {
     if (wanted > left && plan.victims.size() > 1) {
       cap_wait_until_ = revokes_open(wanted, now);
       look_again_at(cap_wait_until_);
-      return claimed_.size() < claims;
+      return is_more();
     }
     carry_out(ask, plan, left, now);
+    some_fit = some_fit || std::any_of(plan.places.begin(), plan.places.end(), [&](const auto& p) {
+                 return ask.claims(*p.agent) && is_usable(ask, *p.agent, now);
+               });
     ask.reclaim_seen = 0;
     std::optional<Claimant> again = claimant(ask);
     if (again) {
@@ -78,7 +84,7 @@ bool Allocator::State::reclaim(Time now) {
       waiting.erase(first);
     }
   }
-  return claimed_.size() < claims;
+  return is_more();
 }
 
 // --- who claims ---------------------------------------------------------------------------------
@@ -144,8 +150,10 @@ bool Allocator::State::Claimant::comes_before(const Claimant& o) const {
   }
   if (const auto by_share = rank <=> o.rank; by_share != 0) return by_share < 0;
   if (ask->leaf != o.ask->leaf) {
-    return std::tie(ask->leaf->framework, ask->leaf->role->name) <
-           std::tie(o.ask->leaf->framework, o.ask->leaf->role->name);
+    const Leaf& own = *ask->leaf;
+    const Leaf& other = *o.ask->leaf;
+    return std::tie(own.served, own.framework, own.role->name) <
+           std::tie(other.served, other.framework, other.role->name);
   }
   return std::pair(-int64_t{ask->ask.priority}, ask->place) <
          std::pair(-int64_t{o.ask->ask.priority}, o.ask->place);
@@ -222,9 +230,9 @@ void Allocator::State::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time un
   if (a.claim == nullptr) {
     free_.erase(a);
     a.claim = &ask;
-    free_.insert(a, total_);         // It is not: what becomes free there is for the ask.
-    update_hunger(*ask.leaf, true);  // It may be enough already.
+    free_.insert(a, total_);  // It is not: what becomes free there is for the ask.
   }
+  update_hunger(*ask.leaf, true);  // It may be enough already.
   a.reclaim_for(ask)->until = until;
   reclaimed_.insert(&a);
   ask.reclaims.insert(&a);

@@ -109,6 +109,7 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
   const ResourceVector slack = fair::entitlement_slack(total_);
   bool by_share = options_.reclaim == ReclaimMode::kFairShare;
   const Role* promise = nullptr;
+  bool is_promised = false;  // as in barred()
   const Role& own = *ask.leaf->role;
   if (!ask.ask.borrow &&
       !is_at_most(own.use() + own.awaited + extra, own.entitlement, more, nullptr)) {
@@ -120,7 +121,9 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
     by_share = by_share && is_at_most(then, entitlement, more, nullptr);
     if (!node->is_leaf) {
       const Role& role = static_cast<const Role&>(*node);
-      if (!role.settings.limit.contains(role.use() + role.awaited + extra)) return {};
+      const ResourceVector kept = is_promised ? ResourceVector() : kept_below(role, &ask);
+      if (!role.settings.limit.contains(role.use() + role.awaited + extra + kept)) return {};
+      is_promised = is_promised || (role.has_guarantee() && fair::is_within_guarantee(role, more));
       if (covers(role.settings.guarantee, then, more)) {
         promise = &role;
         right.filled = filled_by(role.settings.guarantee, node->kept() + node->awaited);

@@ -18,6 +18,7 @@ void Allocator::State::set_role(const RoleName& role, const RoleSettings& settin
   shares_dirty_ = true;
   ++settings_version_;
   if (Role* known = tree_.find(role)) {
+    while (!known->headroom.empty()) drop_headroom(*known->headroom.back());
     known->blocked.clear();
     blocking_.erase(known);
   }
@@ -47,12 +48,25 @@ void Allocator::State::wake_all() {
 }
 
 // Without reclaim, what is held for a guarantee falls when it is served from a reservation: then
-// there is more for others. Whether somebody is to look again, since so many grants were made.
-bool Allocator::State::less_is_held(uint64_t grants_before) {
-  if (options_.reclaim != ReclaimMode::kOff || grants_ == grants_before) return false;
+// there is more for others. Whether somebody is to look again, since so many gifts were made.
+bool Allocator::State::less_is_held(uint64_t gifts_before) {
+  if (options_.reclaim != ReclaimMode::kOff || gifts_made_ == gifts_before) return false;
   if (held_back_.empty()) return false;
   wake_held_back();
   return true;
+}
+
+// Those with unmet guarantees, who may take what is free there, look again: something has become
+// free on an agent with a claim.
+void Allocator::State::wake_promised(const Role& role) {
+  for (Role* child : role.promised) {
+    if (child->wanting == 0) continue;
+    if (!child->has_guarantee()) {
+      wake_promised(*child);
+    } else if (fair::has_unmet_guarantee(*child)) {
+      fair::for_each_leaf(*child, [&](Leaf& l) { update_hunger(l, true); });
+    }
+  }
 }
 
 void Allocator::State::wake_held_back() {
@@ -74,12 +88,16 @@ void Allocator::State::wake_blocked() {
       blocking_.insert(role);
       continue;
     }
-    const std::set<Leaf*> blocked = std::move(role->blocked);
-    role->blocked.clear();
-    for (Leaf* l : blocked) {
-      l->tried_at = 0;
-      update_hunger(*l, true);
-    }
+    wake_blocked_by(*role);
+  }
+}
+
+void Allocator::State::wake_blocked_by(Role& role) {
+  const std::set<Leaf*> blocked = std::move(role.blocked);
+  role.blocked.clear();
+  for (Leaf* l : blocked) {
+    l->tried_at = 0;
+    update_hunger(*l, true);
   }
 }
 

@@ -4,6 +4,7 @@
 #include "allocator/role_tree.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "allocator/leaves.h"
 
@@ -50,9 +51,10 @@ size_t children_count(const Role& role) { return role.roles.size() + role.leaves
 const Share& least_above_zero(const Children& children, int order) {
   const Share& least = (*children.demanding.begin())->standing[order].share;
   if (least > Share()) return least;
-  static const std::string after_all_labels = "\x7f";
+  static const std::string no_label;
   Node last_without_share;
-  last_without_share.label = &after_all_labels;
+  last_without_share.label = &no_label;
+  last_without_share.served = std::numeric_limits<uint64_t>::max();
   const auto at = children.demanding.upper_bound(&last_without_share);
   return at == children.demanding.end() ? least : (*at)->standing[order].share;
 }
@@ -62,6 +64,7 @@ const Share& least_above_zero(const Children& children, int order) {
 bool NodeByShare::operator()(const Node* a, const Node* b) const {
   const auto by_share = a->standing[order].share <=> b->standing[order].share;
   if (by_share != 0) return by_share < 0;
+  if (a->served != b->served) return a->served < b->served;
   if (const int by_label = a->label->compare(*b->label); by_label != 0) return by_label < 0;
   return !a->is_leaf && b->is_leaf;
 }
@@ -132,6 +135,7 @@ Role& RoleTree::at(const RoleName& name) {
     role = std::make_unique<Role>();
     role->name = name;
     role->label = &role->name.str();
+    role->served = served_ + 1;
     Role& made = *role;  // The map may grow below.
     made.parent = &at(parent_of(name));
     made.parent->roles.emplace(name, &made);
@@ -176,6 +180,7 @@ void RoleTree::join(Leaf& leaf, const RoleName& name) {
   Role& role = at(name);
   leaf.is_leaf = true;
   leaf.label = &leaf.framework.str();
+  leaf.served = served_ + 1;
   leaf.parent = leaf.role = &role;
   role.leaves.emplace(leaf.framework, &leaf);
   leaf.plain = dominant_share(leaf.use(), total_, leaf.weight);
@@ -208,6 +213,8 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
     CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
     return;
   }
+  const bool is_gift = !offered.max(ResourceVector()).is_zero();
+  if (is_gift) served_ += 2;
   for (Node* node = &leaf; node != nullptr; node = node->parent) {
     if (node->parent != nullptr) {
       for (int order = 0; order < kOrders; ++order) {
@@ -218,6 +225,7 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
     }
     node->allocated += allocated;
     node->offered += offered;
+    if (is_gift) node->served = served_;
     if (node->parent != nullptr) node->plain = dominant_share(node->use(), total_, node->weight);
   }
   CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();

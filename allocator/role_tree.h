@@ -30,6 +30,7 @@
 
 namespace proffer::fair {
 
+struct AskEntry;
 struct Leaf;
 struct Node;
 struct Role;
@@ -65,8 +66,11 @@ struct Standing {
 };
 
 struct Node {
-  Role* parent = nullptr;              // nullptr: the root
-  const std::string* label = nullptr;  // ties between siblings go by it
+  Role* parent = nullptr;  // nullptr: the root
+  const std::string* label = nullptr;
+  // When it, or somebody below, was last given something, in the tree's count of that; until then,
+  // when it came. Of equal siblings the one with less comes first, then by label.
+  uint64_t served = 0;
   bool is_leaf = false;
   int64_t weight = kWeightOne;
   ResourceVector allocated = {};  // of it and all below
@@ -121,6 +125,8 @@ struct Role : Node {
   // Leaves that had an ask that this role's limit did not allow, when it had this use.
   std::set<Leaf*> blocked = {};  // only counted and emptied, the order does not matter
   ResourceVector use_when_blocked = {};
+  // Asks for which room is kept below its limit, who came earlier first; see headroom.cc.
+  std::vector<AskEntry*> headroom = {};
 
   bool has_limit() const { return !settings.limit.empty(); }
   bool has_guarantee() const { return !settings.guarantee.empty(); }
@@ -226,13 +232,16 @@ class RoleTree {
 
   const bool plain_shares_;
   ResourceVector total_;
+  // Even numbers are gifts. Who comes between two of them has the odd number between: so the order
+  // of those who come at one instant makes no difference.
+  uint64_t served_ = 0;
   int64_t asking_[kOrders] = {};
   Role root_;
   std::map<RoleName, std::unique_ptr<Role>> roles_;
 };
 
-// Some leaves by least share: at each level of the tree the least child first; ties by name. One of
-// the orders of a tree.
+// Some leaves by least share: at each level of the tree the least child first; of equals the one
+// that was served, or came, longest ago; then by name. One of the orders of a tree.
 class LeafOrder {
  public:
   LeafOrder(RoleTree& tree, int number) : tree_(tree), number_(number) {}

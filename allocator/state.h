@@ -16,12 +16,14 @@
 //   placement.cc         which agent an ask goes to
 //   gangs.cc             several tasks at once or none
 //   claims.cc            nobody starves
+//   headroom.cc          nor below limits
 //   lending.cc           what is set aside, or only estimated to be free, is used meanwhile
 //   wants.cc             how long and where asks want to run: expiry, waits, counts of tasks
 //   reclaim.cc           what is lent comes back
 //   reclaim_plan.cc      what would have to end for an ask to fit
 //   reclaim_outlook.cc   why nothing is taken back for an ask
 //   explain.cc           why a framework has no offer
+//   fitting.h, remedies.cc   what would make an ask fit
 //   status.cc, violations.cc   pictures and laws
 
 #include <deque>
@@ -161,6 +163,9 @@ class Allocator::State {
     int64_t tasks() const;  // of the victims
   };
   class Planner;
+  class Supposed;
+  class Fitting;
+  class RemedySearch;
   struct AskTimer {
     Time at = {};
     AskEntry* ask = nullptr;
@@ -194,8 +199,10 @@ class Allocator::State {
   void update_hunger(Leaf& leaf, bool anew);
   void wake_all();  // everybody should look at everything
   void wake_blocked();
+  void wake_blocked_by(Role& role);
   void wake_held_back();
-  bool less_is_held(uint64_t grants_before);
+  void wake_promised(const Role& role);
+  bool less_is_held(uint64_t gifts_before);
   void rebuild_shares();
   // For pictures between decisions: shares as the books say now.
   void know_shares() const;
@@ -265,8 +272,9 @@ class Allocator::State {
   // Entitlements and demands of all nodes are as of now, or of this decision.
   void know_entitlements() const;
   // Why the leaf may not have so much more, if it may not.
-  Bar barred(const Leaf& leaf, const ResourceVector& more, bool borrow,
-             const AskEntry* claimant) const;
+  // `freed`: so much more is free than is.
+  Bar barred(const Leaf& leaf, const ResourceVector& more, bool borrow, const AskEntry* claimant,
+             const ResourceVector& freed = {}) const;
   Bar barred(const AskEntry& ask) const;
   // How many tasks of the ask may be given at once, at most count_max, which may be.
   int64_t permitted_count(const AskEntry& ask, const Turn& turn, int64_t count_max) const;
@@ -281,6 +289,7 @@ class Allocator::State {
   bool suits(const AskEntry& ask, const Agent& agent, Time now) const;
   bool is_usable(const AskEntry& ask, const Agent& agent, Time now) const;
   Agent* place(AskEntry& ask, Time now);
+  Agent* place_in_claims(const AskEntry& ask, Time now) const;
   Agent* place_anywhere(const AskEntry& ask, Time now) const;
   Agent* better(const AskEntry& ask, Agent* a, Agent* b) const;
   void visit_free(const AskEntry& ask, const std::function<bool(Agent*)>& visit) const;
@@ -300,7 +309,7 @@ class Allocator::State {
   // What of the agent's rest is at most so much; nothing if that is of no use to anybody.
   static std::vector<Slice> piece_for(const Leaf& leaf, const Agent& agent,
                                       const ResourceVector& most);
-  void fill_open(Time now);
+  bool fill_open(Time now);
   bool is_open_to(const Leaf& leaf, const Agent& agent, Time now) const;
   Agent* place_open(Leaf& leaf, Time now);
 
@@ -325,6 +334,14 @@ class Allocator::State {
   void hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order, Time now);
   void drop_claim(AskEntry& ask);
   void review_claim(AskEntry& ask, Time now);
+
+  // --- headroom.cc -----------------------------------------------------------------------------
+  ResourceVector kept_below(const Role& role, const AskEntry* claimant) const;
+  bool keep_headroom(AskEntry& ask, Time now);
+  void drop_headroom(AskEntry& ask);
+  void review_headroom(Time now);
+  bool moves(const AskEntry& ask) const;
+  void check_headroom(std::vector<Violation>& found) const;
 
   // --- lending.cc ------------------------------------------------------------------------------
   // What would have to end for the claimant to be served.
@@ -381,6 +398,9 @@ class Allocator::State {
   HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent,
                            Time now) const;
 
+  // --- remedies.cc -----------------------------------------------------------------------------
+  std::vector<Remedy> remedies_for(const AskEntry& entry, Time now) const;
+
   // --- violations.cc, place_violations.cc ------------------------------------------------------
   void check_parts(std::vector<Violation>& found) const;
   void check_gangs(std::vector<Violation>& found) const;
@@ -418,6 +438,7 @@ class Allocator::State {
   bool dirty_ = false;         // something happened since the decision
   uint64_t attributes_version_ = 0;
   uint64_t grants_ = 0;
+  uint64_t gifts_made_ = 0;  // with open offers
   uint64_t claims_ = 0;
   uint64_t gangs_ = 0;  // the last number given, or found running
 
@@ -439,10 +460,12 @@ class Allocator::State {
   std::set<AskTimer> alarms_;
   fair::AgentSet estimating_;  // agents with an estimated part
   std::set<AskEntry*> due_;    // without a claim; only counted and searched, never walked
-  std::map<uint64_t, AskEntry*> claimed_;  // by claim_order
-  uint64_t agents_version_ = 1;            // of which agents there are and what they bring
-  uint64_t settings_version_ = 0;          // of the roles
-  uint64_t claimable_version_ = 1;         // of all that claimable_agent() depends on
+  std::map<uint64_t, AskEntry*> claimed_;   // by claim_order
+  std::map<uint64_t, AskEntry*> headroom_;  // who has some kept, by headroom_order
+  uint64_t headrooms_ = 0;
+  uint64_t agents_version_ = 1;     // of which agents there are and what they bring
+  uint64_t settings_version_ = 0;   // of the roles
+  uint64_t claimable_version_ = 1;  // of all that claimable_agent() depends on
 
   fair::AgentSet reclaimed_;              // set aside because tasks were told to end for somebody
   std::deque<Time> notices_;              // that tasks are reclaimed, of the last minute

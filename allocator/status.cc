@@ -86,6 +86,9 @@ void Allocator::State::add_statuses(const Leaf& l, std::vector<AskStatus>& statu
     status.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
     if (!ask->claim.empty()) status.claimed = ask->claim.front().agent->id;
     if (!ask->reclaims.empty()) status.claimed = (*ask->reclaims.begin())->id;
+    for (const fair::Claimed& claimed : ask->claim) status.set_aside.push_back(claimed.agent->id);
+    for (const Agent* a : ask->reclaims) status.set_aside.push_back(a->id);
+    status.has_headroom = !ask->headroom.empty();
     statuses.push_back(std::move(status));
   }
 }

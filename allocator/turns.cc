@@ -93,7 +93,7 @@ int64_t Allocator::State::flexibility(const fair::Node& node, const fair::LeafOr
 }
 
 // The children with demand and a guarantee, or one below them, that is not reached and may still be
-// of use, the least filled first, of equals by name.
+// of use, the least filled first, of equals the one that was served longest ago.
 std::vector<std::pair<Share, fair::Role*>> Allocator::State::promised_below(
     const Role& role, const fair::LeafOrder& order) const {
   std::vector<std::pair<Share, Role*>> found;
@@ -107,8 +107,9 @@ std::vector<std::pair<Share, fair::Role*>> Allocator::State::promised_below(
       found.emplace_back(below.front().first, child);
     }
   }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second->served < b.second->served;
+  });
   return found;
 }
 

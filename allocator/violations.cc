@@ -16,6 +16,7 @@ std::vector<Violation> Allocator::State::violations() const {
   check_agents(found);
   check_leaves(found);
   check_claims(found);
+  check_headroom(found);
   check_reclaims(found);
   check_parts(found);
   check_gangs(found);

@@ -17,6 +17,7 @@ int run_drain(const Words& words);
 int run_undrain(const Words& words);
 int run_reserve(const Words& words);
 int run_unreserve(const Words& words);
+int run_snapshot(const Words& words);
 int run_offers(const Words& words);
 int run_explain(const Words& words);
 int run_tasks(const Words& words);

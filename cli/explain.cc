@@ -53,6 +53,12 @@ void add_ask(const AskExplanation& ask, const proto::Explanation& all,
   lines.push_back(line("ask", said));
   if (!ask.could_ever_fit) lines.push_back(line("", text("fits no agent: ", changes_text(ask))));
   add_reasons(ask.hindered, ask.usable, all, lines);
+  for (size_t i = 0; i < ask.remedies.size(); ++i) {
+    const Remedy& remedy = ask.remedies[i];
+    std::string what = to_text(remedy);
+    if (remedy.until) what += text(", within ", age(*remedy.until - all.now));
+    lines.push_back(line(i == 0 ? "would fit" : "", what));
+  }
 }
 
 }  // namespace

@@ -35,6 +35,7 @@ constexpr Command kCommands[] = {
     {"undrain", run_undrain, "an agent that was drained is of use again"},
     {"reserve", run_reserve, "a part of an agent for one role only"},
     {"unreserve", run_unreserve, "what was reserved is everybody's again"},
+    {"snapshot", run_snapshot, "the live cluster as a scenario for `proffer simulate`"},
     {"offers", run_offers, "what is offered to whom, since when"},
     {"explain", run_explain, "why a framework has no offer: proffer explain framework NAME"},
     {"tasks", run_tasks, "what runs, and with --all what ran"},

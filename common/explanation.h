@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/offers.h"
+#include "common/remedy.h"
 
 namespace proffer {
 
@@ -84,6 +85,8 @@ struct AskExplanation {
   // If it could not: what of the ask would have to be otherwise for it to fit some agent.
   std::vector<HinderedAgents> changes = {};
   AgentId claimed = {};  // the agent that is set aside for it
+  // Each alone would make it fit, all else as it is; then it is offered when its turn comes.
+  std::vector<Remedy> remedies = {};
   bool operator==(const AskExplanation&) const = default;
 };
 

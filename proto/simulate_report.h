@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/offers.h"
 #include "common/resources.h"
 #include "common/time.h"
 
@@ -55,6 +56,23 @@ struct SimulateReport {
     std::vector<std::string> tasks = {};  // FRAMEWORK/TASK
     bool operator==(const Agent&) const = default;
   };
+  // Tasks of one framework in one role that were told to go for one cause, until now.
+  struct Revoked {
+    std::string framework = {};
+    RoleName role = {};
+    RevokeReason reason = RevokeReason::kReclaimed;
+    RoleName beneficiary = {};  // that wanted what they held; empty: nobody did
+    int64_t told = 0;
+    int64_t ended = 0;  // of these, by that; others ended before, or still run
+    bool operator==(const Revoked&) const = default;
+  };
+  // What a framework wants and nothing runs of, and what keeps it.
+  struct Waiting {
+    std::string framework = {};
+    std::map<std::string, int64_t> tasks = {};  // by the name of their entry
+    std::string why = {};                       // for people
+    bool operator==(const Waiting&) const = default;
+  };
   // Everything at one moment.
   struct Picture {
     Duration at = {};
@@ -62,6 +80,8 @@ struct SimulateReport {
     std::map<std::string, Role> roles = {};
     std::map<std::string, Framework> frameworks = {};
     std::map<std::string, Agent> agents = {};
+    std::vector<Revoked> revoked = {};
+    std::vector<Waiting> waiting = {};
     bool operator==(const Picture&) const = default;
   };
 

@@ -17,6 +17,8 @@ using Report = proto::SimulateReport;
 
 // In tables; a cluster has many that look the same.
 constexpr size_t kAgentsShown = 20;
+// Frameworks that wait and are told why: that takes a look at each agent.
+constexpr size_t kWaitingExplained = 50;
 
 int64_t thousandths(int64_t part, int64_t whole) {
   if (whole <= 0) return 0;
@@ -59,24 +61,38 @@ void add_frameworks(const ScenarioCluster& cluster, Report::Picture& picture) {
   }
 }
 
-// Those that are listed or have a framework, and all above them.
+bool waits_in(const ScenarioCluster& cluster, uint32_t framework, const RoleName& role) {
+  const ScenarioFramework& described = cluster.scenario.frameworks[framework];
+  for (uint32_t group = 0; group < described.tasks.size(); ++group) {
+    if (!is_within(described.tasks[group].role_in(described.role), role)) continue;
+    const TaskBook::Pending pending = cluster.book.pending(framework, group);
+    if (pending.whole + pending.members > 0) return true;
+  }
+  return false;
+}
+
+// Those that are listed or have a framework or tasks, and all above them.
 void add_roles(const ScenarioCluster& cluster, Report::Picture& picture) {
   std::set<RoleName> roles;
   for (const auto& [role, settings] : cluster.scenario.roles) roles.insert(role);
   for (const ScenarioFramework& framework : cluster.scenario.frameworks) {
     roles.insert(framework.role);
+    for (const ScenarioTasks& tasks : framework.tasks) roles.insert(tasks.role_in(framework.role));
   }
   for (const RoleName& role : std::set<RoleName>(roles)) {
     for (RoleName at = parent_of(role); !at.empty(); at = parent_of(at)) roles.insert(at);
   }
+  std::map<RoleName, ResourceVector> allocated;
+  for (const proto::RoleRow& row : cluster.master.core().roles()) {
+    allocated[row.role] = row.allocated;
+  }
   for (const RoleName& name : roles) {
     const auto settings = cluster.scenario.roles.find(name);
     Report::Role& role = picture.roles[name.str()];
+    role.allocated = allocated[name];
     bool wants_more = false;
-    for (const auto& [framework, row] : picture.frameworks) {
-      if (!is_within(row.role, name)) continue;
-      role.allocated += row.allocated;
-      wants_more = wants_more || row.pending > 0;
+    for (uint32_t i = 0; i < cluster.tenants.size() && !wants_more; ++i) {
+      wants_more = waits_in(cluster, i, name);
     }
     role.dominant_share = dominant_thousandths(role.allocated, picture.cluster.total);
     if (settings == cluster.scenario.roles.end()) continue;
@@ -105,6 +121,36 @@ void add_agents(const ScenarioCluster& cluster, Report::Picture& picture) {
   }
 }
 
+void add_revoked(const ScenarioCluster& cluster, Report::Picture& picture) {
+  for (const auto& [cause, count] : cluster.book.revoked()) {
+    picture.revoked.push_back({.framework = cluster.scenario.frameworks[cause.framework].name,
+                               .role = cause.role,
+                               .reason = cause.reason,
+                               .beneficiary = cause.beneficiary,
+                               .told = count.told,
+                               .ended = count.ended});
+  }
+}
+
+// Why is the master's own answer.
+void add_waiting(const ScenarioCluster& cluster, Report::Picture& picture) {
+  for (uint32_t i = 0; i < cluster.tenants.size(); ++i) {
+    const ScenarioFramework& described = cluster.scenario.frameworks[i];
+    Report::Waiting waiting{.framework = described.name};
+    for (uint32_t group = 0; group < described.tasks.size(); ++group) {
+      const TaskBook::Pending pending = cluster.book.pending(i, group);
+      const int64_t count = pending.whole + pending.members;
+      if (count > 0) waiting.tasks[described.tasks[group].name] = count;
+    }
+    if (waiting.tasks.empty()) continue;
+    if (picture.waiting.size() < kWaitingExplained) {
+      const Result<proto::Explanation> explained = cluster.master.core().explain(described.name);
+      waiting.why = explained ? explained->answer : explained.error().message();
+    }
+    picture.waiting.push_back(std::move(waiting));
+  }
+}
+
 }  // namespace
 
 Duration percentile(std::vector<Duration> values, int percent) {
@@ -130,6 +176,8 @@ Report::Picture picture_of(const ScenarioCluster& cluster, Time now) {
   add_frameworks(cluster, picture);
   add_roles(cluster, picture);
   add_agents(cluster, picture);
+  add_revoked(cluster, picture);
+  add_waiting(cluster, picture);
   return picture;
 }
 
@@ -186,6 +234,33 @@ std::string by_kind(const std::array<int64_t, kResourceKindCount>& parts,
   return out.empty() ? "-" : out;
 }
 
+// The two questions that most people have: does it fit, and who has to go for it.
+std::string answers_text(const Report::Picture& picture) {
+  int64_t waiting = 0;
+  for (const Report::Waiting& row : picture.waiting) {
+    for (const auto& [name, count] : row.tasks) waiting += count;
+  }
+  std::string out = waiting == 0 ? std::string("fits         yes: nothing waits\n")
+                                 : text("fits         no: ", waiting,
+                                        waiting == 1 ? " task waits\n" : " tasks wait\n");
+  for (const Report::Waiting& row : picture.waiting) {
+    std::string names;
+    for (const auto& [name, count] : row.tasks) {
+      names += text(names.empty() ? "" : ", ", count, " ", row.framework, "/", name);
+    }
+    out += text("waits        ", names, row.why.empty() ? "" : ": ", row.why, "\n");
+  }
+  if (picture.revoked.empty()) out += "revoked      nobody\n";
+  for (const Report::Revoked& row : picture.revoked) {
+    out += text("revoked      ", row.told, row.told == 1 ? " task of " : " tasks of ",
+                row.framework, " (role ", row.role.str(), ")",
+                row.beneficiary.empty() ? "" : text(" for role ", row.beneficiary.str()), ": ",
+                to_text(row.reason));
+    out += row.ended == row.told ? "\n" : text("; ", row.ended, " of them ended by it\n");
+  }
+  return out;
+}
+
 std::string picture_text(const Report::Picture& picture) {
   const Report::Cluster& cluster = picture.cluster;
   std::string out = text("total        ", amounts_text(cluster.total), "\nallocated    ",
@@ -194,7 +269,8 @@ std::string picture_text(const Report::Picture& picture) {
                          by_kind(cluster.mean_utilisation, cluster.total), "\n");
   out += text("makespan     ", seconds_text(cluster.makespan), " s\n");
   out += text("offers       ", cluster.offers, ", declined ", cluster.declined, "; preempted ",
-              cluster.preempted, "\n\n");
+              cluster.preempted, "\n");
+  out += answers_text(picture) + '\n';
   Columns roles({"ROLE", "WEIGHT", "SHARE", "ALLOCATED", "GUARANTEE"});
   for (const auto& [name, role] : picture.roles) {
     roles.row({name, print_milli(role.weight), percent(role.dominant_share),

@@ -217,6 +217,11 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
                       " can be simulated"));
   }
   const Ask& ask = tasks.ask;
+  if (!ask.role.empty() && !is_within(ask.role, framework.role)) {
+    return wrong(text("its role ", quoted(ask.role.str()), " is not within that of the framework, ",
+                      quoted(framework.role.str())))
+        .with_hint(text("give the framework a role above both, or leave the tasks' role out"));
+  }
   if (tasks.count % ask.gang != 0) {
     return wrong(text("its count, ", tasks.count, ", must be a multiple of gang, ", ask.gang));
   }
@@ -231,8 +236,8 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
                      .constraints = ask.constraints,
                      .priority = ask.priority};
   if (framework.takes != Takes::kAsks && ask != plain) {
-    return wrong(text("spread, max_per, prefer, gang, band, borrow and revocable_ok are said in "
-                      "asks, which a framework that takes ",
+    return wrong(text("role, spread, max_per, prefer, gang, band, borrow and revocable_ok are said "
+                      "in asks, which a framework that takes ",
                       to_text(framework.takes), " has none of"))
         .with_hint("takes: asks");
   }
@@ -270,7 +275,7 @@ Result<void> ScenarioChecker::check_running(const ScenarioFramework& framework,
                         to_text(*tasks.duration)));
     }
     for (int64_t i = 0; i < one.count; ++i) {
-      if (take_for(framework.role, tasks.resources, machine->second.free)) continue;
+      if (take_for(tasks.role_in(framework.role), tasks.resources, machine->second.free)) continue;
       return wrong(text("agent ", quoted(one.agent.str()), " has no room for ", one.count,
                         " tasks of ", to_text(tasks.resources), " beside the others"));
     }

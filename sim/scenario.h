@@ -86,6 +86,10 @@ struct ScenarioTasks {
 
   Duration arrival(int64_t number) const { return every ? *every * number : arrives; }
   int64_t running_count() const;
+  // In which they count: that of the framework, or the one below it that the ask names.
+  const RoleName& role_in(const RoleName& of_framework) const {
+    return ask.role.empty() ? of_framework : ask.role;
+  }
   bool operator==(const ScenarioTasks&) const = default;
 };
 

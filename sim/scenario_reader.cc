@@ -232,8 +232,11 @@ Result<void> read_arrives(const yaml::Node& node, ScenarioTasks& tasks) {
 }
 
 Result<void> read_ask(const std::string& key, const yaml::Node& value, Ask& ask) {
-  if (key == "priority") return read_whole(key, value, -1'000'000, 1'000'000, ask.priority);
+  if (key == "priority")
+    return read_whole(key, value, std::numeric_limits<int32_t>::min(),
+                      std::numeric_limits<int32_t>::max(), ask.priority);
   if (key == "constraints") return read_constraints(value, ask.constraints);
+  if (key == "role") return read_value(key, value, parse_role, ask.role);
   if (key == "spread") return read_text(key, value, ask.spread);
   if (key == "max_per") return read_max_per(value, ask.max_per);
   if (key == "prefer") return read_prefer(value, ask.prefer);
@@ -255,8 +258,8 @@ Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   bool has_duration = false;
   Result<void> read = read_table(
       "tasks", node,
-      {"name", "count", "resources", "duration", "arrives", "priority", "constraints", "spread",
-       "max_per", "prefer", "gang", "band", "borrow", "revocable_ok", "running"},
+      {"name", "count", "resources", "duration", "arrives", "role", "priority", "constraints",
+       "spread", "max_per", "prefer", "gang", "band", "borrow", "revocable_ok", "running"},
       [&](const std::string& key, const yaml::Node& value) -> Result<void> {
         if (key == "name") return read_text(key, value, tasks.name);
         if (key == "count") return read_whole(key, value, 1, kScenarioTasksMax, tasks.count);

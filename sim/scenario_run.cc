@@ -105,8 +105,10 @@ void ScenarioRun::inherit() {
       uint32_t number = 0;
       for (const ScenarioRunning& one : framework.tasks[g].running) {
         for (int64_t i = 0; i < one.count; ++i) {
-          running[one.agent].push_back(
-              {{f, g, number++, 1}, inherited_id(framework), framework.role, one.since});
+          running[one.agent].push_back({{f, g, number++, 1},
+                                        inherited_id(framework),
+                                        framework.tasks[g].role_in(framework.role),
+                                        one.since});
         }
         runs = true;
       }

@@ -117,6 +117,7 @@ std::string role_yaml(const RoleName& role, const RoleSettings& settings) {
 }
 
 void add_ask(const Ask& ask, Rows& rows) {
+  if (!ask.role.empty()) rows.add_text("role", ask.role.str());
   rows.add_number("priority", ask.priority, 0);
   if (!ask.constraints.empty()) {
     std::vector<std::string> constraints;

@@ -178,10 +178,21 @@ bool TaskBook::is_current(const TaskRef& ref) const {
          (one.state == State::kLaunched || one.state == State::kRunning);
 }
 
+void TaskBook::told_to_end(const TaskRef& ref, RevokeReason reason, const RoleName& beneficiary) {
+  if (!is_current(ref)) return;
+  const RoleName& role = scenario_.frameworks[ref.framework].role;
+  const Cause cause{ref.framework, tasks(ref).role_in(role), reason, beneficiary};
+  if (notices_.emplace(ref, cause).second) ++revoked_[cause].told;
+}
+
 bool TaskBook::hear(const TaskRef& ref, Outcome outcome, Time now) {
   if (!is_current(ref)) return false;
   Book& book = books_[ref.framework];
   Item& one = item(ref);
+  if (const auto notice = notices_.extract(ref);
+      notice && (outcome == Outcome::kPreempted || outcome == Outcome::kDrained)) {
+    ++revoked_[notice.mapped()].ended;
+  }
   if (one.state == State::kRunning) --book.counts.running;
   switch (outcome) {
     case Outcome::kFinished:

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -78,6 +79,15 @@ class TaskBook {
   // What became of an attempt. False if it is not the newest one: it means nothing any more.
   bool hear(const TaskRef& ref, Outcome outcome, Time now);
   bool is_current(const TaskRef& ref) const;
+  // It is to end for this cause. Told again, it is no news.
+  struct Cause {
+    uint32_t framework = 0;
+    RoleName role = {};
+    RevokeReason reason = RevokeReason::kReclaimed;
+    RoleName beneficiary = {};
+    auto operator<=>(const Cause&) const = default;
+  };
+  void told_to_end(const TaskRef& ref, RevokeReason reason, const RoleName& beneficiary);
 
   // --- what a machine sees ---------------------------------------------------------------------
   void started(const TaskRef& ref, Time now);
@@ -103,6 +113,11 @@ class TaskBook {
   // Neither finished nor cancelled, whether or not they have arrived.
   int64_t open() const { return open_; }
   int64_t preempted() const { return preempted_; }
+  struct Revoked {
+    int64_t told = 0;
+    int64_t ended = 0;  // of these, by that
+  };
+  const std::map<Cause, Revoked>& revoked() const { return revoked_; }
   // From the first that was wanted to the last that finished; zero before.
   Duration makespan() const;
   int64_t mean_utilisation(ResourceKind kind, Time now) const {
@@ -155,6 +170,8 @@ class TaskBook {
   std::vector<Book> books_;
   int64_t open_ = 0;
   int64_t preempted_ = 0;
+  std::map<Cause, Revoked> revoked_;
+  std::map<TaskRef, Cause> notices_;  // of those that have not ended
   std::optional<Time> first_wanted_;
   std::optional<Time> last_finished_;
   TimeIntegral running_;

@@ -146,6 +146,12 @@ void Tenant::hear(const sdk::Notification& notification) {
     on_offers(*offers);
   } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
     on_status(*status);
+  } else if (const auto* notice = std::get_if<proto::RevokeNotice>(&notification)) {
+    for (const TaskId& task : notice->tasks) {
+      if (const std::optional<TaskRef> ref = book_.find(index_, task)) {
+        book_.told_to_end(*ref, notice->reason, notice->beneficiary);
+      }
+    }
   } else if (std::holds_alternative<proto::Subscribed>(notification)) {
     dirty_ = true;
   } else if (const auto* refused = std::get_if<sdk::Refused>(&notification)) {

@@ -131,6 +131,8 @@ WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& dem
   std::vector<int64_t> tasks(demands.size(), 0);
   std::vector<Fraction> steps(demands.size());  // how much a task raises the weighted share
   std::vector<Fraction> levels(demands.size());
+  std::vector<int64_t> served(demands.size(), 0);  // its last turn
+  int64_t turns = 0;
   std::vector<size_t> growing;
   for (size_t i = 0; i < demands.size(); ++i) {
     if (!can_run(pool, demands[i])) continue;
@@ -139,8 +141,9 @@ WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& dem
   }
   std::optional<std::vector<int64_t>> at_first_misfit;
   while (!growing.empty()) {
-    const auto least = std::min_element(growing.begin(), growing.end(),
-                                        [&](size_t a, size_t b) { return levels[a] < levels[b]; });
+    const auto least = std::min_element(growing.begin(), growing.end(), [&](size_t a, size_t b) {
+      return levels[a] != levels[b] ? levels[a] < levels[b] : served[a] < served[b];
+    });
     const size_t i = *least;
     const Demand& demand = demands[i];
     if (!demand.task.fits_in(free)) {
@@ -150,6 +153,7 @@ WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& dem
     }
     free -= demand.task;
     ++tasks[i];
+    served[i] = ++turns;
     levels[i] += steps[i];
     if (demand.count == tasks[i]) growing.erase(least);
   }

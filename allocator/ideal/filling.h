@@ -47,7 +47,8 @@ std::optional<std::vector<Fraction>> fill(const ResourceVector& pool,
                                           const std::vector<Demand>& demands);
 
 // The same with whole tasks: Algorithm 1 of the paper (section 4.2), one task at a time to the
-// least weighted dominant share, of equals to the first. Who does not fit leaves; the others go on.
+// least weighted dominant share, of equals to the one that was served longest ago. Who does not fit
+// leaves; the others go on.
 struct WholeTasks {
   std::vector<int64_t> tasks = {};
   // What each had when for the first time a task did not fit; as `tasks` if that never happened. Up

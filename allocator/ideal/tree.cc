@@ -92,7 +92,16 @@ void Tree::give(size_t leaf, int64_t tasks) {
   CHECK(all.fits_in(free_)) << path(leaf);
   free_ -= all;
   nodes_[leaf].tasks += tasks;
-  for (std::optional<size_t> at = leaf; at; at = nodes_[*at].parent) nodes_[*at].use += all;
+  ++gifts_;
+  for (std::optional<size_t> at = leaf; at; at = nodes_[*at].parent) {
+    nodes_[*at].use += all;
+    nodes_[*at].served = gifts_;
+  }
+}
+
+// Whether, of two who are level, the first was served longer ago.
+bool Tree::was_served_before(size_t a, size_t b) const {
+  return nodes_[a].served < nodes_[b].served;
 }
 
 void Tree::end(size_t leaf, int64_t tasks) {
@@ -228,7 +237,11 @@ size_t Tree::next_below(size_t from, bool promised, std::vector<size_t> within,
   std::optional<Fraction> least_filled;
   for (const size_t child : nodes_[from].children) {
     const std::optional<Fraction> mine = promise(child, within, measures);
-    if (!mine || (least_filled && *mine >= *least_filled)) continue;
+    if (!mine) continue;
+    if (next &&
+        (*mine > *least_filled || (*mine == *least_filled && !was_served_before(child, *next)))) {
+      continue;
+    }
     least_filled = mine;
     next = child;
   }
@@ -240,7 +253,10 @@ size_t Tree::next_below(size_t from, bool promised, std::vector<size_t> within,
   CHECK(!promised);
   for (const size_t child : nodes_[from].children) {
     if (!has_use(child, within, measures)) continue;
-    if (!next || measures[child].share < measures[*next].share) next = child;
+    const bool is_less =
+        !next || measures[child].share < measures[*next].share ||
+        (measures[child].share == measures[*next].share && was_served_before(child, *next));
+    if (is_less) next = child;
   }
   CHECK(next.has_value());
   return next_below(*next, false, std::move(within), measures);

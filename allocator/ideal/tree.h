@@ -69,8 +69,9 @@ class Tree {
   // The leaf whose turn it is, or nothing if nobody can be given a task. From the root down, at
   // each level: a child with a guarantee, or one below it, that is not reached and that has a task
   // within it, the least filled first; else the child with the least weighted share; of equals the
-  // first. A task is within a guarantee if it takes something that the guarantee names and use +
-  // task is not above it. Nothing also if a share outgrew the fractions: see is_exact().
+  // one that was served longest ago, then the first. A task is within a guarantee if it takes
+  // something that the guarantee names and use + task is not above it. Nothing also if a share
+  // outgrew the fractions: see is_exact().
   std::optional<size_t> next() const;
   // Gives next() a task; false if there is none.
   bool give_next();
@@ -106,6 +107,7 @@ class Tree {
     std::vector<size_t> children;
     ResourceVector use;
     int64_t tasks = 0;
+    int64_t served = 0;  // the last gift to it or below
   };
   struct Measure {
     Standing standing = Standing::kContent;
@@ -114,6 +116,7 @@ class Tree {
   };
 
   void add(const Node& node, std::optional<size_t> parent);
+  bool was_served_before(size_t a, size_t b) const;
   bool wants(size_t leaf) const;
   bool may_run(size_t leaf) const;  // what it wants fits the pool and the limits above it
   Parts parts_of(const ResourceVector& amounts) const;
@@ -132,6 +135,7 @@ class Tree {
   std::vector<Entry> nodes_;
   std::vector<size_t> leaves_;
   ResourceVector free_;
+  int64_t gifts_ = 0;
   mutable bool exact_ = true;
 };
 

@@ -30,6 +30,7 @@ std::vector<proto::OfferRow> Master::offers() const { return state_->offer_rows(
 std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query) const {
   return state_->task_rows(query);
 }
+proto::LiveSnapshot Master::live_snapshot(Time now) const { return state_->live_snapshot(now); }
 Result<proto::Explanation> Master::explain(std::string_view framework) const {
   return state_->explain(framework);
 }

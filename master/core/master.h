@@ -13,6 +13,7 @@
 #include "allocator/allocator.h"
 #include "common/trace.h"
 #include "proto/explain.h"
+#include "proto/live_snapshot.h"
 #include "proto/messages.h"
 #include "proto/records.h"
 #include "proto/status.h"
@@ -163,6 +164,10 @@ class Master {
   Result<proto::Explanation> explain(std::string_view framework) const;
   // O(log tasks + limit).
   std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query) const;
+
+  // The cluster, its work and what it is ruled by: what a scenario is made of. O(agents + asks +
+  // tasks).
+  proto::LiveSnapshot live_snapshot(Time now) const;
 
   MasterSnapshot snapshot() const;
   // Broken invariants of DESIGN §10 (1 to 5). O(everything); for tests and the simulator.

@@ -57,6 +57,8 @@ class Master::State {
   std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query) const;
   // explain.cc
   Result<proto::Explanation> explain(std::string_view framework) const;
+  // live_snapshot.cc
+  proto::LiveSnapshot live_snapshot(Time now) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }
   // violations.cc
   std::vector<Violation> violations() const;

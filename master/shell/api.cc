@@ -95,7 +95,8 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
   const std::string_view near = nearest(method, read_methods());
   Error error = Error::not_found(text(
       "unknown method ", quoted(method),
-      "; known are status, agents, frameworks, roles, tasks, offers, explain, kill and request"));
+      "; known are status, agents, frameworks, roles, tasks, offers, explain, snapshot, kill and "
+      "request"));
   if (near.empty()) return error;
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }

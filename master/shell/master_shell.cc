@@ -13,6 +13,7 @@
 #include "common/latency_histogram.h"
 #include "common/text.h"
 #include "master/shell/api.h"
+#include "master/shell/snapshot_pages.h"
 #include "net/http_server.h"
 #include "net/router.h"
 #include "net/trace_log.h"
@@ -97,6 +98,7 @@ struct MasterShell::Impl {
     uint64_t id = 0;       // the caller's number
     bool request = false;  // to a framework: its answer has data
   };
+  SnapshotPages snapshots;
   uint64_t calls = 0;
   std::map<uint64_t, WaitingCall> calls_waiting;  // by our number; each is answered by the core
 
@@ -197,7 +199,8 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                               .timeout = request->timeout,
                               .data = std::move(request->data)});
   }
-  Result<Page> page = read_api(*core, call.method, call.json);
+  Result<Page> page = call.method == "snapshot" ? snapshots.page(*core, call.json, loop.now())
+                                                : read_api(*core, call.method, call.json);
   if (!page) return refuse(page.error());
   reply(peer, {.id = call.id, .json = std::move(page->json), .next = std::move(page->next)});
 }

@@ -225,6 +225,17 @@ void JsonFields::list(std::string_view name,
   }
 }
 
+void JsonFields::each(std::string_view name,
+                      const std::function<void(const std::string&)>& read) const {
+  const ParsedJson* value = find(name);
+  if (value == nullptr) return;
+  if (!value->is_array()) return refuse(name, "must be a list");
+  for (size_t i = 0; i < value->size() && !error_; ++i) {
+    if (!(*value)[i].is_string()) return refuse(name, "must be a list of texts");
+    read((*value)[i].get_ref<const std::string&>());
+  }
+}
+
 void JsonFields::each_text(
     std::string_view name,
     const std::function<void(const std::string&, const std::string&)>& read) const {

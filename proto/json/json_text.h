@@ -84,6 +84,8 @@ class JsonFields {
   void object(std::string_view name, const std::function<void(const JsonFields&)>& read) const;
   // Of objects.
   void list(std::string_view name, const std::function<void(const JsonFields&)>& read) const;
+  // Of texts.
+  void each(std::string_view name, const std::function<void(const std::string&)>& read) const;
   void each_text(std::string_view name,
                  const std::function<void(const std::string&, const std::string&)>& read) const;
   void each_whole(std::string_view name, int64_t min, int64_t max,

@@ -80,6 +80,22 @@ void add(const SimulateReport::Picture& picture, Json& out) {
                     {"tasks", agent.tasks}};
   }
   out["agents"] = std::move(agents);
+  Json revoked = Json::array();
+  for (const SimulateReport::Revoked& row : picture.revoked) {
+    Json one = {{"framework", row.framework},
+                {"role", row.role.str()},
+                {"reason", to_text(row.reason)},
+                {"told", row.told},
+                {"ended", row.ended}};
+    if (!row.beneficiary.empty()) one["for"] = row.beneficiary.str();
+    revoked.push_back(std::move(one));
+  }
+  out["revoked"] = std::move(revoked);
+  Json waiting = Json::array();
+  for (const SimulateReport::Waiting& row : picture.waiting) {
+    waiting.push_back({{"framework", row.framework}, {"tasks", row.tasks}, {"why", row.why}});
+  }
+  out["waiting"] = std::move(waiting);
 }
 
 }  // namespace

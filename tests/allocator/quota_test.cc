@@ -101,6 +101,42 @@ TEST(Guarantee, IsHeldIfNothingIsLent) {
   EXPECT_EQ(s.framework("y").tasks(), 4);
 }
 
+// p may have what is free on a1 as soon as what q is promised is met from what is reserved for q.
+TEST(Guarantee, HoldsNothingAnyMoreOnceAnOpenOfferHasMetIt) {
+  AllocatorScenario s(nothing_is_lent());
+  s.guarantee("q", "cpus:2");
+  s.agent("a1", "cpus:1;mem:1GiB");
+  s.agent("a2", "mem:10GiB", "", {{"q", "cpus:2;mem:1GiB"}});
+  s.framework("p").asks("cpus:1;mem:1GiB");
+  s.framework("open").in_role("q", OfferMode::kOpen);
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a2 cpus:2;mem:11264"});
+  EXPECT_EQ(s.framework("p").offers(), Offers{"a1 cpus:1;mem:1024"});
+}
+
+TEST(Guarantee, ComesBeforeWhatIsSetAsideForWhoOnlyWaits) {
+  AllocatorScenario s({.minimum_runtime = hours(1)});
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.guarantee("eng", "cpus:2");
+  s.framework("small").asks("cpus:1;mem:1GiB");
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:2;mem:2GiB");
+  s.decide();
+  s.advance(kClaimAfter);
+  ASSERT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+  s.framework("eng").asks("cpus:1;mem:1GiB");
+  s.decide();
+
+  s.framework("small").ends(2);
+  s.run_until_nothing_fits();
+
+  EXPECT_EQ(s.framework("eng").tasks(), 2);
+  EXPECT_EQ(s.framework("large").tasks(), 0);
+  s.framework("small").ends(2);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("large").tasks(), 1) << "its claim stays";
+}
+
 TEST(Guarantee, IsHeldFromOpenOffersToo) {
   AllocatorScenario s(nothing_is_lent());
   s.agent("a1", "cpus:10;mem:10GiB");

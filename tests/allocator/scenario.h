@@ -182,6 +182,15 @@ class AllocatorScenario {
       return {};
     }
     const FrameworkId& id() const { return id_; }
+    // The ask as it is declared now, its count without what has been launched.
+    const Ask& ask_of(const AskName& name) {
+      for (const Ask& ask : s_.asks_[id_]) {
+        if (ask.name == name) return ask;
+      }
+      ADD_FAILURE() << "no ask " << name.str();
+      static const Ask kNone;
+      return kNone;
+    }
 
    private:
     void accept(const Grant& grant) {
@@ -218,15 +227,6 @@ class AllocatorScenario {
       s_.allocator_.settle({grant.offer.id}, std::move(launched), {}, s_.now_);
       s_.check();
     }
-    const Ask& ask_of(const AskName& name) {
-      for (const Ask& ask : s_.asks_[id_]) {
-        if (ask.name == name) return ask;
-      }
-      ADD_FAILURE() << "no ask " << name.str();
-      static const Ask kNone;
-      return kNone;
-    }
-
     AllocatorScenario& s_;
     FrameworkId id_;
   };

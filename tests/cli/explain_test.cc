@@ -51,6 +51,13 @@ TEST(ExplainLines, SayWhatKeepsEachAskFromEachAgent) {
                    .agents = 1,
                    .example = AgentId("a3"),
                    .until = Time() + seconds(104)}};
+  ask.remedies = {
+      {.kind = RemedyKind::kTakesLess, .resource = ResourceKind::kCpus, .amount = 1'500},
+      {.kind = RemedyKind::kTasksEnd,
+       .agent = AgentId("a1"),
+       .ends = {{FrameworkId("batch-1-1"), RoleName("batch"), TaskId("map-1")},
+                {FrameworkId("batch-1-1"), RoleName("batch"), TaskId("map-7")}}},
+      {.kind = RemedyKind::kDeclineLifted, .agent = AgentId("a3"), .until = Time() + seconds(104)}};
   AskExplanation big{.ask = AskName("big"),
                      .shape = ResourceVector::of(16'000, 0),
                      .wanted = 1,
@@ -77,6 +84,9 @@ ask         'web' wants 3 of cpus:4;mem:512 and 1 port; 1 offered
                        R"(; used by batch-1-1 (cpus:2.5) [a1]
             1 of 3 agents: declined by the framework itself, for a while)"
                        R"(, the first for another 4s [a3]
+would fit   if cpus ≤ 1.5
+            after 2 tasks of role 'batch' (batch-1-1: map-1, map-7) end on agent a1
+            when the framework declines agent a3 no more, within 4s
 ask         'big' wants 1 of cpus:16; 0 offered
             fits no agent: it takes 16 cpus, but the most that an agent has is 4
             3 of 3 agents: too little cpus in all: a task takes 16, at most 4 there [a1]

@@ -19,16 +19,20 @@ class Operators : public testing::Test {
   Exit proffer(Words words) const { return cluster_.proffer(std::move(words)); }
 
   // Killed as by a loss of power, and started again on its registry.
-  void restart_master() {
+  void restart_master(const Words& more = {}) {
     const pid_t old = cluster_.pid_of("master");
     kill(old, SIGKILL);
     ASSERT_TRUE(eventually([&] { return !is_alive(old); }));
     const std::string& http = cluster_.http();
     const std::string& master = cluster_.master();
-    master_ = std::make_unique<Process>(Words{
-        program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-        "--port=" + master.substr(master.rfind(':') + 1),
-        "--http_port=" + http.substr(http.rfind(':') + 1), "--heartbeat=1s", "--agent_timeout=5s"});
+    Words words = {program("proffer-master"),
+                   "--data_dir=" + cluster_.dir() + "/master",
+                   "--port=" + master.substr(master.rfind(':') + 1),
+                   "--http_port=" + http.substr(http.rfind(':') + 1),
+                   "--heartbeat=1s",
+                   "--agent_timeout=5s"};
+    words.insert(words.end(), more.begin(), more.end());
+    master_ = std::make_unique<Process>(words);
     ASSERT_TRUE(eventually([&] { return proffer({"status"}).code == 0; }));
   }
 
@@ -82,6 +86,27 @@ TEST_F(Operators, DrainAnAgentWhichEndsEmptyAndGetsNothing) {
   EXPECT_EQ(elsewhere.out, "agent-2\n") << elsewhere.err;
   EXPECT_EQ(proffer({"undrain", "agent-1"}).code, 0);
   EXPECT_EQ(proffer({"run", "--constraint", "host == agent-1", "--", "true"}).code, 0);
+}
+
+TEST_F(Operators, GuaranteeWhatIsLentMeanwhileAndComesBack) {
+  restart_master({"--minimum_runtime=1s", "--revoke_grace=2s"});
+  ASSERT_TRUE(eventually([&] { return agent("agent-1") && agent("agent-2"); }));
+  ASSERT_EQ(proffer({"role", "set", "eng", "--guarantee", "cpus:2"}).code, 0);
+  // Half of them go when they are told, half do not listen.
+  const auto borrowers =
+      cluster_.start({"run", "--role", "lent", "--count", "4", "--cpus", "1", "--name", "borrowers",
+                      "--grace", "1s", "--",
+                      "case $PROFFER_TASK_ID in *[13]) exec sleep 1000;; esac; trap '' TERM; "
+                      "while true; do sleep 1000; done"});
+  ASSERT_TRUE(eventually([&] { return cluster_.running_tasks("borrowers") == 4; }));
+  const Exit owner = proffer({"run", "--role", "eng", "--cpus", "2", "--", "echo mine"});
+  EXPECT_EQ(owner.code, 0) << owner.err;
+  EXPECT_EQ(owner.out, "mine\n");
+  // No more than was needed: one agent's worth.
+  EXPECT_EQ(cluster_.running_tasks("borrowers"), 2);
+  borrowers->kill(SIGINT);
+  const Exit ended = borrowers->wait();
+  EXPECT_THAT(ended.err, HasSubstr("what its role had borrowed went back for role 'eng'"));
 }
 
 TEST_F(Operators, ReserveWhichHoldsOverRestartsOfMasterAndAgent) {

@@ -24,6 +24,7 @@ TEST(Simulate, TheCommandsOfItsPageWork) {
   for (size_t at = page.find("\nproffer simulate "); at != std::string::npos;
        at = page.find("\nproffer simulate ", at + 1)) {
     std::string command = page.substr(at + 1, page.find('\n', at + 1) - at - 1);
+    if (command.ends_with(" live.yaml")) continue;  // snapshot_test.cc
     if (const size_t temporary = command.find("/tmp/"); temporary != std::string::npos) {
       command.replace(temporary, 5, home.path() + "/");
     }

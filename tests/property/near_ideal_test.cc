@@ -216,16 +216,18 @@ TEST(NearIdeal, WhoWantsMoreIsKeptFromItByNobodyWhoHasMuchMore) {
   }
 }
 
-// Why "above" has no such bound: all have 6 CPUs of 34, and four are left. a, first among equals,
-// takes two; the other two are less than anybody else can use. So a ends 3.2 CPUs above the ideal
-// of 6.8 each, which is more than the largest task.
+// Why "above" has no such bound: a, of half the weight, has 6 CPUs of 58, the others 12, and four
+// are left. a, which was served longest ago, takes two; the other two are less than anybody else
+// can use. So a ends with 10, as 20 of the whole weight, where the ideal is 12.9: that is more
+// above than the largest task, which is 4 for a.
 TEST(NearIdeal, WhatOthersCannotUseMayTakeOneFurtherAbove) {
-  const Case c{.pool = ResourceVector::of(34000, 0),
-               .demands = {wants(2, 0), wants(3, 0), wants(3, 0), wants(3, 0), wants(3, 0)}};
-  EXPECT_EQ(ideal::fill(c.pool, c.demands).value()[0], Fraction::of(34, 10));
+  Case c{.pool = ResourceVector::of(58000, 0),
+         .demands = {wants(2, 0), wants(3, 0), wants(3, 0), wants(3, 0), wants(3, 0)}};
+  c.demands[0].weight = kWeightOne / 2;
+  EXPECT_EQ(ideal::fill(c.pool, c.demands).value()[0], Fraction::of(58, 18));
   EXPECT_EQ(ideal::fill_whole(c.pool, c.demands).at_first_misfit,
-            (std::vector<int64_t>{4, 2, 2, 2, 2}));
-  EXPECT_EQ(produce(c), (std::vector<int64_t>{5, 2, 2, 2, 2}));
+            (std::vector<int64_t>{4, 4, 4, 4, 4}));
+  EXPECT_EQ(produce(c), (std::vector<int64_t>{5, 4, 4, 4, 4}));
 }
 
 }  // namespace

@@ -179,7 +179,8 @@ TEST(NearTree, AGuaranteeOfCpusIsNoneOfMemory) {
   EXPECT_EQ(Production(c, {c.pool}).fill(), (std::vector<int64_t>{0, 5, 5}));
 }
 
-// Renaming permutes the result, but that equals are served in the order of their names. Each is
+// Renaming permutes the result, but that equals who came at one instant and were given nothing yet
+// are served in the order of their names. Each is
 // within the largest task of the oracle, so the two are within two. (Who is served first within a
 // guarantee may use it up for others, so that is left out here.)
 TEST(NearTree, OtherNamesChangeSharesByAtMostTwoTasks) {

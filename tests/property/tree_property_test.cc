@@ -47,13 +47,8 @@ std::string first_wrong(const Replay& run) {
 
 // --- safety -------------------------------------------------------------------------------------
 
-// To be mended, then taken away here: reclaim by fair share sets a draining cluster's agent aside
-// for an ask that fits there at once, and serves it a decision later.
-constexpr uint64_t kKnown = 8'786;
-
 TEST(TreeProperty, LawsHoldAtEveryStep) {
   for_cases(Seeds(10'000), [](uint64_t seed) {
-    if (seed == kKnown && !Seeds::one_only()) return std::string();
     Replay run(random_case(seed, {}));
     run.run_until(minutes(5));
     return first_wrong(run);
@@ -144,8 +139,7 @@ TEST(TreeProperty, WhatCouldRunHasRunInTheEnd) {
     features.forever = false;
     features.gangs = false;
     features.lending = false;
-    Scenario scenario = random_case(seed, features);
-    for (auto& [role, settings] : scenario.roles) settings.limit = {};
+    const Scenario scenario = random_case(seed, features);
     Replay run(scenario);
     run.run_until(hours(2));
     if (!run.wrong().empty()) return first_wrong(run);
@@ -265,13 +259,11 @@ TEST(TreeProperty, GuaranteesAreMetWithinABoundOnceDemanded) {
 // One large task, or one gang, comes among streams of small ones that take everything as soon as it
 // is free. It runs once it has waited for its claim, its role has been the first by share (tasks
 // beside it may have to end for that, at each of up to three levels), and what runs there has
-// ended. (There is room for each framework. Where there is less than a task for each, equals are
-// served in the order of their names, and one whose sibling role is always level with it may wait
-// for ever.)
+// ended.
 TEST(TreeProperty, LargeAsksAndGangsAreServedWithinABoundUnderChurn) {
   for_cases(Seeds(400), [](uint64_t seed) {
     Prng random(seed);
-    const int64_t size = random.between(4, 8);
+    const int64_t size = random.between(2, 8);
     const int64_t agents = random.between(1, 4);
     const int64_t longest = random.between(2, 20);
     Scenario scenario;

@@ -56,6 +56,20 @@ Explanation full() {
       {.why = Hindrance::kDeclinedForTime, .agents = 1, .until = Time() + milliseconds(101'500)}};
   ask.changes = {{.why = Hindrance::kPortsTotal, .wanted = 3, .most = 2},
                  {.why = Hindrance::kConstraint, .constraint = "disk == ssd"}};
+  Quota quota;
+  quota.set(ResourceKind::kCpus, 4'500);
+  ask.remedies = {
+      {.kind = RemedyKind::kTakesLess, .resource = ResourceKind::kMem, .amount = 3'276'800},
+      {.kind = RemedyKind::kTakesLess, .amount = 2},
+      {.kind = RemedyKind::kFewerTogether, .amount = 3},
+      {.kind = RemedyKind::kWithoutConstraint, .constraint = "disk == ssd"},
+      {.kind = RemedyKind::kTasksEnd,
+       .agent = AgentId("a1"),
+       .ends = {{FrameworkId("f"), RoleName("eng"), TaskId("t-1")},
+                {FrameworkId("g"), RoleName("ops"), TaskId(), 17}},
+       .until = Time() + seconds(130)},
+      {.kind = RemedyKind::kLimitRaised, .role = RoleName("eng"), .quota = quota},
+      {.kind = RemedyKind::kUnclaimed, .agent = AgentId("a2"), .framework = FrameworkId("g")}};
   all.fair.asks = {ask};
   all.offers = {{.offer = OfferId(7),
                  .framework = FrameworkId("web-1-1"),
@@ -85,6 +99,16 @@ TEST(ExplainJson, EachReasonHasAWordThatReadsBack) {
   const auto wrong = parse_explanation(R"({"asks":[{"hindered":[{"why":"bad_luck"}]}]})");
   ASSERT_FALSE(wrong);
   EXPECT_THAT(wrong.error().message(), HasSubstr("asks[0].hindered[0].why"));
+}
+
+TEST(ExplainJson, EachRemedyHasAWordThatReadsBackAndIsSaidToPeople) {
+  for (size_t i = 0; i < kRemedyKindCount; ++i) {
+    const auto kind = static_cast<RemedyKind>(i);
+    EXPECT_EQ(parse_remedy_kind(to_text(kind)), kind);
+    EXPECT_NE(proffer::to_text(Remedy{.kind = kind, .resource = ResourceKind::kCpus}), "");
+  }
+  EXPECT_EQ(parse_remedy_kind("luck"), std::nullopt);
+  EXPECT_FALSE(parse_explanation(R"({"asks":[{"remedies":[{"remedy":"luck"}]}]})"));
 }
 
 TEST(ExplainJson, ACallNamesOneFramework) {

@@ -33,3 +33,29 @@ class Seeds {
   explicit Seeds(uint64_t usual) : usual_(usual), last_(usual) {
 #ifdef __SANITIZE_ADDRESS__
     last_ = std::max<uint64_t>(usual / 50, 5);
+#endif
+    last_ = number_of("PROFFER_CASES", last_);
+    if (const uint64_t only = number_of("PROFFER_CASE", 0); only > 0) first_ = last_ = only;
+  }
+
+  Iterator begin() const { return Iterator(first_); }
+  Iterator end() const { return Iterator(last_ + 1); }
+
+  // Whether these are as many as the test names: enough that the runs must have been about
+  // something.
+  bool enough() const { return last_ - first_ + 1 >= usual_; }
+  // Whether somebody looks at one case alone.
+  static bool one_only() { return number_of("PROFFER_CASE", 0) > 0; }
+
+ private:
+  static uint64_t number_of(const char* variable, uint64_t otherwise) {
+    const char* given = std::getenv(variable);
+    return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
+  }
+
+  uint64_t usual_;
+  uint64_t first_ = 1;
+  uint64_t last_;
+};
+
+}  // namespace proffer

@@ -2,6 +2,9 @@
 // decided on what the one before has made of the app; a change is applied and answered when its
 // record is durable.
 
+#include <set>
+#include <string>
+
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/service/core/state.h"
@@ -170,6 +173,23 @@ void Service::State::forget(Step& step, const std::string& name) {
 
 namespace {
 
+// Which instances an app that stops still has. One on an agent that is unreachable may run there
+// until the agent is back or given up, so the agent is named.
+std::string still_there(const App& app) {
+  int64_t live = 0;
+  std::set<std::string> unreachable;
+  for (const auto& [task, instance] : app.instances) {
+    live += instance.state != InstanceState::kPlanned;
+    if (instance.state == InstanceState::kUnreachable) unreachable.insert(instance.agent.str());
+  }
+  std::string why =
+      live == 1 ? "1 instance has not ended yet" : text(live, " instances have not ended yet");
+  if (unreachable.empty()) return why;
+  std::string names;
+  for (const std::string& name : unreachable) names += (names.empty() ? "" : ", ") + name;
+  return text(why, "; unreachable, and waited for until they are back or given up: ", names);
+}
+
 proto::ServiceAppRow row_of(const RunningApp& running) {
   const App& app = running.app;
   proto::ServiceAppRow row;
@@ -190,7 +210,7 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
   row.why = running.cannot_fit.empty() || running.launches.empty()
                 ? running.why
                 : text("no agent of the cluster could run it now: ", running.cannot_fit);
-  if (app.stopping && row.live > 0) row.why = text(row.live, " instances have not ended yet");
+  if (app.stopping && row.live > 0) row.why = still_there(app);
   return row;
 }
 

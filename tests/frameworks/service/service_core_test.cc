@@ -406,6 +406,10 @@ TEST(Stop, KillsAnUnreachableInstanceWhenItReturns) {
   s.settle();
   EXPECT_THAT(s.tasks(), SizeIs(1));
   EXPECT_EQ(s.row().state, "stopping");
+  EXPECT_EQ(
+      s.row().why,
+      "1 instance has not ended yet; unreachable, and waited for until they are back or given "
+      "up: a1");
   s.returns("a1");
   s.settle();
   EXPECT_THAT(s.tasks(), SizeIs(0));

@@ -17,7 +17,7 @@ void Replay::audit(const Decision& decision) {
   audit_gangs();
   audit_agents();
   audit_revokes(decision);
-  audit_work_conservation(decision);
+  audit_work_conservation();
 }
 
 // --- one grant ----------------------------------------------------------------------------------
@@ -80,11 +80,16 @@ void Replay::audit_grant(const Grant& grant) {
   }
 }
 
-bool Replay::is_within_limits(const RoleName& role, const ResourceVector& more) const {
+bool Replay::is_within_limits(const RoleName& role, const ResourceVector& more,
+                              const std::vector<Kept>& kept) const {
   for (RoleName at = role; !at.empty(); at = parent_of(at)) {
     const auto settings = roles_.find(at);
     if (settings == roles_.end() || settings->second.limit.empty()) continue;
-    if (!settings->second.limit.contains(use(at) + more)) return false;
+    ResourceVector then = use(at) + more;
+    for (const Kept& each : kept) {
+      if (is_within(each.role, at)) then += each.amounts;
+    }
+    if (!settings->second.limit.contains(then)) return false;
   }
   return true;
 }
@@ -286,15 +291,9 @@ void Replay::audit_victim(const Revoke& revoke,
 
 // --- work conservation --------------------------------------------------------------------------
 
-// Whether one more task of the group fits what is free there, by all that can be said from outside.
-bool Replay::could_be_given(const FrameworkId& id, const Group& group, const AgentId& on) const {
-  const Agent& agent = agents_.at(on);
-  const Ask& ask = group.spec->ask;
-  if (!agent.active || agent.draining) return false;
-  if (!group.matcher.matches(on, agent.spec->attributes)) return false;
-  if (ask.ports > 0) return false;  // offers hold ports unseen
-  const RoleName role = role_of(id, group);
-  Resources free;
+// What is free of the agent for the role in one reservation state, for each such state.
+std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on) const {
+  std::vector<Resources> free;
   std::map<RoleName, Resources> held = held_of(on);
   for (const auto& [reserved_for, part] : parts_of(on)) {
     if (!reserved_for.empty() && !is_within(role, reserved_for)) continue;
@@ -306,35 +305,89 @@ bool Replay::could_be_given(const FrameworkId& id, const Group& group, const Age
       }
     }
     std::erase_if(rest.gpus, [](const GpuDevice& device) { return device.milli <= 0; });
-    // One slice at a time: whether parts of several would do is the allocator's own choice.
-    if (fits(group.spec->resources, rest)) return true;
+    free.push_back(std::move(rest));
   }
-  return false;
+  return free;
+}
+
+// At least so many tasks of the group fit what is free there, by all that can be said from outside.
+int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId& on,
+                        int64_t most) const {
+  const Agent& agent = agents_.at(on);
+  const Ask& ask = group.spec->ask;
+  if (!agent.active || agent.draining) return 0;
+  if (!group.matcher.matches(on, agent.spec->attributes)) return 0;
+  if (ask.ports > 0) {
+    int64_t ports = agent.free_ports.size();
+    for (const Grant* grant : allocator_->offers()) {
+      if (grant->offer.agent != on) continue;
+      for (const AskFill& fill : grant->offer.fills) {
+        const Group* other = group_of(grant->framework, fill.ask);
+        if (other != nullptr) ports -= other->spec->ask.ports * fill.count;
+      }
+    }
+    most = std::min(most, std::max<int64_t>(ports, 0) / ask.ports);
+  }
+  int64_t room = 0;
+  // One slice at a time: whether parts of several would do is the allocator's own choice.
+  for (Resources& free : free_for(role_of(id, group), on)) {
+    while (room < most && fits(group.spec->resources, free)) {
+      free -= carve(group.spec->resources, free);
+      ++room;
+    }
+  }
+  return room;
+}
+
+// What is promised to the role and those below it and not used by them.
+ResourceVector Replay::unmet_guarantee(const RoleName& role) const {
+  ResourceVector below;
+  std::set<RoleName> children;
+  for (const auto& [name, settings] : roles_) {
+    if (name == role || !is_within(name, role)) continue;
+    RoleName child = name;
+    while (parent_of(child) != role) child = parent_of(child);
+    children.insert(child);
+  }
+  for (const RoleName& child : children) below += unmet_guarantee(child);
+  const auto settings = roles_.find(role);
+  if (settings == roles_.end()) return below;
+  const ResourceVector used = use(role);
+  return (settings->second.guarantee.amounts(used) - used).max(below);
+}
+
+// What must stay free of it for guarantees of others, if nothing is lent.
+ResourceVector Replay::held_for_others(const RoleName& role) const {
+  ResourceVector held;
+  std::set<RoleName> beside;  // the topmost roles that are not on the way to it
+  for (const auto& [name, settings] : roles_) {
+    if (settings.guarantee.empty() || is_within(role, name)) continue;
+    RoleName top = name;
+    while (!parent_of(top).empty() && !is_within(role, parent_of(top))) top = parent_of(top);
+    beside.insert(top);
+  }
+  for (const RoleName& each : beside) held += unmet_guarantee(each);
+  return held;
 }
 
 // Nothing that is free and not set aside fits what somebody may have.
-void Replay::audit_work_conservation(const Decision& decision) {
+void Replay::audit_work_conservation() {
   std::set<AgentId> claimed;
-  bool gang_claims = false;
   std::map<std::pair<FrameworkId, AskName>, int64_t> offered;
+  std::vector<Kept> kept;  // below limits
   for (const LeafStatus& leaf : allocator_->leaves()) {
     for (const AskStatus& ask : leaf.asks) {
       offered[{leaf.framework, ask.ask}] += ask.offered;
-      if (!ask.claimed) continue;
-      claimed.insert(*ask.claimed);
+      claimed.insert(ask.set_aside.begin(), ask.set_aside.end());
       const Group* group = group_of(leaf.framework, ask.ask);
-      gang_claims = gang_claims || (group != nullptr && group->spec->ask.gang > 1);
+      if (!ask.has_headroom || group == nullptr) continue;
+      kept.push_back({group, leaf.role, group->spec->resources * group->spec->ask.gang});
     }
   }
-  const bool holds_headroom =
-      scenario_.options.count("reclaim") > 0 && scenario_.options.at("reclaim") == "off" &&
-      std::any_of(roles_.begin(), roles_.end(),
-                  [](const auto& role) { return !role.second.guarantee.empty(); });
-  // Where something was told to end, what is free is set aside for whom it is taken, for a while.
-  const Duration set_aside = options_.allocator.revoke_grace + kClaimAfter + seconds(1);
-  const bool notices =
-      !decision.revokes.empty() || (!revoked_at_.empty() && revoked_at_.back() + set_aside > now_);
-  if (gang_claims || holds_headroom || notices) return;
+  const bool lends = scenario_.options.count("reclaim") == 0 ||
+                     scenario_.options.at("reclaim") != "off" ||
+                     std::all_of(roles_.begin(), roles_.end(),
+                                 [](const auto& role) { return role.second.guarantee.empty(); });
   for (const auto& [id, framework] : frameworks_) {
     if (!framework.joined || framework.spec->takes != sim::Takes::kAsks) continue;
     // What they declined, or let expire, does not come back at once.
@@ -342,16 +395,34 @@ void Replay::audit_work_conservation(const Decision& decision) {
     for (const Group& group : framework.groups) {
       const Ask& ask = group.spec->ask;
       const AskName name(group.spec->name);
-      if (static_cast<int64_t>(group.wanted.size()) <= offered[{id, name}]) continue;
-      const bool may_wait = ask.gang > 1 || !ask.prefer.empty() || !ask.spread.empty() ||
-                            !ask.max_per.empty() || !ask.borrow || ask.expiry > Duration();
-      if (may_wait || !is_within_limits(role_of(id, group), group.spec->resources)) continue;
+      const RoleName role = role_of(id, group);
+      if (static_cast<int64_t>(group.wanted.size()) < offered[{id, name}] + ask.gang) continue;
+      const bool may_wait =
+          !ask.prefer.empty() || !ask.max_per.empty() || !ask.borrow || ask.expiry > Duration();
+      // A gang that is spread may be spread otherwise.
+      if (may_wait || (ask.gang > 1 && !ask.spread.empty())) continue;
+      const ResourceVector needed = group.spec->resources * ask.gang;
+      std::vector<Kept> for_others = kept;
+      std::erase_if(for_others, [&](const Kept& each) { return each.group == &group; });
+      if (!is_within_limits(role, needed, for_others)) continue;
+      int64_t room = 0;
+      ResourceVector free;
       for (const auto& [agent, described] : agents_) {
-        if (claimed.count(agent) > 0 || !could_be_given(id, group, agent)) continue;
-        broken(
-            text(id.str(), "/", name.str(), " is not offered what is free on agent ", agent.str()));
-        return;
+        if (claimed.count(agent) > 0) continue;
+        room += room_on(id, group, agent, ask.gang);
+        if (!described.active || described.draining) continue;
+        for (const Resources& each : free_for(role, agent)) free += each.amounts;
       }
+      if (room < ask.gang) continue;
+      if (!lends) {
+        const ResourceVector left = free - held_for_others(role);
+        const bool is_held = std::any_of(
+            kResourceKinds.begin(), kResourceKinds.end(),
+            [&](ResourceKind kind) { return needed[kind] > 0 && needed[kind] > left[kind]; });
+        if (is_held) continue;
+      }
+      broken(text(id.str(), "/", name.str(), " is not offered what is free"));
+      return;
     }
   }
 }

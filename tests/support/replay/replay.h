@@ -141,9 +141,20 @@ class Replay {
   void audit_agents();
   void audit_revokes(const Decision& decision);
   void audit_victim(const Revoke& revoke, const std::set<std::pair<FrameworkId, TaskId>>& now);
-  void audit_work_conservation(const Decision& decision);
-  bool could_be_given(const FrameworkId& id, const Group& group, const AgentId& agent) const;
-  bool is_within_limits(const RoleName& role, const ResourceVector& more) const;
+  void audit_work_conservation();
+  int64_t room_on(const FrameworkId& id, const Group& group, const AgentId& agent,
+                  int64_t most) const;
+  std::vector<Resources> free_for(const RoleName& role, const AgentId& agent) const;
+  ResourceVector unmet_guarantee(const RoleName& role) const;
+  ResourceVector held_for_others(const RoleName& role) const;
+  // Room below limits that is kept for somebody.
+  struct Kept {
+    const Group* group = nullptr;
+    RoleName role;
+    ResourceVector amounts;
+  };
+  bool is_within_limits(const RoleName& role, const ResourceVector& more,
+                        const std::vector<Kept>& kept) const;
   RoleName role_of(const FrameworkId& id, const Group& group) const;
   const Group* group_of(const FrameworkId& id, const AskName& ask) const;
   // What its offers and tasks hold of an agent, by reservation.

@@ -1,0 +1,109 @@
+#pragma once
+
+// Whether an ask would fit if something were otherwise: the rules of a decision (permits.cc,
+// placement.cc, gangs.cc), applied to books that are changed a little. Whether it would be its turn
+// is not looked at.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "allocator/state.h"
+
+namespace proffer {
+
+// Uses and settings of roles as if something had ended or were set, until this goes out of scope.
+// What is offered of asks too, so that entitlements are as they would be; the orders by share are
+// not touched. Nothing else may use the allocator meanwhile.
+class Allocator::State::Supposed {
+ public:
+  explicit Supposed(const State& state) : state_(state) {}
+  ~Supposed();
+  Supposed(const Supposed&) = delete;
+  Supposed& operator=(const Supposed&) = delete;
+
+  void end(const fair::Task& task);
+  void end(const fair::OutstandingOffer& offer);  // and the others of its gang
+  void set(Role& role, const RoleSettings& settings);
+
+ private:
+  void change_use(fair::Node& leaf, const ResourceVector& allocated, const ResourceVector& offered);
+  void note(std::function<void()> undo);
+
+  const State& state_;
+  std::vector<std::function<void()>> undo_;
+};
+
+// One ask, as it is or as it would be declared, and the agents that it could use now.
+class Allocator::State::Fitting {
+ public:
+  // An agent, with what may be otherwise there.
+  struct There {
+    const Agent* agent = nullptr;
+    const fair::Books* books = nullptr;
+    int64_t ports_left = 0;
+    int64_t ended = 0;  // tasks of the ask there
+    bool serves = true;
+    bool is_declined = false;
+    bool is_claimed = false;  // for another ask
+  };
+
+  // O(agents), both.
+  Fitting(const State& state, const AskEntry& entry, Time now, bool waits = true);
+  // As if its framework declared it like this now: then it begins anew to wait for where it would
+  // rather be, and what was declined for a reason is not any more.
+  Fitting(const State& state, const AskEntry& entry, Ask anew, Time now);
+
+  // Gangs whose tasks two attributes or more keep apart are not looked at: whether one fits depends
+  // on the order in which agents are tried.
+  bool can_tell() const { return ask_.gang == 1 || ask_.max_per.size() <= 1; }
+  // Whether it could be given now, if it were its turn. O(depth).
+  bool fits() const { return has_places() && bar().is_none(); }
+  bool fits(const There& there) const;
+  // Whether agents have enough for it, whatever limits and guarantees say.
+  bool has_places() const { return can_tell() && total_ >= ask_.gang; }
+  // `freed`: so much more is free than is.
+  Bar bar(const ResourceVector& freed = {}) const { return bar_of(ask_.shape, freed); }
+  // The same of other amounts, for a task.
+  Bar bar_of(const ResourceVector& shape, const ResourceVector& freed = {}) const;
+  // How many of its tasks, at most a gang, could be there, by all but a single max_per.
+  int64_t room(const There& there) const;
+  int64_t room(const There& there, const ResourceVector& shape) const;
+  There there(const Agent& agent) const;
+  // Whether its framework would still decline the agent if this were what is free there.
+  bool is_declined(const Agent& agent, const fair::Books& books) const;
+  // Whether its constraints are met and it is near enough.
+  bool suits(const Agent& agent) const;
+  int64_t places() const { return can_tell() ? total_ : 0; }
+  // The agents on which there is room for it.
+  const std::vector<const Agent*>& usable() const { return usable_; }
+  const Ask& ask() const { return ask_; }
+
+ private:
+  // Agents with the same value of what limits its tasks, or all.
+  struct Group {
+    int64_t room = 0;
+    int64_t most = 0;
+    int64_t count() const { return std::min(room, most); }
+  };
+  void look_around();
+  std::string group_of(const Agent& agent) const;
+  int64_t most_in_group(const Agent& agent, int64_t ended) const;
+  ResourceVector part_of_free(const There& there) const;
+  ResourceVector more_free(const There& there) const;
+
+  const State& state_;
+  const AskEntry& entry_;
+  const Ask ask_;
+  const Time now_;
+  const bool is_anew_;
+  const bool waits_;
+  std::optional<ConstraintMatcher> matcher_ = {};  // none: the entry's
+  std::map<std::string, Group> groups_ = {};
+  std::map<const Agent*, int64_t> rooms_ = {};  // looked up only
+  std::vector<const Agent*> usable_ = {};
+  int64_t total_ = 0;
+};
+
+}  // namespace proffer

@@ -1,0 +1,70 @@
+// proffer snapshot: the live cluster as a scenario, on standard output.
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "common/text.h"
+#include "proto/json/live_snapshot_json.h"
+#include "sim/live_scenario.h"
+
+namespace proffer::cli {
+namespace {
+
+// All pages of one snapshot.
+Result<proto::LiveSnapshot> take_snapshot(const Address& master) {
+  proto::LiveSnapshot all;
+  std::string after;
+  do {
+    Result<CallResult> page =
+        call(master, "snapshot", proto::live_snapshot_call_json(after), seconds(30));
+    if (!page) return std::move(page).error();
+    Result<void> parsed = proto::parse_live_snapshot_page(page->json, all);
+    if (!parsed) return std::move(parsed).error().in("the master's answer");
+    after = std::move(page->next);
+  } while (!after.empty());
+  return all;
+}
+
+}  // namespace
+
+int run_snapshot(const Words& words) {
+  std::string master_flag;
+  std::string until;
+  bool json = false;
+  Arguments arguments("proffer snapshot [--until TIME] > live.yaml",
+                      "the live cluster as a scenario: its agents, roles and frameworks, what "
+                      "runs and what is asked for. Change it, and `proffer simulate live.yaml` "
+                      "says what would come of it");
+  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.option("--until", &until,
+                   text("the end of the scenario, as in 1h (", to_text(sim::kLiveUntil), ")"));
+  arguments.flag("--json", &json, "errors as JSON");
+  if (const auto status = arguments.parse(words)) return *status;
+  const auto usage_error = [&](const Error& error) {
+    print_error(error, json);
+    return kExitUsage;
+  };
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage_error(master.error());
+  Duration end = sim::kLiveUntil;
+  if (!until.empty()) {
+    Result<Duration> parsed = parse_duration(until);
+    if (parsed && (*parsed <= Duration() || *parsed > sim::kScenarioUntilMax)) {
+      parsed = Error::invalid_argument(text("must be above zero and at most ",
+                                            to_text(sim::kScenarioUntilMax), ", not ", until));
+    }
+    if (!parsed) return usage_error(std::move(parsed).error().in("--until"));
+    end = *parsed;
+  }
+  const Result<proto::LiveSnapshot> live = take_snapshot(*master);
+  if (!live) return print_error(live.error(), json);
+  const Result<sim::LiveScenario> scenario = sim::scenario_of(*live, end);
+  if (!scenario) return print_error(scenario.error(), json);
+  std::string yaml = sim::to_yaml(*scenario);
+  yaml.pop_back();  // print_line adds it.
+  print_line(yaml);
+  return 0;
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,609 @@
+// What would make an ask fit: worked examples, and a comparison with what happens. Each remedy is
+// applied to the same cluster made again; then the ask must be given something, and with a little
+// less it must not.
+//
+//   PROFFER_CASES=100000   so many clusters
+//   PROFFER_CASE=4711      this one alone
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+
+#include <gmock/gmock.h>
+
+#include "common/prng.h"
+#include "tests/allocator/scenario.h"
+
+namespace proffer::remedies_test {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::vector<Remedy> remedies(AllocatorScenario& s, const std::string& framework) {
+  for (const AskExplanation& ask : s.allocator().explain(FrameworkId(framework), s.now()).asks) {
+    if (ask.ask == AskName("task")) return ask.remedies;
+  }
+  return {};
+}
+
+std::vector<std::string> said(AllocatorScenario& s, const std::string& framework) {
+  std::vector<std::string> lines;
+  for (const Remedy& remedy : remedies(s, framework)) lines.push_back(to_text(remedy));
+  return lines;
+}
+
+TEST(Remedies, SayHowMuchLessWouldFitAndWhoWouldHaveToEnd) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.framework("web").in_role("eng").asks("cpus:2;mem:3GiB", 1, "task", "host == a1");
+  s.run_until_nothing_fits();
+  s.framework("cron").in_role("ops").asks("cpus:1;mem:1843MiB", 1, "task", "host == a1");
+  s.run_until_nothing_fits();
+  s.framework("big").asks("cpus:4;mem:6GiB", 1);
+  s.decide();
+  EXPECT_THAT(
+      said(s, "big"),
+      ElementsAre("if mem ≤ 4096", "after 1 task of role 'eng' (web: t-1) ends on agent a1"));
+}
+
+TEST(Remedies, SayOnlyWhatAloneSuffices) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB", "disk:hdd");
+  s.framework("web").asks("cpus:3;mem:3GiB", 1);
+  s.run_until_nothing_fits();
+  // Neither more memory nor another disk is enough: the task would have to end as well.
+  s.framework("f").asks("cpus:2;mem:2GiB", 1, "task", "disk == ssd");
+  s.decide();
+  EXPECT_THAT(said(s, "f"), IsEmpty());
+}
+
+TEST(Remedies, OfAFullLimitAreAHigherOneOrTheEndOfItsTasks) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.limit("eng", "cpus:3");
+  s.framework("web").in_role("eng").asks("cpus:1;mem:1GiB", 2);
+  s.run_until_nothing_fits();
+  s.framework("ads").in_role("eng/ads").asks("cpus:2;mem:1GiB", 1);
+  s.decide();
+  EXPECT_THAT(
+      said(s, "ads"),
+      ElementsAre("if cpus ≤ 1", "the limit of role 'eng' would have to be raised to cpus:4",
+                  "after 1 task of role 'eng' (web: t-1) ends on agent a1"));
+}
+
+TEST(Remedies, OfHeadroomThatIsHeldAreLowerGuarantees) {
+  AllocatorScenario s({.reclaim = ReclaimMode::kOff});
+  s.agent("a1", "cpus:10;mem:10GiB");
+  s.guarantee("ops", "cpus:6");
+  s.framework("f").asks("cpus:5;mem:1GiB", 1);
+  s.decide();
+  EXPECT_THAT(
+      said(s, "f"),
+      ElementsAre("if cpus ≤ 4", "the guarantee of role 'ops' would have to be lowered to cpus:5"));
+}
+
+TEST(Remedies, OfOffersToOthersSayWhenTheyExpire) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("hoarder").asks("cpus:3", 1);
+  s.decide();
+  s.advance(seconds(10));
+  s.framework("f").asks("cpus:4", 1);
+  s.decide();
+  const std::vector<Remedy> found = remedies(s, "f");
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(to_text(found[0]), "if cpus ≤ 1");
+  EXPECT_EQ(to_text(found[1]), "if the offer to hoarder (1) on agent a1 is declined or expires");
+  EXPECT_EQ(found[1].until, s.now() + seconds(20));
+}
+
+TEST(Remedies, NameTheAgentThatItDeclinedOrThatIsAway) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.agent("a3", "cpus:4;mem:4GiB", "", {{"lab", "cpus:2;mem:1GiB"}});
+  s.framework("f").asks("cpus:4", 1, "task", "host == a1");
+  s.decide();
+  s.framework("f").declines("a1", seconds(60));
+  s.allocator().set_agent_active(AgentId("a2"), false);
+  s.allocator().set_agent_draining(AgentId("a3"), true);
+  s.decide();
+  EXPECT_THAT(said(s, "f"), ElementsAre("when the framework declines agent a1 no more"));
+  EXPECT_EQ(remedies(s, "f")[0].until, s.now() + seconds(60));
+  s.framework("g").asks("cpus:4", 1, "task", "host == a2");
+  s.framework("h").asks("cpus:3", 1, "task", "host == a3");
+  s.decide();
+  EXPECT_THAT(said(s, "g"),
+              ElementsAre("without the constraint 'host == a2'", "when agent a2 is back"));
+  EXPECT_THAT(said(s, "h"), Contains("when agent a3 is undrained"));
+}
+
+// --- by trying -----------------------------------------------------------------------------------
+
+// A cluster in which "f" has an ask "task", made again and again from its seed.
+struct Case {
+  std::unique_ptr<AllocatorScenario> s = {};
+  std::map<AgentId, AgentResources> agents = {};
+  std::vector<std::string> others = {};
+  bool has_side = false;  // another ask of "f"
+};
+
+const std::vector<std::string> kRoles = {"eng", "eng/ads", "eng/web", "lab", "ops"};
+
+class CaseMaker {
+ public:
+  explicit CaseMaker(uint64_t seed) : random_(seed) {}
+
+  Case make() {
+    constexpr ReclaimMode kModes[] = {ReclaimMode::kOff, ReclaimMode::kGuarantee,
+                                      ReclaimMode::kFairShare};
+    case_.s = std::make_unique<AllocatorScenario>(
+        AllocatorOptions{.claim_after = random_.chance(1, 3) ? seconds(10) : hours(1),
+                         .reclaim = kModes[random_.below(3)]});
+    AllocatorScenario& s = *case_.s;
+    for (int64_t i = random_.between(1, 5); i > 0; --i) add_agent(text("a", i));
+    if (random_.chance(2, 3)) add_quotas();
+    for (int64_t i = random_.between(1, 4); i > 0; --i) add_other(text("other", i));
+    if (random_.chance(1, 3)) s.advance(seconds(40));
+    s.framework("f").in_role(some_role());
+    case_.has_side = random_.chance(1, 4);
+    if (case_.has_side) s.framework("f").asks("cpus:1", 2, "side", "", 0, -1);
+    s.framework("f").asks(some_ask());
+    s.decide();
+    if (random_.chance(1, 2)) s.framework("f").accepts_all();
+    if (random_.chance(1, 2)) decline_some();
+    for (const auto& [id, agent] : case_.agents) {
+      if (random_.chance(1, 6)) s.allocator().set_agent_draining(id, true);
+      if (random_.chance(1, 8)) s.allocator().set_agent_active(id, false);
+    }
+    s.decide();
+    for (const std::string& other : case_.others) {
+      if (random_.chance(1, 3)) s.framework(other).asks(some_shape(), 2, "more");
+    }
+    s.decide();
+    if (random_.chance(1, 3)) s.advance(seconds(random_.between(1, 25)));
+    return std::move(case_);
+  }
+
+ private:
+  std::string some_role() { return kRoles[random_.below(kRoles.size())]; }
+  std::string some_shape() {
+    return text("cpus:", random_.between(1, 6), ";mem:", random_.between(1, 6) * 512,
+                random_.chance(1, 6) ? random_.chance(1, 2) ? ";gpus:1" : ";gpus:0.5" : "");
+  }
+
+  void add_agent(const std::string& name) {
+    const auto some = [&] {
+      return parse_agent_resources(text("cpus:", random_.between(1, 8),
+                                        ";mem:", random_.between(1, 8) * 512,
+                                        random_.chance(1, 4) ? ";gpus:2" : ""))
+          .value();
+    };
+    AgentResources agent{.slices = {Slice{.resources = some()}}};
+    agent.attributes["rack"] = text("r", random_.below(2));
+    if (random_.chance(1, 2)) agent.attributes["disk"] = "ssd";
+    if (random_.chance(1, 3)) {
+      Resources reserved = some();
+      reserved.amounts[ResourceKind::kGpus] = 0;
+      reserved.gpus.clear();
+      agent.slices.push_back({.resources = reserved, .reserved_for = RoleName(some_role())});
+    }
+    agent.ports = PortSet({{31000, static_cast<uint16_t>(random_.between(31000, 31003))}});
+    case_.s->allocator().set_agent(AgentId(name), agent);
+    case_.agents[AgentId(name)] = agent;
+  }
+
+  void add_quotas() {
+    Allocator& allocator = case_.s->allocator();
+    const auto quota = [&](int64_t most) {
+      Quota some;
+      some.set(ResourceKind::kCpus, random_.between(1, most) * 1000);
+      if (random_.chance(1, 2)) some.set(ResourceKind::kMem, random_.between(1, most) * 512'000);
+      return some;
+    };
+    for (const std::string& role : kRoles) {
+      RoleSettings settings;
+      if (random_.chance(1, 3)) settings.guarantee = quota(8);
+      if (random_.chance(1, 4)) settings.limit = quota(12);
+      if (check_role(allocator.role_table(), RoleName(role), settings)) {
+        allocator.set_role(RoleName(role), settings);
+      }
+    }
+  }
+
+  void add_other(const std::string& name) {
+    AllocatorScenario& s = *case_.s;
+    case_.others.push_back(name);
+    s.framework(name).in_role(some_role());
+    Ask ask{.name = AskName("task"),
+            .shape = parse_shape(some_shape()).value(),
+            .count = random_.between(1, 4)};
+    if (random_.chance(1, 5)) {
+      ask.gang = 2;
+      ask.count = 4;
+    }
+    s.framework(name).asks(ask);
+    s.decide();
+    if (random_.chance(3, 4)) s.framework(name).accepts_all();
+    if (random_.chance(1, 3)) s.advance(seconds(5));
+  }
+
+  Ask some_ask() {
+    Ask ask{.name = AskName("task"), .shape = parse_shape(some_shape()).value()};
+    if (random_.chance(1, 4)) ask.gang = random_.between(2, 4);
+    ask.count = ask.gang * random_.between(1, 3);
+    constexpr const char* kConstraints[] = {"disk == ssd", "rack != r1", "rack == r0",
+                                            "host in [a1, a2]"};
+    for (int i = 0; i < 2; ++i) {
+      if (!random_.chance(1, 4)) continue;
+      ask.constraints.push_back(parse_constraint(kConstraints[random_.below(4)]).value());
+    }
+    if (random_.chance(1, 3)) ask.max_per = {{random_.chance(1, 2) ? "host" : "rack", 1}};
+    if (random_.chance(1, 8)) ask.max_per = {{"host", 1}, {"rack", 2}};
+    if (random_.chance(1, 4)) {
+      ask.prefer.hosts = {random_.chance(1, 2) ? "a1" : "nowhere"};
+      ask.prefer.wait = seconds(random_.between(1, 30));
+    }
+    if (random_.chance(1, 6)) ask.borrow = false;
+    if (random_.chance(1, 6)) ask.ports = random_.between(1, 5);
+    if (random_.chance(1, 8)) ask.expiry = seconds(random_.between(30, 60));
+    return ask;
+  }
+
+  void decline_some() {
+    AllocatorScenario& s = *case_.s;
+    for (const Grant& grant : s.framework("f").outstanding()) {
+      if (s.allocator().find_offer(grant.offer.id, FrameworkId("f")) == nullptr) continue;
+      Refusal refusal;
+      switch (random_.below(4)) {
+        case 0:
+          continue;
+        case 1:
+          refusal.refuse_for = seconds(random_.between(5, 60));
+          break;
+        case 2:
+          refusal.too_little = {ResourceKind::kCpus};
+          break;
+        default:
+          refusal.wrong_agent = true;
+      }
+      s.allocator().settle({grant.offer.id}, {}, refusal, s.now());
+    }
+  }
+
+  Prng random_;
+  Case case_ = {};
+};
+
+class Trial {
+ public:
+  explicit Trial(uint64_t seed) : case_(CaseMaker(seed).make()), s_(*case_.s) {}
+
+  AllocatorScenario& s() { return s_; }
+  AllocatorScenario::Framework f() { return s_.framework("f"); }
+  Ask ask() { return f().ask_of(AskName("task")); }
+  const Case& made() const { return case_; }
+
+  // Nobody else wants anything, and the framework nothing else.
+  void leave_alone() {
+    if (case_.has_side) f().asks("cpus:1", 0, "side", "", 0, -1);
+    for (const std::string& other : case_.others) s_.allocator().suppress(FrameworkId(other));
+  }
+  static bool fills_it(const Grant& grant) {
+    return std::any_of(grant.offer.fills.begin(), grant.offer.fills.end(),
+                       [](const AskFill& fill) { return fill.ask == AskName("task"); });
+  }
+  // Whether the next decision gives the ask something; or anybody.
+  bool is_given(bool anybody = false) {
+    const Decision decision = s_.decide();
+    return std::any_of(decision.grants.begin(), decision.grants.end(), [&](const Grant& grant) {
+      if (anybody) return true;
+      return grant.framework == FrameworkId("f") && fills_it(grant);
+    });
+  }
+  // The same in one of the decisions up to then.
+  bool is_given_by(Time at) {
+    OfferId last;
+    for (const Grant* grant : s_.allocator().offers()) last = std::max(last, grant->offer.id);
+    while (s_.now() < at) {
+      const Time next = std::min(at, s_.allocator().next_decision(s_.now()).value_or(at));
+      s_.advance(std::max(next - s_.now(), milliseconds(1)));
+      for (const Grant& grant : f().outstanding()) {
+        if (grant.offer.id > last && fills_it(grant)) return true;
+      }
+    }
+    return is_given();
+  }
+
+  void apply(const Remedy& remedy) {
+    Allocator& allocator = s_.allocator();
+    Ask changed = ask();
+    switch (remedy.kind) {
+      case RemedyKind::kTakesLess:
+        (remedy.resource ? changed.shape[*remedy.resource] : changed.ports) = remedy.amount;
+        return declare(changed);
+      case RemedyKind::kFewerTogether: {
+        const int64_t wanted = f().ask().offered + remedy.amount;
+        changed.gang = remedy.amount;
+        changed.count = (wanted + changed.gang - 1) / changed.gang * changed.gang;
+        return declare(changed);
+      }
+      case RemedyKind::kWithoutConstraint:
+        // Only one of two that are the same.
+        changed.constraints.erase(
+            std::find_if(changed.constraints.begin(), changed.constraints.end(),
+                         [&](const Constraint& c) { return to_text(c) == remedy.constraint; }));
+        return declare(changed);
+      case RemedyKind::kWithoutMaxPer:
+        std::erase_if(changed.max_per,
+                      [&](const MaxPer& most) { return most.attribute == remedy.constraint; });
+        return declare(changed);
+      case RemedyKind::kMayBorrow:
+        changed.borrow = true;
+        return declare(changed);
+      case RemedyKind::kTasksEnd:
+      case RemedyKind::kOffersEnd:
+        for (const Ending& end : remedy.ends) finish(end);
+        return;
+      case RemedyKind::kLimitRaised:
+      case RemedyKind::kGuaranteeLowered: {
+        RoleSettings settings = allocator.role_table().at(remedy.role);
+        (remedy.kind == RemedyKind::kLimitRaised ? settings.limit : settings.guarantee) =
+            remedy.quota;
+        allocator.set_role(remedy.role, settings);
+        return;
+      }
+      case RemedyKind::kDeclineLifted:
+        return f().revives();
+      case RemedyKind::kWaitEnds:
+        FAIL() << "comes by itself";
+        return;
+      case RemedyKind::kUndrained:
+        return allocator.set_agent_draining(remedy.agent, false);
+      case RemedyKind::kConnected:
+        return allocator.set_agent_active(remedy.agent, true);
+      case RemedyKind::kUnreserved: {
+        AgentResources agent = case_.agents.at(remedy.agent);
+        for (Slice& slice : agent.slices) {
+          if (slice.reserved_for == remedy.role) slice.reserved_for = {};
+        }
+        return allocator.set_agent(remedy.agent, agent);
+      }
+      case RemedyKind::kUnclaimed:
+        return allocator.suppress(remedy.framework);
+    }
+  }
+
+  void finish(const Ending& end) {
+    if (!end.task.empty()) return s_.framework(end.framework.str()).ends(end.task);
+    // With one of a gang its others end.
+    if (s_.allocator().find_offer(OfferId(end.offer), end.framework) == nullptr) return;
+    s_.allocator().settle({OfferId(end.offer)}, {}, {.refuse_for = hours(1)}, s_.now());
+  }
+  void declare(const Ask& ask) { f().asks(ask); }
+
+ private:
+  Case case_;
+  AllocatorScenario& s_;
+};
+
+struct Tally {
+  std::map<std::string, int> kinds = {};
+  int unmet = 0;
+  int nothing_helps = 0;
+};
+
+// What is a little less than the remedy says, which must not do.
+std::vector<Remedy> a_little_less(const Remedy& remedy, Trial& trial) {
+  std::vector<Remedy> less;
+  const Ask ask = trial.ask();
+  switch (remedy.kind) {
+    case RemedyKind::kTakesLess: {
+      Remedy more = remedy;
+      const bool whole = remedy.resource == ResourceKind::kGpus && remedy.amount >= 999;
+      more.amount = whole ? remedy.amount / 1000 * 1000 + 1000 : remedy.amount + 1;
+      const int64_t most = remedy.resource ? ask.shape[*remedy.resource] : ask.ports;
+      if (more.amount <= most) less.push_back(more);
+      break;
+    }
+    case RemedyKind::kFewerTogether: {
+      Remedy more = remedy;
+      if (++more.amount < ask.gang) less.push_back(more);
+      break;
+    }
+    case RemedyKind::kLimitRaised:
+    case RemedyKind::kGuaranteeLowered: {
+      const RoleSettings settings = trial.s().allocator().role_table().at(remedy.role);
+      const bool is_limit = remedy.kind == RemedyKind::kLimitRaised;
+      const Quota& now = is_limit ? settings.limit : settings.guarantee;
+      for (const ResourceKind kind : kResourceKinds) {
+        if (remedy.quota[kind] == now[kind]) continue;
+        Remedy nearer = remedy;
+        nearer.quota.set(kind, *remedy.quota[kind] + (is_limit ? -1 : 1));
+        less.push_back(nearer);
+      }
+      break;
+    }
+    case RemedyKind::kTasksEnd:
+    case RemedyKind::kOffersEnd:
+      for (size_t i = 0; i < remedy.ends.size(); ++i) {
+        Remedy fewer = remedy;
+        fewer.ends.erase(fewer.ends.begin() + static_cast<std::ptrdiff_t>(i));
+        less.push_back(fewer);
+      }
+      break;
+    default:
+      break;
+  }
+  return less;
+}
+
+int64_t number_of(const char* name, int64_t otherwise) {
+  const char* given = std::getenv(name);
+  return given == nullptr ? otherwise : std::strtoll(given, nullptr, 10);
+}
+
+// The cluster and what is said, of a case that is looked at alone.
+void tell(Trial& trial, const AskExplanation& unmet) {
+  const Ask ask = trial.ask();
+  std::cout << "ask " << to_text(ask.shape) << " gang " << ask.gang << " ports " << ask.ports
+            << " borrow " << ask.borrow << " max_per " << ask.max_per.size() << " constraints "
+            << ask.constraints.size() << " count " << ask.count << "\n";
+  for (const AgentUse& agent : trial.s().allocator().agents()) {
+    std::cout << agent.agent.str() << ": " << to_text(agent.total) << "; used "
+              << to_text(agent.allocated) << "; offered " << to_text(agent.offered) << "\n";
+  }
+  for (const RoleStatus& role : trial.s().allocator().roles()) {
+    std::cout << role.role.str() << ": guarantee " << to_text(role.settings.guarantee) << "; limit "
+              << to_text(role.settings.limit) << "; used " << to_text(role.allocated)
+              << "; offered " << to_text(role.offered) << "\n";
+  }
+  for (const auto& [id, agent] : trial.made().agents) {
+    std::cout << id.str();
+    for (const Slice& slice : agent.slices) {
+      std::cout << " " << to_text(slice.resources) << " for " << slice.reserved_for.str() << ";";
+    }
+    std::cout << "\n";
+  }
+  for (const HinderedAgents& row : unmet.hindered) {
+    std::cout << row.agents << " " << to_text(row) << " [" << row.example.str() << "]\n";
+  }
+  for (const Remedy& remedy : unmet.remedies) std::cout << to_text(remedy) << "\n";
+}
+
+void try_one(uint64_t seed, Tally& tally) {
+  Trial first(seed);
+  const FrameworkExplanation found =
+      first.s().allocator().explain(FrameworkId("f"), first.s().now());
+  if (found.asks.empty() || found.asks[0].ask != AskName("task")) return;
+  ++tally.unmet;
+  const AskExplanation& unmet = found.asks[0];
+  const std::vector<Remedy> all = unmet.remedies;
+  bool some_claimed = false;
+  for (const LeafStatus& leaf : first.s().allocator().leaves()) {
+    if (leaf.framework == FrameworkId("f")) continue;
+    for (const AskStatus& ask : leaf.asks) some_claimed = some_claimed || ask.claimed;
+  }
+  // If the wishes of others count, or what is set aside for them, it is another cluster without
+  // them.
+  const bool is_alone = first.ask().borrow && !some_claimed;
+
+  if (number_of("PROFFER_CASE", 0) > 0) tell(first, unmet);
+  // Explaining changes nothing.
+  EXPECT_EQ(first.s().allocator().explain(FrameworkId("f"), first.s().now()), found);
+  first.s().check();
+
+  if (is_alone) {
+    first.leave_alone();
+    EXPECT_FALSE(first.is_given()) << "seed " << seed << ": it lacks nothing";
+  }
+  for (const Remedy& remedy : all) {
+    const std::string what = text("seed ", seed, ": ", to_text(remedy));
+    ++tally.kinds[std::string(to_text(remedy.kind))];
+    if (first.ask().borrow && remedy.until && remedy.kind != RemedyKind::kTasksEnd) {
+      Trial trial(seed);
+      trial.leave_alone();
+      // Else its own would expire, and keep it from where they were.
+      trial.f().accepts_all();
+      EXPECT_TRUE(trial.is_given_by(*remedy.until)) << what << ", by itself";
+    }
+    if (remedy.kind == RemedyKind::kWaitEnds) continue;
+    // What one is entitled to depends on what others want.
+    if (first.ask().borrow) {
+      Trial trial(seed);
+      trial.apply(remedy);
+      trial.leave_alone();
+      EXPECT_TRUE(trial.is_given()) << what;
+    }
+    {
+      Trial trial(seed);
+      trial.apply(remedy);
+      EXPECT_TRUE(trial.is_given(true)) << what << ", and nobody takes it";
+    }
+    if (!is_alone) continue;
+    for (const Remedy& less : a_little_less(remedy, first)) {
+      Trial trial(seed);
+      trial.apply(less);
+      trial.leave_alone();
+      EXPECT_FALSE(trial.is_given()) << what << ", but this does too: " << to_text(less);
+    }
+  }
+  if (!is_alone) return;
+  if (all.empty()) ++tally.nothing_helps;
+
+  // And what is not said does not help.
+  const auto says = [&](RemedyKind kind, std::optional<ResourceKind> resource = {}) {
+    return std::any_of(all.begin(), all.end(), [&](const Remedy& remedy) {
+      return remedy.kind == kind && remedy.resource == resource;
+    });
+  };
+  const bool can_tell = first.ask().max_per.size() < 2;
+  if (!can_tell) return;
+  const auto does_not_help = [&](const Remedy& remedy) {
+    Trial trial(seed);
+    trial.apply(remedy);
+    trial.leave_alone();
+    EXPECT_FALSE(trial.is_given()) << "seed " << seed << ": untold " << to_text(remedy);
+  };
+  for (const ResourceKind kind : kResourceKinds) {
+    if (first.ask().shape[kind] <= 1 || says(RemedyKind::kTakesLess, kind)) continue;
+    if (says(RemedyKind::kDeclineLifted)) continue;
+    does_not_help({.kind = RemedyKind::kTakesLess, .resource = kind, .amount = 1});
+  }
+  for (const auto& [id, agent] : first.made().agents) {
+    if (!says(RemedyKind::kUndrained)) {
+      does_not_help({.kind = RemedyKind::kUndrained, .agent = id});
+    }
+    if (!says(RemedyKind::kConnected)) {
+      does_not_help({.kind = RemedyKind::kConnected, .agent = id});
+    }
+    Remedy ends{.kind = RemedyKind::kTasksEnd, .agent = id};
+    for (const char* name : {"f", "other1", "other2", "other3", "other4"}) {
+      for (const auto& task : first.s().framework(name).running()) {
+        if (task.agent == id)
+          ends.ends.push_back({.framework = FrameworkId(name), .task = task.id});
+      }
+    }
+    if (!says(RemedyKind::kTasksEnd)) {
+      does_not_help(ends);
+    } else {
+      const auto told = std::find_if(all.begin(), all.end(), [](const Remedy& remedy) {
+        return remedy.kind == RemedyKind::kTasksEnd;
+      });
+      if (told->ends.size() < 2) continue;
+      for (const Ending& one : ends.ends) {  // If one were enough, it would be said.
+        does_not_help({.kind = RemedyKind::kTasksEnd, .agent = id, .ends = {one}});
+      }
+    }
+  }
+  if (!says(RemedyKind::kLimitRaised)) {
+    for (const auto& [role, settings] : first.s().allocator().role_table()) {
+      if (settings.limit.empty()) continue;
+      does_not_help({.kind = RemedyKind::kLimitRaised, .role = role});
+    }
+  }
+}
+
+TEST(Remedies, DoWhatTheySayInRandomClusters) {
+  Tally tally;
+  const int64_t only = number_of("PROFFER_CASE", 0);
+  const int64_t last = only > 0 ? only : number_of("PROFFER_CASES", 400);
+  for (int64_t seed = std::max<int64_t>(only, 1); seed <= last; ++seed) {
+    try_one(static_cast<uint64_t>(seed), tally);
+    if (HasFailure()) break;
+  }
+  if (only > 0 || HasFailure()) return;
+  EXPECT_GE(tally.unmet * 3, last);
+  for (size_t i = 0; i < kRemedyKindCount; ++i) {
+    const std::string kind(to_text(static_cast<RemedyKind>(i)));
+    EXPECT_GE(tally.kinds[kind], last / 200) << kind;
+    if (number_of("PROFFER_CASES", 0) > 0) std::cout << kind << " " << tally.kinds[kind] << "\n";
+  }
+}
+
+}  // namespace
+}  // namespace proffer::remedies_test

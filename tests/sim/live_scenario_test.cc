@@ -1,0 +1,361 @@
+// A master's picture of a live cluster becomes a scenario that reads back and that a simulation
+// takes up where the live one stood.
+
+#include "sim/live_scenario.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "proto/json/live_snapshot_json.h"
+#include "sim/scenario_writer.h"
+#include "tests/sim/shipped_scenarios.h"
+
+namespace proffer::sim::live_scenario_test {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::SizeIs;
+using Report = proto::SimulateReport;
+
+const ScenarioFramework& framework_of(const Scenario& scenario, const std::string& name) {
+  for (const ScenarioFramework& one : scenario.frameworks) {
+    if (one.name == name) return one;
+  }
+  ADD_FAILURE() << "no framework " << name << " in\n" << to_yaml(scenario);
+  static const ScenarioFramework kNone;
+  return kNone;
+}
+
+// The scenario until `at`, as the master sees it then; over the wire, as a live one comes.
+struct Live {
+  proto::LiveSnapshot snapshot = {};
+  std::vector<proto::RoleRow> roles = {};
+  std::vector<proto::FrameworkRow> frameworks = {};
+  std::map<AgentId, ResourceVector> allocated = {};
+};
+Live live_at(Scenario scenario, Duration at) {
+  scenario.until = at;
+  std::erase_if(scenario.report_at, [&](Duration when) { return when > at; });
+  ScenarioRun run(scenario);
+  EXPECT_EQ(run.run().violations, std::vector<std::string>());
+  Live live;
+  for (const std::string& page :
+       proto::live_snapshot_pages(run.master().live_snapshot(run.world().now()))) {
+    EXPECT_TRUE(proto::parse_live_snapshot_page(page, live.snapshot));
+  }
+  live.roles = run.master().roles();
+  live.frameworks = run.master().frameworks();
+  for (const proto::AgentRow& row : run.master().agents())
+    live.allocated[row.agent] = row.allocated;
+  return live;
+}
+Live live_at(const std::string& yaml, Duration at) {
+  return live_at(parse_scenario(yaml).value(), at);
+}
+
+// Read back from its text, which must say the same.
+LiveScenario scenario_from(const proto::LiveSnapshot& snapshot) {
+  Result<LiveScenario> made = scenario_of(snapshot);
+  if (!made) {
+    ADD_FAILURE() << made.error().message();
+    return {};
+  }
+  const std::string yaml = to_yaml(*made);
+  const Result<Scenario> read = parse_scenario(yaml);
+  EXPECT_TRUE(read) << read.error().message() << "\nin\n" << yaml;
+  if (read) {
+    EXPECT_EQ(*read, made->scenario) << yaml;
+  }
+  return *std::move(made);
+}
+
+// What the simulation has at 0s is what the live one had: by role, framework and agent.
+void expect_same_shares(const Live& live, Scenario scenario) {
+  scenario.until = Duration();
+  ScenarioRun again(scenario);
+  EXPECT_EQ(again.run().violations, std::vector<std::string>());
+  std::map<RoleName, proto::RoleRow> roles;
+  for (const proto::RoleRow& row : again.master().roles()) roles[row.role] = row;
+  for (const proto::RoleRow& row : live.roles) {
+    if (row.allocated.is_zero() && !roles.contains(row.role)) continue;  // its frameworks have left
+    const proto::RoleRow& now = roles[row.role];
+    EXPECT_EQ(to_text(now.allocated), to_text(row.allocated)) << row.role.str();
+    EXPECT_EQ(now.weight, row.weight) << row.role.str();
+    EXPECT_EQ(now.guarantee, row.guarantee) << row.role.str();
+    EXPECT_EQ(now.limit, row.limit) << row.role.str();
+  }
+  std::map<std::string, ResourceVector> frameworks;
+  for (const proto::FrameworkRow& row : again.master().frameworks()) {
+    frameworks[row.name] = row.allocated;
+  }
+  for (const proto::FrameworkRow& row : live.frameworks) {
+    EXPECT_EQ(to_text(frameworks[row.name]), to_text(row.allocated)) << row.name;
+  }
+  for (const proto::AgentRow& row : again.master().agents()) {
+    EXPECT_EQ(to_text(row.allocated), to_text(live.allocated.at(row.agent))) << row.agent.str();
+  }
+}
+
+TEST(LiveScenario, OfAnyShippedScenarioGoesOnWhereTheLiveOneStood) {
+  size_t tasks = 0;
+  for (const std::string name :
+       {"drf_paper", "borrow_and_return", "gangs", "gpu_island", "hoarder", "drain_a_rack"}) {
+    for (const Duration at : {seconds(5), seconds(75), seconds(215), seconds(400)}) {
+      SCOPED_TRACE(name + " at " + proffer::to_text(at));
+      Scenario scenario = parse_scenario(shipped_scenario(name)).value();
+      // Offers that are on their way are nobody's tasks.
+      const Live live = live_at(scenario, at + milliseconds(500));
+      expect_same_shares(live, scenario_from(live.snapshot).scenario);
+      tasks += live.snapshot.tasks.size();
+    }
+  }
+  EXPECT_GT(tasks, 200u);
+}
+
+constexpr std::string_view kEverything = R"(
+options: {reclaim: fair_share, revoke_grace: 7s}
+agents:
+  - {name: a, count: 2, resources: "cpus:4;mem:4GiB;ports:[31000-31009]", attributes: {rack: r1}}
+  - {name: b, resources: "cpus:4;mem:4GiB", attributes: {rack: r2}, reserved: {eng: "cpus:1"}}
+  - {name: c, resources: "cpus:2;mem:2GiB", drains: 15s, drain_grace: 60s}
+roles: [{name: eng, weight: 2, guarantee: "cpus:3", limit: "cpus:9"}]
+frameworks:
+  - name: A
+    role: eng
+    tasks:
+      - name: t
+        count: 40
+        resources: "cpus:1;mem:512"
+        duration: forever
+        constraints: ["rack != r9"]
+        spread: rack
+        max_per: {host: 3}
+        prefer: {hosts: [a-0], wait: 5s}
+        priority: 3
+        band: production
+        borrow: false
+      - {name: below, role: eng/ads, count: 1, resources: "cpus:0.5", duration: forever}
+      - {name: g, count: 4, resources: "cpus:0.5", duration: forever, gang: 2, revocable_ok: true}
+  - name: B
+    role: ops
+    takes: open
+    tasks: [{name: o, count: 2, resources: "cpus:1", duration: forever}]
+)";
+
+TEST(LiveScenario, SaysWhatRunsAndWhatIsWanted) {
+  const LiveScenario live = scenario_from(live_at(std::string(kEverything), seconds(20)).snapshot);
+  const Scenario& scenario = live.scenario;
+  EXPECT_EQ(scenario.until, kLiveUntil);
+  EXPECT_EQ(scenario.options.at("reclaim"), "fair_share");
+  EXPECT_EQ(scenario.options.at("revoke_grace"), "7s");
+  ASSERT_EQ(scenario.agents.size(), 4u);
+  EXPECT_EQ(scenario.agents[0].name, "a-0");
+  EXPECT_EQ(proffer::to_text(scenario.agents[0].resources), "cpus:4;mem:4096;ports:[31000-31009]");
+  EXPECT_EQ(scenario.agents[2].attributes, (Attributes{{"rack", "r2"}}));
+  EXPECT_EQ(proffer::to_text(scenario.agents[2].reserved.at(RoleName("eng"))), "cpus:1");
+  EXPECT_EQ(scenario.agents[3].drains, Duration());
+  EXPECT_EQ(scenario.agents[3].drain_grace, seconds(55));
+  EXPECT_EQ(proffer::to_text(scenario.roles.at(RoleName("eng")).limit), "cpus:9");
+  const ScenarioFramework& a = framework_of(scenario, "A");
+  ASSERT_THAT(a.tasks, SizeIs(3));
+  const ScenarioFramework original = parse_scenario(kEverything).value().frameworks[0];
+  for (const ScenarioTasks& tasks : a.tasks) {
+    const auto same =
+        std::find_if(original.tasks.begin(), original.tasks.end(),
+                     [&](const ScenarioTasks& one) { return one.name == tasks.name; });
+    ASSERT_NE(same, original.tasks.end()) << tasks.name;
+    EXPECT_EQ(tasks.count, same->count) << tasks.name;
+    EXPECT_EQ(tasks.resources, same->resources) << tasks.name;
+    EXPECT_EQ(tasks.duration, std::nullopt) << tasks.name;
+    // Those of an ask that is all running are known by what runs alone.
+    if (tasks.running_count() < tasks.count) {
+      EXPECT_EQ(tasks.ask, same->ask) << tasks.name;
+    }
+    EXPECT_EQ(tasks.ask.role, same->ask.role) << tasks.name;
+    EXPECT_EQ(tasks.ask.gang, same->ask.gang) << tasks.name;
+    EXPECT_GT(tasks.running_count(), 0) << tasks.name;
+    for (const ScenarioRunning& one : tasks.running) {
+      EXPECT_GE(one.since, seconds(10));
+      EXPECT_LE(one.since, seconds(20));
+    }
+  }
+  EXPECT_EQ(framework_of(scenario, "B").takes, Takes::kOpen);
+  EXPECT_EQ(framework_of(scenario, "B").tasks.front().running_count(), 2);
+}
+
+TEST(LiveScenario, AnswersWhatAFrameworkMoreWouldTakeFromWhom) {
+  // Train has borrowed the whole cluster. What if production wanted half of it?
+  const std::string yaml = R"(
+agents: [{name: a, count: 2, resources: "cpus:4;mem:4GiB"}]
+roles: [{name: production, guarantee: "cpus:4"}]
+frameworks:
+  - name: train
+    role: research
+    tasks: [{name: t, count: 9, resources: "cpus:1", duration: forever}]
+)";
+  LiveScenario live = scenario_from(live_at(yaml, seconds(60)).snapshot);
+  const auto run = [](const Scenario& scenario) { return simulate_text(to_yaml(scenario)); };
+  const Report before = run(live.scenario);
+  EXPECT_TRUE(before.end.revoked.empty());
+  ASSERT_THAT(before.end.waiting, SizeIs(1));
+  EXPECT_EQ(before.end.waiting[0].tasks, (std::map<std::string, int64_t>{{"t", 1}}));
+  EXPECT_THAT(before.end.waiting[0].why, HasSubstr("cpus:1"));
+  live.scenario.frameworks.push_back(
+      {.name = "web",
+       .role = RoleName("production"),
+       .tasks = {{.name = "w", .count = 4, .resources = amounts("cpus:1"), .duration = {}}}});
+  const Report after = run(live.scenario);
+  ASSERT_THAT(after.end.revoked, SizeIs(1));
+  EXPECT_EQ(after.end.revoked[0], (Report::Revoked{.framework = "train",
+                                                   .role = RoleName("research"),
+                                                   .reason = RevokeReason::kReclaimed,
+                                                   .beneficiary = RoleName("production"),
+                                                   .told = 4,
+                                                   .ended = 4}));
+  ASSERT_THAT(after.end.waiting, SizeIs(1));
+  EXPECT_EQ(after.end.waiting[0].framework, "train");
+  EXPECT_EQ(after.end.waiting[0].tasks, (std::map<std::string, int64_t>{{"t", 5}}));
+  EXPECT_EQ(after.end.frameworks.at("web").running, 4);
+  const std::string tables = report_tables(after);
+  EXPECT_THAT(tables, HasSubstr("fits         no: 5 tasks wait\nwaits        5 train/t: "));
+  EXPECT_THAT(tables, HasSubstr("revoked      4 tasks of train (role research) for role "
+                                "production: reclaimed\n"));
+  // With room for all of them nobody has to go.
+  live.scenario.agents.push_back({.name = "new", .resources = live.scenario.agents[0].resources});
+  live.scenario.agents.push_back({.name = "more", .resources = live.scenario.agents[0].resources});
+  const Report roomy = run(live.scenario);
+  EXPECT_THAT(report_tables(roomy), AllOf(HasSubstr("fits         yes: nothing waits\n"),
+                                          HasSubstr("revoked      nobody\n")));
+}
+
+// --- what a scenario cannot say ------------------------------------------------------------------
+
+proto::LiveSnapshot small() {
+  proto::LiveSnapshot all;
+  all.agents.push_back(
+      {.agent = AgentId("a"), .total = parse_agent_resources("cpus:4;gpus:1").value()});
+  return all;
+}
+
+proto::LiveTask running_task(const std::string& framework, const std::string& task) {
+  return {.framework = FrameworkId(framework),
+          .task = TaskId(task),
+          .agent = AgentId("a"),
+          .role = RoleName("r"),
+          .shape = parse_shape("cpus:1").value()};
+}
+
+TEST(LiveScenario, SaysWhatIsLeftOut) {
+  proto::LiveSnapshot live = small();
+  live.agents.push_back({.agent = AgentId("far"),
+                         .state = proto::AgentState::kUnreachable,
+                         .total = live.agents[0].total});
+  live.agents.push_back({.agent = AgentId("shy"),
+                         .state = proto::AgentState::kDisconnected,
+                         .total = live.agents[0].total});
+  live.frameworks.push_back({.framework = FrameworkId("o-1-1"),
+                             .name = "o",
+                             .role = RoleName("r"),
+                             .mode = OfferMode::kOpen});
+  live.frameworks.push_back(
+      {.framework = FrameworkId("s-1-2"), .name = "s", .role = RoleName("r"), .suppressed = true});
+  live.frameworks.push_back(
+      {.framework = FrameworkId("w-1-3"), .name = "w", .role = RoleName("r"), .connected = false});
+  live.asks.push_back({FrameworkId("s-1-2"),
+                       {.name = AskName("x"),
+                        .shape = parse_shape("cpus:1").value(),
+                        .count = 3,
+                        .ports = 1,
+                        .expiry = seconds(9)}});
+  proto::LiveTask large = running_task("o-1-1", "large");
+  large.shape = parse_shape("cpus:5").value();
+  proto::LiveTask lost = running_task("o-1-1", "lost");
+  lost.agent = AgentId("far");
+  live.tasks = {large, lost, running_task("o-1-1", "fine")};
+  const LiveScenario made = scenario_from(live);
+  EXPECT_THAT(made.notes, Contains(HasSubstr("nobody can reach them: far")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("not when this was taken: agents: shy")));
+  EXPECT_THAT(made.notes, Contains(AllOf(HasSubstr("o-1-1/large"), Not(HasSubstr("lost")))));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("takes open offers and says not what for: "
+                                             "framework: o")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("has suppressed offers: framework: s")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("nobody knows what they want: frameworks: w")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("no ports in here: ask: s-1-2/x")));
+  EXPECT_THAT(made.notes, Contains(HasSubstr("not expire in here: ask: s-1-2/x")));
+  const std::string yaml = to_yaml(made);
+  for (const std::string& note : made.notes) EXPECT_THAT(yaml, HasSubstr("# - " + note + "\n"));
+  EXPECT_EQ(framework_of(made.scenario, "o").tasks.front().count, 1);
+  EXPECT_THAT(framework_of(made.scenario, "s").tasks, SizeIs(0));
+  EXPECT_THAT(made.scenario.frameworks, SizeIs(2));
+}
+
+TEST(LiveScenario, FrameworksOfOneNameAreToldApartByTheirIds) {
+  proto::LiveSnapshot live = small();
+  for (const std::string id : {"run-1-1", "run-1-2"}) {
+    live.frameworks.push_back({.framework = FrameworkId(id), .name = "run", .role = RoleName("r")});
+  }
+  live.frameworks.push_back(
+      {.framework = FrameworkId("x-1-3"), .name = "run-1-2", .role = RoleName("r")});
+  std::vector<std::string> names;
+  for (const ScenarioFramework& one : scenario_from(live).scenario.frameworks) {
+    names.push_back(one.name);
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"run-1-1", "run-1-2-2", "run-1-2"}));
+}
+
+TEST(LiveScenario, BrokenGangsRunOnOneByOneAndWholeOnesStayWhole) {
+  proto::LiveSnapshot live = small();
+  live.frameworks.push_back(
+      {.framework = FrameworkId("g-1-1"), .name = "g", .role = RoleName("r")});
+  live.asks.push_back(
+      {FrameworkId("g-1-1"),
+       {.name = AskName("pair"), .shape = parse_shape("cpus:1").value(), .count = 2, .gang = 2}});
+  const auto add = [&](const std::string& name, uint64_t gang, bool ending) {
+    proto::LiveTask task = running_task("g-1-1", name);
+    task.ask = AskName("pair");
+    task.gang = gang;
+    task.ending = ending;
+    live.tasks.push_back(task);
+  };
+  add("p-0", 1, false);
+  add("p-2", 2, false);
+  add("p-1", 1, false);
+  add("p-3", 2, true);
+  const LiveScenario made = scenario_from(live);
+  const std::vector<ScenarioTasks>& tasks = framework_of(made.scenario, "g").tasks;
+  ASSERT_THAT(tasks, SizeIs(3));
+  EXPECT_EQ(tasks[0].name, "pair");
+  EXPECT_EQ(tasks[0].ask.gang, 2);
+  EXPECT_EQ(tasks[0].running_count(), 2);
+  EXPECT_EQ(tasks[0].count, 4);
+  EXPECT_EQ(tasks[1].name, "pair-2");
+  EXPECT_EQ(tasks[1].ask.gang, 1);
+  EXPECT_EQ(tasks[1].count, 1);
+  EXPECT_EQ(tasks[2].duration, kKillGrace);
+  EXPECT_THAT(made.notes, Contains(HasSubstr("1 task was being killed")));
+}
+
+TEST(LiveScenario, AnAskWithoutEndIsCutToWhatAllAgentsCouldRun) {
+  proto::LiveSnapshot live = small();
+  live.frameworks.push_back(
+      {.framework = FrameworkId("m-1-1"), .name = "m", .role = RoleName("r")});
+  live.asks.push_back(
+      {FrameworkId("m-1-1"),
+       {.name = AskName("any"), .shape = parse_shape("cpus:1").value(), .count = kAskCountMax}});
+  const LiveScenario made = scenario_from(live);
+  EXPECT_EQ(framework_of(made.scenario, "m").tasks.front().count, 100'000);
+  EXPECT_THAT(made.notes, Contains(HasSubstr("wants fewer in here, but as many as all agents could "
+                                             "run at once: ask: m/any")));
+}
+
+TEST(LiveScenario, WithoutAgentsThereIsNothingToSimulate) {
+  const Result<LiveScenario> made = scenario_of({});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_THAT(made.error().message(), HasSubstr("no agent"));
+}
+
+}  // namespace
+}  // namespace proffer::sim::live_scenario_test
