@@ -76,6 +76,14 @@ std::vector<AgentUse> Allocator::agents() const { return state_->agents(); }
 FrameworkExplanation Allocator::explain(const FrameworkId& framework, Time now) const {
   return state_->explain(framework, now);
 }
+std::optional<RoleExplanation> Allocator::explain_role(const RoleName& role, Time now) const {
+  return state_->explain_role(role, now);
+}
+std::optional<TaskStanding> Allocator::explain_task(const AgentId& agent,
+                                                    const FrameworkId& framework,
+                                                    const TaskId& task, Time now) const {
+  return state_->explain_task(agent, framework, task, now);
+}
 ReclaimOutlook Allocator::reclaim_outlook(const FrameworkId& framework, const AskName& ask,
                                           Time now) const {
   return state_->reclaim_outlook(framework, ask, now);

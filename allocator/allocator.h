@@ -22,6 +22,7 @@
 #include "common/offers.h"
 #include "common/roles.h"
 #include "common/share.h"
+#include "common/standing.h"
 #include "common/time.h"
 
 namespace proffer {
@@ -267,8 +268,16 @@ class Allocator {
   // While it stays the same, so does what could_ever_fit of asks that are not declared anew.
   uint64_t fit_version() const;
   std::vector<AgentUse> agents() const;
-  // Why this framework has no offer, or no more of them. O(agents * kAsksExplainedMax + leaves).
+  // Why this framework has no offer, or no more of them, and what would make each of its asks fit
+  // (remedies.cc says what that costs). Else O(agents * kAsksExplainedMax + leaves).
   FrameworkExplanation explain(const FrameworkId& framework, Time now) const;
+  // Why this role has no more; nothing if it is not there: nobody is in it or below it, and nothing
+  // is set of it. O(roles + asks below it + what reclaim_outlook() takes, for at most 16 of them).
+  std::optional<RoleExplanation> explain_role(const RoleName& role, Time now) const;
+  // How a task stands that is allocated on the agent; nothing if it is not. Plans what would have
+  // to end for at most 16 asks: O(agents + tasks of those who borrow) for each.
+  std::optional<TaskStanding> explain_task(const AgentId& agent, const FrameworkId& framework,
+                                           const TaskId& task, Time now) const;
   // What would have to end for an unmet ask to fit, and why it has not been told to. The framework
   // must be there. O(agents + tasks of those who borrow).
   ReclaimOutlook reclaim_outlook(const FrameworkId& framework, const AskName& ask, Time now) const;

@@ -96,6 +96,15 @@ void Allocator::State::drop_headroom(AskEntry& ask) {
   }
 }
 
+// The role's limit is another one now.
+void Allocator::State::drop_useless_headroom(const Role& role) {
+  const std::vector<AskEntry*> all = role.headroom;
+  for (AskEntry* ask : all) {
+    const bool is_of_use = exceeded_limit(*ask).is_none() && limits(role, ask->at_once());
+    if (!is_of_use) drop_headroom(*ask);
+  }
+}
+
 // Whether something has ended wherever there is not enough for it yet; or there is, and an agent
 // may be.
 bool Allocator::State::moves(const AskEntry& ask) const {

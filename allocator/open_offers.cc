@@ -149,7 +149,10 @@ bool Allocator::State::fill_open(Time now) {
       Leaf& l = *turn.leaf;
       const uint64_t before = gifts_made_;
       if (give_whole_agent(turn, now, refused)) {
-        if (less_is_held(before)) return true;
+        if (less_is_held(before)) {
+          for (Leaf* other : refused) other->tried_at = 0;
+          return true;
+        }
         again = true;
         continue;
       }

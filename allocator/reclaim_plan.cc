@@ -119,6 +119,11 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
     const ResourceVector then = node->kept() + node->awaited + extra;
     const ResourceVector entitlement = node->entitlement + slack;
     by_share = by_share && is_at_most(then, entitlement, more, nullptr);
+    // What is taken back for one that may not borrow must be of use to it.
+    if (!ask.ask.borrow && node == ask.leaf->role &&
+        !is_at_most(then, node->entitlement, more, nullptr)) {
+      return {};
+    }
     if (!node->is_leaf) {
       const Role& role = static_cast<const Role&>(*node);
       const ResourceVector kept = is_promised ? ResourceVector() : kept_below(role, &ask);

@@ -199,7 +199,7 @@ class Allocator::State::RemedySearch {
   void raise_limit() {
     const ResourceVector more = entry_.at_once();
     for (Role* role = entry_.leaf->role; role->parent != nullptr; role = role->parent) {
-      const ResourceVector then = role->use() + more;
+      const ResourceVector then = role->use() + state_.kept_below(*role, &entry_) + more;
       if (role->settings.limit.contains(then)) continue;
       RoleSettings settings = role->settings;
       for (const ResourceKind kind : kResourceKinds) {

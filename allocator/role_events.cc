@@ -18,11 +18,11 @@ void Allocator::State::set_role(const RoleName& role, const RoleSettings& settin
   shares_dirty_ = true;
   ++settings_version_;
   if (Role* known = tree_.find(role)) {
-    while (!known->headroom.empty()) drop_headroom(*known->headroom.back());
     known->blocked.clear();
     blocking_.erase(known);
   }
   tree_.set_settings(role, settings);
+  if (Role* known = tree_.find(role)) drop_useless_headroom(*known);
   // What a limit or the guarantee of another kept away may be allowed now.
   wake_all();
 }

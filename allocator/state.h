@@ -23,6 +23,7 @@
 //   reclaim_plan.cc      what would have to end for an ask to fit
 //   reclaim_outlook.cc   why nothing is taken back for an ask
 //   explain.cc           why a framework has no offer
+//   explain_role.cc, explain_task.cc   why a role has no more; whether a task would have to end
 //   fitting.h, remedies.cc   what would make an ask fit
 //   status.cc, violations.cc   pictures and laws
 
@@ -78,6 +79,9 @@ class Allocator::State {
   uint64_t fit_version() const { return agents_version_ + settings_version_; }
   std::vector<AgentUse> agents() const;
   FrameworkExplanation explain(const FrameworkId& id, Time now) const;
+  std::optional<RoleExplanation> explain_role(const RoleName& name, Time now) const;
+  std::optional<TaskStanding> explain_task(const AgentId& on, const FrameworkId& framework,
+                                           const TaskId& id, Time now) const;
   ReclaimOutlook reclaim_outlook(const FrameworkId& framework, const AskName& ask, Time now) const;
   std::vector<Violation> violations() const;
 
@@ -339,6 +343,7 @@ class Allocator::State {
   ResourceVector kept_below(const Role& role, const AskEntry* claimant) const;
   bool keep_headroom(AskEntry& ask, Time now);
   void drop_headroom(AskEntry& ask);
+  void drop_useless_headroom(const Role& role);
   void review_headroom(Time now);
   bool moves(const AskEntry& ask) const;
   void check_headroom(std::vector<Violation>& found) const;
@@ -397,6 +402,15 @@ class Allocator::State {
   Bar bar_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
   HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent,
                            Time now) const;
+
+  // --- explain_role.cc, explain_task.cc --------------------------------------------------------
+  void explain_children(const Role& role, RoleExplanation& found) const;
+  void explain_held(const Role& role, Time now, RoleExplanation& found) const;
+  HeldAsks held_by(const AskEntry& ask, Time now, int& outlooks) const;
+  void note_coming(const AskEntry& ask, RoleExplanation& found) const;
+  void explain_borrowers(const Role& role, RoleExplanation& found) const;
+  void explain_over(const fair::Task& task, TaskStanding& found) const;
+  void explain_victim(const fair::TaskRef& ref, Time now, TaskStanding& found) const;
 
   // --- remedies.cc -----------------------------------------------------------------------------
   std::vector<Remedy> remedies_for(const AskEntry& entry, Time now) const;

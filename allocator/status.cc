@@ -38,7 +38,8 @@ std::vector<RoleStatus> Allocator::State::roles() const {
   return all;
 }
 
-// Whether it has what it is promised, or no ask that would still be within that.
+// Whether it has what it is promised, or no ask that would still be within that and may be given
+// as far as its own entitlement goes.
 bool Allocator::State::is_guarantee_met(const Role& role) const {
   if (!role.has_guarantee()) return true;
   bool is_met = true;
@@ -49,7 +50,8 @@ bool Allocator::State::is_guarantee_met(const Role& role) const {
       return;
     }
     is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
-      return ask->unmet() > 0 && fair::is_within_guarantee(role, ask->ask.shape);
+      return ask->unmet() > 0 && fair::is_within_guarantee(role, ask->ask.shape) &&
+             barred(*ask).why != Bar::Why::kEntitlement;
     });
   });
   return is_met;

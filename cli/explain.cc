@@ -1,4 +1,5 @@
-// proffer explain framework NAME: why it has no offer. explain_lines() says it for people.
+// proffer explain framework NAME | role PATH | task FRAMEWORK/TASK: why it has no offer, why it has
+// no more, what of it. explain_lines() says it for people.
 
 #include "cli/explain.h"
 
@@ -31,32 +32,31 @@ std::string agents_text(int64_t count, int64_t all) {
 }
 
 // One line for each reason, most agents first.
-void add_reasons(const std::vector<HinderedAgents>& hindered, int64_t usable,
-                 const proto::Explanation& all, std::vector<std::string>& lines) {
+void add_reasons(const std::vector<HinderedAgents>& hindered, int64_t usable, int64_t agents,
+                 Time now, std::vector<std::string>& lines) {
   if (usable > 0) {
-    lines.push_back(line("", text(agents_text(usable, all.fair.agents), ": could be offered")));
+    lines.push_back(line("", text(agents_text(usable, agents), ": could be offered")));
   }
   for (const HinderedAgents& row : hindered) {
-    std::string said = text(agents_text(row.agents, all.fair.agents), ": ", to_text(row));
-    if (row.until) said += text(", the first for another ", age(*row.until - all.now));
+    std::string said = text(agents_text(row.agents, agents), ": ", to_text(row));
+    if (row.until) said += text(", the first for another ", age(*row.until - now));
     if (!row.example.empty()) said += text(" [", row.example.str(), "]");
     lines.push_back(line("", said));
   }
 }
 
-void add_ask(const AskExplanation& ask, const proto::Explanation& all,
-             std::vector<std::string>& lines) {
+void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<std::string>& lines) {
   std::string said = text(quoted(ask.ask.str()), " wants ", ask.wanted, " of ", to_text(ask.shape));
   if (ask.ports > 0) said += text(" and ", ask.ports, ask.ports == 1 ? " port" : " ports");
   said += text("; ", ask.offered, " offered");
   if (!ask.claimed.empty()) said += text("; agent ", ask.claimed.str(), " is set aside for it");
   lines.push_back(line("ask", said));
   if (!ask.could_ever_fit) lines.push_back(line("", text("fits no agent: ", changes_text(ask))));
-  add_reasons(ask.hindered, ask.usable, all, lines);
+  add_reasons(ask.hindered, ask.usable, agents, now, lines);
   for (size_t i = 0; i < ask.remedies.size(); ++i) {
     const Remedy& remedy = ask.remedies[i];
     std::string what = to_text(remedy);
-    if (remedy.until) what += text(", within ", age(*remedy.until - all.now));
+    if (remedy.until) what += text(", within ", age(*remedy.until - now));
     lines.push_back(line(i == 0 ? "would fit" : "", what));
   }
 }
@@ -100,49 +100,229 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
     lines.push_back(line("declined", text(agents_text(fair.declined, fair.agents), " for now")));
   }
   if (fair.mode == OfferMode::kOpen) {
-    add_reasons(fair.hindered, fair.usable, all, lines);
+    add_reasons(fair.hindered, fair.usable, fair.agents, all.now, lines);
   }
-  for (const AskExplanation& ask : fair.asks) add_ask(ask, all, lines);
+  for (const AskExplanation& ask : fair.asks) add_ask(ask, fair.agents, all.now, lines);
   if (const int64_t rest = fair.asks_unmet - static_cast<int64_t>(fair.asks.size()); rest > 0) {
     lines.push_back(line("", text("and ", rest, " more that are not met")));
   }
   return lines;
 }
 
+namespace {
+
+std::string quota_or_none(const Quota& quota) {
+  return quota.empty() ? "none" : proffer::to_text(quota);
+}
+
+// "ops 12.5%: cpus:2 used, entitled to cpus:1, borrowed cpus:1".
+std::string node_text(const NodeStanding& node) {
+  std::string said = text(node.is_framework ? "framework " : "", node.name, " ",
+                          percent(node.place_share_millionths), ": ", amounts_or_nothing(node.use),
+                          " used, entitled to ", amounts_or_nothing(node.entitlement));
+  if (!node.borrowed.is_zero()) said += text(", borrowed ", to_text(node.borrowed));
+  return said + (node.wants ? ", wants more" : "");
+}
+
+void add_held(const proto::ExplainedRole& all, std::vector<std::string>& lines) {
+  std::string head = "held back";
+  for (const HeldAsks& held : all.fair.held) {
+    std::string said = text(held.asks, held.asks == 1 ? " ask for " : " asks for ", held.tasks,
+                            held.tasks == 1 ? " task: " : " tasks: ", to_text(held));
+    if (held.until) said += text(", within ", age(*held.until - all.now));
+    lines.push_back(
+        line(head, text(said, " [", held.framework.str(), " ", quoted(held.ask.str()), "]")));
+    head.clear();
+  }
+}
+
+void add_nodes(std::string head, const std::vector<NodeStanding>& nodes,
+               std::vector<std::string>& lines) {
+  for (const NodeStanding& node : nodes) {
+    lines.push_back(line(head, node_text(node)));
+    head.clear();
+  }
+}
+
+// What protects it, and what may end it.
+void add_standing(const TaskStanding& standing, Time now, std::vector<std::string>& lines) {
+  std::string takes = text(amounts_or_nothing(standing.amounts), " in role ", standing.role.str(),
+                           ", band ", to_text(standing.band));
+  if (standing.priority != 0) takes += text(", priority ", standing.priority);
+  if (standing.gang != 0) takes += text(", in gang ", standing.gang);
+  if (standing.is_lent) takes += ", of what is set aside for others";
+  if (standing.is_estimated) takes += ", of what its agent only estimates to be free";
+  lines.push_back(line("takes", takes));
+  std::string head = "borrowed";
+  for (const OverStanding& over : standing.over) {
+    lines.push_back(line(
+        head, text(over.name, " has ", to_text(over.borrowed), " more than it is entitled to")));
+    head.clear();
+  }
+  if (!standing.guaranteed_by.empty()) {
+    lines.push_back(
+        line("protected", text("by the guarantee of role ", standing.guaranteed_by.str())));
+  }
+  if (standing.protected_until) {
+    lines.push_back(line("protected", text("by the minimum runtime for another ",
+                                           age(*standing.protected_until - now))));
+  }
+  head = "victim";
+  for (const Beneficiary& one : standing.victim_for) {
+    std::string said = text("would be told to end for the ask ", quoted(one.ask.str()), " of ",
+                            one.framework.str(), " in role ", one.role.str());
+    if (one.from && *one.from > now) said += text(", in ", age(*one.from - now));
+    lines.push_back(line(head, said));
+    head.clear();
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> explain_lines(const proto::ExplainedRole& all) {
+  const RoleExplanation& fair = all.fair;
+  std::vector<std::string> lines;
+  lines.push_back(line("answer", all.answer));
+  lines.push_back(line("role", text(fair.role.str(), ", weight ", print_milli(fair.settings.weight),
+                                    ", guarantee ", quota_or_none(fair.settings.guarantee),
+                                    fair.guarantee_met ? "" : " (not reached)", ", limit ",
+                                    quota_or_none(fair.settings.limit))));
+  lines.push_back(
+      line("share", text(percent(fair.share_millionths), " of the cluster, by ",
+                         to_text(fair.dominant_kind), ": ", amounts_or_nothing(fair.allocated),
+                         " allocated, ", amounts_or_nothing(fair.offered), " offered")));
+  lines.push_back(line("entitled", text("to ", amounts_or_nothing(fair.entitlement), "; borrowed ",
+                                        amounts_or_nothing(fair.borrowed))));
+  if (fair.place == 0) {
+    lines.push_back(line("place", text("it wants nothing now; ", fair.with_demand, " beside it ",
+                                       fair.with_demand == 1 ? "does" : "do")));
+  } else {
+    lines.push_back(line(
+        "place", text(fair.place, " of ", fair.with_demand, " beside each other with demand, at ",
+                      percent(fair.place_share_millionths))));
+    add_nodes("before it", fair.before, lines);
+  }
+  std::string head = "limits";
+  for (const LimitStanding& limit : fair.limits) {
+    lines.push_back(line(head, text(limit.role.str(), ": ", amounts_or_nothing(limit.use), " of ",
+                                    proffer::to_text(limit.limit))));
+    head.clear();
+  }
+  if (!fair.headroom.is_zero()) {
+    lines.push_back(
+        line("headroom", text(to_text(fair.headroom), " promised and not used, ",
+                              fair.headroom_is_held ? "held for it" : "lent meanwhile")));
+  }
+  add_held(all, lines);
+  add_nodes("borrowers", fair.borrowers, lines);
+  head = "coming";
+  for (const ComingTask& task : fair.coming) {
+    lines.push_back(line(
+        head, text(task.framework.str(), "/", task.task.str(), " of role ", task.role.str(),
+                   " is to end on ", task.agent.str(), " within ", age(task.deadline - all.now))));
+    head.clear();
+  }
+  add_nodes("in it", fair.children, lines);
+  if (const int64_t rest = fair.children_all - static_cast<int64_t>(fair.children.size());
+      rest > 0) {
+    lines.push_back(line("", text("and ", rest, " more")));
+  }
+  return lines;
+}
+
+std::vector<std::string> explain_lines(const proto::ExplainedTask& all) {
+  std::vector<std::string> lines;
+  const proto::TaskRow& row = all.row;
+  const std::string name = text(row.framework.str(), "/", row.task.str());
+  lines.push_back(line("answer", all.answer));
+  if (!all.is_known) {
+    lines.push_back(line("task", text(name, ", not known")));
+    for (const AskExplanation& ask : all.asks) add_ask(ask, all.agents, all.now, lines);
+    return lines;
+  }
+  lines.push_back(line(
+      "task",
+      text(name, " on agent ", row.agent.str(), ", ", proto::to_text(row.state), " for ",
+           age(all.now - row.changed_at), ", launched ", age(all.now - row.launched_at), " ago")));
+  if (row.exit_code) lines.push_back(line("exit", text("code ", *row.exit_code)));
+  if (row.signal) lines.push_back(line("exit", text("signal ", *row.signal)));
+  if (all.standing) add_standing(*all.standing, all.now, lines);
+  if (all.notice) {
+    std::string said = text("to end within ", age(all.notice->deadline - all.now), ": ",
+                            to_text(all.notice->reason));
+    if (!all.notice->beneficiary.empty()) {
+      said += text(" for role ", all.notice->beneficiary.str());
+    }
+    lines.push_back(line("notice", said));
+  }
+  if (all.drained_by) lines.push_back(line("draining", text("agent ", row.agent.str())));
+  return lines;
+}
+
+namespace {
+
+// Prints the answer of the master, which is a Value in JSON.
+template <class Value>
+int print_explanation(const std::string& json, Result<Value> (*parse)(std::string_view)) {
+  const Result<Value> value = parse(json);
+  if (!value) return print_error(value.error(), false);
+  for (const std::string& said : explain_lines(*value)) print_line(said);
+  return 0;
+}
+
+constexpr std::string_view kUsage =
+    "proffer explain framework NAME | role PATH | task FRAMEWORK/TASK [--json]";
+
+}  // namespace
+
 int run_explain(const Words& words) {
   std::string master_flag;
   std::string what;
   std::string name;
   bool json = false;
-  Arguments arguments("proffer explain framework NAME [--json]",
-                      "why a framework has no offer, or no more of them");
+  Arguments arguments(std::string(kUsage),
+                      "why a framework has no offer, why a role has no more, what of a task");
   arguments.option("--master", &master_flag, "the master's HOST:PORT");
   arguments.flag("--json", &json, "print one JSON object");
-  arguments.required("WHAT", &what, "framework");
-  arguments.required("NAME", &name, "its id, its name or a unique prefix of its id");
+  arguments.required("WHAT", &what, "framework, role or task");
+  arguments.required(
+      "NAME", &name,
+      "of a framework: its id, its name or a unique prefix of its id; of a role: its "
+      "path; of a task: FRAMEWORK/TASK or a unique prefix of that");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Address> master = master_address(master_flag);
   if (!master) {
     print_error(master.error(), json);
     return kExitUsage;
   }
-  if (what != "framework") {
-    print_error(
-        Error::invalid_argument(text("what can be explained is a framework, not a ", quoted(what)))
-            .with_hint("proffer explain framework NAME"),
-        json);
+  proto::ExplainCall asked;
+  if (what == "framework") {
+    asked.framework = name;
+  } else if (what == "role") {
+    asked.role = name;
+  } else if (what == "task") {
+    asked.task = name;
+  } else {
+    print_error(Error::invalid_argument(
+                    text("a framework, a role or a task can be explained, not a ", quoted(what)))
+                    .with_hint(std::string(kUsage)),
+                json);
     return kExitUsage;
   }
-  const Result<CallResult> answer = call(*master, "explain", proto::explain_call_json(name));
+  if (name.empty()) {
+    print_error(Error::invalid_argument(text("name a ", what)).with_hint(std::string(kUsage)),
+                json);
+    return kExitUsage;
+  }
+  const Result<CallResult> answer = call(*master, "explain", proto::explain_call_json(asked));
   if (!answer) return print_error(answer.error(), json);
   if (json) {
     print_line(answer->json);
     return 0;
   }
-  const Result<proto::Explanation> explanation = proto::parse_explanation(answer->json);
-  if (!explanation) return print_error(explanation.error(), false);
-  for (const std::string& said : explain_lines(*explanation)) print_line(said);
-  return 0;
+  if (what == "role") return print_explanation(answer->json, proto::parse_explained_role);
+  if (what == "task") return print_explanation(answer->json, proto::parse_explained_task);
+  return print_explanation(answer->json, proto::parse_explanation);
 }
 
 }  // namespace proffer::cli

@@ -11,5 +11,7 @@ namespace proffer::cli {
 
 // The answer, then what it is made of.
 std::vector<std::string> explain_lines(const proto::Explanation& explanation);
+std::vector<std::string> explain_lines(const proto::ExplainedRole& role);
+std::vector<std::string> explain_lines(const proto::ExplainedTask& task);
 
 }  // namespace proffer::cli

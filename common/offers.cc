@@ -141,4 +141,10 @@ std::string_view to_text(RevokeReason reason) {
   return kRevokeReasonNames[static_cast<size_t>(reason)];
 }
 
+std::optional<RevokeReason> parse_revoke_reason(std::string_view text) {
+  const auto at = std::find(kRevokeReasonNames.begin(), kRevokeReasonNames.end(), text);
+  if (at == kRevokeReasonNames.end()) return std::nullopt;
+  return static_cast<RevokeReason>(at - kRevokeReasonNames.begin());
+}
+
 }  // namespace proffer

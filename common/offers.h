@@ -147,5 +147,6 @@ enum class RevokeReason : uint8_t {
 };
 inline constexpr size_t kRevokeReasonCount = 4;
 std::string_view to_text(RevokeReason reason);  // "reclaimed", "draining", "lent", "estimate"
+std::optional<RevokeReason> parse_revoke_reason(std::string_view text);
 
 }  // namespace proffer

@@ -26,6 +26,7 @@ std::vector<Violation> AuthorLaws::said(const sdk::Command& command, Time now) {
   for (const proto::Operation& operation : accept->operations) {
     for (const proto::TaskSpec& task : proto::launched_by(operation)) {
       accept_of_[task.id] = accepts_;
+      launched_here_.insert(task.id);
     }
   }
   return found;
@@ -37,8 +38,14 @@ std::vector<Violation> AuthorLaws::heard(const sdk::Notification& notification) 
     for (const Offer& offer : offers->offers) offers_[offer.id] = offer.agent;
   } else if (std::holds_alternative<sdk::Disconnected>(notification)) {
     offers_.clear();
+    launched_here_.clear();
+  } else if (std::holds_alternative<proto::Subscribed>(notification)) {
+    launched_here_.clear();
+  } else if (const auto* notice = std::get_if<proto::RevokeNotice>(&notification)) {
+    noticed_.insert(notice->tasks.begin(), notice->tasks.end());
   } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
     check_accept(*status, found);
+    check_notice(*status, found);
   } else if (const auto* refused = std::get_if<sdk::Refused>(&notification)) {
     if (failover_timeout_ >= kLong && !ended_by_itself_) {
       found.push_back({text("it is refused, though it may stay away for ",
@@ -61,6 +68,16 @@ void AuthorLaws::check_decline(const proto::Decline& decline, Time now,
     }
     offers_.erase(at);
   }
+}
+
+// What was said to its scheduler after it was launched has come before this, in order.
+void AuthorLaws::check_notice(const proto::TaskStatus& status,
+                              std::vector<Violation>& found) const {
+  if (status.reason != proto::TaskReason::kRevoked && status.reason != proto::TaskReason::kDrained)
+    return;
+  if (!launched_here_.contains(status.task) || noticed_.contains(status.task)) return;
+  found.push_back({text("task ", status.task.str(), " is ", proto::to_text(status.reason),
+                        ", and nobody was told that it has to go")});
 }
 
 void AuthorLaws::check_accept(const proto::TaskStatus& status, std::vector<Violation>& found) {

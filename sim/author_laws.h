@@ -1,8 +1,8 @@
 #pragma once
 
 // What the author of a scheduler may count on, beside what the journal knows of tasks: that it is
-// not refused for nothing, that an accept is launched as a whole or not at all, and that what it
-// declines is not offered to it again at once.
+// not refused for nothing, that an accept is launched as a whole or not at all, that what it
+// declines is not offered to it again at once, and that no task is taken from it without notice.
 
 #include <map>
 #include <set>
@@ -24,6 +24,7 @@ class AuthorLaws {
 
  private:
   void check_decline(const proto::Decline& decline, Time now, std::vector<Violation>& found);
+  void check_notice(const proto::TaskStatus& status, std::vector<Violation>& found) const;
   void check_accept(const proto::TaskStatus& status, std::vector<Violation>& found);
 
   Duration failover_timeout_;
@@ -38,6 +39,9 @@ class AuthorLaws {
   };
   std::map<AgentId, Declined> declined_;  // in the second that began then
   std::map<OfferId, AgentId> offers_;     // not answered yet
+  // In this session, which has not been broken since: who loses a notice ends it.
+  std::set<TaskId> launched_here_;
+  std::set<TaskId> noticed_;
 };
 
 }  // namespace proffer::sim

@@ -12,6 +12,8 @@ namespace {
 
 // Connections that waited longer are likely to be found broken.
 constexpr Duration kBreaksAfter = seconds(15);
+// After healing everybody has found everybody again.
+constexpr Duration kCalmAfter = seconds(45);
 // Of a partition that changes.
 constexpr Duration kChangeMin = milliseconds(300);
 constexpr Duration kChangeMax = seconds(10);
@@ -225,6 +227,13 @@ void Simulation::befall(const Fault& fault) {
       if (host.is_powered()) host.power_off(chance);
       return agent.retire();
 
+    case FaultKind::kDrain:
+      return drain(fault, host, chance);
+    case FaultKind::kRoleChange:
+      return change_role(fault, chance);
+    case FaultKind::kReserve:
+      return reserve(fault, host, chance);
+
     case FaultKind::kSlow:
     case FaultKind::kLost:
     case FaultKind::kRepeated:
@@ -268,6 +277,8 @@ void Simulation::heal() {
     host.power_on();
     serve(*agent);
   }
+  tidy_up();
+  world_.after(kCalmAfter, [this] { drain_once_more(); });
 }
 
 }  // namespace proffer::sim

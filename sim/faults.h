@@ -66,6 +66,10 @@ enum class FaultKind : uint8_t {
   // For good.
   kAgentCrashForGood,
   kMachineForGood,
+  // What operators do.
+  kDrain,
+  kRoleChange,
+  kReserve,
 };
 
 // How much of it there is in a run that has it.
@@ -143,6 +147,12 @@ inline constexpr std::array kFaultKinds = {
                  "an agent never comes back, its machine runs on"},
     FaultKindRow{FaultKind::kMachineForGood, "machine_for_good", FaultAmount::kOnce,
                  "a machine never comes back"},
+    FaultKindRow{FaultKind::kDrain, "drain", FaultAmount::kSome,
+                 "an agent is drained, and undrained later"},
+    FaultKindRow{FaultKind::kRoleChange, "role_change", FaultAmount::kSome,
+                 "a role's weight, guarantee or limit is another for a while"},
+    FaultKindRow{FaultKind::kReserve, "reserve", FaultAmount::kSome,
+                 "a part of an agent is one role's for a while"},
 };
 
 std::string_view to_text(FaultKind kind);

@@ -28,8 +28,8 @@ constexpr std::string_view kUsage =
     "                   [--tasks T] [--skip-faults LIST] [--shrink] [--until-failure]\n"
     "                   [--trace] [--json]\n"
     "Runs K simulated clusters (1 by default) with the seeds N, N+1, ... (1 by default).\n"
-    "  --workload     many_small, open_offers, kills, mixed, batch or steady; else the\n"
-    "                 seed chooses; service only by name\n"
+    "  --workload     many_small, open_offers, kills, mixed, batch, steady or tenants; else\n"
+    "                 the seed chooses; service only by name\n"
     "  --faults       all, none, or some of those below, as in lost,clog,agent_crash; else the\n"
     "                 seed chooses\n"
     "  --agents       how many machines, 1 to 1000; else the seed chooses\n"
@@ -65,9 +65,10 @@ Result<std::string> checked_workload(std::string_view name) {
     return std::string(name);
   }
   if (name == kFurtherWorkloads[0]) return std::string(name);
-  return Error::invalid_argument(text(
-      "--workload must be many_small, open_offers, kills, mixed, batch, steady or service, not ",
-      quoted(name)));
+  return Error::invalid_argument(
+      text("--workload must be many_small, open_offers, kills, mixed, batch, steady, tenants or "
+           "service, not ",
+           quoted(name)));
 }
 
 Result<Arguments> parse(int argc, char** argv) {

@@ -59,6 +59,26 @@ void Simulation::build() {
 
   master::MasterOptions master;
   master.reregistration_timeout = kReregistration;
+  // Of chances of its own, so that all else stays what it was.
+  Prng lending = world_.chance("lending");
+  constexpr ReclaimMode kModes[] = {ReclaimMode::kOff, ReclaimMode::kGuarantee,
+                                    ReclaimMode::kFairShare};
+  master.allocator.reclaim = kModes[lending.below(std::size(kModes))];
+  master.allocator.minimum_runtime = milliseconds(lending.between(0, 10'000));
+  master.allocator.revoke_grace = milliseconds(lending.between(0, 15'000));
+  if (options_.workload == "tenants") {
+    // An agent has two CPUs and two GiB at least: together no more than there is.
+    const auto agents = static_cast<int64_t>(options_.agents);
+    // Where nothing is lent, who has no promise would get nothing of a small cluster, for ever.
+    keeps_guarantees_ = master.allocator.reclaim != ReclaimMode::kOff;
+    for (const char* role : {"ads", "web"}) {
+      const int64_t cpus = lending.between(0, agents);
+      const int64_t mem = lending.between(0, agents);
+      if (!keeps_guarantees_) break;
+      master.allocator.roles[RoleName(role)].guarantee =
+          Quota::of(ResourceVector::of(cpus * 1'000, mem * 1'024'000));
+    }
+  }
   master_ = std::make_unique<MasterNode>(world_, network_, master);
   for (size_t i = 0; i < options_.agents; ++i) {
     const std::string name = text("a", i + 1);
@@ -70,6 +90,7 @@ void Simulation::build() {
     hosts_.push_back(std::make_unique<Host>(world_, network_, journal_, AgentId(name), *total));
     hosts_.back()->set_scripts([this](const proto::RunTask& run, const AgentId& machine,
                                       Prng& chance) { return script(run, machine, chance); });
+    total_ += total->amounts;
     agents_.push_back(std::make_unique<AgentNode>(world_, network_, *hosts_.back(),
                                                   master_->place(),
                                                   Attributes{{"rack", text("r", i % 2)}}));
@@ -107,11 +128,15 @@ void Simulation::add_schedulers() {
   };
   const auto tasks = [&](TaskWorkloadOptions workload) {
     workload.name = text("f", schedulers_.size() + 1);
-    workload.role = RoleName(chance_.chance(1, 2) ? "ads" : "web");
+    if (workload.role == TaskWorkloadOptions().role) {
+      workload.role = RoleName(chance_.chance(1, 2) ? "ads" : "web");
+    }
     workload.seed = chance_.next();
     workload.ports = chance_.chance(1, 2) ? 50 : 0;
     workload.shares = chance_.chance(1, 2) ? 40 : 0;
-    workload.tasks = limited(chance_.between(5, 40) * (which == "steady" ? 3 : 1));
+    // Guests stay long, and a cluster may be a single machine.
+    const int64_t most = which == "tenants" ? 16 : 40;
+    workload.tasks = limited(chance_.between(5, most) * (which == "steady" ? 3 : 1));
     add(std::make_unique<TaskWorkload>(workload));
   };
   const auto batch = [&] {
@@ -149,6 +174,28 @@ void Simulation::add_schedulers() {
     tasks({.mode = OfferMode::kOpen, .holds = 5});
     tasks({.kills = 40});
     batch();
+  } else if (which == "tenants") {
+    // Who has no promise borrows what others do not use yet; these come, and want it back.
+    tasks({.role = RoleName("other"),
+           .arrive_within = seconds(5),
+           .stays = 50,
+           .heeds = chance_.chance(1, 2)});
+    for (int64_t i = chance_.between(2, 4); i > 0; --i) {
+      constexpr const char* kRoles[] = {"ads", "ads/eu", "web", "web/shop"};
+      const RoleName role(kRoles[chance_.below(std::size(kRoles))]);
+      const bool heeds = chance_.chance(1, 2);
+      const auto band = static_cast<Band>(chance_.below(kBandCount));
+      // Of two with tasks larger than half of the cluster neither could ever run.
+      const bool borrow = chance_.chance(3, 4) || i > 1;
+      tasks({.role = role,
+             .arrive_within = seconds(200),
+             .holds = 2,
+             .kills = 10,
+             .stays = 20,
+             .heeds = heeds,
+             .band = band,
+             .borrow = borrow});
+    }
   } else if (which == "service") {
     add(std::make_unique<ServiceWorkload>(ServiceWorkloadOptions{
         .name = "service", .seed = chance_.next(), .apps = chance_.between(1, 3)}));
@@ -196,7 +243,9 @@ TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine,
 }
 
 std::vector<Violation> Simulation::unfinished() const {
-  return sim::unfinished({*master_, agents_, schedulers_, journal_});
+  std::vector<Violation> found = sim::unfinished({*master_, agents_, schedulers_, journal_});
+  for (Violation& one : untidy()) found.push_back(std::move(one));
+  return found;
 }
 
 SimReport Simulation::run() {
@@ -205,6 +254,7 @@ SimReport Simulation::run() {
   const bool done = world_.run_until(world_.now() + kLivenessBound, [&] {
     if (!healed_ || world_.now() < look) return false;
     look = world_.now() + kLook;
+    watch_guarantees();
     return unfinished().empty();
   });
   if (!done && world_.violations().empty()) {

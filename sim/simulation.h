@@ -35,8 +35,8 @@ struct SimOptions {
   std::ostream* trace = nullptr;          // every event, as it happens
 };
 
-inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",
-                                                  "mixed",      "batch",       "steady"};
+inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",  "mixed",
+                                                  "batch",      "steady",      "tenants"};
 // Only by name: to draw from more would make other runs of the seeds that are known.
 inline constexpr std::string_view kFurtherWorkloads[] = {"service"};
 
@@ -94,6 +94,18 @@ class Simulation {
   void slow_process(const Fault& fault, Prng chance);
   LinkRule draw_rule(const Fault& fault, Prng& chance) const;
   void freeze(Node& node, Party party, Duration lasts, Prng chance);
+  // operators.cc
+  void drain(const Fault& fault, const Host& host, Prng chance);
+  void change_role(const Fault& fault, Prng chance);
+  void reserve(const Fault& fault, const Host& host, Prng chance);
+  // After healing: what operators did is undone, until nothing of it is left.
+  void tidy_up();
+  std::vector<Violation> untidy() const;
+  // After healing: an agent is drained once more, now that nothing keeps it from being empty in
+  // time.
+  void drain_once_more();
+  void expect_empty();
+  void watch_guarantees();
   template <class Process>
   void comes_back(Process& process, Duration down, Prng chance);
   bool may_retire(const AgentNode& agent) const;
@@ -113,6 +125,11 @@ class Simulation {
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;
   std::map<TaskKey, int64_t> map_outputs_;
   bool healed_ = false;
+  ResourceVector total_;              // of all machines
+  std::set<RoleName> roles_changed_;  // and not set back
+  std::map<RoleName, Time> unmet_;    // guarantees, since when
+  bool keeps_guarantees_ = false;
+  AgentId drained_at_last_ = {};  // and to be empty in time; empty: none
 };
 
 SimReport simulate(const SimOptions& options);

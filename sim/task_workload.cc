@@ -43,6 +43,10 @@ TaskWorkload::TaskWorkload(TaskWorkloadOptions options)
       item.task.runs = hours(100);
       item.kill_after.reset();
     }
+    if (options_.stays > 0 && percent(options_.stays)) {
+      item.task.runs = hours(100);
+      item.kill_after = milliseconds(chance_.between(20'000, 120'000));
+    }
     item.shared = percent(options_.shares);
     items_.push_back(item);
     const Time arrives = Time() + nanoseconds(chance_.between(0, options_.arrive_within.nanos()));
@@ -61,6 +65,7 @@ sdk::DriverOptions TaskWorkload::options() const {
 
 void TaskWorkload::begin(Time) {
   late_.clear();
+  leaves_.clear();
   new_life_ = true;
   stale_ = true;
   torn_down_ = false;  // It is said again, in case it was not heard.
@@ -82,6 +87,8 @@ void TaskWorkload::hear(const sdk::Notification& notification, Time now, Command
     on_offers(*offers, now, out);
   } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
     on_update(*status);
+  } else if (const auto* notice = std::get_if<proto::RevokeNotice>(&notification)) {
+    on_notice(*notice, now);
   } else if (std::holds_alternative<sdk::Disconnected>(notification)) {
     late_.clear();  // Void; and a new master may give their numbers again.
   }
@@ -213,6 +220,16 @@ void TaskWorkload::on_update(const proto::TaskStatus& status) {
   }
 }
 
+// Sooner or later within its time. It is wanted again: nobody but a notice wanted it to end.
+void TaskWorkload::on_notice(const proto::RevokeNotice& notice, Time now) {
+  if (!options_.heeds) return;
+  for (const TaskId& task : notice.tasks) {
+    if (!by_id_.contains(task)) continue;
+    const Duration within = nanoseconds(chance_.between(0, notice.grace.nanos()));
+    leaves_.insert({now + within, task});
+  }
+}
+
 void TaskWorkload::want(size_t number) {
   Item& item = items_[number];
   item.state = State::kWaiting;
@@ -228,6 +245,7 @@ std::optional<Time> TaskWorkload::next_deadline() const {
     if (!due->empty() && (!next || due->begin()->first < *next)) next = due->begin()->first;
   }
   if (!late_.empty() && (!next || late_.begin()->first < *next)) next = late_.begin()->first;
+  if (!leaves_.empty() && (!next || leaves_.begin()->first < *next)) next = leaves_.begin()->first;
   return next;
 }
 
@@ -251,6 +269,13 @@ void TaskWorkload::tick(Time now, Commands& out) {
     if (chance_.chance(1, 2)) kill.grace = milliseconds(chance_.between(0, 10'000));
     out.push_back(std::move(kill));
   }
+  while (!leaves_.empty() && leaves_.begin()->first <= now) {
+    const TaskId task = leaves_.begin()->second;
+    leaves_.erase(leaves_.begin());
+    const Item& item = items_[by_id_.at(task)];
+    if (item.state != State::kLaunched || item.current != task) continue;
+    out.push_back(proto::KillTask{.task = task});
+  }
   while (!late_.empty() && late_.begin()->first <= now) answer_late(now, out);
   if (std::exchange(stale_, false)) {
     if (options_.mode == OfferMode::kAsks) {
@@ -270,7 +295,9 @@ void TaskWorkload::declare(Commands& out) {
     declaration.asks.push_back(Ask{.name = ask_of(shape),
                                    .shape = shapes_[shape].amounts,
                                    .count = static_cast<int64_t>(waiting_[shape].size()),
-                                   .ports = shapes_[shape].ports});
+                                   .ports = shapes_[shape].ports,
+                                   .band = options_.band,
+                                   .borrow = options_.borrow});
   }
   out.push_back(std::move(declaration));
 }

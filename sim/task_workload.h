@@ -33,6 +33,11 @@ struct TaskWorkloadOptions {
   uint32_t shares = 0;   // several in one executor
   uint32_t ports = 0;    // want a port
   uint32_t endless = 0;  // run until the framework is torn down
+  uint32_t stays = 0;    // run until they have to go, or for minutes
+  // How it takes notices: its tasks end by themselves in time, or are killed.
+  bool heeds = true;
+  Band band = Band::kBatch;
+  bool borrow = true;
   // The framework ends then, whatever runs.
   std::optional<Time> teardown_at = {};
   Duration failover_timeout = kFailoverTimeout;
@@ -76,6 +81,7 @@ class TaskWorkload final : public Workload {
   std::vector<proto::TaskSpec> use(const Offer& offer, Time now);
   proto::TaskSpec launch(size_t item, Time now);
   void on_update(const proto::TaskStatus& status);
+  void on_notice(const proto::RevokeNotice& notice, Time now);
   void want(size_t item);
   void declare(Commands& out);
 
@@ -87,6 +93,7 @@ class TaskWorkload final : public Workload {
   std::map<TaskId, size_t> by_id_;         // every attempt
   std::set<std::pair<Time, size_t>> arrivals_;
   std::set<std::pair<Time, size_t>> kills_;
+  std::set<std::pair<Time, TaskId>> leaves_;  // that had their notice
   // Offers that are answered in the last moment of their lease, when the master may have taken them
   // back already.
   std::multimap<Time, Offer> late_;

@@ -57,9 +57,11 @@ void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   agent.drained_by.reset();
   write_agent(agent, step);
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, false);
+  std::vector<Task*> marked;
   for (Task* task : agent.tasks) {
-    if (task->revoke && task->revoke->reason == RevokeReason::kDraining) unmark(*task);
+    if (undrain(*task)) marked.push_back(task);
   }
+  send_notices(marked, step);
   step.trace(TraceLevel::kLongLived, "agent no longer to be drained", {{"agent", agent.id.str()}});
   answer(message.call, std::string(), step);
 }

@@ -1,5 +1,7 @@
 // Why a framework has no offer. The allocator counts; what is said of it in one sentence is decided
-// here: answer_of() is the story.
+// here: answer_of() is the story. Roles and tasks: explain_more.cc.
+
+#include "master/core/explain.h"
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -14,7 +16,9 @@ std::string most_of(const std::vector<HinderedAgents>& hindered, int64_t agents)
               to_text(most));
 }
 
-std::string answer_of(const AskExplanation& ask, int64_t agents) {
+}  // namespace
+
+std::string why_unmet(const AskExplanation& ask, int64_t agents) {
   const std::string which = text("the ask ", quoted(ask.ask.str()), " of ", to_text(ask.shape));
   if (!ask.could_ever_fit) return text(which, " fits no agent: ", changes_text(ask));
   if (!ask.claimed.empty()) {
@@ -27,6 +31,8 @@ std::string answer_of(const AskExplanation& ask, int64_t agents) {
   }
   return text(which, " is not met: ", most_of(ask.hindered, agents));
 }
+
+namespace {
 
 std::string answer_of(const proto::Explanation& all) {
   const FrameworkExplanation& fair = all.fair;
@@ -44,9 +50,9 @@ std::string answer_of(const proto::Explanation& all) {
     }
     // One that can be met says more than one that never could.
     for (const AskExplanation& ask : fair.asks) {
-      if (ask.could_ever_fit) return answer_of(ask, fair.agents);
+      if (ask.could_ever_fit) return why_unmet(ask, fair.agents);
     }
-    return answer_of(fair.asks.front(), fair.agents);
+    return why_unmet(fair.asks.front(), fair.agents);
   }
   if (fair.usable > 0) {
     return text("it takes open offers and could have ", fair.usable,

@@ -34,6 +34,12 @@ proto::LiveSnapshot Master::live_snapshot(Time now) const { return state_->live_
 Result<proto::Explanation> Master::explain(std::string_view framework) const {
   return state_->explain(framework);
 }
+Result<proto::ExplainedRole> Master::explain_role(std::string_view path) const {
+  return state_->explain_role(path);
+}
+Result<proto::ExplainedTask> Master::explain_task(std::string_view name) const {
+  return state_->explain_task(name);
+}
 MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Master::violations() const { return state_->violations(); }
 

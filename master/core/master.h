@@ -162,6 +162,12 @@ class Master {
   // Why the framework (its id, its name or a unique prefix of its id) has no offer. Errors:
   // kNotFound, kInvalidArgument. O(agents + offers + frameworks), a few times.
   Result<proto::Explanation> explain(std::string_view framework) const;
+  // Why the role has no more. kNotFound names those that are near.
+  Result<proto::ExplainedRole> explain_role(std::string_view path) const;
+  // What of the task, by FRAMEWORK/TASK or a unique prefix of it. Of one that the master does not
+  // know it says what its framework waits for, if it waits for anything; else kNotFound names those
+  // that are near. kInvalidArgument: no such form, or several match.
+  Result<proto::ExplainedTask> explain_task(std::string_view name) const;
   // O(log tasks + limit).
   std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query) const;
 

@@ -55,21 +55,36 @@ void Master::State::on_revokes(const std::vector<Revoke>& revokes, Step& step) {
 // asked for again replaces the one before.
 bool Master::State::mark(Task& task, RevokeMark mark) {
   if (task.ended() || task.kill_asked) return false;  // It ends by itself.
-  if (task.revoke) {
-    const bool is_drained_again =
-        task.revoke->reason == RevokeReason::kDraining && mark.reason == RevokeReason::kDraining;
-    const Time before = task.revoke->deadline;
-    if (is_drained_again ? before == mark.deadline : before <= mark.deadline) return false;
-  }
-  deadlines_.arm(deadline_of(task.key), mark.deadline);
-  task.revoke = std::move(mark);
-  return true;
+  const bool drains = mark.reason == RevokeReason::kDraining;
+  std::optional<RevokeMark>& cause = drains ? task.drained : task.reclaimed;
+  if (!drains && cause && cause->deadline <= mark.deadline) return false;
+  cause = std::move(mark);
+  return choose_mark(task);
+}
+
+// What was borrowed still has to go when its agent is of use again: the allocator counts on it.
+bool Master::State::undrain(Task& task) {
+  if (!task.drained) return false;
+  task.drained.reset();
+  return choose_mark(task);
+}
+
+// The cause with the earlier time counts; whether that is news.
+bool Master::State::choose_mark(Task& task) {
+  const bool is_drain =
+      task.drained && (!task.reclaimed || task.drained->deadline <= task.reclaimed->deadline);
+  const std::optional<RevokeMark>& earlier = is_drain ? task.drained : task.reclaimed;
+  const bool is_news = earlier && (!task.revoke || task.revoke->deadline != earlier->deadline);
+  task.revoke = earlier;
+  if (!earlier) deadlines_.cancel(deadline_of(task.key));
+  if (is_news) deadlines_.arm(deadline_of(task.key), earlier->deadline);
+  return is_news && !task.ended() && !task.kill_asked;
 }
 
 void Master::State::unmark(Task& task) {
-  if (!task.revoke) return;
-  task.revoke.reset();
-  deadlines_.cancel(deadline_of(task.key));
+  task.drained.reset();
+  task.reclaimed.reset();
+  choose_mark(task);
 }
 
 // One notice for the tasks of one framework on one agent that end for one cause at one time.

@@ -55,8 +55,10 @@ class Master::State {
   std::vector<proto::RoleRow> role_rows() const;
   std::vector<proto::OfferRow> offer_rows() const;
   std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query) const;
-  // explain.cc
+  // explain.cc, explain_more.cc
   Result<proto::Explanation> explain(std::string_view framework) const;
+  Result<proto::ExplainedRole> explain_role(std::string_view path) const;
+  Result<proto::ExplainedTask> explain_task(std::string_view name) const;
   // live_snapshot.cc
   proto::LiveSnapshot live_snapshot(Time now) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }
@@ -181,6 +183,9 @@ class Master::State {
   // revoke.cc: tasks that are to end by a time.
   void on_revokes(const std::vector<Revoke>& revokes, Step& step);
   bool mark(Task& task, RevokeMark mark);
+  // Its agent is drained no more; whether its scheduler has something to hear.
+  bool undrain(Task& task);
+  bool choose_mark(Task& task);
   void unmark(Task& task);
   void send_notices(const std::vector<Task*>& tasks, Step& step);
   void send_notices_again(const Framework& framework, Step& step);
@@ -235,6 +240,11 @@ class Master::State {
   // The one way in which the registry changes while we live.
   void write(proto::RegistryRow row, bool erase, Step& step);
   void write_agent(const Agent& agent, Step& step);
+
+  // explain_more.cc
+  Result<proto::TaskRow> find_task(std::string_view name) const;
+  proto::ExplainedTask explain_known(proto::TaskRow row) const;
+  Result<proto::ExplainedTask> explain_unknown(const Framework& framework, const TaskId& id) const;
 
   // violations.cc
   void check_tasks(std::vector<Violation>& found) const;

@@ -48,6 +48,7 @@ struct RevokeMark {
   RevokeReason reason = RevokeReason::kReclaimed;
   RoleName beneficiary = {};  // that waits for what it holds
   Time deadline = {};
+  bool operator==(const RevokeMark&) const = default;
 };
 
 // Who wants its end, if not its scheduler, and why, for people.
@@ -77,7 +78,10 @@ struct Task {
   bool kill_asked = false;  // kept while its agent is away
   KillCause kill_cause = {};
   std::optional<Duration> kill_grace = {};
-  std::optional<RevokeMark> revoke = {};
+  // It has to go for one of two causes, or for both: each may be taken back without the other.
+  std::optional<RevokeMark> drained = {};
+  std::optional<RevokeMark> reclaimed = {};  // or lent, or an estimate
+  std::optional<RevokeMark> revoke = {};     // the earlier of the two; changed in revoke.cc only
 
   // Updates that its scheduler has not acknowledged, in the order in which they came.
   std::vector<KeptUpdate> pending = {};

@@ -53,6 +53,10 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
     }
     if (task.ended() && task.pending.empty()) wrong("has ended, but nobody was told");
     if (task.acknowledged > task.agent_sequence) wrong("was acknowledged before it was told");
+    const bool drains = agent != nullptr && agent->drained_by && agent->allocatable;
+    if (drains && runs && !task.kill_asked && !task.revoke) {
+      wrong("runs on an agent that is being drained, and is not to end");
+    }
   }
   for (const auto& [id, framework] : frameworks_.all()) {
     unacknowledged += framework.refusals.size();

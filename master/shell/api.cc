@@ -41,6 +41,22 @@ Page page_after(std::vector<Row> rows, const proto::TaskQuery& query, KeyOf key_
   return page_of(std::move(rows), query.limit, false, key_of, encode);
 }
 
+Result<Page> explain(const Master& core, const proto::ExplainCall& call) {
+  if (!call.role.empty()) {
+    const Result<proto::ExplainedRole> role = core.explain_role(call.role);
+    if (!role) return role.error();
+    return Page{.json = proto::explained_role_json(*role)};
+  }
+  if (!call.task.empty()) {
+    const Result<proto::ExplainedTask> task = core.explain_task(call.task);
+    if (!task) return task.error();
+    return Page{.json = proto::explained_task_json(*task)};
+  }
+  const Result<proto::Explanation> framework = core.explain(call.framework);
+  if (!framework) return framework.error();
+  return Page{.json = proto::explanation_json(*framework)};
+}
+
 }  // namespace
 
 const std::vector<std::string_view>& read_methods() {
@@ -51,11 +67,9 @@ const std::vector<std::string_view>& read_methods() {
 
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments) {
   if (method == "explain") {
-    Result<std::string> framework = proto::parse_explain_call(arguments);
-    if (!framework) return std::move(framework).error().in("arguments of explain");
-    const Result<proto::Explanation> explanation = core.explain(*framework);
-    if (!explanation) return explanation.error();
-    return Page{.json = proto::explanation_json(*explanation)};
+    const Result<proto::ExplainCall> call = proto::parse_explain_call(arguments);
+    if (!call) return Error(call.error()).in("arguments of explain");
+    return explain(core, *call);
   }
   Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
   if (!query) return std::move(query).error().in(text("arguments of ", method));

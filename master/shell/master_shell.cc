@@ -39,18 +39,23 @@ int http_status(ErrorCode code) {
 }
 
 // The arguments of a call from the query of a URL: ?prefix=…&ended=1&after=…&limit=…; of explain:
-// ?framework=….
+// ?framework=… or ?role=… or ?task=….
 Result<std::string> arguments_of(const HttpRequest& request) {
   if (request.path.ends_with("/explain")) {
-    std::string framework;
+    proto::ExplainCall call;
     for (const auto& [name, value] : request.query) {
-      if (name != "framework") {
+      if (name == "framework") {
+        call.framework = value;
+      } else if (name == "role") {
+        call.role = value;
+      } else if (name == "task") {
+        call.task = value;
+      } else {
         return Error::invalid_argument(
-            text("unknown parameter ", quoted(name), "; known is framework"));
+            text("unknown parameter ", quoted(name), "; known are framework, role and task"));
       }
-      framework = value;
     }
-    return proto::explain_call_json(framework);
+    return proto::explain_call_json(call);
   }
   proto::TaskQuery query;
   for (const auto& [name, value] : request.query) {

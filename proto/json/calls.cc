@@ -151,20 +151,27 @@ Result<ReserveCall> parse_reserve_call(std::string_view json) {
                                  });
 }
 
-std::string explain_call_json(std::string_view framework) {
-  return to_json_text({{"framework", framework}});
+std::string explain_call_json(const ExplainCall& call) {
+  Json out = Json::object();
+  if (!call.framework.empty()) out["framework"] = call.framework;
+  if (!call.role.empty()) out["role"] = call.role;
+  if (!call.task.empty()) out["task"] = call.task;
+  return to_json_text(out);
 }
 
-Result<std::string> parse_explain_call(std::string_view json) {
-  std::string framework;
-  Result<void> parsed =
-      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only({"framework"});
-        in.require("framework");
-        in.text("framework", framework);
-      });
-  if (!parsed) return std::move(parsed).error();
-  return framework;
+Result<ExplainCall> parse_explain_call(std::string_view json) {
+  Result<ExplainCall> call = parse_call<ExplainCall>(json, {"framework", "role", "task"},
+                                                     [](const JsonFields& in, ExplainCall& out) {
+                                                       in.text("framework", out.framework);
+                                                       in.text("role", out.role);
+                                                       in.text("task", out.task);
+                                                     });
+  if (!call) return call;
+  const int named =
+      int{!call->framework.empty()} + int{!call->role.empty()} + int{!call->task.empty()};
+  if (named == 1) return call;
+  return Error::invalid_argument(
+      text("one of framework, role and task is to be named, not ", named, " of them"));
 }
 
 std::string request_call_json(const RequestCall& call) {

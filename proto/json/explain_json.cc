@@ -237,16 +237,280 @@ void read(const JsonFields& in, Explanation& out) {
   read(in, "hindered", fair.hindered);
 }
 
+// --- roles -------------------------------------------------------------------------------------
+
+Json print(const NodeStanding& node) {
+  return {{"name", node.name},
+          {"is_framework", node.is_framework},
+          {"wants", node.wants},
+          {"use", print(node.use)},
+          {"entitlement", print(node.entitlement)},
+          {"borrowed", print(node.borrowed)},
+          {"place_share_millionths", node.place_share_millionths}};
+}
+
+void read(const JsonFields& in, NodeStanding& out) {
+  in.text("name", out.name);
+  in.truth("is_framework", out.is_framework);
+  in.truth("wants", out.wants);
+  in.object("use", [&](const JsonFields& amounts) { read(amounts, out.use); });
+  in.object("entitlement", [&](const JsonFields& amounts) { read(amounts, out.entitlement); });
+  in.object("borrowed", [&](const JsonFields& amounts) { read(amounts, out.borrowed); });
+  in.whole("place_share_millionths", out.place_share_millionths);
+}
+
+Json print(const HeldAsks& held) {
+  Json out = {{"why", to_text(held.why)}};
+  if (!held.role.empty()) out["role"] = held.role.str();
+  if (held.kind) out["kind"] = to_text(*held.kind);
+  out["asks"] = held.asks;
+  out["tasks"] = held.tasks;
+  out["framework"] = held.framework.str();
+  out["ask"] = held.ask.str();
+  if (held.kind) {
+    out["wanted"] = print_number(held.wanted);
+    out["left"] = print_number(held.left);
+  }
+  if (!held.back.empty()) out["back"] = held.back;
+  if (held.until) out["until_s"] = print_seconds(*held.until);
+  return out;
+}
+
+void read(const JsonFields& in, HeldAsks& out) {
+  in.word("why", parse_role_hindrance, out.why);
+  in.text("role", out.role);
+  if (in.has("kind")) in.word("kind", parse_resource_kind, out.kind.emplace());
+  in.whole("asks", out.asks);
+  in.whole("tasks", out.tasks);
+  in.text("framework", out.framework);
+  in.text("ask", out.ask);
+  in.milli("wanted", 0, kAmountMax, out.wanted);
+  in.milli("left", 0, kAmountMax, out.left);
+  in.text("back", out.back);
+  if (in.has("until_s")) in.seconds("until_s", out.until.emplace());
+}
+
+Json print(const LimitStanding& limit) {
+  return {{"role", limit.role.str()}, {"limit", print(limit.limit)}, {"use", print(limit.use)}};
+}
+
+void read(const JsonFields& in, LimitStanding& out) {
+  in.text("role", out.role);
+  in.object("limit", [&](const JsonFields& quota) { read(quota, out.limit); });
+  in.object("use", [&](const JsonFields& amounts) { read(amounts, out.use); });
+}
+
+Json print(const ComingTask& task) {
+  return {{"framework", task.framework.str()},
+          {"task", task.task.str()},
+          {"agent", task.agent.str()},
+          {"role", task.role.str()},
+          {"deadline_s", print_seconds(task.deadline)}};
+}
+
+void read(const JsonFields& in, ComingTask& out) {
+  in.text("framework", out.framework);
+  in.text("task", out.task);
+  in.text("agent", out.agent);
+  in.text("role", out.role);
+  in.seconds("deadline_s", out.deadline);
+}
+
+Json print(const OverStanding& over) {
+  return {{"name", over.name}, {"borrowed", print(over.borrowed)}};
+}
+
+void read(const JsonFields& in, OverStanding& out) {
+  in.text("name", out.name);
+  in.object("borrowed", [&](const JsonFields& amounts) { read(amounts, out.borrowed); });
+}
+
+Json print(const Beneficiary& one) {
+  Json out = {{"framework", one.framework.str()}, {"ask", one.ask.str()}, {"role", one.role.str()}};
+  if (one.from) out["from_s"] = print_seconds(*one.from);
+  return out;
+}
+
+void read(const JsonFields& in, Beneficiary& out) {
+  in.text("framework", out.framework);
+  in.text("ask", out.ask);
+  in.text("role", out.role);
+  if (in.has("from_s")) in.seconds("from_s", out.from.emplace());
+}
+
+template <class Row>
+Json print_rows(const std::vector<Row>& rows) {
+  Json out = Json::array();
+  for (const Row& row : rows) out.push_back(print(row));
+  return out;
+}
+
+template <class Row>
+void read_rows(const JsonFields& in, std::string_view name, std::vector<Row>& out) {
+  in.list(name, [&](const JsonFields& row) { read(row, out.emplace_back()); });
+}
+
+Json print(const ExplainedRole& all) {
+  const RoleExplanation& fair = all.fair;
+  return {{"role", fair.role.str()},
+          {"answer", all.answer},
+          {"now_s", print_seconds(all.now)},
+          {"weight", print_number(fair.settings.weight)},
+          {"guarantee", print(fair.settings.guarantee)},
+          {"limit", print(fair.settings.limit)},
+          {"total", print(fair.total)},
+          {"allocated", print(fair.allocated)},
+          {"offered", print(fair.offered)},
+          {"entitlement", print(fair.entitlement)},
+          {"borrowed", print(fair.borrowed)},
+          {"dominant_kind", to_text(fair.dominant_kind)},
+          {"dominant_share_millionths", fair.share_millionths},
+          {"place_share_millionths", fair.place_share_millionths},
+          {"place", fair.place},
+          {"with_demand", fair.with_demand},
+          {"before", print_rows(fair.before)},
+          {"guarantee_met", fair.guarantee_met},
+          {"headroom", print(fair.headroom)},
+          {"headroom_is_held", fair.headroom_is_held},
+          {"limits", print_rows(fair.limits)},
+          {"asks_unmet", fair.asks_unmet},
+          {"held", print_rows(fair.held)},
+          {"borrowers", print_rows(fair.borrowers)},
+          {"coming", print_rows(fair.coming)},
+          {"children", print_rows(fair.children)},
+          {"children_all", fair.children_all}};
+}
+
+void read(const JsonFields& in, ExplainedRole& out) {
+  RoleExplanation& fair = out.fair;
+  in.require("role");
+  in.text("role", fair.role);
+  in.text("answer", out.answer);
+  in.seconds("now_s", out.now);
+  in.milli("weight", kWeightMin, kWeightMax, fair.settings.weight);
+  in.object("guarantee", [&](const JsonFields& quota) { read(quota, fair.settings.guarantee); });
+  in.object("limit", [&](const JsonFields& quota) { read(quota, fair.settings.limit); });
+  in.object("total", [&](const JsonFields& amounts) { read(amounts, fair.total); });
+  in.object("allocated", [&](const JsonFields& amounts) { read(amounts, fair.allocated); });
+  in.object("offered", [&](const JsonFields& amounts) { read(amounts, fair.offered); });
+  in.object("entitlement", [&](const JsonFields& amounts) { read(amounts, fair.entitlement); });
+  in.object("borrowed", [&](const JsonFields& amounts) { read(amounts, fair.borrowed); });
+  in.word("dominant_kind", parse_resource_kind, fair.dominant_kind);
+  in.whole("dominant_share_millionths", fair.share_millionths);
+  in.whole("place_share_millionths", fair.place_share_millionths);
+  in.whole("place", fair.place);
+  in.whole("with_demand", fair.with_demand);
+  read_rows(in, "before", fair.before);
+  in.truth("guarantee_met", fair.guarantee_met);
+  in.object("headroom", [&](const JsonFields& amounts) { read(amounts, fair.headroom); });
+  in.truth("headroom_is_held", fair.headroom_is_held);
+  read_rows(in, "limits", fair.limits);
+  in.whole("asks_unmet", fair.asks_unmet);
+  read_rows(in, "held", fair.held);
+  read_rows(in, "borrowers", fair.borrowers);
+  read_rows(in, "coming", fair.coming);
+  read_rows(in, "children", fair.children);
+  in.whole("children_all", fair.children_all);
+}
+
+// --- tasks -------------------------------------------------------------------------------------
+
+Json print(const TaskStanding& standing) {
+  Json out = {{"role", standing.role.str()},
+              {"amounts", print(standing.amounts)},
+              {"band", to_text(standing.band)},
+              {"priority", standing.priority},
+              {"gang", standing.gang},
+              {"since_s", print_seconds(standing.since)},
+              {"lent", standing.is_lent},
+              {"estimated", standing.is_estimated},
+              {"over", print_rows(standing.over)},
+              {"victim_for", print_rows(standing.victim_for)}};
+  if (!standing.guaranteed_by.empty()) out["guaranteed_by"] = standing.guaranteed_by.str();
+  if (standing.protected_until) out["protected_until_s"] = print_seconds(*standing.protected_until);
+  if (standing.ends_by) out["ends_by_s"] = print_seconds(*standing.ends_by);
+  return out;
+}
+
+void read(const JsonFields& in, TaskStanding& out) {
+  in.text("role", out.role);
+  in.object("amounts", [&](const JsonFields& amounts) { read(amounts, out.amounts); });
+  in.word("band", parse_band, out.band);
+  std::optional<int32_t> priority;
+  in.optional_whole("priority", priority);
+  out.priority = priority.value_or(0);
+  Number<struct GangTag> gang(out.gang);
+  in.number("gang", gang);
+  out.gang = gang.value();
+  in.seconds("since_s", out.since);
+  in.truth("lent", out.is_lent);
+  in.truth("estimated", out.is_estimated);
+  read_rows(in, "over", out.over);
+  read_rows(in, "victim_for", out.victim_for);
+  in.text("guaranteed_by", out.guaranteed_by);
+  if (in.has("protected_until_s")) in.seconds("protected_until_s", out.protected_until.emplace());
+  if (in.has("ends_by_s")) in.seconds("ends_by_s", out.ends_by.emplace());
+}
+
+Json print(const ExplainedTask& all) {
+  Json out = {{"answer", all.answer},
+              {"now_s", print_seconds(all.now)},
+              {"known", all.is_known},
+              {"task", print(all.row)}};
+  if (all.standing) out["standing"] = print(*all.standing);
+  if (all.notice) {
+    out["notice"] = {{"reason", to_text(all.notice->reason)},
+                     {"beneficiary", all.notice->beneficiary.str()},
+                     {"deadline_s", print_seconds(all.notice->deadline)}};
+  }
+  if (all.drained_by) out["drained_by_s"] = print_seconds(*all.drained_by);
+  if (!all.asks.empty()) out["asks"] = print_rows(all.asks);
+  out["agents"] = all.agents;
+  return out;
+}
+
+void read(const JsonFields& in, ExplainedTask& out) {
+  in.require("task");
+  in.text("answer", out.answer);
+  in.seconds("now_s", out.now);
+  in.truth("known", out.is_known);
+  in.object("task", [&](const JsonFields& row) { read(row, out.row); });
+  in.object("standing",
+            [&](const JsonFields& standing) { read(standing, out.standing.emplace()); });
+  in.object("notice", [&](const JsonFields& notice) {
+    ExplainedNotice& told = out.notice.emplace();
+    notice.word("reason", parse_revoke_reason, told.reason);
+    notice.text("beneficiary", told.beneficiary);
+    notice.seconds("deadline_s", told.deadline);
+  });
+  if (in.has("drained_by_s")) in.seconds("drained_by_s", out.drained_by.emplace());
+  read_rows(in, "asks", out.asks);
+  in.whole("agents", out.agents);
+}
+
+template <class Value>
+Result<Value> parse_value(std::string_view json) {
+  Value value;
+  Result<void> parsed = parse_object(json, [&](const JsonFields& in) { read(in, value); });
+  if (!parsed) return std::move(parsed).error();
+  return value;
+}
+
 }  // namespace
 
 std::string explanation_json(const Explanation& explanation) {
   return to_json_text(print(explanation));
 }
 Result<Explanation> parse_explanation(std::string_view json) {
-  Explanation explanation;
-  Result<void> parsed = parse_object(json, [&](const JsonFields& in) { read(in, explanation); });
-  if (!parsed) return std::move(parsed).error();
-  return explanation;
+  return parse_value<Explanation>(json);
+}
+std::string explained_role_json(const ExplainedRole& role) { return to_json_text(print(role)); }
+Result<ExplainedRole> parse_explained_role(std::string_view json) {
+  return parse_value<ExplainedRole>(json);
+}
+std::string explained_task_json(const ExplainedTask& task) { return to_json_text(print(task)); }
+Result<ExplainedTask> parse_explained_task(std::string_view json) {
+  return parse_value<ExplainedTask>(json);
 }
 
 }  // namespace proffer::proto

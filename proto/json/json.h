@@ -46,6 +46,10 @@ Result<std::vector<OfferRow>> parse_offers(std::string_view json);
 
 std::string explanation_json(const Explanation& explanation);  // the bare object
 Result<Explanation> parse_explanation(std::string_view json);
+std::string explained_role_json(const ExplainedRole& role);
+Result<ExplainedRole> parse_explained_role(std::string_view json);
+std::string explained_task_json(const ExplainedTask& task);
+Result<ExplainedTask> parse_explained_task(std::string_view json);
 
 std::string status_json(const MasterStatus& status);  // the bare object
 Result<MasterStatus> parse_status(std::string_view json);
@@ -115,9 +119,15 @@ struct ReserveCall {
 std::string reserve_call_json(const ReserveCall& call);
 Result<ReserveCall> parse_reserve_call(std::string_view json);
 
-// `framework` as typed: an id, a name or a prefix of an id.
-std::string explain_call_json(std::string_view framework);
-Result<std::string> parse_explain_call(std::string_view json);
+// One of them, as typed: an id, a name or a prefix of an id; a path; FRAMEWORK/TASK.
+struct ExplainCall {
+  std::string framework = {};
+  std::string role = {};
+  std::string task = {};
+  bool operator==(const ExplainCall&) const = default;
+};
+std::string explain_call_json(const ExplainCall& call);  // {"framework"}, {"role"} or {"task"}
+Result<ExplainCall> parse_explain_call(std::string_view json);
 
 // A request to a framework itself, named as above. `id` is a name that the caller chose: who tries
 // again gives the same one, and what was done already is not done twice.

@@ -35,6 +35,7 @@ class LendingStory {
     int64_t gang = 1;
     std::string constraint = {};
     std::string ask = "task";
+    bool borrow = true;
   };
 
   explicit LendingStory(AllocatorOptions options = {})
@@ -88,7 +89,8 @@ class LendingStory {
                   .shape = parse_shape(shape).value(),
                   .priority = options.priority,
                   .gang = options.gang,
-                  .band = options.band};
+                  .band = options.band,
+                  .borrow = options.borrow};
     if (!options.constraint.empty()) {
       of_ask.ask.constraints.push_back(parse_constraint(options.constraint).value());
     }

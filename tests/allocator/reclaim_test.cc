@@ -40,6 +40,29 @@ TEST(Reclaim, GivesAGuaranteeBackAndThenItIsQuiet) {
   EXPECT_EQ(s.runs("eng"), 6);
 }
 
+// Found by the simulator (seed 2677): the promise of the role above covered the ask, its own role's
+// entitlement did not, and others were told to go for it every half minute, for ever.
+TEST(Reclaim, TakesNothingBackForAnAskThatMayNotBorrowAndIsAboveItsEntitlement) {
+  Story s;
+  s.agent("a1", "cpus:2;mem:3GiB");
+  s.guarantee("web", "cpus:1;mem:1GiB");
+  s.wants("other", "cpus:1;mem:960", 2);
+  s.lives(minutes(1));
+  ASSERT_EQ(s.runs("other"), 2);
+  // Both want it in different proportions, so that of memory the shop is entitled to half.
+  s.wants("shop", "cpus:0.75;mem:1GiB", 1, {.role = "web/shop", .borrow = false});
+  s.wants("mill", "cpus:2;mem:768", 1, {.role = "web/shop", .borrow = false});
+  s.lives(minutes(20));
+  EXPECT_EQ(s.runs("shop") + s.runs("mill"), 0);
+  EXPECT_EQ(s.revokes(), 0);
+  EXPECT_EQ(s.runs("other"), 2);
+  // Alone, it is entitled to all that its role was promised.
+  s.wants("mill", "cpus:2;mem:768", 0, {.role = "web/shop", .borrow = false});
+  s.lives(minutes(2));
+  EXPECT_EQ(s.runs("shop"), 1);
+  EXPECT_EQ(s.revokes(), 1);
+}
+
 TEST(Reclaim, TellsWhoWaitsForIt) {
   Story s;
   lend_all(s);

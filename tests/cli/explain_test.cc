@@ -7,7 +7,8 @@
 namespace proffer::cli::explain_test {
 namespace {
 
-std::string said(const proto::Explanation& all) {
+template <class Explained>
+std::string said(const Explained& all) {
   std::string out = "\n";
   for (const std::string& line : explain_lines(all)) out += line + "\n";
   return out;
@@ -116,6 +117,119 @@ offers      none outstanding
             1 of 3 agents: could be offered
             1 of 3 agents: not connected [a2]
             1 of 3 agents: held by outstanding offers to f (cpus:4)
+)");
+}
+
+TEST(ExplainLines, OfARoleSayWhatItHasAndWhatItWaitsFor) {
+  proto::ExplainedRole all{.answer = "others have borrowed it", .now = Time() + seconds(100)};
+  const NodeStanding ops{.name = "ops",
+                         .use = ResourceVector::of(6'000, 0),
+                         .entitlement = ResourceVector::of(4'000, 0),
+                         .borrowed = ResourceVector::of(2'000, 0),
+                         .place_share_millionths = 750'000};
+  all.fair = {
+      .role = RoleName("eng"),
+      .settings = {.weight = 2'000, .guarantee = parse_quota("cpus:4").value()},
+      .total = ResourceVector::of(8'000, 0),
+      .allocated = ResourceVector::of(2'000, 0),
+      .entitlement = ResourceVector::of(4'000, 0),
+      .share_millionths = 250'000,
+      .place_share_millionths = 125'000,
+      .place = 1,
+      .with_demand = 2,
+      .guarantee_met = false,
+      .headroom = ResourceVector::of(2'000, 0),
+      .limits = {{RoleName("eng"), parse_quota("cpus:6").value(), ResourceVector::of(2'000, 0)}},
+      .asks_unmet = 3,
+      .borrowers = {ops},
+      .coming = {{FrameworkId("batch-1-1"), TaskId("map-3"), AgentId("a1"), RoleName("ops"),
+                  Time() + seconds(109)}},
+      .children_all = 2};
+  all.fair.held = {{.why = RoleHindrance::kLent,
+                    .asks = 2,
+                    .tasks = 4,
+                    .framework = FrameworkId("web-1-2"),
+                    .ask = AskName("web"),
+                    .back = "the tasks that would have to end are younger than the minimum runtime",
+                    .until = Time() + seconds(112)},
+                   {.why = RoleHindrance::kLimit,
+                    .role = RoleName("eng"),
+                    .kind = ResourceKind::kCpus,
+                    .asks = 1,
+                    .tasks = 1,
+                    .framework = FrameworkId("web-1-2"),
+                    .ask = AskName("big"),
+                    .wanted = 5'000,
+                    .left = 4'000}};
+  all.fair.children = {{.name = "eng/web",
+                        .wants = true,
+                        .use = ResourceVector::of(2'000, 0),
+                        .entitlement = ResourceVector::of(4'000, 0),
+                        .place_share_millionths = 250'000}};
+  EXPECT_EQ(said(all), R"(
+answer      others have borrowed it
+role        eng, weight 2, guarantee cpus:4 (not reached), limit none
+share       25.0% of the cluster, by cpus: cpus:2 allocated, nothing offered
+entitled    to cpus:4; borrowed nothing
+place       1 of 2 beside each other with demand, at 12.5%
+limits      eng: cpus:2 of cpus:6
+headroom    cpus:2 promised and not used, lent meanwhile
+held back   2 asks for 4 tasks: others have borrowed what the role is entitled to; it does not )"
+                       R"(come back now: the tasks that would have to end are younger than the )"
+                       R"(minimum runtime, within 12s [web-1-2 'web']
+            1 ask for 1 task: the limit of role 'eng': it takes 5 cpus, 4 are left [web-1-2 'big']
+borrowers   ops 75.0%: cpus:6 used, entitled to cpus:4, borrowed cpus:2
+coming      batch-1-1/map-3 of role ops is to end on a1 within 9s
+in it       eng/web 25.0%: cpus:2 used, entitled to cpus:4, wants more
+            and 1 more
+)");
+}
+
+TEST(ExplainLines, OfATaskSayWhatProtectsItAndWhatMayEndIt) {
+  proto::ExplainedTask all{.answer = "it runs on what its role has borrowed",
+                           .now = Time() + seconds(100)};
+  all.row.framework = FrameworkId("batch-1-1");
+  all.row.task = TaskId("map-3");
+  all.row.agent = AgentId("a1");
+  all.row.state = proto::TaskState::kRunning;
+  all.row.launched_at = Time() + seconds(80);
+  all.row.changed_at = Time() + seconds(85);
+  all.standing = TaskStanding{
+      .role = RoleName("ops"),
+      .amounts = ResourceVector::of(1'000, 512'000),
+      .priority = 2,
+      .gang = 7,
+      .is_lent = true,
+      .protected_until = Time() + seconds(110),
+      .over = {{"batch-1-1", ResourceVector::of(500, 0)}, {"ops", ResourceVector::of(1'000, 0)}},
+      .guaranteed_by = RoleName("ops"),
+      .victim_for = {
+          {FrameworkId("web-1-2"), AskName("web"), RoleName("eng"), Time() + seconds(110)}}};
+  all.notice =
+      proto::ExplainedNotice{RevokeReason::kReclaimed, RoleName("eng"), Time() + seconds(105)};
+  all.drained_by = Time() + seconds(300);
+  EXPECT_EQ(said(all), R"(
+answer      it runs on what its role has borrowed
+task        batch-1-1/map-3 on agent a1, running for 15s, launched 20s ago
+takes       cpus:1;mem:512 in role ops, band batch, priority 2, in gang 7, of what is set aside )"
+                       R"(for others
+borrowed    batch-1-1 has cpus:0.5 more than it is entitled to
+            ops has cpus:1 more than it is entitled to
+protected   by the guarantee of role ops
+protected   by the minimum runtime for another 10s
+victim      would be told to end for the ask 'web' of web-1-2 in role eng, in 10s
+notice      to end within 5s: reclaimed for role eng
+draining    agent a1
+)");
+
+  proto::ExplainedTask unknown{.answer = "not known", .is_known = false, .agents = 3};
+  unknown.row.framework = FrameworkId("f");
+  unknown.row.task = TaskId("t");
+  unknown.asks = {{.ask = AskName("big"), .shape = ResourceVector::of(1'000, 0), .wanted = 2}};
+  EXPECT_EQ(said(unknown), R"(
+answer      not known
+task        f/t, not known
+ask         'big' wants 2 of cpus:1; 0 offered
 )");
 }
 

@@ -1,6 +1,7 @@
 // What the master does for frameworks beside offers: it keeps their stores, relays requests to
 // them, and says why they have no offer. Real processes; the framework is store_scheduler.
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -167,7 +168,54 @@ TEST_F(Platform, OffersAndExplainShowWhatAFrameworkHasAndWhyItHasNoMore) {
   const Exit nobody = cluster_.proffer({"explain", "framework", "nobody"});
   EXPECT_EQ(nobody.code, 1);
   EXPECT_THAT(nobody.err, HasSubstr("store-1-1"));
-  EXPECT_EQ(cluster_.proffer({"explain", "task", "t"}).code, 2);
+  EXPECT_EQ(cluster_.proffer({"explain", "agent", "a"}).code, 2);
+}
+
+TEST_F(Platform, ExplainOfRolesAndTasksSaysWhatWouldHaveToEnd) {
+  // Half of the machine is promised to eng, and all of it used by others.
+  ASSERT_EQ(cluster_.proffer({"role", "set", "eng", "--guarantee", "cpus:2"}).code, 0);
+  const auto batch = cluster_.start(
+      {"run", "--name", "batch", "--role", "ops", "--cpus", "4", "--", "sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return cluster_.running_tasks("batch") == 1; }));
+  const auto web =
+      cluster_.start({"run", "--name", "web", "--role", "eng", "--cpus", "1", "--", "true"});
+  std::string told;
+  ASSERT_TRUE(eventually([&] {
+    told = cluster_.proffer({"explain", "framework", "web"}).out;
+    return told.find("would fit") != std::string::npos;
+  })) << told;
+  EXPECT_THAT(told, HasSubstr("after 1 task of role 'ops' (batch-1-1: "));
+
+  const std::string eng = cluster_.proffer({"explain", "role", "eng"}).out;
+  EXPECT_THAT(eng, HasSubstr("others have borrowed what the role is entitled to"));
+  EXPECT_THAT(eng, HasSubstr("borrowers   ops"));
+  const auto role =
+      proto::parse_explained_role(cluster_.proffer({"explain", "role", "eng", "--json"}).out);
+  ASSERT_TRUE(role);
+  EXPECT_FALSE(role->fair.guarantee_met);
+
+  const std::string task = cluster_.proffer({"explain", "task", "batch/"}).err;
+  EXPECT_THAT(task, HasSubstr("a task is named FRAMEWORK/TASK"));
+  const auto rows = proto::parse_tasks(cluster_.proffer({"tasks", "--json"}).out);
+  ASSERT_TRUE(rows);
+  const auto running = std::find_if(rows->begin(), rows->end(), [](const proto::TaskRow& row) {
+    return row.framework == FrameworkId("batch-1-1");
+  });
+  ASSERT_TRUE(running != rows->end());
+  const std::string victim =
+      cluster_.proffer({"explain", "task", "batch/" + running->task.str()}).out;
+  EXPECT_THAT(victim, HasSubstr("for the ask "));
+  EXPECT_THAT(victim, HasSubstr(" of web-1-2 in role eng"));
+  const Exit over_http = run({"curl", "-s", "http://" + cluster_.http() + "/v1/explain?role=ops"});
+  EXPECT_EQ(proto::parse_explained_role(over_http.out)->fair.role, RoleName("ops"));
+
+  const Exit nowhere = cluster_.proffer({"explain", "role", "engg"});
+  EXPECT_EQ(nowhere.code, 1);
+  EXPECT_THAT(nowhere.err, HasSubstr("did you mean 'eng'?"));
+  web->kill(SIGINT);
+  web->wait();
+  batch->kill(SIGINT);
+  batch->wait();
 }
 
 }  // namespace

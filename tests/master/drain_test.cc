@@ -120,6 +120,44 @@ TEST(Drain, AskedForAgainChangesTheTimeAndUndrainEndsIt) {
   EXPECT_FALSE(s.agent_row("a1").drained_by.has_value());
 }
 
+// A borrower on one agent, a claimant who has a right to all of it, and a drain amid the notice.
+TEST(Drain, UndrainLeavesToWhatWasBorrowedTheNoticeThatItHad) {
+  MasterOptions options;
+  options.allocator.minimum_runtime = Duration();
+  options.allocator.revoke_grace = seconds(20);
+  options.allocator.roles[RoleName("owner")].guarantee = *parse_quota("cpus:4;mem:4GiB");
+  for (const Duration drained_for : {seconds(5), seconds(60)}) {
+    SCOPED_TRACE(to_text(drained_for));
+    MasterScenario s(options);
+    TestAgent& a = s.registered_agent("a1", "cpus:4;mem:4GiB");
+    TestScheduler& borrower = s.subscribed("borrower");
+    borrower.asks("cpus:4;mem:4GiB", 1);
+    s.settle();
+    borrower.accepts({borrower.offers.at(0)}, {TestScheduler::spec("t1", "cpus:4;mem:4GiB")});
+    a.updates(borrower.id, "t1", TaskState::kRunning);
+    TestScheduler& owner = s.subscribed("owner", "owner");
+    owner.asks("cpus:4;mem:4GiB", 1);
+    s.advance(milliseconds(1));
+    EXPECT_EQ(borrower.take_one<RevokeNotice>().reason, RevokeReason::kReclaimed);
+    s.calls(drain("a1", drained_for));
+    s.advance(seconds(2));
+    borrower.take<RevokeNotice>();
+    s.calls(undrain("a1"));
+    // If the drain's was the earlier time, it hears its own again.
+    const std::vector<RevokeNotice> again = borrower.take<RevokeNotice>();
+    EXPECT_EQ(again.size(), drained_for < seconds(20) ? 1u : 0u);
+    s.advance(seconds(16));
+    EXPECT_TRUE(a.take<proto::KillTask>().empty());
+    s.advance(seconds(3));
+    EXPECT_EQ(a.take_one<proto::KillTask>().task, TaskId("t1"));
+    borrower.told();
+    a.updates(borrower.id, "t1", TaskState::kKilled, TaskReason::kKilledByScheduler);
+    EXPECT_EQ(borrower.told(), (Lines{"t1 killed revoked"}));
+    s.settle();
+    EXPECT_EQ(owner.offers.size(), 1u);
+  }
+}
+
 TEST(Drain, ATaskThatIsBeingKilledKeepsItsReason) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

@@ -199,5 +199,63 @@ TEST(Explain, ShowsTheOffersOfTheFrameworkAndSinceWhen) {
   EXPECT_EQ(all.fair.place, 0);
 }
 
+TEST(Explain, OfARoleSaysWhatHoldsItsAsksBackOrWhichRolesThereAre) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:8GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 1);
+  s.settle();
+  const std::string role = s.master->explain("f")->fair.role.str();
+  EXPECT_EQ(s.master->explain_role(role)->answer,
+            "all that is asked for in it is launched or offered");
+  f.asks("cpus:16", 2, "big");
+  s.settle();
+  const proto::ExplainedRole all = *s.master->explain_role(role);
+  EXPECT_EQ(all.answer, "of what is asked for in it 1 ask is not met: nothing that is free fits");
+  EXPECT_EQ(all.fair.children.at(0).name, "f-1-1");
+
+  const auto unknown = s.master->explain_role(role + "x");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(unknown.error().hint(), text("did you mean '", role, "'?"));
+  EXPECT_EQ(s.master->explain_role("").error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(s.master->explain_role("_gone").error().code(), ErrorCode::kNotFound);
+}
+
+TEST(Explain, OfATaskSaysHowItStandsAndHowItEnded) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:8GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 2);
+  s.settle();
+  f.accepts(f.offers, {f.spec("t1", "cpus:1"), f.spec("t2", "cpus:1")});
+  s.settle();
+  const proto::ExplainedTask all = *s.master->explain_task("f/t1");
+  EXPECT_TRUE(all.is_known);
+  EXPECT_EQ(all.row.framework, FrameworkId("f-1-1"));
+  EXPECT_EQ(all.row.agent, AgentId("a1"));
+  ASSERT_TRUE(all.standing);
+  EXPECT_EQ(all.standing->amounts, ResourceVector::of(1'000, 0));
+  EXPECT_EQ(s.master->explain_task("f-1-1/t2")->row.task, TaskId("t2"));
+
+  // A prefix must be of one alone.
+  EXPECT_EQ(s.master->explain_task("f/t").error().message(),
+            "'f-1-1/t' matches several tasks: f-1-1/t1, f-1-1/t2");
+  EXPECT_EQ(s.master->explain_task("t1").error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(s.master->explain_task("nobody/t1").error().code(), ErrorCode::kNotFound);
+  const auto unknown = s.master->explain_task("f/t11");
+  ASSERT_FALSE(unknown) << "it asks for nothing, so this is a mistake";
+  EXPECT_THAT(unknown.error().hint(), HasSubstr("did you mean 't1'?"));
+
+  // Before its launch a task is one of an ask.
+  f.asks("cpus:16", 2, "big");
+  s.settle();
+  const proto::ExplainedTask later = *s.master->explain_task("f/later");
+  EXPECT_FALSE(later.is_known);
+  ASSERT_EQ(later.asks.size(), 1u);
+  EXPECT_THAT(later.answer, HasSubstr("the master knows no task 'later' of f-1-1"));
+  EXPECT_THAT(later.answer, HasSubstr("'big' of cpus:16 fits no agent"));
+}
+
 }  // namespace
 }  // namespace proffer::master::request_test

@@ -34,7 +34,8 @@ inline constexpr int64_t kMemStep = 512 * 1000;  // half a GiB
 
 class CaseMaker {
  public:
-  CaseMaker(uint64_t seed, const Features& features) : random_(seed), features_(features) {
+  CaseMaker(uint64_t seed, const Features& features)
+      : random_(seed), random_below_(seed + (uint64_t{1} << 32)), features_(features) {
     case_.seed = seed;
   }
 
@@ -176,6 +177,7 @@ class CaseMaker {
       tasks.count = ask.gang * random_.between(1, 3);
       if (tasks.every) tasks.every.reset();
     }
+    if (random_below_.chance(1, 3)) ask.role = some_role_below(framework.role);
     if (features_.constraints) add_constraints(ask);
     if (features_.lending) {
       if (random_.chance(1, 10)) ask.borrow = false;
@@ -183,6 +185,15 @@ class CaseMaker {
       if (random_.chance(1, 4)) ask.band = static_cast<Band>(random_.below(kBandCount));
     }
     return tasks;
+  }
+
+  // A role below that of the framework, if there is one.
+  RoleName some_role_below(const RoleName& role) {
+    std::vector<RoleName> below;
+    for (const RoleName& name : names_) {
+      if (name != role && is_within(name, role)) below.push_back(name);
+    }
+    return below.empty() ? RoleName() : below[random_below_.below(below.size())];
   }
 
   void add_constraints(Ask& ask) {
@@ -204,6 +215,7 @@ class CaseMaker {
   }
 
   Prng random_;
+  Prng random_below_;  // of its own, so that what it draws changes nothing else
   const Features features_;
   sim::Scenario case_;
   std::vector<RoleName> names_;

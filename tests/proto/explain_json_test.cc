@@ -111,10 +111,99 @@ TEST(ExplainJson, EachRemedyHasAWordThatReadsBackAndIsSaidToPeople) {
   EXPECT_FALSE(parse_explanation(R"({"asks":[{"remedies":[{"remedy":"luck"}]}]})"));
 }
 
-TEST(ExplainJson, ACallNamesOneFramework) {
-  EXPECT_EQ(*parse_explain_call(explain_call_json("web")), "web");
+TEST(ExplainJson, OfARoleReadsBackAsItWas) {
+  const NodeStanding node{.name = "ops",
+                          .wants = true,
+                          .use = ResourceVector::of(4'000, 0),
+                          .entitlement = ResourceVector::of(2'000, 0),
+                          .borrowed = ResourceVector::of(2'000, 0),
+                          .place_share_millionths = 500'000};
+  ExplainedRole all{.answer = "because", .now = Time() + seconds(100)};
+  all.fair = {
+      .role = RoleName("eng"),
+      .settings = {.weight = 2'000, .guarantee = parse_quota("cpus:2").value()},
+      .total = ResourceVector::of(8'000, 0),
+      .allocated = ResourceVector::of(1'000, 0),
+      .offered = ResourceVector::of(0, 1'000),
+      .entitlement = ResourceVector::of(2'000, 500),
+      .borrowed = ResourceVector::of(0, 500),
+      .dominant_kind = ResourceKind::kMem,
+      .share_millionths = 5,
+      .place_share_millionths = 6,
+      .place = 2,
+      .with_demand = 3,
+      .before = {node},
+      .guarantee_met = false,
+      .headroom = ResourceVector::of(1'000, 0),
+      .headroom_is_held = true,
+      .limits = {{RoleName("eng"), parse_quota("cpus:4").value(), ResourceVector::of(1, 2)}},
+      .asks_unmet = 4,
+      .borrowers = {node},
+      .coming = {{FrameworkId("f"), TaskId("t"), AgentId("a1"), RoleName("ops"),
+                  Time() + seconds(110)}},
+      .children = {node},
+      .children_all = 9};
+  all.fair.held = {{.why = RoleHindrance::kLimit,
+                    .role = RoleName("eng"),
+                    .kind = ResourceKind::kCpus,
+                    .asks = 2,
+                    .tasks = 5,
+                    .framework = FrameworkId("f"),
+                    .ask = AskName("web"),
+                    .wanted = 1'500,
+                    .left = 500},
+                   {.why = RoleHindrance::kLent, .back = "not now", .until = Time() + seconds(7)}};
+  const Result<ExplainedRole> back = parse_explained_role(explained_role_json(all));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, all);
+  EXPECT_FALSE(parse_explained_role("{}"));
+  for (size_t i = 0; i < kRoleHindranceCount; ++i) {
+    const auto why = static_cast<RoleHindrance>(i);
+    EXPECT_EQ(parse_role_hindrance(to_text(why)), why);
+    EXPECT_NE(to_text(HeldAsks{.why = why}), "");
+  }
+}
+
+TEST(ExplainJson, OfATaskReadsBackAsItWas) {
+  ExplainedTask all{.answer = "because", .now = Time() + seconds(100)};
+  all.row.framework = FrameworkId("f");
+  all.row.task = TaskId("t");
+  all.row.agent = AgentId("a1");
+  all.standing = TaskStanding{
+      .role = RoleName("eng"),
+      .amounts = ResourceVector::of(1'000, 5),
+      .band = Band::kFree,
+      .priority = -3,
+      .gang = 7,
+      .since = Time() + seconds(50),
+      .is_lent = true,
+      .is_estimated = true,
+      .protected_until = Time() + seconds(120),
+      .ends_by = Time() + seconds(130),
+      .over = {{"eng", ResourceVector::of(1, 0)}},
+      .guaranteed_by = RoleName("eng"),
+      .victim_for = {{FrameworkId("g"), AskName("big"), RoleName("ops"), Time() + seconds(120)}}};
+  all.notice = ExplainedNotice{RevokeReason::kLent, RoleName("ops"), Time() + seconds(130)};
+  all.drained_by = Time() + seconds(200);
+  all.agents = 4;
+  const Result<ExplainedTask> back = parse_explained_task(explained_task_json(all));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, all);
+
+  ExplainedTask unknown{.is_known = false};
+  unknown.row.framework = FrameworkId("f");
+  unknown.asks = full().fair.asks;
+  EXPECT_EQ(*parse_explained_task(explained_task_json(unknown)), unknown);
+}
+
+TEST(ExplainJson, ACallNamesOneThing) {
+  for (const ExplainCall& call : {ExplainCall{.framework = "web"}, ExplainCall{.role = "eng/ads"},
+                                  ExplainCall{.task = "f/t"}}) {
+    EXPECT_EQ(*parse_explain_call(explain_call_json(call)), call);
+  }
   EXPECT_FALSE(parse_explain_call(""));
   EXPECT_FALSE(parse_explain_call(R"({"framework":"web","task":"t"})"));
+  EXPECT_FALSE(parse_explain_call(R"({"agent":"a"})"));
 }
 
 TEST(RequestJson, ReadsBackAsItWas) {

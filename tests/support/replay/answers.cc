@@ -158,7 +158,7 @@ std::optional<Replay::Found> Replay::find_task(const Framework& framework,
 void Replay::revoke(const Revoke& notice) {
   ++revokes_;
   last_revoke_ = now_ - kBeginning;
-  revoked_at_.push_back(now_);
+  if (notice.reason == RevokeReason::kReclaimed) reclaimed_at_.push_back(now_);
   Framework& framework = frameworks_.at(notice.framework);
   const std::optional<Found> found = find_task(framework, notice.task);
   if (!found) return;  // told by the audit

@@ -230,8 +230,12 @@ void Replay::audit_revokes(const Decision& decision) {
     for (const Group& group : framework.groups) tasks += static_cast<int64_t>(group.running.size());
   }
   for (const Revoke& each : decision.revokes) audit_victim(each, now);
-  const auto recent = std::count_if(revoked_at_.begin(), revoked_at_.end(),
+  // What was only lent, or estimated, is outside the cap.
+  const auto recent = std::count_if(reclaimed_at_.begin(), reclaimed_at_.end(),
                                     [&](Time when) { return when > now_ - minutes(1); });
+  const auto more =
+      std::count_if(decision.revokes.begin(), decision.revokes.end(),
+                    [](const Revoke& each) { return each.reason == RevokeReason::kReclaimed; });
   int64_t largest_gang = 1;
   for (const auto& [id, framework] : frameworks_) {
     for (const Group& group : framework.groups) {
@@ -240,9 +244,7 @@ void Replay::audit_revokes(const Decision& decision) {
   }
   const int64_t most =
       std::max(options_.allocator.revokes_per_minute, tasks / 10) + largest_gang - 1;
-  if (recent + static_cast<int64_t>(decision.revokes.size()) > most) {
-    broken(text(recent, " and ", decision.revokes.size(), " revokes within a minute"));
-  }
+  if (recent + more > most) broken(text(recent, " and ", more, " revokes within a minute"));
 }
 
 void Replay::audit_victim(const Revoke& revoke,

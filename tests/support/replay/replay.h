@@ -176,7 +176,7 @@ class Replay {
   std::vector<std::string> wrong_;
   int64_t decisions_ = 0;
   int64_t revokes_ = 0;
-  std::vector<Time> revoked_at_;
+  std::vector<Time> reclaimed_at_;
   Duration last_revoke_ = {};
 };
 

@@ -1,0 +1,218 @@
+// Why a role has no more: explain_role() is the story, held_by() the rule for one unmet ask.
+// Computed from the books, like status.cc; changes nothing.
+
+#include <algorithm>
+#include <tuple>
+
+#include "allocator/state.h"
+#include "common/standing.h"
+
+namespace proffer {
+namespace {
+
+// Plans of what would have to end are made for so many asks of a role at most.
+constexpr int kOutlooksMax = 16;
+
+NodeStanding standing_of(const fair::Node& node) {
+  return {.name = *node.label,
+          .is_framework = node.is_leaf,
+          .wants = node.wanting > 0,
+          .use = node.use(),
+          .entitlement = node.entitlement,
+          .borrowed = fair::borrowed(node),
+          .place_share_millionths = node.share().millionths()};
+}
+
+std::string words_of(const ReclaimOutlook& outlook) {
+  using Why = ReclaimOutlook::Why;
+  switch (outlook.why) {
+    case Why::kNothingWanted:
+    case Why::kUnderWay:
+      return "";
+    case Why::kOff:
+      return "nothing is reclaimed (--reclaim=off)";
+    case Why::kRefused:
+      return "it did not use what came back for it before";
+    case Why::kTasksUnknown:
+      return "not all tasks that run are known again yet";
+    case Why::kNoRight:
+      return "no guarantee covers the ask";
+    case Why::kNobodyBorrows:
+      return "nobody else has borrowed what it needs";
+    case Why::kWouldNotFit:
+      return "it would fit on no agent even if all ended that may have to";
+    case Why::kTooYoung:
+      return "the tasks that would have to end are younger than the minimum runtime";
+    case Why::kCap:
+      return "as many tasks as may be were told to end within the last minute";
+  }
+  return "";
+}
+
+// Less than it is entitled to of some kind that the ask takes.
+bool is_below_entitlement(const fair::Node& node, const ResourceVector& shape) {
+  const ResourceVector use = node.use();
+  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    return shape[kind] > 0 && use[kind] + shape[kind] <= node.entitlement[kind];
+  });
+}
+
+}  // namespace
+
+std::optional<RoleExplanation> Allocator::State::explain_role(const RoleName& name,
+                                                              Time now) const {
+  const Role* const role = tree_.find(name);
+  if (role == nullptr || role->parent == nullptr) return std::nullopt;
+  know_shares();
+  know_entitlements();
+  const ResourceVector total = compute_total();
+  const ResourceVector use = role->use();
+  RoleExplanation found{.role = name,
+                        .settings = role->settings,
+                        .total = total,
+                        .allocated = role->allocated,
+                        .offered = role->offered,
+                        .entitlement = role->entitlement,
+                        .borrowed = fair::borrowed(*role),
+                        .dominant_kind = dominant_kind(use, total),
+                        .share_millionths = dominant_share(use, total).millionths(),
+                        .place_share_millionths = role->share().millionths(),
+                        .guarantee_met = is_guarantee_met(*role),
+                        .headroom = fair::unmet_guarantee(*role),
+                        .headroom_is_held = options_.reclaim == ReclaimMode::kOff};
+  for (const fair::Node* sibling : hungry_.nodes(*role->parent)) {
+    ++found.with_demand;
+    if (found.place > 0) continue;
+    if (sibling == role) {
+      found.place = found.with_demand;
+    } else if (found.before.size() < kNamesExplainedMax) {
+      found.before.push_back(standing_of(*sibling));
+    }
+  }
+  if (found.place == 0) found.before.clear();
+  for (const Role* above = role; above->parent != nullptr; above = above->parent) {
+    if (!above->has_limit()) continue;
+    found.limits.push_back({above->name, above->settings.limit, above->use()});
+  }
+  explain_children(*role, found);
+  explain_held(*role, now, found);
+  return found;
+}
+
+// Those with demand in their order, then the others by name.
+void Allocator::State::explain_children(const Role& role, RoleExplanation& found) const {
+  const auto add = [&](const fair::Node& child) {
+    ++found.children_all;
+    if (found.children.size() < kNodesExplainedMax) found.children.push_back(standing_of(child));
+  };
+  const fair::NodeSet& first = hungry_.nodes(role);
+  for (const fair::Node* child : first) add(*child);
+  fair::for_each_child(role, [&](fair::Node& child) {
+    if (first.count(&child) == 0) add(child);
+  });
+}
+
+void Allocator::State::explain_held(const Role& role, Time now, RoleExplanation& found) const {
+  std::map<std::tuple<RoleHindrance, RoleName, std::optional<ResourceKind>>, HeldAsks> sums;
+  int outlooks = kOutlooksMax;
+  bool some_lent = false;
+  fair::for_each_leaf(role, [&](const Leaf& l) {
+    for (const AskEntry* ask : l.order) {
+      if (ask->unmet() == 0) continue;
+      ++found.asks_unmet;
+      HeldAsks one = held_by(*ask, now, outlooks);
+      note_coming(*ask, found);
+      some_lent = some_lent || one.why == RoleHindrance::kLent;
+      const auto [at, is_new] = sums.try_emplace({one.why, one.role, one.kind}, one);
+      if (is_new) continue;
+      at->second.asks += one.asks;
+      at->second.tasks += one.tasks;
+      if (one.until) at->second.until = std::max(at->second.until.value_or(*one.until), *one.until);
+    }
+  });
+  for (auto& [key, sum] : sums) found.held.push_back(std::move(sum));
+  std::stable_sort(found.held.begin(), found.held.end(),
+                   [](const HeldAsks& a, const HeldAsks& b) { return a.tasks > b.tasks; });
+  if (some_lent) explain_borrowers(role, found);
+}
+
+HeldAsks Allocator::State::held_by(const AskEntry& ask, Time now, int& outlooks) const {
+  const Leaf& l = *ask.leaf;
+  HeldAsks held{.asks = 1, .tasks = ask.unmet(), .framework = l.framework, .ask = ask.ask.name};
+  if (!l.wants_offers()) {
+    held.why = RoleHindrance::kNoOffers;
+    return held;
+  }
+  if (const Bar bar = barred(ask); !bar.is_none()) {
+    if (bar.role != nullptr) held.role = bar.role->name;
+    switch (bar.why) {
+      case Bar::Why::kTasksUnknown:
+        held.why = RoleHindrance::kTasksUnknown;
+        return held;
+      case Bar::Why::kLimit:
+        held.why = RoleHindrance::kLimit;
+        break;
+      case Bar::Why::kGuarantees:
+        held.why = RoleHindrance::kGuarantees;
+        break;
+      default:
+        held.why = RoleHindrance::kEntitlement;
+    }
+    held.kind = bar.kind;
+    held.wanted = ask.at_once()[bar.kind];
+    held.left = bar.left;
+    return held;
+  }
+  if (!ask.reclaims.empty()) {
+    held.why = RoleHindrance::kComing;
+    held.until = reclaim_outlook(l.framework, ask.ask.name, now).until;
+    return held;
+  }
+  if (!ask.claim.empty()) {
+    held.why = RoleHindrance::kSetAside;
+    return held;
+  }
+  if (!is_below_entitlement(l, ask.at_once())) return held;
+  const ReclaimOutlook outlook = --outlooks >= 0
+                                     ? reclaim_outlook(l.framework, ask.ask.name, now)
+                                     : ReclaimOutlook{.why = ReclaimOutlook::Why::kNothingWanted};
+  if (outlook.why == ReclaimOutlook::Why::kNobodyBorrows) return held;
+  held.why = RoleHindrance::kLent;
+  held.back = words_of(outlook);
+  held.until = outlook.until;
+  return held;
+}
+
+// What has been told to end for the ask.
+void Allocator::State::note_coming(const AskEntry& ask, RoleExplanation& found) const {
+  const auto note = [&](const Agent& a, bool only_lent) {
+    for (const auto& [ref, task] : a.tasks) {
+      if (!task.ends_by || (only_lent && !task.lent)) continue;
+      if (found.coming.size() == kNodesExplainedMax) return;
+      found.coming.push_back({ref.framework, ref.task, a.id, task.leaf->role->name, *task.ends_by});
+    }
+  };
+  for (const Agent* a : ask.reclaims) note(*a, false);
+  for (const fair::Claimed& claimed : ask.claim) note(*claimed.agent, true);
+}
+
+// Roles elsewhere in the tree that are above their entitlement, those that hold most beyond it
+// first; of a role and one below it the lower.
+void Allocator::State::explain_borrowers(const Role& role, RoleExplanation& found) const {
+  for (const auto& [name, other] : tree_.roles()) {
+    if (is_within(name, role.name) || is_within(role.name, name)) continue;
+    const bool has_lower =
+        std::any_of(other->roles.begin(), other->roles.end(),
+                    [](const auto& child) { return fair::is_above_entitlement(*child.second); });
+    if (has_lower || !fair::is_above_entitlement(*other)) continue;
+    found.borrowers.push_back(standing_of(*other));
+  }
+  std::stable_sort(found.borrowers.begin(), found.borrowers.end(),
+                   [&](const NodeStanding& a, const NodeStanding& b) {
+                     return dominant_share(a.borrowed, found.total) >
+                            dominant_share(b.borrowed, found.total);
+                   });
+  if (found.borrowers.size() > kNamesExplainedMax) found.borrowers.resize(kNamesExplainedMax);
+}
+
+}  // namespace proffer

@@ -1,0 +1,101 @@
+// How a task that runs stands: what protects it, what makes it a victim, and for whom it would have
+// to end as things are. explain_task() is the story; changes nothing.
+
+#include <algorithm>
+
+#include "allocator/state.h"
+#include "common/standing.h"
+
+namespace proffer {
+namespace {
+
+// Plans of what would have to end are made for so many asks at most.
+constexpr int kPlansMax = 16;
+
+}  // namespace
+
+std::optional<TaskStanding> Allocator::State::explain_task(const AgentId& on,
+                                                           const FrameworkId& framework,
+                                                           const TaskId& id, Time now) const {
+  const auto agent = agents_.find(on);
+  if (agent == agents_.end()) return std::nullopt;
+  const fair::TaskRef ref{framework, id};
+  const auto at = agent->second->tasks.find(ref);
+  if (at == agent->second->tasks.end()) return std::nullopt;
+  const fair::Task& task = at->second;
+  know_shares();
+  know_entitlements();
+  TaskStanding found{.role = task.leaf->role->name,
+                     .amounts = task.resources.amounts,
+                     .band = task.claim.band,
+                     .priority = task.claim.priority,
+                     .gang = task.claim.gang,
+                     .since = task.since,
+                     .is_lent = task.lent,
+                     .is_estimated = !task.estimated().is_zero(),
+                     .ends_by = task.ends_by};
+  const Time ripe = later(task.since, options_.minimum_runtime);
+  if (ripe > now) found.protected_until = ripe;
+  explain_over(task, found);
+  if (!task.ends_by && options_.reclaim != ReclaimMode::kOff && knows_all_tasks_) {
+    explain_victim(ref, now, found);
+  }
+  return found;
+}
+
+// As may_be_taken() in victims.h.
+void Allocator::State::explain_over(const fair::Task& task, TaskStanding& found) const {
+  const ResourceVector& amounts = task.resources.amounts;
+  const ResourceVector slack = fair::entitlement_slack(total_);
+  for (const fair::Node* node = task.leaf; node->parent != nullptr; node = node->parent) {
+    const ResourceVector kept = node->kept();
+    ResourceVector over;
+    for (const ResourceKind kind : kResourceKinds) {
+      if (amounts[kind] == 0 || kept[kind] <= node->entitlement[kind] + slack[kind]) continue;
+      over[kind] = kept[kind] - node->entitlement[kind];
+    }
+    if (!over.is_zero()) found.over.push_back({*node->label, over});
+    if (node->is_leaf) continue;
+    const Role& role = static_cast<const Role&>(*node);
+    bool names_any = false;
+    bool is_within = true;
+    for (const ResourceKind kind : kResourceKinds) {
+      if (amounts[kind] == 0 || !role.settings.guarantee[kind]) continue;
+      names_any = true;
+      if (kept[kind] > *role.settings.guarantee[kind]) is_within = false;
+    }
+    if (names_any && is_within && found.guaranteed_by.empty()) found.guaranteed_by = role.name;
+  }
+}
+
+// O(claimants * (agents + tasks of those who borrow)).
+void Allocator::State::explain_victim(const fair::TaskRef& ref, Time now,
+                                      TaskStanding& found) const {
+  int plans = kPlansMax;
+  for (const auto& [id, l] : leaves_) {
+    if (!l->wants_offers() || l->mode == OfferMode::kOpen) continue;
+    for (const AskEntry* ask : l->order) {
+      if (!lacks_more(*ask) || ask->only_preferred(now)) continue;
+      const Right right = right_of(*ask);
+      if (!right.any()) continue;
+      if (--plans < 0) return;
+      ReclaimPlan plan = plan_reclaim(*ask, right, now, now - options_.minimum_runtime);
+      std::optional<Time> from;
+      if (plan.places.empty()) {
+        if (!plan.ripe_at) continue;
+        from = plan.ripe_at;
+        plan = plan_reclaim(*ask, right, now, *plan.ripe_at - options_.minimum_runtime);
+      }
+      const bool is_in =
+          std::any_of(plan.victims.begin(), plan.victims.end(), [&](const Victim& victim) {
+            return std::any_of(victim.begin(), victim.end(),
+                               [&](const auto& member) { return member.second == ref; });
+          });
+      if (!is_in) continue;
+      found.victim_for.push_back({l->framework, ask->ask.name, l->role->name, from});
+      if (found.victim_for.size() == kNamesExplainedMax) return;
+    }
+  }
+}
+
+}  // namespace proffer

@@ -1,0 +1,165 @@
+// What operators do while things go wrong, and what they see to when nothing does any more. Read
+// drain for the first and tidy_up for the second.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "sim/simulation.h"
+
+namespace proffer::sim {
+namespace {
+
+// In which frameworks are, and those below them.
+constexpr std::string_view kRoles[] = {"ads", "web", "ads/eu", "web/shop", "other"};
+constexpr Duration kTidiesEvery = seconds(2);
+// A drain when all is calm. Of the time after it: kills have a grace of their own, and executors
+// may be slow to hear.
+constexpr Duration kCalmGrace = seconds(10);
+constexpr Duration kEmptyWithin = seconds(60);
+// Of a guarantee that is wanted: longer than any notice, minimum runtime and claim together.
+constexpr Duration kUnmetMax = minutes(4);
+
+}  // namespace
+
+void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
+  const AgentId id = host.name();
+  const auto say = [this, id](Prng& with) {
+    const Duration grace = milliseconds(with.between(0, 20'000));
+    master_->operate(master::DrainAgent{.agent = id, .grace = grace});
+  };
+  say(chance);
+  if (chance.chance(1, 4)) {  // Somebody else gives it another time.
+    world_.after(milliseconds(chance.between(1, 5'000)), [this, say, chance]() mutable {
+      if (!healed_) say(chance);
+    });
+  }
+  world_.after(fault.lasts, [this, id] {
+    if (!healed_) master_->operate(master::UndrainAgent{.agent = id});
+  });
+}
+
+// Never so low a limit that a single task would not fit.
+void Simulation::change_role(const Fault& fault, Prng chance) {
+  const RoleName role{std::string(kRoles[fault.target % std::size(kRoles)])};
+  master::SetRole set{.role = role};
+  const int64_t share = chance.between(1, 8);
+  Quota quota =
+      Quota::of(ResourceVector::of(total_[ResourceKind::kCpus] * share / 8 / 1'000 * 1'000,
+                                   total_[ResourceKind::kMem] * share / 8));
+  switch (chance.below(3)) {
+    case 0:
+      set.weight = chance.between(1, 40) * 250;
+      break;
+    case 1:
+      set.guarantee = quota;
+      break;
+    default:
+      for (const ResourceKind kind : kResourceKinds) {
+        if (!quota[kind]) continue;
+        const int64_t least = kind == ResourceKind::kCpus ? 2'000 : 1'024'000;
+        quota.set(kind, std::max(*quota[kind], least));
+      }
+      set.limit = quota;
+  }
+  roles_changed_.insert(role);
+  master_->operate(std::move(set));
+  world_.after(fault.lasts, [this, role] {
+    if (!healed_) master_->operate(master::SetRole{.role = role, .unset = true});
+  });
+}
+
+void Simulation::reserve(const Fault& fault, const Host& host, Prng chance) {
+  const AgentId id = host.name();
+  const RoleName role{std::string(kRoles[chance.below(std::size(kRoles))])};
+  const ResourceVector& total = host.total().amounts;
+  const ResourceVector amounts =
+      ResourceVector::of(chance.between(1, total[ResourceKind::kCpus] / 500) * 500,
+                         chance.between(1, total[ResourceKind::kMem] / 512'000) * 512'000);
+  master_->operate(master::ReserveForRole{.agent = id, .role = role, .amounts = amounts});
+  world_.after(fault.lasts, [this, id, role] {
+    if (healed_) return;
+    master_->operate(master::ReserveForRole{.agent = id, .role = role, .unreserve = true});
+  });
+}
+
+// --- when nothing goes wrong any more ------------------------------------------------------------
+
+// Of what is in use nothing can be taken back yet, and who is not there yet comes.
+void Simulation::tidy_up() {
+  if (master_->is_up()) {
+    for (const RoleName& role : std::exchange(roles_changed_, {})) {
+      master_->operate(master::SetRole{.role = role, .unset = true});
+    }
+    for (const proto::AgentRow& row : master_->core().agents()) {
+      if (row.drained_by && row.agent != drained_at_last_) {
+        master_->operate(master::UndrainAgent{.agent = row.agent});
+      }
+      for (const proto::ReservedRow& part : row.reserved) {
+        if (!part.dynamic) continue;
+        master_->operate(
+            master::ReserveForRole{.agent = row.agent, .role = part.role, .unreserve = true});
+      }
+    }
+  }
+  world_.after(kTidiesEvery, [this] { tidy_up(); });
+}
+
+std::vector<Violation> Simulation::untidy() const {
+  std::vector<Violation> found;
+  if (!master_->is_up()) return found;
+  for (const proto::AgentRow& row : master_->core().agents()) {
+    if (row.drained_by) found.push_back({text("agent ", row.agent.str(), " is still drained")});
+    for (const proto::ReservedRow& part : row.reserved) {
+      found.push_back({text("of agent ", row.agent.str(), " ", to_text(part.amounts),
+                            " is still reserved for ", part.role.str())});
+    }
+  }
+  return found;
+}
+
+void Simulation::drain_once_more() {
+  if (!master_->is_up()) return;
+  const std::vector<proto::AgentRow> rows = master_->core().agents();
+  const auto busiest = std::max_element(
+      rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.tasks < b.tasks; });
+  if (busiest == rows.end() || busiest->state != proto::AgentState::kActive) return;
+  drained_at_last_ = busiest->agent;
+  master_->operate(master::DrainAgent{.agent = drained_at_last_, .grace = kCalmGrace});
+  world_.after(kCalmGrace + kEmptyWithin, [this] { expect_empty(); });
+}
+
+void Simulation::expect_empty() {
+  const AgentId id = std::exchange(drained_at_last_, AgentId());
+  const std::vector<proto::AgentRow> rows = master_->core().agents();
+  const auto row = std::find_if(rows.begin(), rows.end(),
+                                [&](const proto::AgentRow& one) { return one.agent == id; });
+  if (row == rows.end() || row->state != proto::AgentState::kActive) return;
+  if (row->tasks > 0) {
+    world_.violated("operator", {text("agent ", id.str(), " was drained, and ", row->tasks,
+                                      " tasks are still there")});
+  }
+  for (const auto& [task, entry] : journal_.entries()) {
+    if (entry.machine != id || entry.ending != Ending::kRuns || entry.forgotten) continue;
+    world_.violated("operator", {text("agent ", id.str(), " was drained, and ", to_text(task),
+                                      " still runs there")});
+  }
+}
+
+void Simulation::watch_guarantees() {
+  if (!keeps_guarantees_ || !master_->is_up()) return;
+  for (const proto::RoleRow& row : master_->core().roles()) {
+    if (row.guarantee_met) {
+      unmet_.erase(row.role);
+      continue;
+    }
+    const Time since = unmet_.emplace(row.role, world_.now()).first->second;
+    if (world_.now() - since <= kUnmetMax) continue;
+    world_.violated("operator",
+                    {text("the guarantee of role ", row.role.str(), ", ", to_text(row.guarantee),
+                          ", is wanted since ", to_text(world_.now() - since),
+                          ", and not met: it has ", to_text(row.allocated))});
+    keeps_guarantees_ = false;
+  }
+}
+
+}  // namespace proffer::sim
