@@ -137,8 +137,6 @@ struct Agent : Books {
   // Roles for which something free is reserved here, and what.
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
-  Agent* grown_before = nullptr;  // which was stamped last before it; likewise
-  Agent* grown_after = nullptr;
 
   int64_t ports_left() const { return free_port_count - ports_offered; }
   // Whether it may be offered at all.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace proffer::fair {
 namespace {
@@ -130,10 +131,15 @@ void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
     if (!fresh_.empty()) fresh_.erase(&agent);
     return;
   }
+  put_in(agent, cluster_total);
+  by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
+  agent.listed = true;
+}
+
+void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
   by_free_[agent.has_gpus() ? 1 : 0].insert(agent.weighted_free, agent, agent.free.amounts);
   sum_ += agent.free.amounts;
-  agent.listed = true;
   if (agent.parts.empty()) return;
   const ResourceVector counted = agent.counted_free().amounts;
   agent.weighted_counted = weighted(counted, cluster_total);
@@ -146,7 +152,10 @@ void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
 }
 
 void FreeAgents::erase(Agent& agent) {
-  if (agent.listed) take_out(agent, agent.free.amounts);
+  if (!agent.listed) return;
+  take_out(agent, agent.free.amounts);
+  by_stamp_.erase(agent.grown_at);
+  agent.listed = false;
 }
 
 // `free`: of it when it was put in.
@@ -160,44 +169,35 @@ void FreeAgents::take_out(Agent& agent, const ResourceVector& free) {
   }
   agent.reserved_listed.clear();
   sum_ -= free;
-  agent.listed = false;
 }
 
 void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total) {
-  if (agent.listed) {
-    const ResourceVector before = agent.free.amounts;
-    const bool was_plain = agent.reserved_listed.empty();
+  if (!agent.listed) {
     agent.compute_free();
-    if (was_plain && agent.parts.empty() && agent.free.amounts == before) return;
-    take_out(agent, before);
-  } else {
-    agent.compute_free();
+    return insert(agent, cluster_total);
   }
-  insert(agent, cluster_total);
+  const ResourceVector before = agent.free.amounts;
+  const bool was_plain = agent.reserved_listed.empty();
+  agent.compute_free();
+  if (was_plain && agent.parts.empty() && agent.free.amounts == before) return;
+  take_out(agent, before);
+  if (has_something_free(agent)) return put_in(agent, cluster_total);
+  by_stamp_.erase(agent.grown_at);
+  if (!fresh_.empty()) fresh_.erase(&agent);
+  agent.listed = false;
 }
 
 void FreeAgents::remove(Agent& agent) {
   erase(agent);
   fresh_.erase(&agent);
-  unlink(agent);
-}
-
-void FreeAgents::unlink(Agent& agent) {
-  if (agent.grown_before != nullptr) agent.grown_before->grown_after = agent.grown_after;
-  if (agent.grown_after != nullptr) agent.grown_after->grown_before = agent.grown_before;
-  if (last_grown_ == &agent) last_grown_ = agent.grown_before;
-  agent.grown_before = agent.grown_after = nullptr;
 }
 
 void FreeAgents::stamp(Agent& agent) {
-  agent.grown_at = ++stamp_;
-  if (last_grown_ != &agent) {
-    unlink(agent);
-    agent.grown_before = last_grown_;
-    if (last_grown_ != nullptr) last_grown_->grown_after = &agent;
-    last_grown_ = &agent;
-  }
-  if (agent.listed) fresh_.insert(&agent);
+  const uint64_t before = std::exchange(agent.grown_at, ++stamp_);
+  if (!agent.listed) return;
+  by_stamp_.erase(before);
+  by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
+  fresh_.insert(&agent);
 }
 
 ResourceVector FreeAgents::sum(const RoleName& role) const {

@@ -95,12 +95,11 @@ class FreeAgents {
   const AgentsByFree& reserved_for(const RoleName& role) const;
   bool any_reserved() const { return !reserved_.empty(); }
   // Those that are stamped later than `since`, the last one first, until visit(Agent*) returns
-  // true. Whether it did. O(agents stamped since).
+  // true. Whether it did.
   template <class Visit>
   bool visit_grown(uint64_t since, Visit visit) const {
-    for (Agent* agent = last_grown_; agent != nullptr && agent->grown_at > since;
-         agent = agent->grown_before) {
-      if (agent->listed && visit(agent)) return true;
+    for (auto at = by_stamp_.rbegin(); at != by_stamp_.rend() && at->first > since; ++at) {
+      if (visit(at->second)) return true;
     }
     return false;
   }
@@ -112,12 +111,12 @@ class FreeAgents {
   ResourceVector sum(const RoleName& role) const;
 
  private:
+  void put_in(Agent& agent, const ResourceVector& cluster_total);
   void take_out(Agent& agent, const ResourceVector& free);
-  void unlink(Agent& agent);
 
   AgentsByFree by_free_[2];
   std::map<RoleName, AgentsByFree> reserved_;
-  Agent* last_grown_ = nullptr;  // of all that were ever stamped, listed or not, in that order
+  std::map<uint64_t, Agent*> by_stamp_;
   AgentSet fresh_;
   ResourceVector sum_;  // unreserved
   std::map<RoleName, ResourceVector> reserved_sum_;
