@@ -92,8 +92,7 @@ void Allocator::State::remove_agent(const AgentId& id) {
   end_claim_on(a);
   for (const auto& [ref, task] : a.tasks) forget_task(a, ref, task);
   estimating_.erase(&a);
-  free_.erase(a);
-  free_.forget_fresh(a);
+  free_.remove(a);
   for (const auto& [task, held] : a.tasks) {
     change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
     --held.leaf->tasks;
@@ -118,14 +117,12 @@ void Allocator::State::set_free_ports(const AgentId& id, PortSet free) {
 
 void Allocator::State::refresh(Agent& a, bool grew) {
   ++changes_;
-  free_.erase(a);
-  a.compute_free();
+  free_.update(a, total_);
   if (a.estimate() != nullptr) {
     estimating_.insert(&a);
   } else if (!estimating_.empty()) {
     estimating_.erase(&a);
   }
-  free_.insert(a, total_);
   if (!grew) return;
   ++a.growths;
   free_.stamp(a);

@@ -5,22 +5,6 @@
 #include <utility>
 
 namespace proffer::fair {
-namespace {
-
-__extension__ typedef __int128 Int128;
-
-}  // namespace
-
-int64_t weighted(const ResourceVector& amounts, const ResourceVector& total) {
-  int64_t sum = 0;
-  for (const ResourceKind kind : kResourceKinds) {
-    if (total[kind] <= 0 || amounts[kind] <= 0) continue;
-    const Int128 part = (Int128(amounts[kind]) << 20) / total[kind];
-    // An ask may be larger than the cluster; more than 2^40 times is as good as infinite.
-    sum += static_cast<int64_t>(std::min<Int128>(part, Int128(1) << 60));
-  }
-  return sum;
-}
 
 Resources Booked::unreserved() const {
   if (others.empty()) return resources;
@@ -256,75 +240,6 @@ const std::string& value_of(const Agent& agent, const std::string& attribute) {
   if (attribute == "host") return agent.id.str();
   const auto at = agent.attributes.find(attribute);
   return at == agent.attributes.end() ? kNone : at->second;
-}
-
-void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
-  CHECK(!agent.listed) << agent.id.str();
-  bool some_free = !agent.free.amounts.is_zero();
-  for (const Part& part : agent.parts) {
-    some_free = some_free || (!part.revocable && !part.free.amounts.is_zero());
-  }
-  if (!agent.serves() || agent.claim != nullptr || !some_free) {
-    fresh_.erase(&agent);
-    return;
-  }
-  agent.weighted_free = weighted(agent.free.amounts, cluster_total);
-  by_free_[agent.has_gpus() ? 1 : 0][agent.weighted_free].insert(&agent);
-  by_stamp_.emplace(agent.grown_at, &agent);
-  sum_ += agent.free.amounts;
-  agent.listed = true;
-  if (agent.parts.empty()) return;
-  agent.weighted_counted = weighted(agent.counted_free().amounts, cluster_total);
-  for (const Part& part : agent.parts) {
-    if (part.revocable || part.free.amounts.is_zero()) continue;
-    reserved_[part.reserved_for][agent.weighted_counted].insert(&agent);
-    agent.reserved_listed.emplace_back(part.reserved_for, part.free.amounts);
-    reserved_sum_[part.reserved_for] += part.free.amounts;
-  }
-}
-
-void FreeAgents::erase(Agent& agent) {
-  if (!agent.listed) return;
-  const auto erase_from = [&](AgentsByFree& by_free, int64_t key) {
-    const auto group = by_free.find(key);
-    group->second.erase(&agent);
-    if (group->second.empty()) by_free.erase(group);
-  };
-  erase_from(by_free_[agent.has_gpus() ? 1 : 0], agent.weighted_free);
-  for (const auto& [role, free] : agent.reserved_listed) {
-    reserved_sum_[role] -= free;
-    const auto of_role = reserved_.find(role);
-    erase_from(of_role->second, agent.weighted_counted);
-    if (of_role->second.empty()) reserved_.erase(of_role);
-  }
-  agent.reserved_listed.clear();
-  by_stamp_.erase(agent.grown_at);
-  sum_ -= agent.free.amounts;
-  agent.listed = false;
-}
-
-ResourceVector FreeAgents::sum(const RoleName& role) const {
-  ResourceVector sum = sum_;
-  if (reserved_.empty()) return sum;
-  for (RoleName at = role; !at.empty(); at = parent_of(at)) {
-    const auto of_role = reserved_sum_.find(at);
-    if (of_role != reserved_sum_.end()) sum += of_role->second;
-  }
-  return sum;
-}
-
-const AgentsByFree& FreeAgents::reserved_for(const RoleName& role) const {
-  static const AgentsByFree kNone;
-  const auto at = reserved_.find(role);
-  return at == reserved_.end() ? kNone : at->second;
-}
-
-void FreeAgents::stamp(Agent& agent) {
-  if (agent.listed) by_stamp_.erase(agent.grown_at);
-  agent.grown_at = ++stamp_;
-  if (!agent.listed) return;
-  by_stamp_.emplace(agent.grown_at, &agent);
-  fresh_.insert(&agent);
 }
 
 }  // namespace proffer::fair

@@ -1,6 +1,6 @@
 #pragma once
 
-// The agents as the allocator sees them, and the index of those with something free.
+// The agents as the allocator sees them.
 
 #include <cstdint>
 #include <map>
@@ -128,6 +128,8 @@ struct Agent : Books {
   ResourceVector noticed = {};  // of these, and all others that have had a notice
   uint64_t growths = 0;         // how often something became free here
 
+  std::vector<size_t> gifts = {};  // of this decision: which of State::gifts_ are of this agent
+
   // Kept by FreeAgents.
   bool listed = false;
   int64_t weighted_free = 0;
@@ -149,13 +151,6 @@ struct AgentById {
   bool operator()(const Agent* a, const Agent* b) const { return a->id < b->id; }
 };
 using AgentSet = std::set<Agent*, AgentById>;
-// By weighted free amount, then id. An ask's remainder on an agent is this less the ask's own
-// weighted amount, so the first that fits, from below, is the best fit.
-using AgentsByFree = std::map<int64_t, AgentSet>;
-
-// Amounts as one number: the sum of each kind's fraction of `total`, in 2^-20, rounded down by
-// kind.
-int64_t weighted(const ResourceVector& amounts, const ResourceVector& total);
 
 // How many tasks of the shape fit into what the role may use there, at most count_max.
 int64_t count_that_fits(const ResourceVector& shape, const Books& books, const RoleName& role,
@@ -164,39 +159,5 @@ bool fits(const ResourceVector& shape, const Books& books, const RoleName& role)
 
 // The agent's value of an attribute: "host" is its name; empty if it has none.
 const std::string& value_of(const Agent& agent, const std::string& attribute);
-
-// The agents from which one may take: active, not claimed, something free. A change of an agent is
-// made between erase() and insert(). O(log n) each.
-class FreeAgents {
- public:
-  void insert(Agent& agent, const ResourceVector& cluster_total);
-  void erase(Agent& agent);
-  // Marks that the agent has more than before: who was blocked should look at it again.
-  void stamp(Agent& agent);
-  uint64_t latest() const { return stamp_; }
-
-  const AgentsByFree& plain() const { return by_free_[0]; }
-  const AgentsByFree& with_gpus() const { return by_free_[1]; }
-  // Those with something free that is reserved for the role, by what is free there in all.
-  const AgentsByFree& reserved_for(const RoleName& role) const;
-  bool any_reserved() const { return !reserved_.empty(); }
-  // By stamp, so that those that grew after some moment are at the end.
-  const std::map<uint64_t, Agent*>& by_stamp() const { return by_stamp_; }
-  // Those stamped since clear_fresh(), by id.
-  const AgentSet& fresh() const { return fresh_; }
-  void clear_fresh() { fresh_.clear(); }
-  // What is free on all of them together for the role: unreserved, or reserved for it.
-  ResourceVector sum(const RoleName& role) const;
-  void forget_fresh(Agent& agent) { fresh_.erase(&agent); }
-
- private:
-  AgentsByFree by_free_[2];
-  std::map<RoleName, AgentsByFree> reserved_;
-  std::map<uint64_t, Agent*> by_stamp_;
-  AgentSet fresh_;
-  ResourceVector sum_;  // unreserved
-  std::map<RoleName, ResourceVector> reserved_sum_;
-  uint64_t stamp_ = 0;
-};
 
 }  // namespace proffer::fair

@@ -68,6 +68,10 @@ Decision Allocator::decide(Time now) { return state_->decide(now); }
 ResourceVector Allocator::total() const { return state_->total(); }
 std::vector<RoleStatus> Allocator::roles() const { return state_->roles(); }
 std::vector<LeafStatus> Allocator::leaves() const { return state_->leaves(); }
+std::vector<AskStatus> Allocator::asks(const FrameworkId& framework) const {
+  return state_->asks(framework);
+}
+uint64_t Allocator::fit_version() const { return state_->fit_version(); }
 std::vector<AgentUse> Allocator::agents() const { return state_->agents(); }
 FrameworkExplanation Allocator::explain(const FrameworkId& framework, Time now) const {
   return state_->explain(framework, now);

@@ -262,6 +262,11 @@ class Allocator {
   ResourceVector total() const;  // of the cluster
   std::vector<RoleStatus> roles() const;
   std::vector<LeafStatus> leaves() const;
+  // The asks of this framework, as in its leaves. None if it is not here. O(its asks), and for each
+  // that no agent could ever fit O(agents).
+  std::vector<AskStatus> asks(const FrameworkId& framework) const;
+  // While it stays the same, so does what could_ever_fit of asks that are not declared anew.
+  uint64_t fit_version() const;
   std::vector<AgentUse> agents() const;
   // Why this framework has no offer, or no more of them, and what would make each of its asks fit
   // (remedies.cc says what that costs). Else O(agents * kAsksExplainedMax + leaves).

@@ -19,7 +19,19 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   Leaf& l = *first->leaf;
   Agent& a = *first->agent;
   std::vector<Slice> offered;
-  std::map<AskName, int64_t> offered_to;
+  struct Answer {
+    AskName ask = {};
+    int64_t offered = 0;
+    int64_t launched = 0;
+  };
+  std::vector<Answer> answers;  // there are few
+  const auto answer = [&](const AskName& ask) -> Answer& {
+    for (Answer& known : answers) {
+      if (known.ask == ask) return known;
+    }
+    answers.push_back({.ask = ask});
+    return answers.back();
+  };
   std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // what is to be launched of each
   int64_t ports = 0;
   use_later_ = {.leaf = &l};
@@ -28,7 +40,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     const fair::OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
-    for (const AskFill& fill : offer.grant.offer.fills) offered_to[fill.ask] += fill.count;
+    for (const AskFill& fill : offer.grant.offer.fills) answer(fill.ask).offered += fill.count;
     if (offer.leaf != &l) update_hunger(*offer.leaf, true);
     for (const Slice& slice : offer.grant.offer.slices) add_slice(offered, slice);
     ports += offer.ports;
@@ -39,9 +51,8 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   }
 
   std::vector<Slice> taken;
-  std::map<AskName, int64_t> launched;
   for (RunningTask& task : tasks) {
-    ++launched[task.ask];
+    ++answer(task.ask).launched;
     const auto ask = l.owner->asks.find(task.ask);
     if (ask != l.owner->asks.end()) {  // Else no longer declared.
       AskEntry& entry = *ask->second;
@@ -56,9 +67,9 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
     add_task(a, of_task, std::move(task));
   }
-  for (const auto& [name, count] : offered_to) {
-    const auto ask = l.owner->asks.find(name);
-    if (ask != l.owner->asks.end()) note_answer(*ask->second, count, launched[name]);
+  for (const Answer& of_ask : answers) {
+    const auto ask = of_ask.offered == 0 ? l.owner->asks.end() : l.owner->asks.find(of_ask.ask);
+    if (ask != l.owner->asks.end()) note_answer(*ask->second, of_ask.offered, of_ask.launched);
   }
   CHECK(contains(offered, taken)) << to_text(sum_of(taken)) << " is used of "
                                   << to_text(sum_of(offered)) << ", by reservation state";
@@ -138,10 +149,10 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
   const auto at = a.tasks.find({framework, task});
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
                              << agent_id.str();
-  const fair::TaskRef ref = at->first;
-  const fair::Task ended = std::move(at->second);
+  const auto gone = a.tasks.extract(at);
+  const fair::TaskRef& ref = gone.key();
+  const fair::Task& ended = gone.mapped();
   Leaf& l = *ended.leaf;
-  a.tasks.erase(at);
   --l.tasks;
   doubt(l);
   forget_task(a, ref, ended);

@@ -78,6 +78,7 @@ Decision Allocator::State::decide(Time now) {
   decision.grants.reserve(gifts_.size());
   offers_before_ = outstanding_.last_id();
   for (Gift& gift : gifts_) {
+    gift.agent->gifts.clear();
     Grant grant;
     grant.offer.id = outstanding_.next_id();
     grant.offer.agent = gift.agent->id;
@@ -103,7 +104,6 @@ Decision Allocator::State::decide(Time now) {
     outstanding_.add(std::move(offer));
   }
   gifts_.clear();
-  gift_at_.clear();
   least_with_due_.clear();
   ++turns_epoch_;
   free_.clear_fresh();

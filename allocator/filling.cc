@@ -160,13 +160,15 @@ int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int6
 
 void Allocator::State::add_gift(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask,
                                 int64_t count, uint64_t gang) {
-  const GiftKey key{&l, &a, gang, !slices.empty() && slices.front().revocable};
-  const auto [at, is_new] = gift_at_.try_emplace(key, gifts_.size());
-  if (is_new) {
-    gifts_.push_back(Gift{.leaf = &l, .agent = &a, .gang = gang});
+  const bool revocable = !slices.empty() && slices.front().revocable;
+  Gift* known = find_gift(l, a, gang, revocable);
+  if (known == nullptr) {
+    a.gifts.push_back(gifts_.size());
+    gifts_.push_back(Gift{.leaf = &l, .agent = &a, .gang = gang, .revocable = revocable});
+    known = &gifts_.back();
     remove_filter(l, a.id);  // One that has ended by its reason.
   }
-  Gift& gift = gifts_[at->second];
+  Gift& gift = *known;
   for (const Slice& slice : slices) add_slice(gift.slices, slice);
   ++gifts_made_;
   const fair::Booked booked = a.book(slices);
@@ -188,6 +190,24 @@ void Allocator::State::add_gift(Leaf& l, Agent& a, const std::vector<Slice>& sli
   }
   change_use(l, {}, booked.resources.amounts);
   refresh(a, false);
+}
+
+// There are few on one agent.
+Allocator::State::Gift* Allocator::State::find_gift(const Leaf& l, const Agent& a, uint64_t gang,
+                                                    bool revocable) {
+  for (const size_t number : a.gifts) {
+    Gift& gift = gifts_[number];
+    if (gift.leaf == &l && gift.gang == gang && gift.revocable == revocable) return &gift;
+  }
+  return nullptr;
+}
+
+// Of what is not lent, and not to a gang.
+bool Allocator::State::has_gift(const Leaf& l, const Agent& a) const {
+  return std::any_of(a.gifts.begin(), a.gifts.end(), [&](size_t number) {
+    const Gift& gift = gifts_[number];
+    return gift.leaf == &l && gift.gang == 0 && !gift.revocable;
+  });
 }
 
 void Allocator::State::freeze(Leaf& l, Time now) {

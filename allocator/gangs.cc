@@ -7,6 +7,7 @@
 // become free since it last did not fit.
 
 #include <algorithm>
+#include <functional>
 
 #include "allocator/state.h"
 
@@ -30,7 +31,7 @@ std::vector<Allocator::State::Member> Allocator::State::plan_gang(const AskEntry
   bool is_enough = false;
   for (Agent* a : ask.reclaims) is_enough = (ask.claims(*a) && consider(a)) || is_enough;
   for (const fair::Claimed& claimed : ask.claim) is_enough = consider(claimed.agent) || is_enough;
-  if (!is_enough) visit_free(ask, consider);
+  if (!is_enough) visit_free(ask, std::cref(consider));
   if (!ask.ask.prefer.empty()) {
     std::stable_sort(agents.begin(), agents.end(), [&](const Agent* a, const Agent* b) {
       return nearness(ask.ask.prefer, *a) < nearness(ask.ask.prefer, *b);

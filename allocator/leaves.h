@@ -14,6 +14,7 @@
 #include "allocator/role_tree.h"
 #include "allocator/wishes.h"
 #include "common/constraint_matcher.h"
+#include "common/indexed_map.h"
 #include "common/offers.h"
 #include "common/time.h"
 
@@ -123,7 +124,7 @@ struct Framework {
   bool suppressed = false;
 
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};
-  std::map<AgentId, Filter> filters = {};
+  IndexedMap<AgentId, Filter> filters = {};
   Leaf* own = nullptr;                    // in its own role; there as long as the framework is
   std::map<RoleName, Leaf*> leaves = {};  // all, so its own is the first
 };

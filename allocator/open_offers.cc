@@ -36,7 +36,7 @@ std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
 bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const {
   if (is_filtered(l, a, now)) return false;
   // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
-  if (l.open_on.count(&a) > 0 && gift_at_.count({.leaf = &l, .agent = &a}) == 0) return false;
+  if (l.open_on.count(&a) > 0 && !has_gift(l, a)) return false;
   // What is free there may be reserved for others.
   return a.parts.empty() || !a.usable(l.role->name).empty();
 }
@@ -46,10 +46,10 @@ bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const
 fair::Agent* Allocator::State::place_open(Leaf& l, Time now) {
   if (!l.open_queue_known) {
     l.open_queue.clear();
-    const auto& by_stamp = free_.by_stamp();
-    for (auto at = by_stamp.upper_bound(l.tried_at); at != by_stamp.end(); ++at) {
-      if (is_open_to(l, *at->second, now)) l.open_queue.push_back(at->second);
-    }
+    free_.visit_grown(l.tried_at, [&](Agent* a) {
+      if (is_open_to(l, *a, now)) l.open_queue.push_back(a);
+      return false;
+    });
     for (Agent* a : l.retry) {
       const bool is_new = a->grown_at <= l.tried_at;
       if (is_new && a->listed && is_open_to(l, *a, now)) l.open_queue.push_back(a);
@@ -129,10 +129,9 @@ void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
 // early with true if asks may use something after all, since less is held for guarantees.
 bool Allocator::State::fill_open(Time now) {
   thaw(false);
-  const auto& by_stamp = free_.by_stamp();
   for (const auto& [id, l] : open_leaves_) {
     if (!hungry_.contains(*l)) continue;
-    const bool some_grew = !by_stamp.empty() && by_stamp.rbegin()->first > l->tried_at;
+    const bool some_grew = free_.visit_grown(l->tried_at, [](Agent*) { return true; });
     l->open_queue_known = false;
     if (some_grew || !l->retry.empty()) {
       anew_.insert(*l);

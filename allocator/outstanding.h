@@ -2,6 +2,7 @@
 
 // The outstanding offers and when they expire.
 
+#include <deque>
 #include <map>
 #include <set>
 #include <utility>
@@ -31,13 +32,14 @@ class OutstandingOffers {
   const OutstandingOffer* find(const OfferId& id) const;
   // The offers of a gang, by id. Empty if there are none any more.
   const std::set<OfferId>& of_gang(uint64_t gang) const;
-  // The one that expires first and when.
+  // The one that expires first and when. O(1) over many calls.
   std::optional<std::pair<Time, OfferId>> first_to_expire() const;
   const std::map<OfferId, OutstandingOffer>& all() const { return offers_; }
 
  private:
   std::map<OfferId, OutstandingOffer> offers_;
-  std::set<std::pair<Time, OfferId>> by_expiry_;
+  // In order. Those that have ended go when they come first, or when they are most of it.
+  mutable std::deque<std::pair<Time, OfferId>> by_expiry_;
   std::map<uint64_t, std::set<OfferId>> by_gang_;  // none is empty
   uint64_t last_id_ = 0;
 };

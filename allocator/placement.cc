@@ -3,6 +3,8 @@
 // the ask would rather be, and how evenly it is to be spread, come before the score. place() first.
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <tuple>
 
 #include "allocator/state.h"
@@ -10,7 +12,7 @@
 namespace proffer {
 namespace {
 
-constexpr int kFew = 32;
+constexpr size_t kFew = 32;
 
 // Whether the role has something reserved for it there that is free.
 bool has_reserved(const fair::Agent& a, const RoleName& role) {
@@ -52,12 +54,7 @@ void Allocator::State::visit_free(const AskEntry& ask,
                                   const std::function<bool(Agent*)>& visit) const {
   const int64_t least = fair::weighted(ask.ask.shape, total_);
   const auto walk = [&](const fair::AgentsByFree& agents) {
-    for (auto group = agents.lower_bound(least); group != agents.end(); ++group) {
-      for (Agent* a : group->second) {
-        if (visit(a)) return true;
-      }
-    }
-    return false;
+    return agents.visit(least, ask.ask.shape, visit);
   };
   if (free_.any_reserved()) {
     for (RoleName role = ask.leaf->role->name; !role.empty(); role = parent_of(role)) {
@@ -83,7 +80,7 @@ fair::Agent* Allocator::State::place_anywhere(const AskEntry& ask, Time now) con
   if (best != nullptr) return best;
   const bool is_spread = !ask.ask.spread.empty();
   const bool wants_rack = !ask.ask.prefer.racks.empty();
-  visit_free(ask, [&](Agent* a) {
+  const auto consider = [&](Agent* a) {
     if (!is_usable(ask, *a, now)) return false;
     // They come by best fit, so the first is the best but for its rack.
     if (is_spread) {
@@ -92,7 +89,8 @@ fair::Agent* Allocator::State::place_anywhere(const AskEntry& ask, Time now) con
       best = a;
     }
     return !is_spread && (!wants_rack || nearness(ask.ask.prefer, *best) == fair::Nearness::kRack);
-  });
+  };
+  visit_free(ask, std::cref(consider));
   return best;
 }
 
@@ -104,20 +102,23 @@ fair::Agent* Allocator::State::place(AskEntry& ask, Time now) {
   for (const fair::Claimed& claimed : ask.claim) {
     if (is_usable(ask, *claimed.agent, now)) return claimed.agent;
   }
-  const auto& by_stamp = free_.by_stamp();
-  const auto first_grown = by_stamp.upper_bound(ask.tried_at);
   // The index finds the best at once where there are many; the few that grew are quicker to look
   // at.
-  auto grown_end = first_grown;
-  for (int i = 0; i < kFew && grown_end != by_stamp.end(); ++i) ++grown_end;
+  std::array<Agent*, kFew> grown;
+  size_t few = 0;
+  const bool are_many = ask.tried_at == 0 || free_.visit_grown(ask.tried_at, [&](Agent* a) {
+    if (few == kFew) return true;
+    grown[few++] = a;
+    return false;
+  });
   Agent* best = nullptr;
-  if (ask.tried_at == 0 || grown_end != by_stamp.end()) {
+  if (are_many) {
     best = place_anywhere(ask, now);
   } else {
     const auto consider = [&](Agent* a) {
       if (a->listed && is_usable(ask, *a, now)) best = better(ask, best, a);
     };
-    for (auto at = first_grown; at != by_stamp.end(); ++at) consider(at->second);
+    for (size_t i = 0; i < few; ++i) consider(grown[i]);
     for (Agent* a : ask.leaf->retry) consider(a);
   }
   if (best == nullptr) ask.tried_at = free_.latest();

@@ -16,6 +16,7 @@ void Allocator::State::set_role(const RoleName& role, const RoleSettings& settin
   CHECK(checked.has_value()) << checked.error().message();
   mark_dirty();
   shares_dirty_ = true;
+  ++settings_version_;
   if (Role* known = tree_.find(role)) {
     known->blocked.clear();
     blocking_.erase(known);

@@ -35,10 +35,12 @@
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "allocator/free_agents.h"
 #include "allocator/leaves.h"
 #include "allocator/outstanding.h"
 #include "allocator/role_tree.h"
 #include "allocator/victims.h"
+#include "common/indexed_map.h"
 
 namespace proffer {
 
@@ -73,6 +75,8 @@ class Allocator::State {
   ResourceVector total() const;
   std::vector<RoleStatus> roles() const;
   std::vector<LeafStatus> leaves() const;
+  std::vector<AskStatus> asks(const FrameworkId& id) const;
+  uint64_t fit_version() const { return agents_version_ + settings_version_; }
   std::vector<AgentUse> agents() const;
   FrameworkExplanation explain(const FrameworkId& id, Time now) const;
   std::optional<RoleExplanation> explain_role(const RoleName& name, Time now) const;
@@ -99,13 +103,7 @@ class Allocator::State {
     std::vector<AskFill> fills = {};
     int64_t ports = 0;
     uint64_t gang = 0;
-  };
-  struct GiftKey {
-    const Leaf* leaf = nullptr;
-    const Agent* agent = nullptr;
-    uint64_t gang = 0;
     bool revocable = false;
-    auto operator<=>(const GiftKey&) const = default;
   };
   // For violations(): how the last task of a batch, or an open piece, was given.
   struct Given {
@@ -259,6 +257,8 @@ class Allocator::State {
   void note_given(AskEntry& ask, bool from_claim, bool preferred, Time now);
   void add_gift(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
                 int64_t count, uint64_t gang = 0);
+  Gift* find_gift(const Leaf& leaf, const Agent& agent, uint64_t gang, bool revocable);
+  bool has_gift(const Leaf& leaf, const Agent& agent) const;
   void freeze(Leaf& leaf, Time now);
   void thaw(bool more_is_free);
 
@@ -316,6 +316,9 @@ class Allocator::State {
   bool fill_open(Time now);
   bool is_open_to(const Leaf& leaf, const Agent& agent, Time now) const;
   Agent* place_open(Leaf& leaf, Time now);
+
+  // --- status.cc -------------------------------------------------------------------------------
+  void add_statuses(const Leaf& leaf, std::vector<AskStatus>& statuses) const;
 
   // --- claims.cc -------------------------------------------------------------------------------
   void start_waiting(Leaf& leaf, Time now);
@@ -431,9 +434,9 @@ class Allocator::State {
   const AllocatorOptions options_;
   RoleTable role_table_;
   bool knows_all_tasks_ = true;
-  std::map<AgentId, std::unique_ptr<Agent>> agents_;
+  IndexedMap<AgentId, std::unique_ptr<Agent>> agents_;
   mutable fair::RoleTree tree_;  // see know_shares()
-  std::map<FrameworkId, std::unique_ptr<Framework>> frameworks_;
+  IndexedMap<FrameworkId, std::unique_ptr<Framework>> frameworks_;
   std::map<fair::LeafId, std::unique_ptr<Leaf>> leaves_;
   std::map<FrameworkId, Leaf*> open_leaves_;  // of leaves_, those that take open offers
   std::vector<fair::LeafId> doubtful_;        // leaves that may be needed no more
@@ -475,6 +478,7 @@ class Allocator::State {
   std::map<uint64_t, AskEntry*> headroom_;  // who has some kept, by headroom_order
   uint64_t headrooms_ = 0;
   uint64_t agents_version_ = 1;     // of which agents there are and what they bring
+  uint64_t settings_version_ = 0;   // of the roles
   uint64_t claimable_version_ = 1;  // of all that claimable_agent() depends on
 
   fair::AgentSet reclaimed_;              // set aside because tasks were told to end for somebody
@@ -487,7 +491,6 @@ class Allocator::State {
   // Of the current decision.
   std::vector<Leaf*> frozen_;
   std::vector<Gift> gifts_;
-  std::map<GiftKey, size_t> gift_at_;  // looked up only, never walked
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
   mutable bool entitlements_known_ = false;

@@ -17,7 +17,7 @@ std::vector<const fair::AskEntry*> by_name(const std::vector<fair::AskEntry*>& a
 
 }  // namespace
 
-ResourceVector Allocator::State::total() const { return compute_total(); }
+ResourceVector Allocator::State::total() const { return shares_dirty_ ? compute_total() : total_; }
 
 std::vector<RoleStatus> Allocator::State::roles() const {
   know_shares();
@@ -68,21 +68,31 @@ std::vector<LeafStatus> Allocator::State::leaves() const {
                       .dominant_share = dominant_share(l->use(), total),
                       .weighted_share = dominant_share(l->use(), total),
                       .suppressed = l->owner->suppressed};
-    for (const AskEntry* ask : by_name(l->order)) {
-      AskStatus of_ask{.ask = ask->ask.name, .wanted = ask->ask.count, .offered = ask->offered};
-      of_ask.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
-      if (!ask->claim.empty()) of_ask.claimed = ask->claim.front().agent->id;
-      if (!ask->reclaims.empty()) of_ask.claimed = (*ask->reclaims.begin())->id;
-      for (const fair::Claimed& claimed : ask->claim) {
-        of_ask.set_aside.push_back(claimed.agent->id);
-      }
-      for (const Agent* a : ask->reclaims) of_ask.set_aside.push_back(a->id);
-      of_ask.has_headroom = !ask->headroom.empty();
-      status.asks.push_back(std::move(of_ask));
-    }
+    add_statuses(*l, status.asks);
     all.push_back(std::move(status));
   }
   return all;
+}
+
+std::vector<AskStatus> Allocator::State::asks(const FrameworkId& id) const {
+  std::vector<AskStatus> all;
+  const auto at = frameworks_.find(id);
+  if (at == frameworks_.end()) return all;
+  for (const auto& [role, l] : at->second->leaves) add_statuses(*l, all);
+  return all;
+}
+
+void Allocator::State::add_statuses(const Leaf& l, std::vector<AskStatus>& statuses) const {
+  for (const AskEntry* ask : by_name(l.order)) {
+    AskStatus status{.ask = ask->ask.name, .wanted = ask->ask.count, .offered = ask->offered};
+    status.could_ever_fit = exceeded_limit(*ask).is_none() && could_ever_be_met(*ask, false);
+    if (!ask->claim.empty()) status.claimed = ask->claim.front().agent->id;
+    if (!ask->reclaims.empty()) status.claimed = (*ask->reclaims.begin())->id;
+    for (const fair::Claimed& claimed : ask->claim) status.set_aside.push_back(claimed.agent->id);
+    for (const Agent* a : ask->reclaims) status.set_aside.push_back(a->id);
+    status.has_headroom = !ask->headroom.empty();
+    statuses.push_back(std::move(status));
+  }
 }
 
 // The limit, of its role or one above, that a single task or gang of it is more than.

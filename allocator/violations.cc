@@ -3,6 +3,8 @@
 // tests and the simulator.
 
 #include <algorithm>
+#include <map>
+#include <unordered_map>
 
 #include "allocator/state.h"
 #include "common/text.h"
@@ -44,11 +46,14 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
     }
     fair::Held offered;
     int64_t ports = 0;
-    for (const auto& [offer_id, offer] : outstanding_.all()) {
-      if (offer.agent != a.get()) continue;
-      offered.add(offer.resources);
-      ports += offer.ports;
-      if (a->offers.count(offer_id) == 0) wrong("an offer is not noted");
+    for (const OfferId& offer_id : a->offers) {
+      const fair::OutstandingOffer* offer = outstanding_.find(offer_id);
+      if (offer == nullptr || offer->agent != a.get()) {
+        wrong("an offer is noted that is not outstanding here");
+        continue;
+      }
+      offered.add(offer->resources);
+      ports += offer->ports;
     }
     fair::Held all_allocated = a->allocated;
     fair::Held all_offered = a->offered;
@@ -80,31 +85,45 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
 }
 
 void Allocator::State::check_leaves(std::vector<Violation>& found) const {
+  struct Sums {
+    ResourceVector allocated = {};
+    int64_t tasks = 0;
+    ResourceVector offered = {};
+  };
+  std::unordered_map<const Leaf*, Sums> sums;  // looked up only, never walked
+  for (const auto& [agent_id, a] : agents_) {
+    for (const auto& [ref, task] : a->tasks) {
+      Sums& of_leaf = sums[task.leaf];
+      of_leaf.allocated += task.resources.amounts;
+      ++of_leaf.tasks;
+    }
+  }
+  std::map<std::pair<FrameworkId, AskName>, int64_t> fills;
+  for (const auto& [offer_id, offer] : outstanding_.all()) {
+    const Leaf& l = *offer.leaf;
+    sums[&l].offered += offer.resources.amounts;
+    for (const AskFill& fill : offer.grant.offer.fills) {
+      fills[{l.framework, fill.ask}] += fill.count;
+    }
+    const auto wrong = [&](const std::string& what) {
+      found.push_back({text("offer ", offer_id.value(), " of framework ", l.framework.str(), " in ",
+                            l.role->name.str(), ": ", what)});
+    };
+    if (!l.owner->active) wrong("offered while inactive");
+    if (l.mode == OfferMode::kOpen && l.open_on.count(offer.agent) == 0) {
+      wrong("an open offer is not noted");
+    }
+    if (l.offers.count(offer_id) == 0) wrong("it is not noted at its leaf");
+    if (offer.agent->offers.count(offer_id) == 0) wrong("it is not noted at its agent");
+    if (offer.grant.role != l.role->name) wrong("offered in another role");
+  }
   for (const auto& [id, l] : leaves_) {
     const auto wrong =
         [&, name = text(id.framework.str(), " in ", id.role.str())](const std::string& what) {
           found.push_back({text("framework ", name, ": ", what)});
         };
-    ResourceVector allocated;
-    int64_t tasks = 0;
-    for (const auto& [agent_id, a] : agents_) {
-      for (const auto& [ref, task] : a->tasks) {
-        if (task.leaf != l.get()) continue;
-        allocated += task.resources.amounts;
-        ++tasks;
-      }
-    }
-    ResourceVector offered;
-    for (const auto& [offer_id, offer] : outstanding_.all()) {
-      if (offer.leaf != l.get()) continue;
-      offered += offer.resources.amounts;
-      if (!l->owner->active) wrong("offered while inactive");
-      if (l->mode == OfferMode::kOpen && l->open_on.count(offer.agent) == 0) {
-        wrong("an open offer is not noted");
-      }
-      if (l->offers.count(offer_id) == 0) wrong("an offer is not noted");
-      if (offer.grant.role != id.role) wrong("offered in another role");
-    }
+    const auto known = sums.find(l.get());
+    const auto& [allocated, tasks, offered] = known == sums.end() ? Sums() : known->second;
     if (!(allocated == l->allocated)) wrong("allocated is not the sum over tasks");
     if (!(offered == l->offered)) wrong("offered is not the sum over offers");
     if (tasks != l->tasks) wrong("miscounts its tasks");
@@ -114,13 +133,9 @@ void Allocator::State::check_leaves(std::vector<Violation>& found) const {
     if (!dirty_ && !l->is_needed()) wrong("nobody needs it");
   }
   for (const auto& [id, f] : frameworks_) {
-    std::map<AskName, int64_t> fills;
-    for (const auto& [offer_id, offer] : outstanding_.all()) {
-      if (offer.leaf->owner != f.get()) continue;
-      for (const AskFill& fill : offer.grant.offer.fills) fills[fill.ask] += fill.count;
-    }
     for (const auto& [name, ask] : f->asks) {
-      if (ask->offered != fills[name]) {
+      const auto offered = fills.find({id, name});
+      if (ask->offered != (offered == fills.end() ? 0 : offered->second)) {
         found.push_back(
             {text("framework ", id.str(), ": ask ", name.str(), " miscounts its offers")});
       }

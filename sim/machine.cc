@@ -153,12 +153,12 @@ void Machine::take_step(const agent::AgentEvent& event) {
   for (const proto::CheckpointRecord& record : out_.records) {
     if (std::holds_alternative<proto::AgentIdentity>(record)) checkpoint_ = {record};
   }
-  for (const agent::AgentAction& action : out_.actions) carry_out(action);
+  for (agent::AgentAction& action : out_.actions) carry_out(action);
 }
 
-void Machine::carry_out(const agent::AgentAction& action) {
-  if (const auto* send = std::get_if<agent::SendToMaster>(&action)) {
-    network_.send(line_, send->envelope);
+void Machine::carry_out(agent::AgentAction& action) {
+  if (auto* send = std::get_if<agent::SendToMaster>(&action)) {
+    network_.send(line_, std::move(send->envelope));
   } else if (const auto* told = std::get_if<agent::SendToExecutor>(&action)) {
     hear(told->peer, told->envelope.message);
   } else if (std::holds_alternative<agent::ResetMaster>(action)) {

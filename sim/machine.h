@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "common/indexed_map.h"
 #include "proto/channel.h"
 #include "sim/network.h"
 #include "sim/task_book.h"
@@ -77,7 +78,7 @@ class Machine final : public Node, public Caller {
 
   void step(agent::AgentEvent event);
   void take_step(const agent::AgentEvent& event);
-  void carry_out(const agent::AgentAction& action);
+  void carry_out(agent::AgentAction& action);
   void begin_executor(Executor executor, const Secret& token, int32_t pid);
   void hear(PeerId peer, const proto::Message& message);
   void run(PeerId peer, const proto::RunTask& run);
@@ -106,7 +107,7 @@ class Machine final : public Node, public Caller {
   std::vector<Inherited> inherited_;       // until their executors are found
   std::deque<agent::AgentEvent> waiting_;  // of this instant, behind the one in hand
   bool stepping_ = false;
-  std::map<PeerId, Executor> executors_;
+  IndexedMap<PeerId, Executor> executors_;
   std::map<uint64_t, Slot> slots_;
   Resources used_;
   uint64_t peers_ = 0;

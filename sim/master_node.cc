@@ -107,12 +107,12 @@ void MasterNode::step(master::MasterEvent event) {
       if (!write.erase) record.value = proto::encode_row(write.row);
       records.push_back(std::move(record));
     }
-    store_->append(std::move(records),
-                   [this, actions = std::move(out_.actions), upto](const Result<void>& done) {
-                     if (!done) return fail(done.error().message());
-                     if (trouble_ == Trouble::kBroken) return fail("input/output error");
-                     deliver(actions, upto);
-                   });
+    store_->append(std::move(records), [this, actions = std::move(out_.actions),
+                                        upto](const Result<void>& done) mutable {
+      if (!done) return fail(done.error().message());
+      if (trouble_ == Trouble::kBroken) return fail("input/output error");
+      deliver(actions, upto);
+    });
     if (upto && chance_.chance(1, 3)) return crash();
     if (!flush_planned_) {
       flush_planned_ = true;
@@ -129,11 +129,10 @@ void MasterNode::flush() {
   store_->flush();
 }
 
-void MasterNode::deliver(const std::vector<master::MasterAction>& actions,
-                         std::optional<size_t> upto) {
+void MasterNode::deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto) {
   for (size_t i = 0; i < upto.value_or(actions.size()); ++i) {
-    if (const auto* send = std::get_if<master::Send>(&actions[i])) {
-      network_.send(send->peer, send->envelope);
+    if (auto* send = std::get_if<master::Send>(&actions[i])) {
+      network_.send(send->peer, std::move(send->envelope));
     } else if (const auto* drop = std::get_if<master::Drop>(&actions[i])) {
       network_.drop(drop->peer);
     } else if (const auto* answer = std::get_if<master::Answer>(&actions[i])) {

@@ -72,7 +72,7 @@ class MasterNode final : public Node, public Listener {
  private:
   void step(master::MasterEvent event);
   // `upto`: it crashes after so many of them.
-  void deliver(const std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
+  void deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
   void flush();
   void fail(const std::string& why);
 

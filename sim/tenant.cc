@@ -120,14 +120,14 @@ void Tenant::step(sdk::DriverEvent event) {
 }
 
 void Tenant::take_step(const sdk::DriverEvent& event) {
-  sdk::DriverOutbox out;
-  driver_->handle(event, now(), out);
-  note(out.trace);
-  for (const sdk::DriverAction& action : out.actions) {
+  out_.actions.clear();
+  driver_->handle(event, now(), out_);
+  note(out_.trace);
+  for (sdk::DriverAction& action : out_.actions) {
     if (const auto* notify = std::get_if<sdk::Notify>(&action)) {
       hear(notify->notification);
-    } else if (const auto* send = std::get_if<sdk::SendToMaster>(&action)) {
-      network_.send(line_, send->envelope);
+    } else if (auto* send = std::get_if<sdk::SendToMaster>(&action)) {
+      network_.send(line_, std::move(send->envelope));
     } else if (std::holds_alternative<sdk::ResetMaster>(action)) {
       network_.reset(line_);
     } else if (const auto* identity = std::get_if<sdk::SaveIdentity>(&action)) {

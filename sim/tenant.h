@@ -78,6 +78,7 @@ class Tenant final : public Node, public Caller {
   FrameworkId framework_;
   Line line_ = {};
   std::unique_ptr<sdk::Driver> driver_;
+  sdk::DriverOutbox out_;
   std::vector<ConstraintMatcher> matchers_;  // by group; for open offers
   std::vector<uint32_t> order_;              // of groups, by priority
   std::deque<sdk::DriverEvent> waiting_;     // of this instant, behind the one in hand

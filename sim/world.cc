@@ -13,6 +13,8 @@
 namespace proffer::sim {
 namespace {
 
+// What comes later than this may be behind much else: a task's end, say.
+constexpr Duration kSoon = milliseconds(100);
 // A core that wants to be ticked so often at one instant will want it for ever.
 constexpr int kTicksPerInstantMax = 200;
 
@@ -26,13 +28,36 @@ Prng World::chance(std::string_view purpose) const {
 
 void World::at(Time at, std::function<void()> what) {
   CHECK(at >= now_) << "planned for the past";
-  queue_.push_back(Event{at, ++numbers_, std::move(what)});
+  Event event{at, ++numbers_, std::move(what)};
+  if (at - now_ <= kSoon && (in_order_.empty() || in_order_.back().at <= at)) {
+    in_order_.push_back(std::move(event));
+    return;
+  }
+  queue_.push_back(std::move(event));
   std::push_heap(queue_.begin(), queue_.end(), Later());
+}
+
+const World::Event* World::first_event() const {
+  if (in_order_.empty()) return queue_.empty() ? nullptr : &queue_.front();
+  if (queue_.empty() || Later()(queue_.front(), in_order_.front())) return &in_order_.front();
+  return &queue_.front();
+}
+
+World::Event World::take_first_event() {
+  if (!in_order_.empty() && first_event() == &in_order_.front()) {
+    Event event = std::move(in_order_.front());
+    in_order_.pop_front();
+    return event;
+  }
+  std::pop_heap(queue_.begin(), queue_.end(), Later());
+  Event event = std::move(queue_.back());
+  queue_.pop_back();
+  return event;
 }
 
 std::optional<Time> World::next() {
   std::optional<Time> next;
-  if (!queue_.empty()) next = queue_.front().at;
+  if (const Event* event = first_event()) next = event->at;
   if (const auto first = first_due()) {
     const Time due = std::max(first->first, now_);
     if (!next || due < *next) next = due;
@@ -78,11 +103,11 @@ bool World::run_until(Time until, const std::function<bool()>& done) {
 }
 
 void World::handle_instant() {
-  while (violations_.empty() && !queue_.empty() && queue_.front().at <= now_) {
-    std::pop_heap(queue_.begin(), queue_.end(), Later());
-    const std::function<void()> what = std::move(queue_.back().what);
-    queue_.pop_back();
-    what();
+  while (violations_.empty()) {
+    const Event* first = first_event();
+    if (first == nullptr || first->at > now_) return;
+    const Event event = take_first_event();
+    event.what();
   }
 }
 

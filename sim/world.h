@@ -9,6 +9,7 @@
 // (DESIGN §2).
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -78,6 +79,9 @@ class World {
   size_t add(Node* node);
   void arm(Node& node);
   void stepped(Node& node);
+  // The first event of both queues, or nullptr.
+  const Event* first_event() const;
+  Event take_first_event();
   void handle_instant();
   void tick_instant();
   void tick(const std::vector<size_t>& ready);
@@ -91,7 +95,10 @@ class World {
   History history_;
   Time now_;
   uint64_t numbers_ = 0;
-  std::vector<Event> queue_;  // a heap
+  // What will happen: mostly frames that arrive after as long as those before, hence in order; the
+  // rest is a heap.
+  std::deque<Event> in_order_;
+  std::vector<Event> queue_;
   std::vector<Node*> nodes_;
   // By node. Most steps move a deadline to later (a heartbeat after a message), which the queue is
   // not told: an entry that is too early is put right when it comes first.

@@ -65,11 +65,11 @@ class Agents {
   void erase(const AgentId& agent) { agents_.erase(agent); }
 
   size_t size() const { return agents_.size(); }
-  const std::map<AgentId, Agent>& all() const { return agents_; }
-  std::map<AgentId, Agent>& all() { return agents_; }
+  const std::map<AgentId, Agent>& all() const { return agents_.map(); }
+  IndexedMap<AgentId, Agent>& all() { return agents_; }
 
  private:
-  std::map<AgentId, Agent> agents_;
+  IndexedMap<AgentId, Agent> agents_;
 };
 
 }  // namespace proffer::master

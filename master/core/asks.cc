@@ -48,11 +48,12 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
   framework.asks.clear();
   for (const Ask& ask : message.asks) framework.asks.emplace(ask.name, ask);
   allocator_.declare_asks(framework.id(), std::move(message.asks), step.now);
+  declared_.insert(framework.id());
   report_dirty(step);
 }
 
-// The allocator is asked about all frameworks at once, which takes long in a large cluster: hence
-// not more often than each kReportInterval.
+// Many things may change at once, and each would be told anew: hence not more often than each
+// kReportInterval.
 void Master::State::report_dirty(Step& step) {
   const DeadlineKey key{.kind = DeadlineKind::kAskReport, .peer = {}, .id = {}};
   if (deadlines_.armed(key)) return;
@@ -60,36 +61,41 @@ void Master::State::report_dirty(Step& step) {
                  reported_at_ ? std::max(step.now, *reported_at_ + kReportInterval) : step.now);
 }
 
+// About those that declared anew, or all if the cluster or its roles have changed.
 void Master::State::report_asks(Step& step) {
   report_due_ = false;
   reported_at_ = step.now;
   // Of a cluster that is not complete yet nobody can say what could never be met.
   if (awaited_ > 0 || allocator_.total().is_zero()) return;
-  for (const auto& [id, leaves] : leaves_by_framework()) {
-    Framework* framework = connected_framework(id);
-    if (framework == nullptr) continue;
-    proto::AskReport report{.generation = framework->generation, .rows = {}};
-    std::set<AskName> unfit;
-    for (const LeafStatus& leaf : leaves) {
-      for (const AskStatus& ask : leaf.asks) {
-        const auto declared = framework->asks.find(ask.ask);
-        if (declared == framework->asks.end()) continue;
-        std::string why = limit_against(declared->second, framework->record.role);
-        if (why.empty() && !ask.could_ever_fit) {
-          why = why_unfit(declared->second, framework->record.role);
-        }
-        if (!why.empty()) unfit.insert(ask.ask);
-        report.rows.push_back(
-            {.ask = ask.ask, .could_ever_fit = why.empty(), .why = std::move(why)});
-      }
-    }
-    if (unfit == framework->reported_unfit) continue;
-    framework->reported_unfit = std::move(unfit);
-    step.trace(
-        TraceLevel::kShortLived, "asks reported",
-        {{"framework", id.str()}, {"unfit", std::to_string(framework->reported_unfit.size())}});
-    send(framework->peer, std::move(report), step);
+  std::set<FrameworkId> ids = std::exchange(declared_, {});
+  if (reported_version_ != allocator_.fit_version()) {
+    reported_version_ = allocator_.fit_version();
+    for (const auto& [id, framework] : frameworks_.all()) ids.insert(id);
   }
+  for (const FrameworkId& id : ids) {
+    if (Framework* framework = connected_framework(id)) report_asks(*framework, step);
+  }
+}
+
+void Master::State::report_asks(Framework& framework, Step& step) {
+  proto::AskReport report{.generation = framework.generation, .rows = {}};
+  std::set<AskName> unfit;
+  for (const AskStatus& ask : allocator_.asks(framework.id())) {
+    const auto declared = framework.asks.find(ask.ask);
+    if (declared == framework.asks.end()) continue;
+    std::string why = limit_against(declared->second, framework.record.role);
+    if (why.empty() && !ask.could_ever_fit) {
+      why = why_unfit(declared->second, framework.record.role);
+    }
+    if (!why.empty()) unfit.insert(ask.ask);
+    report.rows.push_back({.ask = ask.ask, .could_ever_fit = why.empty(), .why = std::move(why)});
+  }
+  if (unfit == framework.reported_unfit) return;
+  framework.reported_unfit = std::move(unfit);
+  step.trace(TraceLevel::kShortLived, "asks reported",
+             {{"framework", framework.id().str()},
+              {"unfit", std::to_string(framework.reported_unfit.size())}});
+  send(framework.peer, std::move(report), step);
 }
 
 // Whatever becomes free, its role or one above may not have so much.

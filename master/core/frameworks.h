@@ -67,11 +67,11 @@ class Frameworks {
   void erase(const FrameworkId& framework);
 
   size_t size() const { return frameworks_.size(); }
-  const std::map<FrameworkId, Framework>& all() const { return frameworks_; }
-  std::map<FrameworkId, Framework>& all() { return frameworks_; }
+  const std::map<FrameworkId, Framework>& all() const { return frameworks_.map(); }
+  IndexedMap<FrameworkId, Framework>& all() { return frameworks_; }
 
  private:
-  std::map<FrameworkId, Framework> frameworks_;
+  IndexedMap<FrameworkId, Framework> frameworks_;
   std::map<Secret, FrameworkId> by_secret_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/indexed_map.h"
 #include "common/limits.h"
 #include "proto/channel.h"
 #include "proto/messages.h"
@@ -51,13 +52,13 @@ class Sessions {
   bool was_closed(PeerId peer) const { return closed_.contains(peer); }
 
   size_t size() const { return peers_.size(); }
-  const std::map<PeerId, Peer>& all() const { return peers_; }
+  const std::map<PeerId, Peer>& all() const { return peers_.map(); }
 
  private:
   // Only to tell late frames of an ended connection from the first ones of a new one.
   static constexpr size_t kClosedKept = 4'096;
 
-  std::map<PeerId, Peer> peers_;
+  IndexedMap<PeerId, Peer> peers_;
   std::set<PeerId> closed_;
   std::deque<PeerId> closed_order_;
 };

@@ -3,6 +3,7 @@
 // All that the master knows, as one class whose handlers are in a file per verb. Begin with
 // receive.cc (what comes in) and decide.cc (what goes out by itself).
 
+#include <set>
 #include <string_view>
 #include <vector>
 
@@ -129,6 +130,7 @@ class Master::State {
   void on_declare_asks(Framework& framework, proto::DeclareAsks&& message, Step& step);
   void report_dirty(Step& step);
   void report_asks(Step& step);
+  void report_asks(Framework& framework, Step& step);
   std::string why_unfit(const Ask& ask, const RoleName& of_framework) const;
   // Why a limit will never let it be met; empty: none.
   std::string limit_against(const Ask& ask, const RoleName& role) const;
@@ -283,6 +285,8 @@ class Master::State {
   size_t unacknowledged_ = 0;  // updates and refusals that are kept, of all frameworks
   std::optional<Time> reported_at_ = {};
   bool report_due_ = false;
+  std::set<FrameworkId> declared_ = {};  // since the last report
+  uint64_t reported_version_ = 0;        // Allocator::fit_version() then
 };
 
 }  // namespace proffer::master

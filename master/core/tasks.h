@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "common/ids.h"
+#include "common/indexed_map.h"
 #include "common/offers.h"
 #include "common/resources.h"
 #include "master/core/gangs.h"
@@ -27,6 +28,11 @@ struct TaskKey {
   TaskId task = {};
   auto operator<=>(const TaskKey&) const = default;
   bool operator==(const TaskKey&) const = default;
+};
+struct TaskKeyHash {
+  size_t operator()(const TaskKey& key) const {
+    return std::hash<FrameworkId>()(key.framework) * 31 + std::hash<TaskId>()(key.task);
+  }
 };
 // "framework/task".
 std::string to_text(const TaskKey& key);
@@ -125,7 +131,7 @@ class Tasks {
 
   int64_t count(proto::TaskState state) const { return counts_[static_cast<size_t>(state)]; }
   int64_t ended() const { return ended_in_all_; }
-  const std::map<TaskKey, Task>& all() const { return live_; }
+  const std::map<TaskKey, Task>& all() const { return live_.map(); }
   size_t ended_kept() const { return ended_.size(); }
 
  private:
@@ -136,10 +142,10 @@ class Tasks {
   void keep(proto::TaskRow row);
 
   size_t ended_max_;
-  std::map<TaskKey, Task> live_;
+  IndexedMap<TaskKey, Task, TaskKeyHash> live_;
   Gangs gangs_;
   std::vector<TaskKey> of_failed_gangs_;
-  std::map<TaskKey, Ended> ended_;
+  IndexedMap<TaskKey, Ended, TaskKeyHash> ended_;
   std::deque<std::pair<uint64_t, TaskKey>> ended_order_;  // may name some that were replaced
   uint64_t ended_numbers_ = 0;
   int64_t ended_in_all_ = 0;

@@ -30,14 +30,14 @@ bool KnownTasks::may_launch(const TaskId& task) const {
 
 void KnownTasks::launch(const TaskId& task, const AgentId& agent, const AskName& ask,
                         uint64_t declaration, uint64_t connection) {
-  CHECK(may_launch(task)) << task.str();
   Task entry{.agent = agent, .ask = ask, .declaration = declaration, .connection = connection};
   // The master counts on over refusals of the same id.
   if (const auto ended = ended_.find(task); ended != ended_.end()) {
+    CHECK(ended->second.state == TaskState::kRefused) << task.str();
     entry.heard = ended->second.heard;
     ended_.erase(ended);
   }
-  live_.emplace(task, std::move(entry));
+  CHECK(live_.emplace(task, std::move(entry)).second) << task.str();
 }
 
 void KnownTasks::refuse(const TaskId& task) {
@@ -108,10 +108,12 @@ std::vector<Violation> KnownTasks::violations() const {
       found.push_back({text("task ", quoted(id.str()), " lives and has ended")});
     }
   }
-  for (const auto& [id, ended] : ended_) {
-    if (!is_terminal(ended.state)) {
-      found.push_back({text("task ", quoted(id.str()), " ended in state ", to_text(ended.state))});
-    }
+  for (const auto& [id, serial] : ring_) {
+    const auto ended = ended_.find(id);
+    if (ended == ended_.end() || ended->second.serial != serial) continue;
+    if (is_terminal(ended->second.state)) continue;
+    found.push_back(
+        {text("task ", quoted(id.str()), " ended in state ", to_text(ended->second.state))});
   }
   if (ring_.size() > ended_max_ || ended_.size() > ring_.size()) {
     found.push_back({text(ended_.size(), " ended tasks in a ring of ", ring_.size())});

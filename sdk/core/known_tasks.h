@@ -8,8 +8,10 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
+#include "common/indexed_map.h"
 #include "proto/messages.h"
 
 namespace proffer::sdk {
@@ -49,7 +51,7 @@ class KnownTasks {
 
   bool is_live(const TaskId& task) const { return live_.count(task) > 0; }
   bool has_ended(const TaskId& task) const { return ended_.count(task) > 0; }
-  const std::map<TaskId, Task>& live() const { return live_; }
+  const std::map<TaskId, Task>& live() const { return live_.map(); }
   std::vector<Violation> violations() const;
 
  private:
@@ -62,8 +64,8 @@ class KnownTasks {
   void remember(const TaskId& task, proto::TaskState state, const std::array<uint64_t, 2>& heard);
 
   size_t ended_max_;
-  std::map<TaskId, Task> live_;
-  std::map<TaskId, Ended> ended_;
+  IndexedMap<TaskId, Task> live_;
+  std::unordered_map<TaskId, Ended> ended_;  // looked up only, never walked
   // In order of their end. An entry whose serial is not that of `ended_` any more means nothing.
   std::deque<std::pair<TaskId, uint64_t>> ring_;
   uint64_t serial_ = 0;

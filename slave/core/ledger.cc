@@ -74,12 +74,13 @@ void Ledger::apply_one(const proto::AcknowledgedRecord& acknowledged) {
   const auto at = tasks_.find({acknowledged.framework, acknowledged.task});
   if (at == tasks_.end()) return;
   TaskEntry& task = at->second;
-  while (!task.unacknowledged.empty() &&
-         task.unacknowledged.front().sequence <= acknowledged.sequence) {
-    task.unacknowledged_bytes -= weight_of(task.unacknowledged.front());
-    task.unacknowledged.pop_front();
+  const auto first = task.unacknowledged.begin();
+  auto last = first;
+  for (; last != task.unacknowledged.end() && last->sequence <= acknowledged.sequence; ++last) {
+    task.unacknowledged_bytes -= weight_of(*last);
     --unacknowledged_;
   }
+  task.unacknowledged.erase(first, last);
   if (!task.is_live() && task.unacknowledged.empty()) tasks_.erase(at);
 }
 

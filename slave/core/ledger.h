@@ -4,7 +4,7 @@
 // updates that are not acknowledged. Changed by records only, live and in replay.
 
 #include <cstddef>
-#include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,6 +17,11 @@ namespace proffer::agent {
 
 using TaskKey = std::pair<FrameworkId, TaskId>;
 using ExecutorKey = std::pair<FrameworkId, ExecutorId>;
+struct ExecutorKeyHash {
+  size_t operator()(const ExecutorKey& key) const {
+    return std::hash<FrameworkId>()(key.first) * 31 + std::hash<ExecutorId>()(key.second);
+  }
+};
 
 // Of the updates of one task that wait for acknowledgement, all together; a registration must fit
 // its frame.
@@ -28,7 +33,7 @@ struct TaskEntry {
   uint64_t sequence = 0;                                // of the last update
   uint64_t executor_sequence = 0;                       // of the executor's last one among them
   std::optional<bool> healthy = {};                     // as last told
-  std::deque<proto::TaskStatus> unacknowledged = {};
+  std::vector<proto::TaskStatus> unacknowledged = {};
   size_t unacknowledged_bytes = 0;
 
   bool is_live() const { return !proto::is_terminal(state); }

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/indexed_map.h"
 #include "common/prng.h"
 #include "proto/channel.h"
 #include "slave/core/agent.h"
@@ -88,7 +89,7 @@ class Agent::State {
     Time last_sent = {};
     Time last_heard = {};
   };
-  using Executors = std::map<ExecutorKey, LiveExecutor>;
+  using Executors = IndexedMap<ExecutorKey, LiveExecutor, ExecutorKeyHash>;
   struct Ending {
     std::optional<int32_t> exit_code = {};
     std::optional<int32_t> signal = {};
@@ -195,7 +196,7 @@ class Agent::State {
 
   std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks
   Executors executors_;               // keys are those of the ledger's executors and no leftovers
-  std::map<PeerId, ExecutorKey> peers_;
+  IndexedMap<PeerId, ExecutorKey> peers_;
 
   bool stopping_ = false;
   bool ended_ = false;

@@ -1,0 +1,219 @@
+// How the index of free agents is kept: insert() and erase() of one agent, and of one block.
+
+#include "allocator/free_agents.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace proffer::fair {
+namespace {
+
+__extension__ typedef __int128 Int128;
+
+// What is free only of estimates is lent, not offered from here.
+bool has_something_free(const Agent& agent) {
+  if (!agent.free.amounts.is_zero()) return true;
+  return std::any_of(agent.parts.begin(), agent.parts.end(), [](const Part& part) {
+    return !part.revocable && !part.free.amounts.is_zero();
+  });
+}
+
+}  // namespace
+
+int64_t weighted(const ResourceVector& amounts, const ResourceVector& total) {
+  constexpr int kBits = 20;
+  constexpr int64_t kSmall = std::numeric_limits<int64_t>::max() >> kBits;
+  // An ask may be larger than the cluster; more than 2^40 times is as good as infinite.
+  constexpr int64_t kPartMax = int64_t{1} << 60;
+  int64_t sum = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (total[kind] <= 0 || amounts[kind] <= 0) continue;
+    if (amounts[kind] <= kSmall) {  // Nearly always, and divided much quicker.
+      sum += std::min((amounts[kind] << kBits) / total[kind], kPartMax);
+      continue;
+    }
+    const Int128 part = (Int128(amounts[kind]) << kBits) / total[kind];
+    sum += static_cast<int64_t>(std::min<Int128>(part, kPartMax));
+  }
+  return sum;
+}
+
+// --- by what is free ----------------------------------------------------------------------------
+
+AgentsByFree::Amounts AgentsByFree::amounts_of(const ResourceVector& amounts) {
+  Amounts found;
+  for (const ResourceKind kind : kResourceKinds) found[static_cast<size_t>(kind)] = amounts[kind];
+  return found;
+}
+
+void AgentsByFree::find_most(Block& block) {
+  block.most = block.entries.front().free;
+  for (const Entry& entry : block.entries) {
+    for (size_t k = 0; k < kResourceKindCount; ++k) {
+      block.most[k] = std::max(block.most[k], entry.free[k]);
+    }
+  }
+}
+
+size_t AgentsByFree::first_block(int64_t key) const {
+  const auto at = std::partition_point(blocks_.begin(), blocks_.end(),
+                                       [&](const Block& b) { return b.entries.back().key < key; });
+  return static_cast<size_t>(at - blocks_.begin());
+}
+
+size_t AgentsByFree::block_of(int64_t key, const Agent& agent) const {
+  const auto at = std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& b) {
+    return comes_before(b.entries.back(), key, agent);
+  });
+  return static_cast<size_t>(at - blocks_.begin());
+}
+
+void AgentsByFree::insert(int64_t key, Agent& agent, const ResourceVector& free) {
+  // At the end it joins the last block.
+  const size_t number = blocks_.empty() ? 0 : std::min(block_of(key, agent), blocks_.size() - 1);
+  if (blocks_.empty()) blocks_.emplace_back();
+  Block& block = blocks_[number];
+  std::vector<Entry>& entries = block.entries;
+  const auto at = std::partition_point(entries.begin(), entries.end(),
+                                       [&](const Entry& e) { return comes_before(e, key, agent); });
+  const Entry entry{key, &agent, amounts_of(free)};
+  for (size_t k = 0; k < kResourceKindCount; ++k) {
+    block.most[k] = entries.empty() ? entry.free[k] : std::max(block.most[k], entry.free[k]);
+  }
+  entries.insert(at, entry);
+  if (entries.size() <= kBlockMax) return;
+  const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(entries.size() / 2);
+  Block rest;
+  rest.entries.reserve(kBlockMax + 1);
+  rest.entries.assign(middle, entries.end());
+  entries.erase(middle, entries.end());
+  find_most(block);
+  find_most(rest);
+  blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(number) + 1, std::move(rest));
+}
+
+void AgentsByFree::erase(int64_t key, const Agent& agent) {
+  const auto block = blocks_.begin() + static_cast<std::ptrdiff_t>(block_of(key, agent));
+  CHECK(block != blocks_.end()) << agent.id.str();
+  std::vector<Entry>& entries = block->entries;
+  const auto at = std::partition_point(entries.begin(), entries.end(),
+                                       [&](const Entry& e) { return comes_before(e, key, agent); });
+  CHECK(at != entries.end() && at->agent == &agent) << agent.id.str();
+  const Amounts free = at->free;
+  entries.erase(at);
+  if (entries.empty()) {
+    blocks_.erase(block);
+    return;
+  }
+  // Blocks stay at least so full that there are not many of them.
+  const auto next = std::next(block);
+  if (next != blocks_.end() && entries.size() + next->entries.size() <= kBlockMax / 2) {
+    entries.insert(entries.end(), next->entries.begin(), next->entries.end());
+    blocks_.erase(next);
+    find_most(*block);
+    return;
+  }
+  const bool had_most = [&] {
+    for (size_t k = 0; k < kResourceKindCount; ++k) {
+      if (free[k] > 0 && free[k] == block->most[k]) return true;
+    }
+    return false;
+  }();
+  if (had_most) find_most(*block);
+}
+
+// --- all that are free --------------------------------------------------------------------------
+
+void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
+  CHECK(!agent.listed) << agent.id.str();
+  if (!agent.serves() || agent.claim != nullptr || !has_something_free(agent)) {
+    if (!fresh_.empty()) fresh_.erase(&agent);
+    return;
+  }
+  put_in(agent, cluster_total);
+  by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
+  agent.listed = true;
+}
+
+void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
+  agent.weighted_free = weighted(agent.free.amounts, cluster_total);
+  by_free_[agent.has_gpus() ? 1 : 0].insert(agent.weighted_free, agent, agent.free.amounts);
+  sum_ += agent.free.amounts;
+  if (agent.parts.empty()) return;
+  const ResourceVector counted = agent.counted_free().amounts;
+  agent.weighted_counted = weighted(counted, cluster_total);
+  for (const Part& part : agent.parts) {
+    if (part.revocable || part.free.amounts.is_zero()) continue;
+    reserved_[part.reserved_for].insert(agent.weighted_counted, agent, counted);
+    agent.reserved_listed.emplace_back(part.reserved_for, part.free.amounts);
+    reserved_sum_[part.reserved_for] += part.free.amounts;
+  }
+}
+
+void FreeAgents::erase(Agent& agent) {
+  if (!agent.listed) return;
+  take_out(agent, agent.free.amounts);
+  by_stamp_.erase(agent.grown_at);
+  agent.listed = false;
+}
+
+// `free`: of it when it was put in.
+void FreeAgents::take_out(Agent& agent, const ResourceVector& free) {
+  by_free_[agent.has_gpus() ? 1 : 0].erase(agent.weighted_free, agent);
+  for (const auto& [role, reserved] : agent.reserved_listed) {
+    reserved_sum_[role] -= reserved;
+    const auto of_role = reserved_.find(role);
+    of_role->second.erase(agent.weighted_counted, agent);
+    if (of_role->second.empty()) reserved_.erase(of_role);
+  }
+  agent.reserved_listed.clear();
+  sum_ -= free;
+}
+
+void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total) {
+  if (!agent.listed) {
+    agent.compute_free();
+    return insert(agent, cluster_total);
+  }
+  const ResourceVector before = agent.free.amounts;
+  const bool was_plain = agent.reserved_listed.empty();
+  agent.compute_free();
+  if (was_plain && agent.parts.empty() && agent.free.amounts == before) return;
+  take_out(agent, before);
+  if (has_something_free(agent)) return put_in(agent, cluster_total);
+  by_stamp_.erase(agent.grown_at);
+  if (!fresh_.empty()) fresh_.erase(&agent);
+  agent.listed = false;
+}
+
+void FreeAgents::remove(Agent& agent) {
+  erase(agent);
+  fresh_.erase(&agent);
+}
+
+void FreeAgents::stamp(Agent& agent) {
+  const uint64_t before = std::exchange(agent.grown_at, ++stamp_);
+  if (!agent.listed) return;
+  by_stamp_.erase(before);
+  by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
+  fresh_.insert(&agent);
+}
+
+ResourceVector FreeAgents::sum(const RoleName& role) const {
+  ResourceVector sum = sum_;
+  if (reserved_.empty()) return sum;
+  for (RoleName at = role; !at.empty(); at = parent_of(at)) {
+    const auto of_role = reserved_sum_.find(at);
+    if (of_role != reserved_sum_.end()) sum += of_role->second;
+  }
+  return sum;
+}
+
+const AgentsByFree& FreeAgents::reserved_for(const RoleName& role) const {
+  static const AgentsByFree kNone;
+  const auto at = reserved_.find(role);
+  return at == reserved_.end() ? kNone : at->second;
+}
+
+}  // namespace proffer::fair
