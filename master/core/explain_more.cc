@@ -27,8 +27,10 @@ std::string hint_of(std::string_view word, const std::vector<std::string>& names
   return said + (names.size() > kNamesSaidMax ? ", …" : "");
 }
 
+// In whole seconds, not too few.
 std::string in_words(Time at, Time now) {
-  return at <= now ? std::string("now") : text("within ", to_text(at - now));
+  if (at <= now) return "now";
+  return text("within ", ((at - now).millis() + 999) / 1000, "s");
 }
 
 std::string answer_of(const RoleExplanation& fair, Time now) {
