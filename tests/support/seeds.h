@@ -50,7 +50,7 @@ class Seeds {
  private:
   static uint64_t number_of(const char* variable, uint64_t otherwise) {
     const char* given = std::getenv(variable);
-    return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
+    return given == nullptr || *given == '\0' ? otherwise : std::strtoull(given, nullptr, 10);
   }
 
   uint64_t usual_;
