@@ -7,6 +7,7 @@
 // books; O(roles with guarantees * log(amounts)) if headroom is held. Off the path of decisions.
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "allocator/fitting.h"
@@ -19,7 +20,7 @@ using fair::TaskRef;
 
 constexpr int64_t kWholeDevice = 1'000;
 
-constexpr int kTriesMax = 4'000;
+constexpr int kTriesMax = 1'000;
 // Each computes all entitlements anew.
 constexpr int kTriesWithoutBorrowingMax = 100;
 
@@ -317,12 +318,25 @@ class Allocator::State::RemedySearch {
         if (fits_without(a, release.what)) consider(std::move(release));
       }
       if (all.size() == 1 || (best && best->what.size() == 1)) continue;
+      if (needs_place && !by_count && !may_hold(all, lacking)) continue;
       if (std::optional<Release> several = several_on(a, std::move(all), lacking)) {
         consider(*std::move(several));
       }
       if (tries_left_ <= 0) break;
     }
     return best;
+  }
+
+  // Whether so few as may be told could hold that much at all.
+  static bool may_hold(const Occupants& all, const ResourceVector& lacking) {
+    return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+      if (lacking[kind] == 0) return true;
+      std::vector<int64_t> amounts;
+      for (const Occupant& one : all) amounts.push_back(one.amounts[kind]);
+      std::sort(amounts.rbegin(), amounts.rend());
+      amounts.resize(std::min(amounts.size(), kRemedyEndsMax));
+      return std::accumulate(amounts.begin(), amounts.end(), int64_t{0}) >= lacking[kind];
+    });
   }
 
   bool runs_on(const Agent& a) const {
