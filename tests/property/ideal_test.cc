@@ -72,12 +72,20 @@ TEST(IdealWholeTasks, ExampleOfThePaper) {
   EXPECT_EQ(whole.at_first_misfit, (std::vector<int64_t>{3, 2}));
 }
 
-// With 4 of 9 CPUs for a and 3 for b, it is b's turn, but two are not enough for it. They are a's.
+// With 3 of 8 CPUs each it is b's turn, since a was served last; but two are not enough for it.
+// They are a's.
 TEST(IdealWholeTasks, WhoDoesNotFitLeavesAndTheOthersGoOn) {
   const ideal::WholeTasks whole =
+      fill_whole(ResourceVector::of(8000, 0), {wants(1, 0), wants(3, 0)});
+  EXPECT_EQ(whole.at_first_misfit, (std::vector<int64_t>{3, 1}));
+  EXPECT_EQ(whole.tasks, (std::vector<int64_t>{5, 1}));
+}
+
+// Of equals the one that was served longest ago: with 9 CPUs the last three are b's.
+TEST(IdealWholeTasks, EqualsTakeTurns) {
+  const ideal::WholeTasks whole =
       fill_whole(ResourceVector::of(9000, 0), {wants(1, 0), wants(3, 0)});
-  EXPECT_EQ(whole.at_first_misfit, (std::vector<int64_t>{4, 1}));
-  EXPECT_EQ(whole.tasks, (std::vector<int64_t>{6, 1}));
+  EXPECT_EQ(whole.tasks, (std::vector<int64_t>{3, 2}));
 }
 
 TEST(Fractions, AreReduced) {
