@@ -258,7 +258,10 @@ void Allocator::State::fire_claim_timers(Time now) {
 }
 
 // Agents on which nothing has become free since the last review are exchanged, if others will do.
+// Who is barred by now (from borrowing more, say) holds nothing from others, unless it is a limit
+// below which room is kept for it too.
 void Allocator::State::review_claim(AskEntry& ask, Time now) {
+  if (ask.headroom.empty() && !barred(ask).is_none()) return drop_claim(ask);
   std::vector<Agent*> kept;
   for (const fair::Claimed& claimed : ask.claim) {
     const Agent& a = *claimed.agent;

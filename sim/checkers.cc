@@ -8,8 +8,14 @@ std::vector<Violation> unsettled_schedulers(const Cluster& cluster) {
   std::vector<Violation> found;
   for (const auto& scheduler : cluster.schedulers) {
     if (!scheduler->is_settled()) {
+      std::string why;
+      if (cluster.master.is_up()) {
+        if (const auto all = cluster.master.core().explain(scheduler->name()); all) {
+          why = "; " + all->answer;
+        }
+      }
       found.push_back({text("scheduler ", scheduler->name(),
-                            " is not done: ", scheduler->workload().progress())});
+                            " is not done: ", scheduler->workload().progress(), why)});
     }
   }
   return found;

@@ -150,6 +150,28 @@ TEST(Claim, MovesWhereThingsEndIfNothingEndsOnItsAgent) {
   EXPECT_EQ(s.framework("large").tasks_on("a2"), 1);
 }
 
+// What it may not borrow any more it does not keep from others either (seed 7603 of the simulator).
+TEST(Claim, EndsWhenItsAskMayNotHaveSoMuchAnyMore) {
+  AllocatorScenario s;
+  s.weight("large", 9'000);
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks(Ask{.name = AskName("task"),
+                                .shape = *parse_shape("cpus:3;mem:3GiB"),
+                                .count = 1,
+                                .borrow = false});
+  s.decide();
+  s.advance(kClaimAfter);
+  ASSERT_EQ(s.framework("large").ask().claimed, AgentId("a1"));
+
+  s.weight("large", 1'000);
+  s.framework("small").ends(1);
+  s.advance(kClaimAfter);
+  EXPECT_EQ(s.framework("large").ask().claimed, std::nullopt);
+  EXPECT_EQ(s.framework("small").offers(), Offers{"a1 cpus:1;mem:1024"});
+}
+
 TEST(Claim, IsNotForAnAskThatCouldNeverFit) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
