@@ -9,6 +9,7 @@
 #include "common/prng.h"
 #include "tests/allocator/running.h"
 #include "tests/allocator/scenario.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::tree_test {
 namespace {
@@ -352,7 +353,7 @@ class RandomTree {
 };
 
 TEST(Tree, IsRightAfterEveryStepOfRandomOnes) {
-  for (uint64_t seed = 1; seed <= 2'000; ++seed) {
+  for (const uint64_t seed : Seeds(2'000)) {
     const ReclaimMode mode = seed % 3 == 0 ? ReclaimMode::kOff : ReclaimMode::kGuarantee;
     RandomTree(seed, {.claim_after = seconds(20), .reclaim = mode}).run();
     ASSERT_FALSE(HasFailure()) << "seed " << seed;

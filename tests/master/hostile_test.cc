@@ -2,6 +2,7 @@
 
 #include "tests/master/cluster.h"
 #include "tests/support/message_generator.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::master::hostile_test {
 namespace {
@@ -284,7 +285,7 @@ class Storm {
 };
 
 TEST(Storm, LeavesTheBooksRightAndComesToAnEnd) {
-  for (uint64_t seed = 1; seed <= 300; ++seed) {
+  for (const uint64_t seed : Seeds(300)) {
     SCOPED_TRACE(text("seed ", seed));
     Storm storm(seed);
     storm.blow(100);
