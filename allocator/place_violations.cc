@@ -69,8 +69,8 @@ void Allocator::State::check_gangs(std::vector<Violation>& found) const {
   for (const auto& [id, offer] : outstanding_.all()) {
     const uint64_t gang = offer.grant.offer.gang;
     if (gang == 0) continue;
-    const auto wrong = [&](const std::string& what) {
-      found.push_back({text("gang ", gang, " of ", offer.leaf->framework.str(), ": ", what)});
+    const auto wrong = [&, &framework = offer.leaf->framework](const std::string& what) {
+      found.push_back({text("gang ", gang, " of ", framework.str(), ": ", what)});
     };
     auto& [l, fills] = gangs[gang];
     if (l != nullptr && l != offer.leaf) wrong("it is offered to several");

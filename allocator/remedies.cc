@@ -238,10 +238,10 @@ class Allocator::State::RemedySearch {
       for (const ResourceKind kind : kResourceKinds) {
         const std::optional<int64_t> promised = role->settings.guarantee[kind];
         if (more[kind] == 0 || !promised) continue;
-        settings.guarantee.set(kind, largest(0, *promised, [&](int64_t amount) {
+        settings.guarantee.set(kind, largest(0, *promised, [&, &at = *role](int64_t amount) {
                                  RoleSettings less = settings;
                                  less.guarantee.set(kind, amount);
-                                 return fits_with(*role, less);
+                                 return fits_with(at, less);
                                }));
       }
       found_.push_back(

@@ -105,7 +105,7 @@ void Allocator::State::check_leaves(std::vector<Violation>& found) const {
     for (const AskFill& fill : offer.grant.offer.fills) {
       fills[{l.framework, fill.ask}] += fill.count;
     }
-    const auto wrong = [&](const std::string& what) {
+    const auto wrong = [&, &offer_id = offer_id](const std::string& what) {
       found.push_back({text("offer ", offer_id.value(), " of framework ", l.framework.str(), " in ",
                             l.role->name.str(), ": ", what)});
     };
@@ -149,7 +149,7 @@ void Allocator::State::check_claims(std::vector<Violation>& found) const {
     const AskEntry& ask = *a->claim;
     if (!a->reclaims.empty()) continue;  // see check_reclaims()
     const bool mutual = std::any_of(ask.claim.begin(), ask.claim.end(),
-                                    [&](const auto& c) { return c.agent == a.get(); }) &&
+                                    [&, on = a.get()](const auto& c) { return c.agent == on; }) &&
                         ask.leaf->claimed == &ask && claimed_.count(ask.claim_order) == 1 &&
                         claimed_.at(ask.claim_order) == &ask;
     if (!mutual)

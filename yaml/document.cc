@@ -87,7 +87,8 @@ class Builder : public YAML::EventHandler {
     } else if (open_.size() > kDepthMax) {
       fail(mark, text("more than ", kDepthMax, " tables and lists within each other"));
     } else {
-      open_.push_back({.node = {.kind = kind, .line = mark.line + 1}, .anchor = anchor});
+      open_.push_back(
+          {.node = {.kind = kind, .line = mark.line + 1, .rows = {}}, .anchor = anchor});
     }
     return !error_;
   }

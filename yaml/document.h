@@ -21,7 +21,7 @@ struct Node {
   int line = 0;                    // where it begins, from 1
   std::string text = {};           // kText: as written, without its quotes
   std::vector<Node> entries = {};  // kList
-  std::vector<Row> rows = {};      // kTable: each key once, in the order of the file
+  std::vector<Row> rows;           // kTable: each key once, in the order of the file
 
   bool is_nothing() const { return kind == Kind::kNothing; }
 };
