@@ -29,7 +29,8 @@ void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
   };
   say(chance);
   if (chance.chance(1, 4)) {  // Somebody else gives it another time.
-    world_.after(milliseconds(chance.between(1, 5'000)), [this, say, chance]() mutable {
+    const Duration later = milliseconds(chance.between(1, 5'000));
+    world_.after(later, [this, say, chance]() mutable {
       if (!healed_) say(chance);
     });
   }
@@ -72,9 +73,9 @@ void Simulation::reserve(const Fault& fault, const Host& host, Prng chance) {
   const AgentId id = host.name();
   const RoleName role{std::string(kRoles[chance.below(std::size(kRoles))])};
   const ResourceVector& total = host.total().amounts;
-  const ResourceVector amounts =
-      ResourceVector::of(chance.between(1, total[ResourceKind::kCpus] / 500) * 500,
-                         chance.between(1, total[ResourceKind::kMem] / 512'000) * 512'000);
+  const int64_t cpus = chance.between(1, total[ResourceKind::kCpus] / 500) * 500;
+  const int64_t mem = chance.between(1, total[ResourceKind::kMem] / 512'000) * 512'000;
+  const ResourceVector amounts = ResourceVector::of(cpus, mem);
   master_->operate(master::ReserveForRole{.agent = id, .role = role, .amounts = amounts});
   world_.after(fault.lasts, [this, id, role] {
     if (healed_) return;
