@@ -120,7 +120,7 @@ void Agent::State::register_agent(Step& step) {
   master_pulse(step);
 }
 
-void Agent::State::send_to_master(proto::Message message, Step& step) {
+void Agent::State::send_to_master(proto::BoxedMessage message, Step& step) {
   last_sent_ = step.now;
   step.out.actions.push_back(
       SendToMaster{channel_.stamp(ledger_.identity()->leader, std::move(message))});
@@ -171,7 +171,7 @@ bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
 }
 
 void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
-  const proto::Message& message = frame.envelope.message;
+  const proto::Message& message = *frame.envelope.message;
   trace(TraceLevel::kMessage, "from master",
         {{"message", std::string(proto::message_name(message))}}, step);
   if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) return on_error(*error, step);
