@@ -17,8 +17,9 @@ class Boxed {
   Boxed() = default;
   // From whatever is a T.
   template <class Of>
-    requires(std::is_convertible_v<Of &&, T> && !std::is_same_v<std::remove_cvref_t<Of>, Boxed>)
-  Boxed(Of&& value) : value_(std::make_unique<T>(std::forward<Of>(value))) {}
+  requires(std::is_convertible_v<Of&&, T> && !std::is_same_v<std::remove_cvref_t<Of>, Boxed>)
+      Boxed(Of&& value)
+      : value_(std::make_unique<T>(std::forward<Of>(value))) {}
   Boxed(const Boxed& other) : value_(copy(other)) {}
   Boxed(Boxed&&) noexcept = default;
   Boxed& operator=(const Boxed& other) {

@@ -482,10 +482,11 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
 
 void Network::note(std::string_view what, PeerId peer, const proto::Envelope& envelope) {
   if (plain_) return;
-  world_.note(kName, {.what = what,
-                      .fields = {{"peer", std::to_string(peer.value())},
-                                 {"sequence", std::to_string(envelope.sequence)},
-                                 {"message", std::string(proto::message_name(*envelope.message))}}});
+  world_.note(kName,
+              {.what = what,
+               .fields = {{"peer", std::to_string(peer.value())},
+                          {"sequence", std::to_string(envelope.sequence)},
+                          {"message", std::string(proto::message_name(*envelope.message))}}});
 }
 
 }  // namespace proffer::sim

@@ -160,8 +160,7 @@ class Driver::State {
         !std::holds_alternative<proto::ErrorMessage>(*event.envelope.message)) {
       return;  // Only the answer to the teardown matters now.
     }
-    std::visit([&](const auto& message) { on_message(step, message); },
-               *event.envelope.message);
+    std::visit([&](const auto& message) { on_message(step, message); }, *event.envelope.message);
   }
 
   void on(Step& step, const Tick&) {

@@ -153,17 +153,17 @@ void Agent::State::on(const MasterFrame& frame, Step& step) {
 
 // A master that was deposed does not know it yet; what it says must change nothing.
 bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
-  proto::AgentIdentity identity = *ledger_.identity();
-  if (leader == identity.leader) return true;
-  if (leader < identity.leader) {
+  const LeaderEpoch known = ledger_.identity()->leader;
+  if (leader == known) return true;
+  if (leader < known) {
     trace(TraceLevel::kOperator,
           "a master of an older epoch was refused; stop it, or restore its newer registry",
-          {{"leader", std::to_string(leader.value())},
-           {"known", std::to_string(identity.leader.value())}},
+          {{"leader", std::to_string(leader.value())}, {"known", std::to_string(known.value())}},
           step);
     reset_master("older leader epoch", step);
     return false;
   }
+  proto::AgentIdentity identity = *ledger_.identity();
   identity.leader = leader;
   record(std::move(identity), step);
   step.out.sync = true;

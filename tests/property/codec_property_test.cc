@@ -110,7 +110,7 @@ void mutate(Prng& prng, const Bytes& other, Bytes& frame) {
 // What is decoded is within bounds: it can be sent again, and means the same. (It may be too large
 // for that, if pointers of the frame shared what they point to.)
 void expect_sound(Encoder& encoder, const Envelope& decoded, uint64_t seed) {
-  if (std::holds_alternative<Unknown>(decoded.message)) return;
+  if (std::holds_alternative<Unknown>(*decoded.message)) return;
   const std::optional<Bytes> again = try_bytes(encoder, decoded);
   if (!again) return;
   const Result<Envelope> twice = decode(*again);
