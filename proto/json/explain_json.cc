@@ -271,6 +271,11 @@ Json print(const HeldAsks& held) {
     out["wanted"] = print_number(held.wanted);
     out["left"] = print_number(held.left);
   }
+  if (!held.rivals.empty()) {
+    Json rivals = Json::array();
+    for (const Holder& rival : held.rivals) rivals.push_back(print(rival));
+    out["rivals"] = std::move(rivals);
+  }
   if (!held.back.empty()) out["back"] = held.back;
   if (held.until) out["until_s"] = print_seconds(*held.until);
   return out;
@@ -286,6 +291,7 @@ void read(const JsonFields& in, HeldAsks& out) {
   in.text("ask", out.ask);
   in.milli("wanted", 0, kAmountMax, out.wanted);
   in.milli("left", 0, kAmountMax, out.left);
+  in.list("rivals", [&](const JsonFields& rival) { read(rival, out.rivals.emplace_back()); });
   in.text("back", out.back);
   if (in.has("until_s")) in.seconds("until_s", out.until.emplace());
 }
