@@ -134,8 +134,8 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
   return found;
 }
 
-// Who else is meant where a limit or an entitlement leaves too little: for whom room is kept, and who
-// uses or wants the rest of what there is.
+// Who else is meant where a limit or an entitlement leaves too little: for whom room is kept, and
+// who uses or wants the rest of what there is.
 void Allocator::State::name_rivals(const AskEntry* entry,
                                    std::vector<HinderedAgents>& hindered) const {
   for (HinderedAgents& row : hindered) {

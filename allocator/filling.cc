@@ -1,6 +1,6 @@
 // Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): one
-// task's worth to the leaf whose turn it is, update the shares, again. fill_asks() first; whose turn
-// it is, is told in turns.cc.
+// task's worth to the leaf whose turn it is, update the shares, again. fill_asks() first; whose
+// turn it is, is told in turns.cc.
 //
 // What makes it cheap: a leaf for which nothing fits is frozen for the rest of the decision, and in
 // the next ones it looks only at agents that have grown since. Several tasks are given at once

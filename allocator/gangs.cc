@@ -14,8 +14,7 @@
 namespace proffer {
 
 // Where all tasks of one gang go, or nothing if they do not fit together.
-std::vector<fair::Seat> Allocator::State::plan_gang(const AskEntry& ask,
-                                                                  Time now) const {
+std::vector<fair::Seat> Allocator::State::plan_gang(const AskEntry& ask, Time now) const {
   std::vector<Agent*> agents;
   const bool by_wish = !ask.ask.prefer.empty() || !ask.ask.spread.empty();
   int64_t room = 0;  // that there would be if max_per were of single agents
@@ -41,8 +40,8 @@ std::vector<fair::Seat> Allocator::State::plan_gang(const AskEntry& ask,
 }
 
 // The gang on these agents: in their order, or as evenly as it wants to be spread.
-std::vector<fair::Seat> Allocator::State::spread_gang(
-    const AskEntry& ask, const std::vector<Agent*>& agents) const {
+std::vector<fair::Seat> Allocator::State::spread_gang(const AskEntry& ask,
+                                                      const std::vector<Agent*>& agents) const {
   std::vector<fair::Seat> places;
   for (Agent* a : agents) places.push_back({a, room_for(ask, *a, ask.ask.gang)});
   fair::TaskCounts counts = ask.counts;
@@ -75,16 +74,17 @@ bool Allocator::State::give_gang(AskEntry& ask, const Turn& turn, const fair::Le
                                  Time now) {
   Leaf& l = *ask.leaf;
   const bool nothing_new = ask.tried_at == free_.latest() && l.retry.empty();
-  const std::vector<fair::Seat> members = nothing_new ? std::vector<fair::Seat>() : plan_gang(ask, now);
+  const std::vector<fair::Seat> members =
+      nothing_new ? std::vector<fair::Seat>() : plan_gang(ask, now);
   if (members.empty()) {
     ask.tried_at = free_.latest();
     return false;
   }
   const Rank before = rank_of(l, order);
   const uint64_t gang = ++gangs_;
-  const bool from_claim = std::any_of(members.begin(), members.end(), [&](const fair::Seat& member) {
-    return ask.claims(*member.agent);
-  });
+  const bool from_claim =
+      std::any_of(members.begin(), members.end(),
+                  [&](const fair::Seat& member) { return ask.claims(*member.agent); });
   bool preferred = !ask.ask.prefer.empty();
   for (const fair::Seat& member : members) {
     std::vector<Slice> last;

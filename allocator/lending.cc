@@ -13,8 +13,8 @@
 
 namespace proffer {
 
-// Whether something was lent: who holds what is estimated holds nothing that others are entitled to,
-// and may want less of that now.
+// Whether something was lent: who holds what is estimated holds nothing that others are entitled
+// to, and may want less of that now.
 bool Allocator::State::lend(Time now) {
   const bool some_claimed = std::any_of(claimed_.begin(), claimed_.end(), [](const auto& claim) {
     return std::any_of(claim.second->claim.begin(), claim.second->claim.end(),

@@ -162,9 +162,8 @@ std::vector<const fair::Leaf*> by_last_served(
   for (const auto& [id, l] : leaves) {
     if (l->tasks > 0) all.push_back(l.get());
   }
-  std::stable_sort(all.begin(), all.end(), [](const fair::Leaf* a, const fair::Leaf* b) {
-    return a->served > b->served;
-  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const fair::Leaf* a, const fair::Leaf* b) { return a->served > b->served; });
   return all;
 }
 

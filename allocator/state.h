@@ -506,7 +506,7 @@ class Allocator::State {
       least_with_due_;  // leaves when they were first, with a due ask
   mutable bool entitlements_known_ = false;
   mutable ResourceVector supposed_gone_;  // see Supposed: of what still runs on draining agents
-  bool own_only_ = false;  // nothing of what others leave is given yet
+  bool own_only_ = false;                 // nothing of what others leave is given yet
   uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
   std::vector<Given> given_;  // kept until the next event
   Time decided_at_;

@@ -43,8 +43,8 @@ struct HeldAsks {
   int64_t tasks = 0;           // that they want
   FrameworkId framework = {};  // one of these asks
   AskName ask = {};
-  int64_t wanted = 0;     // by it at once, of the kind, in milli-units
-  int64_t left = 0;       // at most
+  int64_t wanted = 0;  // by it at once, of the kind, in milli-units
+  int64_t left = 0;    // at most
   // Limit: for whom room is kept below it. Entitlement: who else uses or wants the rest. Some.
   std::vector<Holder> rivals = {};
   std::string back = {};  // lent: why it does not come back now, of that ask; empty: not looked at

@@ -1,5 +1,5 @@
-// Asks that may not borrow: what they may have, what they leave to others, and that they do not wait
-// for what nobody can be given.
+// Asks that may not borrow: what they may have, what they leave to others, and that they do not
+// wait for what nobody can be given.
 
 #include <gmock/gmock.h>
 
@@ -11,10 +11,8 @@ namespace {
 using testing::ElementsAre;
 
 Ask may_not_borrow(const std::string& shape, int64_t count = 1, const std::string& name = "task") {
-  return {.name = AskName(name),
-          .shape = parse_shape(shape).value(),
-          .count = count,
-          .borrow = false};
+  return {
+      .name = AskName(name), .shape = parse_shape(shape).value(), .count = count, .borrow = false};
 }
 
 // Each is entitled to five CPUs, and a task takes six: by that alone neither would ever run, beside
@@ -60,9 +58,10 @@ TEST(MayNotBorrow, LeavesToOthersWhatTheyAreEntitledToAndWant) {
   const FrameworkExplanation why = s.allocator().explain(FrameworkId("a"), s.now());
   ASSERT_EQ(why.asks.size(), 1u);
   ASSERT_EQ(why.asks[0].hindered.size(), 1u);
-  EXPECT_EQ(to_text(why.asks[0].hindered[0]),
-            "above what role 'a' is entitled to, and the ask may not borrow: a task takes 6 cpus, 5 "
-            "are left; the rest is used or wanted by b (cpus:5)");
+  EXPECT_EQ(
+      to_text(why.asks[0].hindered[0]),
+      "above what role 'a' is entitled to, and the ask may not borrow: a task takes 6 cpus, 5 "
+      "are left; the rest is used or wanted by b (cpus:5)");
   const auto role = s.allocator().explain_role(RoleName("a"), s.now());
   ASSERT_EQ(role->held.size(), 1u);
   EXPECT_EQ(to_text(role->held[0]),
@@ -107,7 +106,8 @@ TEST(MayNotBorrow, LooksAgainWhenOthersCanBeGivenNoMore) {
   EXPECT_EQ(s.framework("a").offers(), Offers{"a1 cpus:7;mem:1024"});
 }
 
-// --- what goes away -------------------------------------------------------------------------------
+// --- what goes away
+// -------------------------------------------------------------------------------
 
 // A guarantee is of what can be used. While an agent is drained it can promise nothing: who has all
 // of the rest has borrowed it.

@@ -176,8 +176,8 @@ struct OneByOne {
   }
 };
 
-// Renaming permutes the result: with quotas, weights, gangs, wishes and several asks, at each second
-// each framework has what it had under its other name.
+// Renaming permutes the result: with quotas, weights, gangs, wishes and several asks, at each
+// second each framework has what it had under its other name.
 TEST(TreeProperty, RenamingPermutesTheResult) {
   for_cases(Seeds(300), [](uint64_t seed) {
     Features features;

@@ -1,6 +1,6 @@
 // Work conservation, by trying: outside what is set aside, nothing that is free fits what somebody
-// wants and may have. audit_work_conservation() first. It asks the allocator only what it holds back
-// for whom, and what roles are entitled to.
+// wants and may have. audit_work_conservation() first. It asks the allocator only what it holds
+// back for whom, and what roles are entitled to.
 
 #include <algorithm>
 
@@ -88,7 +88,8 @@ ResourceVector Replay::held_for_others(const RoleName& role) const {
   return held;
 }
 
-// --- where it may be ------------------------------------------------------------------------------
+// --- where it may be
+// ------------------------------------------------------------------------------
 
 // Whether it is only for where it would rather be, for now.
 bool Replay::is_choosy(const Group& group) const {
@@ -154,10 +155,11 @@ bool Replay::have_place(const Group& group, std::map<AgentId, int64_t> tasks,
   return false;
 }
 
-// --- who may have it ------------------------------------------------------------------------------
+// --- who may have it
+// ------------------------------------------------------------------------------
 
-// An ask that may not borrow is owed what its role is entitled to, and what is free if nobody beside
-// its role wants anything that he may have.
+// An ask that may not borrow is owed what its role is entitled to, and what is free if nobody
+// beside its role wants anything that he may have.
 bool Replay::may_have(const FrameworkId& id, const Group& group) const {
   if (group.spec->ask.borrow) return true;
   const RoleName role = role_of(id, group);
@@ -207,7 +209,8 @@ int64_t Replay::offered_of(const FrameworkId& id, const Group& group) const {
   return offered;
 }
 
-// --- the law ---------------------------------------------------------------------------------------
+// --- the law
+// ---------------------------------------------------------------------------------------
 
 void Replay::audit_work_conservation() {
   std::set<AgentId> claimed;
@@ -253,15 +256,13 @@ bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group,
     room += rooms.back().second;
   }
   if (room < gang) return false;
-  if (!group.spec->ask.max_per.empty() &&
-      !have_place(group, tasks_on(id, group), rooms, 0, gang)) {
+  if (!group.spec->ask.max_per.empty() && !have_place(group, tasks_on(id, group), rooms, 0, gang)) {
     return false;
   }
   const bool lends = scenario_.options.count("reclaim") == 0 ||
                      scenario_.options.at("reclaim") != "off" ||
-                     std::all_of(roles_.begin(), roles_.end(), [](const auto& one) {
-                       return one.second.guarantee.empty();
-                     });
+                     std::all_of(roles_.begin(), roles_.end(),
+                                 [](const auto& one) { return one.second.guarantee.empty(); });
   if (lends) return true;
   const ResourceVector left = free - held_for_others(role);
   return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
