@@ -146,6 +146,7 @@ void fields(F& f, typename F::template Of<HeldAsks>& held) {
     f.milli("wanted", 0, kAmountMax, held.wanted);
     f.milli("left", 0, kAmountMax, held.left);
   }
+  f.rows_if_any("rivals", held.rivals);
   f.text_if_any("back", held.back);
   f.seconds("until_s", held.until);
 }
