@@ -7,6 +7,16 @@
 
 namespace proffer::cli {
 
+namespace {
+
+// The description has the usage; CLI11's own knows neither the command nor its words.
+class HelpText : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App*, std::string) const override { return ""; }
+};
+
+}  // namespace
+
 struct Arguments::Impl {
   CLI::App app;
   std::string usage;
@@ -15,6 +25,7 @@ struct Arguments::Impl {
 
 Arguments::Arguments(std::string usage, std::string what) : impl_(std::make_unique<Impl>()) {
   impl_->usage = std::move(usage);
+  impl_->app.formatter(std::make_shared<HelpText>());
   impl_->app.description("usage: " + impl_->usage + "\n\n" + what);
 }
 Arguments::~Arguments() = default;

@@ -75,16 +75,16 @@ int main(int argc, char** argv) {
   const Words words(argv + 2, argv + argc);
   if (name == "--help" || name == "-h" || name == "help") {
     print_usage(stdout);
-    return 0;
+    return after_output(0);
   }
   if (name == "--version") {
     print_line("proffer " PROFFER_VERSION);
-    return 0;
+    return after_output(0);
   }
   std::vector<std::string_view> known;
   for (const Command& command : kCommands) {
     if (command.name == name) {
-      if (command.run != nullptr) return command.run(words);
+      if (command.run != nullptr) return after_output(command.run(words));
       return print_error(become(name, words), false);
     }
     known.push_back(command.name);

@@ -71,6 +71,15 @@ void print_line(std::string_view line) {
   std::fflush(stdout);
 }
 
+int after_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  print_error(Error::unavailable("what was to be printed could not all be written to standard "
+                                 "output")
+                  .with_hint("is it closed, or its disk full?"),
+              false);
+  return code == 0 ? kExitRefused : code;
+}
+
 std::string mebibytes(int64_t milli) {
   const int64_t mib = milli / 1000;
   if (mib < 1024) return text(print_milli(milli), " MiB");

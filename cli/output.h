@@ -33,6 +33,10 @@ class Table {
 
 void print_line(std::string_view line);
 
+// The exit status of a command that ended with `code`: 1 if that is 0 and what it printed did not
+// all reach standard output (a full disk), which it says.
+int after_output(int code);
+
 // "1.5/4 cpus, 2.0/8.0 GiB": used of total, in the kinds that there are.
 std::string use_of(const ResourceVector& used, const ResourceVector& total);
 // "512 MiB", "1.5 GiB" of milli-MiB.

@@ -1,6 +1,7 @@
 // proffer run: a framework of one ask. Its tasks' output is streamed from their agents; its exit
 // code is theirs.
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -121,6 +122,8 @@ int Run::go() {
   scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
   scheduler_.on_ask_report([this](const proto::AskReport& report) { on_ask_report(report); });
   scheduler_.on_refused([this](const Error& error) { finish(error); });
+  // A terminal that is closed ends the tasks as Ctrl-C does.
+  scheduler_.on_signal(SIGHUP, [this] { scheduler_.stop(128 + SIGHUP); });
   scheduler_.after(kConnectTimeout, [this] {
     if (connected_) return;
     finish(Error::unavailable(text("cannot reach a master at ", to_text(options_.master), " in ",
@@ -181,8 +184,11 @@ void Run::on_update(const proto::TaskStatus& status) {
   tell("ended", status);
   const int code = exit_code_of(status);
   if (exit_code_ == 0) exit_code_ = code;
-  if (!status.exit_code && status.state != proto::TaskState::kFinished && !options_.json) {
-    std::fprintf(stderr, "error: task %s was %s: %s%s%s\n", status.task.str().c_str(),
+  // A command that has ended by itself has said why, or its code does.
+  const bool says_why = status.state == proto::TaskState::kFinished ||
+                        status.reason == proto::TaskReason::kCommandExited;
+  if (!says_why && !options_.json) {
+    std::fprintf(stderr, "error: task %s: %s: %s%s%s\n", status.task.str().c_str(),
                  std::string(to_text(status.state)).c_str(),
                  std::string(to_text(status.reason)).c_str(), status.message.empty() ? "" : ": ",
                  status.message.c_str());

@@ -76,9 +76,10 @@ function(proffer_library name)
   target_link_libraries(proffer_${name} PUBLIC ${L_DEPS})
 endfunction()
 
-# Programs named proffer… are what a user runs; the target `programs` is all of them.
+# Programs named proffer… are what a user runs, and the examples what an author looks at: the
+# target `programs` is all of them.
 function(proffer_note_program name)
-  if(name MATCHES "^proffer")
+  if(name MATCHES "^proffer" OR CMAKE_CURRENT_SOURCE_DIR STREQUAL "${CMAKE_SOURCE_DIR}/examples")
     set_property(GLOBAL APPEND PROPERTY PROFFER_PROGRAMS ${name})
   endif()
 endfunction()

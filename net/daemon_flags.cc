@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "common/intervals.h"
 #include "common/text.h"
 
 namespace proffer {
@@ -14,13 +15,9 @@ void exit_with(const Error& error, int status) {
 }
 
 Duration flag_duration(std::string_view flag, std::string_view text) {
-  const Duration duration = flag_value(flag, parse_duration(text));
-  if (duration <= Duration()) {
-    exit_with(Error::invalid_argument(
-                  proffer::text("--", flag, " must be above zero, not ", quoted(text))),
-              2);
-  }
-  return duration;
+  const Result<Duration> interval = parse_interval(proffer::text("--", flag), text);
+  if (!interval) exit_with(interval.error(), 2);
+  return *interval;
 }
 
 uint16_t flag_port(std::string_view flag, int64_t port) {

@@ -20,7 +20,7 @@ T flag_value(std::string_view flag, Result<T> parsed) {
   return *std::move(parsed);
 }
 
-// A duration above zero, or the end with status 2.
+// A duration of at least kIntervalMin, or the end with status 2.
 Duration flag_duration(std::string_view flag, std::string_view text);
 // A port from 0 (any free one) to 65535, or the end with status 2.
 uint16_t flag_port(std::string_view flag, int64_t port);

@@ -5,12 +5,15 @@
 #include "net/loop.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <ctime>
 #include <map>
 #include <mutex>
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
+#include <unistd.h>
 #include <uv.h>
 
 #include "common/check.h"
@@ -22,6 +25,16 @@ int64_t read_clock(clockid_t clock) {
   timespec now{};
   CHECK_EQ(clock_gettime(clock, &now), 0);
   return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
+// A program may be started with its standard streams closed. What it opens next would get their
+// numbers: libuv aborts when it closes one of them, and what is printed would go to a socket. So
+// they are held by something that can be used in the wrong direction only: who prints is told.
+void hold_standard_streams() {
+  for (int fd = 0; fd <= 2; ++fd) {
+    if (::fcntl(fd, F_GETFD) != -1 || errno != EBADF) continue;
+    CHECK_EQ(::open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY), fd);
+  }
 }
 
 }  // namespace
@@ -58,6 +71,7 @@ struct Loop::Impl {
   std::vector<std::function<void()>> posted;  // under mutex
 
   Impl() {
+    hold_standard_streams();
     CHECK_EQ(uv_loop_init(&uv), 0);
     uv_prepare_init(&uv, &prepare);
     uv_check_init(&uv, &check);

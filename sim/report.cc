@@ -61,16 +61,6 @@ void add_frameworks(const ScenarioCluster& cluster, Report::Picture& picture) {
   }
 }
 
-bool waits_in(const ScenarioCluster& cluster, uint32_t framework, const RoleName& role) {
-  const ScenarioFramework& described = cluster.scenario.frameworks[framework];
-  for (uint32_t group = 0; group < described.tasks.size(); ++group) {
-    if (!is_within(described.tasks[group].role_in(described.role), role)) continue;
-    const TaskBook::Pending pending = cluster.book.pending(framework, group);
-    if (pending.whole + pending.members > 0) return true;
-  }
-  return false;
-}
-
 // Those that are listed or have a framework or tasks, and all above them.
 void add_roles(const ScenarioCluster& cluster, Report::Picture& picture) {
   std::set<RoleName> roles;
@@ -82,23 +72,15 @@ void add_roles(const ScenarioCluster& cluster, Report::Picture& picture) {
   for (const RoleName& role : std::set<RoleName>(roles)) {
     for (RoleName at = parent_of(role); !at.empty(); at = parent_of(at)) roles.insert(at);
   }
-  std::map<RoleName, ResourceVector> allocated;
-  for (const proto::RoleRow& row : cluster.master.core().roles()) {
-    allocated[row.role] = row.allocated;
-  }
+  std::map<RoleName, proto::RoleRow> rows;
+  for (proto::RoleRow& row : cluster.master.core().roles()) rows[row.role] = std::move(row);
   for (const RoleName& name : roles) {
-    const auto settings = cluster.scenario.roles.find(name);
+    const proto::RoleRow& row = rows[name];
     Report::Role& role = picture.roles[name.str()];
-    role.allocated = allocated[name];
-    bool wants_more = false;
-    for (uint32_t i = 0; i < cluster.tenants.size() && !wants_more; ++i) {
-      wants_more = waits_in(cluster, i, name);
-    }
-    role.dominant_share = dominant_thousandths(role.allocated, picture.cluster.total);
-    if (settings == cluster.scenario.roles.end()) continue;
-    role.weight = settings->second.weight;
-    role.guarantee_met =
-        !wants_more || settings->second.guarantee.amounts({}).fits_in(role.allocated);
+    role.weight = row.weight;
+    role.allocated = row.allocated;
+    role.dominant_share = dominant_thousandths(row.allocated, picture.cluster.total);
+    role.guarantee_met = row.guarantee_met;
   }
 }
 

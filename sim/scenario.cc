@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "allocator/allocator.h"
+#include "common/intervals.h"
 #include "common/text.h"
 #include "sim/scenario_checker.h"
 
@@ -22,17 +23,18 @@ struct OptionRow {
 };
 
 template <Duration master::MasterOptions::*Member>
-Result<void> set_core(std::string_view, std::string_view value, master::MasterOptions& options) {
-  const Result<Duration> parsed = parse_duration(value);
+Result<void> set_core(std::string_view name, std::string_view value,
+                      master::MasterOptions& options) {
+  const Result<Duration> parsed = parse_interval(name, value);
   if (!parsed) return parsed.error();
   options.*Member = *parsed;
   return {};
 }
 
 template <Duration AllocatorOptions::*Member>
-Result<void> set_allocator(std::string_view, std::string_view value,
+Result<void> set_allocator(std::string_view name, std::string_view value,
                            master::MasterOptions& options) {
-  const Result<Duration> parsed = parse_duration(value);
+  const Result<Duration> parsed = parse_interval(name, value);
   if (!parsed) return parsed.error();
   options.allocator.*Member = *parsed;
   return {};
@@ -147,6 +149,15 @@ Result<void> ScenarioChecker::add(const ScenarioAgent& agent) {
   if (agents_ > kScenarioAgentsMax) {
     return wrong(text("with it there are ", agents_, " agents; at most ", kScenarioAgentsMax,
                       " can be simulated"));
+  }
+  // As the master counts it; it would refuse the agents beyond, whenever they try again.
+  for (const ResourceKind kind : kResourceKinds) {
+    const int64_t each = agent.resources.amounts[kind];
+    if (each != 0 && agent.count > (kAmountMax - total_[kind]) / each) {
+      return wrong(text("with it the cluster has more ", to_text(kind), " than the ",
+                        print_milli(kAmountMax), " that can be counted"));
+    }
+    total_[kind] += each * agent.count;
   }
   const Result<std::vector<Slice>> slices = agent::to_slices(agent.resources, agent.reserved);
   if (!slices) return Error(slices.error()).in(text("agent ", quoted(agent.name), ": reserved"));

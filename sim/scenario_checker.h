@@ -33,6 +33,7 @@ class ScenarioChecker {
 
   std::map<AgentId, Machine> free_;
   std::set<std::string> frameworks_;
+  ResourceVector total_;  // of all agents
   int64_t agents_ = 0;
   int64_t tasks_ = 0;
 };

@@ -362,6 +362,10 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, Scenario& 
     Result<void> read = read_list(
         key, node, [&](const yaml::Node& entry) { return read_role(entry, scenario.roles); });
     if (!read) return read;
+    if (scenario.roles.size() > kRolesMax) {
+      return at(node, text("roles names ", scenario.roles.size(), " roles; at most ", kRolesMax,
+                           " have settings of their own"));
+    }
     Result<void> checked = check_roles(scenario.roles);
     return checked ? checked : Result<void>(at_line(node, std::move(checked).error()));
   }

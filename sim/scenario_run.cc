@@ -160,7 +160,7 @@ void ScenarioRun::plan_agent(const ScenarioAgent& agent, Machine& machine) {
   const Duration before = connects_in(scenario_) + scenario_.network.delay;
   const auto start = [&](Duration when) {
     world_.at(at(when) - before, [&machine] { machine.start(); });
-    world_.at(at(when), [this] { count_totals(); });
+    if (counted_at_.insert(when).second) world_.at(at(when), [this] { count_totals(); });
   };
   start(agent.joins);
   if (agent.drains) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "proto/simulate_report.h"
@@ -54,6 +55,7 @@ class ScenarioRun {
   const Scenario scenario_;
   // When it begins: masters and schedulers that are there from the first have found each other.
   const Time zero_;
+  std::set<Duration> counted_at_;  // when the total is counted, because agents join
   World world_;
   Network network_;
   TaskBook book_;

@@ -147,10 +147,10 @@ Result<Node> parse_document(std::string_view whole, std::string_view what, size_
     return Error::invalid_argument(
         text(what, " of ", whole.size(), " bytes; at most ", bytes_max, " are allowed"));
   }
+  Builder builder;
   try {
     std::istringstream stream{std::string(whole)};
     YAML::Parser parser(stream);
-    Builder builder;
     while (builder.documents() < 2 && parser.HandleNextDocument(builder)) {
     }
     if (builder.documents() == 0) {
@@ -163,6 +163,8 @@ Result<Node> parse_document(std::string_view whole, std::string_view what, size_
     if (builder.error()) return *builder.error();
     return builder.take();
   } catch (const YAML::Exception& e) {
+    // It reads on behind what is wrong for us, to where it gives up itself.
+    if (builder.error()) return *builder.error();
     return Error::invalid_argument(text("line ", e.mark.line + 1, ": ", printable(e.msg)));
   } catch (const std::exception& e) {
     return Error::invalid_argument(text(the(what), " cannot be read: ", printable(e.what())));

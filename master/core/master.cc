@@ -54,6 +54,13 @@ AllocatorOptions of_this_life(const MasterOptions& master, const MasterSnapshot&
   for (const proto::RegistryRow& row : snapshot.rows) {
     if (const auto* role = std::get_if<proto::RoleRecord>(&row)) set[role->role] = role->settings;
   }
+  // Most often all hold together; whether one more does costs a look at all before.
+  RoleTable all = set;
+  all.insert(options.roles.begin(), options.roles.end());
+  if (check_roles(all)) {
+    options.roles = std::move(all);
+    return options;
+  }
   for (const auto& [role, settings] : options.roles) {
     if (set.contains(role) || !check_role(set, role, settings)) continue;
     set[role] = settings;

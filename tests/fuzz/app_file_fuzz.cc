@@ -11,26 +11,6 @@ namespace proffer::fuzz {
 namespace app_file_fuzz {
 namespace {
 
-// A text in double quotes.
-std::string in_quotes(std::string_view value) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += "\\x";
-      out += kDigits[byte >> 4];
-      out += kDigits[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::string health_of(const proto::HealthCheck& check) {
   using Kind = proto::HealthCheck::Kind;
   std::string out = "{";

@@ -24,6 +24,26 @@ inline std::pair<std::string_view, std::string_view> first_line(std::string_view
   return {text.substr(0, end), text.substr(end + 1)};
 }
 
+// A text in double quotes, for JSON and YAML.
+inline std::string in_quotes(std::string_view value) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out = "\"";
+  for (const char c : value) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (byte < 0x20 || byte == 0x7F) {
+      out += "\\x";
+      out += kDigits[byte >> 4];
+      out += kDigits[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
 // The length of the character of UTF-8 at the start of `text`; 0 if there is none, or one that
 // steers a terminal (RFC 3629; the controls of C0 and C1).
 inline size_t readable_length(std::string_view text) {

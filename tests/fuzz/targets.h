@@ -33,6 +33,7 @@ void fuzz_record(Input input);
 void fuzz_resources(Input input);
 void fuzz_roles(Input input);
 void fuzz_row(Input input);
+void fuzz_scenario(Input input);
 void fuzz_service_record(Input input);
 void fuzz_text(Input input);
 
@@ -60,6 +61,7 @@ inline constexpr std::array kTargets = {
     Target{"resources", fuzz_resources},
     Target{"roles", fuzz_roles},
     Target{"row", fuzz_row},
+    Target{"scenario", fuzz_scenario, 300},
     Target{"service_record", fuzz_service_record},
     Target{"text", fuzz_text},
 };

@@ -67,5 +67,38 @@ TEST(Readme, TheTourWorksAsWritten) {
   EXPECT_GE(run_here, 7);
 }
 
+// A stranger has run ./quickstart and nothing else; only an author's own program, which the guide
+// says how to build, is not there then.
+TEST(Readme, TheProgramsThatUsersReadOfAreThoseThatQuickstartBuilds) {
+  const std::string source = PROFFER_SOURCE_DIR;
+  const Exit built = run({"ninja", "-C", program("") + "..", "-t", "query", "programs"});
+  ASSERT_EQ(built.code, 0) << built.out << built.err;
+  int named = 0;
+  for (const char* document : {"/README.md", "/examples/README.md", "/docs/ARCHITECTURE.md",
+                               "/docs/guides/write-a-framework.md"}) {
+    const std::string text = read_file(source + document);
+    const std::string begin = "build/bin/";
+    for (size_t at = text.find(begin); at != std::string::npos; at = text.find(begin, at + 1)) {
+      const size_t end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz_-/", at);
+      const std::string name = text.substr(at + 6, end - at - 6);
+      if (name.ends_with("/") || name == "bin/examples/mine") continue;
+      ++named;
+      EXPECT_NE(built.out.find("    " + name + "\n"), std::string::npos) << document << " " << name;
+    }
+  }
+  EXPECT_GE(named, 3);
+  // examples/README.md has each example as a line of its own.
+  const std::string examples = read_file(source + "/examples/README.md");
+  int listed = 0;
+  for (size_t at = examples.find("* **`"); at != std::string::npos;
+       at = examples.find("* **`", at + 1)) {
+    const std::string name = examples.substr(at + 5, examples.find('`', at + 5) - at - 5);
+    if (name == "wordcount") continue;  // scripts
+    ++listed;
+    EXPECT_NE(built.out.find("    bin/examples/" + name + "\n"), std::string::npos) << name;
+  }
+  EXPECT_GE(listed, 6);
+}
+
 }  // namespace
 }  // namespace proffer::test

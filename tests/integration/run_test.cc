@@ -101,6 +101,45 @@ TEST_F(RunCommand, InterruptEndsItsTaskEverywhere) {
   EXPECT_TRUE(eventually([&] { return !is_alive(task); }));
 }
 
+TEST_F(RunCommand, ClosingItsTerminalEndsItsTaskToo) {
+  const auto sleeper = cluster_->start({"run", "--name", "left", "--", "sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return cluster_->running_tasks("left") == 1; }));
+
+  sleeper->kill(SIGHUP);
+
+  EXPECT_EQ(sleeper->wait().code, 128 + SIGHUP);
+  // It has said so itself: nobody waits for whether it comes back.
+  EXPECT_EQ(cluster_->proffer({"frameworks"}).out.find("left"), std::string::npos);
+}
+
+TEST_F(RunCommand, SaysWhyATaskEndedThatDidNotEndByItself) {
+  const auto heeding = cluster_->start(
+      {"run", "--name", "heeding", "--", "trap 'exit 0' TERM; echo up; sleep 1000 & wait"});
+  ASSERT_TRUE(heeding->line_with("up").has_value());
+
+  EXPECT_EQ(cluster_->proffer({"kill", "heeding"}).code, 0);
+
+  const Exit ended = heeding->wait();
+  EXPECT_EQ(ended.code, 1);
+  EXPECT_NE(ended.err.find("task heeding-1: killed: killed_by_operator"), std::string::npos)
+      << ended.err;
+}
+
+TEST_F(RunCommand, WhatCannotBePrintedIsNoSuccess) {
+  const std::string proffer = program("proffer");
+  const std::string master = "--master=" + cluster_->master();
+  for (const char* command : {"snapshot", "status", "tasks --all --json", "run -- echo hello"}) {
+    for (const char* where : {">/dev/full", ">&-"}) {
+      std::string words = command;
+      words.insert(words.find(' ') == std::string::npos ? words.size() : words.find(' '),
+                   " " + master);
+      const Exit done = run({"bash", "-c", proffer + " " + words + " " + where});
+      EXPECT_EQ(done.code, 1) << words << where << done.signal;
+      EXPECT_NE(done.err.find("standard output"), std::string::npos) << words << where << done.err;
+    }
+  }
+}
+
 TEST_F(RunCommand, KillEndsATaskByAnyUniquePrefix) {
   const auto sleeper = cluster_->start({"run", "--name", "victim", "--", "sleep 1000"});
   ASSERT_TRUE(eventually([&] { return cluster_->running_tasks("victim") == 1; }));

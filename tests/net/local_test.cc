@@ -16,6 +16,7 @@
 #include "net/frame_reader.h"
 #include "net/local_client.h"
 #include "net/local_server.h"
+#include "tests/net/peers.h"
 #include "tests/net/support.h"
 
 namespace proffer::local_test {
@@ -44,59 +45,8 @@ Fd connect_local(const std::string& path) {
   return fd;
 }
 
-// A server that notes what happens.
-struct Server {
-  std::vector<std::pair<PeerId, std::string>> frames;
-  std::vector<std::pair<PeerId, PeerLoss>> lost;
-  std::function<void(PeerId, const std::string&)> also;
-  std::unique_ptr<LocalServer> server;
-
-  Server(Loop& loop, const std::string& path, LocalServer::Options options = {}) {
-    auto bound = LocalServer::bind(
-        loop, path,
-        {.on_frame =
-             [this](PeerId peer, std::span<const std::byte> frame) {
-               frames.emplace_back(peer, text_of(frame));
-               if (also) also(peer, frames.back().second);
-             },
-         .on_lost = [this](PeerId peer, PeerLoss why) { lost.emplace_back(peer, why); }},
-        options);
-    CHECK(bound) << bound.error().message();
-    server = *std::move(bound);
-  }
-  void echoes() {
-    also = [this](PeerId peer, const std::string& frame) { server->send(peer, bytes(frame)); };
-  }
-};
-
-// A client that notes what happens.
-struct Client {
-  int connected = 0;
-  std::vector<std::string> frames;
-  std::vector<std::string> disconnects;
-  std::vector<std::string> failures;
-  std::function<void(const std::string&)> also;
-  std::unique_ptr<LocalClient> client;
-
-  Client(Loop& loop, LocalClient::Options options, std::string greeting = "hello") {
-    client = std::make_unique<LocalClient>(
-        loop, std::move(options),
-        LocalClient::Handlers{
-            .on_connected =
-                [this, greeting] {
-                  ++connected;
-                  if (!greeting.empty()) client->send(bytes(greeting));
-                },
-            .on_frame =
-                [this](std::span<const std::byte> frame) {
-                  frames.push_back(text_of(frame));
-                  if (also) also(frames.back());
-                },
-            .on_disconnected = [this](const std::string& why) { disconnects.push_back(why); },
-            .on_failed = [this](const std::string& why) { failures.push_back(why); }});
-    client->connect();
-  }
-};
+using Server = net_test::Server<LocalServer>;
+using Client = net_test::Client<LocalClient>;
 
 class Local : public testing::Test {
  protected:
@@ -110,11 +60,11 @@ TEST_F(Local, CarriesFramesBothWaysInOrder) {
   server.echoes();
   Client client(loop_, {.path = path()}, "0");
   ASSERT_TRUE(run_until(loop_, [&] { return client.connected == 1; }));
-  for (int i = 1; i < 2'000; ++i) EXPECT_TRUE(client.client->send(bytes(text(i))));
+  for (int i = 1; i < 2'000; ++i) EXPECT_TRUE(client.socket->send(bytes(text(i))));
   ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 2'000; }));
   for (int i = 0; i < 2'000; ++i) EXPECT_EQ(client.frames[static_cast<size_t>(i)], text(i));
-  EXPECT_EQ(server.server->peers(), 1u);
-  EXPECT_EQ(server.server->counters().frames_received, 2'000u);
+  EXPECT_EQ(server.socket->peers(), 1u);
+  EXPECT_EQ(server.socket->counters().frames_received, 2'000u);
 }
 
 TEST_F(Local, CarriesTheLargestFrameAndEveryByte) {
@@ -148,16 +98,16 @@ TEST_F(Local, TellsALostPeerOnceAndAfterItsLastFrame) {
   Client client(loop_, {.path = path()});
   Client other(loop_, {.path = path()}, "other");
   ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 2; }));
-  for (int i = 0; i < 300; ++i) client.client->send(bytes("x"));
-  client.client->send(bytes("last"));
-  client.client->close_gracefully(seconds(5));
+  for (int i = 0; i < 300; ++i) client.socket->send(bytes("x"));
+  client.socket->send(bytes("last"));
+  client.socket->close_gracefully(seconds(5));
   ASSERT_TRUE(run_until(loop_, [&] { return server.lost.size() == 1; }));
   EXPECT_EQ(server.frames.back().second, "last");
   EXPECT_EQ(server.lost[0], std::pair(server.frames.back().first, PeerLoss::kDisconnected));
-  EXPECT_FALSE(server.server->send(server.lost[0].first, bytes("x")));
+  EXPECT_FALSE(server.socket->send(server.lost[0].first, bytes("x")));
   run_for(loop_, milliseconds(50));
   EXPECT_EQ(server.lost.size(), 1u);
-  EXPECT_EQ(server.server->peers(), 1u);
+  EXPECT_EQ(server.socket->peers(), 1u);
 }
 
 TEST_F(Local, WhatAPeerSaidLastIsHeardThoughItCanBeSentNothingAnyMore) {
@@ -168,7 +118,7 @@ TEST_F(Local, WhatAPeerSaidLastIsHeardThoughItCanBeSentNothingAnyMore) {
   const PeerId peer = server.frames[0].first;
   ASSERT_TRUE(send_all(raw, framed("last")));
   shutdown(raw.get(), SHUT_RDWR);
-  server.server->send(peer, bytes("too late"));
+  server.socket->send(peer, bytes("too late"));
   ASSERT_TRUE(run_until(loop_, [&] { return server.lost.size() == 1; }));
   ASSERT_EQ(server.frames.size(), 2u);
   EXPECT_EQ(server.frames[1].second, "last");
@@ -196,7 +146,7 @@ TEST_F(Local, AClientConnectsOnceTheServerIsThere) {
   ASSERT_TRUE(run_until(loop_, [&] { return client.failures.size() >= 3; }));
   EXPECT_NE(client.failures[0].find(path()), std::string::npos);
   EXPECT_EQ(client.connected, 0);
-  EXPECT_FALSE(client.client->send(bytes("nobody hears this")));
+  EXPECT_FALSE(client.socket->send(bytes("nobody hears this")));
 
   Server server(loop_, path());
   ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 1; }));
@@ -212,7 +162,7 @@ TEST_F(Local, AClientComesBackToARestartedServerAsAnotherPeer) {
   server.reset();
   EXPECT_NE(access(path().c_str(), F_OK), 0);
   ASSERT_TRUE(run_until(loop_, [&] { return client.disconnects.size() == 1; }));
-  EXPECT_FALSE(client.client->is_connected());
+  EXPECT_FALSE(client.socket->is_connected());
   // What a killed server left lies in the way of the next one.
   dir_.write("s", "stale");
   Server restarted(loop_, path());
@@ -226,9 +176,9 @@ TEST_F(Local, AResetIsAFreshSession) {
   Server server(loop_, path());
   Client client(loop_, {.path = path()});
   ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 1; }));
-  client.client->reset("an older epoch");
-  EXPECT_FALSE(client.client->is_connected());
-  EXPECT_FALSE(client.client->send(bytes("x")));
+  client.socket->reset("an older epoch");
+  EXPECT_FALSE(client.socket->is_connected());
+  EXPECT_FALSE(client.socket->send(bytes("x")));
   EXPECT_TRUE(client.disconnects.empty());  // Told from the loop, not from within reset().
   ASSERT_TRUE(
       run_until(loop_, [&] { return server.frames.size() == 2 && server.lost.size() == 1; }));
@@ -242,15 +192,15 @@ TEST_F(Local, ADroppedPeerHearsWhatItWasToldBeforeAndIsHeardNoMore) {
   Client client(loop_, {.path = path(), .keep_connected = false});
   ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 1; }));
   const PeerId peer = server.frames[0].first;
-  server.server->send(peer, bytes("refused"));
-  server.server->drop(peer);
-  EXPECT_FALSE(server.server->send(peer, bytes("x")));
-  client.client->send(bytes("still here"));
+  server.socket->send(peer, bytes("refused"));
+  server.socket->drop(peer);
+  EXPECT_FALSE(server.socket->send(peer, bytes("x")));
+  client.socket->send(bytes("still here"));
   ASSERT_TRUE(run_until(loop_, [&] { return client.disconnects.size() == 1; }));
   EXPECT_EQ(client.frames, std::vector<std::string>{"refused"});
   EXPECT_EQ(server.frames.size(), 1u);
   EXPECT_TRUE(server.lost.empty());
-  EXPECT_EQ(server.server->peers(), 0u);
+  EXPECT_EQ(server.socket->peers(), 0u);
 }
 
 TEST_F(Local, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
@@ -267,19 +217,19 @@ TEST_F(Local, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
   size_t sent = 0;
   Timer feed(loop_, [&] {
     for (int i = 0; i < 10; ++i) {
-      if (!server.server->send(slow_peer, bytes(frame))) return;
+      if (!server.socket->send(slow_peer, bytes(frame))) return;
       ++sent;
     }
-    server.server->send(quick_peer, bytes("go on"));
+    server.socket->send(quick_peer, bytes("go on"));
     feed.arm(loop_.now());
   });
   feed.arm(loop_.now());
   ASSERT_TRUE(run_until(loop_, [&] { return server.lost.size() == 1; }));
   EXPECT_EQ(server.lost[0], std::pair(slow_peer, PeerLoss::kOverflow));
-  EXPECT_EQ(server.server->counters().overflows, 1u);
+  EXPECT_EQ(server.socket->counters().overflows, 1u);
   EXPECT_GE(sent, 60u);
   EXPECT_LT(sent, 1'000u);
-  server.server->send(quick_peer, bytes("the end"));
+  server.socket->send(quick_peer, bytes("the end"));
   EXPECT_TRUE(run_until(
       loop_, [&] { return !client.frames.empty() && client.frames.back() == "the end"; }));
 }
@@ -292,8 +242,8 @@ TEST_F(Local, FramesQueuedForASlowPeerArriveInOrderOnceItReads) {
   const PeerId peer = server.frames[0].first;
   const std::string padding(60'000, ' ');
   std::string expected;
-  for (size_t i = 0; server.server->queued(peer) < 3'000'000; ++i) {
-    ASSERT_TRUE(server.server->send(peer, bytes(text(i, padding))));
+  for (size_t i = 0; server.socket->queued(peer) < 3'000'000; ++i) {
+    ASSERT_TRUE(server.socket->send(peer, bytes(text(i, padding))));
     expected += framed(text(i, padding));
   }
   std::string received;
@@ -306,7 +256,7 @@ TEST_F(Local, FramesQueuedForASlowPeerArriveInOrderOnceItReads) {
     }
   }));
   EXPECT_TRUE(received == expected);
-  EXPECT_EQ(server.server->queued(peer), 0u);
+  EXPECT_EQ(server.socket->queued(peer), 0u);
 }
 
 TEST_F(Local, AClientWhoseServerDoesNotReadEndsTheSessionAtTheBound) {
@@ -316,10 +266,10 @@ TEST_F(Local, AClientWhoseServerDoesNotReadEndsTheSessionAtTheBound) {
   const std::string frame(64 * 1024, 'x');
   int sent = 0;
   // No turn of the loop in between: the server cannot read.
-  while (client.client->send(bytes(frame))) ++sent;
+  while (client.socket->send(bytes(frame))) ++sent;
   EXPECT_GT(sent, 10);
   EXPECT_LT(sent, 1'000);
-  EXPECT_FALSE(client.client->is_connected());
+  EXPECT_FALSE(client.socket->is_connected());
   ASSERT_TRUE(run_until(loop_, [&] { return client.disconnects.size() == 1; }));
   EXPECT_NE(client.disconnects[0].find("slowly"), std::string::npos);
 }
@@ -338,9 +288,9 @@ TEST_F(Local, HandlersMayDestroyTheirSocket) {
                             .on_frame = [&](std::span<const std::byte>) { client.reset(); }});
   client->connect();
   ASSERT_TRUE(run_until(loop_, [&] { return client == nullptr; }));
-  server.also = [&](PeerId, const std::string&) { server.server.reset(); };
+  server.also = [&](PeerId, const std::string&) { server.socket.reset(); };
   Client another(loop_, {.path = path(), .keep_connected = false});
-  EXPECT_TRUE(run_until(loop_, [&] { return server.server == nullptr; }));
+  EXPECT_TRUE(run_until(loop_, [&] { return server.socket == nullptr; }));
 }
 
 TEST_F(Local, AProcessMayEndRightAfterItsLastMessage) {
@@ -350,9 +300,9 @@ TEST_F(Local, AProcessMayEndRightAfterItsLastMessage) {
     Loop own;
     Client client(own, {.path = path()}, "");
     if (!run_until(own, [&] { return client.connected == 1; })) _exit(1);
-    for (int i = 0; i < 100; ++i) client.client->send(bytes(std::string(10'000, 'x')));
-    client.client->send(bytes("teardown"));
-    client.client->close_gracefully(seconds(30));
+    for (int i = 0; i < 100; ++i) client.socket->send(bytes(std::string(10'000, 'x')));
+    client.socket->send(bytes("teardown"));
+    client.socket->close_gracefully(seconds(30));
     _exit(0);
   }
   EXPECT_TRUE(run_until(loop_, [&] { return server.lost.size() == 1; }));
@@ -385,9 +335,9 @@ class HostileLocal : public Local {
     server_ = std::make_unique<Server>(loop_, path(), options);
     server_->also = [this](PeerId peer, const std::string& frame) {
       if (frame.starts_with("ok")) {
-        server_->server->send(peer, bytes(frame));
+        server_->socket->send(peer, bytes(frame));
       } else {
-        server_->server->drop(peer);
+        server_->socket->drop(peer);
       }
     };
     healthy_ = std::make_unique<Client>(loop_, LocalClient::Options{.path = path()}, "ok");
@@ -396,11 +346,11 @@ class HostileLocal : public Local {
   void TearDown() override { EXPECT_TRUE(is_healthy()); }
   bool is_healthy() {
     const size_t before = healthy_->frames.size();
-    healthy_->client->send(bytes("ok"));
+    healthy_->socket->send(bytes("ok"));
     return run_until(loop_, [&] { return healthy_->frames.size() > before; }) &&
            healthy_->disconnects.empty();
   }
-  const LocalServer::Counters& counts() const { return server_->server->counters(); }
+  const LocalServer::Counters& counts() const { return server_->socket->counters(); }
 
   std::unique_ptr<Server> server_;
   std::unique_ptr<Client> healthy_;
@@ -419,7 +369,7 @@ TEST_F(HostileLocal, GarbageIsEnded) {
       ASSERT_TRUE(is_healthy());
     }
   }
-  EXPECT_TRUE(run_until(loop_, [&] { return server_->server->peers() == 1; }));
+  EXPECT_TRUE(run_until(loop_, [&] { return server_->socket->peers() == 1; }));
   EXPECT_GT(counts().malformed, 150u);
 }
 
@@ -442,7 +392,7 @@ TEST_F(HostileLocal, HalfAFrameIsWaitedForAndForgottenWithItsSender) {
   {
     const Fd raw = connect_local(path());
     ASSERT_TRUE(send_all(raw, framed("ok") + framed(std::string(1'000, 'x')).substr(0, 500)));
-    ASSERT_TRUE(run_until(loop_, [&] { return server_->server->peers() == 2; }));
+    ASSERT_TRUE(run_until(loop_, [&] { return server_->socket->peers() == 2; }));
     ASSERT_TRUE(is_healthy());
     EXPECT_TRUE(server_->lost.empty());
   }
@@ -471,7 +421,7 @@ TEST_F(HostileLocal, ConnectionsOverTheMaximumAreShut) {
   ASSERT_TRUE(is_healthy());
   const Fd again = connect_local(path());
   ASSERT_TRUE(send_all(again, framed("ok")));
-  EXPECT_TRUE(run_until(loop_, [&] { return server_->server->peers() == 2; }));
+  EXPECT_TRUE(run_until(loop_, [&] { return server_->socket->peers() == 2; }));
 }
 
 TEST_F(HostileLocal, AProcessOfAnotherUserIsShut) {
@@ -493,7 +443,7 @@ TEST_F(HostileLocal, AProcessOfAnotherUserIsShut) {
   int status = 0;
   waitpid(child, &status, 0);
   EXPECT_EQ(WEXITSTATUS(status), 0);
-  EXPECT_EQ(server_->server->peers(), 1u);
+  EXPECT_EQ(server_->socket->peers(), 1u);
 }
 
 }  // namespace

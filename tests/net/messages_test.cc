@@ -13,6 +13,7 @@
 #include "net/dealer.h"
 #include "net/router.h"
 #include "net/zmq_socket.h"
+#include "tests/net/peers.h"
 #include "tests/net/support.h"
 
 namespace proffer::messages_test {
@@ -23,61 +24,8 @@ using net_test::run_for;
 using net_test::run_until;
 using net_test::text_of;
 
-// A Router that notes what happens.
-struct Server {
-  std::vector<std::pair<PeerId, std::string>> frames;
-  std::vector<std::pair<PeerId, PeerLoss>> lost;
-  std::function<void(PeerId, const std::string&)> also;
-  std::unique_ptr<Router> router;
-
-  Server(Loop& loop, const std::string& endpoint, Router::Options options = {}) {
-    auto bound = Router::bind(
-        loop, endpoint,
-        {.on_frame =
-             [this](PeerId peer, std::span<const std::byte> frame) {
-               frames.emplace_back(peer, text_of(frame));
-               if (also) also(peer, frames.back().second);
-             },
-         .on_lost = [this](PeerId peer, PeerLoss why) { lost.emplace_back(peer, why); }},
-        options);
-    CHECK(bound) << bound.error().message();
-    router = *std::move(bound);
-  }
-  void echoes() {
-    also = [this](PeerId peer, const std::string& frame) { router->send(peer, bytes(frame)); };
-  }
-};
-
-// A Dealer that notes what happens.
-struct Client {
-  int connected = 0;
-  std::vector<std::string> frames;
-  std::vector<std::string> disconnects;
-  std::vector<std::string> failures;
-  std::string greeting;  // sent at each connect
-  std::function<void(const std::string&)> also;
-  std::unique_ptr<Dealer> dealer;
-
-  Client(Loop& loop, Dealer::Options options, std::string hello = "hello")
-      : greeting(std::move(hello)) {
-    dealer = std::make_unique<Dealer>(
-        loop, std::move(options),
-        Dealer::Handlers{
-            .on_connected =
-                [this] {
-                  ++connected;
-                  if (!greeting.empty()) dealer->send(bytes(greeting));
-                },
-            .on_frame =
-                [this](std::span<const std::byte> frame) {
-                  frames.push_back(text_of(frame));
-                  if (also) also(frames.back());
-                },
-            .on_disconnected = [this](const std::string& why) { disconnects.push_back(why); },
-            .on_failed = [this](const std::string& why) { failures.push_back(why); }});
-    dealer->connect();
-  }
-};
+using Server = net_test::Server<Router>;
+using Client = net_test::Client<Dealer>;
 
 // Dealers that read slowly or send nonsense: libzmq without our rules around it.
 struct RawDealer {
@@ -107,13 +55,13 @@ class Transport : public testing::Test {
 TEST_F(Transport, CarriesFramesBothWaysInOrder) {
   Server server(loop_, endpoint());
   server.echoes();
-  Client client(loop_, {.endpoint = server.router->endpoint()}, "0");
+  Client client(loop_, {.endpoint = server.socket->endpoint()}, "0");
   ASSERT_TRUE(run_until(loop_, [&] { return client.connected == 1; }));
-  for (int i = 1; i < 2'000; ++i) EXPECT_TRUE(client.dealer->send(bytes(text(i))));
+  for (int i = 1; i < 2'000; ++i) EXPECT_TRUE(client.socket->send(bytes(text(i))));
   ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 2'000; }));
   for (int i = 0; i < 2'000; ++i) EXPECT_EQ(client.frames[static_cast<size_t>(i)], text(i));
-  EXPECT_EQ(server.router->peers(), 1u);
-  EXPECT_EQ(server.router->counters().frames_received, 2'000u);
+  EXPECT_EQ(server.socket->peers(), 1u);
+  EXPECT_EQ(server.socket->counters().frames_received, 2'000u);
 }
 
 TEST_F(Transport, CarriesTheLargestFrameAndEveryByte) {
@@ -121,7 +69,7 @@ TEST_F(Transport, CarriesTheLargestFrameAndEveryByte) {
   server.echoes();
   std::string large(kFrameBytesMax, '\0');
   for (size_t i = 0; i < large.size(); ++i) large[i] = static_cast<char>(i * 31);
-  Client client(loop_, {.endpoint = server.router->endpoint()}, large);
+  Client client(loop_, {.endpoint = server.socket->endpoint()}, large);
   ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() == 1; }));
   EXPECT_EQ(client.frames[0], large);
 }
@@ -129,24 +77,24 @@ TEST_F(Transport, CarriesTheLargestFrameAndEveryByte) {
 TEST_F(Transport, TellsALostPeerOnceAndAfterItsLastFrame) {
   Server server(loop_, endpoint());
   auto client =
-      std::make_unique<Client>(loop_, Dealer::Options{.endpoint = server.router->endpoint()});
-  Client other(loop_, {.endpoint = server.router->endpoint()}, "other");
+      std::make_unique<Client>(loop_, Dealer::Options{.endpoint = server.socket->endpoint()});
+  Client other(loop_, {.endpoint = server.socket->endpoint()}, "other");
   ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 2; }));
-  for (int i = 0; i < 300; ++i) client->dealer->send(bytes("x"));
-  client->dealer->send(bytes("last"));
-  client->dealer->close_gracefully(seconds(5));
+  for (int i = 0; i < 300; ++i) client->socket->send(bytes("x"));
+  client->socket->send(bytes("last"));
+  client->socket->close_gracefully(seconds(5));
   ASSERT_TRUE(run_until(loop_, [&] { return server.lost.size() == 1; }));
   EXPECT_EQ(server.frames.back().second, "last");
   EXPECT_EQ(server.lost[0], std::pair(server.frames.back().first, PeerLoss::kDisconnected));
-  EXPECT_FALSE(server.router->send(server.lost[0].first, bytes("x")));
+  EXPECT_FALSE(server.socket->send(server.lost[0].first, bytes("x")));
   run_for(loop_, milliseconds(50));
   EXPECT_EQ(server.lost.size(), 1u);
-  EXPECT_EQ(server.router->peers(), 1u);
+  EXPECT_EQ(server.socket->peers(), 1u);
 }
 
 TEST_F(Transport, NoticesAKilledProcess) {
   Server server(loop_, endpoint());
-  const std::string endpoint = server.router->endpoint();
+  const std::string endpoint = server.socket->endpoint();
   const pid_t child = fork();
   if (child == 0) {
     void* context = zmq_ctx_new();
@@ -169,17 +117,17 @@ TEST_F(Transport, PingPongNeverStallsUnderBusyTimers) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 3; ++i) {
     clients.push_back(
-        std::make_unique<Client>(loop_, Dealer::Options{.endpoint = server.router->endpoint()}));
+        std::make_unique<Client>(loop_, Dealer::Options{.endpoint = server.socket->endpoint()}));
     Client& client = *clients.back();
     client.also = [&client](const std::string& frame) {
-      if (client.frames.size() < 3'000) client.dealer->send(bytes(frame));
+      if (client.frames.size() < 3'000) client.socket->send(bytes(frame));
     };
   }
   Timer busy(loop_, [&] {
     const Time end = loop_.now() + milliseconds(2);
     while (loop_.now() < end) {
     }
-    if (!server.frames.empty()) server.router->send(server.frames[0].first, bytes("tick"));
+    if (!server.frames.empty()) server.socket->send(server.frames[0].first, bytes("tick"));
     busy.arm(loop_.now() + milliseconds(5));
   });
   busy.arm(loop_.now());
@@ -197,13 +145,13 @@ TEST(Messages, AreAllHandledBeforeATimerArmedByOneOfThem) {
   std::vector<std::unique_ptr<Client>> clients;
   for (int i = 0; i < 20; ++i) {
     clients.push_back(std::make_unique<Client>(
-        loop, Dealer::Options{.endpoint = server.router->endpoint()}, "x"));
+        loop, Dealer::Options{.endpoint = server.socket->endpoint()}, "x"));
   }
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 20; }));
   server.also = [&](PeerId, const std::string&) {
     if (!decide.is_armed()) decide.arm(loop.now());
   };
-  for (auto& client : clients) client->dealer->send(bytes("y"));
+  for (auto& client : clients) client->socket->send(bytes("y"));
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 40; }));
   ASSERT_TRUE(run_until(loop, [&] { return !decide.is_armed(); }));
   EXPECT_EQ(frames_at_decision, 40u);
@@ -212,11 +160,11 @@ TEST(Messages, AreAllHandledBeforeATimerArmedByOneOfThem) {
 TEST(Messages, EndpointsInUseOrWrongAreRefusedWithAReason) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0");
-  EXPECT_NE(server.router->port(), 0);
-  const auto again = Router::bind(loop, server.router->endpoint(), {});
+  EXPECT_NE(server.socket->port(), 0);
+  const auto again = Router::bind(loop, server.socket->endpoint(), {});
   ASSERT_FALSE(again);
   EXPECT_EQ(again.error().code(), ErrorCode::kFailedPrecondition);
-  EXPECT_NE(again.error().message().find(text(server.router->port())), std::string::npos);
+  EXPECT_NE(again.error().message().find(text(server.socket->port())), std::string::npos);
   EXPECT_NE(again.error().hint().find("another port"), std::string::npos);
 
   for (const std::string wrong :
@@ -238,7 +186,7 @@ TEST(Messages, AClientConnectsOnceTheServerIsThere) {
   ASSERT_TRUE(run_until(loop, [&] { return client.failures.size() >= 3; }));
   EXPECT_NE(client.failures[0].find(text(port)), std::string::npos);
   EXPECT_EQ(client.connected, 0);
-  EXPECT_FALSE(client.dealer->send(bytes("nobody hears this")));
+  EXPECT_FALSE(client.socket->send(bytes("nobody hears this")));
 
   reserved = Fd();
   Server server(loop, tcp_endpoint({"127.0.0.1", port}));
@@ -250,13 +198,13 @@ TEST(Messages, AClientConnectsOnceTheServerIsThere) {
 TEST(Messages, AClientComesBackToARestartedServerAsAnotherPeer) {
   Loop loop;
   auto server = std::make_unique<Server>(loop, "tcp://127.0.0.1:0");
-  const std::string endpoint = server->router->endpoint();
+  const std::string endpoint = server->socket->endpoint();
   Client client(
       loop, {.endpoint = endpoint, .backoff = {.min = milliseconds(1), .max = milliseconds(20)}});
   ASSERT_TRUE(run_until(loop, [&] { return server->frames.size() == 1; }));
   server.reset();
   ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
-  EXPECT_FALSE(client.dealer->is_connected());
+  EXPECT_FALSE(client.socket->is_connected());
   // libzmq closes the old listener in the background, so the port may be taken for a moment.
   std::vector<std::string> frames;
   std::unique_ptr<Router> restarted;
@@ -277,10 +225,10 @@ TEST(Messages, AClientComesBackToARestartedServerAsAnotherPeer) {
 TEST(Messages, AResetIsAFreshSession) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0");
-  Client client(loop, {.endpoint = server.router->endpoint()});
+  Client client(loop, {.endpoint = server.socket->endpoint()});
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
-  client.dealer->reset("an older epoch");
-  EXPECT_FALSE(client.dealer->is_connected());
+  client.socket->reset("an older epoch");
+  EXPECT_FALSE(client.socket->is_connected());
   EXPECT_TRUE(client.disconnects.empty());  // Told from the loop, not from within reset().
   ASSERT_TRUE(
       run_until(loop, [&] { return server.frames.size() == 2 && server.lost.size() == 1; }));
@@ -292,27 +240,27 @@ TEST(Messages, AResetIsAFreshSession) {
 TEST(Messages, ADroppedPeerIsHeardNoMoreAndItsConnectionShut) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0");
-  Client client(loop, {.endpoint = server.router->endpoint(), .keep_connected = false});
+  Client client(loop, {.endpoint = server.socket->endpoint(), .keep_connected = false});
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
   const PeerId peer = server.frames[0].first;
-  server.router->drop(peer);
-  EXPECT_FALSE(server.router->send(peer, bytes("x")));
-  client.dealer->send(bytes("still here"));
+  server.socket->drop(peer);
+  EXPECT_FALSE(server.socket->send(peer, bytes("x")));
+  client.socket->send(bytes("still here"));
   ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
   EXPECT_EQ(server.frames.size(), 1u);
-  EXPECT_EQ(server.router->counters().ignored, 1u);
+  EXPECT_EQ(server.socket->counters().ignored, 1u);
   EXPECT_TRUE(server.lost.empty());
-  EXPECT_EQ(server.router->peers(), 0u);
+  EXPECT_EQ(server.socket->peers(), 0u);
 }
 
 TEST(Messages, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0", {.outgoing_frames_max = 100});
-  RawDealer slow(loop, server.router->endpoint());
+  RawDealer slow(loop, server.socket->endpoint());
   slow.send("slow");
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
   const PeerId slow_peer = server.frames[0].first;
-  Client client(loop, {.endpoint = server.router->endpoint()}, "quick");
+  Client client(loop, {.endpoint = server.socket->endpoint()}, "quick");
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 2; }));
   const PeerId quick_peer = server.frames[1].first;
 
@@ -320,19 +268,19 @@ TEST(Messages, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
   size_t sent = 0;
   Timer feed(loop, [&] {
     for (int i = 0; i < 50; ++i) {
-      if (!server.router->send(slow_peer, bytes(frame))) return;
+      if (!server.socket->send(slow_peer, bytes(frame))) return;
       ++sent;
     }
-    server.router->send(quick_peer, bytes("go on"));
+    server.socket->send(quick_peer, bytes("go on"));
     feed.arm(loop.now());
   });
   feed.arm(loop.now());
   ASSERT_TRUE(run_until(loop, [&] { return server.lost.size() == 1; }));
   EXPECT_EQ(server.lost[0], std::pair(slow_peer, PeerLoss::kOverflow));
-  EXPECT_EQ(server.router->counters().overflows, 1u);
+  EXPECT_EQ(server.socket->counters().overflows, 1u);
   EXPECT_GT(sent, 100u);
   EXPECT_LT(sent, 100'000u);
-  server.router->send(quick_peer, bytes("the end"));
+  server.socket->send(quick_peer, bytes("the end"));
   EXPECT_TRUE(
       run_until(loop, [&] { return !client.frames.empty() && client.frames.back() == "the end"; }));
 }
@@ -340,14 +288,14 @@ TEST(Messages, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
 TEST(Messages, FramesQueuedForASlowPeerArriveInOrderOnceItReads) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0");
-  RawDealer slow(loop, server.router->endpoint());
+  RawDealer slow(loop, server.socket->endpoint());
   slow.send("slow");
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
   const PeerId peer = server.frames[0].first;
   const std::string padding(60'000, ' ');
   size_t sent = 0;
-  while (server.router->queued(peer) < 50) {
-    ASSERT_TRUE(server.router->send(peer, bytes(text(sent, padding))));
+  while (server.socket->queued(peer) < 50) {
+    ASSERT_TRUE(server.socket->send(peer, bytes(text(sent, padding))));
     ++sent;
   }
   size_t received = 0;
@@ -361,7 +309,7 @@ TEST(Messages, FramesQueuedForASlowPeerArriveInOrderOnceItReads) {
       ++received;
     }
   }));
-  EXPECT_EQ(server.router->queued(peer), 0u);
+  EXPECT_EQ(server.socket->queued(peer), 0u);
 }
 
 TEST(Messages, ADealerWhoseServerDoesNotReadEndsTheSessionAtTheBound) {
@@ -369,14 +317,14 @@ TEST(Messages, ADealerWhoseServerDoesNotReadEndsTheSessionAtTheBound) {
   Server server(loop, "tcp://127.0.0.1:0");
   Client client(
       loop,
-      {.endpoint = server.router->endpoint(), .keep_connected = false, .outgoing_frames_max = 10});
+      {.endpoint = server.socket->endpoint(), .keep_connected = false, .outgoing_frames_max = 10});
   ASSERT_TRUE(run_until(loop, [&] { return client.connected == 1; }));
   const std::string frame(64 * 1024, 'x');
   int sent = 0;
   // No turn of the loop in between: the Router cannot read.
-  while (client.dealer->send(bytes(frame))) ++sent;
+  while (client.socket->send(bytes(frame))) ++sent;
   EXPECT_GT(sent, 10);
-  EXPECT_FALSE(client.dealer->is_connected());
+  EXPECT_FALSE(client.socket->is_connected());
   ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
   EXPECT_NE(client.disconnects[0].find("slowly"), std::string::npos);
 }
@@ -388,7 +336,7 @@ TEST(Messages, HandlersMayDestroyTheirSocket) {
   std::unique_ptr<Dealer> dealer;
   bool destroyed = false;
   dealer =
-      std::make_unique<Dealer>(loop, Dealer::Options{.endpoint = server.router->endpoint()},
+      std::make_unique<Dealer>(loop, Dealer::Options{.endpoint = server.socket->endpoint()},
                                Dealer::Handlers{.on_connected = [&] { dealer->send(bytes("x")); },
                                                 .on_frame =
                                                     [&](std::span<const std::byte>) {
@@ -397,24 +345,24 @@ TEST(Messages, HandlersMayDestroyTheirSocket) {
                                                     }});
   dealer->connect();
   ASSERT_TRUE(run_until(loop, [&] { return destroyed; }));
-  server.also = [&](PeerId, const std::string&) { server.router.reset(); };
-  Client client(loop, {.endpoint = server.router->endpoint(), .keep_connected = false});
-  EXPECT_TRUE(run_until(loop, [&] { return server.router == nullptr; }));
+  server.also = [&](PeerId, const std::string&) { server.socket.reset(); };
+  Client client(loop, {.endpoint = server.socket->endpoint(), .keep_connected = false});
+  EXPECT_TRUE(run_until(loop, [&] { return server.socket == nullptr; }));
 }
 
 TEST(Messages, AProcessMayEndRightAfterItsLastMessage) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0");
-  const std::string endpoint = server.router->endpoint();
+  const std::string endpoint = server.socket->endpoint();
   const pid_t child = fork();
   if (child == 0) {
     {
       Loop own;
       Client client(own, {.endpoint = endpoint}, "");
       if (!run_until(own, [&] { return client.connected == 1; })) _exit(1);
-      client.dealer->send(bytes("teardown"));
-      client.dealer->close_gracefully(seconds(10));
-      client.dealer.reset();
+      client.socket->send(bytes("teardown"));
+      client.socket->close_gracefully(seconds(10));
+      client.socket.reset();
     }
     _exit(0);
   }

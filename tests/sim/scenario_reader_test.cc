@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/limits.h"
+#include "common/text.h"
 #include "sim/scenario_writer.h"
 
 namespace proffer::sim::scenario_reader_test {
@@ -230,10 +232,35 @@ const Mistake kMistakes[] = {
      "agents: [{name: s, resources: \"cpus:3\"}]\nframeworks: [{name: f, tasks: [{T}, running: "
      "[{agent: s, count: 4}]}]}]",
      {"line 2", "'s'", "room"}},
+    {"an interval of nothing",
+     "options: {heartbeat: 0s}\nagents: [{A}]",
+     {"line 1", "heartbeat", "at least 1ms", "'0s'"}},
+    {"an interval of next to nothing",
+     "options: {offer_timeout: 1us}\nagents: [{A}]",
+     {"line 1", "offer_timeout", "at least 1ms", "'1us'"}},
+    {"more than can be counted",
+     "agents:\n  - {A}\n  - {name: b, count: 9000, resources: \"cpus:1000000000\"}",
+     {"line 3", "'b'", "cpus", "1125899906842.624"}},
+    {"deeper than anything",
+     "agents: [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[",
+     {"line 1", "more than 64"}},
     {"has run too long",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, running: [{agent: a-0, since: 60s}]}]}]",
      {"line 2", "1m"}},
 };
+
+TEST(ScenarioReader, AsManyRolesAsAMasterHolds) {
+  const auto with_roles = [](size_t count) {
+    std::string yaml = "agents: [{name: a, resources: \"cpus:1\"}]\nroles:\n";
+    for (size_t i = 0; i < count; ++i) yaml += text("  - {name: r", i, ", weight: 2}\n");
+    return parse_scenario(yaml);
+  };
+  EXPECT_TRUE(with_roles(kRolesMax).has_value());
+  const Result<Scenario> more = with_roles(kRolesMax + 1);
+  ASSERT_FALSE(more.has_value());
+  EXPECT_EQ(more.error().message(),
+            "line 3: roles names 10001 roles; at most 10000 have settings of their own");
+}
 
 TEST(ScenarioReader, MistakesAreToldWithLineAndValue) {
   for (const Mistake& mistake : kMistakes) {

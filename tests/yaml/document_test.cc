@@ -72,6 +72,8 @@ TEST(YamlDocument, SaysWhatIsWrongAndWhere) {
       {"a: {\n", "line "},
       {"a: &x [*x]\n", "line 1: "},
       {std::string(100, '[') + std::string(100, ']'), "more than 64 tables and lists"},
+      // Deeper than yaml-cpp itself goes.
+      {std::string(5'000, '['), "line 1: more than 64 tables and lists"},
       {std::string(10'001, ' '), "a file of 10001 bytes; at most 10000 are allowed"},
   };
   for (const auto& [given, says] : rows) EXPECT_THAT(error_of(given), HasSubstr(says)) << given;
