@@ -73,6 +73,7 @@ std::vector<AskStatus> Allocator::asks(const FrameworkId& framework) const {
 }
 uint64_t Allocator::fit_version() const { return state_->fit_version(); }
 std::vector<AgentUse> Allocator::agents() const { return state_->agents(); }
+std::vector<EndingTask> Allocator::ending() const { return state_->ending(); }
 FrameworkExplanation Allocator::explain(const FrameworkId& framework, Time now) const {
   return state_->explain(framework, now);
 }

@@ -142,6 +142,14 @@ struct RoleStatus {
   bool guarantee_met = true;     // or not wanted
 };
 
+// A task that was told to end and has not: it counts as gone where something is taken back.
+struct EndingTask {
+  AgentId agent = {};
+  FrameworkId framework = {};
+  TaskId task = {};
+  Time deadline = {};
+};
+
 struct AgentUse {
   AgentId agent = {};
   ResourceVector total = {};
@@ -268,6 +276,8 @@ class Allocator {
   // While it stays the same, so does what could_ever_fit of asks that are not declared anew.
   uint64_t fit_version() const;
   std::vector<AgentUse> agents() const;
+  // All tasks that a Revoke was given for, by agent. O(tasks).
+  std::vector<EndingTask> ending() const;
   // Why this framework has no offer, or no more of them, and what would make each of its asks fit
   // (remedies.cc says what that costs). Else O(agents * kAsksExplainedMax + leaves).
   FrameworkExplanation explain(const FrameworkId& framework, Time now) const;

@@ -112,16 +112,29 @@ int64_t Allocator::State::capacity(const AskEntry& ask, const Agent& a) const {
 
 // Whether a gang of it fits on the agents if they were empty. O(agents).
 bool Allocator::State::could_ever_be_met(const AskEntry& ask, bool only_serving) const {
-  fair::TaskCounts counts(ask.ask);
+  const fair::TaskCounts none(ask.ask);
+  fair::TaskCounts counts = none;
   int64_t room = 0;
+  std::vector<fair::Seat> places;
   for (const auto& [id, a] : agents_) {
     if ((only_serving && !a->serves()) || !could_ever_fit(ask, *a)) continue;
-    const int64_t here = counts.room(ask.ask, *a, capacity(ask, *a));
+    const int64_t most = capacity(ask, *a);
+    const int64_t here = counts.room(ask.ask, *a, most);
     counts.add(*a, here);
     room += here;
     if (room >= ask.ask.gang) return true;
+    places.push_back({a.get(), most});
   }
-  return false;
+  return fair::fill_places(ask.ask, none, ask.ask.gang, places) == ask.ask.gang;
+}
+
+// The same of those that may be offered, remembered while these are the same.
+bool Allocator::State::could_be_served(const AskEntry& ask) const {
+  if (ask.servable_at != agents_version_) {
+    ask.servable = could_ever_be_met(ask, true);
+    ask.servable_at = agents_version_;
+  }
+  return ask.servable;
 }
 
 // Agents that are enough for one gang together: the kept ones, then those that need the least to
@@ -136,20 +149,13 @@ std::vector<fair::Agent*> Allocator::State::claimable_agents(const AskEntry& ask
     Agent* agent = nullptr;
     int64_t capacity = 0;
   };
-  fair::TaskCounts counts = ask.counts;
-  int64_t left = ask.ask.gang;
-  const auto add = [&](const Agent& a, int64_t count) {
-    count = counts.room(ask.ask, a, std::min(count, left));
-    counts.add(a, count);
-    left -= count;
-    return count > 0;
-  };
-  for (const Agent* a : kept) add(*a, capacity(ask, *a));
-  if (left == 0) return kept;
+  std::vector<fair::Seat> places;
+  for (Agent* a : kept) places.push_back({a, capacity(ask, *a)});
+  if (fair::fill_places(ask.ask, ask.counts, ask.ask.gang, places) == ask.ask.gang) return kept;
   std::vector<Candidate> candidates;
   for (const auto& [id, a] : agents_) {
     if (!a->serves() || a->claim != nullptr || !could_ever_fit(ask, *a)) continue;
-    if (is_filtered(*ask.leaf, *a, now) || counts.room(ask.ask, *a, 1) == 0) continue;
+    if (is_filtered(*ask.leaf, *a, now) || ask.counts.room(ask.ask, *a, 1) == 0) continue;
     ResourceVector free = a->free.amounts;
     if (!a->parts.empty()) {
       free = {};
@@ -166,10 +172,13 @@ std::vector<fair::Agent*> Allocator::State::claimable_agents(const AskEntry& ask
     return std::tie(a.missing, a.minus_free) < std::tie(b.missing, b.minus_free);
   });
   for (const Candidate& candidate : candidates) {
-    if (add(*candidate.agent, candidate.capacity)) kept.push_back(candidate.agent);
-    if (left == 0) return kept;
+    places.push_back({candidate.agent, candidate.capacity});
   }
-  return {};
+  if (fair::fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) return {};
+  for (size_t i = kept.size(); i < places.size(); ++i) {
+    if (places[i].count > 0) kept.push_back(places[i].agent);
+  }
+  return kept;
 }
 
 bool Allocator::State::claim(AskEntry& ask, Time now) {

@@ -61,14 +61,15 @@ Decision Allocator::State::decide(Time now) {
 
   take_back_estimates(now);
   do {
-    uint64_t before = 0;
     do {
-      before = gifts_made_;
-      fill(now);
-    } while (less_is_held(before) || fill_open(now));
-    assign_claims(now);
-  } while (take_back_lent(now) || reclaim(now));
-  lend(now);
+      uint64_t before = 0;
+      do {
+        before = gifts_made_;
+        fill_asks(now);
+      } while (less_is_held(before) || fill_open(now));
+      assign_claims(now);
+    } while (take_back_lent(now) || reclaim(now));
+  } while (lend(now) && !held_back_.empty());
 
   Decision decision;
   decision.rescinds = std::move(rescinds_);

@@ -30,10 +30,10 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
                                   const std::vector<Claimant>& claimants);
 
 // Sets demand and entitlement of all nodes of the tree: from the top, each role's entitlement is
-// split among its children; the root's is `total`. Nobody is entitled to more than limits allow it.
-// A guarantee that names only some kinds is a floor for the others too, as far as the demand needs
-// them beside those that it names. A leaf without asks that takes open offers wants everything.
-// O(nodes * log(levels) + asks).
+// split among its children; the root's is `total`, what there is and is not about to go away.
+// Nobody is entitled to more than limits allow it. A guarantee that names only some kinds is a
+// floor for the others too, as far as the demand needs them beside those that it names. A leaf
+// without asks that takes open offers wants everything. O(nodes * log(levels) + asks).
 void compute_entitlements(const Role& root, const ResourceVector& total);
 
 }  // namespace proffer::fair

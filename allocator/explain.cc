@@ -119,6 +119,7 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
     if (l.mode == OfferMode::kOpen) open.add(hindrance(l, nullptr, *a, now));
   }
   found.hindered = open.take(found.usable);
+  name_rivals(nullptr, found.hindered);
   std::vector<const AskEntry*> asks;
   for (const auto& [role, leaf] : f.leaves) {
     asks.insert(asks.end(), leaf->order.begin(), leaf->order.end());
@@ -131,6 +132,19 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
     if (++found.asks_unmet <= kAsksExplainedMax) found.asks.push_back(explain_ask(*ask, now));
   }
   return found;
+}
+
+// Who else is meant where a limit or an entitlement leaves too little: for whom room is kept, and
+// who uses or wants the rest of what there is.
+void Allocator::State::name_rivals(const AskEntry* entry,
+                                   std::vector<HinderedAgents>& hindered) const {
+  for (HinderedAgents& row : hindered) {
+    if (row.why == Hindrance::kLimit) {
+      row.holders = kept_for(*tree_.find(row.role), entry, *row.kind);
+    } else if (row.why == Hindrance::kEntitlement) {
+      row.holders = others_entitled(*tree_.find(row.role), *row.kind);
+    }
+  }
 }
 
 // Its place by share among all that want offers; of its leaves the first that does counts.
@@ -181,6 +195,7 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
   }
   found.could_ever_fit = limit.is_none() && could_ever_be_met(entry, false);
   found.hindered = reasons.take(found.usable);
+  name_rivals(&entry, found.hindered);
   if (!entry.claim.empty()) found.claimed = entry.claim.front().agent->id;
   if (!entry.reclaims.empty()) found.claimed = (*entry.reclaims.begin())->id;
   if (!found.could_ever_fit) explain_changes(entry, found);

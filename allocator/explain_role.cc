@@ -144,6 +144,7 @@ void Allocator::State::explain_held(const Role& role, Time now, RoleExplanation&
       if (is_new) continue;
       at->second.asks += one.asks;
       at->second.tasks += one.tasks;
+      if (at->second.rivals.empty()) at->second.rivals = one.rivals;
       if (one.until) at->second.until = std::max(at->second.until.value_or(*one.until), *one.until);
     }
   });
@@ -168,12 +169,14 @@ HeldAsks Allocator::State::held_by(const AskEntry& ask, Time now, int& outlooks)
         return held;
       case Bar::Why::kLimit:
         held.why = RoleHindrance::kLimit;
+        held.rivals = kept_for(*bar.role, &ask, bar.kind);
         break;
       case Bar::Why::kGuarantees:
         held.why = RoleHindrance::kGuarantees;
         break;
       default:
         held.why = RoleHindrance::kEntitlement;
+        held.rivals = others_entitled(*bar.role, bar.kind);
     }
     held.kind = bar.kind;
     held.wanted = ask.at_once()[bar.kind];

@@ -50,6 +50,8 @@ void Allocator::State::check_fairness(std::vector<Violation>& found) const {
         // Filters by amount look at what is free now: more than that must not lift them here.
         // Of gangs it would have to be known whether all of one would have fitted.
         if (ask->unmet() == 0 || ask->ask.gang > 1 || !barred(*ask).is_none()) continue;
+        // What others leave of what they are entitled to may have become more since.
+        if (!ask->ask.borrow && !is_within_entitlement(*l->role, ask->at_once())) continue;
         if (!fair::fits(ask->ask.shape, books, l->role->name)) continue;
         if (!suits(*ask, *given.agent, decided_at_)) continue;
         found.push_back(

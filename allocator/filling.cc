@@ -1,6 +1,6 @@
 // Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): one
-// task's worth to the leaf whose turn it is, update the shares, again. fill() first; whose turn it
-// is, is told in turns.cc.
+// task's worth to the leaf whose turn it is, update the shares, again. fill_asks() first; whose
+// turn it is, is told in turns.cc.
 //
 // What makes it cheap: a leaf for which nothing fits is frozen for the rest of the decision, and in
 // the next ones it looks only at agents that have grown since. Several tasks are given at once
@@ -11,6 +11,17 @@
 #include "allocator/state.h"
 
 namespace proffer {
+
+// First what each may have for itself; then asks that may not borrow may have what others leave of
+// what they are entitled to, which is known only when these can be given no more.
+void Allocator::State::fill_asks(Time now) {
+  own_only_ = true;
+  fill(now);
+  own_only_ = false;
+  if (held_back_.empty()) return;
+  wake_held_back();
+  fill(now);
+}
 
 void Allocator::State::fill(Time now) {
   while (true) {

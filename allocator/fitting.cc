@@ -32,8 +32,11 @@ void Allocator::State::Supposed::change_use(fair::Node& leaf, const ResourceVect
   note([=] { apply(ResourceVector() - allocated, ResourceVector() - offered); });
 }
 
-void Allocator::State::Supposed::end(const fair::Task& task) {
+void Allocator::State::Supposed::end(const Agent& agent, const fair::Task& task) {
   change_use(*task.leaf, task.resources.amounts, {});
+  if (!agent.draining) return;
+  state_.supposed_gone_ += task.resources.amounts;
+  note([&state = state_, amounts = task.resources.amounts] { state.supposed_gone_ -= amounts; });
 }
 
 void Allocator::State::Supposed::end(const fair::OutstandingOffer& offer) {

@@ -23,7 +23,7 @@ class Allocator::State::Supposed {
   Supposed(const Supposed&) = delete;
   Supposed& operator=(const Supposed&) = delete;
 
-  void end(const fair::Task& task);
+  void end(const Agent& agent, const fair::Task& task);
   void end(const fair::OutstandingOffer& offer);  // and the others of its gang
   void set(Role& role, const RoleSettings& settings);
   // The room that is kept for the ask below limits.

@@ -14,8 +14,7 @@
 namespace proffer {
 
 // Where all tasks of one gang go, or nothing if they do not fit together.
-std::vector<Allocator::State::Member> Allocator::State::plan_gang(const AskEntry& ask,
-                                                                  Time now) const {
+std::vector<fair::Seat> Allocator::State::plan_gang(const AskEntry& ask, Time now) const {
   std::vector<Agent*> agents;
   const bool by_wish = !ask.ask.prefer.empty() || !ask.ask.spread.empty();
   int64_t room = 0;  // that there would be if max_per were of single agents
@@ -41,49 +40,33 @@ std::vector<Allocator::State::Member> Allocator::State::plan_gang(const AskEntry
 }
 
 // The gang on these agents: in their order, or as evenly as it wants to be spread.
-std::vector<Allocator::State::Member> Allocator::State::spread_gang(
-    const AskEntry& ask, const std::vector<Agent*>& agents) const {
-  struct Candidate {
-    Member member;
-    int64_t room = 0;
-  };
-  std::vector<Candidate> candidates;
-  for (Agent* a : agents) {
-    candidates.push_back({.member = {.agent = a}, .room = room_for(ask, *a, ask.ask.gang)});
-  }
+std::vector<fair::Seat> Allocator::State::spread_gang(const AskEntry& ask,
+                                                      const std::vector<Agent*>& agents) const {
+  std::vector<fair::Seat> places;
+  for (Agent* a : agents) places.push_back({a, room_for(ask, *a, ask.ask.gang)});
   fair::TaskCounts counts = ask.counts;
   int64_t left = ask.ask.gang;
-  const auto give = [&](Candidate& candidate, int64_t count) {
-    count = counts.room(ask.ask, *candidate.member.agent, count);
-    counts.add(*candidate.member.agent, count);
-    candidate.member.count += count;
-    candidate.room -= count;
-    left -= count;
-  };
-  if (ask.ask.spread.empty()) {
-    for (Candidate& candidate : candidates) give(candidate, std::min(candidate.room, left));
-  } else {
-    while (left > 0) {
-      Candidate* least = nullptr;
-      int64_t crowd = 0;
-      for (Candidate& candidate : candidates) {
-        const Agent& a = *candidate.member.agent;
-        if (candidate.room == 0 || counts.room(ask.ask, a, 1) == 0) continue;
-        const int64_t there = counts.crowd(ask.ask, a);
-        if (least != nullptr && crowd <= there) continue;
-        least = &candidate;
-        crowd = there;
-      }
-      if (least == nullptr) break;
-      give(*least, 1);
+  while (left > 0 && !ask.ask.spread.empty()) {
+    fair::Seat* least = nullptr;
+    int64_t crowd = 0;
+    for (fair::Seat& place : places) {
+      if (place.count == place.room || counts.room(ask.ask, *place.agent, 1) == 0) continue;
+      const int64_t there = counts.crowd(ask.ask, *place.agent);
+      if (least != nullptr && crowd <= there) continue;
+      least = &place;
+      crowd = there;
     }
+    if (least == nullptr) break;
+    counts.add(*least->agent, 1);
+    ++least->count;
+    --left;
   }
-  if (left > 0) return {};
-  std::vector<Member> members;
-  for (const Candidate& candidate : candidates) {
-    if (candidate.member.count > 0) members.push_back(candidate.member);
+  // To be spread is only a wish.
+  if (left > 0 && fair::fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) {
+    return {};
   }
-  return members;
+  std::erase_if(places, [](const fair::Seat& place) { return place.count == 0; });
+  return places;
 }
 
 // One gang of the ask, if it fits.
@@ -91,18 +74,19 @@ bool Allocator::State::give_gang(AskEntry& ask, const Turn& turn, const fair::Le
                                  Time now) {
   Leaf& l = *ask.leaf;
   const bool nothing_new = ask.tried_at == free_.latest() && l.retry.empty();
-  const std::vector<Member> members = nothing_new ? std::vector<Member>() : plan_gang(ask, now);
+  const std::vector<fair::Seat> members =
+      nothing_new ? std::vector<fair::Seat>() : plan_gang(ask, now);
   if (members.empty()) {
     ask.tried_at = free_.latest();
     return false;
   }
   const Rank before = rank_of(l, order);
   const uint64_t gang = ++gangs_;
-  const bool from_claim = std::any_of(members.begin(), members.end(), [&](const Member& member) {
-    return ask.claims(*member.agent);
-  });
+  const bool from_claim =
+      std::any_of(members.begin(), members.end(),
+                  [&](const fair::Seat& member) { return ask.claims(*member.agent); });
   bool preferred = !ask.ask.prefer.empty();
-  for (const Member& member : members) {
+  for (const fair::Seat& member : members) {
     std::vector<Slice> last;
     const std::vector<Slice> slices =
         carve_tasks(l, *member.agent, ask.ask.shape, member.count, &last);
@@ -110,7 +94,7 @@ bool Allocator::State::give_gang(AskEntry& ask, const Turn& turn, const fair::Le
     given_.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(), from_claim});
     add_gift(l, *member.agent, slices, &ask, member.count, gang);
   }
-  for (const Member& member : members) {
+  for (const fair::Seat& member : members) {
     if (!member.agent->reclaims.empty()) {
       note_reclaimed(ask, *member.agent, member.count);
     }

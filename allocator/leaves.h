@@ -49,6 +49,9 @@ struct AskEntry {
   // How many agents could ever fit it, and at which version of the agents that was.
   mutable int64_t flexibility = 0;
   mutable uint64_t flexible_at = 0;
+  // Whether agents that may be offered could fit it if they were empty; likewise.
+  mutable bool servable = false;
+  mutable uint64_t servable_at = 0;
 
   TaskCounts counts = {};          // of its tasks, where they are
   std::optional<Time> alarm = {};  // as in the queue of alarms: it expires, or stops waiting

@@ -13,7 +13,9 @@
 
 namespace proffer {
 
-void Allocator::State::lend(Time now) {
+// Whether something was lent: who holds what is estimated holds nothing that others are entitled
+// to, and may want less of that now.
+bool Allocator::State::lend(Time now) {
   const bool some_claimed = std::any_of(claimed_.begin(), claimed_.end(), [](const auto& claim) {
     return std::any_of(claim.second->claim.begin(), claim.second->claim.end(),
                        [](const auto& claimed) { return !claimed.agent->free.is_zero(); });
@@ -21,7 +23,7 @@ void Allocator::State::lend(Time now) {
   const bool some_estimated =
       std::any_of(estimating_.begin(), estimating_.end(),
                   [](const Agent* a) { return a->serves() && !a->estimate()->free.is_zero(); });
-  if (!some_claimed && !some_estimated) return;
+  if (!some_claimed && !some_estimated) return false;
   std::vector<Leaf*> takers;
   for (const auto& [id, l] : leaves_) {
     const bool takes =
@@ -43,10 +45,12 @@ void Allocator::State::lend(Time now) {
     return std::tie(a->served, a->framework, a->role->name) <
            std::tie(b->served, b->framework, b->role->name);
   };
+  const uint64_t gifts_before = gifts_made_;
   while (!takers.empty()) {
     const auto first = std::min_element(takers.begin(), takers.end(), comes_first);
     if (!lend_to(**first, now)) takers.erase(first);
   }
+  return gifts_made_ > gifts_before;
 }
 
 // One task to the leaf, of what is lent or estimated.

@@ -155,6 +155,18 @@ bool Allocator::State::Right::any() const {
 
 namespace {
 
+// Who runs something, the one that was served last first: of equal borrowers it gives back.
+std::vector<const fair::Leaf*> by_last_served(
+    const std::map<fair::LeafId, std::unique_ptr<fair::Leaf>>& leaves) {
+  std::vector<const fair::Leaf*> all;
+  for (const auto& [id, l] : leaves) {
+    if (l->tasks > 0) all.push_back(l.get());
+  }
+  std::stable_sort(all.begin(), all.end(),
+                   [](const fair::Leaf* a, const fair::Leaf* b) { return a->served > b->served; });
+  return all;
+}
+
 // All who run something below a node that is above its entitlement, where their path parts from
 // the claimant's, as far as its right reaches.
 Borrowers borrowers_for(const fair::Leaf& claimant, const std::vector<bool>& reaches,
@@ -165,9 +177,9 @@ Borrowers borrowers_for(const fair::Leaf& claimant, const std::vector<bool>& rea
   for (const Node* node = &claimant; node != nullptr; node = node->parent) own.push_back(node);
   const ResourceVector slack = fair::entitlement_slack(total);
   std::map<const Node*, size_t> known;  // looked up only
-  for (const auto& [id, l] : leaves) {
-    if (l.get() == &claimant || l->tasks == 0) continue;
-    std::vector<const Node*> path = {l.get()};
+  for (const fair::Leaf* l : by_last_served(leaves)) {
+    if (l == &claimant) continue;
+    std::vector<const Node*> path = {l};
     auto parting = own.end();
     while (true) {
       parting = std::find(own.begin(), own.end(), path.back()->parent);
@@ -191,7 +203,7 @@ Borrowers borrowers_for(const fair::Leaf& claimant, const std::vector<bool>& rea
       }
       above = at->second;
     }
-    found.places.emplace(l.get(), *above);
+    found.places.emplace(l, *above);
     found.frameworks.insert(l->framework);
   }
   return found;

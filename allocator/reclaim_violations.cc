@@ -9,67 +9,112 @@
 
 namespace proffer {
 
+// What nodes and asks keep count of, counted again.
+struct Allocator::State::ReclaimSums {
+  std::map<const fair::Node*, ResourceVector> noticed = {};
+  std::map<const fair::Node*, ResourceVector> awaited = {};
+  std::map<const AskEntry*, int64_t> reclaiming = {};
+};
+
 void Allocator::State::check_reclaims(std::vector<Violation>& found) const {
-  const auto wrong = [&](const std::string& what) { found.push_back({what}); };
   found.insert(found.end(), wrong_victims_.begin(), wrong_victims_.end());
-  std::map<const fair::Node*, ResourceVector> noticed;
-  std::map<const fair::Node*, ResourceVector> awaited;
-  std::map<const AskEntry*, int64_t> reclaiming;
-  size_t of_gangs = 0;
+  check_gang_tasks(found);
+  ReclaimSums sums;
   for (const auto& [id, a] : agents_) {
-    ResourceVector here;
+    sum_reclaims(*a, sums);
+    check_notices(*a, found);
+    check_set_aside(*a, found);
+  }
+  check_sums(sums, found);
+}
+
+// The tasks of each gang are known together.
+void Allocator::State::check_gang_tasks(std::vector<Violation>& found) const {
+  size_t running = 0;
+  for (const auto& [id, a] : agents_) {
     for (const auto& [ref, task] : a->tasks) {
-      if (task.claim.gang != 0) {
-        ++of_gangs;
-        const auto gang = gang_tasks_.find({ref.framework, task.claim.gang});
-        if (gang == gang_tasks_.end() || gang->second.count({id, ref.task}) == 0) {
-          wrong(text("task ", ref.task.str(), " is not known with its gang"));
-        }
-      }
-      if (!task.ends_by) continue;
-      here += task.resources.amounts;
-      for (const fair::Node* node = task.leaf; node != nullptr; node = node->parent) {
-        noticed[node] += task.resources.amounts;
-      }
-    }
-    if (!(here == a->noticed)) wrong(text("agent ", id.str(), " miscounts what has had notice"));
-    if (a->reclaims.empty() == (reclaimed_.count(a.get()) > 0)) {
-      wrong(text("agent ", id.str(), " is not known as set aside by notices"));
-    }
-    for (const fair::Reclaim& reclaim : a->reclaims) {
-      const AskEntry& ask = *reclaim.ask;
-      reclaiming[&ask] += reclaim.tasks;
-      for (const fair::Node* node = ask.leaf; node != nullptr; node = node->parent) {
-        awaited[node] += ask.ask.shape * reclaim.tasks;
-      }
-      if (ask.reclaims.count(a.get()) == 0 || !a->serves() || !ask.leaf->wants_offers()) {
-        wrong(text("agent ", id.str(), " is set aside by notices for nobody's good"));
-      }
-    }
-    if (a->reclaims.empty()) continue;
-    const AskEntry& first = *a->reclaims.front().ask;
-    if (a->claim != &first) wrong(text("agent ", id.str(), " is set aside for somebody else"));
-    if (!dirty_ && barred(first).is_none() &&
-        (first.ask.gang > 1 ? !plan_gang(first, decided_at_).empty()
-                            : is_usable(first, *a, decided_at_))) {
-      wrong(text("agent ", id.str(), ": who was given back fits and was not served"));
+      if (task.claim.gang == 0) continue;
+      ++running;
+      const auto gang = gang_tasks_.find({ref.framework, task.claim.gang});
+      if (gang != gang_tasks_.end() && gang->second.count({id, ref.task}) > 0) continue;
+      found.push_back({text("task ", ref.task.str(), " is not known with its gang")});
     }
   }
-  size_t in_gangs = 0;
-  for (const auto& [gang, tasks] : gang_tasks_) in_gangs += tasks.size();
-  if (in_gangs != of_gangs) wrong("tasks of gangs are known that do not run");
+  size_t known = 0;
+  for (const auto& [gang, tasks] : gang_tasks_) known += tasks.size();
+  if (known != running) found.push_back({"tasks of gangs are known that do not run"});
+}
+
+void Allocator::State::sum_reclaims(const Agent& a, ReclaimSums& sums) const {
+  for (const auto& [ref, task] : a.tasks) {
+    if (!task.ends_by) continue;
+    for (const fair::Node* node = task.leaf; node != nullptr; node = node->parent) {
+      sums.noticed[node] += task.resources.amounts;
+    }
+  }
+  for (const fair::Reclaim& reclaim : a.reclaims) {
+    const AskEntry& ask = *reclaim.ask;
+    sums.reclaiming[&ask] += reclaim.tasks;
+    for (const fair::Node* node = ask.leaf; node != nullptr; node = node->parent) {
+      sums.awaited[node] += ask.ask.shape * reclaim.tasks;
+    }
+  }
+}
+
+void Allocator::State::check_notices(const Agent& a, std::vector<Violation>& found) const {
+  ResourceVector noticed;
+  for (const auto& [ref, task] : a.tasks) {
+    if (task.ends_by) noticed += task.resources.amounts;
+  }
+  if (noticed == a.noticed) return;
+  found.push_back({text("agent ", a.id.str(), " miscounts what has had notice")});
+}
+
+// What is set aside because tasks were told to end is for the first of those who wait for it, who
+// has been served if it fits.
+void Allocator::State::check_set_aside(const Agent& a, std::vector<Violation>& found) const {
+  const auto wrong = [&](const std::string& what) {
+    found.push_back({text("agent ", a.id.str(), what)});
+  };
+  if (a.reclaims.empty() == (reclaimed_.count(agents_.at(a.id).get()) > 0)) {
+    wrong(" is not known as set aside by notices");
+  }
+  for (const fair::Reclaim& reclaim : a.reclaims) {
+    const AskEntry& ask = *reclaim.ask;
+    if (ask.reclaims.count(agents_.at(a.id).get()) == 0 || !a.serves() ||
+        !ask.leaf->wants_offers()) {
+      wrong(" is set aside by notices for nobody's good");
+    }
+  }
+  if (a.reclaims.empty()) return;
+  const AskEntry& first = *a.reclaims.front().ask;
+  if (a.claim != &first) wrong(" is set aside for somebody else");
+  if (dirty_ || !barred(first).is_none()) return;
+  const bool fits = first.ask.gang > 1 ? !plan_gang(first, decided_at_).empty()
+                                       : is_usable(first, a, decided_at_);
+  if (fits) wrong(": who was given back fits and was not served");
+}
+
+void Allocator::State::check_sums(const ReclaimSums& sums, std::vector<Violation>& found) const {
+  const auto of = [](const auto& sum, const auto* key) {
+    const auto at = sum.find(key);
+    return at == sum.end() ? decltype(at->second)() : at->second;
+  };
   const auto check_node = [&](const fair::Node& node) {
-    if (!(noticed[&node] == node.noticed)) wrong(text(*node.label, " miscounts its notices"));
-    if (!(awaited[&node] == node.awaited)) wrong(text(*node.label, " miscounts what it waits for"));
+    if (!(of(sums.noticed, &node) == node.noticed)) {
+      found.push_back({text(*node.label, " miscounts its notices")});
+    }
+    if (!(of(sums.awaited, &node) == node.awaited)) {
+      found.push_back({text(*node.label, " miscounts what it waits for")});
+    }
   };
   check_node(tree_.root());
   for (const auto& [name, role] : tree_.roles()) check_node(*role);
   for (const auto& [id, l] : leaves_) {
     check_node(*l);
     for (const AskEntry* ask : l->order) {
-      if (ask->reclaiming != reclaiming[ask]) {
-        wrong(text("ask ", ask->ask.name.str(), " miscounts what it waits for"));
-      }
+      if (ask->reclaiming == of(sums.reclaiming, ask)) continue;
+      found.push_back({text("ask ", ask->ask.name.str(), " miscounts what it waits for")});
     }
   }
 }

@@ -412,7 +412,7 @@ class Allocator::State::RemedySearch {
     for (const Occupant& one : ended) {
       if (one.task != nullptr) {
         books.end_allocated(*one.task);
-        as_if.end(*one.task);
+        as_if.end(a, *one.task);
         if (one.leaf->owner == entry_.leaf->owner && one.task->ask == ask_.name) ++there.ended;
       } else {
         books.end_offered(*one.offer);

@@ -126,6 +126,16 @@ ResourceVector Allocator::State::compute_total() const {
   return sum;
 }
 
+// What entitlements are of: what there is, but of an agent that is being drained only what still
+// runs there. What goes away can be promised to nobody.
+ResourceVector Allocator::State::usable_total() const {
+  ResourceVector sum = shares_dirty_ ? compute_total() : total_;
+  for (const auto& [id, a] : agents_) {
+    if (a->draining) sum -= (a->counted_total() - a->counted_allocated()).max(ResourceVector());
+  }
+  return (sum - supposed_gone_).max(ResourceVector());
+}
+
 void Allocator::State::rebuild_shares() {
   for (const auto& [id, a] : agents_) free_.erase(*a);
   total_ = compute_total();

@@ -78,6 +78,7 @@ class Allocator::State {
   std::vector<AskStatus> asks(const FrameworkId& id) const;
   uint64_t fit_version() const { return agents_version_ + settings_version_; }
   std::vector<AgentUse> agents() const;
+  std::vector<EndingTask> ending() const;
   FrameworkExplanation explain(const FrameworkId& id, Time now) const;
   std::optional<RoleExplanation> explain_role(const RoleName& name, Time now) const;
   std::optional<TaskStanding> explain_task(const AgentId& on, const FrameworkId& framework,
@@ -113,11 +114,6 @@ class Allocator::State {
     Rank before = {};              // of the leaf, before that task
     bool promised = false;         // a guarantee was the reason
     bool from_claim = false;
-  };
-  // So many tasks of a gang on one agent.
-  struct Member {
-    Agent* agent = nullptr;
-    int64_t count = 0;
   };
   // Whose turn it is, and the roles because of whose unmet guarantees, the one at the top first.
   struct Turn {
@@ -211,6 +207,7 @@ class Allocator::State {
   // For pictures between decisions: shares as the books say now.
   void know_shares() const;
   ResourceVector compute_total() const;
+  ResourceVector usable_total() const;
   RoleSettings settings_of(const RoleName& role) const;
 
   // now + duration, but never beyond the end of time: peers may say any duration.
@@ -249,6 +246,7 @@ class Allocator::State {
   void end_filters(Time now);
 
   // --- filling.cc, placement.cc ----------------------------------------------------------------
+  void fill_asks(Time now);
   void fill(Time now);
   bool give_to_asks(const Turn& turn, const fair::LeafOrder& order, Time now);
   void give(AskEntry& ask, Agent& agent, const Turn& turn, const fair::LeafOrder& order, Time now);
@@ -275,6 +273,11 @@ class Allocator::State {
   bool is_beyond(const Leaf& leaf, const std::vector<Role*>& within) const;
   // Entitlements and demands of all nodes are as of now, or of this decision.
   void know_entitlements() const;
+  bool is_within_entitlement(const Role& role, const ResourceVector& more) const;
+  ResourceVector attainable(const fair::Node& node) const;
+  ResourceVector left_by_others(const Role& role) const;
+  std::vector<Holder> others_entitled(const Role& role, ResourceKind kind) const;
+  std::vector<Holder> kept_for(const Role& role, const AskEntry* claimant, ResourceKind kind) const;
   // Why the leaf may not have so much more, if it may not.
   // `freed`: so much more is free than is.
   Bar barred(const Leaf& leaf, const ResourceVector& more, bool borrow, const AskEntry* claimant,
@@ -302,8 +305,8 @@ class Allocator::State {
                                  int64_t count, std::vector<Slice>* last) const;
 
   // --- gangs.cc --------------------------------------------------------------------------------
-  std::vector<Member> plan_gang(const AskEntry& ask, Time now) const;
-  std::vector<Member> spread_gang(const AskEntry& ask, const std::vector<Agent*>& agents) const;
+  std::vector<fair::Seat> plan_gang(const AskEntry& ask, Time now) const;
+  std::vector<fair::Seat> spread_gang(const AskEntry& ask, const std::vector<Agent*>& agents) const;
   bool give_gang(AskEntry& ask, const Turn& turn, const fair::LeafOrder& order, Time now);
 
   // --- open_offers.cc --------------------------------------------------------------------------
@@ -329,6 +332,7 @@ class Allocator::State {
   bool could_ever_fit(const AskEntry& ask, const Agent& agent) const;
   // On all agents together: its whole gang.
   bool could_ever_be_met(const AskEntry& ask, bool only_serving) const;
+  bool could_be_served(const AskEntry& ask) const;
   int64_t capacity(const AskEntry& ask, const Agent& agent) const;
   std::vector<Agent*> claimable_agents(const AskEntry& ask, std::vector<Agent*> kept,
                                        Time now) const;
@@ -358,7 +362,7 @@ class Allocator::State {
   Obstacles obstacles_of(const AskEntry& ask) const;
   bool take_back_lent(Time now);
   void take_back_estimates(Time now);
-  void lend(Time now);
+  bool lend(Time now);
   bool lend_to(Leaf& leaf, Time now);
 
   // --- reclaim.cc ------------------------------------------------------------------------------
@@ -397,6 +401,7 @@ class Allocator::State {
   // --- explain.cc ------------------------------------------------------------------------------
   void explain_place(const Framework& framework, const ResourceVector& total,
                      FrameworkExplanation& found) const;
+  void name_rivals(const AskEntry* entry, std::vector<HinderedAgents>& hindered) const;
   AskExplanation explain_ask(const AskEntry& entry, Time now) const;
   void explain_changes(const AskEntry& entry, AskExplanation& found) const;
   Bar bar_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
@@ -422,7 +427,13 @@ class Allocator::State {
   void check_agents(std::vector<Violation>& found) const;
   void check_leaves(std::vector<Violation>& found) const;
   void check_claims(std::vector<Violation>& found) const;
+  struct ReclaimSums;
   void check_reclaims(std::vector<Violation>& found) const;
+  void check_gang_tasks(std::vector<Violation>& found) const;
+  void sum_reclaims(const Agent& agent, ReclaimSums& sums) const;
+  void check_notices(const Agent& agent, std::vector<Violation>& found) const;
+  void check_set_aside(const Agent& agent, std::vector<Violation>& found) const;
+  void check_sums(const ReclaimSums& sums, std::vector<Violation>& found) const;
   void check_victim(const Agent& agent, const fair::TaskRef& task, const AskEntry& claimant,
                     Time now);
   void check_work_conservation(std::vector<Violation>& found) const;
@@ -494,6 +505,8 @@ class Allocator::State {
   std::vector<std::pair<Leaf*, Rank>>
       least_with_due_;  // leaves when they were first, with a due ask
   mutable bool entitlements_known_ = false;
+  mutable ResourceVector supposed_gone_;  // see Supposed: of what still runs on draining agents
+  bool own_only_ = false;                 // nothing of what others leave is given yet
   uint64_t turns_epoch_ = 1;  // while it is the same, who has no use for a guarantee gets none
   std::vector<Given> given_;  // kept until the next event
   Time decided_at_;

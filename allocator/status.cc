@@ -119,4 +119,14 @@ std::vector<AgentUse> Allocator::State::agents() const {
   return all;
 }
 
+std::vector<EndingTask> Allocator::State::ending() const {
+  std::vector<EndingTask> all;
+  for (const auto& [id, a] : agents_) {
+    for (const auto& [ref, task] : a->tasks) {
+      if (task.ends_by) all.push_back({id, ref.framework, ref.task, *task.ends_by});
+    }
+  }
+  return all;
+}
+
 }  // namespace proffer

@@ -1,6 +1,9 @@
 #include "allocator/wishes.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
+#include <string>
 
 #include "common/check.h"
 
@@ -48,6 +51,117 @@ bool TaskCounts::is_beyond(const Ask& ask, const Agent& agent) const {
 
 int64_t TaskCounts::crowd(const Ask& ask, const Agent& agent) const {
   return ask.spread.empty() ? 0 : of(ask.spread, agent);
+}
+
+namespace {
+
+// Places by the values of two attributes, of each of which there may be only so many tasks.
+class TwoWays {
+ public:
+  TwoWays(const Ask& ask, const TaskCounts& counts, const MaxPer& first, const MaxPer& second,
+          std::vector<Seat>& places)
+      : places_(places), left_(values_of(first, counts)), right_(values_of(second, counts)) {
+    for (const Seat& place : places) {
+      int64_t most = place.room;
+      for (const MaxPer& bound : ask.max_per) {
+        if (bound.attribute != "host") continue;
+        most = std::min(most, bound.count - counts.of("host", *place.agent));
+      }
+      most_.push_back(most);
+    }
+  }
+
+  // One task more, for which others may have to go elsewhere; false if there is no way: along
+  // places that have room from the first attribute to the second, and back along those that have
+  // tasks. O(places * values).
+  bool add_one() {
+    std::map<size_t, size_t> to_right;  // value to the place by which it was reached
+    std::map<size_t, size_t> to_left;
+    std::vector<size_t> reached;
+    for (size_t value = 0; value < left_.room.size(); ++value) {
+      if (left_.room[value] > 0) reached.push_back(value);
+    }
+    const std::set<size_t> starts(reached.begin(), reached.end());
+    for (size_t next = 0; next < reached.size(); ++next) {
+      for (size_t i = 0; i < places_.size(); ++i) {
+        const size_t value = right_.of[i];
+        if (left_.of[i] != reached[next] || places_[i].count >= most_[i]) continue;
+        if (!to_right.emplace(value, i).second) continue;
+        if (right_.room[value] > 0) {
+          take(value, to_right, to_left);
+          return true;
+        }
+        for (size_t back = 0; back < places_.size(); ++back) {
+          const size_t other = left_.of[back];
+          if (right_.of[back] != value || places_[back].count == 0) continue;
+          if (starts.count(other) > 0 || !to_left.emplace(other, back).second) continue;
+          reached.push_back(other);
+        }
+      }
+    }
+    return false;
+  }
+
+ private:
+  struct Values {
+    std::vector<size_t> of = {};     // each place
+    std::vector<int64_t> room = {};  // of each value
+  };
+
+  Values values_of(const MaxPer& bound, const TaskCounts& counts) const {
+    Values values;
+    std::map<std::string, size_t> known;
+    for (const Seat& place : places_) {
+      const auto [at, is_new] =
+          known.try_emplace(value_of(*place.agent, bound.attribute), known.size());
+      if (is_new) values.room.push_back(bound.count - counts.of(bound.attribute, *place.agent));
+      values.of.push_back(at->second);
+      values.room[at->second] -= place.count;
+    }
+    return values;
+  }
+
+  void take(size_t value, const std::map<size_t, size_t>& to_right,
+            const std::map<size_t, size_t>& to_left) {
+    --right_.room[value];
+    while (true) {
+      const size_t more = to_right.at(value);
+      ++places_[more].count;
+      const auto less = to_left.find(left_.of[more]);
+      if (less == to_left.end()) {
+        --left_.room[left_.of[more]];
+        return;
+      }
+      --places_[less->second].count;
+      value = right_.of[less->second];
+    }
+  }
+
+  std::vector<Seat>& places_;
+  Values left_;
+  Values right_;
+  std::vector<int64_t> most_ = {};
+};
+
+}  // namespace
+
+int64_t fill_places(const Ask& ask, const TaskCounts& counts, int64_t wanted,
+                    std::vector<Seat>& places) {
+  TaskCounts then = counts;
+  int64_t sum = 0;
+  for (Seat& place : places) {
+    place.count = then.room(ask, *place.agent, std::min(place.room, wanted - sum));
+    then.add(*place.agent, place.count);
+    sum += place.count;
+  }
+  std::vector<const MaxPer*> apart;
+  for (const MaxPer& most : ask.max_per) {
+    if (most.attribute != "host") apart.push_back(&most);
+  }
+  if (sum == wanted || apart.size() != 2) return sum;
+  TwoWays ways(ask, counts, *apart[0], *apart[1], places);
+  while (sum < wanted && ways.add_one()) ++sum;
+  return sum;
 }
 
 Nearness nearness(const Preference& preference, const Agent& agent) {

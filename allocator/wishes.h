@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "allocator/agents.h"
 #include "common/offers.h"
@@ -32,13 +33,29 @@ class TaskCounts {
   // How many tasks are where the agent is, by the attribute that the ask is spread over.
   int64_t crowd(const Ask& ask, const Agent& agent) const;
 
+  // How many where the agent is, by an attribute that is counted.
+  int64_t of(const std::string& attribute, const Agent& agent) const;
+
   bool operator==(const TaskCounts&) const = default;
 
  private:
-  int64_t of(const std::string& attribute, const Agent& agent) const;
-
   std::map<std::string, std::map<std::string, int64_t>> counts_;  // by attribute, value; none zero
 };
+
+// Where some tasks of a gang may go.
+struct Seat {
+  Agent* agent = nullptr;
+  int64_t room = 0;  // by all but max_per
+  int64_t count = 0;
+};
+
+// Puts as many of `wanted` tasks as may be together on the places, each of another agent, in their
+// order if that does: sets their counts and returns how many. `counts`: of those that are there.
+// The most there is, unless more than two attributes beside the host keep them apart (that would be
+// a three-dimensional matching); then as many as their order gives.
+// O(places), and with two such attributes O(places * values) for each task that is put otherwise.
+int64_t fill_places(const Ask& ask, const TaskCounts& counts, int64_t wanted,
+                    std::vector<Seat>& places);
 
 // How near an agent is to where the ask would rather be.
 enum class Nearness : uint8_t { kHost, kRack, kAnywhere };

@@ -51,16 +51,20 @@ std::string left_of(const HinderedAgents& hindered) {
 }
 
 std::string holders_of(const HinderedAgents& hindered, std::string_view by) {
+  return holders_text(hindered.holders, by);
+}
+
+}  // namespace
+
+std::string holders_text(const std::vector<Holder>& holders, std::string_view by) {
   std::string out;
-  for (const Holder& holder : hindered.holders) {
+  for (const Holder& holder : holders) {
     out += text(out.empty() ? by : ", ", holder.framework.str());
     const std::string amounts = to_text(holder.amounts);
     if (!amounts.empty()) out += text(" (", amounts, ")");
   }
   return out;
 }
-
-}  // namespace
 
 std::string_view to_text(Hindrance why) {
   const auto at = static_cast<size_t>(why);
@@ -99,7 +103,8 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kAlreadyOffered:
       return "offered to the framework already";
     case Hindrance::kLimit:
-      return text("above the limit of role ", quoted(hindered.role.str()), left_of(hindered));
+      return text("above the limit of role ", quoted(hindered.role.str()), left_of(hindered),
+                  holders_of(hindered, "; room is kept for "));
     case Hindrance::kTasksUnknown:
       return text("role ", quoted(hindered.role.str()),
                   " has a limit, and not all agents that may run its tasks are back");
@@ -107,7 +112,8 @@ std::string to_text(const HinderedAgents& hindered) {
       return text("held for the guarantees of other roles", left_of(hindered));
     case Hindrance::kEntitlement:
       return text("above what role ", quoted(hindered.role.str()),
-                  " is entitled to, and the ask may not borrow", left_of(hindered));
+                  " is entitled to, and the ask may not borrow", left_of(hindered),
+                  holders_of(hindered, "; the rest is used or wanted by "));
     case Hindrance::kMaxPer:
       return text("has as many tasks of the ask as may be together by ",
                   quoted(hindered.constraint));

@@ -65,7 +65,9 @@ struct HinderedAgents {
   int64_t most = 0;
   // Declined for a time, waits for where it would rather be: when the first of these ends.
   std::optional<Time> until = {};
-  std::vector<Holder> holders = {};  // used, offered, claimed: the largest first, some
+  // Used, offered, claimed: the largest first, some. Limit: for whom room is kept below it, before
+  // this ask. Entitlement: who else uses or wants what there is, of the kind.
+  std::vector<Holder> holders = {};
   bool operator==(const HinderedAgents&) const = default;
 };
 // "has too little cpus in all: 16 wanted, at most 4 there", for people; without the count.
@@ -92,6 +94,8 @@ struct AskExplanation {
 
 // "it takes 16 cpus, but the most that an agent has is 4", of an ask that could never fit.
 std::string changes_text(const AskExplanation& ask);
+// "f (cpus:2), g", after `by`; nothing if there are none.
+std::string holders_text(const std::vector<Holder>& holders, std::string_view by);
 
 // A framework that comes before this one.
 struct Rival {

@@ -137,6 +137,14 @@ std::optional<Band> parse_band(std::string_view text) {
   return static_cast<Band>(at - kBandNames.begin());
 }
 
+std::string_view to_text(OfferMode mode) { return mode == OfferMode::kAsks ? "asks" : "open"; }
+
+std::optional<OfferMode> parse_offer_mode(std::string_view text) {
+  if (text == "asks") return OfferMode::kAsks;
+  if (text == "open") return OfferMode::kOpen;
+  return std::nullopt;
+}
+
 std::string_view to_text(RevokeReason reason) {
   return kRevokeReasonNames[static_cast<size_t>(reason)];
 }

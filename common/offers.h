@@ -65,6 +65,8 @@ struct Ask {
 
 // How a framework takes resources: to the measure of its asks, or as classic open offers.
 enum class OfferMode : uint8_t { kAsks, kOpen };
+std::string_view to_text(OfferMode mode);  // "asks", "open"
+std::optional<OfferMode> parse_offer_mode(std::string_view text);
 
 // A part of one agent's resources with one reservation state; what offers are made of.
 struct Slice {

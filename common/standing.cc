@@ -42,11 +42,13 @@ std::string to_text(const HeldAsks& held) {
     case RoleHindrance::kTasksUnknown:
       return text(role, " has a limit, and not all agents that may run its tasks are back");
     case RoleHindrance::kLimit:
-      return text("the limit of ", role, left_of(held));
+      return text("the limit of ", role, left_of(held),
+                  holders_text(held.rivals, "; room is kept for "));
     case RoleHindrance::kGuarantees:
       return text("what is free is held for the guarantees of other roles", left_of(held));
     case RoleHindrance::kEntitlement:
-      return text(role, " has what it is entitled to, and they may not borrow", left_of(held));
+      return text(role, " has what it is entitled to, and they may not borrow", left_of(held),
+                  holders_text(held.rivals, "; the rest is used or wanted by "));
     case RoleHindrance::kComing:
       return "tasks of others have been told to end for them";
     case RoleHindrance::kSetAside:

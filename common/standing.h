@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/explanation.h"
 #include "common/ids.h"
 #include "common/offers.h"
 #include "common/resources.h"
@@ -42,8 +43,10 @@ struct HeldAsks {
   int64_t tasks = 0;           // that they want
   FrameworkId framework = {};  // one of these asks
   AskName ask = {};
-  int64_t wanted = 0;     // by it at once, of the kind, in milli-units
-  int64_t left = 0;       // at most
+  int64_t wanted = 0;  // by it at once, of the kind, in milli-units
+  int64_t left = 0;    // at most
+  // Limit: for whom room is kept below it. Entitlement: who else uses or wants the rest. Some.
+  std::vector<Holder> rivals = {};
   std::string back = {};  // lent: why it does not come back now, of that ask; empty: not looked at
   std::optional<Time> until = {};  // coming: the last deadline; lent: when it may
   bool operator==(const HeldAsks&) const = default;

@@ -248,7 +248,13 @@ class Master::State {
 
   // violations.cc
   void check_tasks(std::vector<Violation>& found) const;
+  struct HeldSums;
   void check_resources_held(std::vector<Violation>& found) const;
+  void sum_held(const AgentId& id, const Agent& agent, HeldSums& sums,
+                std::vector<Violation>& found) const;
+  void check_agents_held(HeldSums& sums, std::vector<Violation>& found) const;
+  void check_frameworks_held(HeldSums& sums, std::vector<Violation>& found) const;
+  void check_ending(std::vector<Violation>& found) const;
   void check_sessions(std::vector<Violation>& found) const;
   void check_registry(std::vector<Violation>& found) const;
   void check_stores(std::vector<Violation>& found) const;

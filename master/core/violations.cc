@@ -11,6 +11,7 @@ std::vector<Violation> Master::State::violations() const {
   std::vector<Violation> found = allocator_.violations();
   check_tasks(found);
   check_resources_held(found);
+  check_ending(found);
   check_sessions(found);
   check_registry(found);
   check_stores(found);
@@ -76,49 +77,69 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
   if (unacknowledged > kUnacknowledgedMax) found.push_back({"too many updates are kept"});
 }
 
+// What tasks and strays hold, counted again.
+struct Master::State::HeldSums {
+  std::map<AgentId, ResourceVector> on_agent = {};
+  std::set<AgentId> other_devices = {};  // whose tasks hold more of a device than there is now
+  std::map<FrameworkId, ResourceVector> of_framework = {};
+  std::map<FrameworkId, int64_t> holders = {};
+};
+
 // What the allocator says is allocated is what tasks and strays hold, on each agent and for each
 // framework; no agent runs more than it has but by its own word.
 void Master::State::check_resources_held(std::vector<Violation>& found) const {
-  std::map<AgentId, ResourceVector> on_agent;
-  std::set<AgentId> other_devices;  // whose tasks hold more of a device than there is now
-  std::map<FrameworkId, ResourceVector> of_framework;
-  std::map<FrameworkId, int64_t> holders;
+  HeldSums sums;
+  ResourceVector most;
   for (const auto& [id, agent] : agents_.all()) {
-    PortSet taken;
-    Resources left;
-    for (const Slice& slice : agent.slices) {
-      if (!slice.revocable) left += slice.resources;
-    }
-    const auto add = [&, &agent_id = id](const FrameworkId& framework, const Resources& resources) {
-      const Resources devices{
-          .amounts = ResourceVector::of(0, 0, 0, resources.amounts[ResourceKind::kGpus]),
-          .gpus = resources.gpus};
-      if (left.contains(devices)) {
-        left -= devices;
-      } else {
-        other_devices.insert(agent_id);
-      }
-      on_agent[agent_id] += resources.amounts;
-      of_framework[framework] += resources.amounts;
-      ++holders[framework];
-      if (taken.intersects(resources.ports)) {
-        found.push_back({text("a port of agent ", agent_id.str(), " is taken twice")});
-      }
-      taken += resources.ports;
-    };
-    for (const Task* task : agent.tasks) {
-      if (task->held) add(task->key.framework, task->assignment.resources);
-    }
-    for (const auto& [key, stray] : agent.strays) add(key.framework, stray.resources);
-    PortSet free = agent.ports;
-    free -= taken;
-    if (!(free == agent.free_ports)) {
-      found.push_back({text("the free ports of agent ", id.str(), " are wrong")});
-    }
-    if (!on_agent[id].fits_in(agent.most) && agent.allocatable) {
-      found.push_back({text("agent ", id.str(), " runs more than it has")});
-    }
+    sum_held(id, agent, sums, found);
+    most += agent.most;
   }
+  if (!(most == most_)) found.push_back({"the cluster is counted wrong"});
+  check_agents_held(sums, found);
+  check_frameworks_held(sums, found);
+}
+
+// And its ports and devices are held once.
+void Master::State::sum_held(const AgentId& id, const Agent& agent, HeldSums& sums,
+                             std::vector<Violation>& found) const {
+  PortSet taken;
+  Resources left;
+  for (const Slice& slice : agent.slices) {
+    if (!slice.revocable) left += slice.resources;
+  }
+  const auto add = [&](const FrameworkId& framework, const Resources& resources) {
+    const Resources devices{
+        .amounts = ResourceVector::of(0, 0, 0, resources.amounts[ResourceKind::kGpus]),
+        .gpus = resources.gpus};
+    if (left.contains(devices)) {
+      left -= devices;
+    } else {
+      sums.other_devices.insert(id);
+    }
+    sums.on_agent[id] += resources.amounts;
+    sums.of_framework[framework] += resources.amounts;
+    ++sums.holders[framework];
+    if (taken.intersects(resources.ports)) {
+      found.push_back({text("a port of agent ", id.str(), " is taken twice")});
+    }
+    taken += resources.ports;
+  };
+  for (const Task* task : agent.tasks) {
+    if (task->held) add(task->key.framework, task->assignment.resources);
+  }
+  for (const auto& [key, stray] : agent.strays) add(key.framework, stray.resources);
+  PortSet free = agent.ports;
+  free -= taken;
+  if (!(free == agent.free_ports)) {
+    found.push_back({text("the free ports of agent ", id.str(), " are wrong")});
+  }
+  if (!sums.on_agent[id].fits_in(agent.most) && agent.allocatable) {
+    found.push_back({text("agent ", id.str(), " runs more than it has")});
+  }
+}
+
+// The allocator knows the same agents, and the same of each.
+void Master::State::check_agents_held(HeldSums& sums, std::vector<Violation>& found) const {
   std::set<AgentId> seen;
   for (const AgentUse& use : allocator_.agents()) {
     seen.insert(use.agent);
@@ -128,14 +149,15 @@ void Master::State::check_resources_held(std::vector<Violation>& found) const {
           {text("the allocator knows agent ", use.agent.str(), ", the master does not")});
       continue;
     }
-    if (!(use.allocated == on_agent[use.agent])) {
+    const ResourceVector held = sums.on_agent[use.agent];
+    if (!(use.allocated == held)) {
       found.push_back({text("on agent ", use.agent.str(), " ", to_text(use.allocated),
-                            " is allocated, but its tasks hold ", to_text(on_agent[use.agent]))});
+                            " is allocated, but its tasks hold ", to_text(held))});
     }
     const ResourceVector sum = use.allocated + use.offered + use.free.amounts;
     // If its tasks hold devices that it has no more, something else is not offered for them.
     const bool is_more = !sum.fits_in(use.total);
-    const bool is_less = !is_more && !(sum == use.total) && !other_devices.contains(use.agent);
+    const bool is_less = !is_more && !(sum == use.total) && !sums.other_devices.contains(use.agent);
     if (use.allocated.fits_in(use.total) && (is_more || is_less)) {
       found.push_back({text("free, offered and allocated are not the total of agent ",
                             use.agent.str(), ": ", to_text(use.free), ", ", to_text(use.offered),
@@ -145,25 +167,39 @@ void Master::State::check_resources_held(std::vector<Violation>& found) const {
       found.push_back({text("agent ", use.agent.str(), " is offered though it is not there")});
     }
   }
-  ResourceVector most;
   for (const auto& [id, agent] : agents_.all()) {
-    most += agent.most;
-    if (agent.allocatable != seen.contains(id)) {
-      found.push_back({text("the master knows agent ", id.str(), ", the allocator does not")});
-    }
+    if (agent.allocatable == seen.contains(id)) continue;
+    found.push_back({text("the master knows agent ", id.str(), ", the allocator does not")});
   }
-  if (!(most == most_)) found.push_back({"the cluster is counted wrong"});
+}
+
+void Master::State::check_frameworks_held(HeldSums& sums, std::vector<Violation>& found) const {
   for (const auto& [id, leaves] : leaves_by_framework()) {
     const Framework* framework = frameworks_.find(id);
-    if (framework == nullptr || framework->held != holders[id]) {
+    if (framework == nullptr || framework->held != sums.holders[id]) {
       found.push_back({text("framework ", id.str(), " counts wrong what it holds")});
     }
     ResourceVector allocated;
     for (const LeafStatus& leaf : leaves) allocated += leaf.allocated;
-    if (!(allocated == of_framework[id])) {
+    const ResourceVector held = sums.of_framework[id];
+    if (!(allocated == held)) {
       found.push_back({text("framework ", id.str(), " is said to hold ", to_text(allocated),
-                            ", but holds ", to_text(of_framework[id]))});
+                            ", but holds ", to_text(held))});
     }
+  }
+}
+
+// What the allocator counts as going, somebody is told to end, and it is killed when its time is
+// over: else what is set aside for the claimant never comes.
+void Master::State::check_ending(std::vector<Violation>& found) const {
+  for (const EndingTask& ending : allocator_.ending()) {
+    const TaskKey key{ending.framework, ending.task};
+    const Task* task = tasks_.find(key);
+    if (task == nullptr || task->agent != ending.agent) continue;  // A stray: it is being killed.
+    if (task->ended() || task->kill_asked) continue;
+    if (task->reclaimed && task->reclaimed->deadline <= ending.deadline) continue;
+    found.push_back({text("the allocator counts task ", to_text(key), " of agent ",
+                          ending.agent.str(), " as going, and the master does not end it")});
   }
 }
 

@@ -154,21 +154,13 @@ void JsonFields::whole(std::string_view name, int64_t min, int64_t max, int64_t&
   out = *number;
 }
 
-void JsonFields::optional_whole(std::string_view name, std::optional<int32_t>& out) const {
-  if (!has(name)) return;
-  int64_t number = 0;
-  whole(name, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), number);
-  out = static_cast<int32_t>(number);
-}
-
-uint64_t JsonFields::unsigned_whole(std::string_view name, uint64_t otherwise) const {
+void JsonFields::number(std::string_view name, uint64_t& out) const {
   const ParsedJson* value = find(name);
-  if (value == nullptr) return otherwise;
+  if (value == nullptr) return;
   if (!value->is_number_unsigned()) {
-    refuse(name, "must be a whole number, not below zero");
-    return otherwise;
+    return refuse(name, "must be a whole number, not below zero");
   }
-  return value->get<uint64_t>();
+  out = value->get<uint64_t>();
 }
 
 std::optional<int64_t> JsonFields::to_milli(const ParsedJson& value) const {

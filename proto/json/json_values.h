@@ -1,33 +1,89 @@
 #pragma once
 
-// What several documents hold: each type has a `print` and a `read`. Inside of proto/json only.
+// What several documents hold. Inside of proto/json only.
 
-#include <map>
-#include <optional>
-#include <string>
 #include <string_view>
-#include <utility>
 
 #include "common/offers.h"
 #include "common/roles.h"
 #include "proto/json/json_text.h"
 #include "proto/status.h"
 
+// Where argument-dependent lookup finds them, for JsonWriter and JsonFields are of it.
 namespace proffer::proto {
 
-Json print(const ResourceVector& amounts);
-void read(const JsonFields& in, ResourceVector& out);
-Json print(const Resources& resources);
-void read(const JsonFields& in, Resources& out);
-Json print(const Quota& quota);  // only the kinds that it names
-void read(const JsonFields& in, Quota& out);
-Json print(const Attributes& attributes);
-Json print(const std::map<std::string, uint16_t>& ports);
-std::string_view to_text(OfferMode mode);
-std::optional<OfferMode> parse_offer_mode(std::string_view text);
-Json print(const TaskRow& row);
-void read(const JsonFields& in, TaskRow& out);
-Json print(const OfferRow& row);
-void read(const JsonFields& in, OfferRow& out);
+template <class F>
+void fields(F& f, typename F::template Of<ResourceVector>& amounts) {
+  for (const ResourceKind kind : kResourceKinds) {
+    f.milli(to_text(kind), -kAmountMax, kAmountMax, amounts[kind]);
+  }
+}
+
+// Only the kinds that it names.
+template <class F>
+void fields(F& f, typename F::template Of<Quota>& quota) {
+  for (const ResourceKind kind : kResourceKinds) {
+    if constexpr (F::kReads) {
+      if (!f.has(to_text(kind))) continue;
+      int64_t milli = 0;
+      f.milli(to_text(kind), 0, kAmountMax, milli);
+      quota.set(kind, milli);
+    } else {
+      if (quota[kind]) f.milli(to_text(kind), 0, kAmountMax, *quota[kind]);
+    }
+  }
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<GpuDevice>& device) {
+  f.whole("index", 0, static_cast<int64_t>(kGpuDevicesMax) - 1, device.index);
+  f.require("amount");  // No device has zero of itself.
+  f.milli("amount", 1, 1000, device.milli);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<Resources>& resources) {
+  fields(f, resources.amounts);
+  f.rows_if_any("gpu_devices", resources.gpus);
+  if constexpr (F::kReads) {
+    std::string ports;
+    f.text("ports", ports);
+    if (ports.empty()) return;
+    Result<Resources> parsed = parse_resources("ports:" + ports);
+    if (!parsed) return f.refuse("ports", parsed.error().message());
+    resources.ports = std::move(parsed->ports);
+  } else {
+    if (!resources.ports.empty()) f.text("ports", to_text(resources.ports));
+  }
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<TaskRow>& row) {
+  f.text("framework", row.framework);
+  f.text("task", row.task);
+  f.text("agent", row.agent);
+  f.word("state", parse_task_state, row.state);
+  f.word("reason", parse_task_reason, row.reason);
+  f.text("message", row.message);
+  f.text("command", row.command);
+  f.value("resources", row.resources);
+  f.ports("ports", row.ports);
+  f.whole("exit_code", row.exit_code);
+  f.whole("signal", row.signal);
+  f.truth("healthy", row.healthy);
+  f.text("http_address", row.http_address);
+  f.seconds("launched_at_s", row.launched_at);
+  f.seconds("changed_at_s", row.changed_at);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<OfferRow>& row) {
+  f.number("offer", row.offer);
+  f.text("framework", row.framework);
+  f.text("agent", row.agent);
+  f.value("resources", row.resources);
+  f.seconds("made_s", row.made);
+  f.seconds("expires_s", row.expires);
+}
 
 }  // namespace proffer::proto

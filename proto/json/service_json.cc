@@ -3,103 +3,48 @@
 #include "proto/json/json_text.h"
 
 namespace proffer::proto {
-namespace {
-
-Json print(const ServiceAppRow& row) {
-  Json out = {{"app", row.app},     {"version", row.version},
-              {"state", row.state}, {"instances", row.instances},
-              {"ready", row.ready}, {"outdated", row.outdated},
-              {"live", row.live}};
-  if (!row.why.empty()) out["why"] = row.why;
-  return out;
+template <class F>
+void fields(F& f, typename F::template Of<ServiceAppRow>& row) {
+  f.text("app", row.app);
+  f.number("version", row.version);
+  f.text("state", row.state);
+  f.whole("instances", row.instances);
+  f.whole("ready", row.ready);
+  f.whole("outdated", row.outdated);
+  f.whole("live", row.live);
+  f.text_if_any("why", row.why);
 }
 
-void read(const JsonFields& in, ServiceAppRow& out) {
-  in.text("app", out.app);
-  auto version = static_cast<int64_t>(out.version);
-  in.whole("version", version);
-  out.version = static_cast<uint64_t>(version);
-  in.text("state", out.state);
-  in.whole("instances", out.instances);
-  in.whole("ready", out.ready);
-  in.whole("outdated", out.outdated);
-  in.whole("live", out.live);
-  in.text("why", out.why);
+template <class F>
+void fields(F& f, typename F::template Of<ServiceInstanceRow>& row) {
+  f.text("instance", row.task);
+  f.text("agent", row.agent);
+  f.whole("slot", row.slot);
+  f.number("version", row.version);
+  f.text("state", row.state);
+  f.truth("ready", row.ready);
+  f.truth("healthy", row.healthy);
+  f.ports("ports", row.ports);
+  f.seconds("launched_at_s", row.launched_at);
 }
 
-Json print(const ServiceInstanceRow& row) {
-  Json out = {{"instance", row.task.str()}, {"agent", row.agent.str()}, {"slot", row.slot},
-              {"version", row.version},     {"state", row.state},       {"ready", row.ready}};
-  if (row.healthy) out["healthy"] = *row.healthy;
-  Json ports = Json::object();
-  for (const auto& [name, port] : row.ports) ports[name] = port;
-  out["ports"] = std::move(ports);
-  out["launched_at_s"] = print_seconds(row.launched_at);
-  return out;
+template <class F>
+void fields(F& f, typename F::template Of<ServiceStatusPage>& page) {
+  f.value("app", page.app);
+  f.rows("instances", page.instances);
+  f.text_if_any("next", page.next);
 }
-
-void read(const JsonFields& in, ServiceInstanceRow& out) {
-  in.text("instance", out.task);
-  in.text("agent", out.agent);
-  in.whole("slot", out.slot);
-  auto version = static_cast<int64_t>(out.version);
-  in.whole("version", version);
-  out.version = static_cast<uint64_t>(version);
-  in.text("state", out.state);
-  in.truth("ready", out.ready);
-  if (in.has("healthy")) in.truth("healthy", out.healthy.emplace());
-  in.object("ports", [&](const JsonFields& ports) {
-    std::map<std::string, JsonValue> values;
-    ports.each_value(values);
-    for (const auto& [name, value] : values) {
-      const int64_t* port = std::get_if<int64_t>(&value);
-      if (port == nullptr || *port < 1 || *port > 65'535) {
-        return ports.refuse(name, "a port is from 1 to 65535");
-      }
-      out.ports[name] = static_cast<uint16_t>(*port);
-    }
-  });
-  in.seconds("launched_at_s", out.launched_at);
-}
-
-}  // namespace
 
 std::string service_apps_json(const std::vector<ServiceAppRow>& rows) {
-  Json list = Json::array();
-  for (const ServiceAppRow& row : rows) list.push_back(print(row));
-  Json out = Json::object();
-  out["apps"] = std::move(list);
-  return to_json_text(out);
+  return print_list("apps", rows);
 }
-
 Result<std::vector<ServiceAppRow>> parse_service_apps(std::string_view json) {
-  std::vector<ServiceAppRow> rows;
-  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.list("apps", [&](const JsonFields& row) { read(row, rows.emplace_back()); });
-  });
-  if (!parsed) return std::move(parsed).error();
-  return rows;
+  return parse_list<ServiceAppRow>(json, "apps");
 }
 
-std::string service_status_json(const ServiceStatusPage& page) {
-  Json list = Json::array();
-  for (const ServiceInstanceRow& row : page.instances) list.push_back(print(row));
-  Json out = Json::object();
-  out["app"] = print(page.app);
-  out["instances"] = std::move(list);
-  if (!page.next.empty()) out["next"] = page.next;
-  return to_json_text(out);
-}
-
+std::string service_status_json(const ServiceStatusPage& page) { return print_value(page); }
 Result<ServiceStatusPage> parse_service_status(std::string_view json) {
-  ServiceStatusPage page;
-  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.object("app", [&](const JsonFields& app) { read(app, page.app); });
-    in.list("instances", [&](const JsonFields& row) { read(row, page.instances.emplace_back()); });
-    in.text("next", page.next);
-  });
-  if (!parsed) return std::move(parsed).error();
-  return page;
+  return parse_value<ServiceStatusPage>(json);
 }
 
 std::string service_call_json(const ServiceCall& call) {

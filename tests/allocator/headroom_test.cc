@@ -51,6 +51,29 @@ TEST(Headroom, IsWhatServesIt) {
   EXPECT_EQ(seconds_until_served(s, "large", 1'000, {"small"}), 1'000) << "without it it starves";
 }
 
+// Who is stopped by the limit meanwhile is told for whom the room is kept.
+TEST(Headroom, IsExplained) {
+  AllocatorScenario s;
+  crowd(s, "eng", "eng");
+  s.advance(kClaimAfter);
+  s.framework("small").ends(1, "small");
+  s.decide();
+  ASSERT_TRUE(s.framework("large").ask().has_headroom);
+  const FrameworkExplanation why = s.allocator().explain(FrameworkId("small"), s.now());
+  ASSERT_EQ(why.asks.size(), 1u);
+  ASSERT_EQ(why.asks[0].hindered.size(), 1u);
+  EXPECT_EQ(
+      to_text(why.asks[0].hindered[0]),
+      "above the limit of role 'eng': a task takes 1 cpus, 0 are left; room is kept for large "
+      "(cpus:3)");
+  const auto role = s.allocator().explain_role(RoleName("eng"), s.now());
+  bool is_told = false;
+  for (const HeldAsks& held : role->held) {
+    is_told = is_told || to_text(held).find("room is kept for large (cpus:3)") != std::string::npos;
+  }
+  EXPECT_TRUE(is_told);
+}
+
 TEST(Headroom, IsKeptBelowTheLimitOfARoleAbove) {
   AllocatorScenario s;
   crowd(s, "eng/ads", "eng/search");

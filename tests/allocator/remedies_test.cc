@@ -477,9 +477,9 @@ void try_one(uint64_t seed, Tally& tally) {
   const std::vector<Remedy> all = unmet.remedies;
   bool some_claimed = false;
   for (const LeafStatus& leaf : first.s().allocator().leaves()) {
-    if (leaf.framework == FrameworkId("f")) continue;
     for (const AskStatus& ask : leaf.asks) {
-      some_claimed = some_claimed || ask.claimed || ask.has_headroom;
+      const bool is_it = leaf.framework == FrameworkId("f") && ask.ask == AskName("task");
+      some_claimed = some_claimed || (!is_it && (ask.claimed || ask.has_headroom));
     }
   }
   // If the wishes of others count, or what is set aside for them, it is another cluster without

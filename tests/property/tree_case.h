@@ -19,6 +19,7 @@ struct Features {
   bool constraints = true;  // also spread, max_per and prefer
   bool reservations = true;
   bool gpus = true;
+  bool expiry = true;
   bool lending = true;     // borrow: false, revocable_ok, bands, reclaim modes
   bool tempers = true;     // frameworks that decline, hoard or take open offers
   bool departures = true;  // agents and frameworks that leave, return, drain
@@ -35,7 +36,10 @@ inline constexpr int64_t kMemStep = 512 * 1000;  // half a GiB
 class CaseMaker {
  public:
   CaseMaker(uint64_t seed, const Features& features)
-      : random_(seed), random_below_(seed + (uint64_t{1} << 32)), features_(features) {
+      : random_(seed),
+        random_below_(seed + (uint64_t{1} << 32)),
+        random_apart_(seed + (uint64_t{1} << 33)),
+        features_(features) {
     case_.seed = seed;
   }
 
@@ -179,6 +183,10 @@ class CaseMaker {
     }
     if (random_below_.chance(1, 3)) ask.role = some_role_below(framework.role);
     if (features_.constraints) add_constraints(ask);
+    if (features_.constraints && random_apart_.chance(1, 8)) keep_apart(ask);
+    if (features_.expiry && random_apart_.chance(1, 10)) {
+      ask.expiry = milliseconds(500) + milliseconds(random_apart_.between(0, 120) * 500);
+    }
     if (features_.lending) {
       if (random_.chance(1, 10)) ask.borrow = false;
       if (random_.chance(1, 6)) ask.revocable_ok = true;
@@ -214,8 +222,20 @@ class CaseMaker {
     }
   }
 
+  // By two or three attributes, also for what must start together.
+  void keep_apart(Ask& ask) {
+    constexpr const char* kAttributes[] = {"disk", "host", "rack"};
+    const uint64_t without = random_apart_.below(4);
+    ask.max_per.clear();
+    for (uint64_t i = 0; i < 3; ++i) {
+      if (i == without) continue;
+      ask.max_per.push_back({.attribute = kAttributes[i], .count = random_apart_.between(1, 3)});
+    }
+  }
+
   Prng random_;
   Prng random_below_;  // of its own, so that what it draws changes nothing else
+  Prng random_apart_;  // likewise
   const Features features_;
   sim::Scenario case_;
   std::vector<RoleName> names_;

@@ -151,7 +151,8 @@ TEST(ExplainJson, OfARoleReadsBackAsItWas) {
                     .framework = FrameworkId("f"),
                     .ask = AskName("web"),
                     .wanted = 1'500,
-                    .left = 500},
+                    .left = 500,
+                    .rivals = {{FrameworkId("g"), ResourceVector::of(2'000, 0)}}},
                    {.why = RoleHindrance::kLent, .back = "not now", .until = Time() + seconds(7)}};
   const Result<ExplainedRole> back = parse_explained_role(explained_role_json(all));
   ASSERT_TRUE(back) << back.error().message();

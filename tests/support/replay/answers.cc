@@ -81,6 +81,7 @@ bool Replay::start(const FrameworkId& id, size_t g, const Grant& grant, std::vec
   agent.free_ports -= running.ports;
   const auto [number, since] = *group.wanted.begin();
   group.wanted.erase(group.wanted.begin());
+  --group.declared;
   group.wait_max = std::max(group.wait_max, now_ - since);
   running.task = {.task = TaskId(text(group.spec->name, "-", number)),
                   .ask = AskName(group.spec->name),

@@ -2,6 +2,7 @@
 // from outside. audit() first. It knows nothing of how decisions are made.
 
 #include <algorithm>
+#include <tuple>
 
 #include "common/text.h"
 #include "tests/support/replay/replay.h"
@@ -14,6 +15,7 @@ void Replay::audit(const Decision& decision) {
     audit_limits(grant);
     audit_max_per(grant);
   }
+  note_preferred(decision);
   audit_gangs();
   audit_agents();
   audit_revokes(decision);
@@ -60,14 +62,11 @@ void Replay::audit_grant(const Grant& grant) {
       broken(name + ": the agent does not meet the constraints");
     }
     if (agent->second.free_ports.size() < ask.ports) broken(name + ": too few ports");
-    int64_t offered = 0;
-    for (const Grant* other : allocator_->offers()) {
-      if (other->framework != id) continue;
-      for (const AskFill& each : other->offer.fills) {
-        if (each.ask == fill.ask) offered += each.count;
-      }
+    if (group->expires && *group->expires <= now_) broken(name + ": the ask has expired");
+    if (is_choosy(*group) && !is_preferred(*group, grant.offer.agent)) {
+      broken(name + ": it waits for where it would rather be");
     }
-    if (offered > static_cast<int64_t>(group->wanted.size())) {
+    if (offered_of(id, *group) > static_cast<int64_t>(group->wanted.size())) {
       broken(name + ": more is offered than is wanted");
     }
     for (const Slice& slice : grant.offer.slices) {
@@ -108,22 +107,10 @@ void Replay::audit_max_per(const Grant& grant) {
     const Group* group = group_of(grant.framework, fill.ask);
     if (group == nullptr) continue;
     for (const MaxPer& most : group->spec->ask.max_per) {
-      const auto value_of = [&](const AgentId& id) {
-        if (most.attribute == "host") return id.str();
-        const Attributes& attributes = agents_.at(id).spec->attributes;
-        const auto value = attributes.find(most.attribute);
-        return value == attributes.end() ? std::string() : value->second;
-      };
-      const std::string value = value_of(grant.offer.agent);
+      const std::string value = value_of(grant.offer.agent, most.attribute);
       int64_t count = 0;
-      for (const auto& [number, running] : group->running) {
-        if (agents_.count(running.agent) > 0 && value_of(running.agent) == value) ++count;
-      }
-      for (const Grant* other : allocator_->offers()) {
-        if (other->framework != grant.framework || value_of(other->offer.agent) != value) continue;
-        for (const AskFill& each : other->offer.fills) {
-          if (each.ask == fill.ask) count += each.count;
-        }
+      for (const auto& [agent, tasks] : tasks_on(grant.framework, *group)) {
+        if (value_of(agent, most.attribute) == value) count += tasks;
       }
       if (count <= most.count) continue;
       broken(text("offer ", grant.offer.id.value(), ": ", count, " of ", fill.ask.str(), " on ",
@@ -218,6 +205,28 @@ void Replay::audit_agents() {
   }
 }
 
+void Replay::note_preferred(const Decision& decision) {
+  // A gang of which all are where it would rather be.
+  std::map<std::tuple<FrameworkId, AskName, uint64_t>, bool> preferred;
+  for (const Grant& grant : decision.grants) {
+    for (const AskFill& fill : grant.offer.fills) {
+      const Group* group = group_of(grant.framework, fill.ask);
+      if (group == nullptr || group->spec->ask.prefer.empty()) continue;
+      const bool is_near = is_preferred(*group, grant.offer.agent);
+      const auto [at, is_new] =
+          preferred.try_emplace({grant.framework, fill.ask, grant.offer.gang}, is_near);
+      const bool all = grant.offer.gang != 0;
+      at->second = all ? at->second && is_near : at->second || is_near;
+    }
+  }
+  for (const auto& [of, is_near] : preferred) {
+    if (!is_near) continue;
+    for (Group& group : frameworks_.at(std::get<0>(of)).groups) {
+      if (group.spec->name == std::get<1>(of).str()) group.prefers_since = now_;
+    }
+  }
+}
+
 // --- revokes ------------------------------------------------------------------------------------
 
 void Replay::audit_revokes(const Decision& decision) {
@@ -287,144 +296,6 @@ void Replay::audit_victim(const Revoke& revoke,
     }
     if (names_all && guarantee.contains(kept)) {
       broken(text(name, ": role ", at.str(), " is within its guarantee"));
-    }
-  }
-}
-
-// --- work conservation --------------------------------------------------------------------------
-
-// What is free of the agent for the role in one reservation state, for each such state.
-std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on) const {
-  std::vector<Resources> free;
-  std::map<RoleName, Resources> held = held_of(on);
-  for (const auto& [reserved_for, part] : parts_of(on)) {
-    if (!reserved_for.empty() && !is_within(role, reserved_for)) continue;
-    Resources rest = part;
-    rest.amounts = (rest.amounts - held[reserved_for].amounts).max(ResourceVector());
-    for (GpuDevice& device : rest.gpus) {
-      for (const GpuDevice& taken : held[reserved_for].gpus) {
-        if (taken.index == device.index) device.milli -= taken.milli;
-      }
-    }
-    std::erase_if(rest.gpus, [](const GpuDevice& device) { return device.milli <= 0; });
-    free.push_back(std::move(rest));
-  }
-  return free;
-}
-
-// At least so many tasks of the group fit what is free there, by all that can be said from outside.
-int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId& on,
-                        int64_t most) const {
-  const Agent& agent = agents_.at(on);
-  const Ask& ask = group.spec->ask;
-  if (!agent.active || agent.draining) return 0;
-  if (!group.matcher.matches(on, agent.spec->attributes)) return 0;
-  if (ask.ports > 0) {
-    int64_t ports = agent.free_ports.size();
-    for (const Grant* grant : allocator_->offers()) {
-      if (grant->offer.agent != on) continue;
-      for (const AskFill& fill : grant->offer.fills) {
-        const Group* other = group_of(grant->framework, fill.ask);
-        if (other != nullptr) ports -= other->spec->ask.ports * fill.count;
-      }
-    }
-    most = std::min(most, std::max<int64_t>(ports, 0) / ask.ports);
-  }
-  int64_t room = 0;
-  // One slice at a time: whether parts of several would do is the allocator's own choice.
-  for (Resources& free : free_for(role_of(id, group), on)) {
-    while (room < most && fits(group.spec->resources, free)) {
-      free -= carve(group.spec->resources, free);
-      ++room;
-    }
-  }
-  return room;
-}
-
-// What is promised to the role and those below it and not used by them.
-ResourceVector Replay::unmet_guarantee(const RoleName& role) const {
-  ResourceVector below;
-  std::set<RoleName> children;
-  for (const auto& [name, settings] : roles_) {
-    if (name == role || !is_within(name, role)) continue;
-    RoleName child = name;
-    while (parent_of(child) != role) child = parent_of(child);
-    children.insert(child);
-  }
-  for (const RoleName& child : children) below += unmet_guarantee(child);
-  const auto settings = roles_.find(role);
-  if (settings == roles_.end()) return below;
-  const ResourceVector used = use(role);
-  return (settings->second.guarantee.amounts(used) - used).max(below);
-}
-
-// What must stay free of it for guarantees of others, if nothing is lent.
-ResourceVector Replay::held_for_others(const RoleName& role) const {
-  ResourceVector held;
-  std::set<RoleName> beside;  // the topmost roles that are not on the way to it
-  for (const auto& [name, settings] : roles_) {
-    if (settings.guarantee.empty() || is_within(role, name)) continue;
-    RoleName top = name;
-    while (!parent_of(top).empty() && !is_within(role, parent_of(top))) top = parent_of(top);
-    beside.insert(top);
-  }
-  for (const RoleName& each : beside) held += unmet_guarantee(each);
-  return held;
-}
-
-// Nothing that is free and not set aside fits what somebody may have.
-void Replay::audit_work_conservation() {
-  std::set<AgentId> claimed;
-  std::map<std::pair<FrameworkId, AskName>, int64_t> offered;
-  std::vector<Kept> kept;  // below limits
-  for (const LeafStatus& leaf : allocator_->leaves()) {
-    for (const AskStatus& ask : leaf.asks) {
-      offered[{leaf.framework, ask.ask}] += ask.offered;
-      claimed.insert(ask.set_aside.begin(), ask.set_aside.end());
-      const Group* group = group_of(leaf.framework, ask.ask);
-      if (!ask.has_headroom || group == nullptr) continue;
-      kept.push_back({group, leaf.role, group->spec->resources * group->spec->ask.gang});
-    }
-  }
-  const bool lends = scenario_.options.count("reclaim") == 0 ||
-                     scenario_.options.at("reclaim") != "off" ||
-                     std::all_of(roles_.begin(), roles_.end(),
-                                 [](const auto& role) { return role.second.guarantee.empty(); });
-  for (const auto& [id, framework] : frameworks_) {
-    if (!framework.joined || framework.spec->takes != sim::Takes::kAsks) continue;
-    // What they declined, or let expire, does not come back at once.
-    if (options_.declining.count(id.str()) + options_.holding.count(id.str()) > 0) continue;
-    for (const Group& group : framework.groups) {
-      const Ask& ask = group.spec->ask;
-      const AskName name(group.spec->name);
-      const RoleName role = role_of(id, group);
-      if (static_cast<int64_t>(group.wanted.size()) < offered[{id, name}] + ask.gang) continue;
-      const bool may_wait =
-          !ask.prefer.empty() || !ask.max_per.empty() || !ask.borrow || ask.expiry > Duration();
-      // A gang that is spread may be spread otherwise.
-      if (may_wait || (ask.gang > 1 && !ask.spread.empty())) continue;
-      const ResourceVector needed = group.spec->resources * ask.gang;
-      std::vector<Kept> for_others = kept;
-      std::erase_if(for_others, [&](const Kept& each) { return each.group == &group; });
-      if (!is_within_limits(role, needed, for_others)) continue;
-      int64_t room = 0;
-      ResourceVector free;
-      for (const auto& [agent, described] : agents_) {
-        if (claimed.count(agent) > 0) continue;
-        room += room_on(id, group, agent, ask.gang);
-        if (!described.active || described.draining) continue;
-        for (const Resources& each : free_for(role, agent)) free += each.amounts;
-      }
-      if (room < ask.gang) continue;
-      if (!lends) {
-        const ResourceVector left = free - held_for_others(role);
-        const bool is_held = std::any_of(
-            kResourceKinds.begin(), kResourceKinds.end(),
-            [&](ResourceKind kind) { return needed[kind] > 0 && needed[kind] > left[kind]; });
-        if (is_held) continue;
-      }
-      broken(text(id.str(), "/", name.str(), " is not offered what is free"));
-      return;
     }
   }
 }

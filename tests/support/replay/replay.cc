@@ -268,17 +268,36 @@ void Replay::declare(const FrameworkId& id) {
   if (!framework.joined) return;
   if (framework.spec->takes != sim::Takes::kAsks) return allocator_->revive(id);
   std::vector<Ask> asks;
-  for (const Group& group : framework.groups) {
+  for (Group& group : framework.groups) {
     Ask ask = group.spec->ask;
     ask.name = AskName(group.spec->name);
     ask.shape = group.spec->resources;
     ask.count = static_cast<int64_t>(group.wanted.size()) / ask.gang * ask.gang;
+    note_declared(id, group, ask.count);
     if (ask.count == 0) continue;
     const Result<void> ok = check_ask(ask);
     CHECK(ok.has_value()) << ok.error().message();
     asks.push_back(std::move(ask));
   }
   allocator_->declare_asks(id, std::move(asks), now_);
+}
+
+// Who is declared anew, or wants something again, waits anew for where it would rather be.
+void Replay::note_declared(const FrameworkId& id, Group& group, int64_t count) {
+  const Ask& ask = group.spec->ask;
+  if (count > 0 && !group.is_declared) {
+    group.prefers_since = now_;
+    group.expires.reset();
+    if (ask.expiry > Duration()) group.expires = now_ + ask.expiry;
+  }
+  const int64_t offered = offered_of(id, group);
+  const auto unmet = [&](int64_t of) {
+    if (group.expires && *group.expires <= now_) return int64_t{0};
+    return std::max<int64_t>(of - offered, 0) / ask.gang * ask.gang;
+  };
+  if (unmet(group.declared) == 0 && unmet(count) > 0) group.prefers_since = now_;
+  group.declared = count;
+  group.is_declared = count > 0;
 }
 
 // --- pictures -----------------------------------------------------------------------------------

@@ -40,6 +40,7 @@ struct GroupResult {
   int64_t finished = 0;
   int64_t revoked = 0;     // times
   Duration wait_max = {};  // from wanted to running, of those that started
+  bool operator==(const GroupResult&) const = default;
 };
 
 class Replay {
@@ -89,6 +90,10 @@ class Replay {
   struct Group {
     const sim::ScenarioTasks* spec = nullptr;
     ConstraintMatcher matcher;
+    int64_t declared = 0;  // count of its ask, less what was launched; it is declared if it was any
+    bool is_declared = false;
+    std::optional<Time> expires;
+    Time prefers_since;
     std::map<int64_t, Time> wanted;  // by number: pending since
     std::map<int64_t, Running> running;
     int64_t finished = 0;
@@ -115,6 +120,7 @@ class Replay {
   void framework_leaves(const FrameworkId& id);
   void arrive(const FrameworkId& id, size_t group, int64_t first, int64_t count);
   void declare(const FrameworkId& id);
+  void note_declared(const FrameworkId& id, Group& group, int64_t count);
 
   // --- tasks (answers.cc) -----------------------------------------------------------------------
   void answer(const FrameworkId& id, const std::vector<OfferId>& offers);
@@ -141,6 +147,11 @@ class Replay {
   void audit_agents();
   void audit_revokes(const Decision& decision);
   void audit_victim(const Revoke& revoke, const std::set<std::pair<FrameworkId, TaskId>>& now);
+  // Who was given something where it would rather be waits for that again.
+  void note_preferred(const Decision& decision);
+  std::string value_of(const AgentId& agent, const std::string& attribute) const;
+
+  // --- conservation.cc --------------------------------------------------------------------------
   void audit_work_conservation();
   int64_t room_on(const FrameworkId& id, const Group& group, const AgentId& agent,
                   int64_t most) const;
@@ -153,6 +164,18 @@ class Replay {
     RoleName role;
     ResourceVector amounts;
   };
+  bool is_choosy(const Group& group) const;
+  bool is_preferred(const Group& group, const AgentId& on) const;
+  std::map<AgentId, int64_t> tasks_on(const FrameworkId& id, const Group& group) const;
+  bool have_place(const Group& group, std::map<AgentId, int64_t> tasks,
+                  const std::vector<std::pair<AgentId, int64_t>>& rooms, size_t from,
+                  int64_t wanted) const;
+  bool may_have(const FrameworkId& id, const Group& group) const;
+  bool is_entitled(const RoleName& role, const Group& group) const;
+  int64_t unmet(const FrameworkId& id, const Group& group) const;
+  int64_t offered_of(const FrameworkId& id, const Group& group) const;
+  bool fits_what_is_free(const FrameworkId& id, const Group& group,
+                         const std::set<AgentId>& claimed, const std::vector<Kept>& kept) const;
   bool is_within_limits(const RoleName& role, const ResourceVector& more,
                         const std::vector<Kept>& kept) const;
   RoleName role_of(const FrameworkId& id, const Group& group) const;

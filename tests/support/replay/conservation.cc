@@ -1,0 +1,273 @@
+// Work conservation, by trying: outside what is set aside, nothing that is free fits what somebody
+// wants and may have. audit_work_conservation() first. It asks the allocator only what it holds
+// back for whom, and what roles are entitled to.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "tests/support/replay/replay.h"
+
+namespace proffer::replay {
+
+// What is free of the agent for the role in one reservation state, for each such state.
+std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on) const {
+  std::vector<Resources> free;
+  std::map<RoleName, Resources> held = held_of(on);
+  for (const auto& [reserved_for, part] : parts_of(on)) {
+    if (!reserved_for.empty() && !is_within(role, reserved_for)) continue;
+    Resources rest = part;
+    rest.amounts = (rest.amounts - held[reserved_for].amounts).max(ResourceVector());
+    for (GpuDevice& device : rest.gpus) {
+      for (const GpuDevice& taken : held[reserved_for].gpus) {
+        if (taken.index == device.index) device.milli -= taken.milli;
+      }
+    }
+    std::erase_if(rest.gpus, [](const GpuDevice& device) { return device.milli <= 0; });
+    free.push_back(std::move(rest));
+  }
+  return free;
+}
+
+// At least so many tasks of the group fit what is free there, by all that can be said from outside.
+int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId& on,
+                        int64_t most) const {
+  const Agent& agent = agents_.at(on);
+  const Ask& ask = group.spec->ask;
+  if (!agent.active || agent.draining) return 0;
+  if (!group.matcher.matches(on, agent.spec->attributes)) return 0;
+  if (ask.ports > 0) {
+    int64_t ports = agent.free_ports.size();
+    for (const Grant* grant : allocator_->offers()) {
+      if (grant->offer.agent != on) continue;
+      for (const AskFill& fill : grant->offer.fills) {
+        const Group* other = group_of(grant->framework, fill.ask);
+        if (other != nullptr) ports -= other->spec->ask.ports * fill.count;
+      }
+    }
+    most = std::min(most, std::max<int64_t>(ports, 0) / ask.ports);
+  }
+  int64_t room = 0;
+  // One slice at a time: whether parts of several would do is the allocator's own choice.
+  for (Resources& free : free_for(role_of(id, group), on)) {
+    while (room < most && fits(group.spec->resources, free)) {
+      free -= carve(group.spec->resources, free);
+      ++room;
+    }
+  }
+  return room;
+}
+
+// What is promised to the role and those below it and not used by them.
+ResourceVector Replay::unmet_guarantee(const RoleName& role) const {
+  ResourceVector below;
+  std::set<RoleName> children;
+  for (const auto& [name, settings] : roles_) {
+    if (name == role || !is_within(name, role)) continue;
+    RoleName child = name;
+    while (parent_of(child) != role) child = parent_of(child);
+    children.insert(child);
+  }
+  for (const RoleName& child : children) below += unmet_guarantee(child);
+  const auto settings = roles_.find(role);
+  if (settings == roles_.end()) return below;
+  const ResourceVector used = use(role);
+  return (settings->second.guarantee.amounts(used) - used).max(below);
+}
+
+// What must stay free of it for guarantees of others, if nothing is lent.
+ResourceVector Replay::held_for_others(const RoleName& role) const {
+  ResourceVector held;
+  std::set<RoleName> beside;  // the topmost roles that are not on the way to it
+  for (const auto& [name, settings] : roles_) {
+    if (settings.guarantee.empty() || is_within(role, name)) continue;
+    RoleName top = name;
+    while (!parent_of(top).empty() && !is_within(role, parent_of(top))) top = parent_of(top);
+    beside.insert(top);
+  }
+  for (const RoleName& each : beside) held += unmet_guarantee(each);
+  return held;
+}
+
+// --- where it may be
+// ------------------------------------------------------------------------------
+
+// Whether it is only for where it would rather be, for now.
+bool Replay::is_choosy(const Group& group) const {
+  const Preference& prefer = group.spec->ask.prefer;
+  return !prefer.empty() && now_ - group.prefers_since < prefer.wait;
+}
+
+bool Replay::is_preferred(const Group& group, const AgentId& on) const {
+  const Preference& prefer = group.spec->ask.prefer;
+  const auto has = [](const std::vector<std::string>& all, const std::string& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+  };
+  const Attributes& attributes = agents_.at(on).spec->attributes;
+  const auto rack = attributes.find("rack");
+  return has(prefer.hosts, on.str()) ||
+         (rack != attributes.end() && has(prefer.racks, rack->second));
+}
+
+std::string Replay::value_of(const AgentId& agent, const std::string& attribute) const {
+  if (attribute == "host") return agent.str();
+  const Attributes& attributes = agents_.at(agent).spec->attributes;
+  const auto value = attributes.find(attribute);
+  return value == attributes.end() ? std::string() : value->second;
+}
+
+// Tasks of the group, running and offered, on agents.
+std::map<AgentId, int64_t> Replay::tasks_on(const FrameworkId& id, const Group& group) const {
+  std::map<AgentId, int64_t> tasks;
+  for (const auto& [number, running] : group.running) {
+    if (agents_.count(running.agent) > 0) ++tasks[running.agent];
+  }
+  for (const Grant* grant : allocator_->offers()) {
+    if (grant->framework != id) continue;
+    for (const AskFill& fill : grant->offer.fills) {
+      if (fill.ask.str() == group.spec->name) tasks[grant->offer.agent] += fill.count;
+    }
+  }
+  return tasks;
+}
+
+// Whether so many tasks more may be where there is room for them, with what is there: every way to
+// put them is tried.
+bool Replay::have_place(const Group& group, std::map<AgentId, int64_t> tasks,
+                        const std::vector<std::pair<AgentId, int64_t>>& rooms, size_t from,
+                        int64_t wanted) const {
+  for (const MaxPer& most : group.spec->ask.max_per) {
+    std::map<std::string, int64_t> counts;
+    for (const auto& [agent, count] : tasks) counts[value_of(agent, most.attribute)] += count;
+    for (size_t i = 0; i < from; ++i) {  // Elsewhere there may be more of old.
+      if (counts[value_of(rooms[i].first, most.attribute)] > most.count) return false;
+    }
+  }
+  if (wanted == 0) return true;
+  if (from == rooms.size()) return false;
+  for (int64_t here = std::min(wanted, rooms[from].second); here >= 0; --here) {
+    std::map<AgentId, int64_t> then = tasks;
+    then[rooms[from].first] += here;
+    // What none is put on says nothing of what was there before.
+    std::vector<std::pair<AgentId, int64_t>> rest = rooms;
+    if (here == 0) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(from));
+    if (have_place(group, then, rest, here == 0 ? from : from + 1, wanted - here)) return true;
+  }
+  return false;
+}
+
+// --- who may have it
+// ------------------------------------------------------------------------------
+
+// An ask that may not borrow is owed what its role is entitled to, and what is free if nobody
+// beside its role wants anything that he may have.
+bool Replay::may_have(const FrameworkId& id, const Group& group) const {
+  if (group.spec->ask.borrow) return true;
+  const RoleName role = role_of(id, group);
+  if (is_entitled(role, group)) return true;
+  for (const auto& [other_id, framework] : frameworks_) {
+    if (!framework.joined) continue;
+    if (framework.spec->takes != sim::Takes::kAsks) return false;
+    for (const Group& other : framework.groups) {
+      const RoleName other_role = role_of(other_id, other);
+      if (is_within(other_role, role)) continue;
+      if (unmet(other_id, other) == 0) continue;
+      if (other.spec->ask.borrow || is_entitled(other_role, other)) return false;
+    }
+  }
+  return true;
+}
+
+bool Replay::is_entitled(const RoleName& role, const Group& group) const {
+  const ResourceVector needed = group.spec->resources * group.spec->ask.gang;
+  const ResourceVector then = use(role) + needed;
+  for (const RoleStatus& status : allocator_->roles()) {
+    if (status.role != role) continue;
+    return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+      return needed[kind] == 0 || then[kind] <= status.entitlement[kind];
+    });
+  }
+  return false;
+}
+
+// Tasks that it wants and is not offered, in whole gangs.
+int64_t Replay::unmet(const FrameworkId& id, const Group& group) const {
+  if (group.expires && *group.expires <= now_) return 0;
+  const int64_t gang = group.spec->ask.gang;
+  const int64_t left =
+      static_cast<int64_t>(group.wanted.size()) / gang * gang - offered_of(id, group);
+  return std::max<int64_t>(left, 0) / gang * gang;
+}
+
+int64_t Replay::offered_of(const FrameworkId& id, const Group& group) const {
+  int64_t offered = 0;
+  for (const Grant* grant : allocator_->offers()) {
+    if (grant->framework != id) continue;
+    for (const AskFill& fill : grant->offer.fills) {
+      if (fill.ask.str() == group.spec->name) offered += fill.count;
+    }
+  }
+  return offered;
+}
+
+// --- the law
+// ---------------------------------------------------------------------------------------
+
+void Replay::audit_work_conservation() {
+  std::set<AgentId> claimed;
+  std::vector<Kept> kept;  // below limits
+  for (const LeafStatus& leaf : allocator_->leaves()) {
+    for (const AskStatus& ask : leaf.asks) {
+      claimed.insert(ask.set_aside.begin(), ask.set_aside.end());
+      const Group* group = group_of(leaf.framework, ask.ask);
+      if (!ask.has_headroom || group == nullptr) continue;
+      kept.push_back({group, leaf.role, group->spec->resources * group->spec->ask.gang});
+    }
+  }
+  for (const auto& [id, framework] : frameworks_) {
+    if (!framework.joined || framework.spec->takes != sim::Takes::kAsks) continue;
+    // What they declined, or let expire, does not come back at once.
+    if (options_.declining.count(id.str()) + options_.holding.count(id.str()) > 0) continue;
+    for (const Group& group : framework.groups) {
+      if (unmet(id, group) == 0 || !may_have(id, group)) continue;
+      std::vector<Kept> for_others = kept;
+      std::erase_if(for_others, [&](const Kept& each) { return each.group == &group; });
+      if (!fits_what_is_free(id, group, claimed, for_others)) continue;
+      broken(text(id.str(), "/", group.spec->name, " is not offered what is free"));
+      return;
+    }
+  }
+}
+
+bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group,
+                               const std::set<AgentId>& claimed,
+                               const std::vector<Kept>& kept) const {
+  const int64_t gang = group.spec->ask.gang;
+  const RoleName role = role_of(id, group);
+  const ResourceVector needed = group.spec->resources * gang;
+  if (!is_within_limits(role, needed, kept)) return false;
+  std::vector<std::pair<AgentId, int64_t>> rooms;
+  int64_t room = 0;
+  ResourceVector free;
+  for (const auto& [agent, described] : agents_) {
+    if (claimed.count(agent) > 0 || !described.active || described.draining) continue;
+    for (const Resources& each : free_for(role, agent)) free += each.amounts;
+    if (is_choosy(group) && !is_preferred(group, agent)) continue;
+    rooms.emplace_back(agent, room_on(id, group, agent, gang));
+    room += rooms.back().second;
+  }
+  if (room < gang) return false;
+  if (!group.spec->ask.max_per.empty() && !have_place(group, tasks_on(id, group), rooms, 0, gang)) {
+    return false;
+  }
+  const bool lends = scenario_.options.count("reclaim") == 0 ||
+                     scenario_.options.at("reclaim") != "off" ||
+                     std::all_of(roles_.begin(), roles_.end(),
+                                 [](const auto& one) { return one.second.guarantee.empty(); });
+  if (lends) return true;
+  const ResourceVector left = free - held_for_others(role);
+  return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    return needed[kind] == 0 || needed[kind] <= left[kind];
+  });
+}
+
+}  // namespace proffer::replay
