@@ -18,7 +18,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   CHECK(first != nullptr) << "no offer " << ids.front().value();
   Leaf& l = *first->leaf;
   Agent& a = *first->agent;
-  std::vector<Slice> offered;
+  std::vector<Slice> rest;  // of what was offered: what no task takes
   struct Answer {
     AskName ask = {};
     int64_t offered = 0;
@@ -37,12 +37,16 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
   use_later_ = {.leaf = &l};
   ResourceVector seen;  // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
-    const fair::OutstandingOffer offer = end_offer(id);
+    fair::OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
     for (const AskFill& fill : offer.grant.offer.fills) answer(fill.ask).offered += fill.count;
     if (offer.leaf != &l) update_hunger(*offer.leaf, true);
-    for (const Slice& slice : offer.grant.offer.slices) add_slice(offered, slice);
+    if (rest.empty()) {
+      rest = std::move(offer.grant.offer.slices);
+    } else {
+      for (const Slice& slice : offer.grant.offer.slices) add_slice(rest, slice);
+    }
     ports += offer.ports;
     seen = offer.free_then;
     if (const uint64_t gang = offer.grant.offer.gang; gang != 0) {
@@ -50,7 +54,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     }
   }
 
-  std::vector<Slice> taken;
+  ResourceVector taken;
   for (RunningTask& task : tasks) {
     ++answer(task.ask).launched;
     const auto ask = l.owner->asks.find(task.ask);
@@ -60,7 +64,12 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
       if (entry.unmet() == 0) stop_waiting(entry);
       if (entry.leaf != &l) update_hunger(*entry.leaf, true);
     }
-    for (const Slice& slice : task.claim.slices) add_slice(taken, slice);
+    CHECK(contains(rest, task.claim.slices)) << to_text(sum_of(task.claim.slices)) << " is used of "
+                                             << to_text(sum_of(rest)) << ", by reservation state";
+    for (const Slice& slice : task.claim.slices) {
+      remove_slice(rest, slice);
+      taken += slice.resources.amounts;
+    }
     if (const auto gang = gangs.find(task.claim.gang); gang != gangs.end()) {
       --gang->second[task.ask];
     }
@@ -71,12 +80,10 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     const auto ask = of_ask.offered == 0 ? l.owner->asks.end() : l.owner->asks.find(of_ask.ask);
     if (ask != l.owner->asks.end()) note_answer(*ask->second, of_ask.offered, of_ask.launched);
   }
-  CHECK(contains(offered, taken)) << to_text(sum_of(taken)) << " is used of "
-                                  << to_text(sum_of(offered)) << ", by reservation state";
   const UseLater use = std::move(use_later_);
   use_later_ = {};
   change_use(l, use.allocated, use.offered);
-  const bool all_taken = contains(taken, offered) && ports == 0;
+  const bool all_taken = rest.empty() && ports == 0;
   refresh(a, !all_taken);
   update_hunger(l, true);
   // A gang of which something is not launched is not launched.
@@ -88,7 +95,7 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
 
   if (!refusal.too_little.empty() || refusal.wrong_agent) {
     // Its answer is about what it saw: what became free meanwhile is news to it.
-    seen -= sum_of(taken).amounts;
+    seen -= taken;
     Filter filter;
     for (const ResourceKind kind : refusal.too_little) {
       filter.too_little[kind] = std::min(a.counted_free_of(kind), seen[kind]);

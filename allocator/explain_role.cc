@@ -50,10 +50,18 @@ std::string words_of(const ReclaimOutlook& outlook) {
 }
 
 // Less than it is entitled to of some kind that the ask takes.
+bool is_below_entitlement(const fair::Node& node, ResourceKind kind, const ResourceVector& shape) {
+  return shape[kind] > 0 && node.use()[kind] + shape[kind] <= node.entitlement[kind];
+}
 bool is_below_entitlement(const fair::Node& node, const ResourceVector& shape) {
-  const ResourceVector use = node.use();
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
-    return shape[kind] > 0 && use[kind] + shape[kind] <= node.entitlement[kind];
+    return is_below_entitlement(node, kind, shape);
+  });
+}
+// … and that others have borrowed, of whom `lent` is the sum.
+bool is_lent(const fair::Node& node, const ResourceVector& shape, const ResourceVector& lent) {
+  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    return lent[kind] > 0 && is_below_entitlement(node, kind, shape);
   });
 }
 
@@ -116,11 +124,20 @@ void Allocator::State::explain_held(const Role& role, Time now, RoleExplanation&
   std::map<std::tuple<RoleHindrance, RoleName, std::optional<ResourceKind>>, HeldAsks> sums;
   int outlooks = kOutlooksMax;
   bool some_lent = false;
+  ResourceVector lent;  // what anybody has borrowed: who is below its part has not
+  fair::for_each_leaf(tree_.root(), [&](const Leaf& l) { lent += fair::borrowed(l); });
   fair::for_each_leaf(role, [&](const Leaf& l) {
     for (const AskEntry* ask : l.order) {
       if (ask->unmet() == 0) continue;
       ++found.asks_unmet;
       HeldAsks one = held_by(*ask, now, outlooks);
+      // Where nobody would have to end, that its part is not used may have other reasons: it is
+      // free and in pieces, or reserved, or no agent could ever do.
+      if (one.why == RoleHindrance::kLent && !one.until &&
+          (!is_lent(l, ask->at_once(), lent) || !could_ever_be_met(*ask, false))) {
+        one.why = RoleHindrance::kTooLittle;
+        one.back.clear();
+      }
       note_coming(*ask, found);
       some_lent = some_lent || one.why == RoleHindrance::kLent;
       const auto [at, is_new] = sums.try_emplace({one.why, one.role, one.kind}, one);

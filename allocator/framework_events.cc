@@ -106,9 +106,11 @@ void Allocator::State::declare_asks(const FrameworkId& id, std::vector<Ask> asks
   Framework& f = framework_at(id);
   mark_dirty();
   least_shape_dirty_ = true;
-  const auto same_but_count = [](const Ask& a, Ask b) {
-    b.count = a.count;
-    return a == b;
+  const auto same_but_count = [](Ask& a, const Ask& b) {
+    const int64_t count = std::exchange(a.count, b.count);
+    const bool same = a == b;
+    a.count = count;
+    return same;
   };
   std::map<AskName, std::unique_ptr<AskEntry>> before = std::move(f.asks);
   f.asks.clear();

@@ -61,9 +61,9 @@ void ConformanceProxy::on_master_frame(PeerId peer, std::span<const std::byte> f
   link.down.emplace_back(frame.begin(), frame.end());
   if (offers_ != Offers::kPass) {
     const Result<proto::Envelope> envelope = proto::decode(frame);
-    if (envelope && std::holds_alternative<proto::Offers>(envelope->message)) {
+    if (envelope && std::holds_alternative<proto::Offers>(*envelope->message)) {
       offers_ = Offers::kHold;
-    } else if (envelope && std::holds_alternative<proto::Rescind>(envelope->message)) {
+    } else if (envelope && std::holds_alternative<proto::Rescind>(*envelope->message)) {
       offers_ = Offers::kPass;
       rescinded_ = true;
     }
@@ -89,18 +89,18 @@ void ConformanceProxy::flush() {
 
 void ConformanceProxy::send_up(PeerId peer, std::span<const std::byte> frame) {
   const Result<proto::Envelope> envelope = proto::decode(frame);
-  if (losing_ && envelope && std::holds_alternative<proto::Acknowledge>(envelope->message)) {
+  if (losing_ && envelope && std::holds_alternative<proto::Acknowledge>(*envelope->message)) {
     ++lost_;
     return;
   }
   links_[peer].dealer->send(frame);
-  if (envelope) look(To::kMaster, envelope->message);
+  if (envelope) look(To::kMaster, *envelope->message);
 }
 
 void ConformanceProxy::send_down(PeerId peer, std::span<const std::byte> frame) {
   router_->send(peer, frame);
   if (const Result<proto::Envelope> envelope = proto::decode(frame)) {
-    look(To::kScheduler, envelope->message);
+    look(To::kScheduler, *envelope->message);
   }
 }
 

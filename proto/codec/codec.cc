@@ -45,7 +45,7 @@ Encoder::Encoder() : memory_(std::make_unique<Memory>()) { CHECK(memory_->words 
 Encoder::~Encoder() = default;
 
 Result<std::span<const std::byte>> Encoder::encode(const Envelope& envelope) {
-  if (const auto* unknown = std::get_if<Unknown>(&envelope.message)) {
+  if (const auto* unknown = std::get_if<Unknown>(&*envelope.message)) {
     return Error::invalid_argument(text("an unknown message cannot be sent, tag ", unknown->tag));
   }
   capnp::word* header = memory_->words.get();
@@ -54,12 +54,12 @@ Result<std::span<const std::byte>> Encoder::encode(const Envelope& envelope) {
   root.setVersion(envelope.version);
   root.setLeader(envelope.leader.value());
   root.setSequence(envelope.sequence);
-  write_message(envelope.message, root);
+  write_message(*envelope.message, root);
 
   const auto segments = memory_->builder->getSegmentsForOutput();
   if (segments.size() != 1) {
     memory_->builder.reset();  // Gives back what did not fit.
-    return Error::resource_exhausted(text("message ", message_name(envelope.message),
+    return Error::resource_exhausted(text("message ", message_name(*envelope.message),
                                           " is larger than ", kFrameBytesMax, " bytes"));
   }
   const uint32_t table[2] = {0, static_cast<uint32_t>(segments[0].size())};
@@ -80,8 +80,8 @@ Result<Envelope> decode(std::span<const std::byte> frame) {
         envelope.leader = LeaderEpoch(root.getLeader());
         envelope.sequence = root.getSequence();
         WireReader reader;
-        reader.read(root, envelope.message);
-        if (!reader.ok()) return reader.take_error().in(message_name(envelope.message));
+        reader.read(root, *envelope.message);
+        if (!reader.ok()) return reader.take_error().in(message_name(*envelope.message));
         return {};
       });
   if (!read) result = std::move(read).error();

@@ -157,10 +157,10 @@ class Driver::State {
     heard_at_ = step.now;
     leader_ = std::max(leader_, event.envelope.leader);
     if (is_ending() && session_ == Session::kSubscribed &&
-        !std::holds_alternative<proto::ErrorMessage>(event.envelope.message)) {
+        !std::holds_alternative<proto::ErrorMessage>(*event.envelope.message)) {
       return;  // Only the answer to the teardown matters now.
     }
-    std::visit([&](const auto& message) { on_message(step, message); }, event.envelope.message);
+    std::visit([&](const auto& message) { on_message(step, message); }, *event.envelope.message);
   }
 
   void on(Step& step, const Tick&) {
@@ -195,7 +195,7 @@ class Driver::State {
     lose(step, reason);
   }
 
-  void send(Step& step, proto::Message message) {
+  void send(Step& step, proto::BoxedMessage message) {
     sent_at_ = step.now;
     step.out.actions.push_back(SendToMaster{channel_.stamp(leader_, std::move(message))});
   }

@@ -51,7 +51,7 @@ class ExecutorDriver::State {
   void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
   void keep_and_send(Task& task, proto::TaskStatus&& status, Step& step);
   void on_error(const proto::ErrorMessage& error, Step& step);
-  void send(proto::Message message, Step& step);
+  void send(proto::BoxedMessage message, Step& step);
   void reset(Step& step);
   void end_session(Time now);
   void end_all(bool agent_away, Step& step);
@@ -124,7 +124,7 @@ void ExecutorDriver::State::reset(Step& step) {
   step.out.actions.emplace_back(ResetAgent{});
 }
 
-void ExecutorDriver::State::send(proto::Message message, Step& step) {
+void ExecutorDriver::State::send(proto::BoxedMessage message, Step& step) {
   last_sent_ = step.now;
   step.out.actions.push_back(SendToAgent{channel_.stamp(leader_, std::move(message))});
 }
@@ -141,7 +141,7 @@ void ExecutorDriver::State::on(const AgentFrame& frame, Step& step) {
   }
   last_heard_ = step.now;
   leader_ = std::max(leader_, frame.envelope.leader);
-  on_agent_message(frame.envelope.message, step);
+  on_agent_message(*frame.envelope.message, step);
 }
 
 void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step& step) {

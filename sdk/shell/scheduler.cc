@@ -142,7 +142,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
 
   void carry_out(const SendToMaster& action) {
     const bool was_sent = host.send(action.envelope);
-    if (was_sent && std::holds_alternative<proto::Teardown>(action.envelope.message)) {
+    if (was_sent && std::holds_alternative<proto::Teardown>(*action.envelope.message)) {
       is_torn_down = true;
       host.forget_identity();
     }

@@ -166,7 +166,7 @@ void SimHost::connect() {
 
 bool SimHost::send(const proto::Envelope& envelope) {
   if (!line_) return false;
-  if (const auto* accept = std::get_if<proto::Accept>(&envelope.message)) {
+  if (const auto* accept = std::get_if<proto::Accept>(&*envelope.message)) {
     for (const proto::Operation& operation : accept->operations) {
       for (const proto::TaskSpec& task : proto::launched_by(operation)) {
         const sim::TaskKey key(framework_, task.id);
@@ -176,7 +176,7 @@ bool SimHost::send(const proto::Envelope& envelope) {
       }
     }
   }
-  if (std::holds_alternative<proto::Teardown>(envelope.message)) {
+  if (std::holds_alternative<proto::Teardown>(*envelope.message)) {
     over_.insert(framework_);
     journal_.torn_down(framework_);
   }

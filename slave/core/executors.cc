@@ -107,11 +107,11 @@ void Agent::State::on(const ExecutorFrame& frame, Step& step) {
       return drop_peer(key, step);
   }
   executor.last_heard = step.now;
-  on_executor_message(key, frame.envelope.message, step);
+  on_executor_message(key, *frame.envelope.message, step);
 }
 
 void Agent::State::on_hello(PeerId peer, const proto::Envelope& envelope, Step& step) {
-  const auto* hello = std::get_if<proto::ExecutorHello>(&envelope.message);
+  const auto* hello = std::get_if<proto::ExecutorHello>(&*envelope.message);
   proto::Channel channel;
   if (hello == nullptr || channel.admit(envelope) != proto::Channel::Verdict::kDeliver) {
     return refuse_peer(peer, ErrorCode::kFailedPrecondition,
@@ -159,7 +159,8 @@ void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const
   }
 }
 
-void Agent::State::send_to_executor(LiveExecutor& executor, proto::Message message, Step& step) {
+void Agent::State::send_to_executor(LiveExecutor& executor, proto::BoxedMessage message,
+                                    Step& step) {
   CHECK(executor.peer);
   executor.last_sent = step.now;
   step.out.actions.push_back(SendToExecutor{

@@ -120,7 +120,7 @@ void Agent::State::register_agent(Step& step) {
   master_pulse(step);
 }
 
-void Agent::State::send_to_master(proto::Message message, Step& step) {
+void Agent::State::send_to_master(proto::BoxedMessage message, Step& step) {
   last_sent_ = step.now;
   step.out.actions.push_back(
       SendToMaster{channel_.stamp(ledger_.identity()->leader, std::move(message))});
@@ -153,17 +153,17 @@ void Agent::State::on(const MasterFrame& frame, Step& step) {
 
 // A master that was deposed does not know it yet; what it says must change nothing.
 bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
-  proto::AgentIdentity identity = *ledger_.identity();
-  if (leader == identity.leader) return true;
-  if (leader < identity.leader) {
+  const LeaderEpoch known = ledger_.identity()->leader;
+  if (leader == known) return true;
+  if (leader < known) {
     trace(TraceLevel::kOperator,
           "a master of an older epoch was refused; stop it, or restore its newer registry",
-          {{"leader", std::to_string(leader.value())},
-           {"known", std::to_string(identity.leader.value())}},
+          {{"leader", std::to_string(leader.value())}, {"known", std::to_string(known.value())}},
           step);
     reset_master("older leader epoch", step);
     return false;
   }
+  proto::AgentIdentity identity = *ledger_.identity();
   identity.leader = leader;
   record(std::move(identity), step);
   step.out.sync = true;
@@ -171,7 +171,7 @@ bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
 }
 
 void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
-  const proto::Message& message = frame.envelope.message;
+  const proto::Message& message = *frame.envelope.message;
   trace(TraceLevel::kMessage, "from master",
         {{"message", std::string(proto::message_name(message))}}, step);
   if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) return on_error(*error, step);

@@ -130,7 +130,7 @@ class Agent::State {
   void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
   void reset_master(std::string_view reason, Step& step);
   void end_session();
-  void send_to_master(proto::Message message, Step& step);
+  void send_to_master(proto::BoxedMessage message, Step& step);
   void master_pulse(Step& step);
 
   // launch.cc
@@ -154,7 +154,7 @@ class Agent::State {
   void refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry, Step& step);
   void forget_peer(const ExecutorKey& key, Step& step);
   void drop_peer(const ExecutorKey& key, Step& step);
-  void send_to_executor(LiveExecutor& executor, proto::Message message, Step& step);
+  void send_to_executor(LiveExecutor& executor, proto::BoxedMessage message, Step& step);
   void deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task, Step& step);
   void executor_pulse(const ExecutorKey& key, Step& step);
   void session_overdue(const ExecutorKey& key, Step& step);

@@ -381,7 +381,7 @@ void AgentShell::Impl::end(Result<void> why) {
 void AgentShell::Impl::on(const SendToMaster& send) {
   const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
   if (!frame) {  // The gap that it leaves ends the session; the agent registers again.
-    LOG(ERROR) << "cannot send " << proto::message_name(send.envelope.message) << ": "
+    LOG(ERROR) << "cannot send " << proto::message_name(*send.envelope.message) << ": "
                << frame.error().message();
     return;
   }
@@ -391,7 +391,7 @@ void AgentShell::Impl::on(const SendToMaster& send) {
 void AgentShell::Impl::on(const SendToExecutor& send) {
   const Result<std::span<const std::byte>> frame = encoder.encode(send.envelope);
   if (!frame) {
-    LOG(ERROR) << "cannot send " << proto::message_name(send.envelope.message) << ": "
+    LOG(ERROR) << "cannot send " << proto::message_name(*send.envelope.message) << ": "
                << frame.error().message();
     return;
   }
@@ -424,7 +424,7 @@ void AgentShell::Impl::on_master_frame(std::span<const std::byte> frame) {
     return dealer->reset("malformed frame");
   }
   MasterFrame event{.envelope = *std::move(envelope)};
-  if (std::holds_alternative<proto::RunTask>(event.envelope.message)) {
+  if (std::holds_alternative<proto::RunTask>(*event.envelope.message)) {
     event.spare_token = random_secret();
   }
   handle(std::move(event));

@@ -125,6 +125,34 @@ TEST(ExplainRole, SaysWhoHasBorrowedAndWhatComesBackByWhen) {
   EXPECT_EQ(told, 2);
 }
 
+TEST(ExplainRole, SpeaksOfBorrowersOnlyWhereThereAreSome) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.agent("a2", "cpus:1;mem:4GiB", "", {{"eng", "cpus:3"}});
+  // Two fit nowhere beside the reservation; nobody has more than his part.
+  s.framework("web").in_role("ops").asks("cpus:3", 2);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("web").tasks(), 1);
+  RoleExplanation ops = role(s, "ops");
+  ASSERT_EQ(ops.held.size(), 1u);
+  EXPECT_EQ(ops.held[0].why, RoleHindrance::kTooLittle);
+  EXPECT_EQ(ops.held[0].back, "");
+  EXPECT_THAT(ops.borrowers, IsEmpty());
+}
+
+TEST(ExplainRole, DoesNotBlameBorrowersForWhatNoAgentCouldDo) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("batch").in_role("lab").asks("cpus:1", 10);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("batch").tasks(), 4);
+  s.framework("web").in_role("ops").asks("cpus:1", 1, "web", "disk == ssd");
+  s.decide();
+  const RoleExplanation ops = role(s, "ops");
+  ASSERT_EQ(ops.held.size(), 1u);
+  EXPECT_EQ(ops.held[0].why, RoleHindrance::kTooLittle);
+}
+
 // Whom explain_task() says to be the victims is whom the next decision tells.
 TEST(ExplainTask, NamesThoseWhoAreToldNext) {
   AllocatorScenario s;

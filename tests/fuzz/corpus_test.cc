@@ -265,7 +265,7 @@ TEST(Corpora, DecodeStill) {
     bool decodes = true;
     if (path.starts_with("frame/")) {
       const auto envelope = proto::decode(std::as_bytes(std::span(seed)));
-      decodes = envelope && "frame/" + std::string(proto::message_name(envelope->message)) == path;
+      decodes = envelope && "frame/" + std::string(proto::message_name(*envelope->message)) == path;
     } else if (path.starts_with("record/")) {
       decodes = proto::decode_record(seed).has_value();
     }

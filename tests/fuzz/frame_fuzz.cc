@@ -11,7 +11,7 @@ void fuzz_frame(Input input) {
   static proto::Encoder encoder;
   const Result<proto::Envelope> envelope = proto::decode(bytes_of(input));
   if (!envelope) return check_told(envelope.error());
-  if (std::holds_alternative<proto::Unknown>(envelope->message)) return;
+  if (std::holds_alternative<proto::Unknown>(*envelope->message)) return;
   const auto frame = encoder.encode(*envelope);
   if (!frame) {
     // Pointers of a hostile frame may share what they point to: then its value is larger than it.
@@ -21,10 +21,10 @@ void fuzz_frame(Input input) {
   const std::vector<std::byte> bytes(frame->begin(), frame->end());
   const Result<proto::Envelope> again = proto::decode(bytes);
   CHECK(again) << again.error().message();
-  CHECK(*again == *envelope) << proto::message_name(envelope->message);
+  CHECK(*again == *envelope) << proto::message_name(*envelope->message);
   const auto twice = encoder.encode(*again);
   CHECK(twice && std::vector<std::byte>(twice->begin(), twice->end()) == bytes)
-      << proto::message_name(envelope->message) << ": equal envelopes, other bytes";
+      << proto::message_name(*envelope->message) << ": equal envelopes, other bytes";
 }
 
 }  // namespace proffer::fuzz

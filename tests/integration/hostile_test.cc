@@ -48,7 +48,7 @@ class RawPeer {
                  [this](std::span<const std::byte> frame) {
                    auto envelope = proto::decode(frame);
                    note([&] {
-                     if (envelope) heard_.push_back(std::move(envelope->message));
+                     if (envelope) heard_.push_back(std::move(*envelope->message));
                    });
                  },
              .on_disconnected = [this](const std::string&) { note([this] { ended_ = true; }); },

@@ -455,17 +455,17 @@ class MasterScenario {
   void deliver(Send& send) {
     EXPECT_FALSE(ended_.contains(send.peer)) << "a message to an ended connection";
     EXPECT_EQ(send.envelope.leader, options.leader);
-    if (std::holds_alternative<proto::AgentRegistered>(send.envelope.message) ||
-        std::holds_alternative<proto::Subscribed>(send.envelope.message)) {
+    if (std::holds_alternative<proto::AgentRegistered>(*send.envelope.message) ||
+        std::holds_alternative<proto::Subscribed>(*send.envelope.message)) {
       registered_.insert(send.peer);
     }
     TestPeer* peer = find(send.peer);
     if (peer == nullptr || peer->dropped_) return;
     EXPECT_LE(send.envelope.version, peer->version) << "it would not understand this";
     EXPECT_EQ(peer->receiving_.admit(send.envelope), proto::Channel::Verdict::kDeliver);
-    peer->on_message(send.envelope.message);
-    if (!std::holds_alternative<proto::Heartbeat>(send.envelope.message)) {
-      peer->inbox.push_back(std::move(send.envelope.message));
+    peer->on_message(*send.envelope.message);
+    if (!std::holds_alternative<proto::Heartbeat>(*send.envelope.message)) {
+      peer->inbox.push_back(std::move(*send.envelope.message));
     }
   }
   // What a store would have after all writes, in the order of a snapshot.

@@ -399,7 +399,7 @@ TEST(Connection, GetsHeartbeatsWhenNothingElseIsSaid) {
       std::count_if(out.actions.begin(), out.actions.end(), [&](const MasterAction& action) {
         const auto* send = std::get_if<Send>(&action);
         return send != nullptr && send->peer == a.peer() &&
-               std::holds_alternative<proto::Heartbeat>(send->envelope.message);
+               std::holds_alternative<proto::Heartbeat>(*send->envelope.message);
       });
   EXPECT_EQ(sends, 1);
 }

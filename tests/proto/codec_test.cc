@@ -344,7 +344,7 @@ TEST(Codec, CutsTextsForPeopleAtAWholeCharacter) {
   const Result<Envelope> decoded = decode(encoded(
       ErrorMessage{.message = umlauts, .hint = std::string(3 * kReasonTextBytesMax, '\x80')}));
   ASSERT_TRUE(decoded) << decoded.error().message();
-  const auto& error = std::get<ErrorMessage>(decoded->message);
+  const auto& error = std::get<ErrorMessage>(*decoded->message);
   EXPECT_EQ(error.message, umlauts.substr(0, kReasonTextBytesMax - 1));
   EXPECT_LE(error.hint.size(), kReasonTextBytesMax);
   EXPECT_GE(error.hint.size(), kReasonTextBytesMax - 4);
@@ -360,7 +360,7 @@ TEST(Codec, SendsTheLowestPortsOfAFragmentedAgent) {
   const Result<Envelope> decoded = decode(encoded(Offers{.offers = {offer}}));
   ASSERT_TRUE(decoded) << decoded.error().message();
   ranges.resize(kPortRangesMax);
-  EXPECT_EQ(std::get<Offers>(decoded->message).offers[0].ports, PortSet(ranges));
+  EXPECT_EQ(std::get<Offers>(*decoded->message).offers[0].ports, PortSet(ranges));
 }
 
 TEST(Codec, TextsAndDataMayBeAnyBytes) {

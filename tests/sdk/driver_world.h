@@ -173,10 +173,10 @@ class DriverWorld {
     if (auto* send = std::get_if<SendToMaster>(&action)) {
       EXPECT_EQ(send->envelope.sequence, ++from_driver_) << "a gap on the wire";
       last_version = send->envelope.version;
-      const bool is_subscribe = std::holds_alternative<proto::Subscribe>(send->envelope.message);
+      const bool is_subscribe = std::holds_alternative<proto::Subscribe>(*send->envelope.message);
       EXPECT_EQ(is_subscribe, from_driver_ == 1) << "the first message, and only it, subscribes";
-      story_.push_back(">" + std::string(message_name(send->envelope.message)));
-      messages_.push_back(std::move(send->envelope.message));
+      story_.push_back(">" + std::string(message_name(*send->envelope.message)));
+      messages_.push_back(std::move(*send->envelope.message));
     } else if (auto* notify = std::get_if<Notify>(&action)) {
       if (const auto* status = std::get_if<proto::TaskStatus>(&notify->notification)) {
         story_.push_back("task " + status->task.str() + " " + std::string(to_text(status->state)));

@@ -76,7 +76,7 @@ class Scenario {
     std::vector<T> found;
     std::erase_if(actions, [&](ExecutorDriverAction& action) {
       auto* send = std::get_if<SendToAgent>(&action);
-      auto* message = send == nullptr ? nullptr : std::get_if<T>(&send->envelope.message);
+      auto* message = send == nullptr ? nullptr : std::get_if<T>(&*send->envelope.message);
       if (message != nullptr) found.push_back(std::move(*message));
       return message != nullptr;
     });

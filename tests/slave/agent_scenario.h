@@ -248,7 +248,7 @@ class AgentScenario {
     std::vector<AgentAction> rest;
     for (AgentAction& action : actions) {
       auto* send = std::get_if<Send>(&action);
-      auto* message = send == nullptr ? nullptr : std::get_if<T>(&send->envelope.message);
+      auto* message = send == nullptr ? nullptr : std::get_if<T>(&*send->envelope.message);
       if (message != nullptr) {
         found.push_back(std::move(*message));
       } else {

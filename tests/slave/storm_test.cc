@@ -38,9 +38,9 @@ class Storm {
     }
     for (const AdoptExecutor& adopt : s_.take<AdoptExecutor>()) looked_for_.push_back(adopt);
     for (const SendToExecutor& send : s_.take<SendToExecutor>()) {
-      const auto* ack = std::get_if<proto::Acknowledge>(&send.envelope.message);
+      const auto* ack = std::get_if<proto::Acknowledge>(&*send.envelope.message);
       if (ack != nullptr) continue;
-      const auto* run = std::get_if<proto::RunTask>(&send.envelope.message);
+      const auto* run = std::get_if<proto::RunTask>(&*send.envelope.message);
       if (run != nullptr) given_[send.peer].insert(run->spec.id.str());
     }
     for (const DropExecutorPeer& drop : s_.take<DropExecutorPeer>()) forget(drop.peer);
@@ -50,9 +50,9 @@ class Storm {
     if (!s_.told_master<proto::RegisterAgent>().empty()) registering_ = true;
     if (!s_.take<ResetMaster>().empty()) hang_up();
     for (const SendToMaster& send : s_.take<SendToMaster>()) {
-      const auto* update = std::get_if<proto::Update>(&send.envelope.message);
+      const auto* update = std::get_if<proto::Update>(&*send.envelope.message);
       if (update != nullptr) told_[update->status.task.str()] = update->status.sequence;
-      const auto* part = std::get_if<proto::RegisterTasks>(&send.envelope.message);
+      const auto* part = std::get_if<proto::RegisterTasks>(&*send.envelope.message);
       if (part == nullptr) continue;
       for (const proto::AgentTask& task : part->tasks) told_[task.task.str()] = task.sequence;
     }

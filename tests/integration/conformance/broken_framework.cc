@@ -62,7 +62,7 @@ class Broken {
     const Result<proto::Envelope> envelope = proto::decode(frame);
     if (!envelope) return;
     leader_ = envelope->leader;
-    const proto::Message& message = envelope->message;
+    const proto::Message& message = *envelope->message;
     if (const auto* subscribed = std::get_if<proto::Subscribed>(&message)) {
       framework_ = subscribed->framework;
       if (generation_ > 0 && never_ == "ask_again") return;
