@@ -195,8 +195,9 @@ void Replay::audit_agents() {
       std::map<int32_t, int32_t> by_device;
       for (const GpuDevice& device : held.gpus) by_device[device.index] += device.milli;
       for (const auto& [index, milli] : by_device) {
-        const auto device = std::find_if(has.gpus.begin(), has.gpus.end(),
-                                         [&](const GpuDevice& d) { return d.index == index; });
+        const auto device =
+            std::find_if(has.gpus.begin(), has.gpus.end(),
+                         [&, number = index](const GpuDevice& d) { return d.index == number; });
         if (device == has.gpus.end() || milli > device->milli) {
           broken(text("device ", index, " of agent ", id.str(), " is given out twice"));
         }
