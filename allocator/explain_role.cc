@@ -54,9 +54,8 @@ bool is_below_entitlement(const fair::Node& node, ResourceKind kind, const Resou
   return shape[kind] > 0 && node.use()[kind] + shape[kind] <= node.entitlement[kind];
 }
 bool is_below_entitlement(const fair::Node& node, const ResourceVector& shape) {
-  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
-    return is_below_entitlement(node, kind, shape);
-  });
+  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](ResourceKind kind) { return is_below_entitlement(node, kind, shape); });
 }
 // … and that others have borrowed, of whom `lent` is the sum.
 bool is_lent(const fair::Node& node, const ResourceVector& shape, const ResourceVector& lent) {
