@@ -19,6 +19,7 @@
 #include "cli/local_cluster.h"
 #include "cli/master_client.h"
 #include "cli/output.h"
+#include "cli/programs.h"
 #include "common/text.h"
 #include "proto/json/json.h"
 
@@ -459,7 +460,8 @@ class Conformance {
 // The program as a path: our children are not looked for in $PATH.
 std::optional<std::string> find_in_path(const std::string& name) {
   if (name.find('/') != std::string::npos) {
-    return ::access(name.c_str(), X_OK) == 0 ? std::optional(fs::absolute(name).string())
+    std::error_code error;
+    return ::access(name.c_str(), X_OK) == 0 ? std::optional(fs::absolute(name, error).string())
                                              : std::nullopt;
   }
   const char* path = std::getenv("PATH");
@@ -511,7 +513,9 @@ int run_conformance(const Words& words) {
   if (const Result<Resources> parsed = parse_agent_resources(options.resources); !parsed) {
     return usage(Error(parsed.error()).in("--resources"));
   }
-  std::string dir = fs::temp_directory_path().string() + "/proffer-conformance-XXXXXX";
+  const Result<std::string> temporary = temporary_directory();
+  if (!temporary) return print_error(temporary.error(), options.json);
+  std::string dir = *temporary + "/proffer-conformance-XXXXXX";
   if (::mkdtemp(dir.data()) == nullptr) {
     return print_error(Error::unavailable(text("cannot make the directory ", quoted(dir))),
                        options.json);

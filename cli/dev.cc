@@ -365,12 +365,15 @@ void Dev::stop_all() {
   }
 }
 
-std::string default_dir() {
-  return text(fs::temp_directory_path().string(), "/proffer-dev-", static_cast<int64_t>(getuid()));
+Result<std::string> default_dir() {
+  const Result<std::string> temporary = temporary_directory();
+  if (!temporary) return temporary.error();
+  return text(*temporary, "/proffer-dev-", static_cast<int64_t>(getuid()));
 }
 
-// An empty or new directory, or one that an earlier cluster of ours left.
-Result<void> prepare_dir(const DevOptions& options) {
+// An empty or new directory, or one that an earlier cluster of ours left. That of nobody's choice
+// is emptied.
+Result<void> prepare_dir(const DevOptions& options, bool is_default) {
   std::error_code error;
   const std::optional<Addresses> running = read_addresses(options.dir + "/address.json");
   if (running) {
@@ -382,9 +385,9 @@ Result<void> prepare_dir(const DevOptions& options) {
           .with_hint("use it, end it, or give this one its own --dir, --port=0 and --http-port=0");
     }
   }
-  if (options.dir == default_dir()) fs::remove_all(options.dir, error);
-  if (fs::exists(options.dir) && !fs::is_empty(options.dir, error) &&
-      !fs::exists(options.dir + "/master")) {
+  if (is_default) fs::remove_all(options.dir, error);
+  if (fs::exists(options.dir, error) && !fs::is_empty(options.dir, error) &&
+      !fs::exists(options.dir + "/master", error)) {
     return Error::already_exists(text("directory ", quoted(options.dir), " holds something else"))
         .with_hint("give a new or empty directory with --dir");
   }
@@ -453,14 +456,19 @@ int run_dev(const Words& words) {
   arguments.flag("--no-service", &options.no_service, "without the scheduler of `proffer service`");
   arguments.flag("--json", &options.json, "one JSON object per line");
   if (const auto status = arguments.parse(words)) return *status;
-  if (options.dir.empty()) options.dir = default_dir();
+  const bool is_default = options.dir.empty();
+  if (is_default) {
+    const Result<std::string> dir = default_dir();
+    if (!dir) return print_error(dir.error(), options.json);
+    options.dir = *dir;
+  }
   std::error_code error;
   options.dir = fs::absolute(options.dir, error).lexically_normal().string();
   if (const Result<void> checked = check(options); !checked) {
     print_error(checked.error(), options.json);
     return kExitUsage;
   }
-  if (const Result<void> prepared = prepare_dir(options); !prepared) {
+  if (const Result<void> prepared = prepare_dir(options, is_default); !prepared) {
     return print_error(prepared.error(), options.json);
   }
   Dev dev(std::move(options));

@@ -1,6 +1,7 @@
 // proffer: one program for people. A command is a function here, or a program of its own beside it.
 
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,12 +62,7 @@ void print_usage(std::FILE* where) {
       where);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  FLAGS_logtostderr = true;
-  FLAGS_minloglevel = google::GLOG_WARNING;
-  google::InitGoogleLogging(argv[0]);
+int command_line(int argc, char** argv) {
   if (argc < 2) {
     print_usage(stderr);
     return kExitUsage;
@@ -95,4 +91,17 @@ int main(int argc, char** argv) {
                                           : text("did you mean `proffer ", near, "`?")),
               false);
   return kExitUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  google::InitGoogleLogging(argv[0]);
+  try {
+    return command_line(argc, argv);
+  } catch (const std::exception& e) {
+    return print_error(Error::internal(e.what()), false);
+  }
 }

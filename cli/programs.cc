@@ -38,4 +38,13 @@ Error become(std::string_view name, const std::vector<std::string>& words) {
   return Error::internal(text("cannot start ", quoted(*path), ": ", std::strerror(errno)));
 }
 
+Result<std::string> temporary_directory() {
+  const char* variable = std::getenv("TMPDIR");
+  const std::string path = variable == nullptr || *variable == '\0' ? "/tmp" : variable;
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) return path;
+  return Error::failed_precondition(text("there is no directory ", quoted(path), " for files"))
+      .with_hint("make it, or say with $TMPDIR where they may go");
+}
+
 }  // namespace proffer::cli

@@ -16,4 +16,7 @@ Result<std::string> find_program(std::string_view name);
 // Becomes proffer-<name> with these words. Returns only an error.
 Error become(std::string_view name, const std::vector<std::string>& words);
 
+// $TMPDIR, else /tmp. Errors: kFailedPrecondition if there is no such directory.
+Result<std::string> temporary_directory();
+
 }  // namespace proffer::cli

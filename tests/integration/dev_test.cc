@@ -58,6 +58,18 @@ TEST(Dev, SaysWhichPortIsInUse) {
   EXPECT_EQ(processes_of(home.path()), std::vector<pid_t>());
 }
 
+TEST(Dev, SaysThatThereIsNoTemporaryDirectory) {
+  TemporaryDirectory home;
+  for (const Words& command : {Words{"dev"}, Words{"conformance", "--", "/bin/true"}}) {
+    Words words = {program("proffer")};
+    words.insert(words.end(), command.begin(), command.end());
+    const Exit none = run(words, {{"TMPDIR", home / "none"}});
+    EXPECT_EQ(none.code, 1) << none.signal;
+    EXPECT_NE(none.err.find("there is no directory '" + home / "none"), std::string::npos)
+        << none.err;
+  }
+}
+
 TEST(Dev, RefusesWrongValuesBeforeItStartsAnything) {
   TemporaryDirectory home;
   const std::pair<Words, std::string> rows[] = {
