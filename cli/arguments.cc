@@ -38,6 +38,12 @@ void Arguments::option(const std::string& names, std::string* target, const std:
   impl_->app.add_option(names, *target, help);
 }
 
+void Arguments::option(const std::string& names, std::optional<std::string>* target,
+                       const std::string& help) {
+  impl_->app.add_option_function<std::string>(
+      names, [target](const std::string& value) { *target = value; }, help);
+}
+
 void Arguments::option(const std::string& names, int64_t* target, const std::string& help) {
   impl_->app.add_option(names, *target, help);
 }

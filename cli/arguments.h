@@ -21,6 +21,9 @@ class Arguments {
 
   void flag(const std::string& names, bool* target, const std::string& help);
   void option(const std::string& names, std::string* target, const std::string& help);
+  // Left unset if it is not given.
+  void option(const std::string& names, std::optional<std::string>* target,
+              const std::string& help);
   void option(const std::string& names, int64_t* target, const std::string& help);
   void option(const std::string& names, std::vector<std::string>* target, const std::string& help);
   void required(const std::string& name, std::string* target, const std::string& help);

@@ -15,7 +15,8 @@ int change(const Words& words, bool is_unreserve) {
   std::string master_flag;
   std::string agent;
   std::string role;
-  std::string resources;
+  std::string needed;
+  std::optional<std::string> resources;
   bool json = false;
   Arguments arguments(
       is_unreserve ? "proffer unreserve AGENT ROLE [RESOURCES]"
@@ -30,9 +31,10 @@ int change(const Words& words, bool is_unreserve) {
   if (is_unreserve) {
     arguments.option("RESOURCES", &resources, "as in 'cpus:4;mem:8GiB'; else all");
   } else {
-    arguments.required("RESOURCES", &resources, "as in 'cpus:4;mem:8GiB'");
+    arguments.required("RESOURCES", &needed, "as in 'cpus:4;mem:8GiB'");
   }
   if (const auto status = arguments.parse(words)) return *status;
+  if (!is_unreserve) resources = needed;
   const auto usage = [&](const Error& error) {
     print_error(error, json);
     return kExitUsage;
@@ -43,8 +45,13 @@ int change(const Words& words, bool is_unreserve) {
   const Result<RoleName> parsed_role = parse_role(role);
   if (!parsed_role) return usage(parsed_role.error());
   proto::ReserveCall part{.agent = AgentId(agent), .role = *parsed_role};
-  if (!resources.empty()) {
-    const Result<ResourceVector> amounts = parse_shape(resources);
+  if (resources) {
+    if (trimmed(*resources).empty()) {  // As a variable that is not set.
+      Error error = Error::invalid_argument("RESOURCES is empty");
+      return usage(is_unreserve ? std::move(error).with_hint("leave it out to mean all")
+                                : std::move(error).with_hint("say how much: 'cpus:4;mem:8GiB'"));
+    }
+    const Result<ResourceVector> amounts = parse_shape(*resources);
     if (!amounts) return usage(amounts.error());
     part.amounts = *amounts;
   }

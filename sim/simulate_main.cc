@@ -1,11 +1,12 @@
 // proffer-simulate: reads a scenario, lets it happen and prints what came of it.
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <iostream>
 #include <limits>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -105,21 +106,20 @@ Result<Arguments> parse(int argc, char** argv) {
   return arguments;
 }
 
+// No more than the reader of scenarios refuses, were it /dev/zero.
 Result<std::string> read(const std::string& file) {
-  std::ostringstream whole;
-  if (file == "-") {
-    whole << std::cin.rdbuf();
-    return whole.str();
-  }
-  std::ifstream stream(file, std::ios::binary);
+  std::ifstream opened;
+  errno = 0;
+  if (file != "-") opened.open(file, std::ios::binary);
+  std::istream& stream = file == "-" ? std::cin : opened;
+  std::string bytes(kScenarioBytesMax + 1, '\0');
   // A directory opens, and fails when it is read.
-  if (!stream || !(whole << stream.rdbuf())) {
-    if (stream && stream.peek() == std::ifstream::traits_type::eof() && !stream.bad()) {
-      return std::string();
-    }
-    return Error::not_found(text("cannot read ", quoted(file)));
+  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+  if (stream.bad() || (stream.fail() && !stream.eof())) {
+    return Error::not_found(text("cannot read ", quoted(file), ": ", std::strerror(errno)));
   }
-  return whole.str();
+  bytes.resize(static_cast<size_t>(stream.gcount()));
+  return bytes;
 }
 
 int fail(const Error& error, bool json) {
@@ -182,7 +182,9 @@ int run(int argc, char** argv) {
     std::cerr << "error: " << report.violations.size() << " invariants were violated\n";
     return 1;
   }
-  return std::cout.good() ? 0 : 1;
+  if (std::cout.good()) return 0;
+  std::cerr << "error: the report could not be written\n";
+  return 1;
 }
 
 // Of each size of memory glibc keeps seven freed pieces at hand, and looks longer for more; a large

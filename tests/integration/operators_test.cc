@@ -120,6 +120,10 @@ TEST_F(Operators, ReserveWhichHoldsOverRestartsOfMasterAndAgent) {
   EXPECT_EQ(to_text(row.reserved[0].amounts), "cpus:1;mem:256");
   EXPECT_EQ(to_text(row.total.amounts), "cpus:2;mem:1024");
   EXPECT_TRUE(agent("agent-2")->drained_by.has_value());
+  const Exit nothing = proffer({"unreserve", "agent-1", "eng", ""});
+  EXPECT_EQ(nothing.code, 2);
+  EXPECT_THAT(nothing.err, HasSubstr("RESOURCES is empty"));
+  EXPECT_FALSE(agent("agent-1")->reserved.empty());
   EXPECT_EQ(proffer({"unreserve", "agent-1", "eng"}).code, 0);
   EXPECT_TRUE(agent("agent-1")->reserved.empty());
   const Exit more = proffer({"reserve", "agent-1", "eng", "cpus:3"});

@@ -62,8 +62,9 @@ TEST(Simulate, WrongUsageIsToldWithWhatToDo) {
   const std::string good = "examples/scenarios/drf_paper.yaml";
   for (const auto& [words, told] : std::vector<std::pair<std::vector<std::string>, std::string>>{
            {{}, "no FILE"},
-           {{"no/such/file"}, "'no/such/file'"},
-           {{"examples"}, "'examples'"},
+           {{"no/such/file"}, "'no/such/file': No such file"},
+           {{"examples"}, "'examples': Is a directory"},
+           {{"/dev/zero"}, "bytes"},
            {{good, "--compact"}, "--compact is not there yet"},
            {{good, "--untl", "3s"}, "--until"},
            {{good, "--until"}, "--until needs a value"},
