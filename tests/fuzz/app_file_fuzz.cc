@@ -35,6 +35,11 @@ std::string print(const service::AppSpec& app) {
   out += "\nconstraints:";
   if (app.constraints.empty()) out += " []";
   for (const Constraint& one : app.constraints) out += "\n  - " + in_quotes(to_text(one));
+  out += "\nspread: " + (app.spread.empty() ? "none" : in_quotes(app.spread)) + "\nmax_per:";
+  if (app.max_per.empty()) out += " {}";
+  for (const MaxPer& one : app.max_per) {
+    out += "\n  ? " + in_quotes(one.attribute) + "\n  : " + std::to_string(one.count);
+  }
   out += "\nenv:";
   if (app.env.empty()) out += " {}";
   for (const auto& [name, value] : app.env) {

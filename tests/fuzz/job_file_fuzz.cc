@@ -36,6 +36,7 @@ std::string print(const batch::JobText& job) {
   one("reducers", job.reducers);
   one("split", job.split);
   one("resources", job.resources);
+  one("band", job.band);
   list("files", job.files);
   std::string env;
   for (const auto& [name, value] : job.env) {
