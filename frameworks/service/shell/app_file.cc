@@ -3,6 +3,7 @@
 #include <map>
 
 #include "common/constraint_matcher.h"
+#include "common/printable.h"
 #include "common/text.h"
 #include "yaml/read.h"
 
@@ -36,7 +37,8 @@ Result<void> read_max_per(const yaml::Node& node, std::vector<MaxPer>& place) {
   std::map<std::string, int64_t> counts;
   Result<void> read =
       read_table("max_per", node, {}, [&](const std::string& attribute, const yaml::Node& value) {
-        return read_whole(text("max_per: ", attribute), value, 1, kInstancesMax, counts[attribute]);
+        return read_whole(text("max_per: ", printable(attribute)), value, 1, kInstancesMax,
+                          counts[attribute]);
       });
   if (!read) return read;
   for (const auto& [attribute, count] : counts) {
