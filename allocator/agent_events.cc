@@ -77,6 +77,7 @@ void Allocator::State::set_agent_draining(const AgentId& id, bool draining) {
   rescind_all(a.offers, RescindReason::kAgentChanged);
   free_.erase(a);
   a.draining = draining;
+  draining ? void(draining_.insert(&a)) : void(draining_.erase(&a));
   refresh(a, true);
   if (draining) end_claim_on(a);
 }
@@ -92,6 +93,7 @@ void Allocator::State::remove_agent(const AgentId& id) {
   end_claim_on(a);
   for (const auto& [ref, task] : a.tasks) forget_task(a, ref, task);
   estimating_.erase(&a);
+  draining_.erase(&a);
   free_.remove(a);
   for (const auto& [task, held] : a.tasks) {
     change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});

@@ -130,8 +130,8 @@ ResourceVector Allocator::State::compute_total() const {
 // runs there. What goes away can be promised to nobody.
 ResourceVector Allocator::State::usable_total() const {
   ResourceVector sum = shares_dirty_ ? compute_total() : total_;
-  for (const auto& [id, a] : agents_) {
-    if (a->draining) sum -= (a->counted_total() - a->counted_allocated()).max(ResourceVector());
+  for (const Agent* a : draining_) {
+    sum -= (a->counted_total() - a->counted_allocated()).max(ResourceVector());
   }
   return (sum - supposed_gone_).max(ResourceVector());
 }

@@ -484,7 +484,8 @@ class Allocator::State {
   std::set<AskTimer> ask_timers_;
   std::set<AskTimer> alarms_;
   fair::AgentSet estimating_;  // agents with an estimated part
-  std::set<AskEntry*> due_;    // without a claim; only counted and searched, never walked
+  fair::AgentSet draining_;
+  std::set<AskEntry*> due_;  // without a claim; only counted and searched, never walked
   std::map<uint64_t, AskEntry*> claimed_;   // by claim_order
   std::map<uint64_t, AskEntry*> headroom_;  // who has some kept, by headroom_order
   uint64_t headrooms_ = 0;

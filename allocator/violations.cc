@@ -37,6 +37,9 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
     const auto wrong = [&, name = id.str()](const std::string& what) {
       found.push_back({text("agent ", name, ": ", what)});
     };
+    if (a->draining != (draining_.count(a.get()) > 0)) {
+      wrong("is not noted as it is drained");
+    }
     fair::Held allocated;
     for (const auto& [framework, held] : a->allocated_to) {
       allocated.add(held);
