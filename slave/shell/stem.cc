@@ -32,14 +32,9 @@ Result<pid_t> Stem::fork(const std::vector<std::string>& environment) {
     if (Result<void> started = start(); !started) return std::move(started).error();
   }
   Result<pid_t> forked = ask(*request);
-  // One that ended or was stopped since it was last asked: somebody else's doing, so a fresh one is
-  // asked. Should the first have forked after all, its executor is nobody's, and is swept away.
   if (!forked && forked.error().code() == ErrorCode::kTimeout) {
-    LOG(WARNING) << "the stem of executors does not answer, another is started pid=" << pid_;
+    LOG(WARNING) << "the stem of executors does not answer, it is ended pid=" << pid_;
     end();
-    if (Result<void> started = start(); !started) return std::move(started).error();
-    forked = ask(*request);
-    if (!forked) end();
   }
   return forked;
 }

@@ -24,9 +24,11 @@ class Stem {
   Stem& operator=(const Stem&) = delete;
 
   // A child of this process in its own session, with this environment, in the directory that
-  // PROFFER_SANDBOX names there. Blocks for the fork, as posix_spawn would; a stem that does not
-  // answer for 5 s is replaced, once. Errors: kNotFound (no such program), kInvalidArgument (a
-  // NUL in the environment), kResourceExhausted (of processes, disk, or memory), kUnavailable.
+  // PROFFER_SANDBOX names there. Blocks for the fork, as posix_spawn would.
+  // Errors: kNotFound (no such program), kInvalidArgument (a NUL in the environment),
+  // kResourceExhausted (of processes, disk, or memory), kUnavailable. kTimeout: it has ended, or
+  // did not answer for 5 s and was ended; the next call starts another. It may have forked before:
+  // then there is a child more, of which nobody knows.
   Result<pid_t> fork(const std::vector<std::string>& environment);
 
   // It is a child of this process, too, and not an executor; 0 if there is none.

@@ -90,7 +90,7 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
   if (!sandbox) return std::move(sandbox).error();
   std::vector<std::string> environment = environment_of(start, *sandbox, options_);
   const Result<pid_t> pid = start.program == proto::kCommandExecutor
-                                ? stem_.fork(environment)
+                                ? fork_command(environment)
                                 : execute(start.program, std::move(environment), *sandbox);
   if (!pid) return pid.error();
   // It is there until it is reaped, ended or not.
@@ -103,6 +103,16 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
   runs_[*pid] = {started, *sandbox};
   live_sandboxes_.insert(*std::move(sandbox));
   return started;
+}
+
+// A stem that ended or was stopped since it was last asked is somebody else's doing, so a fresh one
+// is asked. Should the first have forked before, that executor has the same token and would be
+// given the same tasks: it is ended while no run has its sandbox yet, so that it is nobody's.
+Result<pid_t> Supervisor::fork_command(const std::vector<std::string>& environment) {
+  Result<pid_t> forked = stem_.fork(environment);
+  if (forked || forked.error().code() != ErrorCode::kTimeout) return forked;
+  end_strays();
+  return stem_.fork(environment);
 }
 
 Result<pid_t> Supervisor::execute(const std::string& program, std::vector<std::string> environment,
@@ -153,14 +163,20 @@ void Supervisor::reap() {
   sweep();
 }
 
-// An orphan's own children come to us when it ends, so this goes on until there are none.
-void Supervisor::sweep() {
-  bool left = false;
+// Kills what belongs to no run; whether there was any.
+bool Supervisor::end_strays() {
+  bool any = false;
   for (const pid_t pid : own_children()) {
     if (pid == stem_.pid() || runs_.contains(pid) || is_of_a_live_run(pid)) continue;
-    left = true;
+    any = true;
     ::kill(pid, SIGKILL);
   }
+  return any;
+}
+
+// An orphan's own children come to us when it ends, so this goes on until there are none.
+void Supervisor::sweep() {
+  const bool left = end_strays();
   const Time now = loop_.now();
   const std::vector<Ended> ended = std::exchange(ended_, {});
   for (const Ended& one : ended) {

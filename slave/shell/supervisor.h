@@ -78,8 +78,10 @@ class Supervisor {
   void look_at_adopted();
   void end_adopted(AdoptedRuns::iterator at);
   std::optional<Process> find_by_sandbox(const proto::ExecutorRecord& executor) const;
+  Result<pid_t> fork_command(const std::vector<std::string>& environment);
   void reap();
   void sweep();
+  bool end_strays();
   bool is_of_a_live_run(pid_t pid) const;
   void end_leftovers();
 

@@ -170,7 +170,11 @@ TEST_F(Forked, AStemThatWasKilledIsReplaced) {
   const pid_t first = stem_->pid();
   kill(first, SIGKILL);
   ASSERT_TRUE(wait_for(first).has_value());
-  // Also before we know that it has ended.
+  // Who asks before it is known that it has ended is told, since it may have forked before.
+  const Result<pid_t> unknown = fork(environment(sandbox("two")));
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().code(), ErrorCode::kTimeout);
+  EXPECT_EQ(stem_->pid(), 0);
   const Result<pid_t> second = fork(environment(sandbox("two")));
   ASSERT_TRUE(second) << second.error().message();
   EXPECT_NE(stem_->pid(), first);
@@ -183,9 +187,10 @@ TEST_F(Forked, AStemThatWasStoppedIsReplacedAfterAWhile) {
   ASSERT_TRUE(fork(environment(sandbox("one"))));
   const pid_t first = stem_->pid();
   kill(first, SIGSTOP);
+  EXPECT_EQ(fork(environment(sandbox("two"))).error().code(), ErrorCode::kTimeout);
+  EXPECT_TRUE(wait_for(first).has_value());
   ASSERT_TRUE(fork(environment(sandbox("two"))));
   EXPECT_NE(stem_->pid(), first);
-  EXPECT_TRUE(wait_for(first).has_value());
 }
 
 TEST_F(Forked, WithoutTheProgramNothingStarts) {

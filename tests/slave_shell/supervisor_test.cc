@@ -1,0 +1,130 @@
+// The supervisor when its stem ends in the worst moment: it has forked, and nobody was told.
+
+#include "slave/shell/supervisor.h"
+
+#include <filesystem>
+#include <future>
+#include <string>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "slave/shell/processes.h"
+
+namespace proffer::agent {
+namespace supervisor_test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string bin_dir() {
+  return (fs::read_symlink("/proc/self/exe").parent_path().parent_path() / "bin").string();
+}
+
+// Waits for the next stop or end of a process that is traced.
+int status_of(pid_t pid) {
+  int status = 0;
+  EXPECT_EQ(waitpid(pid, &status, __WALL), pid);
+  return status;
+}
+
+// Within a deadline.
+bool has_ended(pid_t pid) {
+  for (int i = 0; i < 10'000; ++i) {
+    const std::optional<Process> process = find_process(pid);
+    if (!process || process->zombie) return true;
+    poll(nullptr, 0, 1);
+  }
+  return false;
+}
+
+// Kills a stem when it has forked once more, before it can tell. The new process stands still until
+// release().
+class Assassin {
+ public:
+  explicit Assassin(pid_t stem)
+      : thread_([this, stem] {
+          attached_.set_value(
+              ptrace(PTRACE_SEIZE, stem, 0,
+                     PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK) == 0);
+          status_of(stem);  // It has forked.
+          unsigned long child = 0;
+          ptrace(PTRACE_GETEVENTMSG, stem, 0, &child);
+          status_of(static_cast<pid_t>(child));  // It stands still.
+          child_ = static_cast<pid_t>(child);
+          kill(stem, SIGKILL);
+          released_.get_future().wait();
+          ptrace(PTRACE_DETACH, child_, 0, 0);  // Or it is dead.
+        }) {}
+  ~Assassin() {
+    if (thread_.joinable()) release();
+  }
+
+  bool is_attached() { return attached_.get_future().get(); }
+  // The new process, which goes on if it still can.
+  pid_t release() {
+    released_.set_value();
+    thread_.join();
+    return child_;
+  }
+
+ private:
+  std::promise<bool> attached_;
+  std::promise<void> released_;
+  pid_t child_ = 0;
+  std::thread thread_;
+};
+
+// Two executors of one run would both be given its tasks.
+TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
+  std::string root = (fs::temp_directory_path() / "proffer-supervisor-XXXXXX").string();
+  ASSERT_NE(mkdtemp(root.data()), nullptr);
+  Loop loop;
+  const Sandboxes sandboxes(root + "/sandboxes");
+  Supervisor supervisor(loop, sandboxes,
+                        {.agent = AgentId("a1"),
+                         .socket = root + "/nobody.sock",
+                         .http_address = "127.0.0.1:1",
+                         .bin_dir = bin_dir()},
+                        {});
+  const auto start = [&](uint64_t run) {
+    return supervisor.start({.framework = FrameworkId("f1"),
+                             .executor = ExecutorId("e1"),
+                             .run = run,
+                             .program = std::string(proto::kCommandExecutor),
+                             .token = Secret("0123456789abcdef0123456789abcdef")});
+  };
+  const Result<ExecutorStarted> first = start(1);
+  ASSERT_TRUE(first) << first.error().message();
+  pid_t stem = 0;
+  for (const pid_t child : own_children()) {
+    if (child != first->pid) stem = child;
+  }
+  ASSERT_GT(stem, 0);
+
+  Assassin assassin(stem);
+  ASSERT_TRUE(assassin.is_attached());
+  const Result<ExecutorStarted> second = start(2);
+  ASSERT_TRUE(second) << second.error().message();
+
+  const pid_t stray = assassin.release();
+  ASSERT_GT(stray, 0);
+  EXPECT_NE(stray, second->pid);
+  EXPECT_TRUE(has_ended(stray)) << "it lives beside the executor that was started for it";
+  EXPECT_FALSE(find_process(second->pid)->zombie);
+
+  for (const pid_t child : own_children()) {
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, __WALL);
+  }
+  fs::remove_all(root);
+}
+
+}  // namespace
+}  // namespace supervisor_test
+}  // namespace proffer::agent
