@@ -1,6 +1,7 @@
 // The hand that kills. run() is the whole story: start, kill and start again, let everything come
 // to its end, judge. Nothing of what Proffer says is used: whom to kill is known from having
-// started it, executors are found as children of tasks and agents.
+// started it, executors are found as parents of tasks and children of agents, and the stem that
+// an agent forks them from as its child without an executor's id.
 
 #include "tests/integration/kill_storm.h"
 
@@ -77,6 +78,14 @@ std::vector<Pid> all_processes() {
   return all;
 }
 
+// Only executors have an executor's id; their stem is the same program.
+bool runs_as(pid_t pid, const std::string& kind) {
+  const std::string words = read_file(text("/proc/", pid, "/cmdline"));
+  const std::string environment = read_file(text("/proc/", pid, "/environ"));
+  const bool is_executor = environment.find("PROFFER_EXECUTOR_ID=") != std::string::npos;
+  return words.find("proffer-executor") != std::string::npos && is_executor == (kind == "executor");
+}
+
 class Storm {
  public:
   explicit Storm(const StormOptions& options)
@@ -91,7 +100,8 @@ class Storm {
   void pass_until(int64_t moment);
   void pass_records(const std::string& file, int64_t count);
   void kill_one(const std::string& kind);
-  void kill_executor();
+  std::vector<pid_t> forked(const std::string& kind) const;
+  void kill_forked(const std::string& kind);
   void start_those_due();
   void settle();
   void look_for_leftovers();
@@ -210,7 +220,7 @@ void Storm::start_those_due() {
 }
 
 void Storm::kill_one(const std::string& kind) {
-  if (kind == "executor") return kill_executor();
+  if (kind == "executor" || kind == "stem") return kill_forked(kind);
   std::vector<Member*> there;
   for (Member& member : members_) {
     if (member.kind == kind && member.back_at == 0) there.push_back(&member);
@@ -240,46 +250,49 @@ void Storm::kill_one(const std::string& kind) {
   say(text("killed ", victim.name, ", away for ", away_millis, " ms"));
 }
 
-// Executors are the children of agents, and, of agents that were killed, the parents of tasks: the
-// journal names them.
-void Storm::kill_executor() {
-  std::vector<pid_t> there;
+// Who are executors, or the stems that agents fork them from. Both are children of agents; of an
+// agent that was killed, executors are the parents of tasks, which the journal names, and its stem
+// ends by itself.
+std::vector<pid_t> Storm::forked(const std::string& kind) const {
+  std::vector<pid_t> agents;
+  for (const Member& member : members_) {
+    if (member.kind == "agent" && member.back_at == 0) agents.push_back(member.process->pid());
+  }
+  std::vector<pid_t> named;
+  std::istringstream lines(kind == "executor" ? read_file(path("journal")) : "");
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("start ")) continue;
+    std::istringstream words(line);
+    std::string word;
+    pid_t parent = 0;
+    words >> word >> word >> word >> word >> word >> parent;
+    named.push_back(parent);
+  }
+  std::vector<pid_t> found;
+  for (const Pid& process : all_processes()) {
+    const bool is_agents_child =
+        std::find(agents.begin(), agents.end(), process.parent) != agents.end();
+    const bool is_named = std::find(named.begin(), named.end(), process.pid) != named.end();
+    // A number may have come to somebody else meanwhile, and agents adopt orphans of tasks.
+    if ((is_agents_child || is_named) && runs_as(process.pid, kind)) found.push_back(process.pid);
+  }
+  return found;
+}
+
+void Storm::kill_forked(const std::string& kind) {
+  pid_t victim = 0;
   const bool found = eventually([&] {
     start_those_due();
-    std::vector<pid_t> agents;
-    for (const Member& member : members_) {
-      if (member.kind == "agent" && member.back_at == 0) agents.push_back(member.process->pid());
-    }
-    std::vector<pid_t> named;
-    std::istringstream lines(read_file(path("journal")));
-    for (std::string line; std::getline(lines, line);) {
-      if (!line.starts_with("start ")) continue;
-      std::istringstream words(line);
-      std::string word;
-      pid_t parent = 0;
-      words >> word >> word >> word >> word >> word >> parent;
-      named.push_back(parent);
-    }
-    for (const Pid& process : all_processes()) {
-      const bool is_agents_child =
-          std::find(agents.begin(), agents.end(), process.parent) != agents.end();
-      const bool is_named = std::find(named.begin(), named.end(), process.pid) != named.end();
-      // A number may have come to somebody else meanwhile; an orphan of a task, which an agent
-      // adopts, is not an executor, and neither is the stem that they are forked from.
-      const std::string words = read_file(text("/proc/", process.pid, "/cmdline"));
-      const std::string environment = read_file(text("/proc/", process.pid, "/environ"));
-      if ((is_agents_child || is_named) && words.find("proffer-executor") != std::string::npos &&
-          environment.find("PROFFER_EXECUTOR_ID=") != std::string::npos) {
-        there.push_back(process.pid);
-      }
-    }
-    return !there.empty();
+    const std::vector<pid_t> there = forked(kind);
+    if (there.empty()) return false;
+    victim = there.at(prng_.below(there.size()));
+    // In the moment of its fork an executor looks like its stem.
+    return runs_as(victim, kind);
   });
-  if (!found) return fail("there is no executor to kill");
-  const pid_t pid = there.at(prng_.below(there.size()));
-  journal_.write("kill", text("executor - ", pid));
-  ::kill(pid, SIGKILL);
-  say(text("killed executor ", pid, " of ", there.size()));
+  if (!found) return fail(text("there is no ", kind, " to kill"));
+  journal_.write("kill", text(kind, " - ", victim));
+  ::kill(victim, SIGKILL);
+  say(text("killed ", kind, " ", victim));
 }
 
 // --- the end -----------------------------------------------------------------------------------
@@ -370,7 +383,7 @@ Judgement Storm::run() {
   // Each kind gets its part, in an order that the seed draws.
   std::vector<std::string> bag;
   for (int i = 0; i < options_.kills; ++i) {
-    if (bag.empty()) bag = {"master", "agent", "executor", "scheduler"};
+    if (bag.empty()) bag = {"master", "agent", "executor", "stem", "scheduler"};
     const size_t at = prng_.below(bag.size());
     const std::string kind = bag[at];
     bag.erase(bag.begin() + static_cast<std::ptrdiff_t>(at));

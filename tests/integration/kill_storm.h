@@ -12,7 +12,7 @@
 namespace proffer::test {
 
 struct StormOptions {
-  int kills = 8;
+  int kills = 10;
   uint64_t seed = 1;  // chooses whom, when, and for how long it stays away
   int agents = 3;
   int schedulers = 2;
