@@ -239,6 +239,14 @@ Result<std::string> print_records(uint32_t mark, const std::vector<std::string>&
   return out;
 }
 
+// False with errno. A file is found after a loss of power only if its directory names it.
+bool sync_directory_of(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  const std::string directory = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const File folder(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return folder.get() >= 0 && ::fsync(folder.get()) == 0;
+}
+
 // For a new file; what nobody can know beforehand.
 Result<uint32_t> random_mark(const std::string& path) {
   uint32_t mark = 0;
@@ -344,11 +352,12 @@ Result<void> CheckpointLog::append(const std::vector<std::string>& records) {
 
 Result<void> CheckpointLog::sync() {
   if (Result<void> good = ready(); !good) return good;
-  if (::fdatasync(fd_) != 0) {
+  if (::fdatasync(fd_) != 0 || (renamed_ && !sync_directory_of(path_))) {
     failed_ = Error::unavailable(
         text("cannot flush checkpoint log ", quoted(path_), ": ", std::strerror(errno)));
     return *failed_;
   }
+  renamed_ = false;
   return {};
 }
 
@@ -373,6 +382,7 @@ Result<void> CheckpointLog::rewrite(const std::vector<std::string>& records) {
   fd_ = file.release();
   size_ = whole.size();
   ragged_ = false;
+  renamed_ = true;
   return {};
 }
 

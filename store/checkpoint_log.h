@@ -43,8 +43,9 @@ class CheckpointLog {
   // kResourceExhausted: disk full; kUnavailable: the system refused.
   Result<void> append(const std::vector<std::string>& records);
 
-  // Flushes to the disk. An error (kUnavailable) is final: what is on disk is unknown, everything
-  // after it fails in the same way, and the agent should end and recover.
+  // Flushes to the disk, and the name of a new file with its directory. An error (kUnavailable) is
+  // final: what is on disk is unknown, everything after it fails in the same way, and the agent
+  // should end and recover.
   Result<void> sync();
 
   // Replaces all records by these, atomically (a file of its own, flushed, then renamed). After an
@@ -68,6 +69,7 @@ class CheckpointLog {
   uint64_t size_ = 0;    // up to the end of the last whole record
   uint32_t mark_ = 0;    // before each record; random for each file
   bool ragged_ = false;  // bytes of a failed append may follow, and could not be cut yet
+  bool renamed_ = true;  // the directory may not name this file durably yet
   std::optional<Error> failed_;
 };
 

@@ -269,6 +269,28 @@ TEST(CheckpointLog, RewritingKeepsOnlyWhatIsGivenAndTheLogGoesOn) {
   EXPECT_EQ(read_log(path), (Records{"live", "too", "later"}));
 }
 
+// What is flushed must be found under its name after a loss of power, too.
+TEST(CheckpointLog, WithoutItsDirectoryANewFileIsNotFlushed) {
+  TemporaryDirectory directory;
+  const std::string inner = directory.file("inner");
+  for (const bool is_rewritten : {false, true}) {
+    ASSERT_TRUE(std::filesystem::create_directory(inner));
+    auto opened = CheckpointLog::open(inner + "/checkpoint.log").value();
+    ASSERT_TRUE(opened.log->append({"identity"}));
+    if (is_rewritten) {
+      ASSERT_TRUE(opened.log->sync());
+      ASSERT_TRUE(opened.log->rewrite({"identity"}));
+    }
+    std::filesystem::remove_all(inner);
+
+    const Result<void> synced = opened.log->sync();
+
+    ASSERT_FALSE(synced) << is_rewritten;
+    EXPECT_EQ(synced.error().code(), ErrorCode::kUnavailable);
+    EXPECT_FALSE(opened.log->append({"more"}));
+  }
+}
+
 // A crash between the temporary file and the rename: the old log counts.
 TEST(CheckpointLog, ATemporaryFileOfACrashedRewriteIsIgnoredAndRemoved) {
   TemporaryDirectory directory;
