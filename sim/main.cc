@@ -40,7 +40,8 @@ constexpr std::string_view kUsage =
     "  --until-failure  stops after the first run that fails\n"
     "  --trace        prints every event\n"
     "  --json         prints one object for each seed\n"
-    "Exit code: 0 all ran well, 1 a law was broken, 2 wrong usage.\n"
+    "Exit code: 0 all ran well, 1 a law was broken, 2 wrong usage or output that cannot be "
+    "written.\n"
     "Faults:\n";
 
 constexpr size_t kShrinkRunsMax = 1'000;
@@ -262,6 +263,10 @@ int run(int argc, char** argv) {
         "{} of {} seeds ok in {:.1f} s: {:.1f} seeds/s, {:.0f} times faster "
         "than real time\n",
         ran - failed, ran, real_s, static_cast<double>(ran) / real_s, virtual_s / real_s);
+  }
+  if (!std::cout.flush()) {
+    std::cerr << "error: standard output cannot be written: make room, or send it elsewhere\n";
+    return 2;
   }
   return failed == 0 ? 0 : 1;
 }
