@@ -12,8 +12,6 @@
 namespace proffer::cli {
 namespace {
 
-constexpr size_t kCandidatesShown = 5;
-
 Error unreachable(const Address& master, std::string_view why) {
   return Error::unavailable(text("cannot reach a master at ", to_text(master), ": ", why))
       .with_hint(
@@ -120,7 +118,7 @@ template Result<std::vector<proto::TaskRow>> call_list(
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));
 
 Result<proto::TaskRow> find_task(const Address& master, const std::string& word) {
-  proto::TaskQuery query{.prefix = word, .ended = true, .limit = 2 * kCandidatesShown};
+  proto::TaskQuery query{.prefix = word, .ended = true, .limit = 2 * kNamesListedMax};
   Result<CallResult> page = call(master, "tasks", proto::task_query_json(query));
   if (!page) return std::move(page).error();
   Result<std::vector<proto::TaskRow>> rows = proto::parse_tasks(page->json);
@@ -133,12 +131,10 @@ Result<proto::TaskRow> find_task(const Address& master, const std::string& word)
   for (proto::TaskRow& row : *rows) {
     if (name_of(row) == word || row.task.str() == word) return std::move(row);
   }
-  std::string candidates;
-  for (size_t i = 0; i < rows->size() && i < kCandidatesShown; ++i) {
-    candidates += text(i == 0 ? "" : ", ", name_of((*rows)[i]));
-  }
-  if (rows->size() > kCandidatesShown) candidates += ", …";
-  return Error::invalid_argument(text("several tasks begin with ", quoted(word), ": ", candidates))
+  std::vector<std::string> names;
+  for (const proto::TaskRow& row : *rows) names.push_back(name_of(row));
+  return Error::invalid_argument(
+             text("several tasks begin with ", quoted(word), ": ", listed(names)))
       .with_hint("give more of the name");
 }
 

@@ -29,6 +29,9 @@ inline constexpr size_t kFramePartsMax = 4;
 inline constexpr size_t kTraversalWordsMax = kFrameBytesMax / 8 + 64 * 1024;
 inline constexpr int kNestingMax = 16;
 inline constexpr size_t kSegmentsMax = 64;  // of one frame; we send one
+// Connections that wait to be accepted, when thousands of agents, or an agent's executors, come
+// back at once. Further ones try again.
+inline constexpr int kListenBacklog = 4'096;
 
 // Text fields of messages. Longer ones are refused by the codec.
 inline constexpr size_t kNameBytesMax = 128;

@@ -37,8 +37,6 @@ bool goes_first(const Slice* a, const Slice* b) {
   return ka != kb ? ka < kb : a->reserved_for < b->reserved_for;
 }
 
-constexpr int32_t kWholeDevice = 1'000;
-
 }  // namespace
 
 void add_slice(std::vector<Slice>& slices, const Slice& slice) {

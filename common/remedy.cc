@@ -15,8 +15,6 @@ constexpr std::array<std::string_view, kRemedyKindCount> kRemedyNames = {
     "wait_ends",  "undrained",      "connected",          "unreserved",        "unclaimed",
 };
 
-constexpr size_t kNamesMax = 4;
-
 // "2 tasks of role 'ads' (f-1: t-1, t-2)", or offers: those of one framework in one role together,
 // in the order in which they come.
 std::vector<std::string> groups_of(const std::vector<Ending>& ends, bool tasks) {
@@ -36,11 +34,7 @@ std::vector<std::string> groups_of(const std::vector<Ending>& ends, bool tasks) 
   std::vector<std::string> said;
   for (const Group& group : groups) {
     const size_t count = group.names.size();
-    std::string names;
-    for (size_t i = 0; i < std::min(count, kNamesMax); ++i) {
-      names += text(i == 0 ? "" : ", ", group.names[i]);
-    }
-    if (count > kNamesMax) names += ", …";
+    const std::string names = listed(group.names);
     if (tasks) {
       said.push_back(text(count, count == 1 ? " task of role " : " tasks of role ",
                           quoted(group.first->role.str()), " (", group.first->framework.str(), ": ",

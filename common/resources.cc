@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::array<std::string_view, kResourceKindCount> kKindNames = {"cpus", "mem", "disk",
                                                                          "gpus"};
-constexpr int32_t kWholeDevice = 1000;
 
 Error no_such_kind(std::string_view name) {
   std::vector<std::string_view> known(kKindNames.begin(), kKindNames.end());

@@ -86,10 +86,12 @@ class ResourceVector {
 };
 static_assert(sizeof(ResourceVector) == 64);
 
+inline constexpr int32_t kWholeDevice = 1'000;
+
 // A GPU device of an agent, or a part of one.
 struct GpuDevice {
   int32_t index = 0;
-  int32_t milli = 0;  // of this device; 1000 is all of it
+  int32_t milli = 0;  // of this device, to kWholeDevice
   auto operator<=>(const GpuDevice&) const = default;
 };
 

@@ -149,6 +149,14 @@ Result<int64_t> parse_whole(std::string_view what, std::string_view text, int64_
   return value;
 }
 
+std::string listed(const std::vector<std::string>& names) {
+  std::string said;
+  for (size_t i = 0; i < std::min(names.size(), kNamesListedMax); ++i) {
+    said += text(i == 0 ? "" : ", ", names[i]);
+  }
+  return names.size() > kNamesListedMax ? said + ", …" : said;
+}
+
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known) {
   if (word.size() > 64) return {};
   std::string_view best;

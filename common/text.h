@@ -2,6 +2,7 @@
 
 // Words for messages, exact decimals, and the small parsing that several values share.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -47,6 +48,10 @@ Result<int64_t> parse_milli(std::string_view text);
 std::string print_milli(int64_t milli);
 // A whole number in [min, max]. Errors: kInvalidArgument, naming `what`, the text and the range.
 Result<int64_t> parse_whole(std::string_view what, std::string_view text, int64_t min, int64_t max);
+
+// "a, b, c, …": the first five of them, for messages that name candidates.
+inline constexpr size_t kNamesListedMax = 5;
+std::string listed(const std::vector<std::string>& names);
 
 // The known word nearest to `word` by edit distance, or empty if none is near: for "did you mean".
 std::string_view nearest(std::string_view word, const std::vector<std::string_view>& known);

@@ -32,7 +32,7 @@ namespace {
 constexpr Duration kFollowEvery = milliseconds(50);  // how soon a follower sees what was appended
 constexpr Duration kLookEvery = seconds(1);          // whether a silent stream's reader has gone
 constexpr unsigned kIdleSecondsMax = 60;  // of a connection that neither reads nor writes
-constexpr int kBacklog = 1024;
+constexpr int kHttpBacklog = 1024;
 constexpr size_t kBlockBytes = 16 * 1024;
 constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 
@@ -661,7 +661,7 @@ Result<Listener> open_listener(const Address& address) {
   setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on,
              sizeof on);  // a quick restart finds TIME_WAIT
   if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&storage), size) != 0) return failed(errno);
-  if (::listen(fd.get(), kBacklog) != 0) return failed(errno);
+  if (::listen(fd.get(), kHttpBacklog) != 0) return failed(errno);
   if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0)
     return failed(errno);
   const uint16_t port = ntohs(storage.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);

@@ -21,7 +21,6 @@
 namespace proffer {
 namespace {
 
-constexpr int kBacklog = 4096;  // an agent's executors come back at once
 constexpr int kAcceptsPerTurn = 64;
 constexpr Duration kAcceptAgain = milliseconds(100);  // when descriptors have run out
 
@@ -76,7 +75,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
         0) {
       return refused("bind");
     }
-    if (listen(listening.get(), kBacklog) != 0) return refused("listen at");
+    if (listen(listening.get(), kListenBacklog) != 0) return refused("listen at");
     watcher =
         std::make_unique<FdWatcher>(loop, listening.get(), FdWatcher::Events{.readable = true},
                                     [this](FdWatcher::Events) { accept_some(); });

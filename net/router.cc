@@ -26,7 +26,6 @@
 namespace proffer {
 namespace {
 
-constexpr int kBacklog = 4096;  // thousands of agents come back at once
 constexpr int kLingerMillis = 100;
 constexpr Duration kRetryMin = milliseconds(1);  // of frames to slow peers
 constexpr Duration kRetryMax = milliseconds(50);
@@ -146,7 +145,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
         probe_timer(on, [this] { probe(); }),
         sweep_timer(on, [this] { sweep(); }) {
     socket.set(ZMQ_ROUTER_MANDATORY, 1);
-    socket.set(ZMQ_BACKLOG, kBacklog);
+    socket.set(ZMQ_BACKLOG, kListenBacklog);
     socket.set(ZMQ_LINGER, kLingerMillis);
     // Its own effect is nothing, since nobody answers for the domain; but libzmq then refuses peers
     // that speak ZMTP 1 or 2, and what is no ZMTP looks like ZMTP 1 to it. Such a peer that is

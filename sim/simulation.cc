@@ -24,7 +24,7 @@ constexpr Duration kAbandonedFailover = seconds(20);
 // A job whose scheduler crashed, or could not say that it is done, is over after this.
 constexpr Duration kBatchFailover = minutes(5);
 // How often it is asked whether everything has come to its end.
-constexpr Duration kLook = seconds(1);
+constexpr Duration kEndLook = seconds(1);
 
 }  // namespace
 
@@ -253,7 +253,7 @@ SimReport Simulation::run() {
   Time look = world_.now();
   const bool done = world_.run_until(world_.now() + kLivenessBound, [&] {
     if (!healed_ || world_.now() < look) return false;
-    look = world_.now() + kLook;
+    look = world_.now() + kEndLook;
     watch_guarantees();
     return unfinished().empty();
   });

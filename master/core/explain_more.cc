@@ -10,8 +10,6 @@
 namespace proffer::master {
 namespace {
 
-constexpr size_t kNamesSaidMax = 5;
-
 // "did you mean …", else some of those that there are.
 std::string hint_of(std::string_view word, const std::vector<std::string>& names,
                     std::string_view what) {
@@ -20,11 +18,7 @@ std::string hint_of(std::string_view word, const std::vector<std::string>& names
   if (const std::string_view near = nearest(word, known); !near.empty()) {
     return text("did you mean ", quoted(near), "?");
   }
-  std::string said = text("there are ");
-  for (size_t i = 0; i < std::min(names.size(), kNamesSaidMax); ++i) {
-    said += text(i == 0 ? "" : ", ", names[i]);
-  }
-  return said + (names.size() > kNamesSaidMax ? ", …" : "");
+  return text("there are ", listed(names));
 }
 
 // In whole seconds, not too few.
@@ -131,7 +125,7 @@ Result<proto::ExplainedTask> Master::State::explain_task(std::string_view name) 
 
 // The one of this name, or else the only one whose name begins so, also of those that have ended.
 Result<proto::TaskRow> Master::State::find_task(std::string_view name) const {
-  proto::TaskQuery query{.prefix = std::string(name), .ended = true, .limit = kNamesSaidMax + 1};
+  proto::TaskQuery query{.prefix = std::string(name), .ended = true, .limit = kNamesListedMax + 1};
   std::vector<proto::TaskRow> rows = task_rows(query);
   const auto name_of = [](const proto::TaskRow& row) {
     return text(row.framework.str(), "/", row.task.str());
@@ -141,9 +135,9 @@ Result<proto::TaskRow> Master::State::find_task(std::string_view name) const {
   }
   if (rows.size() == 1) return std::move(rows.front());
   if (rows.empty()) return Error::not_found(text("there is no task ", quoted(name)));
-  std::string names;
-  for (const proto::TaskRow& row : rows) names += text(names.empty() ? "" : ", ", name_of(row));
-  return Error::invalid_argument(text(quoted(name), " matches several tasks: ", names))
+  std::vector<std::string> names;
+  for (const proto::TaskRow& row : rows) names.push_back(name_of(row));
+  return Error::invalid_argument(text(quoted(name), " matches several tasks: ", listed(names)))
       .with_hint("give more of the id");
 }
 

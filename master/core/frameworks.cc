@@ -8,14 +8,10 @@
 namespace proffer::master {
 namespace {
 
-constexpr size_t kCandidatesShown = 5;
-
 std::string candidates(const std::vector<const Framework*>& found) {
-  std::string shown;
-  for (size_t i = 0; i < found.size() && i < kCandidatesShown; ++i) {
-    shown += text(i == 0 ? "" : ", ", found[i]->id().str());
-  }
-  return found.size() > kCandidatesShown ? shown + ", …" : shown;
+  std::vector<std::string> names;
+  for (const Framework* framework : found) names.push_back(framework->id().str());
+  return listed(names);
 }
 
 }  // namespace

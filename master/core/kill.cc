@@ -8,7 +8,6 @@ namespace proffer::master {
 namespace {
 
 constexpr Duration kGraceMax = hours(24 * 365 * 10);
-constexpr size_t kCandidatesShown = 5;
 
 std::optional<Duration> bounded(std::optional<Duration> grace) {
   if (!grace) return std::nullopt;
@@ -36,7 +35,7 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   if (message.task.empty()) {
     return say(Error::invalid_argument("a task is named by FRAMEWORK/TASK or a unique prefix"));
   }
-  const std::vector<const Task*> found = tasks_.matching(message.task, kCandidatesShown + 1);
+  const std::vector<const Task*> found = tasks_.matching(message.task, kNamesListedMax + 1);
   if (found.empty()) {
     return say(Error::not_found(text("no running task matches ", quoted(message.task)))
                    .with_hint("proffer tasks lists those that run"));
@@ -45,14 +44,11 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   std::vector<Task*> exact;
   if (Task* named = find_by_whole_name(message.task)) exact.push_back(named);
   if (exact.empty() && found.size() > 1) {
-    std::string candidates;
-    for (size_t i = 0; i < found.size() && i < kCandidatesShown; ++i) {
-      candidates += text(i == 0 ? "" : ", ", to_text(found[i]->key));
-    }
-    return say(
-        Error::invalid_argument(text(quoted(message.task), " matches several tasks: ", candidates,
-                                     found.size() > kCandidatesShown ? ", …" : ""))
-            .with_hint("give more of the name"));
+    std::vector<std::string> names;
+    for (const Task* candidate : found) names.push_back(to_text(candidate->key));
+    return say(Error::invalid_argument(
+                   text(quoted(message.task), " matches several tasks: ", listed(names)))
+                   .with_hint("give more of the name"));
   }
   Task& task = exact.empty() ? *tasks_.find(found.front()->key) : *exact.front();
   kill(task, {.by = proto::TaskReason::kKilledByOperator}, step, bounded(message.grace));

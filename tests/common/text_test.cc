@@ -165,5 +165,12 @@ TEST(Text, FindsTheNearestKnownWord) {
   EXPECT_EQ(nearest(std::string(100'000, 'c'), known), "");
 }
 
+TEST(Text, ManyNamesAreListedByTheFirstOfThem) {
+  EXPECT_EQ(listed({}), "");
+  EXPECT_EQ(listed({"a"}), "a");
+  EXPECT_EQ(listed({"a", "b", "c", "d", "e"}), "a, b, c, d, e");
+  EXPECT_EQ(listed({"a", "b", "c", "d", "e", "f"}), "a, b, c, d, e, …");
+}
+
 }  // namespace
 }  // namespace proffer::text_test
