@@ -1,6 +1,11 @@
 # How targets are made here: one library per folder, one test binary per folder.
 
 set(PROFFER_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
+# Presets that nobody builds a line at a time compile sources together, in half the time. What a
+# .cc keeps to itself then looks as if it came from a header.
+if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  list(APPEND PROFFER_WARNINGS -Wno-subobject-linkage)
+endif()
 
 function(proffer_options target)
   target_compile_options(${target} PRIVATE ${PROFFER_WARNINGS})
@@ -11,6 +16,11 @@ function(proffer_options target)
   if(PROFFER_SANITIZE STREQUAL "address")
     target_compile_options(${target} PUBLIC -fsanitize=address,undefined -fno-sanitize-recover=all
                                             -fno-omit-frame-pointer -g1)
+    if(NOT PROFFER_FUZZ)
+      # At each access to a member: a third of the time to compile. Null pointers end a process
+      # anyway, and the fuzz targets, over what reads foreign bytes, keep all checks.
+      target_compile_options(${target} PUBLIC -fno-sanitize=null,alignment,object-size,vptr)
+    endif()
     target_link_options(${target} PUBLIC -fsanitize=address,undefined)
   elseif(PROFFER_SANITIZE STREQUAL "thread")
     target_compile_options(${target} PUBLIC -fsanitize=thread -g1)
