@@ -489,10 +489,7 @@ int run_conformance(const Words& words) {
   arguments.flag("--json", &options.json, "one JSON object per item");
   arguments.command_line(&options.command, "the scheduler and its arguments");
   if (const auto status = arguments.parse(words)) return *status;
-  const auto usage = [&](Error error) {
-    print_error(error, options.json);
-    return kExitUsage;
-  };
+  const auto usage = [&](Error error) { return usage_error(error, options.json); };
   if (options.command.empty()) {
     return usage(Error::invalid_argument("a command is needed: which scheduler to run")
                      .with_hint("as in: proffer conformance -- ./my_scheduler"));

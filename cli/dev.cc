@@ -464,10 +464,8 @@ int run_dev(const Words& words) {
   }
   std::error_code error;
   options.dir = fs::absolute(options.dir, error).lexically_normal().string();
-  if (const Result<void> checked = check(options); !checked) {
-    print_error(checked.error(), options.json);
-    return kExitUsage;
-  }
+  if (const Result<void> checked = check(options); !checked)
+    return usage_error(checked.error(), options.json);
   if (const Result<void> prepared = prepare_dir(options, is_default); !prepared) {
     return print_error(prepared.error(), options.json);
   }

@@ -16,11 +16,6 @@ namespace {
 
 constexpr Duration kPollEvery = milliseconds(500);
 
-int usage_error(const Error& error, bool json) {
-  print_error(error, json);
-  return kExitUsage;
-}
-
 // Until it runs nothing more; 1 if it is no longer being drained.
 int wait_until_empty(const Address& master, const AgentId& agent, bool json) {
   while (true) {

@@ -291,10 +291,7 @@ int run_explain(const Words& words) {
       "path; of a task: FRAMEWORK/TASK or a unique prefix of that");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Address> master = master_address(master_flag);
-  if (!master) {
-    print_error(master.error(), json);
-    return kExitUsage;
-  }
+  if (!master) return usage_error(master.error(), json);
   proto::ExplainCall asked;
   if (what == "framework") {
     asked.framework = name;

@@ -27,10 +27,7 @@ int run_logs(const Words& words) {
   if (const auto status = arguments.parse(words)) return *status;
   if (use_stderr) file = "stderr";
   const Result<Address> master = master_address(master_flag);
-  if (!master) {
-    print_error(master.error(), json);
-    return kExitUsage;
-  }
+  if (!master) return usage_error(master.error(), json);
   const Result<proto::TaskRow> task = find_task(*master, word);
   if (!task) return print_error(task.error(), json);
   const std::atomic<bool> cancelled = false;

@@ -20,10 +20,7 @@ int run_offers(const Words& words) {
   arguments.option("FRAMEWORK", &framework, "only to frameworks whose id begins so");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Address> master = master_address(master_flag);
-  if (!master) {
-    print_error(master.error(), json);
-    return kExitUsage;
-  }
+  if (!master) return usage_error(master.error(), json);
   Result<std::vector<proto::OfferRow>> rows =
       call_list<proto::OfferRow>(*master, "offers", {}, proto::parse_offers);
   if (!rows) return print_error(rows.error(), json);

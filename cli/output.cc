@@ -42,6 +42,11 @@ int print_error(const Error& error, bool json) {
   return kExitRefused;
 }
 
+int usage_error(const Error& error, bool json) {
+  print_error(error, json);
+  return kExitUsage;
+}
+
 std::vector<std::string> Table::lines() const {
   std::vector<size_t> widths;
   for (const std::vector<std::string>& row : rows_) {

@@ -18,6 +18,8 @@ inline constexpr int kExitUnreachable = 3;
 
 // Prints the error, as {"error": …} with `json`; the exit status for it.
 int print_error(const Error& error, bool json);
+// The same for what can only be a wrong argument, whatever its code: kExitUsage.
+int usage_error(const Error& error, bool json);
 
 // Columns as wide as their widest cell. Control characters are replaced.
 class Table {

@@ -18,11 +18,6 @@ namespace {
 
 constexpr std::string_view kUsage = "proffer role list|tree|set|unset";
 
-int usage_error(const Error& error, bool json) {
-  print_error(error, json);
-  return kExitUsage;
-}
-
 Result<std::vector<proto::RoleRow>> all_roles(const Address& master) {
   return call_list<proto::RoleRow>(master, "roles", {}, proto::parse_roles);
 }

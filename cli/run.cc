@@ -377,10 +377,7 @@ int run_run(const Words& words) {
   arguments.command_line(&command, "one word is a shell command line; several are arguments");
   if (const auto status = arguments.parse(words)) return *status;
 
-  const auto usage = [&](Error error) {
-    print_error(error, options.json);
-    return kExitUsage;
-  };
+  const auto usage = [&](Error error) { return usage_error(error, options.json); };
   if (command.empty()) {
     return usage(Error::invalid_argument("there is no command to run")
                      .with_hint("proffer run -- echo hello"));

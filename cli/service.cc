@@ -31,7 +31,7 @@ constexpr int kTries = 3;
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
 constexpr size_t kFileBytesMax = kRelayedBytesMax;
 
-struct Common {
+struct ServiceFlags {
   std::string master = {};
   std::string framework = "service";
   bool json = false;
@@ -39,18 +39,13 @@ struct Common {
   std::string timeout = "5m";
 };
 
-void add_common(Arguments& arguments, Common* common, bool waits) {
+void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
   arguments.option("--master", &common->master, "the master's HOST:PORT");
   arguments.option("--framework", &common->framework, "the scheduler's name or id (service)");
   arguments.flag("--json", &common->json, "print one JSON object");
   if (!waits) return;
   arguments.flag("--wait", &common->wait, "return when it is done");
   arguments.option("--timeout", &common->timeout, "how long to wait at most (5m)");
-}
-
-int usage_error(const Error& error, bool json) {
-  print_error(error, json);
-  return kExitUsage;
 }
 
 std::string random_name() {
@@ -64,7 +59,8 @@ std::string random_name() {
 // One connected command: its master, found once, and what it asks.
 class Client {
  public:
-  Client(const Common& common, Address master) : common_(common), master_(std::move(master)) {}
+  Client(const ServiceFlags& common, Address master)
+      : common_(common), master_(std::move(master)) {}
 
   // The scheduler's answer. A request that got none is made again with the same id: what was done
   // is not done twice.
@@ -112,12 +108,12 @@ class Client {
   }
 
  private:
-  const Common& common_;
+  const ServiceFlags& common_;
   const Address master_;
 };
 
 // Asks again until `done` says so, telling what is waited for when that changes.
-Result<void> wait_until(const Client& client, const Common& common, const std::string& app,
+Result<void> wait_until(const Client& client, const ServiceFlags& common, const std::string& app,
                         const std::function<bool(const Result<proto::ServiceStatusPage>&)>& done) {
   const Result<Duration> timeout = parse_duration(common.timeout);
   if (!timeout) return Error(timeout.error()).in("--timeout");
@@ -158,7 +154,7 @@ bool is_gone(const Result<proto::ServiceStatusPage>& page) {
 }
 
 // Asks for a change, says what was done, and waits if that was asked.
-int change(const Common& common, const proto::ServiceCall& what,
+int change(const ServiceFlags& common, const proto::ServiceCall& what,
            bool (*done)(const Result<proto::ServiceStatusPage>&)) {
   const Result<Address> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
@@ -202,7 +198,7 @@ Result<std::string> read_app_file(const std::string& path) {
 }
 
 int apply(const Words& words) {
-  Common common;
+  ServiceFlags common;
   std::string path;
   Arguments arguments("proffer service apply FILE [--wait]",
                       "create the app of a file, or roll it to what the file says now");
@@ -215,7 +211,7 @@ int apply(const Words& words) {
 }
 
 int scale(const Words& words) {
-  Common common;
+  ServiceFlags common;
   std::string app;
   std::string count;
   Arguments arguments("proffer service scale NAME N [--wait]", "run N instances of an app");
@@ -229,7 +225,7 @@ int scale(const Words& words) {
 }
 
 int stop(const Words& words) {
-  Common common;
+  ServiceFlags common;
   std::string app;
   Arguments arguments("proffer service stop NAME [--wait]",
                       "end all instances of an app, with their grace, and forget it");
@@ -240,7 +236,7 @@ int stop(const Words& words) {
 }
 
 int list(const Words& words) {
-  Common common;
+  ServiceFlags common;
   Arguments arguments("proffer service list [--json]", "the apps and how they stand");
   add_common(arguments, &common, false);
   if (const auto status = arguments.parse(words)) return *status;
@@ -264,7 +260,7 @@ int list(const Words& words) {
 }
 
 int show(const Words& words) {
-  Common common;
+  ServiceFlags common;
   std::string app;
   Arguments arguments("proffer service status NAME [--json]", "an app and each of its instances");
   arguments.required("NAME", &app, "the app");

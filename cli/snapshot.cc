@@ -41,12 +41,8 @@ int run_snapshot(const Words& words) {
                    text("the end of the scenario, as in 1h (", to_text(sim::kLiveUntil), ")"));
   arguments.flag("--json", &json, "errors as JSON");
   if (const auto status = arguments.parse(words)) return *status;
-  const auto usage_error = [&](const Error& error) {
-    print_error(error, json);
-    return kExitUsage;
-  };
   const Result<Address> master = master_address(master_flag);
-  if (!master) return usage_error(master.error());
+  if (!master) return usage_error(master.error(), json);
   Duration end = sim::kLiveUntil;
   if (!until.empty()) {
     Result<Duration> parsed = parse_duration(until);
@@ -54,7 +50,7 @@ int run_snapshot(const Words& words) {
       parsed = Error::invalid_argument(text("must be above zero and at most ",
                                             to_text(sim::kScenarioUntilMax), ", not ", until));
     }
-    if (!parsed) return usage_error(std::move(parsed).error().in("--until"));
+    if (!parsed) return usage_error(std::move(parsed).error().in("--until"), json);
     end = *parsed;
   }
   const Result<proto::LiveSnapshot> live = take_snapshot(*master);

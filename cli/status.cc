@@ -22,12 +22,6 @@ void add_common(Arguments& arguments, Common* common) {
   arguments.flag("--json", &common->json, "print one JSON object");
 }
 
-// What a wrong --master is: usage.
-int usage_error(const Error& error, bool json) {
-  print_error(error, json);
-  return kExitUsage;
-}
-
 std::string total_text(const ResourceVector& total) {
   const std::string text = to_text(total);
   return text.empty() ? "nothing" : text;

@@ -42,10 +42,7 @@ int run_tasks(const Words& words) {
   arguments.option("PREFIX", &prefix, "only FRAMEWORK/TASK or task ids that begin so");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Address> master = master_address(master_flag);
-  if (!master) {
-    print_error(master.error(), json);
-    return kExitUsage;
-  }
+  if (!master) return usage_error(master.error(), json);
   const Result<std::vector<proto::TaskRow>> rows = call_list<proto::TaskRow>(
       *master, "tasks", {.prefix = prefix, .ended = all}, proto::parse_tasks);
   if (!rows) return print_error(rows.error(), json);
@@ -75,17 +72,11 @@ int run_kill(const Words& words) {
   arguments.required("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Address> master = master_address(master_flag);
-  if (!master) {
-    print_error(master.error(), json);
-    return kExitUsage;
-  }
+  if (!master) return usage_error(master.error(), json);
   proto::KillCall kill{.task = task};
   if (!grace.empty()) {
     Result<Duration> parsed = parse_duration(grace);
-    if (!parsed) {
-      print_error(std::move(parsed).error().in("--grace"), json);
-      return kExitUsage;
-    }
+    if (!parsed) return usage_error(std::move(parsed).error().in("--grace"), json);
     kill.grace = *parsed;
   }
   const Result<CallResult> answer = call(*master, "kill", proto::kill_call_json(kill));

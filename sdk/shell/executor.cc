@@ -20,7 +20,7 @@
 namespace proffer::sdk {
 namespace {
 
-constexpr Duration kLinger = seconds(1);
+constexpr Duration kGoodbyeLinger = seconds(1);
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -154,7 +154,7 @@ class Executor::Shell {
 
   void leave() {
     is_leaving = true;
-    agent.close_gracefully(kLinger);
+    agent.close_gracefully(kGoodbyeLinger);
     timer.arm(std::nullopt);
     loop.stop();
   }

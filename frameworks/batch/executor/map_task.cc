@@ -100,8 +100,6 @@ class Feeder {
   int64_t bytes_ = 0;
 };
 
-TaskTrouble trouble(const Error& error) { return TaskTrouble{.message = error.message()}; }
-
 // From the mapper's lines to sort's. Ends early if sort does.
 Result<void> partition_lines(int from, int to, uint32_t reducers, TaskResult& result) {
   LineReader lines(from);

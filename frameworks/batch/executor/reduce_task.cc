@@ -16,8 +16,6 @@ namespace {
 
 constexpr int kFilesMergedAtOnce = 64;
 
-TaskTrouble trouble(const Error& error) { return TaskTrouble{.message = error.message()}; }
-
 // The names for sort's --files0-from, each ended by a NUL.
 Result<void> write_names(const std::string& path, const std::vector<std::string>& files) {
   Result<Fd> list = open_to_write(path);

@@ -41,6 +41,7 @@ struct TaskTrouble {
   std::string message = {};
   std::vector<MapAttempt> fetch_failed = {};
 };
+inline TaskTrouble trouble(const Error& error) { return {.message = error.message()}; }
 
 // "NAME=value" for the user's command: the agent's, LC_ALL=C, the job's.
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting);
