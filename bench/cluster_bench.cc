@@ -39,8 +39,8 @@ DEFINE_int32(agent_processes, 1, "processes that share the agents");
 DEFINE_int32(framework_processes, 1, "processes that share the frameworks");
 DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
 DEFINE_string(phases, "flood,full,asks,echo", "which; echo needs full");
-DEFINE_string(profile, "",
-              "perf's samples of the flood's master go to this file; see bench/profile");
+DEFINE_string(profile, "", "perf's samples of a master go to this file; see bench/profile");
+DEFINE_string(profiled, "flood", "in which phase");
 
 namespace {
 
@@ -211,8 +211,8 @@ class MasterProcess {
   uint16_t http_port_ = 0;
 };
 
-Outcome run_phase(const char* name, Phase phase, const std::string& profile = "") {
-  std::fprintf(stderr, "cluster_bench: %s …\n", name);
+Outcome run_phase(const std::string& name, Phase phase) {
+  std::fprintf(stderr, "cluster_bench: %s …\n", name.c_str());
   SharedMapping shared;
   MasterProcess master;
   phase.master_port = master.port();
@@ -232,9 +232,9 @@ Outcome run_phase(const char* name, Phase phase, const std::string& profile = ""
            shared->frameworks_subscribed == phase.frameworks;
   });
   std::unique_ptr<test::Process> perf;
-  if (!profile.empty()) {
+  if (!FLAGS_profile.empty() && name == FLAGS_profiled) {
     perf = std::make_unique<test::Process>(test::Words{"perf", "record", "-F", "499",
-                                                       "--call-graph", "dwarf,4096", "-o", profile,
+                                                       "--call-graph", "dwarf,4096", "-o", FLAGS_profile,
                                                        "-p", std::to_string(master.pid())});
     for (int i = 0; i < 500; ++i) nap();  // Until it has attached itself.
   }
@@ -396,7 +396,7 @@ int main(int argc, char** argv) {
       "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   int64_t rate = FLAGS_rate;
   if (wanted("flood")) {
-    const Outcome flood = run_phase("flood", phase, FLAGS_profile);
+    const Outcome flood = run_phase("flood", phase);
     body += row("flood", flood);
     rate = std::min(rate, flood.per_second(flood.tasks) / 2);
   }
