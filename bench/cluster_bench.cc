@@ -233,9 +233,9 @@ Outcome run_phase(const std::string& name, Phase phase) {
   });
   std::unique_ptr<test::Process> perf;
   if (!FLAGS_profile.empty() && name == FLAGS_profiled) {
-    perf = std::make_unique<test::Process>(test::Words{"perf", "record", "-F", "499",
-                                                       "--call-graph", "dwarf,4096", "-o", FLAGS_profile,
-                                                       "-p", std::to_string(master.pid())});
+    perf = std::make_unique<test::Process>(
+        test::Words{"perf", "record", "-F", "499", "--call-graph", "dwarf,4096", "-o",
+                    FLAGS_profile, "-p", std::to_string(master.pid())});
     for (int i = 0; i < 500; ++i) nap();  // Until it has attached itself.
   }
 
