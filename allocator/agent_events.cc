@@ -29,6 +29,7 @@ void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
                         a.counted_total() != brought.counted_total() || a.ports != resources.ports;
   if (is_other) rescind_all(a.offers, RescindReason::kAgentChanged);
   free_.erase(a);
+  const bool is_reserved_otherwise = !is_new && a.total != brought.total;
   a.total = brought.total;
   for (fair::Part& part : a.parts) part.total = {};
   for (const fair::Part& part : brought.parts) {
@@ -51,6 +52,7 @@ void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
   a.free_ports -= taken;
   a.free_port_count = a.free_ports.size();
   refresh(a, true);
+  if (is_reserved_otherwise) forget_too_little(a);
   // It may be too small now, or not have the attributes.
   if (a.claim != nullptr && !could_ever_fit(*a.claim, a)) end_claim_on(a);
 }

@@ -41,6 +41,21 @@ void Allocator::State::remove_filter(Leaf& l, const AgentId& a) {
   ++claimable_version_;
 }
 
+// What it had too little of counts what was free for anybody. Where something is reserved for
+// another role than before, or for nobody, that says nothing about what a framework would see.
+// O(frameworks).
+void Allocator::State::forget_too_little(Agent& a) {
+  for (const auto& [id, f] : frameworks_) {
+    const auto at = f->filters.find(a.id);
+    if (at == f->filters.end() || at->second.too_little.empty()) continue;
+    remove_filter(*f->own, a.id);
+    for (const auto& [role, l] : f->leaves) {
+      l->retry.insert(&a);
+      update_hunger(*l, true);
+    }
+  }
+}
+
 void Allocator::State::end_filters(Time now) {
   while (!filter_timers_.empty() && filter_timers_.begin()->at <= now) {
     const FilterTimer timer = *filter_timers_.begin();

@@ -243,6 +243,7 @@ class Allocator::State {
   void add_filter(Leaf& leaf, Agent& agent, Filter filter);
   void remove_filter(Leaf& leaf, const AgentId& agent);
   bool is_filtered(const Leaf& leaf, const Agent& agent, Time now) const;
+  void forget_too_little(Agent& a);
   void end_filters(Time now);
 
   // --- filling.cc, placement.cc ----------------------------------------------------------------
