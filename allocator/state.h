@@ -35,11 +35,11 @@
 #include <vector>
 
 #include "allocator/allocator.h"
-#include "allocator/free_agents.h"
-#include "allocator/leaves.h"
-#include "allocator/outstanding.h"
-#include "allocator/role_tree.h"
-#include "allocator/victims.h"
+#include "allocator/cluster/free_agents.h"
+#include "allocator/cluster/leaves.h"
+#include "allocator/cluster/outstanding.h"
+#include "allocator/cluster/role_tree.h"
+#include "allocator/rules/victims.h"
 #include "common/indexed_map.h"
 
 namespace proffer {

@@ -1,4 +1,4 @@
-#include "allocator/free_agents.h"
+#include "allocator/cluster/free_agents.h"
 
 #include <algorithm>
 #include <memory>

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "allocator/entitlement.h"
+#include "allocator/rules/entitlement.h"
 #include "tests/allocator/running.h"
 #include "tests/allocator/scenario.h"
 

@@ -1,6 +1,6 @@
 // Whom a claimant is given back from: the choice alone, on tables.
 
-#include "allocator/victims.h"
+#include "allocator/rules/victims.h"
 
 #include <string>
 

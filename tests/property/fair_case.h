@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ideal/filling.h"
 #include "common/prng.h"
 #include "common/resources.h"
 #include "common/text.h"
+#include "tests/oracle/filling.h"
 
 namespace proffer::ideal {
 

@@ -1,5 +1,5 @@
 // The laws of dominant resource fairness (Ghodsi et al., NSDI 2011, sections 3 and 6.1) for the
-// oracle in allocator/ideal: for all small cases and for many generated ones, with finite counts,
+// oracle in tests/oracle: for all small cases and for many generated ones, with finite counts,
 // weights, and tasks that need nothing of some kinds. A failure prints the case. How near to the
 // oracle the production allocator comes is in near_ideal_test.cc.
 

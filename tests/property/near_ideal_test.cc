@@ -1,4 +1,4 @@
-// The production allocator against the oracle of allocator/ideal, on one agent, where placement
+// The production allocator against the oracle of tests/oracle, on one agent, where placement
 // plays no part: tasks are whole there and divisible in the oracle, and that is all that may
 // differ. A failure prints the case.
 //

@@ -1,4 +1,4 @@
-// The production allocator against the oracle for trees (allocator/ideal/tree.h): on one agent,
+// The production allocator against the oracle for trees (tests/oracle/tree.h): on one agent,
 // where placement plays no part, shares differ by at most the largest task; on many, what is lost
 // by fragmentation is printed. A failure prints the tree.
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "allocator/ideal/tree.h"
-#include "allocator/ideal/tree_filling.h"
+#include "tests/oracle/tree.h"
+#include "tests/oracle/tree_filling.h"
 #include "tests/property/fair_case.h"
 
 namespace proffer::tree_fixture {

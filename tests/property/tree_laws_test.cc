@@ -1,5 +1,5 @@
 // The laws of hierarchical dominant resource fairness (H-DRF: Bhattacharya et al., SoCC 2013) for
-// the oracle in allocator/ideal: exactly, with divisible tasks, and for whole tasks that come and
+// the oracle in tests/oracle: exactly, with divisible tasks, and for whole tasks that come and
 // go. The forms that it replaces are tried beside it, to see that they fail. A failure prints the
 // tree. How near to the oracle production comes is in near_tree_test.cc.
 

@@ -11,7 +11,7 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/ideal/tree.h"
+#include "tests/oracle/tree.h"
 
 namespace proffer::ideal {
 

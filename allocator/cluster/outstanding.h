@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "allocator/allocator.h"
-#include "allocator/leaves.h"
+#include "allocator/cluster/leaves.h"
 
 namespace proffer::fair {
 

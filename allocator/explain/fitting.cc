@@ -1,7 +1,7 @@
 // Would an ask fit? look_around() counts once on which agents it could be; fits() then answers for
 // each change of one agent without looking at the others again.
 
-#include "allocator/fitting.h"
+#include "allocator/explain/fitting.h"
 
 #include <algorithm>
 #include <limits>

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/agents.h"
+#include "allocator/cluster/agents.h"
 #include "common/offers.h"
 #include "common/time.h"
 

@@ -1,12 +1,12 @@
 // Entitlements: demands and floors are summed from the leaves up, then what there is is split from
 // the root down. compute_entitlements() first, split() is the rule.
 
-#include "allocator/entitlement.h"
+#include "allocator/rules/entitlement.h"
 
 #include <algorithm>
 #include <array>
 
-#include "allocator/leaves.h"
+#include "allocator/cluster/leaves.h"
 
 namespace proffer::fair {
 namespace {

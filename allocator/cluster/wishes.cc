@@ -1,4 +1,4 @@
-#include "allocator/wishes.h"
+#include "allocator/cluster/wishes.h"
 
 #include <algorithm>
 #include <map>

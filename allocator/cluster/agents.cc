@@ -1,4 +1,4 @@
-#include "allocator/agents.h"
+#include "allocator/cluster/agents.h"
 
 #include <algorithm>
 #include <tuple>

@@ -1,6 +1,6 @@
 // The tree from the ground up, for violations() alone.
 
-#include "allocator/leaves.h"
+#include "allocator/cluster/leaves.h"
 #include "common/text.h"
 
 namespace proffer::fair {

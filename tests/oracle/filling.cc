@@ -4,7 +4,7 @@
 // grow have. What happens next is either that somebody has all its tasks or that a kind is
 // exhausted; both levels follow from how fast each grows. At most one round for each demand.
 
-#include "allocator/ideal/filling.h"
+#include "tests/oracle/filling.h"
 
 #include <algorithm>
 #include <array>

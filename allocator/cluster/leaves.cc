@@ -1,4 +1,4 @@
-#include "allocator/leaves.h"
+#include "allocator/cluster/leaves.h"
 
 #include <algorithm>
 #include <tuple>

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "allocator/ideal/fraction.h"
 #include "common/resources.h"
+#include "tests/oracle/fraction.h"
 
 namespace proffer::ideal {
 

@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "allocator/ideal/fraction.h"
 #include "common/resources.h"
 #include "common/roles.h"
+#include "tests/oracle/fraction.h"
 
 namespace proffer::ideal {
 

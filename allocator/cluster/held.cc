@@ -1,4 +1,4 @@
-#include "allocator/held.h"
+#include "allocator/cluster/held.h"
 
 #include <algorithm>
 #include <utility>

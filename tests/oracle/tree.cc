@@ -1,7 +1,7 @@
 // H-DRF, one task at a time. next() first: it measures the whole tree from the leaves up and walks
 // down to the leaf whose turn it is.
 
-#include "allocator/ideal/tree.h"
+#include "tests/oracle/tree.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "allocator/outstanding.h"
+#include "allocator/cluster/outstanding.h"
 
 #include <algorithm>
 

@@ -1,12 +1,12 @@
 // Uses, shares and orders of the tree. change_use() is the story: the nodes from the leaf up leave
 // the sets of their parents, change, and come back from the leaf up, each with its new share.
 
-#include "allocator/role_tree.h"
+#include "allocator/cluster/role_tree.h"
 
 #include <algorithm>
 #include <limits>
 
-#include "allocator/leaves.h"
+#include "allocator/cluster/leaves.h"
 
 namespace proffer::fair {
 namespace {

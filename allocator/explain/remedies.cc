@@ -10,7 +10,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "allocator/fitting.h"
+#include "allocator/explain/fitting.h"
 
 namespace proffer {
 namespace {

@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "allocator/entitlement.h"
+#include "allocator/rules/entitlement.h"
 #include "allocator/state.h"
 
 namespace proffer {

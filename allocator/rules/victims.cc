@@ -2,7 +2,7 @@
 // their order never changes; which queue is next changes with each that is taken. choose_victims()
 // is the story. Uses only fall, so who may not be taken once may not later.
 
-#include "allocator/victims.h"
+#include "allocator/rules/victims.h"
 
 #include <algorithm>
 #include <map>

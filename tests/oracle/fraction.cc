@@ -2,7 +2,7 @@
 // result is lost only if it, or the plain sum of two reduced fractions, does not fit itself. Small
 // parts, the usual ones, take a short way.
 
-#include "allocator/ideal/fraction.h"
+#include "tests/oracle/fraction.h"
 
 #include <algorithm>
 

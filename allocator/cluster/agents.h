@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "allocator/held.h"
+#include "allocator/cluster/held.h"
 #include "common/attributes.h"
 #include "common/ids.h"
 #include "common/offers.h"

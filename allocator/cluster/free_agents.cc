@@ -1,6 +1,6 @@
 // How the index of free agents is kept: insert() and erase() of one agent, and of one block.
 
-#include "allocator/free_agents.h"
+#include "allocator/cluster/free_agents.h"
 
 #include <algorithm>
 #include <limits>

@@ -7,7 +7,7 @@
 #include <map>
 #include <vector>
 
-#include "allocator/agents.h"
+#include "allocator/cluster/agents.h"
 
 namespace proffer::fair {
 

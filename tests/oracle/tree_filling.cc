@@ -2,12 +2,12 @@
 // becomes the largest. Between two events everything grows along straight lines; grow() says how
 // fast.
 
-#include "allocator/ideal/tree_filling.h"
+#include "tests/oracle/tree_filling.h"
 
 #include <algorithm>
 
-#include "allocator/ideal/filling.h"
 #include "common/check.h"
+#include "tests/oracle/filling.h"
 
 namespace proffer::ideal {
 namespace {

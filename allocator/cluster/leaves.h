@@ -10,9 +10,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "allocator/agents.h"
-#include "allocator/role_tree.h"
-#include "allocator/wishes.h"
+#include "allocator/cluster/agents.h"
+#include "allocator/cluster/role_tree.h"
+#include "allocator/cluster/wishes.h"
 #include "common/constraint_matcher.h"
 #include "common/indexed_map.h"
 #include "common/offers.h"
