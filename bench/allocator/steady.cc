@@ -157,5 +157,3 @@ BENCHMARK(everything_declined)
 
 }  // namespace
 }  // namespace proffer
-
-BENCHMARK_MAIN();
