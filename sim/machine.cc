@@ -191,7 +191,6 @@ void Machine::begin_executor(Executor executor, const Secret& token, int32_t pid
       inherited_.push_back(inherited);
       continue;
     }
-    const ScenarioTasks& what = book_.tasks(task.ref);
     const uint64_t number = slots_given_ + 1;
     const TaskId id = book_.id_of(task.ref);
     book_.started(task.ref, now());
@@ -201,9 +200,10 @@ void Machine::begin_executor(Executor executor, const Secret& token, int32_t pid
             .executor = peer,
             .resources = inherited.resources,
             .updates = 1});
-    if (!what.duration) continue;
+    const std::optional<Duration> lasts = book_.duration_of(task.ref);
+    if (!lasts) continue;
     // The agent begins a little before the scenario does.
-    world().at(std::max(now(), book_.zero() + *what.duration - task.since),
+    world().at(std::max(now(), book_.zero() + *lasts - task.since),
                [this, number] { end(number, proto::TaskState::kFinished); });
   }
 }
@@ -233,7 +233,7 @@ void Machine::run(PeerId peer, const proto::RunTask& run) {
   Resources resources = run.assignment.resources;
   occupy({.ref = ref, .task = run.spec.id, .executor = peer, .resources = std::move(resources)});
   tell(slots_.at(number), proto::TaskState::kRunning);
-  if (const std::optional<Duration>& lasts = book_.tasks(ref).duration) {
+  if (const std::optional<Duration> lasts = book_.duration_of(ref)) {
     // Numbers are not given again, so one that has ended otherwise is not found.
     world().after(*lasts, [this, number] { end(number, proto::TaskState::kFinished); });
   }

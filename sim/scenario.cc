@@ -219,6 +219,15 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
   if (tasks.duration && *tasks.duration <= Duration()) {
     return wrong("a duration must be above zero, or forever");
   }
+  if (tasks.duration_spread > kScenarioSpreadMax) {
+    return wrong(text("the spread of a duration must be at most 0.999, not ", tasks.duration_spread,
+                      " millionths"));
+  }
+  if (tasks.declared_duration && framework.takes != Takes::kAsks) {
+    return wrong(text("declared_duration is said in asks, and a framework that takes ",
+                      to_text(framework.takes), " has none"))
+        .with_hint("takes: asks");
+  }
   if (tasks.every && *tasks.every <= Duration()) {
     return wrong("what arrives every so often must do so after more than zero");
   }
@@ -281,9 +290,9 @@ Result<void> ScenarioChecker::check_running(const ScenarioFramework& framework,
     if (machine->second.joins > Duration()) {
       return wrong(text("agent ", quoted(one.agent.str()), " is not there at 0s"));
     }
-    if (tasks.duration && one.since >= *tasks.duration) {
+    if (tasks.duration && one.since >= *tasks.duration - tasks.duration_width()) {
       return wrong(text("they run for ", to_text(one.since), " already, but end after ",
-                        to_text(*tasks.duration)));
+                        to_text(*tasks.duration - tasks.duration_width())));
     }
     for (int64_t i = 0; i < one.count; ++i) {
       if (take_for(tasks.role_in(framework.role), tasks.resources, machine->second.free)) continue;

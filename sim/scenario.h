@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/offers.h"
+#include "common/prng.h"
 #include "common/resources.h"
 #include "common/roles.h"
 #include "common/time.h"
@@ -32,6 +33,8 @@ inline constexpr Duration kScenarioUntilMax = hours(24 * 366);
 inline constexpr Duration kScenarioUntilDefault = hours(24);
 inline constexpr Duration kScenarioDelayMax = seconds(10);
 inline constexpr uint32_t kScenarioLossMax = 500'000;  // per million frames
+// Of a duration, per million: the shortest is still above zero.
+inline constexpr uint32_t kScenarioSpreadMax = 999'000;
 
 struct ScenarioNetwork {
   Duration delay = milliseconds(1);
@@ -77,7 +80,9 @@ struct ScenarioTasks {
   std::string name = {};
   int64_t count = 1;
   ResourceVector resources = {};
-  std::optional<Duration> duration = {};  // none: for ever
+  std::optional<Duration> duration = {};  // the mean; none: for ever
+  uint32_t duration_spread = 0;           // per million of the mean
+  bool declared_duration = false;         // whether the ask says the mean
   Duration arrives = {};
   std::optional<Duration> every = {};  // instead: one each so long, from 0s on
   // Constraints, priority, and what else an ask says; its name, shape and count are the group's.
@@ -85,6 +90,30 @@ struct ScenarioTasks {
   std::vector<ScenarioRunning> running = {};  // the first ones of `count`
 
   Duration arrival(int64_t number) const { return every ? *every * number : arrives; }
+  // Half the width of the interval that durations are drawn from. Needs a duration.
+  Duration duration_width() const {
+    // In two steps, because a year in nanoseconds times a million is more than 64 bits hold.
+    const int64_t mean = duration->nanos();
+    return nanoseconds(mean / 1'000'000 * duration_spread +
+                       mean % 1'000'000 * duration_spread / 1'000'000);
+  }
+  // How long task `number` runs when it is launched for the `launch`-th time, from 1; none: for
+  // ever. Even over mean × (1 ± spread). It depends on these alone, not on the order in which
+  // tasks start, so that two allocators are given the same work.
+  std::optional<Duration> duration_of(uint64_t seed, std::string_view framework, int64_t number,
+                                      int64_t launch) const {
+    if (!duration || duration_spread == 0) return duration;
+    uint64_t key = seed;
+    const auto mix = [&key](uint64_t value) { key = Prng(key ^ value).next(); };
+    for (const char c : framework) mix(static_cast<unsigned char>(c));
+    mix(256);  // so that no part of one name counts as part of the other
+    for (const char c : name) mix(static_cast<unsigned char>(c));
+    mix(256);
+    mix(static_cast<uint64_t>(number));
+    mix(static_cast<uint64_t>(launch));
+    const int64_t width = duration_width().nanos();
+    return *duration + nanoseconds(Prng(key).between(-width, width));
+  }
   int64_t running_count() const;
   // In which they count: that of the framework, or the one below it that the ask names.
   const RoleName& role_in(const RoleName& of_framework) const {

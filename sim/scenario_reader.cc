@@ -55,12 +55,13 @@ Result<void> read_truth(std::string_view key, const yaml::Node& node, bool& plac
 }
 
 // A fraction such as 0.015, in millionths.
-Result<void> read_rate(std::string_view key, const yaml::Node& node, uint32_t& place) {
+Result<void> read_rate(std::string_view key, const yaml::Node& node, uint32_t most,
+                       uint32_t& place) {
   const Result<std::string> value = text_of(key, node);
   if (!value) return value.error();
   const auto wrong = [&] {
-    return at(node, text(key, " must be a fraction from 0 to 0.5 with at most 6 decimals, as in ",
-                         "0.01, not ", quoted(*value)));
+    return at(node, text(key, " must be a fraction from 0 to ", print_milli(most / 1'000),
+                         " with at most 6 decimals, as in 0.01, not ", quoted(*value)));
   };
   const size_t point = std::min(value->find('.'), value->size());
   std::string digits = value->substr(0, point);
@@ -70,7 +71,7 @@ Result<void> read_rate(std::string_view key, const yaml::Node& node, uint32_t& p
     return wrong();
   }
   decimals.resize(6, '0');
-  const Result<int64_t> whole = parse_whole(key, digits + decimals, 0, kScenarioLossMax);
+  const Result<int64_t> whole = parse_whole(key, digits + decimals, 0, most);
   if (!whole) return wrong();
   place = static_cast<uint32_t>(*whole);
   return {};
@@ -208,6 +209,25 @@ Result<void> read_running(const yaml::Node& node, std::vector<ScenarioRunning>& 
   });
 }
 
+// A time, forever, or {mean: 60s, spread: 0.5}.
+Result<void> read_task_duration(const yaml::Node& node, ScenarioTasks& tasks) {
+  if (node.kind != yaml::Node::Kind::kTable) {
+    if (node.text == "forever") return {};
+    return read_time("duration", node, tasks.duration.emplace());
+  }
+  Result<void> read = read_table(
+      "duration", node, {"mean", "spread"}, [&](const std::string& key, const yaml::Node& value) {
+        if (key == "mean") {
+          return read_time(key, value, tasks.duration.emplace());
+        }
+        return read_rate(key, value, kScenarioSpreadMax, tasks.duration_spread);
+      });
+  if (read && !tasks.duration) {
+    return at(node, "a duration has no mean").with_hint("as in duration: {mean: 60s, spread: 0.5}");
+  }
+  return read;
+}
+
 Result<void> read_arrives(const yaml::Node& node, ScenarioTasks& tasks) {
   constexpr std::string_view kEvery = "every ";
   const Result<std::string> value = text_of("arrives", node);
@@ -256,23 +276,27 @@ Result<void> read_ask(const std::string& key, const yaml::Node& value, Ask& ask)
 
 Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   bool has_duration = false;
-  Result<void> read = read_table(
-      "tasks", node,
-      {"name", "count", "resources", "duration", "arrives", "role", "priority", "constraints",
-       "spread", "max_per", "prefer", "gang", "band", "borrow", "revocable_ok", "running"},
-      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
-        if (key == "name") return read_text(key, value, tasks.name);
-        if (key == "count") return read_whole(key, value, 1, kScenarioTasksMax, tasks.count);
-        if (key == "resources") return read_value(key, value, parse_shape, tasks.resources);
-        if (key == "duration") {
-          has_duration = true;
-          if (value.text == "forever") return {};
-          return read_time(key, value, tasks.duration.emplace());
-        }
-        if (key == "arrives") return read_arrives(value, tasks);
-        if (key == "running") return read_running(value, tasks.running);
-        return read_ask(key, value, tasks.ask);
-      });
+  Result<void> read =
+      read_table("tasks", node,
+                 {"name", "count", "resources", "duration", "declared_duration", "arrives", "role",
+                  "priority", "constraints", "spread", "max_per", "prefer", "gang", "band",
+                  "borrow", "revocable_ok", "running"},
+                 [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+                   if (key == "name") return read_text(key, value, tasks.name);
+                   if (key == "count")
+                     return read_whole(key, value, 1, kScenarioTasksMax, tasks.count);
+                   if (key == "resources")
+                     return read_value(key, value, parse_shape, tasks.resources);
+                   if (key == "duration") {
+                     has_duration = true;
+                     return read_task_duration(value, tasks);
+                   }
+                   if (key == "declared_duration")
+                     return read_truth(key, value, tasks.declared_duration);
+                   if (key == "arrives") return read_arrives(value, tasks);
+                   if (key == "running") return read_running(value, tasks.running);
+                   return read_ask(key, value, tasks.ask);
+                 });
   if (!read) return read;
   if (tasks.name.empty()) return at(node, "tasks have no name");
   if (tasks.resources.is_zero()) return at(node, "tasks have no resources");
@@ -318,7 +342,7 @@ Result<void> read_network(const yaml::Node& node, ScenarioNetwork& network) {
                       if (key == "delay") {
                         return read_duration(key, value, kScenarioDelayMax, network.delay);
                       }
-                      return read_rate(key, value,
+                      return read_rate(key, value, kScenarioLossMax,
                                        key == "loss" ? network.loss : network.duplicate);
                     });
 }

@@ -147,7 +147,15 @@ std::string tasks_yaml(const ScenarioTasks& tasks) {
   Rows rows;
   rows.add_text("name", tasks.name).add_number("count", tasks.count, 1);
   rows.add_text("resources", proffer::to_text(tasks.resources));
-  rows.add("duration", tasks.duration ? proffer::to_text(*tasks.duration) : "forever");
+  if (tasks.duration && tasks.duration_spread > 0) {
+    Rows duration;
+    duration.add("mean", proffer::to_text(*tasks.duration));
+    duration.add("spread", rate(tasks.duration_spread));
+    rows.add("duration", duration.str());
+  } else {
+    rows.add("duration", tasks.duration ? proffer::to_text(*tasks.duration) : "forever");
+  }
+  if (tasks.declared_duration) rows.add("declared_duration", "true");
   if (tasks.every) {
     rows.add_text("arrives", text("every ", proffer::to_text(*tasks.every)));
   } else {

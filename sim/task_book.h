@@ -126,6 +126,11 @@ class TaskBook {
   const ScenarioTasks& tasks(const TaskRef& ref) const {
     return scenario_.frameworks[ref.framework].tasks[ref.group];
   }
+  // How long this attempt runs; nothing: for ever.
+  std::optional<Duration> duration_of(const TaskRef& ref) const {
+    return tasks(ref).duration_of(scenario_.seed, scenario_.frameworks[ref.framework].name,
+                                  ref.number, ref.attempt);
+  }
   // "A/t-0".
   std::string name_of(const TaskRef& ref) const;
   // When the scenario begins.

@@ -27,7 +27,8 @@ frameworks:
       - name: t
         count: 1000
         resources: "cpus:1;mem:4GiB"
-        duration: 60s
+        duration: {mean: 60s, spread: 0.25}
+        declared_duration: true
         arrives: every 5s
         priority: -3
         constraints:
@@ -82,6 +83,8 @@ TEST(ScenarioReader, ReadsEveryKey) {
   const ScenarioTasks& tasks = read->frameworks[0].tasks.at(0);
   EXPECT_EQ(tasks.arrival(3), seconds(15));
   EXPECT_EQ(tasks.duration, seconds(60));
+  EXPECT_EQ(tasks.duration_spread, 250'000u);
+  EXPECT_TRUE(tasks.declared_duration);
   EXPECT_EQ(tasks.ask.priority, -3);
   EXPECT_EQ(tasks.ask.constraints.size(), 5u);
   EXPECT_EQ(tasks.ask.spread, "rack");
@@ -204,6 +207,18 @@ const Mistake kMistakes[] = {
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: "
      "\"cpus:1\"}]}]",
      {"line 2", "no duration"}},
+    {"duration without a mean",
+     "agents: [{A}]\n"
+     "frameworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\", duration: {spread: 0.5}}]}]",
+     {"line 2", "no mean"}},
+    {"spread of all",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\", "
+     "duration: {mean: 1s, spread: 1}}]}]",
+     {"line 2", "spread", "'1'", "0.999"}},
+    {"declared duration of open offers",
+     "agents: [{A}]\nframeworks: [{name: f, takes: open, tasks: [{name: t, resources: \"cpus:1\", "
+     "duration: 1s, declared_duration: true}]}]",
+     {"line 2", "open", "declared_duration"}},
     {"half a gang",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, gang: 3}]}]",
      {"line 2", "4", "gang, 3"}},

@@ -197,6 +197,45 @@ frameworks:
   EXPECT_EQ(report.end.frameworks.at("g").finished, 100);
 }
 
+// 1,000 tasks with room for all: as long as the longest of them, within mean × (1 ± spread).
+TEST(ScenarioRun, DurationsAreDrawnEvenlyAroundTheirMean) {
+  const Scenario scenario = parse_scenario(R"(
+seed: 5
+until: 1m
+report_at: [10s, 20s]
+agents: [{name: a, count: 10, resources: "cpus:100"}]
+frameworks:
+  - name: f
+    tasks: [{name: t, count: 1000, resources: "cpus:1", duration: {mean: 20s, spread: 0.5}}]
+)")
+                                .value();
+  const Report report = ScenarioRun(scenario).run();
+  EXPECT_EQ(report.snapshots[0].frameworks.at("f").finished, 0);
+  const int64_t half = report.snapshots[1].frameworks.at("f").finished;
+  EXPECT_GT(half, 450);
+  EXPECT_LT(half, 550);
+  EXPECT_EQ(report.end.frameworks.at("f").finished, 1000);
+  EXPECT_GT(report.end.cluster.makespan, milliseconds(29'800));
+  EXPECT_LT(report.end.cluster.makespan, milliseconds(30'010));
+}
+
+TEST(ScenarioRun, DurationsDependOnTheSeedTheTaskAndItsLaunchAlone) {
+  ScenarioTasks tasks{.name = "t", .duration = seconds(20), .duration_spread = 500'000};
+  const auto lasts = [&](uint64_t seed, std::string_view framework, int64_t number,
+                         int64_t launch) {
+    return tasks.duration_of(seed, framework, number, launch);
+  };
+  EXPECT_EQ(lasts(1, "f", 0, 1), lasts(1, "f", 0, 1));
+  EXPECT_NE(lasts(1, "f", 0, 1), lasts(2, "f", 0, 1));
+  EXPECT_NE(lasts(1, "f", 0, 1), lasts(1, "g", 0, 1));
+  EXPECT_NE(lasts(1, "f", 0, 1), lasts(1, "f", 1, 1));
+  EXPECT_NE(lasts(1, "f", 0, 1), lasts(1, "f", 0, 2));
+  tasks.duration_spread = 0;
+  EXPECT_EQ(lasts(1, "f", 0, 1), seconds(20));
+  tasks.duration.reset();
+  EXPECT_EQ(lasts(1, "f", 0, 1), std::nullopt);
+}
+
 TEST(ScenarioRun, TheSameFileAndSeedGiveTheSameTrace) {
   const Scenario scenario = parse_scenario(shipped_scenario("hoarder")).value();
   std::ostringstream seen;

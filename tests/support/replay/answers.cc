@@ -93,8 +93,11 @@ bool Replay::start(const FrameworkId& id, size_t g, const Grant& grant, std::vec
                   .since = now_};
   launched.push_back(running.task);
   group.running.emplace(number, std::move(running));
-  if (group.spec->duration) {
-    at(now_ + *group.spec->duration,
+  const auto lost = group.lost.find(number);
+  const int64_t launch = 1 + (lost == group.lost.end() ? 0 : lost->second);
+  if (const std::optional<Duration> lasts =
+          group.spec->duration_of(scenario_.seed, id.str(), number, launch)) {
+    at(now_ + *lasts,
        [this, id, g, which = number, started = now_] { end_task(id, g, which, started); });
   }
   return true;
@@ -125,6 +128,7 @@ void Replay::lose_task(const FrameworkId& id, size_t g, int64_t number, bool tel
   const Running running = std::move(at_number->second);
   group.running.erase(at_number);
   group.wanted.emplace(number, now_);
+  ++group.lost[number];
   if (tell_allocator) allocator_->release(running.agent, id, running.task.task);
   if (const auto agent = agents_.find(running.agent); agent != agents_.end()) {
     agent->second.free_ports += running.ports;

@@ -22,6 +22,14 @@ AllocatorOptions allocator_options(const sim::Scenario& scenario, AllocatorOptio
                                                 : ReclaimMode::kGuarantee;
     } else if (name == "offer_timeout") {
       options.offer_timeout = parse_duration(value).value();
+    } else if (name == "claim_after") {
+      options.claim_after = parse_duration(value).value();
+    } else if (name == "minimum_runtime") {
+      options.minimum_runtime = parse_duration(value).value();
+    } else if (name == "revoke_grace") {
+      options.revoke_grace = parse_duration(value).value();
+    } else if (name == "revokes_per_minute") {
+      options.revokes_per_minute = parse_whole(name, value, 0, kAskCountMax).value();
     } else {
       CHECK(false) << "a replay knows no option " << name;
     }
@@ -93,9 +101,13 @@ void Replay::run_until(Duration until) {
 
 void Replay::decide() {
   if (++decisions_ > options_.decisions_max) return broken("decisions do not end");
+  const Duration before = options_.cpu_clock ? options_.cpu_clock() : Duration();
   const Decision decision = allocator_->decide(now_);
-  const std::string printed = print(decision);
-  if (!printed.empty()) trace_.push_back(text((now_ - kBeginning).millis(), " ms: ", printed));
+  if (options_.cpu_clock) decision_cpu_ = decision_cpu_ + (options_.cpu_clock() - before);
+  if (options_.trace) {
+    const std::string printed = print(decision);
+    if (!printed.empty()) trace_.push_back(text((now_ - kBeginning).millis(), " ms: ", printed));
+  }
   check_state("a decision");
   if (options_.audit) audit(decision);
   const std::optional<Time> due = allocator_->next_decision(now_);

@@ -26,6 +26,10 @@ struct ReplayOptions {
   // The options of the allocator that are not the scenario's: for naive rules, and shorter waits.
   AllocatorOptions allocator = {};
   bool audit = true;
+  // Text of each decision. It takes as long as the decision itself.
+  bool trace = true;
+  // CPU time of this thread, for decision_cpu().
+  std::function<Duration()> cpu_clock = {};
   int64_t decisions_max = 50'000;  // more are taken as one without end
   // Frameworks that declare their asks and then decline every offer, or never answer one. (Those
   // of a scenario that do so take open offers.)
@@ -64,6 +68,9 @@ class Replay {
   ResourceVector use_of(const FrameworkId& framework) const;
   int64_t revokes() const { return revokes_; }
   Duration last_revoke() const { return last_revoke_; }  // since the beginning
+  int64_t decisions() const { return decisions_; }
+  // CPU time that decisions took, if there is a clock for it.
+  Duration decision_cpu() const { return decision_cpu_; }
   Allocator& allocator() { return *allocator_; }
   const sim::Scenario& scenario() const { return scenario_; }
   Time now() const { return now_; }
@@ -96,6 +103,7 @@ class Replay {
     Time prefers_since;
     std::map<int64_t, Time> wanted;  // by number: pending since
     std::map<int64_t, Running> running;
+    std::map<int64_t, int64_t> lost;  // how often, of those that were
     int64_t finished = 0;
     int64_t revoked = 0;
     Duration wait_max = {};
@@ -198,6 +206,7 @@ class Replay {
   std::vector<std::string> trace_;
   std::vector<std::string> wrong_;
   int64_t decisions_ = 0;
+  Duration decision_cpu_ = {};
   int64_t revokes_ = 0;
   std::vector<Time> reclaimed_at_;
   Duration last_revoke_ = {};

@@ -1,0 +1,140 @@
+#pragma once
+
+// How fair is the allocator while tasks come and go? Random trees of roles with endless work are
+// replayed against it, and the mean use of each framework is compared with its entitlement.
+//
+//   Tree tree = draw_tree(seed, {});
+//   Measured measured = measure(tree, {});
+//   Summary summary = summarise({measured});
+//
+// bench/fair_churn prints the figures of many trees, tests/property/fair_churn_test.cc holds them
+// to bounds. Floating point is for figures only; the replay is exact.
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sim/scenario.h"
+#include "tests/support/replay/replay.h"
+
+namespace proffer::fair_churn {
+
+inline constexpr size_t kKinds = 2;          // CPUs and GiB of memory
+using Amounts = std::array<double, kKinds>;  // in CPUs and GiB
+
+// What a framework asks for without end: tasks of `need` that run for `mean` × (1 ± 0.5).
+struct LeafAsk {
+  std::array<int64_t, kKinds> need = {};
+  int64_t mean_s = 0;
+};
+
+// A role, or, with asks, a framework.
+struct Node {
+  std::string name = {};
+  int64_t weight = 1;
+  std::vector<LeafAsk> asks = {};
+  std::vector<Node> children = {};
+
+  bool is_leaf() const { return children.empty(); }
+};
+
+// The resources that each framework would have from an empty pool, in the order of the tree:
+// hierarchical dominant resource fairness (H-DRF: Bhattacharya et al., SoCC 2013) with each task
+// cut into `parts`. The asks of a framework take turns.
+std::vector<Amounts> entitlements(const Node& root, const Amounts& pool, int64_t parts = 20);
+
+struct Leaf {
+  std::string framework = {};
+  std::string role = {};
+  std::vector<LeafAsk> asks = {};
+  Amounts entitled = {};
+
+  int64_t largest_need() const;
+};
+
+struct TreeOptions {
+  int64_t agents = 1;         // of 80 CPUs and 80 GiB together; a divisor of 80, and at most 20
+  std::string reclaim = {};   // empty: the default
+  bool guarantees = false;    // for a third of the roles, within their fair shares by weight
+  uint32_t spread = 500'000;  // of durations, per million
+};
+
+struct Tree {
+  uint64_t seed = 0;
+  Amounts pool = {};
+  Node root = {};
+  std::vector<Leaf> leaves = {};
+  sim::Scenario scenario = {};  // 600 s; the frameworks join within the first 60 s
+};
+
+// The same seed gives the same roles, frameworks, tasks and durations for all options.
+Tree draw_tree(uint64_t seed, const TreeOptions& options);
+// The roles, frameworks and entitlements, for people.
+std::string to_text(const Tree& tree);
+
+// One framework of one tree.
+struct Share {
+  uint64_t seed = 0;
+  std::string framework = {};
+  size_t kind = 0;  // in which it is entitled to most
+  double entitled = 0;
+  double mean = 0;  // use of that kind, over time
+  // Whether it is entitled to at least two of its largest tasks. Others are not counted, because
+  // one task more or less is all that they can have.
+  bool counts = false;
+  // The same for what the same allocator gives when all join at once and no task ends.
+  size_t empty_kind = 0;
+  double from_empty = 0;
+  double empty_mean = 0;
+  bool empty_counts = false;
+
+  double ratio() const { return mean / entitled; }
+  double empty_ratio() const { return empty_mean / from_empty; }
+};
+
+struct Measured {
+  std::vector<Share> shares = {};
+  double utilisation = 0;        // of the kind that is used most, mean over time
+  double empty_utilisation = 0;  // likewise of what the allocator gives from empty
+  int64_t revokes = 0;
+  int64_t decisions = 0;
+  Duration decision_cpu = {};
+  std::vector<std::string> wrong = {};
+};
+
+struct MeasureOptions {
+  AllocatorOptions allocator = {};
+  bool audit = false;                        // slow
+  std::function<Duration()> cpu_clock = {};  // for decision_cpu
+};
+
+// Use is sampled each 5 s from 200 s to 600 s.
+Measured measure(const Tree& tree, const MeasureOptions& options);
+
+struct Summary {
+  // The least, and percentiles, of all frameworks of all trees.
+  struct Percentiles {
+    size_t count = 0;
+    double least = 0;
+    double p1 = 0;
+    double p5 = 0;
+    double p10 = 0;
+    double p25 = 0;
+    double p50 = 0;
+  };
+  Percentiles of_entitlement = {};
+  Percentiles of_empty = {};
+  double utilisation = 0;  // mean over trees
+  double empty_utilisation = 0;
+  int64_t revokes = 0;
+  int64_t decisions = 0;
+  Duration decision_cpu = {};
+};
+
+Summary summarise(const std::vector<Measured>& all);
+// Some lines.
+std::string to_text(const Summary& summary);
+
+}  // namespace proffer::fair_churn
