@@ -28,47 +28,6 @@ std::string_view to_text(Ending ending) {
   return "?";
 }
 
-// Whether the update tells the truth about a task that was started.
-bool is_true(const proto::TaskStatus& told, const JournalEntry& entry) {
-  switch (told.state) {
-    case TaskState::kFinished:
-      return entry.ending == Ending::kExited && entry.exit_code == 0;
-    case TaskState::kFailed:
-      switch (told.reason) {
-        case TaskReason::kCommandExited:
-          return entry.ending == Ending::kExited && entry.exit_code != 0 &&
-                 told.exit_code == entry.exit_code;
-        case TaskReason::kCommandSignalled:
-          return entry.ending == Ending::kSignalled && told.signal == entry.signal;
-        // The executor ended without telling how its tasks had.
-        default:
-          return entry.ending != Ending::kRuns && !entry.witnessed;
-      }
-    // It may have ended by itself in the same moment, unseen.
-    case TaskState::kKilled:
-      return entry.ending == Ending::kKilled || entry.ending == Ending::kTakenDown ||
-             (entry.ending != Ending::kRuns && !entry.witnessed);
-    // The agent's word: an executor that lives until its agent knows all keeps that over the
-    // agent's own end. Of an agent that stayed away the master can only say what it knows.
-    case TaskState::kLost:
-      if (entry.forgotten) return true;
-      switch (told.reason) {
-        case TaskReason::kExecutorEnded:
-        case TaskReason::kExecutorTimeout:
-        case TaskReason::kAgentRestarted:
-          return entry.ending != Ending::kRuns && !entry.witnessed;
-        default:
-          return entry.ending != Ending::kRuns;
-      }
-    case TaskState::kGone:
-      return true;  // Nobody can know.
-    case TaskState::kRefused:
-      return false;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 std::string to_text(const TaskKey& key) { return text(key.first.str(), "/", key.second.str()); }
@@ -137,6 +96,59 @@ void Journal::forgotten(const TaskKey& task) {
   ports_[entry.machine] -= entry.resources.ports;
 }
 
+// Whether the update tells the truth about a task that was started.
+bool Journal::is_true(const TaskKey& task, const proto::TaskStatus& told,
+                      const JournalEntry& entry) const {
+  switch (told.state) {
+    case TaskState::kFinished:
+      return entry.ending == Ending::kExited && entry.exit_code == 0;
+    case TaskState::kFailed:
+      switch (told.reason) {
+        case TaskReason::kCommandExited:
+          return entry.ending == Ending::kExited && entry.exit_code != 0 &&
+                 told.exit_code == entry.exit_code;
+        case TaskReason::kCommandSignalled:
+          return entry.ending == Ending::kSignalled && told.signal == entry.signal;
+        // The executor ended without telling how its tasks had.
+        default:
+          return entry.ending != Ending::kRuns && !entry.witnessed;
+      }
+    // It may have ended by itself in the same moment, unseen.
+    case TaskState::kKilled:
+      return entry.ending == Ending::kKilled || entry.ending == Ending::kTakenDown ||
+             (entry.ending != Ending::kRuns && !entry.witnessed);
+    // The agent's word: an executor that lives until its agent knows all keeps that over the
+    // agent's own end. Of an agent that stayed away the master can only say what it knows.
+    case TaskState::kLost:
+      if (entry.forgotten) return true;
+      switch (told.reason) {
+        case TaskReason::kExecutorEnded:
+        case TaskReason::kExecutorTimeout:
+        case TaskReason::kAgentRestarted:
+          return entry.ending != Ending::kRuns && !entry.witnessed;
+        // The master's answer to a question about a task that it does not know.
+        case TaskReason::kTaskUnknown:
+          if (told.sequence == 0 && was_given_up_with(task, entry.machine)) return true;
+          return entry.ending != Ending::kRuns;
+        default:
+          return entry.ending != Ending::kRuns;
+      }
+    case TaskState::kGone:
+      return true;  // Nobody can know.
+    case TaskState::kRefused:
+      return false;
+    default:
+      return false;
+  }
+}
+
+bool Journal::was_given_up_with(const TaskKey& task, const AgentId& machine) const {
+  const auto accepted = accepted_.find(task);
+  const auto given_up = given_up_.find(machine);
+  return accepted != accepted_.end() && given_up != given_up_.end() &&
+         given_up->second > accepted->second;
+}
+
 std::vector<Violation> Journal::heard(const FrameworkId& framework,
                                       const proto::TaskStatus& status) {
   if (!proto::is_terminal(status.state)) return {};
@@ -165,7 +177,7 @@ std::vector<Violation> Journal::heard(const FrameworkId& framework,
         status.reason == TaskReason::kCommandSignalled) {
       found.push_back({text(name, ", but was never started")});
     }
-  } else if (!is_true(status, entry->second)) {
+  } else if (!is_true(task, status, entry->second)) {
     found.push_back(
         {text(name, ", but on ", entry->second.machine.str(), " it ", to_text(entry->second.ending),
               " exit=", entry->second.exit_code, " signal=", entry->second.signal,
@@ -179,7 +191,7 @@ std::vector<Violation> Journal::unsettled() const {
   for (const TaskKey& task : running_) {
     found.push_back({text(to_text(task), " still runs on ", entries_.at(task).machine.str())});
   }
-  for (const TaskKey& task : accepted_) {
+  for (const auto& [task, given_up_before] : accepted_) {
     if (torn_down_.count(task.first) == 0 && heard_.count(task) == 0) {
       found.push_back({text(to_text(task), " was launched, and nobody heard of its end")});
     }

@@ -59,8 +59,13 @@ class Journal {
   // The agent may give what the task takes to another, until the executor finds out.
   void forgotten(const TaskKey& task);
 
+  // The registry names it no more: its agent stayed away for too long, or left. What it runs is
+  // killed when it is back; until then nobody can know, and a master that begins later does not
+  // even know on which machine a task was.
+  void given_up(const AgentId& machine) { given_up_[machine] = ++times_given_up_; }
+
   // --- the schedulers' side writes -------------------------------------------------------------
-  void accepted(const TaskKey& task) { accepted_.insert(task); }
+  void accepted(const TaskKey& task) { accepted_.emplace(task, times_given_up_); }
   // A terminal update, each time it is heard.
   std::vector<Violation> heard(const FrameworkId& framework, const proto::TaskStatus& status);
   // The framework was torn down: nobody hears of its tasks any more.
@@ -75,13 +80,19 @@ class Journal {
   size_t running() const { return running_.size(); }
 
  private:
+  bool is_true(const TaskKey& task, const proto::TaskStatus& told, const JournalEntry& entry) const;
+  bool was_given_up_with(const TaskKey& task, const AgentId& machine) const;
+
   std::map<AgentId, Resources> totals_;
   std::map<TaskKey, JournalEntry> entries_;
   std::set<TaskKey> running_;
   std::map<AgentId, ResourceVector> used_;
   std::map<AgentId, PortSet> ports_;
-  std::set<TaskKey> accepted_;
+  // With how often machines had been given up before.
+  std::map<TaskKey, uint64_t> accepted_;
   std::map<AgentId, uint64_t> memory_losses_;
+  uint64_t times_given_up_ = 0;
+  std::map<AgentId, uint64_t> given_up_;  // the last time that it was, counted over all machines
   std::map<TaskKey, proto::TaskStatus> heard_;
   std::set<FrameworkId> torn_down_;
 };

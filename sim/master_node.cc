@@ -127,6 +127,20 @@ void MasterNode::flush() {
   flush_planned_ = false;
   if (trouble_ == Trouble::kFull) store_->fail(Error::resource_exhausted("no space left"));
   store_->flush();
+  compare_admitted();
+}
+
+// What counts is what the next life would read, even if this one was told that it is not written.
+void MasterNode::compare_admitted() {
+  const std::string table(proto::table_of(proto::AgentRecord()));
+  std::set<AgentId> admitted;
+  for (auto row = disk_->rows.lower_bound({table, {}});
+       row != disk_->rows.end() && row->first.first == table; ++row) {
+    admitted.insert(AgentId(row->first.second));
+  }
+  for (const AgentId& agent : std::exchange(admitted_, admitted)) {
+    if (!admitted.contains(agent) && on_removed_) on_removed_(agent);
+  }
 }
 
 void MasterNode::deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto) {

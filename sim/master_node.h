@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,10 @@ class MasterNode final : public Node, public Listener {
   void set_commit_time(Duration time) { commit_time_ = time; }
   // Called when it ended because its registry could not be written.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
+  // Called when its registry names an agent no more.
+  void set_on_removed(std::function<void(const AgentId&)> on_removed) {
+    on_removed_ = std::move(on_removed);
+  }
   // An operator's kill of a task, as FRAMEWORK/TASK.
   void operator_kill(const std::string& task);
   // Whatever an operator does: master::DrainAgent, UndrainAgent, SetRole, ReserveForRole. Nothing
@@ -74,6 +79,7 @@ class MasterNode final : public Node, public Listener {
   // `upto`: it crashes after so many of them.
   void deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
   void flush();
+  void compare_admitted();
   void fail(const std::string& why);
 
   Network& network_;
@@ -90,6 +96,8 @@ class MasterNode final : public Node, public Listener {
   bool powered_ = true;
   std::optional<Duration> commit_time_;
   std::function<void()> on_failed_;
+  std::set<AgentId> admitted_;  // by the registry, when it was looked at last
+  std::function<void(const AgentId&)> on_removed_;
   uint64_t calls_ = 0;
   std::map<uint64_t, std::function<void(const Result<std::string>&)>> answers_;
 };

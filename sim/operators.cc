@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "common/text.h"
+#include "sim/guarantee_law.h"
 #include "sim/simulation.h"
 
 namespace proffer::sim {
@@ -16,8 +17,9 @@ constexpr Duration kTidiesEvery = seconds(2);
 // may be slow to hear.
 constexpr Duration kCalmGrace = seconds(10);
 constexpr Duration kEmptyWithin = seconds(60);
-// Of a guarantee that is wanted: longer than any notice, minimum runtime and claim together.
-constexpr Duration kUnmetMax = minutes(4);
+// Of a guarantee that is wanted: longer than any notice, minimum runtime and claim together, and
+// the minute after which as many notices may be given again.
+constexpr Duration kUnmetMax = minutes(2);
 
 }  // namespace
 
@@ -148,9 +150,13 @@ void Simulation::expect_empty() {
 
 void Simulation::watch_guarantees() {
   if (!keeps_guarantees_ || !master_->is_up()) return;
-  for (const proto::RoleRow& row : master_->core().roles()) {
-    // Where it has all that anybody has, only its own tasks are in the way.
-    if (row.guarantee_met || row.allocated == master_->core().status().allocated) {
+  MasterWord word{.roles = master_->core().roles()};
+  for (const proto::RoleRow& row : word.roles) {
+    if (!row.guarantee_met && word.live.agents.empty()) {
+      word.tasks = master_->core().tasks({});
+      word.live = master_->core().live_snapshot(world_.now());
+    }
+    if (row.guarantee_met || !could_be_met(row.role, word)) {
       unmet_.erase(row.role);
       continue;
     }
@@ -159,7 +165,7 @@ void Simulation::watch_guarantees() {
     world_.violated("operator",
                     {text("the guarantee of role ", row.role.str(), ", ", to_text(row.guarantee),
                           ", is wanted since ", to_text(world_.now() - since),
-                          ", and not met: it has ", to_text(row.allocated))});
+                          ", could be met, and is not: it has ", to_text(row.allocated))});
     keeps_guarantees_ = false;
   }
 }

@@ -80,6 +80,7 @@ void Simulation::build() {
     }
   }
   master_ = std::make_unique<MasterNode>(world_, network_, master);
+  master_->set_on_removed([this](const AgentId& agent) { journal_.given_up(agent); });
   for (size_t i = 0; i < options_.agents; ++i) {
     const std::string name = text("a", i + 1);
     const int64_t mem = chance_.between(2, 16) * 1'024;

@@ -346,6 +346,35 @@ TEST(MasterRestart, RemovesAgentsThatDoNotComeBack) {
   EXPECT_FALSE(s.knows_agent("a1"));
 }
 
+// Found by the simulator (seeds 7300404, 88001343, 88001738). What an agent ran that was removed
+// without this master having seen it is known to nobody: it may run on until the agent is back.
+TEST(MasterRestart, KnowsNothingOfTheTasksOfAnAgentThatWasRemoved) {
+  for (const bool removed_before : {true, false}) {
+    MasterScenario s;
+    TestAgent& a = s.registered_agent("a1");
+    TestScheduler& f = s.with_task("t1");
+    a.updates(f.id, "t1", TaskState::kRunning);
+    a.lose();
+    f.lose();
+    if (removed_before) s.advance(s.options.reregistration_timeout + seconds(1));
+    s.restart_master();
+    f.subscribes();
+    f.told();
+    f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});
+    if (!removed_before) {
+      EXPECT_EQ(f.told(), Lines{}) << "its agent may still come";
+      s.advance(s.options.agent_timeout + s.options.reregistration_timeout);
+    }
+    EXPECT_EQ(f.told(), Lines{"t1 lost task_unknown"});
+
+    a.registers();
+    EXPECT_EQ(a.take_one<proto::KillTask>().task.str(), "t1");
+    a.updates(f.id, "t1", TaskState::kKilled);
+    EXPECT_EQ(f.told(), Lines{});
+    EXPECT_EQ(s.allocated(), "");
+  }
+}
+
 TEST(Failover, WithoutATimeoutEndsTheFrameworkWithItsConnection) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

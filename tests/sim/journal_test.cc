@@ -154,6 +154,35 @@ TEST(Journal, ExcusesWhatALossOfMemoryMakesPeopleSay) {
       journal.heard(kFramework, told("t1", TaskState::kGone, TaskReason::kAgentRemoved)).empty());
 }
 
+// What a master that began later answers of a task on a machine that was given up before.
+TEST(Journal, ExcusesThatNobodyKnowsWhatAMachineRunsThatWasGivenUp) {
+  const proto::TaskStatus unknown = told("t1", TaskState::kLost, TaskReason::kTaskUnknown);
+  const auto started = [](Journal journal) {
+    journal.started(key("t1"), kMachine, amounts(500), Time());
+    return journal;
+  };
+  Journal journal = started(journal_with("t1"));
+  EXPECT_FALSE(Journal(journal).heard(kFramework, unknown).empty());
+  Journal other = journal;
+  other.given_up(AgentId("another"));
+  EXPECT_FALSE(other.heard(kFramework, unknown).empty());
+  journal.given_up(kMachine);
+  EXPECT_TRUE(Journal(journal).heard(kFramework, unknown).empty());
+  // Only the answer to a question is excused.
+  proto::TaskStatus update = unknown;
+  update.sequence = 1;
+  EXPECT_FALSE(Journal(journal).heard(kFramework, update).empty());
+  const proto::TaskStatus forgot = told("t1", TaskState::kLost, TaskReason::kAgentForgot);
+  EXPECT_FALSE(Journal(journal).heard(kFramework, forgot).empty());
+
+  // One that is launched there when it was back is known.
+  Journal again;
+  again.machine(kMachine, amounts(2'000));
+  again.given_up(kMachine);
+  again.accepted(key("t1"));
+  EXPECT_FALSE(started(again).heard(kFramework, unknown).empty());
+}
+
 // An executor that no record names any more.
 TEST(Journal, DoesNotCountWhatRunsUnseen) {
   Journal journal = journal_with("t1");

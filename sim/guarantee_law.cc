@@ -1,0 +1,109 @@
+// Whether a guarantee could be met. Read could_be_met first. It knows no more of the allocator than
+// DESIGN §8 promises, so that it can say that the allocator is wrong.
+
+#include "sim/guarantee_law.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "common/roles.h"
+
+namespace proffer::sim {
+namespace {
+
+const proto::RoleRow* find_role(const MasterWord& word, const RoleName& role) {
+  const auto at = std::find_if(word.roles.begin(), word.roles.end(),
+                               [&](const proto::RoleRow& row) { return row.role == role; });
+  return at == word.roles.end() ? nullptr : &*at;
+}
+
+// The role on the path of `other` where that parts from the path of `role`; none if it does not, or
+// if its framework is directly in a role above: then it has no row.
+const proto::RoleRow* side_of(const RoleName& other, const RoleName& role, const MasterWord& word) {
+  if (is_within(other, role) || is_within(role, other)) return nullptr;
+  RoleName side = other;
+  while (!is_within(role, parent_of(side))) side = parent_of(side);
+  return find_role(word, side);
+}
+
+// Whether the ask wants more, and no rule but want of room forbids it.
+bool may_have_more(const Ask& ask, const RoleName& of_ask, const proto::RoleRow& guaranteed,
+                   const MasterWord& word) {
+  if (ask.count < ask.gang || !is_within(of_ask, guaranteed.role)) return false;
+  const ResourceVector more = ask.shape * ask.gang;
+  if (!guaranteed.guarantee.contains(guaranteed.allocated + guaranteed.offered + more)) {
+    return false;
+  }
+  return std::all_of(word.roles.begin(), word.roles.end(), [&](const proto::RoleRow& row) {
+    if (!is_within(of_ask, row.role)) return true;
+    const ResourceVector then = row.allocated + row.offered + more;
+    const bool is_own = row.role == of_ask;
+    return row.limit.contains(then) && (ask.borrow || !is_own || then.fits_in(row.entitlement));
+  });
+}
+
+bool holds_any(const ResourceVector& shape, const ResourceVector& of) {
+  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                     [&](ResourceKind kind) { return shape[kind] > 0 && of[kind] > 0; });
+}
+
+// What would be free on the agent for those in `role`.
+Resources free_without_borrowers(const proto::LiveAgent& agent, const RoleName& role,
+                                 const MasterWord& word) {
+  Resources free = agent.total;
+  std::vector<const proto::LiveTask*> tasks;
+  for (const proto::LiveTask& task : word.live.tasks) {
+    if (task.agent == agent.agent) tasks.push_back(&task);
+  }
+  std::stable_sort(tasks.begin(), tasks.end(),
+                   [](const proto::LiveTask* a, const proto::LiveTask* b) {
+                     return std::tie(a->band, a->since) < std::tie(b->band, b->since);
+                   });
+  std::map<RoleName, ResourceVector> borrowed;  // that is still to be given back
+  for (const proto::LiveTask* task : tasks) {
+    if (const proto::RoleRow* side = side_of(task->role, role, word); side != nullptr) {
+      ResourceVector& left = borrowed.try_emplace(side->role, side->borrowed).first->second;
+      if (holds_any(task->shape, left)) {
+        left = (left - task->shape).max(ResourceVector());
+        continue;
+      }
+    }
+    free.amounts -= task->shape;
+    const auto row =
+        std::find_if(word.tasks.begin(), word.tasks.end(), [&](const proto::TaskRow& one) {
+          return one.framework == task->framework && one.task == task->task;
+        });
+    if (row != word.tasks.end()) free.ports -= row->resources.ports;
+  }
+  return free;
+}
+
+}  // namespace
+
+bool could_be_met(const RoleName& role, const MasterWord& word) {
+  const proto::RoleRow* guaranteed = find_role(word, role);
+  if (guaranteed == nullptr) return false;
+  std::map<FrameworkId, const proto::LiveFramework*> frameworks;
+  for (const proto::LiveFramework& one : word.live.frameworks) frameworks[one.framework] = &one;
+  std::vector<const Ask*> asks;
+  for (const proto::LiveAsk& one : word.live.asks) {
+    const proto::LiveFramework& framework = *frameworks.at(one.framework);
+    if (!framework.connected || framework.suppressed) continue;
+    const RoleName& of_ask = one.ask.role.empty() ? framework.role : one.ask.role;
+    if (may_have_more(one.ask, of_ask, *guaranteed, word)) asks.push_back(&one.ask);
+  }
+  if (asks.empty()) return false;
+  return std::any_of(word.live.agents.begin(), word.live.agents.end(),
+                     [&](const proto::LiveAgent& agent) {
+                       if (agent.state != proto::AgentState::kActive || agent.drains_for)
+                         return false;
+                       const Resources free = free_without_borrowers(agent, role, word);
+                       return std::any_of(asks.begin(), asks.end(), [&](const Ask* ask) {
+                         return ask->shape.fits_in(free.amounts) && ask->ports <= free.ports.size();
+                       });
+                     });
+}
+
+}  // namespace proffer::sim
