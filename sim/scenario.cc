@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "allocator/allocator.h"
+#include "common/check.h"
 #include "common/intervals.h"
 #include "common/text.h"
 #include "sim/scenario_checker.h"
@@ -94,6 +95,44 @@ int64_t ScenarioTasks::running_count() const {
   int64_t sum = 0;
   for (const ScenarioRunning& one : running) sum += one.count;
   return sum;
+}
+
+void ScenarioTasks::set_waves(std::vector<ScenarioWave> all) {
+  std::stable_sort(all.begin(), all.end(), [](const ScenarioWave& a, const ScenarioWave& b) {
+    return a.arrives < b.arrives;
+  });
+  waves.clear();
+  count = 0;
+  for (ScenarioWave& wave : all) {
+    wave.first = count;
+    count += wave.count;
+    if (!waves.empty() && waves.back().arrives == wave.arrives &&
+        waves.back().duration == wave.duration) {
+      waves.back().count += wave.count;
+    } else {
+      waves.push_back(wave);
+    }
+  }
+}
+
+const ScenarioWave& ScenarioTasks::wave_of(int64_t number) const {
+  const auto after = std::upper_bound(
+      waves.begin(), waves.end(), number,
+      [](int64_t wanted, const ScenarioWave& wave) { return wanted < wave.first; });
+  CHECK(after != waves.begin()) << number;
+  return *std::prev(after);
+}
+
+Duration default_until(const Scenario& scenario) {
+  Duration last;
+  for (const ScenarioFramework& framework : scenario.frameworks) {
+    for (const ScenarioTasks& tasks : framework.tasks) {
+      for (const ScenarioWave& wave : tasks.waves) {
+        last = std::max(last, wave.arrives + wave.duration.value_or(Duration()));
+      }
+    }
+  }
+  return std::min(last + kScenarioUntilDefault, kScenarioUntilMax);
 }
 
 std::vector<std::string_view> option_names() {
@@ -231,6 +270,7 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
   if (tasks.every && *tasks.every <= Duration()) {
     return wrong("what arrives every so often must do so after more than zero");
   }
+  if (Result<void> ok = check_waves(tasks); !ok) return ok;
   tasks_ += tasks.count;
   if (tasks_ > kScenarioTasksMax) {
     return wrong(text("with it there are ", tasks_, " tasks; at most ", kScenarioTasksMax,
@@ -262,6 +302,20 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
         .with_hint("takes: asks");
   }
   return check_running(framework, tasks);
+}
+
+Result<void> ScenarioChecker::check_waves(const ScenarioTasks& tasks) {
+  if (tasks.waves.empty()) return {};
+  if (!tasks.running.empty()) {
+    return Error::invalid_argument("tasks that come in waves do not run at 0s")
+        .with_hint("give what runs an entry of its own");
+  }
+  for (const ScenarioWave& wave : tasks.waves) {
+    if (wave.duration && *wave.duration <= Duration()) {
+      return Error::invalid_argument("the duration of a wave must be above zero, or forever");
+    }
+  }
+  return {};
 }
 
 Result<void> ScenarioChecker::check_running(const ScenarioFramework& framework,

@@ -75,6 +75,16 @@ struct ScenarioRunning {
   bool operator==(const ScenarioRunning&) const = default;
 };
 
+// Tasks of an entry that arrive together and run equally long.
+struct ScenarioWave {
+  int64_t count = 1;
+  Duration arrives = {};
+  std::optional<Duration> duration = {};  // none: for ever
+  int64_t first = 0;                      // the number of its first task
+
+  bool operator==(const ScenarioWave&) const = default;
+};
+
 // The tasks NAME-0, NAME-1, … of a framework.
 struct ScenarioTasks {
   std::string name = {};
@@ -89,7 +99,17 @@ struct ScenarioTasks {
   Ask ask = {};
   std::vector<ScenarioRunning> running = {};  // the first ones of `count`
 
-  Duration arrival(int64_t number) const { return every ? *every * number : arrives; }
+  // By arrival; in place of `count`, `duration` and `arrives`, if there are any. See set_waves().
+  std::vector<ScenarioWave> waves = {};
+
+  Duration arrival(int64_t number) const {
+    if (!waves.empty()) return wave_of(number).arrives;
+    return every ? *every * number : arrives;
+  }
+  // Orders the waves by arrival, joins those that are alike, numbers their tasks and sets `count`.
+  void set_waves(std::vector<ScenarioWave> all);
+  // Needs waves. O(log waves).
+  const ScenarioWave& wave_of(int64_t number) const;
   // Half the width of the interval that durations are drawn from. Needs a duration.
   Duration duration_width() const {
     // In two steps, because a year in nanoseconds times a million is more than 64 bits hold.
@@ -102,6 +122,7 @@ struct ScenarioTasks {
   // tasks start, so that two allocators are given the same work.
   std::optional<Duration> duration_of(uint64_t seed, std::string_view framework, int64_t number,
                                       int64_t launch) const {
+    if (!waves.empty()) return wave_of(number).duration;
     if (!duration || duration_spread == 0) return duration;
     uint64_t key = seed;
     const auto mix = [&key](uint64_t value) { key = Prng(key ^ value).next(); };
@@ -145,6 +166,10 @@ struct Scenario {
 
   bool operator==(const Scenario&) const = default;
 };
+
+// When a scenario without `until` ends at the latest: after a day; with waves, a day after the last
+// of them would have ended if it had run at once.
+Duration default_until(const Scenario& scenario);
 
 // `shape` out of what a framework of this role may use of `free`; nothing, and then `free` is
 // unchanged, if it does not fit.

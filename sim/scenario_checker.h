@@ -29,6 +29,7 @@ class ScenarioChecker {
   };
 
   Result<void> check(const ScenarioFramework& framework, const ScenarioTasks& tasks);
+  Result<void> check_waves(const ScenarioTasks& tasks);
   Result<void> check_running(const ScenarioFramework& framework, const ScenarioTasks& tasks);
 
   std::map<AgentId, Machine> free_;

@@ -274,33 +274,69 @@ Result<void> read_ask(const std::string& key, const yaml::Node& value, Ask& ask)
   return {};
 }
 
+Result<void> read_waves(const yaml::Node& node, ScenarioTasks& tasks) {
+  std::vector<ScenarioWave> waves;
+  int64_t count = 0;
+  Result<void> read = read_list("waves", node, [&](const yaml::Node& entry) -> Result<void> {
+    ScenarioWave& wave = waves.emplace_back();
+    bool has_duration = false;
+    Result<void> one =
+        read_table("a wave", entry, {"count", "arrives", "duration"},
+                   [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+                     if (key == "count")
+                       return read_whole(key, value, 1, kScenarioTasksMax, wave.count);
+                     if (key == "arrives") return read_time(key, value, wave.arrives);
+                     has_duration = true;
+                     if (value.text == "forever") return {};
+                     return read_time(key, value, wave.duration.emplace());
+                   });
+    if (!one) return one;
+    if (!has_duration) return at(entry, "a wave has no duration");
+    if (wave.count > kScenarioTasksMax - count) {
+      return at(entry, text("with this wave there are more than the ", kScenarioTasksMax,
+                            " tasks that can be simulated"));
+    }
+    count += wave.count;
+    return {};
+  });
+  if (!read) return read;
+  if (waves.empty()) return at(node, "waves must name at least one");
+  tasks.set_waves(std::move(waves));
+  return {};
+}
+
 Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   bool has_duration = false;
-  Result<void> read =
-      read_table("tasks", node,
-                 {"name", "count", "resources", "duration", "declared_duration", "arrives", "role",
-                  "priority", "constraints", "spread", "max_per", "prefer", "gang", "band",
-                  "borrow", "revocable_ok", "running"},
-                 [&](const std::string& key, const yaml::Node& value) -> Result<void> {
-                   if (key == "name") return read_text(key, value, tasks.name);
-                   if (key == "count")
-                     return read_whole(key, value, 1, kScenarioTasksMax, tasks.count);
-                   if (key == "resources")
-                     return read_value(key, value, parse_shape, tasks.resources);
-                   if (key == "duration") {
-                     has_duration = true;
-                     return read_task_duration(value, tasks);
-                   }
-                   if (key == "declared_duration")
-                     return read_truth(key, value, tasks.declared_duration);
-                   if (key == "arrives") return read_arrives(value, tasks);
-                   if (key == "running") return read_running(value, tasks.running);
-                   return read_ask(key, value, tasks.ask);
-                 });
+  std::string_view not_with_waves;  // a key that is given
+  Result<void> read = read_table(
+      "tasks", node,
+      {"name", "count", "resources", "duration", "declared_duration", "arrives", "waves", "role",
+       "priority", "constraints", "spread", "max_per", "prefer", "gang", "band", "borrow",
+       "revocable_ok", "running"},
+      [&](const std::string& key, const yaml::Node& value) -> Result<void> {
+        for (const std::string_view one : {"count", "duration", "declared_duration", "arrives"}) {
+          if (key == one) not_with_waves = one;
+        }
+        if (key == "waves") return read_waves(value, tasks);
+        if (key == "name") return read_text(key, value, tasks.name);
+        if (key == "count") return read_whole(key, value, 1, kScenarioTasksMax, tasks.count);
+        if (key == "resources") return read_value(key, value, parse_shape, tasks.resources);
+        if (key == "duration") {
+          has_duration = true;
+          return read_task_duration(value, tasks);
+        }
+        if (key == "declared_duration") return read_truth(key, value, tasks.declared_duration);
+        if (key == "arrives") return read_arrives(value, tasks);
+        if (key == "running") return read_running(value, tasks.running);
+        return read_ask(key, value, tasks.ask);
+      });
   if (!read) return read;
   if (tasks.name.empty()) return at(node, "tasks have no name");
   if (tasks.resources.is_zero()) return at(node, "tasks have no resources");
-  if (!has_duration) {
+  if (!tasks.waves.empty() && !not_with_waves.empty()) {
+    return at(node, text("tasks have waves and ", not_with_waves, "; each wave says its own"));
+  }
+  if (!has_duration && tasks.waves.empty()) {
     return at(node, "tasks have no duration")
         .with_hint("as in duration: 60s, or duration: forever");
   }
@@ -431,7 +467,6 @@ Result<Scenario> read_document(const yaml::Node& document) {
       return std::move(ok).error();
     }
   }
-  if (scenario.agents.empty()) return Error::invalid_argument("the scenario has no agents");
   if (Result<void> ok = checker.check_times(scenario); !ok) return std::move(ok).error();
   return scenario;
 }
@@ -439,6 +474,14 @@ Result<Scenario> read_document(const yaml::Node& document) {
 }  // namespace
 
 Result<Scenario> parse_scenario(std::string_view whole) {
+  Result<Scenario> scenario = parse_scenario_part(whole);
+  if (scenario && scenario->agents.empty()) {
+    return Error::invalid_argument("the scenario has no agents");
+  }
+  return scenario;
+}
+
+Result<Scenario> parse_scenario_part(std::string_view whole) {
   const Result<yaml::Node> document = yaml::parse_document(whole, "a scenario", kScenarioBytesMax);
   if (!document) return document.error();
   return read_document(*document);

@@ -13,4 +13,7 @@ namespace proffer::sim {
 // an unknown key the nearest known one.
 Result<Scenario> parse_scenario(std::string_view yaml);
 
+// The same for a file to which tables add agents and work: it may have none of its own.
+Result<Scenario> parse_scenario_part(std::string_view yaml);
+
 }  // namespace proffer::sim

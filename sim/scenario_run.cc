@@ -199,7 +199,7 @@ proto::SimulateReport ScenarioRun::run() {
     if (!world_.violations().empty()) break;
     report.snapshots.push_back(picture_of(cluster, world_.now()));
   }
-  const Time until = at(scenario_.until.value_or(kScenarioUntilDefault));
+  const Time until = at(scenario_.until.value_or(default_until(scenario_)));
   if (scenario_.until) {
     world_.run_until(until, {});
   } else {

@@ -143,11 +143,25 @@ void add_ask(const Ask& ask, Rows& rows) {
   if (ask.revocable_ok) rows.add("revocable_ok", "true");
 }
 
+std::string waves_yaml(const std::vector<ScenarioWave>& waves) {
+  std::string out;
+  for (const ScenarioWave& wave : waves) {
+    Rows row;
+    row.add_number("count", wave.count, 1).add_duration("arrives", wave.arrives);
+    row.add("duration", wave.duration ? proffer::to_text(*wave.duration) : "forever");
+    out += text(out.empty() ? "" : ", ", row.str());
+  }
+  return "[" + out + "]";
+}
+
 std::string tasks_yaml(const ScenarioTasks& tasks) {
   Rows rows;
-  rows.add_text("name", tasks.name).add_number("count", tasks.count, 1);
+  rows.add_text("name", tasks.name);
+  if (tasks.waves.empty()) rows.add_number("count", tasks.count, 1);
   rows.add_text("resources", proffer::to_text(tasks.resources));
-  if (tasks.duration && tasks.duration_spread > 0) {
+  if (!tasks.waves.empty()) {
+    rows.add("waves", waves_yaml(tasks.waves));
+  } else if (tasks.duration && tasks.duration_spread > 0) {
     Rows duration;
     duration.add("mean", proffer::to_text(*tasks.duration));
     duration.add("spread", rate(tasks.duration_spread));

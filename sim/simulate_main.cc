@@ -1,5 +1,7 @@
 // proffer-simulate: reads a scenario, lets it happen and prints what came of it.
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,14 +21,19 @@
 #include "sim/report.h"
 #include "sim/scenario_reader.h"
 #include "sim/scenario_run.h"
+#include "sim/trace_reader.h"
 
 namespace proffer::sim {
 namespace {
 
 constexpr std::string_view kUsage =
-    "usage: proffer simulate FILE [--seed N] [--until TIME] [--json] [--trace FILE]\n"
+    "usage: proffer simulate [FILE] [--csv FILE] [--openb-nodes FILE] [--openb-pods FILE]\n"
+    "                        [--seed N] [--until TIME] [--json] [--trace FILE]\n"
     "Runs the cluster and the work that FILE describes (YAML or JSON; - reads standard input)\n"
     "through the production cores under virtual time, and reports what happened.\n"
+    "  --csv FILE    adds work: arrive_s,framework,role,cpus,mem_mib,duration_s,count\n"
+    "  --openb-nodes FILE, --openb-pods FILE\n"
+    "                add the machines and the work of the trace openb (nodes.csv and pods.csv)\n"
     "  --seed N      in place of the file's; the same file and seed give the same trace_hash\n"
     "  --until TIME  ends then, as in 90s, 2h; else at the file's until, or when nothing is\n"
     "                pending or running, at most after 24h of virtual time\n"
@@ -35,8 +42,22 @@ constexpr std::string_view kUsage =
     "Exit code: 0 it ran, 1 an invariant was violated, 2 wrong usage or a wrong file.\n"
     "docs/concepts/simulate.md says what a file may describe and what the report means.\n";
 
+// A table that adds to the scenario.
+struct Import {
+  std::string_view option;
+  Result<void> (*add)(std::string_view table, Scenario& scenario);
+};
+constexpr Import kImports[] = {
+    {"--openb-nodes", add_openb_nodes}, {"--openb-pods", add_openb_pods}, {"--csv", add_csv_tasks}};
+
 struct Arguments {
   std::string file = {};
+  std::array<std::string, std::size(kImports)> imports = {};  // files; empty: none
+
+  bool imports_any() const {
+    return std::any_of(imports.begin(), imports.end(),
+                       [](const auto& one) { return !one.empty(); });
+  }
   std::optional<uint64_t> seed = {};
   std::optional<Duration> until = {};
   std::string trace = {};
@@ -77,15 +98,24 @@ Result<Arguments> parse(int argc, char** argv) {
       value = word.substr(equals + 1);
       word = word.substr(0, equals);
     }
-    if (word != "--seed" && word != "--until" && word != "--trace") {
+    const auto import = std::find_if(std::begin(kImports), std::end(kImports),
+                                     [&](const Import& one) { return one.option == word; });
+    if (import == std::end(kImports) && word != "--seed" && word != "--until" &&
+        word != "--trace") {
       const std::string_view near =
-          nearest(word, {"--seed", "--until", "--json", "--trace", "--compact", "--help"});
+          nearest(word, {"--seed", "--until", "--json", "--trace", "--compact", "--help", "--csv",
+                         "--openb-nodes", "--openb-pods"});
       return usage(text("unknown option ", quoted(word),
                         near.empty() ? std::string() : text("; did you mean ", near, "?")));
     }
     if (!value && i + 1 < argc) value = argv[++i];
     if (!value) return usage(text(word, " needs a value"));
-    if (word == "--seed") {
+    if (import != std::end(kImports)) {
+      std::string& of = arguments.imports[static_cast<size_t>(import - std::begin(kImports))];
+      if (value->empty()) return usage(text(word, " needs a file"));
+      if (!of.empty()) return usage(text(word, " is given twice"));
+      of = *value;
+    } else if (word == "--seed") {
       const Result<int64_t> seed =
           parse_whole("--seed", *value, 0, std::numeric_limits<int64_t>::max());
       if (!seed) return seed.error();
@@ -102,23 +132,30 @@ Result<Arguments> parse(int argc, char** argv) {
       arguments.trace = *value;
     }
   }
-  if (arguments.file.empty() && !arguments.help) return usage("no FILE is given");
+  if (arguments.file.empty() && !arguments.imports_any() && !arguments.help) {
+    return usage("no FILE is given");
+  }
   return arguments;
 }
 
-// No more than the reader of scenarios refuses, were it /dev/zero.
-Result<std::string> read(const std::string& file) {
+// No more than `bytes_max` and one, which is refused, were it /dev/zero.
+Result<std::string> read(const std::string& file, size_t bytes_max) {
+  constexpr size_t kPiece = size_t{1} << 20;
   std::ifstream opened;
   errno = 0;
   if (file != "-") opened.open(file, std::ios::binary);
   std::istream& stream = file == "-" ? std::cin : opened;
-  std::string bytes(kScenarioBytesMax + 1, '\0');
+  std::string bytes;
   // A directory opens, and fails when it is read.
-  stream.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-  if (stream.bad() || (stream.fail() && !stream.eof())) {
-    return Error::not_found(text("cannot read ", quoted(file), ": ", std::strerror(errno)));
-  }
-  bytes.resize(static_cast<size_t>(stream.gcount()));
+  do {
+    const size_t before = bytes.size();
+    bytes.resize(std::min(before + kPiece, bytes_max + 1));
+    stream.read(bytes.data() + before, static_cast<std::streamsize>(bytes.size() - before));
+    if (stream.bad() || (stream.fail() && !stream.eof())) {
+      return Error::not_found(text("cannot read ", quoted(file), ": ", std::strerror(errno)));
+    }
+    bytes.resize(before + static_cast<size_t>(stream.gcount()));
+  } while (stream && bytes.size() <= bytes_max);
   return bytes;
 }
 
@@ -132,11 +169,40 @@ int fail(const Error& error, bool json) {
   return 2;
 }
 
+Result<void> import_into(Scenario& scenario, const Arguments& arguments) {
+  for (size_t i = 0; i < std::size(kImports); ++i) {
+    const std::string& file = arguments.imports[i];
+    if (file.empty()) continue;
+    const Result<std::string> table = read(file, kTraceBytesMax);
+    if (!table) return table.error();
+    if (table->size() > kTraceBytesMax) {
+      return Error::invalid_argument(text("a table has at most ", kTraceBytesMax, " bytes"))
+          .in(file);
+    }
+    if (Result<void> ok = kImports[i].add(*table, scenario); !ok) {
+      return std::move(ok).error().in(file);
+    }
+  }
+  if (scenario.agents.empty()) {
+    return Error::invalid_argument("there are no agents for the work to run on")
+        .with_hint(
+            "describe them in FILE, as in agents: [{name: a, count: 10, resources: "
+            "\"cpus:16;mem:64GiB\"}], or give --openb-nodes");
+  }
+  return check_scenario(scenario);
+}
+
 Result<Scenario> scenario_of(const Arguments& arguments) {
-  Result<std::string> text = read(arguments.file);
-  if (!text) return std::move(text).error();
-  Result<Scenario> scenario = parse_scenario(*text);
-  if (!scenario) return std::move(scenario).error().in(arguments.file);
+  Result<Scenario> scenario = Scenario();
+  if (!arguments.file.empty()) {
+    const Result<std::string> text = read(arguments.file, kScenarioBytesMax);
+    if (!text) return text.error();
+    scenario = arguments.imports_any() ? parse_scenario_part(*text) : parse_scenario(*text);
+    if (!scenario) return std::move(scenario).error().in(arguments.file);
+  }
+  if (arguments.imports_any()) {
+    if (Result<void> ok = import_into(*scenario, arguments); !ok) return std::move(ok).error();
+  }
   if (arguments.seed) scenario->seed = *arguments.seed;
   if (arguments.until) {
     scenario->until = arguments.until;

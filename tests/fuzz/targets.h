@@ -36,6 +36,7 @@ void fuzz_row(Input input);
 void fuzz_scenario(Input input);
 void fuzz_service_record(Input input);
 void fuzz_text(Input input);
+void fuzz_trace(Input input);
 
 struct Target {
   std::string_view name;
@@ -64,6 +65,7 @@ inline constexpr std::array kTargets = {
     Target{"scenario", fuzz_scenario, 300},
     Target{"service_record", fuzz_service_record},
     Target{"text", fuzz_text},
+    Target{"trace", fuzz_trace, 1'000},
 };
 
 }  // namespace proffer::fuzz

@@ -158,6 +158,26 @@ const Mistake kMistakes[] = {
     {"unknown key of tasks",
      "agents: [{A}]\nframeworks: [{name: f, tasks: [{T}, gangs: 2}]}]",
      {"line 2", "'gangs'", "'gang'"}},
+    {"waves beside a count",
+     "agents: [{A}]\nframeworks:\n  - name: f\n    tasks:\n      - {name: t, count: 2, resources: "
+     "\"cpus:1\", waves: [{duration: 1s}]}",
+     {"line 5", "waves and count"}},
+    {"a wave without a duration",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\",\n"
+     "waves: [{count: 2}]}]}]",
+     {"line 3", "a wave has no duration"}},
+    {"a wave of no time",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\",\n"
+     "waves: [{duration: 0s}]}]}]",
+     {"line 2", "above zero"}},
+    {"waves that run",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\",\n"
+     "waves: [{duration: 9s}], running: [{agent: a-0}]}]}]",
+     {"line 2", "waves do not run"}},
+    {"no waves",
+     "agents: [{A}]\nframeworks: [{name: f, tasks: [{name: t, resources: \"cpus:1\",\n"
+     "waves: []}]}]",
+     {"line 3", "at least one"}},
     {"key twice", "agents: [{A}]\nseed: 1\nseed: 2", {"line 3", "'seed'", "twice"}},
     {"wrong seed", "seed: -1\nagents: [{A}]", {"line 1", "seed", "-1"}},
     {"wrong duration", "until: 10\nagents: [{A}]", {"line 1", "until", "'10'"}},

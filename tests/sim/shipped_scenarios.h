@@ -30,12 +30,17 @@ inline proto::SimulateReport simulate_text(const std::string& yaml) {
   return report;
 }
 
-inline std::string shipped_scenario(const std::string& name) {
-  std::ifstream file(std::string(PROFFER_SOURCE_DIR) + "/examples/scenarios/" + name + ".yaml");
+// A file of examples/scenarios.
+inline std::string shipped_file(const std::string& name) {
+  std::ifstream file(std::string(PROFFER_SOURCE_DIR) + "/examples/scenarios/" + name);
   EXPECT_TRUE(file.good()) << name;
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
+}
+
+inline std::string shipped_scenario(const std::string& name) {
+  return shipped_file(name + ".yaml");
 }
 
 inline proto::SimulateReport simulate_shipped(const std::string& name) {

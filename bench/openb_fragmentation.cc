@@ -1,0 +1,164 @@
+// How many GPUs stay unallocated because what is free of them is in the wrong pieces: pods of the
+// trace openb, drawn at random, are submitted one by one to the allocator and never end (Weng et
+// al., USENIX ATC 2023, section 6.2). bench/openb makes a table and a plot of it.
+//
+//   build/bin/openb_fragmentation NODES.csv PODS.csv [PLACEMENT [SEEDS [PERCENT]]]
+//
+// One line for each seed (1 to SEEDS, 10) and each whole percent of the cluster's GPUs that has
+// been asked for (to PERCENT, 130): "PLACEMENT SEED ASKED UNALLOCATED REFUSED", the first two
+// figures in percent of the cluster's GPUs, REFUSED in pods.
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "allocator/allocator.h"
+#include "common/check.h"
+#include "common/prng.h"
+#include "common/text.h"
+#include "master/core/master.h"
+#include "sim/scenario.h"
+#include "sim/trace_reader.h"
+
+namespace proffer::bench {
+namespace {
+
+constexpr std::string_view kDefaultPlacement = "best_fit";
+
+std::string content_of(const char* file) {
+  std::ifstream in(file, std::ios::binary);
+  std::stringstream content;
+  content << in.rdbuf();
+  CHECK(in.good() && content.good()) << "cannot read " << file;
+  return content.str();
+}
+
+// The options of a master with this placement policy, by the name of its flag.
+Result<AllocatorOptions> options_of(std::string_view placement) {
+  master::MasterOptions options;
+  if (placement != kDefaultPlacement) {
+    if (Result<void> ok = sim::set_option("placement", placement, options); !ok) {
+      return std::move(ok).error();
+    }
+  }
+  return options.allocator;
+}
+
+// A cluster of the trace's nodes to which pods are submitted.
+class Submission {
+ public:
+  Submission(const sim::Scenario& trace, AllocatorOptions options) : allocator_(options) {
+    for (const sim::ScenarioAgent& agent : trace.agents) {
+      allocator_.set_agent(AgentId(agent.name), {.attributes = agent.attributes,
+                                                 .slices = {Slice{.resources = agent.resources}}});
+    }
+    allocator_.add_framework(framework_, role_, OfferMode::kAsks);
+  }
+
+  // Whether the pod fits somewhere; then it runs for ever. A pod that does not fit is withdrawn: as
+  // nothing ends, it would never fit.
+  bool submit(const Ask& pod) {
+    now_ = now_ + milliseconds(1);
+    Ask ask = pod;
+    ask.name = AskName(text("p-", ++number_));
+    allocator_.declare_asks(framework_, {ask}, now_);
+    const Decision decision = allocator_.decide(now_);
+    CHECK_LE(decision.grants.size(), 1u);
+    if (decision.grants.empty()) return false;
+    const Offer& offer = decision.grants.front().offer;
+    RunningTask task{.task = TaskId(ask.name.str()),
+                     .ask = ask.name,
+                     .claim = {.slices = offer.slices, .role = role_, .band = ask.band},
+                     .since = now_};
+    allocator_.settle({offer.id}, {std::move(task)}, {}, now_);
+    return true;
+  }
+
+  int64_t gpus() const { return allocator_.total()[ResourceKind::kGpus]; }
+
+ private:
+  Allocator allocator_;
+  FrameworkId framework_{"pods"};
+  RoleName role_{"default"};
+  int64_t number_ = 0;
+  Time now_ = Time() + seconds(1);
+};
+
+// The ask of each pod of the trace.
+std::vector<Ask> pods_of(const sim::Scenario& trace) {
+  std::vector<Ask> pods;
+  for (const sim::ScenarioFramework& framework : trace.frameworks) {
+    for (const sim::ScenarioTasks& tasks : framework.tasks) {
+      Ask ask = tasks.ask;
+      ask.shape = tasks.resources;
+      ask.count = 1;
+      pods.insert(pods.end(), static_cast<size_t>(tasks.count), ask);
+    }
+  }
+  return pods;
+}
+
+void submit_until(int64_t percent, const sim::Scenario& trace, const std::vector<Ask>& pods,
+                  const AllocatorOptions& options, std::string_view placement, uint64_t seed) {
+  Submission submission(trace, options);
+  Prng random(seed);
+  const int64_t gpus = submission.gpus();
+  int64_t asked = 0;
+  int64_t allocated = 0;
+  int64_t refused = 0;
+  for (int64_t next = 1; next <= percent;) {
+    const Ask& pod = pods[random.below(pods.size())];
+    asked += pod.shape[ResourceKind::kGpus];
+    if (submission.submit(pod)) {
+      allocated += pod.shape[ResourceKind::kGpus];
+    } else {
+      ++refused;
+    }
+    for (; next <= percent && asked * 100 >= gpus * next; ++next) {
+      std::cout << fmt::format(
+          "{} {} {} {:.3f} {}\n", placement, seed, next,
+          100.0 * static_cast<double>(gpus - allocated) / static_cast<double>(gpus), refused);
+    }
+  }
+}
+
+int fail(std::string_view what) {
+  std::fprintf(stderr, "error: %.*s\n", static_cast<int>(what.size()), what.data());
+  return 2;
+}
+
+int run(int argc, char** argv) {
+  if (argc < 3 || argc > 6) {
+    return fail("usage: openb_fragmentation NODES.csv PODS.csv [PLACEMENT [SEEDS [PERCENT]]]");
+  }
+  const std::string_view placement = argc > 3 ? argv[3] : kDefaultPlacement;
+  const Result<int64_t> seeds = parse_whole("SEEDS", argc > 4 ? argv[4] : "10", 1, 1'000);
+  if (!seeds) return fail(seeds.error().message());
+  const Result<int64_t> percent = parse_whole("PERCENT", argc > 5 ? argv[5] : "130", 1, 1'000);
+  if (!percent) return fail(percent.error().message());
+  const Result<AllocatorOptions> options = options_of(placement);
+  if (!options) return fail(options.error().message());
+  sim::Scenario trace;
+  if (Result<void> ok = sim::add_openb_nodes(content_of(argv[1]), trace); !ok) {
+    return fail(ok.error().message());
+  }
+  if (Result<void> ok = sim::add_openb_pods(content_of(argv[2]), trace); !ok) {
+    return fail(ok.error().message());
+  }
+  const std::vector<Ask> pods = pods_of(trace);
+  for (int64_t seed = 1; seed <= *seeds; ++seed) {
+    submit_until(*percent, trace, pods, *options, placement, static_cast<uint64_t>(seed));
+  }
+  return std::cout.good() ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace proffer::bench
+
+int main(int argc, char** argv) { return proffer::bench::run(argc, argv); }
