@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -85,11 +86,21 @@ struct SimulateReport {
     bool operator==(const Picture&) const = default;
   };
 
+  // How few of the agents would do.
+  struct Compact {
+    int64_t agents = 0;
+    int64_t of = 0;
+    int64_t at_least = 0;  // below this the work cannot be done, however well it is placed
+    int64_t replays = 0;
+    bool operator==(const Compact&) const = default;
+  };
+
   uint64_t seed = 0;
   uint64_t trace_hash = 0;
   std::vector<std::string> violations = {};
   Picture end = {};
   std::vector<Picture> snapshots = {};
+  std::optional<Compact> compact = {};
   bool operator==(const SimulateReport&) const = default;
 };
 

@@ -292,6 +292,13 @@ std::string report_tables(const Report& report) {
   }
   out += text("ended at ", seconds_text(report.end.at), " s, seed ", report.seed, ", trace ",
               fmt::format("{:016x}", report.trace_hash), "\n", picture_text(report.end));
+  if (report.compact) {
+    const Report::Compact& compact = *report.compact;
+    out = text("compact      ", compact.agents, " of ", compact.of, " agents hold the work (",
+               percent(thousandths(compact.agents, compact.of)), "); at least ", compact.at_least,
+               compact.at_least == 1 ? " is" : " are", " needed by its volume; ", compact.replays,
+               " replays. With these agents:\n", out);
+  }
   for (const std::string& violation : report.violations) {
     out += text("violated: ", violation, "\n");
   }

@@ -18,6 +18,7 @@
 #include "common/text.h"
 #include "proto/json/json.h"
 #include "proto/json/simulate_json.h"
+#include "sim/compact.h"
 #include "sim/report.h"
 #include "sim/scenario_reader.h"
 #include "sim/scenario_run.h"
@@ -28,7 +29,7 @@ namespace {
 
 constexpr std::string_view kUsage =
     "usage: proffer simulate [FILE] [--csv FILE] [--openb-nodes FILE] [--openb-pods FILE]\n"
-    "                        [--seed N] [--until TIME] [--json] [--trace FILE]\n"
+    "                        [--seed N] [--until TIME] [--json] [--trace FILE] [--compact]\n"
     "Runs the cluster and the work that FILE describes (YAML or JSON; - reads standard input)\n"
     "through the production cores under virtual time, and reports what happened.\n"
     "  --csv FILE    adds work: arrive_s,framework,role,cpus,mem_mib,duration_s,count\n"
@@ -39,6 +40,7 @@ constexpr std::string_view kUsage =
     "                pending or running, at most after 24h of virtual time\n"
     "  --json        one object in place of tables\n"
     "  --trace FILE  writes every event there; - is standard error\n"
+    "  --compact     removes agents for as long as the work still fits, and reports the fewest\n"
     "Exit code: 0 it ran, 1 an invariant was violated, 2 wrong usage or a wrong file.\n"
     "docs/concepts/simulate.md says what a file may describe and what the report means.\n";
 
@@ -62,6 +64,7 @@ struct Arguments {
   std::optional<Duration> until = {};
   std::string trace = {};
   bool json = false;
+  bool compact = false;
   bool help = false;
 };
 
@@ -81,8 +84,8 @@ Result<Arguments> parse(int argc, char** argv) {
       continue;
     }
     if (word == "--compact") {
-      return Error::unsupported("--compact is not there yet")
-          .with_hint("lower an agent's count by hand until frameworks have tasks pending");
+      arguments.compact = true;
+      continue;
     }
     if (word.size() < 2 || !word.starts_with("-")) {
       if (!arguments.file.empty()) {
@@ -131,6 +134,9 @@ Result<Arguments> parse(int argc, char** argv) {
     } else {
       arguments.trace = *value;
     }
+  }
+  if (arguments.compact && !arguments.trace.empty()) {
+    return usage("--compact replays the work many times, so it writes no --trace");
   }
   if (arguments.file.empty() && !arguments.imports_any() && !arguments.help) {
     return usage("no FILE is given");
@@ -237,7 +243,8 @@ int run(int argc, char** argv) {
                   arguments->json);
     trace = &file;
   }
-  const proto::SimulateReport report = ScenarioRun(*scenario, trace).run();
+  const proto::SimulateReport report =
+      arguments->compact ? compact(*scenario) : ScenarioRun(*scenario, trace).run();
   if (arguments->json) {
     std::cout << proto::simulate_report_json(report) << '\n';
   } else {

@@ -113,6 +113,14 @@ std::string simulate_report_json(const SimulateReport& report) {
     snapshots.push_back(std::move(snapshot));
   }
   out["snapshots"] = std::move(snapshots);
+  if (report.compact) {
+    const SimulateReport::Compact& compact = *report.compact;
+    out["compact"] = {{"agents", compact.agents},
+                      {"of", compact.of},
+                      {"ratio", print_number(compact.agents * 1'000 / compact.of)},
+                      {"at_least", compact.at_least},
+                      {"replays", compact.replays}};
+  }
   return to_json_text(out);
 }
 

@@ -40,7 +40,7 @@ TEST(Simulate, TheCommandsOfItsPageWork) {
         << done.out;
     ++tried;
   }
-  EXPECT_EQ(tried, 5u);
+  EXPECT_EQ(tried, 6u);
   EXPECT_NE(read_file(home.path() + "/hoarder.trace").find("offer made"), std::string::npos);
 }
 
@@ -66,7 +66,7 @@ TEST(Simulate, WrongUsageIsToldWithWhatToDo) {
            {{"no/such/file"}, "'no/such/file': No such file"},
            {{"examples"}, "'examples': Is a directory"},
            {{"/dev/zero"}, "bytes"},
-           {{good, "--compact"}, "--compact is not there yet"},
+           {{good, "--compact", "--trace", "/tmp/x"}, "writes no --trace"},
            {{good, "--untl", "3s"}, "--until"},
            {{good, "--until"}, "--until needs a value"},
            {{good, "--until=3"}, "'3'"},
