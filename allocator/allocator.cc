@@ -1,94 +1,214 @@
-// The public face of the allocator: each call goes to State, whose story begins in decide.cc.
+// Each event goes to the cluster, and those that wait are told where it concerns them.
 
 #include "allocator/allocator.h"
 
-#include "allocator/state.h"
+#include "allocator/explain/explainer.h"
+#include "allocator/explain/status.h"
+#include "allocator/round/round.h"
+#include "allocator/rules/fit.h"
 
 namespace proffer {
 
+using fair::Agent;
+using fair::AskEntry;
+using fair::Framework;
+
 Allocator::Allocator(AllocatorOptions options)
-    : state_(std::make_unique<State>(std::move(options))) {}
+    : cluster_(std::make_unique<fair::Cluster>(std::move(options))),
+      waiting_(std::make_unique<fair::Waiting>(*cluster_)),
+      last_(std::make_unique<fair::DecisionRecord>()) {}
 Allocator::~Allocator() = default;
 
-void Allocator::set_agent(const AgentId& agent, AgentResources resources) {
-  state_->set_agent(agent, std::move(resources));
+// --- agents -------------------------------------------------------------------------------------
+
+void Allocator::set_agent(const AgentId& id, AgentResources resources) {
+  Agent& agent = cluster_->set_agent(id, std::move(resources));
+  // It may be too small now, or not have the attributes.
+  if (agent.claimant != nullptr && !fair::could_ever_fit(*agent.claimant, agent)) {
+    waiting_->leave(agent);
+  }
 }
-void Allocator::set_agent_active(const AgentId& agent, bool active) {
-  state_->set_agent_active(agent, active);
+
+void Allocator::set_agent_active(const AgentId& id, bool active) {
+  cluster_->set_agent_active(id, active);
+  if (!active) waiting_->leave(cluster_->agent(id));
 }
-void Allocator::set_agent_draining(const AgentId& agent, bool draining) {
-  state_->set_agent_draining(agent, draining);
+
+void Allocator::set_agent_draining(const AgentId& id, bool draining) {
+  cluster_->set_agent_draining(id, draining);
+  if (draining) waiting_->leave(cluster_->agent(id));
 }
-void Allocator::remove_agent(const AgentId& agent) { state_->remove_agent(agent); }
+
+void Allocator::remove_agent(const AgentId& id) {
+  Agent& agent = cluster_->agent(id);
+  cluster_->withdraw_agent(agent);
+  waiting_->leave(agent);
+  cluster_->remove_agent(agent);
+}
+
 void Allocator::set_free_ports(const AgentId& agent, PortSet free) {
-  state_->set_free_ports(agent, std::move(free));
+  cluster_->set_free_ports(agent, std::move(free));
 }
 
-void Allocator::add_framework(const FrameworkId& framework, const RoleName& role, OfferMode mode) {
-  state_->add_framework(framework, role, mode);
+// --- frameworks ---------------------------------------------------------------------------------
+
+void Allocator::add_framework(const FrameworkId& id, const RoleName& role, OfferMode mode) {
+  cluster_->add_framework(id, role, mode);
 }
-void Allocator::set_framework_active(const FrameworkId& framework, bool active) {
-  state_->set_framework_active(framework, active);
+
+void Allocator::set_framework_active(const FrameworkId& id, bool active) {
+  Framework& framework = cluster_->framework(id);
+  if (framework.active == active) return;
+  cluster_->set_framework_active(framework, active);
+  if (active) return;
+  for (const auto& [name, ask] : framework.asks) waiting_->stop(*ask);
 }
-void Allocator::remove_framework(const FrameworkId& framework) {
-  state_->remove_framework(framework);
+
+void Allocator::remove_framework(const FrameworkId& id) {
+  Framework& framework = cluster_->framework(id);
+  cluster_->withdraw_framework(framework);
+  for (const auto& [name, ask] : framework.asks) waiting_->forget(*ask);
+  cluster_->remove_framework(id);
 }
-void Allocator::declare_asks(const FrameworkId& framework, std::vector<Ask> asks, Time now) {
-  state_->declare_asks(framework, std::move(asks), now);
+
+void Allocator::declare_asks(const FrameworkId& id, std::vector<Ask> asks, Time now) {
+  for (const auto& gone : cluster_->declare_asks(id, std::move(asks), now)) {
+    waiting_->forget(*gone);
+    cluster_->forget_ask(*gone);
+  }
+  for (const auto& [name, ask] : cluster_->framework(id).asks) {
+    if (ask->unmet() == 0) waiting_->stop(*ask);
+  }
 }
-void Allocator::suppress(const FrameworkId& framework) { state_->suppress(framework); }
-void Allocator::revive(const FrameworkId& framework) { state_->revive(framework); }
+
+void Allocator::suppress(const FrameworkId& id) {
+  Framework& framework = cluster_->framework(id);
+  cluster_->suppress(framework);
+  for (const auto& [name, ask] : framework.asks) waiting_->stop(*ask);
+}
+
+void Allocator::revive(const FrameworkId& id) { cluster_->revive(cluster_->framework(id)); }
+
+// --- roles --------------------------------------------------------------------------------------
+
 void Allocator::set_role(const RoleName& role, const RoleSettings& settings) {
-  state_->set_role(role, settings);
+  cluster_->set_role(role, settings);
+  if (const fair::Role* known = cluster_->tree.find(role)) waiting_->headroom.drop_useless(*known);
 }
-const RoleTable& Allocator::role_table() const { return state_->role_table(); }
-void Allocator::set_knows_all_tasks(bool knows) { state_->set_knows_all_tasks(knows); }
 
-const Grant* Allocator::find_offer(const OfferId& offer, const FrameworkId& framework) const {
-  return state_->find_offer(offer, framework);
+const RoleTable& Allocator::role_table() const { return cluster_->role_table; }
+
+void Allocator::set_knows_all_tasks(bool knows) { cluster_->set_knows_all_tasks(knows); }
+
+// --- offers and tasks ---------------------------------------------------------------------------
+
+const Grant* Allocator::find_offer(const OfferId& id, const FrameworkId& framework) const {
+  const fair::OutstandingOffer* offer = cluster_->outstanding.find(id);
+  return offer != nullptr && offer->grant.framework == framework ? &offer->grant : nullptr;
 }
+
 void Allocator::settle(const std::vector<OfferId>& offers, std::vector<RunningTask> tasks,
                        const Refusal& refusal, Time now) {
-  state_->settle(offers, std::move(tasks), refusal, now);
+  const fair::Cluster::Settled settled = cluster_->settle(offers, std::move(tasks), refusal, now);
+  for (AskEntry* ask : settled.met) waiting_->stop(*ask);
+  for (const fair::Cluster::Answer& answer : settled.answers) {
+    if (answer.offered == 0) continue;
+    waiting_->reclaims.note_answer(*answer.ask, answer.offered, answer.launched);
+  }
+  if (settled.filtered_on != nullptr) {
+    waiting_->refuse(*settled.leaf->owner, *settled.filtered_on);
+  }
 }
+
 void Allocator::release(const AgentId& agent, const FrameworkId& framework, const TaskId& task) {
-  state_->release(agent, framework, task);
+  cluster_->release(agent, framework, task);
 }
+
 void Allocator::adopt(const AgentId& agent, const FrameworkId& framework, RunningTask task) {
-  state_->adopt(agent, framework, std::move(task));
+  cluster_->adopt(agent, framework, std::move(task));
 }
-std::vector<const Grant*> Allocator::offers() const { return state_->offers(); }
+
+std::vector<const Grant*> Allocator::offers() const {
+  std::vector<const Grant*> grants;
+  for (const auto& [id, offer] : cluster_->outstanding.all()) grants.push_back(&offer.grant);
+  return grants;
+}
+
 std::vector<const Grant*> Allocator::gang_offers(uint64_t gang) const {
-  return state_->gang_offers(gang);
+  std::vector<const Grant*> grants;
+  for (const OfferId& id : cluster_->outstanding.of_gang(gang)) {
+    grants.push_back(&cluster_->outstanding.find(id)->grant);
+  }
+  return grants;
 }
 
-std::optional<Time> Allocator::next_decision(Time now) const { return state_->next_decision(now); }
-Decision Allocator::decide(Time now) { return state_->decide(now); }
+// --- decisions ----------------------------------------------------------------------------------
 
-ResourceVector Allocator::total() const { return state_->total(); }
-std::vector<RoleStatus> Allocator::roles() const { return state_->roles(); }
-std::vector<LeafStatus> Allocator::leaves() const { return state_->leaves(); }
-std::vector<AskStatus> Allocator::asks(const FrameworkId& framework) const {
-  return state_->asks(framework);
+std::optional<Time> Allocator::next_decision(Time now) const {
+  if (cluster_->dirty) return now;
+  const std::optional<Time> by_books = cluster_->next_deadline();
+  const std::optional<Time> by_waiting = waiting_->next_deadline();
+  if (!by_books || !by_waiting) return by_books ? by_books : by_waiting;
+  return std::min(*by_books, *by_waiting);
 }
-uint64_t Allocator::fit_version() const { return state_->fit_version(); }
-std::vector<AgentUse> Allocator::agents() const { return state_->agents(); }
-std::vector<EndingTask> Allocator::ending() const { return state_->ending(); }
-FrameworkExplanation Allocator::explain(const FrameworkId& framework, Time now) const {
-  return state_->explain(framework, now);
+
+Decision Allocator::decide(Time now) {
+  fair::Round round(*cluster_, *waiting_, now);
+  Decision decision = round.decide();
+  *last_ = round.take_record();
+  return decision;
 }
+
+// --- pictures and laws ---------------------------------------------------------------------------
+
+ResourceVector Allocator::total() const {
+  return cluster_->shares_dirty ? cluster_->compute_total() : cluster_->total;
+}
+
+std::vector<RoleStatus> Allocator::roles() const { return fair::role_statuses(*cluster_); }
+
+std::vector<LeafStatus> Allocator::leaves() const {
+  return fair::leaf_statuses(*cluster_, *waiting_);
+}
+
+std::vector<AskStatus> Allocator::asks(const FrameworkId& id) const {
+  return fair::ask_statuses(*cluster_, *waiting_, id);
+}
+
+uint64_t Allocator::fit_version() const {
+  return cluster_->agents_version + cluster_->settings_version;
+}
+
+std::vector<AgentUse> Allocator::agents() const { return fair::agent_uses(*cluster_); }
+
+std::vector<EndingTask> Allocator::ending() const { return fair::ending_tasks(*cluster_); }
+
+FrameworkExplanation Allocator::explain(const FrameworkId& id, Time now) const {
+  return fair::Explainer(*cluster_, *waiting_, now).explain(id);
+}
+
 std::optional<RoleExplanation> Allocator::explain_role(const RoleName& role, Time now) const {
-  return state_->explain_role(role, now);
+  return fair::Explainer(*cluster_, *waiting_, now).explain_role(role);
 }
+
 std::optional<TaskStanding> Allocator::explain_task(const AgentId& agent,
                                                     const FrameworkId& framework,
                                                     const TaskId& task, Time now) const {
-  return state_->explain_task(agent, framework, task, now);
+  return fair::Explainer(*cluster_, *waiting_, now).explain_task(agent, framework, task);
 }
+
 ReclaimOutlook Allocator::reclaim_outlook(const FrameworkId& framework, const AskName& ask,
                                           Time now) const {
-  return state_->reclaim_outlook(framework, ask, now);
+  return fair::Explainer(*cluster_, *waiting_, now).reclaim_outlook(framework, ask);
 }
-std::vector<Violation> Allocator::violations() const { return state_->violations(); }
+
+std::vector<Violation> Allocator::violations() const {
+  std::vector<Violation> found;
+  cluster_->check(found);
+  waiting_->check(found);
+  // What a decision promises holds until the next event.
+  if (!cluster_->dirty) fair::check_decision(*cluster_, *last_, found);
+  return found;
+}
 
 }  // namespace proffer

@@ -1,38 +1,40 @@
 // An agent comes, changes or leaves. Each event brings the books up to date at once (what is free,
 // who holds what, the index) and leaves the deciding to decide(). set_agent() first.
 
-#include "allocator/state.h"
+#include <algorithm>
 
-namespace proffer {
+#include "allocator/cluster/cluster.h"
 
-void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
+namespace proffer::fair {
+
+Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   mark_dirty();
-  shares_dirty_ = true;
-  ++claimable_version_;
-  ++agents_version_;
-  std::unique_ptr<Agent>& place = agents_[id];
+  shares_dirty = true;
+  ++claimable_version;
+  ++agents_version;
+  std::unique_ptr<Agent>& place = agents[id];
   const bool is_new = place == nullptr;
   if (is_new) {
     place = std::make_unique<Agent>();
     place->id = id;
   }
   Agent& a = *place;
-  fair::Books brought;
+  Books brought;
   for (const Slice& slice : resources.slices) {
     const bool is_plain = slice.reserved_for.empty() && !slice.revocable;
-    Resources& total =
+    Resources& there =
         is_plain ? brought.total : brought.part(slice.reserved_for, slice.revocable).total;
-    total += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
+    there += {.amounts = slice.resources.amounts, .gpus = slice.resources.gpus};
   }
   // If it is another machine, what was offered of it is not what there is.
   const bool is_other = a.attributes != resources.attributes ||
                         a.counted_total() != brought.counted_total() || a.ports != resources.ports;
   if (is_other) rescind_all(a.offers, RescindReason::kAgentChanged);
-  free_.erase(a);
+  free_agents.erase(a);
   const bool is_reserved_otherwise = !is_new && a.total != brought.total;
   a.total = brought.total;
-  for (fair::Part& part : a.parts) part.total = {};
-  for (const fair::Part& part : brought.parts) {
+  for (Part& part : a.parts) part.total = {};
+  for (const Part& part : brought.parts) {
     a.part(part.reserved_for, part.revocable).total = part.total;
   }
   a.forget_empty_parts();
@@ -53,64 +55,63 @@ void Allocator::State::set_agent(const AgentId& id, AgentResources resources) {
   a.free_port_count = a.free_ports.size();
   refresh(a, true);
   if (is_reserved_otherwise) forget_too_little(a);
-  // It may be too small now, or not have the attributes.
-  if (a.claim != nullptr && !could_ever_fit(*a.claim, a)) end_claim_on(a);
+  return a;
 }
 
-void Allocator::State::set_agent_active(const AgentId& id, bool active) {
+void Cluster::set_agent_active(const AgentId& id, bool active) {
   Agent& a = agent(id);
   if (a.active == active) return;
   mark_dirty();
-  ++claimable_version_;
-  ++agents_version_;
+  ++claimable_version;
+  ++agents_version;
   rescind_all(a.offers, RescindReason::kAgentLost);
-  free_.erase(a);
+  free_agents.erase(a);
   a.active = active;
   refresh(a, true);
-  if (!active) end_claim_on(a);
 }
 
-void Allocator::State::set_agent_draining(const AgentId& id, bool draining) {
+void Cluster::set_agent_draining(const AgentId& id, bool drains) {
   Agent& a = agent(id);
-  if (a.draining == draining) return;
+  if (a.draining == drains) return;
   mark_dirty();
-  ++claimable_version_;
-  ++agents_version_;
+  ++claimable_version;
+  ++agents_version;
   rescind_all(a.offers, RescindReason::kAgentChanged);
-  free_.erase(a);
-  a.draining = draining;
-  draining ? void(draining_.insert(&a)) : void(draining_.erase(&a));
+  free_agents.erase(a);
+  a.draining = drains;
+  drains ? void(draining.insert(&a)) : void(draining.erase(&a));
   refresh(a, true);
-  if (draining) end_claim_on(a);
 }
 
-void Allocator::State::remove_agent(const AgentId& id) {
-  Agent& a = agent(id);
+void Cluster::withdraw_agent(Agent& a) {
   mark_dirty();
-  shares_dirty_ = true;
-  ++claimable_version_;
-  ++agents_version_;
+  shares_dirty = true;
+  ++claimable_version;
+  ++agents_version;
   rescind_all(a.offers, RescindReason::kAgentLost);
   a.active = false;
-  end_claim_on(a);
+}
+
+void Cluster::remove_agent(Agent& a) {
+  CHECK(a.claimant == nullptr) << a.id.str();
   for (const auto& [ref, task] : a.tasks) forget_task(a, ref, task);
-  estimating_.erase(&a);
-  draining_.erase(&a);
-  free_.remove(a);
+  estimating.erase(&a);
+  draining.erase(&a);
+  free_agents.remove(a);
   for (const auto& [task, held] : a.tasks) {
     change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
     --held.leaf->tasks;
     doubt(*held.leaf);
   }
-  for (const auto& [framework, l] : leaves_) {
-    remove_filter(*l, id);
+  for (const auto& [framework, l] : leaves) {
+    remove_filter(*l, a.id);
     l->retry.erase(&a);
     CHECK_EQ(l->open_on.count(&a), 0u);
   }
-  agents_.erase(id);
+  agents.erase(AgentId(a.id));
 }
 
-void Allocator::State::set_free_ports(const AgentId& id, PortSet free) {
+void Cluster::set_free_ports(const AgentId& id, PortSet free) {
   Agent& a = agent(id);
   mark_dirty();
   const int64_t before = a.free_port_count;
@@ -119,22 +120,57 @@ void Allocator::State::set_free_ports(const AgentId& id, PortSet free) {
   refresh(a, a.free_port_count > before);
 }
 
-void Allocator::State::refresh(Agent& a, bool grew) {
-  ++changes_;
-  free_.update(a, total_);
+void Cluster::refresh(Agent& a, bool grew) {
+  ++changes;
+  free_agents.update(a, total);
   if (a.estimate() != nullptr) {
-    estimating_.insert(&a);
-  } else if (!estimating_.empty()) {
-    estimating_.erase(&a);
+    estimating.insert(&a);
+  } else if (!estimating.empty()) {
+    estimating.erase(&a);
   }
   if (!grew) return;
   ++a.growths;
-  free_.stamp(a);
-  if (a.claim == nullptr) return;
+  free_agents.stamp(a);
+  if (a.claimant == nullptr) return;
   // What is set aside is looked at by the one who waits for it, and by those who come before
   // claims.
-  update_hunger(*a.claim->leaf, true);
-  if (a.reclaims.empty()) wake_promised(tree_.root());
+  update_demand(*a.claimant->leaf, true);
+  if (!a.by_notice) wake_promised(tree.root());
 }
 
-}  // namespace proffer
+void Cluster::set_aside(Agent& a, AskEntry& ask, bool by_notice) {
+  free_agents.erase(a);
+  if (a.claimant != nullptr) std::erase(a.claimant->set_aside, &a);
+  a.claimant = &ask;
+  a.by_notice = by_notice;
+  const auto at = std::find_if(ask.set_aside.begin(), ask.set_aside.end(), [&](const Agent* other) {
+    return by_notice && (!other->by_notice || a.id < other->id);
+  });
+  ask.set_aside.insert(at, &a);
+  free_agents.insert(a, total);  // It is not: what is free there is set aside.
+}
+
+void Cluster::end_set_aside(Agent& a) {
+  std::erase(a.claimant->set_aside, &a);
+  a.claimant = nullptr;
+  a.by_notice = false;
+}
+
+void Cluster::tell_to_end(Agent& a, const TaskRef& ref, RevokeReason reason,
+                          const RoleName& beneficiary, Time now) {
+  Task& task = a.tasks.at(ref);
+  CHECK(!task.ends_by) << ref.task.str() << " has had its notice";
+  task.ends_by = later(now, options.revoke_grace);
+  a.noticed += task.resources.amounts;
+  for (Node* node = task.leaf; node != nullptr; node = node->parent) {
+    node->noticed += task.resources.amounts;
+  }
+  revokes.push_back({.agent = a.id,
+                     .framework = ref.framework,
+                     .task = ref.task,
+                     .reason = reason,
+                     .beneficiary = beneficiary,
+                     .deadline = *task.ends_by});
+}
+
+}  // namespace proffer::fair

@@ -225,16 +225,6 @@ bool fits(const ResourceVector& shape, const Books& books, const RoleName& role)
   return take(shape, slices).has_value();
 }
 
-const Reclaim* Agent::reclaim_for(const AskEntry& ask) const {
-  const auto at = std::find_if(reclaims.begin(), reclaims.end(),
-                               [&](const Reclaim& reclaim) { return reclaim.ask == &ask; });
-  return at == reclaims.end() ? nullptr : &*at;
-}
-
-Reclaim* Agent::reclaim_for(const AskEntry& ask) {
-  return const_cast<Reclaim*>(std::as_const(*this).reclaim_for(ask));
-}
-
 const std::string& value_of(const Agent& agent, const std::string& attribute) {
   static const std::string kNone;
   if (attribute == "host") return agent.id.str();

@@ -97,14 +97,6 @@ struct Books {
   void change(const Booked& booked, Held Books::*unreserved, Held Part::*other, bool add);
 };
 
-// What was told to end on an agent for a claimant, for whom the agent is set aside until then.
-struct Reclaim {
-  AskEntry* ask = nullptr;
-  int64_t tasks = 0;      // of the claimant that will fit there
-  Time until = {};        // then it is nobody's
-  bool is_short = false;  // more must be told to end, when more may
-};
-
 struct Agent : Books {
   AgentId id = {};
   Attributes attributes = {};
@@ -121,14 +113,10 @@ struct Agent : Books {
   int64_t free_port_count = 0;
   int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
 
-  AskEntry* claim = nullptr;  // what becomes free here is for this ask alone
-  // Tasks were told to end for these; `claim` is the first of them. Those behind wait for those
-  // before.
-  std::vector<Reclaim> reclaims = {};
-  ResourceVector noticed = {};  // of these, and all others that have had a notice
-  uint64_t growths = 0;         // how often something became free here
-
-  std::vector<size_t> gifts = {};  // of this decision: which of State::gifts_ are of this agent
+  AskEntry* claimant = nullptr;  // what becomes free here is for this ask alone
+  bool by_notice = false;        // since tasks were told to end for it
+  ResourceVector noticed = {};   // of tasks that have had a notice
+  uint64_t growths = 0;          // how often something became free here
 
   // Kept by FreeAgents.
   bool listed = false;
@@ -141,8 +129,6 @@ struct Agent : Books {
   int64_t ports_left() const { return free_port_count - ports_offered; }
   // Whether it may be offered at all.
   bool serves() const { return active && !draining; }
-  const Reclaim* reclaim_for(const AskEntry& ask) const;
-  Reclaim* reclaim_for(const AskEntry& ask);
   bool has_gpus() const { return total.amounts[ResourceKind::kGpus] > 0; }
 };
 

@@ -2,46 +2,40 @@
 
 #include <algorithm>
 
-#include "allocator/state.h"
+#include "allocator/cluster/cluster.h"
 
-namespace proffer {
-const Grant* Allocator::State::find_offer(const OfferId& id, const FrameworkId& framework) const {
-  const fair::OutstandingOffer* offer = outstanding_.find(id);
-  return offer != nullptr && offer->grant.framework == framework ? &offer->grant : nullptr;
-}
+namespace proffer::fair {
 
-void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
-                              const Refusal& refusal, Time now) {
+Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
+                                 const Refusal& refusal, Time now) {
   mark_dirty();
   CHECK(!ids.empty());
-  const fair::OutstandingOffer* first = outstanding_.find(ids.front());
+  const OutstandingOffer* first = outstanding.find(ids.front());
   CHECK(first != nullptr) << "no offer " << ids.front().value();
   Leaf& l = *first->leaf;
   Agent& a = *first->agent;
   std::vector<Slice> rest;  // of what was offered: what no task takes
-  struct Answer {
-    AskName ask = {};
-    int64_t offered = 0;
-    int64_t launched = 0;
-  };
-  std::vector<Answer> answers;  // there are few
-  const auto answer = [&](const AskName& ask) -> Answer& {
-    for (Answer& known : answers) {
-      if (known.ask == ask) return known;
+  Settled settled{.leaf = &l};
+  const auto answer = [&](const AskName& name) -> Answer* {
+    const auto ask = l.owner->asks.find(name);
+    if (ask == l.owner->asks.end()) return nullptr;  // No longer declared.
+    for (Answer& known : settled.answers) {          // There are few.
+      if (known.ask == ask->second.get()) return &known;
     }
-    answers.push_back({.ask = ask});
-    return answers.back();
+    return &settled.answers.emplace_back(Answer{.ask = ask->second.get()});
   };
   std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // what is to be launched of each
   int64_t ports = 0;
   use_later_ = {.leaf = &l};
   ResourceVector seen;  // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
-    fair::OutstandingOffer offer = end_offer(id);
+    OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
-    for (const AskFill& fill : offer.grant.offer.fills) answer(fill.ask).offered += fill.count;
-    if (offer.leaf != &l) update_hunger(*offer.leaf, true);
+    for (const AskFill& fill : offer.grant.offer.fills) {
+      if (Answer* of_ask = answer(fill.ask)) of_ask->offered += fill.count;
+    }
+    if (offer.leaf != &l) update_demand(*offer.leaf, true);
     if (rest.empty()) {
       rest = std::move(offer.grant.offer.slices);
     } else {
@@ -56,13 +50,12 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
 
   ResourceVector taken;
   for (RunningTask& task : tasks) {
-    ++answer(task.ask).launched;
-    const auto ask = l.owner->asks.find(task.ask);
-    if (ask != l.owner->asks.end()) {  // Else no longer declared.
-      AskEntry& entry = *ask->second;
+    if (Answer* of_ask = answer(task.ask)) {
+      ++of_ask->launched;
+      AskEntry& entry = *of_ask->ask;
       entry.ask.count = std::max<int64_t>(entry.ask.count - 1, 0);
-      if (entry.unmet() == 0) stop_waiting(entry);
-      if (entry.leaf != &l) update_hunger(*entry.leaf, true);
+      if (entry.unmet() == 0) settled.met.push_back(&entry);
+      if (entry.leaf != &l) update_demand(*entry.leaf, true);
     }
     CHECK(contains(rest, task.claim.slices)) << to_text(sum_of(task.claim.slices)) << " is used of "
                                              << to_text(sum_of(rest)) << ", by reservation state";
@@ -76,16 +69,12 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
     Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
     add_task(a, of_task, std::move(task));
   }
-  for (const Answer& of_ask : answers) {
-    const auto ask = of_ask.offered == 0 ? l.owner->asks.end() : l.owner->asks.find(of_ask.ask);
-    if (ask != l.owner->asks.end()) note_answer(*ask->second, of_ask.offered, of_ask.launched);
-  }
   const UseLater use = std::move(use_later_);
   use_later_ = {};
   change_use(l, use.allocated, use.offered);
   const bool all_taken = rest.empty() && ports == 0;
   refresh(a, !all_taken);
-  update_hunger(l, true);
+  update_demand(l, true);
   // A gang of which something is not launched is not launched.
   for (const auto& [gang, left] : gangs) {
     const bool is_whole = std::all_of(left.begin(), left.end(),
@@ -101,22 +90,25 @@ void Allocator::State::settle(const std::vector<OfferId>& ids, std::vector<Runni
       filter.too_little[kind] = std::min(a.counted_free_of(kind), seen[kind]);
     }
     if (refusal.wrong_agent) filter.wrong_agent = a.attributes;
+    settled.filtered_on = &a;
     add_filter(l, a, std::move(filter));
   } else if (refusal.refuse_for > Duration()) {
     Filter filter;
     filter.until = later(now, refusal.refuse_for);
+    settled.filtered_on = &a;
     add_filter(l, a, std::move(filter));
   }
+  return settled;
 }
 
-void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
+void Cluster::add_task(Agent& a, Leaf& l, RunningTask task) {
   ++l.tasks;
-  fair::Task entry{a.book(task.claim.slices)};
+  Task entry{a.book(task.claim.slices)};
   entry.leaf = &l;
   entry.ask = std::move(task.ask);
   entry.claim = std::move(task.claim);
   entry.since = task.since;
-  gangs_ = std::max(gangs_, entry.claim.gang);
+  last_gang = std::max(last_gang, entry.claim.gang);
   a.allocate(entry);
   if (!entry.resources.is_zero()) {
     a.allocated_to[l.framework].add(entry.resources);
@@ -129,16 +121,15 @@ void Allocator::State::add_task(Agent& a, Leaf& l, RunningTask task) {
   if (const auto ask = l.owner->asks.find(entry.ask); ask != l.owner->asks.end()) {
     count_tasks(*ask->second, a, 1);
   }
-  const bool is_new =
-      a.tasks.emplace(fair::TaskRef{l.framework, task.task}, std::move(entry)).second;
+  const bool is_new = a.tasks.emplace(TaskRef{l.framework, task.task}, std::move(entry)).second;
   CHECK(is_new) << "task " << l.framework.str() << "/" << task.task.str() << " is on agent "
                 << a.id.str() << " already";
 }
 
-void Allocator::State::forget_notice(Agent& a, const fair::TaskRef& ref, const fair::Task& task) {
+void Cluster::forget_notice(Agent& a, const TaskRef& ref, const Task& task) {
   if (task.ends_by) {
     a.noticed -= task.resources.amounts;
-    for (fair::Node* node = task.leaf; node != nullptr; node = node->parent) {
+    for (Node* node = task.leaf; node != nullptr; node = node->parent) {
       node->noticed -= task.resources.amounts;
     }
   }
@@ -149,16 +140,15 @@ void Allocator::State::forget_notice(Agent& a, const fair::TaskRef& ref, const f
   }
 }
 
-void Allocator::State::release(const AgentId& agent_id, const FrameworkId& framework,
-                               const TaskId& task) {
+void Cluster::release(const AgentId& id, const FrameworkId& framework, const TaskId& task) {
   mark_dirty();
-  Agent& a = agent(agent_id);
+  Agent& a = agent(id);
   const auto at = a.tasks.find({framework, task});
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
-                             << agent_id.str();
+                             << id.str();
   const auto gone = a.tasks.extract(at);
-  const fair::TaskRef& ref = gone.key();
-  const fair::Task& ended = gone.mapped();
+  const TaskRef& ref = gone.key();
+  const Task& ended = gone.mapped();
   Leaf& l = *ended.leaf;
   --l.tasks;
   doubt(l);
@@ -177,18 +167,17 @@ void Allocator::State::release(const AgentId& agent_id, const FrameworkId& frame
 }
 
 // What the leaf and its ask know of a task that is not there any more, but for its share.
-void Allocator::State::forget_task(Agent& a, const fair::TaskRef& ref, const fair::Task& task) {
+void Cluster::forget_task(Agent& a, const TaskRef& ref, const Task& task) {
   forget_notice(a, ref, task);
   task.leaf->estimated -= task.estimated();
   const auto ask = task.leaf->owner->asks.find(task.ask);
   if (ask != task.leaf->owner->asks.end()) count_tasks(*ask->second, a, -1);
 }
 
-void Allocator::State::adopt(const AgentId& agent_id, const FrameworkId& framework,
-                             RunningTask task) {
+void Cluster::adopt(const AgentId& id, const FrameworkId& of, RunningTask task) {
   mark_dirty();
-  Agent& a = agent(agent_id);
-  Framework& f = framework_at(framework);
+  Agent& a = agent(id);
+  Framework& f = framework(of);
   const RoleName role = task.claim.role.empty() ? f.role : task.claim.role;
   add_task(a, leaf_in(f, role), std::move(task));
   refresh(a, false);
@@ -196,22 +185,8 @@ void Allocator::State::adopt(const AgentId& agent_id, const FrameworkId& framewo
   rescind_what_does_not_fit(a);
 }
 
-std::vector<const Grant*> Allocator::State::offers() const {
-  std::vector<const Grant*> grants;
-  for (const auto& [id, offer] : outstanding_.all()) grants.push_back(&offer.grant);
-  return grants;
-}
-
-std::vector<const Grant*> Allocator::State::gang_offers(uint64_t gang) const {
-  std::vector<const Grant*> grants;
-  for (const OfferId& id : outstanding_.of_gang(gang)) {
-    grants.push_back(&outstanding_.find(id)->grant);
-  }
-  return grants;
-}
-
-fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
-  fair::OutstandingOffer offer = outstanding_.take(id);
+OutstandingOffer Cluster::end_offer(const OfferId& id) {
+  OutstandingOffer offer = outstanding.take(id);
   Leaf& l = *offer.leaf;
   Agent& a = *offer.agent;
   a.end_offered(offer);
@@ -225,44 +200,72 @@ fair::OutstandingOffer Allocator::State::end_offer(const OfferId& id) {
     ask->second->offered -= fill.count;
     count_tasks(*ask->second, a, -fill.count);
     // It may have moved to another role since.
-    if (ask->second->leaf != &l) update_hunger(*ask->second->leaf, true);
+    if (ask->second->leaf != &l) update_demand(*ask->second->leaf, true);
   }
   // While it was out there was no second open offer of this agent.
   if (l.open_on.erase(&a) > 0) l.retry.insert(&a);
   return offer;
 }
 
-void Allocator::State::rescind(OfferId id, RescindReason reason) {
-  const uint64_t gang = outstanding_.find(id)->grant.offer.gang;
+void Cluster::rescind(OfferId id, RescindReason reason) {
+  const uint64_t gang = outstanding.find(id)->grant.offer.gang;
   rescind_one(id, reason);
   if (gang != 0) break_gang(gang);
 }
 
-void Allocator::State::break_gang(uint64_t gang) {
-  const std::set<OfferId> rest = outstanding_.of_gang(gang);
+void Cluster::break_gang(uint64_t gang) {
+  const std::set<OfferId> rest = outstanding.of_gang(gang);
   for (const OfferId& id : rest) rescind_one(id, RescindReason::kGangBroken);
 }
 
-void Allocator::State::rescind_one(OfferId id, RescindReason reason) {
-  const fair::OutstandingOffer offer = end_offer(id);
-  rescinds_.push_back({id, offer.leaf->framework, reason});
+void Cluster::rescind_one(OfferId id, RescindReason reason) {
+  const OutstandingOffer offer = end_offer(id);
+  rescinds.push_back({id, offer.leaf->framework, reason});
   refresh(*offer.agent, true);
   if (offer.lent) --offer.agent->growths;
-  update_hunger(*offer.leaf, true);
+  update_demand(*offer.leaf, true);
 }
 
-void Allocator::State::rescind_all(std::set<OfferId> ids, RescindReason reason) {
+void Cluster::rescind_all(std::set<OfferId> ids, RescindReason reason) {
   for (const OfferId& id : ids) {
     // Else it was of a gang that was broken just now.
-    if (outstanding_.find(id) != nullptr) rescind(id, reason);
+    if (outstanding.find(id) != nullptr) rescind(id, reason);
   }
 }
 
 // The newest offers first, until no reservation state is offered beyond what it has.
-void Allocator::State::rescind_what_does_not_fit(Agent& a) {
+void Cluster::rescind_what_does_not_fit(Agent& a) {
   while (!a.offers.empty() && a.is_offered_beyond_total()) {
     rescind(*a.offers.rbegin(), RescindReason::kAgentChanged);
   }
 }
 
-}  // namespace proffer
+// --- what a decision gives -----------------------------------------------------------------------
+
+Booked Cluster::note_granted(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask,
+                             int64_t count) {
+  Booked booked = a.book(slices);
+  a.offer(booked);
+  l.estimated += booked.estimated();
+  if (ask == nullptr) {
+    l.open_on.insert(&a);
+  } else {
+    ask->offered += count;
+    count_tasks(*ask, a, count);
+    a.ports_offered += ask->ask.ports * count;
+  }
+  change_use(l, {}, booked.resources.amounts);
+  refresh(a, false);
+  return booked;
+}
+
+std::vector<std::pair<Agent*, TaskRef>> Cluster::gang_of(const FrameworkId& of,
+                                                         uint64_t number) const {
+  std::vector<std::pair<Agent*, TaskRef>> gang;
+  for (const auto& [on, task] : gang_tasks_.at({of, number})) {
+    gang.push_back({agents.at(on).get(), {of, task}});
+  }
+  return gang;
+}
+
+}  // namespace proffer::fair

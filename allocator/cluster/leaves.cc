@@ -14,6 +14,14 @@ bool AskEntry::matches(const Agent& agent) const {
   return known.matches;
 }
 
+bool AskEntry::has_headroom() const {
+  for (const Role* role = leaf->role; role->parent != nullptr; role = role->parent) {
+    const std::vector<AskEntry*>& kept = role->headroom;
+    if (std::find(kept.begin(), kept.end(), this) != kept.end()) return true;
+  }
+  return false;
+}
+
 bool Leaf::wants_offers() const {
   if (!owner->active || owner->suppressed) return false;
   if (mode == OfferMode::kOpen) return this == owner->own;

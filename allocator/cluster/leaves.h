@@ -22,27 +22,16 @@ namespace proffer::fair {
 
 struct Leaf;
 
-// One of the agents that are set aside for an ask.
-struct Claimed {
-  Agent* agent = nullptr;
-  uint64_t growths = 0;  // of the agent when we last looked at it
-};
-
-// Room that is kept for an ask below the limit of a role.
-struct Headroom {
-  Role* role = nullptr;
-  ResourceVector use = {};  // of the role when we last looked at it
-};
-
-// A declared ask and how it fares.
+// A declared ask: what it wants, what it has, and what is set aside for it.
 struct AskEntry {
   Leaf* leaf = nullptr;
   Ask ask = {};
   ConstraintMatcher matcher = {};
+  size_t slot = 0;      // by which others keep what they know of it (ask_table.h)
   size_t place = 0;     // in the declaration
   int64_t offered = 0;  // tasks of it in outstanding offers
-  uint64_t granted_at =
-      0;  // which grant was its last; the longest ago goes first within a priority
+  // Which grant was its last; the longest ago goes first within a priority.
+  uint64_t granted_at = 0;
   // No agent whose stamp is not later fits it; zero: not looked yet.
   uint64_t tried_at = 0;
 
@@ -52,6 +41,7 @@ struct AskEntry {
   // Whether agents that may be offered could fit it if they were empty; likewise.
   mutable bool servable = false;
   mutable uint64_t servable_at = 0;
+  uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
 
   TaskCounts counts = {};          // of its tasks, where they are
   std::optional<Time> alarm = {};  // as in the queue of alarms: it expires, or stops waiting
@@ -59,32 +49,9 @@ struct AskEntry {
   bool expired = false;
   Time prefers_since = {};  // declared, or last granted where it would rather be
 
-  // Waiting for a claim.
-  Time waiting_since = {};
-  std::optional<Time> timer = {};   // as in the queue of deadlines; may be earlier than true
-  bool due = false;                 // has waited for claim_after, or been served by a claim
-  std::vector<Claimed> claim = {};  // the agents that are set aside for it; most often one
-  uint64_t claim_order = 0;         // earlier claims first
-  bool claim_stuck =
-      false;  // nothing became free there in the last review, and no other agent will do
-  uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
-  uint64_t claim_tried = 0;  // version of the claimable world in which there was no agent for it
-
-  // The same below the limits of its roles; see headroom.cc.
-  std::vector<Headroom> headroom = {};  // none: nothing is kept for it
-  uint64_t headroom_order = 0;          // who came earlier comes first
-  Time headroom_review = {};
-  Duration headroom_patience = {};  // how long nothing may end there; zero: not tried yet
-  Time headroom_after = {};         // not kept again before this
-
-  // What others were told to end for it, and how it went; see reclaim.cc.
-  AgentSet reclaims = {};            // agents that are set aside for it because of that
-  int64_t reclaiming = 0;            // tasks of it that will fit there
-  uint64_t reclaim_seen = 0;         // version of everything in which there was no way; 0: none
-  Time reclaim_after = {};           // not looked at again before this
-  std::optional<Time> ripe_at = {};  // when something is old enough to be told to end
-  bool reclaim_on_trial = false;     // it was given what was taken back and has not answered
-  bool reclaim_refused = false;      // it did not use that
+  // The agents that are set aside for it: those by notice, by id, then the others in the order of
+  // their claim. Room below limits: Role::headroom.
+  std::vector<Agent*> set_aside = {};
 
   // How many tasks it could be given now: whole gangs.
   int64_t unmet() const {
@@ -97,9 +64,12 @@ struct AskEntry {
   bool only_preferred(Time now) const {
     return !ask.prefer.empty() && now - prefers_since < ask.prefer.wait;
   }
-  bool claims(const Agent& agent) const { return agent.claim == this; }
+  bool claims(const Agent& agent) const { return agent.claimant == this; }
+  bool has_headroom() const;
   // Whether it is only for some agents, whatever their size.
-  bool is_picky() const { return !ask.constraints.empty() || ask.shape[ResourceKind::kGpus] > 0; }
+  bool is_inflexible() const {
+    return !ask.constraints.empty() || ask.shape[ResourceKind::kGpus] > 0;
+  }
   // Whether the agent has the right attributes and host. Remembered, since expressions are slow.
   bool matches(const Agent& agent) const;
 
@@ -147,7 +117,6 @@ struct Leaf : Node {
   OfferMode mode = OfferMode::kAsks;
 
   std::vector<AskEntry*> order = {};  // by priority, then longest without a grant, then place
-  AskEntry* claimed = nullptr;        // its ask that has a claim, at most one
   int64_t tasks = 0;                  // that count in it
   ResourceVector estimated = {};  // of what agents only estimate to be free: counts in nothing else
 
@@ -155,15 +124,8 @@ struct Leaf : Node {
   std::set<OfferId> offers = {};  // outstanding
 
   // Open offers only, which go to the framework's own leaf.
-  uint64_t tried_at = 0;                // as AskEntry's
-  AgentSet open_on = {};                // agents with an outstanding open offer to it
-  std::vector<Agent*> open_queue = {};  // in a decision: agents to take next, from the end
-  bool open_queue_known = false;
-
-  // Roles above it whose guarantee covers none of its asks that could be given now, and in which
-  // decision that was; see filling.cc.
-  std::vector<const Role*> beyond = {};
-  uint64_t beyond_in = 0;
+  uint64_t tried_at = 0;  // as AskEntry's
+  AgentSet open_on = {};  // agents with an outstanding open offer to it
 
   bool in_order[kOrders] = {};  // kept by RoleTree
   bool wants = false;

@@ -7,8 +7,8 @@
 #include <set>
 #include <utility>
 
-#include "allocator/allocator.h"
 #include "allocator/cluster/leaves.h"
+#include "allocator/values.h"
 
 namespace proffer::fair {
 

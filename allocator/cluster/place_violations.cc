@@ -3,55 +3,55 @@
 
 #include <algorithm>
 
-#include "allocator/state.h"
+#include "allocator/cluster/cluster.h"
 #include "common/text.h"
 
-namespace proffer {
+namespace proffer::fair {
 
 // Free + offered + allocated = total, of each reservation state and device.
-void Allocator::State::check_parts(std::vector<Violation>& found) const {
-  for (const auto& [id, a] : agents_) {
+void Cluster::check_parts(std::vector<Violation>& found) const {
+  for (const auto& [id, a] : agents) {
     const auto wrong = [&, name = id.str()](const std::string& what) {
       found.push_back({text("agent ", name, ": ", what)});
     };
-    fair::Books sums;
+    Books sums;
     for (const auto& [ref, task] : a->tasks) sums.allocate(task);
-    for (const OfferId& offer : a->offers) sums.offer(*outstanding_.find(offer));
+    for (const OfferId& offer : a->offers) sums.offer(*outstanding.find(offer));
     if (!(sums.allocated == a->allocated) || !(sums.offered == a->offered)) {
       wrong("what is unreserved is not the sum over its tasks and offers");
     }
-    for (const fair::Part& part : a->parts) {
-      const fair::Part& sum = sums.part(part.reserved_for, part.revocable);
+    for (const Part& part : a->parts) {
+      const Part& sum = sums.part(part.reserved_for, part.revocable);
       if (!(sum.allocated == part.allocated) || !(sum.offered == part.offered)) {
         wrong("what is reserved or estimated is not the sum over its tasks and offers");
       }
     }
-    for (const fair::Part& sum : sums.parts) {
-      const bool known = std::any_of(a->parts.begin(), a->parts.end(), [&](const fair::Part& p) {
+    for (const Part& sum : sums.parts) {
+      const bool known = std::any_of(a->parts.begin(), a->parts.end(), [&](const Part& p) {
         return p.reserved_for == sum.reserved_for && p.revocable == sum.revocable;
       });
       const bool is_zero = sum.allocated.is_zero() && sum.offered.is_zero();
       if (!known && !is_zero) wrong("a reservation that is used is not noted");
     }
     if (a->is_offered_beyond_total()) wrong("more is offered of a state than it has");
-    if ((a->estimate() != nullptr) != (estimating_.count(a.get()) > 0)) {
+    if ((a->estimate() != nullptr) != (estimating.count(a.get()) > 0)) {
       wrong("its estimate is not noted");
     }
     // Devices: of the reserved and unreserved together, and free ones add up.
     std::map<int32_t, int64_t> left;
-    const auto add = [&](const Resources& total, const fair::Held& allocated,
-                         const fair::Held& offered, const Resources& free) {
+    const auto add = [&](const Resources& all, const Held& allocated, const Held& offered,
+                         const Resources& free) {
       int64_t sum = 0;
       for (const GpuDevice& device : free.gpus) sum += device.milli;
       if (sum != free.amounts[ResourceKind::kGpus]) {
         wrong("free gpus are not the sum over devices");
       }
-      for (const GpuDevice& device : total.gpus) left[device.index] += device.milli;
+      for (const GpuDevice& device : all.gpus) left[device.index] += device.milli;
       for (const auto& [index, milli] : allocated.devices()) left[index] -= milli;
       for (const auto& [index, milli] : offered.devices()) left[index] -= milli;
     };
     add(a->total, a->allocated, a->offered, a->free);
-    for (const fair::Part& part : a->parts) {
+    for (const Part& part : a->parts) {
       if (part.revocable) continue;
       add(part.total, part.allocated, part.offered, part.free);
     }
@@ -64,9 +64,9 @@ void Allocator::State::check_parts(std::vector<Violation>& found) const {
 }
 
 // Each gang that is offered is offered whole.
-void Allocator::State::check_gangs(std::vector<Violation>& found) const {
+void Cluster::check_gangs(std::vector<Violation>& found) const {
   std::map<uint64_t, std::pair<const Leaf*, std::map<AskName, int64_t>>> gangs;
-  for (const auto& [id, offer] : outstanding_.all()) {
+  for (const auto& [id, offer] : outstanding.all()) {
     const uint64_t gang = offer.grant.offer.gang;
     if (gang == 0) continue;
     const auto wrong = [&, &framework = offer.leaf->framework](const std::string& what) {
@@ -76,7 +76,7 @@ void Allocator::State::check_gangs(std::vector<Violation>& found) const {
     if (l != nullptr && l != offer.leaf) wrong("it is offered to several");
     l = offer.leaf;
     for (const AskFill& fill : offer.grant.offer.fills) fills[fill.ask] += fill.count;
-    if (outstanding_.of_gang(gang).count(id) == 0) wrong("an offer of it is not noted");
+    if (outstanding.of_gang(gang).count(id) == 0) wrong("an offer of it is not noted");
   }
   for (const auto& [gang, offered] : gangs) {
     const auto& [l, fills] = offered;
@@ -84,8 +84,8 @@ void Allocator::State::check_gangs(std::vector<Violation>& found) const {
       const auto ask = l->owner->asks.find(name);
       // Between the answers for its agents some of it is launched; that is one step of the caller.
       // An older one may be from when the ask was another.
-      if (ask == l->owner->asks.end() || dirty_) continue;
-      if (outstanding_.of_gang(gang).begin()->value() <= offers_before_) continue;
+      if (ask == l->owner->asks.end() || dirty) continue;
+      if (outstanding.of_gang(gang).begin()->value() <= offers_before) continue;
       if (count == ask->second->ask.gang && fills.size() == 1) continue;
       found.push_back({text("gang ", gang, " of ", l->framework.str(), " is offered in part")});
     }
@@ -93,8 +93,8 @@ void Allocator::State::check_gangs(std::vector<Violation>& found) const {
 }
 
 // The counts by which asks limit and spread their tasks, and that nothing was offered beyond them.
-void Allocator::State::check_places(std::vector<Violation>& found) const {
-  for (const auto& [id, f] : frameworks_) {
+void Cluster::check_places(std::vector<Violation>& found) const {
+  for (const auto& [id, f] : frameworks) {
     for (const auto& [name, ask] : f->asks) {
       const auto wrong = [&, ask_name = name.str(), framework = id.str()](const std::string& what) {
         found.push_back({text("ask ", ask_name, " of ", framework, ": ", what)});
@@ -108,11 +108,11 @@ void Allocator::State::check_places(std::vector<Violation>& found) const {
       recounted.ask = ask->ask;
       count_all_tasks(recounted);
       if (!(recounted.counts == ask->counts)) wrong("it miscounts where its tasks are");
-      if (dirty_) continue;
+      if (dirty) continue;
       for (const OfferId& offer_id : ask->leaf->offers) {
-        const fair::OutstandingOffer& offer = *outstanding_.find(offer_id);
+        const OutstandingOffer& offer = *outstanding.find(offer_id);
         // Older ones may be from when more was allowed.
-        if (offer_id.value() <= offers_before_) continue;
+        if (offer_id.value() <= offers_before) continue;
         const bool fills =
             std::any_of(offer.grant.offer.fills.begin(), offer.grant.offer.fills.end(),
                         [&, ask_name = name](const AskFill& fill) { return fill.ask == ask_name; });
@@ -124,4 +124,4 @@ void Allocator::State::check_places(std::vector<Violation>& found) const {
   }
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

@@ -2,150 +2,195 @@
 
 #include <algorithm>
 
-#include "allocator/state.h"
+#include "allocator/cluster/cluster.h"
 
-namespace proffer {
+namespace proffer::fair {
 
-void Allocator::State::set_role(const RoleName& role, const RoleSettings& settings) {
-  if (settings == RoleSettings()) {
-    role_table_.erase(role);
-  } else {
-    role_table_[role] = settings;
+Time later(Time now, Duration duration) {
+  if (duration > Time::far_future() - now && now >= Time()) return Time::far_future();
+  return now + duration;
+}
+
+Cluster::Cluster(AllocatorOptions given)
+    : options(std::move(given)),
+      role_table(options.roles),
+      tree(options.naive.plain_shares),
+      last_gang(options.gangs_before) {
+  const Result<void> checked = check_roles(role_table);
+  CHECK(checked.has_value()) << checked.error().message();
+  for (const auto& [role, settings] : role_table) tree.set_settings(role, settings);
+  shares_dirty = true;
+}
+
+void Cluster::catch_up() {
+  entitlements_known = false;
+  if (shares_dirty) rebuild_shares();
+  if (!least_shape_dirty_) return;
+  least_shape.reset();
+  some_inflexible = false;
+  for (const auto& [id, l] : leaves) {
+    for (const AskEntry* ask : l->order) {
+      some_inflexible = some_inflexible || ask->is_inflexible();
+      least_shape = least_shape ? least_shape->min(ask->ask.shape) : ask->ask.shape;
+    }
   }
-  const Result<void> checked = check_roles(role_table_);
+  least_shape_dirty_ = false;
+}
+
+void Cluster::mark_dirty() {
+  dirty = true;
+  ++changes;
+  entitlements_known = false;
+}
+
+Agent& Cluster::agent(const AgentId& id) const {
+  const auto at = agents.find(id);
+  CHECK(at != agents.end()) << "no agent " << id.str();
+  return *at->second;
+}
+
+Framework& Cluster::framework(const FrameworkId& id) const {
+  const auto at = frameworks.find(id);
+  CHECK(at != frameworks.end()) << "no framework " << id.str();
+  return *at->second;
+}
+
+std::optional<Time> Cluster::next_deadline() const {
+  std::optional<Time> next;
+  const auto consider = [&](Time at) { next = next ? std::min(*next, at) : at; };
+  if (const auto expiry = outstanding.first_to_expire()) consider(expiry->first);
+  if (!filter_timers_.empty()) consider(filter_timers_.begin()->at);
+  if (!alarms_.empty()) consider(alarms_.begin()->at);
+  return next;
+}
+
+void Cluster::set_role(const RoleName& role, const RoleSettings& settings) {
+  if (settings == RoleSettings()) {
+    role_table.erase(role);
+  } else {
+    role_table[role] = settings;
+  }
+  const Result<void> checked = check_roles(role_table);
   CHECK(checked.has_value()) << checked.error().message();
   mark_dirty();
-  shares_dirty_ = true;
-  ++settings_version_;
-  if (Role* known = tree_.find(role)) {
-    known->blocked.clear();
-    blocking_.erase(known);
+  shares_dirty = true;
+  ++settings_version;
+  if (Role* known = tree.find(role)) {
+    known->denied.clear();
+    limiting.erase(known);
   }
-  tree_.set_settings(role, settings);
-  if (Role* known = tree_.find(role)) drop_useless_headroom(*known);
+  tree.set_settings(role, settings);
   // What a limit or the guarantee of another kept away may be allowed now.
   wake_all();
 }
 
-RoleSettings Allocator::State::settings_of(const RoleName& role) const {
-  const auto at = role_table_.find(role);
-  return at == role_table_.end() ? RoleSettings() : at->second;
+RoleSettings Cluster::settings_of(const RoleName& role) const {
+  const auto at = role_table.find(role);
+  return at == role_table.end() ? RoleSettings() : at->second;
 }
 
-void Allocator::State::set_knows_all_tasks(bool knows) {
-  if (knows_all_tasks_ == knows) return;
+void Cluster::set_knows_all_tasks(bool knows) {
+  if (knows_all_tasks == knows) return;
   mark_dirty();
-  knows_all_tasks_ = knows;
+  knows_all_tasks = knows;
   wake_all();
 }
 
-void Allocator::State::wake_all() {
-  ++claimable_version_;
-  for (const auto& [id, l] : leaves_) {
+void Cluster::wake_all() {
+  ++claimable_version;
+  for (const auto& [id, l] : leaves) {
     l->tried_at = 0;
-    update_hunger(*l, true);
+    update_demand(*l, true);
   }
-}
-
-// Without reclaim, what is held for a guarantee falls when it is served from a reservation: then
-// there is more for others. Whether somebody is to look again, since so many gifts were made.
-bool Allocator::State::less_is_held(uint64_t gifts_before) {
-  if (options_.reclaim != ReclaimMode::kOff || gifts_made_ == gifts_before) return false;
-  if (held_back_.empty()) return false;
-  wake_held_back();
-  return true;
 }
 
 // Those with unmet guarantees, who may take what is free there, look again: something has become
 // free on an agent with a claim.
-void Allocator::State::wake_promised(const Role& role) {
+void Cluster::wake_promised(const Role& role) {
   for (Role* child : role.promised) {
     if (child->wanting == 0) continue;
     if (!child->has_guarantee()) {
       wake_promised(*child);
-    } else if (fair::has_unmet_guarantee(*child)) {
-      fair::for_each_leaf(*child, [&](Leaf& l) { update_hunger(l, true); });
+    } else if (has_unmet_guarantee(*child)) {
+      for_each_leaf(*child, [&](Leaf& l) { update_demand(l, true); });
     }
   }
 }
 
-void Allocator::State::wake_held_back() {
-  const std::set<Leaf*> held_back = std::move(held_back_);
-  held_back_.clear();
-  for (Leaf* l : held_back) {
+void Cluster::wake_held_back() {
+  const std::set<Leaf*> all = std::move(held_back);
+  held_back.clear();
+  for (Leaf* l : all) {
     l->tried_at = 0;
-    update_hunger(*l, true);
+    update_demand(*l, true);
   }
 }
 
 // At the beginning of a decision: who was kept away by something that may have changed since.
-void Allocator::State::wake_blocked() {
+void Cluster::wake_denied() {
   wake_held_back();
-  const std::set<Role*> blocking = std::move(blocking_);
-  blocking_.clear();
+  const std::set<Role*> blocking = std::move(limiting);
+  limiting.clear();
   for (Role* role : blocking) {
-    if (role->use_when_blocked.fits_in(role->use())) {  // Nothing of it has ended.
-      blocking_.insert(role);
+    if (role->use_when_denied.fits_in(role->use())) {  // Nothing of it has ended.
+      limiting.insert(role);
       continue;
     }
-    wake_blocked_by(*role);
+    wake_denied_by(*role);
   }
 }
 
-void Allocator::State::wake_blocked_by(Role& role) {
-  const std::set<Leaf*> blocked = std::move(role.blocked);
-  role.blocked.clear();
-  for (Leaf* l : blocked) {
+void Cluster::wake_denied_by(Role& role) {
+  const std::set<Leaf*> all = std::move(role.denied);
+  role.denied.clear();
+  for (Leaf* l : all) {
     l->tried_at = 0;
-    update_hunger(*l, true);
+    update_demand(*l, true);
   }
 }
 
-void Allocator::State::update_hunger(Leaf& l, bool anew) {
+void Cluster::update_demand(Leaf& l, bool is_untried) {
   const bool wants = l.wants_offers();
-  tree_.set_wishes(l, wants, wants, wants && (anew || anew_.contains(l)));
+  tree.set_wishes(l, wants, wants, wants && (is_untried || untried.contains(l)));
 }
 
-void Allocator::State::change_use(Leaf& l, const ResourceVector& allocated,
-                                  const ResourceVector& offered) {
+void Cluster::change_use(Leaf& l, const ResourceVector& allocated, const ResourceVector& offered) {
   if (&l == use_later_.leaf) {
     use_later_.allocated += allocated;
     use_later_.offered += offered;
     return;
   }
-  tree_.change_use(l, allocated, offered);
+  tree.change_use(l, allocated, offered);
 }
 
-ResourceVector Allocator::State::compute_total() const {
+ResourceVector Cluster::compute_total() const {
   // Sums beyond kAmountMax, of agents that say wild things, count as that.
   ResourceVector sum;
-  for (const auto& [id, a] : agents_) {
+  for (const auto& [id, a] : agents) {
     sum += a->counted_total();
     for (const ResourceKind kind : kResourceKinds) sum[kind] = std::min(sum[kind], kAmountMax);
   }
   return sum;
 }
 
-// What entitlements are of: what there is, but of an agent that is being drained only what still
-// runs there. What goes away can be promised to nobody.
-ResourceVector Allocator::State::usable_total() const {
-  ResourceVector sum = shares_dirty_ ? compute_total() : total_;
-  for (const Agent* a : draining_) {
+ResourceVector Cluster::usable_total() const {
+  ResourceVector sum = shares_dirty ? compute_total() : total;
+  for (const Agent* a : draining) {
     sum -= (a->counted_total() - a->counted_allocated()).max(ResourceVector());
   }
-  return (sum - supposed_gone_).max(ResourceVector());
+  return (sum - supposed_gone).max(ResourceVector());
 }
 
-void Allocator::State::rebuild_shares() {
-  for (const auto& [id, a] : agents_) free_.erase(*a);
-  total_ = compute_total();
-  for (const auto& [id, a] : agents_) free_.insert(*a, total_);
-  tree_.rebuild(total_);
-  shares_dirty_ = false;
+void Cluster::rebuild_shares() {
+  for (const auto& [id, a] : agents) free_agents.erase(*a);
+  total = compute_total();
+  for (const auto& [id, a] : agents) free_agents.insert(*a, total);
+  tree.rebuild(total);
+  shares_dirty = false;
 }
 
-void Allocator::State::know_shares() const {
-  if (shares_dirty_) tree_.rebuild(compute_total());
+void Cluster::know_shares() const {
+  if (shares_dirty) tree.rebuild(compute_total());
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

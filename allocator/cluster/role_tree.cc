@@ -195,7 +195,7 @@ void RoleTree::part(Leaf& leaf) {
   CHECK(leaf.use().is_zero()) << leaf.framework.str();
   set_wishes(leaf, false, false, false);
   for (int order = 0; order < kOrders; ++order) CHECK(leaf.standing[order].place == Place::kNone);
-  for (Role* role = leaf.parent; role != nullptr; role = role->parent) role->blocked.erase(&leaf);
+  for (Role* role = leaf.parent; role != nullptr; role = role->parent) role->denied.erase(&leaf);
   leaf.parent->leaves.erase(leaf.framework);
   end_if_nothing(leaf.parent);
 }
@@ -213,8 +213,8 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
     CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
     return;
   }
-  const bool is_gift = !offered.max(ResourceVector()).is_zero();
-  if (is_gift) served_ += 2;
+  const bool is_grant = !offered.max(ResourceVector()).is_zero();
+  if (is_grant) served_ += 2;
   for (Node* node = &leaf; node != nullptr; node = node->parent) {
     if (node->parent != nullptr) {
       for (int order = 0; order < kOrders; ++order) {
@@ -225,7 +225,7 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
     }
     node->allocated += allocated;
     node->offered += offered;
-    if (is_gift) node->served = served_;
+    if (is_grant) node->served = served_;
     if (node->parent != nullptr) node->plain = dominant_share(node->use(), total_, node->weight);
   }
   CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();

@@ -40,8 +40,8 @@ inline constexpr int64_t kPartsWhole = int64_t{1} << 40;
 inline constexpr int64_t kPartsMax = kAmountMax;  // more of it counts as that
 
 // There are two orders over the same tree: of all leaves that want offers, and of those that should
-// look at more than the agents that grew (see State::hungry_ and anew_). In each a node has its own
-// share.
+// look at more than the agents that grew (see Cluster::demanding and untried). In each a node has
+// its own share.
 inline constexpr int kOrders = 2;
 
 struct NodeByShare {
@@ -76,7 +76,6 @@ struct Node {
   ResourceVector allocated = {};  // of it and all below
   ResourceVector offered = {};
   ResourceVector noticed = {};  // of what is allocated: what has been told to end
-  ResourceVector awaited = {};  // what it will be given of what others were told to end for it
   int64_t wanting = 0;          // leaves, of it and below, that want offers
   Standing standing[kOrders] = {};
 
@@ -120,12 +119,10 @@ struct Role : Node {
 
   // Of `roles`, those with a guarantee, or one below them. By name.
   std::vector<Role*> promised = {};
-  // No leaf of it can use its guarantee any further in this decision: its number, see filling.cc.
-  uint64_t exhausted_in = 0;
   // Leaves that had an ask that this role's limit did not allow, when it had this use.
-  std::set<Leaf*> blocked = {};  // only counted and emptied, the order does not matter
-  ResourceVector use_when_blocked = {};
-  // Asks for which room is kept below its limit, who came earlier first; see headroom.cc.
+  std::set<Leaf*> denied = {};  // only counted and emptied, the order does not matter
+  ResourceVector use_when_denied = {};
+  // Asks for which room is kept below its limit, who came earlier first; see waiting/headroom.h.
   std::vector<AskEntry*> headroom = {};
 
   bool has_limit() const { return !settings.limit.empty(); }
@@ -232,7 +229,7 @@ class RoleTree {
 
   const bool plain_shares_;
   ResourceVector total_;
-  // Even numbers are gifts. Who comes between two of them has the odd number between: so the order
+  // Even numbers are grants. Who comes between two of them has the odd number between: so the order
   // of those who come at one instant makes no difference.
   uint64_t served_ = 0;
   int64_t asking_[kOrders] = {};

@@ -1,56 +1,47 @@
-// The laws of DESIGN §10 that are the allocator's, checked against the books from the ground up.
-// violations() first; those about shares and limits are in fair_violations.cc. O(everything): for
-// tests and the simulator.
+// The laws of the books, checked from the ground up: check() first. O(everything): for tests and
+// the simulator.
 
 #include <algorithm>
 #include <map>
 #include <unordered_map>
 
-#include "allocator/state.h"
+#include "allocator/cluster/cluster.h"
 #include "common/text.h"
 
-namespace proffer {
+namespace proffer::fair {
 
-std::vector<Violation> Allocator::State::violations() const {
-  std::vector<Violation> found;
+void Cluster::check(std::vector<Violation>& found) const {
   check_agents(found);
   check_leaves(found);
-  check_claims(found);
-  check_headroom(found);
-  check_reclaims(found);
+  check_notices(found);
+  check_gang_tasks(found);
+  check_set_aside(found);
   check_parts(found);
   check_gangs(found);
   check_places(found);
   check_tree(found);
-  // What a decision promises holds until the next event.
-  if (!dirty_) {
-    check_work_conservation(found);
-    check_fairness(found);
-    check_limits(found);
-  }
-  return found;
 }
 
 // Free + offered + allocated = total, per kind and device; each offer is counted where it is.
-void Allocator::State::check_agents(std::vector<Violation>& found) const {
-  for (const auto& [id, a] : agents_) {
+void Cluster::check_agents(std::vector<Violation>& found) const {
+  for (const auto& [id, a] : agents) {
     const auto wrong = [&, name = id.str()](const std::string& what) {
       found.push_back({text("agent ", name, ": ", what)});
     };
-    if (a->draining != (draining_.count(a.get()) > 0)) {
+    if (a->draining != (draining.count(a.get()) > 0)) {
       wrong("is not noted as it is drained");
     }
-    fair::Held allocated;
+    Held allocated;
     for (const auto& [framework, held] : a->allocated_to) {
       allocated.add(held);
-      if (frameworks_.find(framework) == frameworks_.end())
+      if (frameworks.find(framework) == frameworks.end())
         wrong("allocated to an unknown framework");
       if (held.is_zero()) wrong("nothing is noted as allocated");
     }
-    fair::Held offered;
+    Held offered;
     int64_t ports = 0;
     for (const OfferId& offer_id : a->offers) {
-      const fair::OutstandingOffer* offer = outstanding_.find(offer_id);
+      const OutstandingOffer* offer = outstanding.find(offer_id);
       if (offer == nullptr || offer->agent != a.get()) {
         wrong("an offer is noted that is not outstanding here");
         continue;
@@ -58,9 +49,9 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
       offered.add(offer->resources);
       ports += offer->ports;
     }
-    fair::Held all_allocated = a->allocated;
-    fair::Held all_offered = a->offered;
-    for (const fair::Part& part : a->parts) {
+    Held all_allocated = a->allocated;
+    Held all_offered = a->offered;
+    for (const Part& part : a->parts) {
       if (part.revocable) continue;
       all_allocated.add(part.allocated);
       all_offered.add(part.offered);
@@ -71,30 +62,30 @@ void Allocator::State::check_agents(std::vector<Violation>& found) const {
     if (!offered.is_zero() && !a->serves()) wrong("offered while inactive");
     const ResourceVector used = allocated.amounts() + offered.amounts();
     for (const ResourceKind kind : kResourceKinds) {
-      const int64_t total = a->counted_total()[kind];
+      const int64_t all = a->counted_total()[kind];
       const int64_t free = a->counted_free_of(kind);
       if (free < 0) wrong(text("less than nothing is free of ", to_text(kind)));
-      if (offered.amounts()[kind] > 0 && used[kind] > total) {
+      if (offered.amounts()[kind] > 0 && used[kind] > all) {
         wrong(text("more is offered than is there of ", to_text(kind)));
       }
-      if (kind != ResourceKind::kGpus && free != std::max<int64_t>(total - used[kind], 0)) {
+      if (kind != ResourceKind::kGpus && free != std::max<int64_t>(all - used[kind], 0)) {
         wrong(text("free + offered + allocated is not total of ", to_text(kind)));
       }
     }
     const bool should_list =
-        a->serves() && a->claim == nullptr && !a->counted_free().amounts.is_zero();
+        a->serves() && a->claimant == nullptr && !a->counted_free().amounts.is_zero();
     if (should_list != a->listed) wrong("its place in the index of free agents is wrong");
   }
 }
 
-void Allocator::State::check_leaves(std::vector<Violation>& found) const {
+void Cluster::check_leaves(std::vector<Violation>& found) const {
   struct Sums {
     ResourceVector allocated = {};
     int64_t tasks = 0;
     ResourceVector offered = {};
   };
   std::unordered_map<const Leaf*, Sums> sums;  // looked up only, never walked
-  for (const auto& [agent_id, a] : agents_) {
+  for (const auto& [agent_id, a] : agents) {
     for (const auto& [ref, task] : a->tasks) {
       Sums& of_leaf = sums[task.leaf];
       of_leaf.allocated += task.resources.amounts;
@@ -102,7 +93,7 @@ void Allocator::State::check_leaves(std::vector<Violation>& found) const {
     }
   }
   std::map<std::pair<FrameworkId, AskName>, int64_t> fills;
-  for (const auto& [offer_id, offer] : outstanding_.all()) {
+  for (const auto& [offer_id, offer] : outstanding.all()) {
     const Leaf& l = *offer.leaf;
     sums[&l].offered += offer.resources.amounts;
     for (const AskFill& fill : offer.grant.offer.fills) {
@@ -120,7 +111,7 @@ void Allocator::State::check_leaves(std::vector<Violation>& found) const {
     if (offer.agent->offers.count(offer_id) == 0) wrong("it is not noted at its agent");
     if (offer.grant.role != l.role->name) wrong("offered in another role");
   }
-  for (const auto& [id, l] : leaves_) {
+  for (const auto& [id, l] : leaves) {
     const auto wrong =
         [&, name = text(id.framework.str(), " in ", id.role.str())](const std::string& what) {
           found.push_back({text("framework ", name, ": ", what)});
@@ -130,12 +121,12 @@ void Allocator::State::check_leaves(std::vector<Violation>& found) const {
     if (!(allocated == l->allocated)) wrong("allocated is not the sum over tasks");
     if (!(offered == l->offered)) wrong("offered is not the sum over offers");
     if (tasks != l->tasks) wrong("miscounts its tasks");
-    if (hungry_.contains(*l) != l->wants_offers() || l->wants != l->wants_offers()) {
-      wrong("hunger and asks disagree");
+    if (demanding.contains(*l) != l->wants_offers() || l->wants != l->wants_offers()) {
+      wrong("what it wants and its asks disagree");
     }
-    if (!dirty_ && !l->is_needed()) wrong("nobody needs it");
+    if (!dirty && !l->is_needed()) wrong("nobody needs it");
   }
-  for (const auto& [id, f] : frameworks_) {
+  for (const auto& [id, f] : frameworks) {
     for (const auto& [name, ask] : f->asks) {
       const auto offered = fills.find({id, name});
       if (ask->offered != (offered == fills.end() ? 0 : offered->second)) {
@@ -146,47 +137,75 @@ void Allocator::State::check_leaves(std::vector<Violation>& found) const {
   }
 }
 
-void Allocator::State::check_claims(std::vector<Violation>& found) const {
-  for (const auto& [id, a] : agents_) {
-    if (a->claim == nullptr) continue;
-    const AskEntry& ask = *a->claim;
-    if (!a->reclaims.empty()) continue;  // see check_reclaims()
-    const bool mutual = std::any_of(ask.claim.begin(), ask.claim.end(),
-                                    [&, on = a.get()](const auto& c) { return c.agent == on; }) &&
-                        ask.leaf->claimed == &ask && claimed_.count(ask.claim_order) == 1 &&
-                        claimed_.at(ask.claim_order) == &ask;
-    if (!mutual)
-      found.push_back({text("agent ", id.str(), ": its claim is noted on one side only")});
+// What has been told to end, at agents and in the tree, counted again.
+void Cluster::check_notices(std::vector<Violation>& found) const {
+  std::unordered_map<const Node*, ResourceVector> sums;  // looked up only, never walked
+  for (const auto& [id, a] : agents) {
+    ResourceVector noticed;
+    for (const auto& [ref, task] : a->tasks) {
+      if (!task.ends_by) continue;
+      noticed += task.resources.amounts;
+      for (const Node* node = task.leaf; node != nullptr; node = node->parent) {
+        sums[node] += task.resources.amounts;
+      }
+    }
+    if (noticed == a->noticed) continue;
+    found.push_back({text("agent ", id.str(), " miscounts what has had notice")});
+  }
+  const auto check_node = [&](const Node& node) {
+    if (sums[&node] == node.noticed) return;
+    found.push_back({text(*node.label, " miscounts its notices")});
+  };
+  check_node(tree.root());
+  for (const auto& [name, role] : tree.roles()) check_node(*role);
+  for (const auto& [id, l] : leaves) check_node(*l);
+}
+
+// The tasks of each gang are known together.
+void Cluster::check_gang_tasks(std::vector<Violation>& found) const {
+  size_t running = 0;
+  for (const auto& [id, a] : agents) {
+    for (const auto& [ref, task] : a->tasks) {
+      if (task.claim.gang == 0) continue;
+      ++running;
+      const auto gang = gang_tasks_.find({ref.framework, task.claim.gang});
+      if (gang != gang_tasks_.end() && gang->second.count({id, ref.task}) > 0) continue;
+      found.push_back({text("task ", ref.task.str(), " is not known with its gang")});
+    }
+  }
+  size_t known = 0;
+  for (const auto& [gang, tasks] : gang_tasks_) known += tasks.size();
+  if (known != running) found.push_back({"tasks of gangs are known that do not run"});
+}
+
+// What is set aside is for somebody's good, and known on both sides.
+void Cluster::check_set_aside(std::vector<Violation>& found) const {
+  size_t count = 0;
+  for (const auto& [id, a] : agents) {
+    if (a->claimant == nullptr) continue;
+    ++count;
+    const AskEntry& ask = *a->claimant;
+    if (std::find(ask.set_aside.begin(), ask.set_aside.end(), a.get()) == ask.set_aside.end()) {
+      found.push_back({text("agent ", id.str(), ": it is set aside on one side only")});
+    }
     if (!a->serves() || ask.unmet() == 0 || !ask.leaf->wants_offers()) {
-      found.push_back({text("agent ", id.str(), ": claimed for nobody's good")});
+      found.push_back({text("agent ", id.str(), ": it is set aside for nobody's good")});
     }
-    if (!dirty_ && barred(ask).is_none() &&
-        (ask.ask.gang > 1 ? !plan_gang(ask, decided_at_).empty()
-                          : is_usable(ask, *a, decided_at_))) {
-      found.push_back({text("agent ", id.str(), ": its claimant fits and was not served")});
+  }
+  for (const auto& [id, f] : frameworks) {
+    for (const auto& [name, ask] : f->asks) count -= ask->set_aside.size();
+  }
+  if (count != 0) found.push_back({"agents are set aside on one side only"});
+}
+
+void Cluster::check_tree(std::vector<Violation>& found) const {
+  for (const std::string& what : tree.broken()) found.push_back({what});
+  for (const auto& [name, settings] : role_table) {
+    const Role* role = tree.find(name);
+    if (!(settings == (role == nullptr ? RoleSettings() : role->settings))) {
+      found.push_back({text("role ", name.str(), " is not as it was set")});
     }
   }
 }
 
-// Nobody who may has an ask that fits what is free outside claims.
-void Allocator::State::check_work_conservation(std::vector<Violation>& found) const {
-  for (const auto& [id, l] : leaves_) {
-    if (!l->wants_offers()) continue;
-    for (const auto& [agent_id, a] : agents_) {
-      if (!a->serves() || a->claim != nullptr || !a->listed) continue;
-      const bool unserved =
-          l->mode == OfferMode::kOpen
-              ? is_open_to(*l, *a, decided_at_) && !piece_for(*l, *a, permitted(*l)).empty()
-              : std::any_of(l->order.begin(), l->order.end(), [&, agent = a.get()](AskEntry* ask) {
-                  return ask->unmet() > 0 && barred(*ask).is_none() &&
-                         is_usable(*ask, *agent, decided_at_) &&
-                         (ask->ask.gang == 1 || !plan_gang(*ask, decided_at_).empty());
-                });
-      if (!unserved) continue;
-      found.push_back({text("framework ", id.framework.str(), " is not offered ", to_text(a->free),
-                            " of agent ", agent_id.str(), " that it could use")});
-    }
-  }
-}
-
-}  // namespace proffer
+}  // namespace proffer::fair

@@ -1,32 +1,33 @@
 // How long and where asks want to run: when one expires, how long it waits for where it would
 // rather be, how many of its tasks are where. begin_ask() and fire_alarms() are the story.
 
-#include "allocator/state.h"
+#include <tuple>
 
-namespace proffer {
+#include "allocator/cluster/cluster.h"
 
-void Allocator::State::begin_ask(AskEntry& ask, Time now) {
+namespace proffer::fair {
+
+void Cluster::begin_ask(AskEntry& ask, Time now) {
   ask.prefers_since = now;
   if (ask.ask.expiry > Duration()) ask.expires = later(now, ask.ask.expiry);
-  ask.counts = fair::TaskCounts(ask.ask);
+  ask.counts = TaskCounts(ask.ask);
   if (ask.counts.counts_any()) count_all_tasks(ask);
   set_alarm(ask, now);
 }
 
-void Allocator::State::end_ask(AskEntry& ask) {
-  stop_waiting(ask);
+void Cluster::end_ask(AskEntry& ask) {
   if (ask.alarm) alarms_.erase({*ask.alarm, &ask});
   ask.alarm.reset();
 }
 
 // Its wait for where it would rather be begins again.
-void Allocator::State::prefer_again(AskEntry& ask, Time now) {
+void Cluster::prefer_again(AskEntry& ask, Time now) {
   if (ask.ask.prefer.empty()) return;
   ask.prefers_since = now;
   set_alarm(ask, now);
 }
 
-void Allocator::State::set_alarm(AskEntry& ask, Time now) {
+void Cluster::set_alarm(AskEntry& ask, Time now) {
   if (ask.alarm) alarms_.erase({*ask.alarm, &ask});
   ask.alarm.reset();
   if (ask.only_preferred(now)) ask.alarm = later(ask.prefers_since, ask.ask.prefer.wait);
@@ -36,34 +37,41 @@ void Allocator::State::set_alarm(AskEntry& ask, Time now) {
   if (ask.alarm) alarms_.insert({*ask.alarm, &ask});
 }
 
-void Allocator::State::fire_alarms(Time now) {
+std::vector<AskEntry*> Cluster::fire_alarms(Time now) {
+  std::vector<AskEntry*> expired;
   while (!alarms_.empty() && alarms_.begin()->at <= now) {
     AskEntry& ask = *alarms_.begin()->ask;
     if (ask.expires && *ask.expires <= now) {
+      if (!ask.expired) expired.push_back(&ask);
       ask.expired = true;
-      stop_waiting(ask);
     }
     ask.tried_at = 0;  // It may go anywhere now.
     set_alarm(ask, now);
-    update_hunger(*ask.leaf, true);
+    update_demand(*ask.leaf, true);
   }
+  return expired;
 }
 
-void Allocator::State::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {
+bool Cluster::Alarm::operator<(const Alarm& o) const {
+  return std::tie(at, ask->leaf->framework, ask->ask.name) <
+         std::tie(o.at, o.ask->leaf->framework, o.ask->ask.name);
+}
+
+void Cluster::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {
   if (!ask.counts.counts_any()) return;
   ask.counts.add(a, count);
   if (count >= 0 || ask.ask.max_per.empty()) return;
   // There may be room for it on agents that have not changed.
   ask.tried_at = 0;
-  ++claimable_version_;
-  update_hunger(*ask.leaf, true);
+  ++claimable_version;
+  update_demand(*ask.leaf, true);
 }
 
 // From the ground up. O(agents + tasks of the framework).
-void Allocator::State::count_all_tasks(AskEntry& ask) const {
-  ask.counts = fair::TaskCounts(ask.ask);
+void Cluster::count_all_tasks(AskEntry& ask) const {
+  ask.counts = TaskCounts(ask.ask);
   const FrameworkId& framework = ask.leaf->framework;
-  for (const auto& [id, a] : agents_) {
+  for (const auto& [id, a] : agents) {
     int64_t count = 0;
     for (auto at = a->tasks.lower_bound({framework, TaskId()});
          at != a->tasks.end() && at->first.framework == framework; ++at) {
@@ -73,7 +81,7 @@ void Allocator::State::count_all_tasks(AskEntry& ask) const {
   }
   for (const auto& [role, l] : ask.leaf->owner->leaves) {
     for (const OfferId& id : l->offers) {
-      const fair::OutstandingOffer& offer = *outstanding_.find(id);
+      const OutstandingOffer& offer = *outstanding.find(id);
       for (const AskFill& fill : offer.grant.offer.fills) {
         if (fill.ask == ask.ask.name) ask.counts.add(*offer.agent, fill.count);
       }
@@ -82,16 +90,16 @@ void Allocator::State::count_all_tasks(AskEntry& ask) const {
 }
 
 // Its attributes are others now. O(asks that count * agents), but rare.
-void Allocator::State::recount_tasks_on(const Agent& a) {
+void Cluster::recount_tasks_on(const Agent& a) {
   if (a.tasks.empty()) return;
-  for (const auto& [id, l] : leaves_) {
+  for (const auto& [id, l] : leaves) {
     for (AskEntry* ask : l->order) {
       if (!ask->counts.counts_any()) continue;
       count_all_tasks(*ask);
       ask->tried_at = 0;
-      update_hunger(*l, true);
+      update_demand(*l, true);
     }
   }
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

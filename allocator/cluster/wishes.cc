@@ -55,11 +55,12 @@ int64_t TaskCounts::crowd(const Ask& ask, const Agent& agent) const {
 
 namespace {
 
-// Places by the values of two attributes, of each of which there may be only so many tasks.
-class TwoWays {
+// Tasks as edges between the values of two attributes, of each of which there may be only so many:
+// the largest matching, by augmenting paths.
+class BipartiteMatching {
  public:
-  TwoWays(const Ask& ask, const TaskCounts& counts, const MaxPer& first, const MaxPer& second,
-          std::vector<Seat>& places)
+  BipartiteMatching(const Ask& ask, const TaskCounts& counts, const MaxPer& first,
+                    const MaxPer& second, std::vector<Seat>& places)
       : places_(places), left_(values_of(first, counts)), right_(values_of(second, counts)) {
     for (const Seat& place : places) {
       int64_t most = place.room;
@@ -159,8 +160,8 @@ int64_t fill_places(const Ask& ask, const TaskCounts& counts, int64_t wanted,
     if (most.attribute != "host") apart.push_back(&most);
   }
   if (sum == wanted || apart.size() != 2) return sum;
-  TwoWays ways(ask, counts, *apart[0], *apart[1], places);
-  while (sum < wanted && ways.add_one()) ++sum;
+  BipartiteMatching matching(ask, counts, *apart[0], *apart[1], places);
+  while (sum < wanted && matching.add_one()) ++sum;
   return sum;
 }
 

@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <tuple>
 
-#include "allocator/state.h"
+#include "allocator/explain/explainer.h"
+#include "allocator/explain/fitting.h"
+#include "allocator/explain/status.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/rules/placement.h"
 
-namespace proffer {
+namespace proffer::fair {
 namespace {
 
 // The first kind of which `shape` takes more than `there`; gpus if only the devices do not fit.
@@ -20,9 +25,9 @@ std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources
 }
 
 // All of it that counts, whoever it is reserved for.
-Resources total_with_reserved(const fair::Books& books) {
+Resources total_with_reserved(const Books& books) {
   Resources sum = books.total;
-  for (const fair::Part& part : books.parts) {
+  for (const Part& part : books.parts) {
     if (!part.revocable) sum += part.total;
   }
   return sum;
@@ -89,18 +94,18 @@ class Reasons {
 
 }  // namespace
 
-FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) const {
-  know_shares();
-  const Framework& f = *frameworks_.at(id);
+FrameworkExplanation Explainer::explain(const FrameworkId& id) const {
+  cluster_.know_shares();
+  const Framework& f = *cluster_.frameworks.at(id);
   const Leaf& l = *f.own;
-  const ResourceVector total = compute_total();
+  const ResourceVector total = cluster_.compute_total();
   FrameworkExplanation found{.framework = id,
                              .role = f.role,
                              .mode = f.mode,
                              .active = f.active,
                              .suppressed = f.suppressed,
                              .total = total,
-                             .weight = settings_of(f.role).weight};
+                             .weight = cluster_.settings_of(f.role).weight};
   for (const auto& [role, leaf] : f.leaves) {
     found.allocated += leaf->allocated;
     found.offered += leaf->offered;
@@ -112,11 +117,11 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
   explain_place(f, total, found);
 
   Reasons open;
-  for (const auto& [name, a] : agents_) {
+  for (const auto& [name, a] : cluster_.agents) {
     ++found.agents;
     if (a->active) ++found.agents_active;
-    if (is_filtered(l, *a, now)) ++found.declined;
-    if (l.mode == OfferMode::kOpen) open.add(hindrance(l, nullptr, *a, now));
+    if (is_filtered(l, *a, now_)) ++found.declined;
+    if (l.mode == OfferMode::kOpen) open.add(hindrance(l, nullptr, *a));
   }
   found.hindered = open.take(found.usable);
   name_rivals(nullptr, found.hindered);
@@ -129,29 +134,28 @@ FrameworkExplanation Allocator::State::explain(const FrameworkId& id, Time now) 
   });
   for (const AskEntry* ask : asks) {
     if (ask->unmet() == 0) continue;
-    if (++found.asks_unmet <= kAsksExplainedMax) found.asks.push_back(explain_ask(*ask, now));
+    if (++found.asks_unmet <= kAsksExplainedMax) found.asks.push_back(explain_ask(*ask));
   }
   return found;
 }
 
 // Who else is meant where a limit or an entitlement leaves too little: for whom room is kept, and
 // who uses or wants the rest of what there is.
-void Allocator::State::name_rivals(const AskEntry* entry,
-                                   std::vector<HinderedAgents>& hindered) const {
+void Explainer::name_rivals(const AskEntry* entry, std::vector<HinderedAgents>& hindered) const {
   for (HinderedAgents& row : hindered) {
     if (row.why == Hindrance::kLimit) {
-      row.holders = kept_for(*tree_.find(row.role), entry, *row.kind);
+      row.holders = kept_for(*cluster_.tree.find(row.role), entry, *row.kind);
     } else if (row.why == Hindrance::kEntitlement) {
-      row.holders = others_entitled(*tree_.find(row.role), *row.kind);
+      row.holders = others_entitled(cluster_, *cluster_.tree.find(row.role), *row.kind);
     }
   }
 }
 
 // Its place by share among all that want offers; of its leaves the first that does counts.
-void Allocator::State::explain_place(const Framework& f, const ResourceVector& total,
-                                     FrameworkExplanation& found) const {
+void Explainer::explain_place(const Framework& f, const ResourceVector& total,
+                              FrameworkExplanation& found) const {
   std::set<const Framework*> before;
-  hungry_.for_each([&](const Leaf& leaf) {
+  cluster_.demanding.for_each([&](const Leaf& leaf) {
     ++found.with_demand;
     if (found.place > 0) return true;
     if (leaf.owner == &f) {
@@ -164,7 +168,7 @@ void Allocator::State::explain_place(const Framework& f, const ResourceVector& t
   if (found.place == 0) found.before.clear();
 }
 
-AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) const {
+AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   AskExplanation found{.ask = entry.ask.name,
                        .shape = entry.ask.shape,
                        .ports = entry.ask.ports,
@@ -173,13 +177,13 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
                        .offered = entry.offered};
   Reasons reasons;
   found.could_ever_fit = false;
-  const Bar limit = exceeded_limit(entry);
+  const Denial limit = exceeded_limit(entry);
   // A gang that does not fit is out on each agent on which a task of it would.
-  const bool fits_together = entry.ask.gang == 1 || !plan_gang(entry, now).empty();
+  const bool fits_together = entry.ask.gang == 1 || !plan_gang(cluster_, entry, now_).empty();
   int64_t room = 0;
   std::vector<HinderedAgents> usable;
-  for (const auto& [id, a] : agents_) {
-    HinderedAgents one = hindrance(*entry.leaf, &entry, *a, now);
+  for (const auto& [id, a] : cluster_.agents) {
+    HinderedAgents one = hindrance(*entry.leaf, &entry, *a);
     if (one.why == Hindrance::kNone && !fits_together) {
       one.why = Hindrance::kGang;
       one.wanted = entry.ask.gang;
@@ -193,21 +197,20 @@ AskExplanation Allocator::State::explain_ask(const AskEntry& entry, Time now) co
     one.most = std::min(room, entry.ask.gang - 1);
     reasons.add(std::move(one));
   }
-  found.could_ever_fit = limit.is_none() && could_ever_be_met(entry, false);
+  found.could_ever_fit = limit.is_none() && could_ever_be_met(cluster_, entry, false);
   found.hindered = reasons.take(found.usable);
   name_rivals(&entry, found.hindered);
-  if (!entry.claim.empty()) found.claimed = entry.claim.front().agent->id;
-  if (!entry.reclaims.empty()) found.claimed = (*entry.reclaims.begin())->id;
+  found.claimed = claimed_for(waiting_, entry).value_or(AgentId());
   if (!found.could_ever_fit) explain_changes(entry, found);
-  found.remedies = remedies_for(entry, now);
+  found.remedies = remedies_for(cluster_, entry, now_);
   return found;
 }
 
 // What of the ask no agent can give: constraints that none meets; else what is more than the most
 // that any of those that meet them has. Nothing if each is met, but never all by one agent.
-void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& found) const {
+void Explainer::explain_changes(const AskEntry& entry, AskExplanation& found) const {
   const Ask& ask = entry.ask;
-  if (const Bar limit = exceeded_limit(entry); !limit.is_none()) {
+  if (const Denial limit = exceeded_limit(entry); !limit.is_none()) {
     found.changes.push_back({.why = Hindrance::kLimit,
                              .kind = limit.kind,
                              .role = limit.role->name,
@@ -225,7 +228,7 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
     CHECK(matcher.has_value()) << matcher.error().message();
     each.push_back(*std::move(matcher));
   }
-  for (const auto& [id, a] : agents_) {
+  for (const auto& [id, a] : cluster_.agents) {
     for (size_t i = 0; i < each.size(); ++i) {
       if (each[i].matches(a->id, a->attributes)) met[i] = true;
     }
@@ -258,18 +261,16 @@ void Allocator::State::explain_changes(const AskEntry& entry, AskExplanation& fo
 
 // What keeps a task of the ask, or an open offer of what the agent has free, from the leaf,
 // whatever is free.
-Allocator::State::Bar Allocator::State::bar_to(const Leaf& l, const AskEntry* entry,
-                                               const Agent& a) const {
-  if (entry != nullptr) return barred(*entry);
+Denial Explainer::denial_to(const Leaf& l, const AskEntry* entry, const Agent& a) const {
+  if (entry != nullptr) return denial(cluster_, *entry);
   const ResourceVector free = sum_of(a.usable(l.role->name)).amounts;
-  if (free.is_zero() || !piece_for(l, a, permitted(l)).empty()) return {};
-  return barred(l, free, true, nullptr);
+  if (free.is_zero() || !piece_for(l, a, permitted(cluster_, l)).empty()) return {};
+  return denial(cluster_, {.leaf = l, .amounts = free});
 }
 
 // Of one agent, for a task of the ask, or for an open offer if there is no ask. The first that
 // holds, in the order of Hindrance.
-HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry, const Agent& a,
-                                           Time now) const {
+HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const Agent& a) const {
   HinderedAgents found{.agents = 1, .example = a.id};
   const auto is = [&](Hindrance why) {
     found.why = why;
@@ -298,7 +299,7 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     if (found.most < found.wanted) return is(Hindrance::kPortsTotal);
     found.wanted = found.most = 0;
   }
-  if (is_filtered(l, a, now)) {
+  if (is_filtered(l, a, now_)) {
     const Filter& filter = l.owner->filters.at(a.id);
     found.until = filter.until;
     if (filter.until) return is(Hindrance::kDeclinedForTime);
@@ -315,14 +316,15 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
   if (entry == nullptr && l.open_on.count(const_cast<Agent*>(&a)) > 0) {
     return is(Hindrance::kAlreadyOffered);
   }
-  if (const Bar bar = bar_to(l, entry, a); !bar.is_none()) {
-    if (bar.role != nullptr) found.role = bar.role->name;
-    if (bar.why == Bar::Why::kTasksUnknown) return is(Hindrance::kTasksUnknown);
-    found.kind = bar.kind;
-    found.wanted = entry == nullptr ? 0 : entry->ask.shape[bar.kind];
-    found.most = bar.left;
-    if (bar.why == Bar::Why::kLimit) return is(Hindrance::kLimit);
-    return is(bar.why == Bar::Why::kGuarantees ? Hindrance::kGuarantees : Hindrance::kEntitlement);
+  if (const Denial denied = denial_to(l, entry, a); !denied.is_none()) {
+    if (denied.role != nullptr) found.role = denied.role->name;
+    if (denied.why == Denial::Why::kTasksUnknown) return is(Hindrance::kTasksUnknown);
+    found.kind = denied.kind;
+    found.wanted = entry == nullptr ? 0 : entry->ask.shape[denied.kind];
+    found.most = denied.left;
+    if (denied.why == Denial::Why::kLimit) return is(Hindrance::kLimit);
+    return is(denied.why == Denial::Why::kGuarantees ? Hindrance::kGuarantees
+                                                     : Hindrance::kEntitlement);
   }
 
   if (entry != nullptr) {
@@ -330,7 +332,7 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
       found.constraint = full->attribute;
       return is(Hindrance::kMaxPer);
     }
-    if (entry->only_preferred(now) && nearness(entry->ask.prefer, a) == fair::Nearness::kAnywhere) {
+    if (entry->only_preferred(now_) && nearness(entry->ask.prefer, a) == Nearness::kAnywhere) {
       found.until = later(entry->prefers_since, entry->ask.prefer.wait);
       return is(Hindrance::kNotPreferred);
     }
@@ -343,8 +345,8 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     }
   };
   // As if there were no offers: what is free in all, and of this what the role may use.
-  fair::Books without_offers = a;
-  for (const OfferId& id : a.offers) without_offers.end_offered(*outstanding_.find(id));
+  Books without_offers = a;
+  for (const OfferId& id : a.offers) without_offers.end_offered(*cluster_.outstanding.find(id));
   without_offers.compute_free();
   const RoleName& role = l.role->name;
   Resources usable;
@@ -372,12 +374,12 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     users(std::nullopt);
     return is(Hindrance::kUsed);
   }
-  const bool is_free = entry == nullptr ? !a.usable(role).empty()
-                                        : fair::fits(entry->ask.shape, a, role) &&
-                                              a.ports_left() >= entry->ask.ports;
+  const bool is_free = entry == nullptr
+                           ? !a.usable(role).empty()
+                           : fits(entry->ask.shape, a, role) && a.ports_left() >= entry->ask.ports;
   if (!is_free) {
     for (const OfferId& id : a.offers) {
-      const fair::OutstandingOffer& offer = *outstanding_.find(id);
+      const OutstandingOffer& offer = *cluster_.outstanding.find(id);
       const auto known = std::find_if(
           found.holders.begin(), found.holders.end(),
           [&](const Holder& holder) { return holder.framework == offer.leaf->framework; });
@@ -389,11 +391,11 @@ HinderedAgents Allocator::State::hindrance(const Leaf& l, const AskEntry* entry,
     }
     return is(Hindrance::kOffered);
   }
-  if (a.claim != nullptr && a.claim != entry) {
-    found.holders.push_back({a.claim->leaf->framework, {}, 1});
+  if (a.claimant != nullptr && a.claimant != entry) {
+    found.holders.push_back({a.claimant->leaf->framework, {}, 1});
     return is(Hindrance::kClaimed);
   }
   return is(Hindrance::kNone);
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

@@ -4,22 +4,25 @@
 #include <algorithm>
 #include <tuple>
 
-#include "allocator/state.h"
+#include "allocator/explain/explainer.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/rules/placement.h"
 #include "common/standing.h"
 
-namespace proffer {
+namespace proffer::fair {
 namespace {
 
 // Plans of what would have to end are made for so many asks of a role at most.
 constexpr int kOutlooksMax = 16;
 
-NodeStanding standing_of(const fair::Node& node) {
+NodeStanding standing_of(const Node& node) {
   return {.name = *node.label,
           .is_framework = node.is_leaf,
           .wants = node.wanting > 0,
           .use = node.use(),
           .entitlement = node.entitlement,
-          .borrowed = fair::borrowed(node),
+          .borrowed = borrowed(node),
           .place_share_millionths = node.share().millionths()};
 }
 
@@ -50,15 +53,15 @@ std::string words_of(const ReclaimOutlook& outlook) {
 }
 
 // Less than it is entitled to of some kind that the ask takes.
-bool is_below_entitlement(const fair::Node& node, ResourceKind kind, const ResourceVector& shape) {
+bool is_below_entitlement(const Node& node, ResourceKind kind, const ResourceVector& shape) {
   return shape[kind] > 0 && node.use()[kind] + shape[kind] <= node.entitlement[kind];
 }
-bool is_below_entitlement(const fair::Node& node, const ResourceVector& shape) {
+bool is_below_entitlement(const Node& node, const ResourceVector& shape) {
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
                      [&](ResourceKind kind) { return is_below_entitlement(node, kind, shape); });
 }
 // … and that others have borrowed, of whom `lent` is the sum.
-bool is_lent(const fair::Node& node, const ResourceVector& shape, const ResourceVector& lent) {
+bool is_lent(const Node& node, const ResourceVector& shape, const ResourceVector& lent) {
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
     return lent[kind] > 0 && is_below_entitlement(node, kind, shape);
   });
@@ -66,13 +69,12 @@ bool is_lent(const fair::Node& node, const ResourceVector& shape, const Resource
 
 }  // namespace
 
-std::optional<RoleExplanation> Allocator::State::explain_role(const RoleName& name,
-                                                              Time now) const {
-  const Role* const role = tree_.find(name);
+std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) const {
+  const Role* const role = cluster_.tree.find(name);
   if (role == nullptr || role->parent == nullptr) return std::nullopt;
-  know_shares();
-  know_entitlements();
-  const ResourceVector total = compute_total();
+  cluster_.know_shares();
+  know_entitlements(cluster_);
+  const ResourceVector total = cluster_.compute_total();
   const ResourceVector use = role->use();
   RoleExplanation found{.role = name,
                         .settings = role->settings,
@@ -80,14 +82,14 @@ std::optional<RoleExplanation> Allocator::State::explain_role(const RoleName& na
                         .allocated = role->allocated,
                         .offered = role->offered,
                         .entitlement = role->entitlement,
-                        .borrowed = fair::borrowed(*role),
+                        .borrowed = borrowed(*role),
                         .dominant_kind = dominant_kind(use, total),
                         .share_millionths = dominant_share(use, total).millionths(),
                         .place_share_millionths = role->share().millionths(),
-                        .guarantee_met = is_guarantee_met(*role),
-                        .headroom = fair::unmet_guarantee(*role),
-                        .headroom_is_held = options_.reclaim == ReclaimMode::kOff};
-  for (const fair::Node* sibling : hungry_.nodes(*role->parent)) {
+                        .guarantee_met = is_guarantee_met(cluster_, *role),
+                        .headroom = unmet_guarantee(*role),
+                        .headroom_is_held = cluster_.options.reclaim == ReclaimMode::kOff};
+  for (const Node* sibling : cluster_.demanding.nodes(*role->parent)) {
     ++found.with_demand;
     if (found.place > 0) continue;
     if (sibling == role) {
@@ -102,38 +104,38 @@ std::optional<RoleExplanation> Allocator::State::explain_role(const RoleName& na
     found.limits.push_back({above->name, above->settings.limit, above->use()});
   }
   explain_children(*role, found);
-  explain_held(*role, now, found);
+  explain_held(*role, found);
   return found;
 }
 
 // Those with demand in their order, then the others by name.
-void Allocator::State::explain_children(const Role& role, RoleExplanation& found) const {
-  const auto add = [&](const fair::Node& child) {
+void Explainer::explain_children(const Role& role, RoleExplanation& found) const {
+  const auto add = [&](const Node& child) {
     ++found.children_all;
     if (found.children.size() < kNodesExplainedMax) found.children.push_back(standing_of(child));
   };
-  const fair::NodeSet& first = hungry_.nodes(role);
-  for (const fair::Node* child : first) add(*child);
-  fair::for_each_child(role, [&](fair::Node& child) {
+  const NodeSet& first = cluster_.demanding.nodes(role);
+  for (const Node* child : first) add(*child);
+  for_each_child(role, [&](Node& child) {
     if (first.count(&child) == 0) add(child);
   });
 }
 
-void Allocator::State::explain_held(const Role& role, Time now, RoleExplanation& found) const {
+void Explainer::explain_held(const Role& role, RoleExplanation& found) const {
   std::map<std::tuple<RoleHindrance, RoleName, std::optional<ResourceKind>>, HeldAsks> sums;
   int outlooks = kOutlooksMax;
   bool some_lent = false;
   ResourceVector lent;  // what anybody has borrowed: who is below its part has not
-  fair::for_each_leaf(tree_.root(), [&](const Leaf& l) { lent += fair::borrowed(l); });
-  fair::for_each_leaf(role, [&](const Leaf& l) {
+  for_each_leaf(cluster_.tree.root(), [&](const Leaf& l) { lent += borrowed(l); });
+  for_each_leaf(role, [&](const Leaf& l) {
     for (const AskEntry* ask : l.order) {
       if (ask->unmet() == 0) continue;
       ++found.asks_unmet;
-      HeldAsks one = held_by(*ask, now, outlooks);
+      HeldAsks one = held_by(*ask, outlooks);
       // Where nobody would have to end, that its part is not used may have other reasons: it is
       // free and in pieces, or reserved, or no agent could ever do.
       if (one.why == RoleHindrance::kLent && !one.until &&
-          (!is_lent(l, ask->at_once(), lent) || !could_ever_be_met(*ask, false))) {
+          (!is_lent(l, ask->at_once(), lent) || !could_ever_be_met(cluster_, *ask, false))) {
         one.why = RoleHindrance::kTooLittle;
         one.back.clear();
       }
@@ -153,47 +155,47 @@ void Allocator::State::explain_held(const Role& role, Time now, RoleExplanation&
   if (some_lent) explain_borrowers(role, found);
 }
 
-HeldAsks Allocator::State::held_by(const AskEntry& ask, Time now, int& outlooks) const {
+HeldAsks Explainer::held_by(const AskEntry& ask, int& outlooks) const {
   const Leaf& l = *ask.leaf;
   HeldAsks held{.asks = 1, .tasks = ask.unmet(), .framework = l.framework, .ask = ask.ask.name};
   if (!l.wants_offers()) {
     held.why = RoleHindrance::kNoOffers;
     return held;
   }
-  if (const Bar bar = barred(ask); !bar.is_none()) {
-    if (bar.role != nullptr) held.role = bar.role->name;
-    switch (bar.why) {
-      case Bar::Why::kTasksUnknown:
+  if (const Denial denied = denial(cluster_, ask); !denied.is_none()) {
+    if (denied.role != nullptr) held.role = denied.role->name;
+    switch (denied.why) {
+      case Denial::Why::kTasksUnknown:
         held.why = RoleHindrance::kTasksUnknown;
         return held;
-      case Bar::Why::kLimit:
+      case Denial::Why::kLimit:
         held.why = RoleHindrance::kLimit;
-        held.rivals = kept_for(*bar.role, &ask, bar.kind);
+        held.rivals = kept_for(*denied.role, &ask, denied.kind);
         break;
-      case Bar::Why::kGuarantees:
+      case Denial::Why::kGuarantees:
         held.why = RoleHindrance::kGuarantees;
         break;
       default:
         held.why = RoleHindrance::kEntitlement;
-        held.rivals = others_entitled(*bar.role, bar.kind);
+        held.rivals = others_entitled(cluster_, *denied.role, denied.kind);
     }
-    held.kind = bar.kind;
-    held.wanted = ask.at_once()[bar.kind];
-    held.left = bar.left;
+    held.kind = denied.kind;
+    held.wanted = ask.at_once()[denied.kind];
+    held.left = denied.left;
     return held;
   }
-  if (!ask.reclaims.empty()) {
+  if (!waiting_.reclaims.agents_of(ask).empty()) {
     held.why = RoleHindrance::kComing;
-    held.until = reclaim_outlook(l.framework, ask.ask.name, now).until;
+    held.until = reclaim_outlook(l.framework, ask.ask.name).until;
     return held;
   }
-  if (!ask.claim.empty()) {
+  if (waiting_.claims.has_claim(ask)) {
     held.why = RoleHindrance::kSetAside;
     return held;
   }
   if (!is_below_entitlement(l, ask.at_once())) return held;
   const ReclaimOutlook outlook = --outlooks >= 0
-                                     ? reclaim_outlook(l.framework, ask.ask.name, now)
+                                     ? reclaim_outlook(l.framework, ask.ask.name)
                                      : ReclaimOutlook{.why = ReclaimOutlook::Why::kNothingWanted};
   if (outlook.why == ReclaimOutlook::Why::kNobodyBorrows) return held;
   held.why = RoleHindrance::kLent;
@@ -203,7 +205,7 @@ HeldAsks Allocator::State::held_by(const AskEntry& ask, Time now, int& outlooks)
 }
 
 // What has been told to end for the ask.
-void Allocator::State::note_coming(const AskEntry& ask, RoleExplanation& found) const {
+void Explainer::note_coming(const AskEntry& ask, RoleExplanation& found) const {
   const auto note = [&](const Agent& a, bool only_lent) {
     for (const auto& [ref, task] : a.tasks) {
       if (!task.ends_by || (only_lent && !task.lent)) continue;
@@ -211,19 +213,19 @@ void Allocator::State::note_coming(const AskEntry& ask, RoleExplanation& found) 
       found.coming.push_back({ref.framework, ref.task, a.id, task.leaf->role->name, *task.ends_by});
     }
   };
-  for (const Agent* a : ask.reclaims) note(*a, false);
-  for (const fair::Claimed& claimed : ask.claim) note(*claimed.agent, true);
+  for (const Agent* a : waiting_.reclaims.agents_of(ask)) note(*a, false);
+  for (const Agent* a : waiting_.claims.agents_of(ask)) note(*a, true);
 }
 
 // Roles elsewhere in the tree that are above their entitlement, those that hold most beyond it
 // first; of a role and one below it the lower.
-void Allocator::State::explain_borrowers(const Role& role, RoleExplanation& found) const {
-  for (const auto& [name, other] : tree_.roles()) {
+void Explainer::explain_borrowers(const Role& role, RoleExplanation& found) const {
+  for (const auto& [name, other] : cluster_.tree.roles()) {
     if (is_within(name, role.name) || is_within(role.name, name)) continue;
     const bool has_lower =
         std::any_of(other->roles.begin(), other->roles.end(),
-                    [](const auto& child) { return fair::is_above_entitlement(*child.second); });
-    if (has_lower || !fair::is_above_entitlement(*other)) continue;
+                    [](const auto& child) { return is_above_entitlement(*child.second); });
+    if (has_lower || !is_above_entitlement(*other)) continue;
     found.borrowers.push_back(standing_of(*other));
   }
   std::stable_sort(found.borrowers.begin(), found.borrowers.end(),
@@ -234,4 +236,4 @@ void Allocator::State::explain_borrowers(const Role& role, RoleExplanation& foun
   if (found.borrowers.size() > kNamesExplainedMax) found.borrowers.resize(kNamesExplainedMax);
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

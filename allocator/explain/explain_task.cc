@@ -3,10 +3,14 @@
 
 #include <algorithm>
 
-#include "allocator/state.h"
+#include "allocator/explain/explainer.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/rules/placement.h"
+#include "allocator/rules/victims.h"
 #include "common/standing.h"
 
-namespace proffer {
+namespace proffer::fair {
 namespace {
 
 // Plans of what would have to end are made for so many asks at most.
@@ -14,17 +18,16 @@ constexpr int kPlansMax = 16;
 
 }  // namespace
 
-std::optional<TaskStanding> Allocator::State::explain_task(const AgentId& on,
-                                                           const FrameworkId& framework,
-                                                           const TaskId& id, Time now) const {
-  const auto agent = agents_.find(on);
-  if (agent == agents_.end()) return std::nullopt;
-  const fair::TaskRef ref{framework, id};
+std::optional<TaskStanding> Explainer::explain_task(const AgentId& on, const FrameworkId& framework,
+                                                    const TaskId& id) const {
+  const auto agent = cluster_.agents.find(on);
+  if (agent == cluster_.agents.end()) return std::nullopt;
+  const TaskRef ref{framework, id};
   const auto at = agent->second->tasks.find(ref);
   if (at == agent->second->tasks.end()) return std::nullopt;
-  const fair::Task& task = at->second;
-  know_shares();
-  know_entitlements();
+  const Task& task = at->second;
+  cluster_.know_shares();
+  know_entitlements(cluster_);
   TaskStanding found{.role = task.leaf->role->name,
                      .amounts = task.resources.amounts,
                      .band = task.claim.band,
@@ -34,20 +37,20 @@ std::optional<TaskStanding> Allocator::State::explain_task(const AgentId& on,
                      .is_lent = task.lent,
                      .is_estimated = !task.estimated().is_zero(),
                      .ends_by = task.ends_by};
-  const Time ripe = later(task.since, options_.minimum_runtime);
-  if (ripe > now) found.protected_until = ripe;
+  const Time ripe = later(task.since, cluster_.options.minimum_runtime);
+  if (ripe > now_) found.protected_until = ripe;
   explain_over(task, found);
-  if (!task.ends_by && options_.reclaim != ReclaimMode::kOff && knows_all_tasks_) {
-    explain_victim(ref, now, found);
+  if (!task.ends_by && cluster_.options.reclaim != ReclaimMode::kOff && cluster_.knows_all_tasks) {
+    explain_victim(ref, found);
   }
   return found;
 }
 
 // As may_be_taken() in victims.h.
-void Allocator::State::explain_over(const fair::Task& task, TaskStanding& found) const {
+void Explainer::explain_over(const Task& task, TaskStanding& found) const {
   const ResourceVector& amounts = task.resources.amounts;
-  const ResourceVector slack = fair::entitlement_slack(total_);
-  for (const fair::Node* node = task.leaf; node->parent != nullptr; node = node->parent) {
+  const ResourceVector slack = entitlement_slack(cluster_.total);
+  for (const Node* node = task.leaf; node->parent != nullptr; node = node->parent) {
     const ResourceVector kept = node->kept();
     ResourceVector over;
     for (const ResourceKind kind : kResourceKinds) {
@@ -69,22 +72,23 @@ void Allocator::State::explain_over(const fair::Task& task, TaskStanding& found)
 }
 
 // O(claimants * (agents + tasks of those who borrow)).
-void Allocator::State::explain_victim(const fair::TaskRef& ref, Time now,
-                                      TaskStanding& found) const {
+void Explainer::explain_victim(const TaskRef& ref, TaskStanding& found) const {
   int plans = kPlansMax;
-  for (const auto& [id, l] : leaves_) {
+  for (const auto& [id, l] : cluster_.leaves) {
     if (!l->wants_offers() || l->mode == OfferMode::kOpen) continue;
     for (const AskEntry* ask : l->order) {
-      if (!lacks_more(*ask) || ask->only_preferred(now)) continue;
-      const Right right = right_of(*ask);
+      if (!waiting_.reclaims.lacks_more(*ask) || ask->only_preferred(now_)) continue;
+      const Right right = right_of(cluster_, waiting_.reclaims, *ask);
       if (!right.any()) continue;
       if (--plans < 0) return;
-      ReclaimPlan plan = plan_reclaim(*ask, right, now, now - options_.minimum_runtime);
+      ReclaimPlan plan = plan_reclaim(cluster_, waiting_.reclaims, *ask, right, now_,
+                                      now_ - cluster_.options.minimum_runtime);
       std::optional<Time> from;
       if (plan.places.empty()) {
         if (!plan.ripe_at) continue;
         from = plan.ripe_at;
-        plan = plan_reclaim(*ask, right, now, *plan.ripe_at - options_.minimum_runtime);
+        plan = plan_reclaim(cluster_, waiting_.reclaims, *ask, right, now_,
+                            *plan.ripe_at - cluster_.options.minimum_runtime);
       }
       const bool is_in =
           std::any_of(plan.victims.begin(), plan.victims.end(), [&](const Victim& victim) {
@@ -98,4 +102,4 @@ void Allocator::State::explain_victim(const fair::TaskRef& ref, Time now,
   }
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

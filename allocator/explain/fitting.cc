@@ -6,24 +6,24 @@
 #include <algorithm>
 #include <limits>
 
-namespace proffer {
+namespace proffer::fair {
 
 // --- as if ---------------------------------------------------------------------------------------
 
-Allocator::State::Supposed::~Supposed() {
+Supposed::~Supposed() {
   for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) (*undo)();
-  if (!undo_.empty()) state_.entitlements_known_ = false;
+  if (!undo_.empty()) cluster_.entitlements_known = false;
 }
 
-void Allocator::State::Supposed::note(std::function<void()> undo) {
+void Supposed::note(std::function<void()> undo) {
   undo_.push_back(std::move(undo));
-  state_.entitlements_known_ = false;
+  cluster_.entitlements_known = false;
 }
 
-void Allocator::State::Supposed::change_use(fair::Node& leaf, const ResourceVector& allocated,
-                                            const ResourceVector& offered) {
+void Supposed::change_use(Node& leaf, const ResourceVector& allocated,
+                          const ResourceVector& offered) {
   const auto apply = [&leaf](const ResourceVector& of_tasks, const ResourceVector& of_offers) {
-    for (fair::Node* node = &leaf; node != nullptr; node = node->parent) {
+    for (Node* node = &leaf; node != nullptr; node = node->parent) {
       node->allocated -= of_tasks;
       node->offered -= of_offers;
     }
@@ -32,15 +32,17 @@ void Allocator::State::Supposed::change_use(fair::Node& leaf, const ResourceVect
   note([=] { apply(ResourceVector() - allocated, ResourceVector() - offered); });
 }
 
-void Allocator::State::Supposed::end(const Agent& agent, const fair::Task& task) {
+void Supposed::end(const Agent& agent, const Task& task) {
   change_use(*task.leaf, task.resources.amounts, {});
   if (!agent.draining) return;
-  state_.supposed_gone_ += task.resources.amounts;
-  note([&state = state_, amounts = task.resources.amounts] { state.supposed_gone_ -= amounts; });
+  cluster_.supposed_gone += task.resources.amounts;
+  note([&cluster = cluster_, amounts = task.resources.amounts] {
+    cluster.supposed_gone -= amounts;
+  });
 }
 
-void Allocator::State::Supposed::end(const fair::OutstandingOffer& offer) {
-  const auto end_one = [&](const fair::OutstandingOffer& one) {
+void Supposed::end(const OutstandingOffer& offer) {
+  const auto end_one = [&](const OutstandingOffer& one) {
     change_use(*one.leaf, {}, one.resources.amounts);
     for (const AskFill& fill : one.grant.offer.fills) {
       const auto ask = one.leaf->owner->asks.find(fill.ask);
@@ -51,27 +53,28 @@ void Allocator::State::Supposed::end(const fair::OutstandingOffer& offer) {
     }
   };
   if (offer.grant.offer.gang == 0) return end_one(offer);
-  for (const OfferId& id : state_.outstanding_.of_gang(offer.grant.offer.gang)) {
-    end_one(*state_.outstanding_.find(id));
+  for (const OfferId& id : cluster_.outstanding.of_gang(offer.grant.offer.gang)) {
+    end_one(*cluster_.outstanding.find(id));
   }
 }
 
-void Allocator::State::Supposed::set(Role& role, const RoleSettings& settings) {
+void Supposed::set(Role& role, const RoleSettings& settings) {
   note([&role, before = role.settings] { role.settings = before; });
   role.settings = settings;
 }
 
-void Allocator::State::Supposed::give_up_headroom(const AskEntry& entry) {
-  for (const fair::Headroom& kept : entry.headroom) {
-    note([role = kept.role, before = kept.role->headroom] { role->headroom = before; });
-    std::erase(kept.role->headroom, &entry);
+void Supposed::give_up_headroom(const AskEntry& entry) {
+  for (Role* role = entry.leaf->role; role->parent != nullptr; role = role->parent) {
+    if (role->headroom.empty()) continue;
+    note([role, before = role->headroom] { role->headroom = before; });
+    std::erase(role->headroom, &entry);
   }
 }
 
 // --- would it fit --------------------------------------------------------------------------------
 
-Allocator::State::Fitting::Fitting(const State& state, const AskEntry& entry, Time now, bool waits)
-    : state_(state),
+Fitting::Fitting(const Cluster& cluster, const AskEntry& entry, Time now, bool waits)
+    : cluster_(cluster),
       entry_(entry),
       ask_(entry.ask),
       now_(now),
@@ -80,10 +83,10 @@ Allocator::State::Fitting::Fitting(const State& state, const AskEntry& entry, Ti
   look_around();
 }
 
-Allocator::State::Fitting::Fitting(const State& state, const AskEntry& entry, Ask anew, Time now)
-    : state_(state),
+Fitting::Fitting(const Cluster& cluster, const AskEntry& entry, Ask declared, Time now)
+    : cluster_(cluster),
       entry_(entry),
-      ask_(std::move(anew)),
+      ask_(std::move(declared)),
       now_(now),
       is_anew_(true),
       waits_(!ask_.prefer.empty() && ask_.prefer.wait > Duration()) {
@@ -95,44 +98,44 @@ Allocator::State::Fitting::Fitting(const State& state, const AskEntry& entry, As
   look_around();
 }
 
-void Allocator::State::Fitting::look_around() {
-  for (const auto& [id, a] : state_.agents_) {
+void Fitting::look_around() {
+  for (const auto& [id, a] : cluster_.agents) {
     const int64_t here = room(there(*a));
     if (here == 0) continue;
     rooms_[a.get()] = here;
     const auto [group, is_new] = groups_.try_emplace(group_of(*a));
     if (is_new) group->second.most = most_in_group(*a, 0);
     if (group->second.most > 0) usable_.push_back(a.get());
-    total_ -= group->second.count();
+    places_ -= group->second.count();
     group->second.room += here;
-    total_ += group->second.count();
+    places_ += group->second.count();
   }
 }
 
-std::string Allocator::State::Fitting::group_of(const Agent& a) const {
-  return ask_.max_per.size() == 1 ? fair::value_of(a, ask_.max_per.front().attribute) : "";
+std::string Fitting::group_of(const Agent& a) const {
+  return ask_.max_per.size() == 1 ? value_of(a, ask_.max_per.front().attribute) : "";
 }
 
 // `ended`: so many tasks of the ask on the agent.
-int64_t Allocator::State::Fitting::most_in_group(const Agent& a, int64_t ended) const {
+int64_t Fitting::most_in_group(const Agent& a, int64_t ended) const {
   if (ask_.max_per.size() != 1) return std::numeric_limits<int64_t>::max();
   if (ended == 0) return entry_.counts.room(ask_, a, ask_.gang);
-  fair::TaskCounts counts = entry_.counts;
+  TaskCounts counts = entry_.counts;
   counts.add(a, -ended);
   return counts.room(ask_, a, ask_.gang);
 }
 
-Allocator::State::Fitting::There Allocator::State::Fitting::there(const Agent& a) const {
+Fitting::There Fitting::there(const Agent& a) const {
   return {.agent = &a,
           .books = &a,
           .ports_left = a.ports_left(),
           .serves = a.serves(),
           .is_declined = is_declined(a, a),
-          .is_claimed = a.claim != nullptr && a.claim != &entry_};
+          .is_claimed = a.claimant != nullptr && a.claimant != &entry_};
 }
 
-// As State::is_filtered().
-bool Allocator::State::Fitting::is_declined(const Agent& a, const fair::Books& books) const {
+// As is_filtered().
+bool Fitting::is_declined(const Agent& a, const Books& books) const {
   const auto& filters = entry_.leaf->owner->filters;
   const auto at = filters.find(a.id);
   if (at == filters.end()) return false;
@@ -145,70 +148,71 @@ bool Allocator::State::Fitting::is_declined(const Agent& a, const fair::Books& b
   });
 }
 
-bool Allocator::State::Fitting::suits(const Agent& a) const {
+bool Fitting::suits(const Agent& a) const {
   if (matcher_ ? !matcher_->matches(a.id, a.attributes) : !entry_.matches(a)) return false;
-  return !waits_ || nearness(ask_.prefer, a) != fair::Nearness::kAnywhere;
+  return !waits_ || nearness(ask_.prefer, a) != Nearness::kAnywhere;
 }
 
-int64_t Allocator::State::Fitting::room(const There& there) const {
-  return room(there, ask_.shape);
-}
+int64_t Fitting::room(const There& there) const { return room(there, ask_.shape); }
 
-int64_t Allocator::State::Fitting::room(const There& there, const ResourceVector& shape) const {
+int64_t Fitting::room(const There& there, const ResourceVector& shape) const {
   const Agent& a = *there.agent;
   if (!there.serves || there.is_declined || there.is_claimed || !suits(a)) return 0;
   int64_t most = ask_.gang;
   if (ask_.ports > 0) most = std::min(most, there.ports_left / ask_.ports);
   if (most > 0 && ask_.max_per.size() > 1) {  // One is for look_around() and fits() to see to.
-    fair::TaskCounts counts = entry_.counts;
+    TaskCounts counts = entry_.counts;
     if (there.ended > 0) counts.add(a, -there.ended);
     most = counts.room(ask_, a, most);
   }
   if (most <= 0) return 0;
-  return fair::count_that_fits(shape, *there.books, entry_.leaf->role->name, most);
+  return count_that_fits(shape, *there.books, entry_.leaf->role->name, most);
 }
 
-bool Allocator::State::Fitting::fits(const There& there) const {
+bool Fitting::fits(const There& there) const {
   if (!can_tell()) return false;
   const auto known = rooms_.find(there.agent);
   const int64_t before = known == rooms_.end() ? 0 : known->second;
   const auto at = groups_.find(group_of(*there.agent));
   Group group = at == groups_.end() ? Group() : at->second;
-  int64_t total = total_ - group.count();
+  int64_t total = places_ - group.count();
   group.room += room(there) - before;
   if (at == groups_.end() || there.ended > 0) {
     group.most = most_in_group(*there.agent, there.ended);
   }
   total += group.count();
-  return total >= ask_.gang && bar(more_free(there)).is_none();
+  return total >= ask_.gang && denied(more_free(there)).is_none();
 }
 
 // What counts of it as free for the ask where headroom is held.
-ResourceVector Allocator::State::Fitting::part_of_free(const There& there) const {
+ResourceVector Fitting::part_of_free(const There& there) const {
   const bool is_own = entry_.claims(*there.agent);
   if (!is_own && (!there.serves || there.is_claimed)) return {};
   if (is_own && !is_anew_) return there.books->free.amounts;
   return sum_of(there.books->usable(entry_.leaf->role->name)).amounts;
 }
 
-ResourceVector Allocator::State::Fitting::more_free(const There& then) const {
-  if (state_.options_.reclaim != ReclaimMode::kOff) return {};
+ResourceVector Fitting::more_free(const There& then) const {
+  if (cluster_.options.reclaim != ReclaimMode::kOff) return {};
   return part_of_free(then) - part_of_free(there(*then.agent));
 }
 
-Allocator::State::Bar Allocator::State::Fitting::bar_of(const ResourceVector& shape,
-                                                        const ResourceVector& freed) const {
+Denial Fitting::denied_of(const ResourceVector& shape, const ResourceVector& freed) const {
   ResourceVector more = freed;
-  Supposed as_if(state_);
+  Supposed as_if(cluster_);
   if (is_anew_) as_if.give_up_headroom(entry_);
-  if (is_anew_ && state_.options_.reclaim == ReclaimMode::kOff) {
+  if (is_anew_ && cluster_.options.reclaim == ReclaimMode::kOff) {
     // Its claim ends, and what is there for its role alone counts too.
-    for (const fair::Claimed& claimed : entry_.claim) {
-      const Agent& a = *claimed.agent;
-      more += sum_of(a.usable(entry_.leaf->role->name)).amounts - a.free.amounts;
+    for (const Agent* a : entry_.set_aside) {
+      if (a->by_notice) continue;
+      more += sum_of(a->usable(entry_.leaf->role->name)).amounts - a->free.amounts;
     }
   }
-  return state_.barred(*entry_.leaf, shape * ask_.gang, ask_.borrow, &entry_, more);
+  return denial(cluster_, {.leaf = *entry_.leaf,
+                           .amounts = shape * ask_.gang,
+                           .borrow = ask_.borrow,
+                           .claimant = &entry_,
+                           .freed = more});
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

@@ -2,28 +2,30 @@
 
 #include <algorithm>
 
-#include "allocator/state.h"
+#include "allocator/explain/explainer.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/rules/placement.h"
 
-namespace proffer {
+namespace proffer::fair {
 
-ReclaimOutlook Allocator::State::reclaim_outlook(const FrameworkId& framework, const AskName& name,
-                                                 Time now) const {
+ReclaimOutlook Explainer::reclaim_outlook(const FrameworkId& framework, const AskName& name) const {
   using Why = ReclaimOutlook::Why;
-  const Framework& f = *frameworks_.at(framework);
+  const Framework& f = *cluster_.frameworks.at(framework);
   const auto at = f.asks.find(name);
   if (at == f.asks.end() || !at->second->leaf->wants_offers() || at->second->unmet() == 0) {
     return {.why = Why::kNothingWanted};
   }
   const AskEntry& ask = *at->second;
   ReclaimOutlook outlook;
-  const auto note = [&](const Agent& a, const fair::Task& task) {
+  const auto note = [&](const Agent& a, const Task& task) {
     outlook.agent = a.id;
     outlook.holder = task.leaf->role->name;
     ++outlook.victims;
   };
-  if (!ask.reclaims.empty()) {
+  if (const AgentSet& agents = waiting_.reclaims.agents_of(ask); !agents.empty()) {
     outlook.why = Why::kUnderWay;
-    for (const Agent* a : ask.reclaims) {
+    for (const Agent* a : agents) {
       for (const auto& [ref, task] : a->tasks) {
         if (!task.ends_by) continue;
         note(*a, task);
@@ -32,21 +34,23 @@ ReclaimOutlook Allocator::State::reclaim_outlook(const FrameworkId& framework, c
     }
     return outlook;
   }
-  if (options_.reclaim == ReclaimMode::kOff) return {.why = Why::kOff};
-  if (ask.reclaim_refused) return {.why = Why::kRefused};
-  if (!knows_all_tasks_) return {.why = Why::kTasksUnknown};
-  const Right right = right_of(ask);
+  if (cluster_.options.reclaim == ReclaimMode::kOff) return {.why = Why::kOff};
+  if (waiting_.reclaims.is_refused(ask)) return {.why = Why::kRefused};
+  if (!cluster_.knows_all_tasks) return {.why = Why::kTasksUnknown};
+  const Right right = right_of(cluster_, waiting_.reclaims, ask);
   if (!right.any()) return {.why = Why::kNoRight};
   if (right.promise != nullptr) outlook.promise = right.promise->name;
 
-  ReclaimPlan plan = plan_reclaim(ask, right, now, now - options_.minimum_runtime);
+  ReclaimPlan plan = plan_reclaim(cluster_, waiting_.reclaims, ask, right, now_,
+                                  now_ - cluster_.options.minimum_runtime);
   if (!plan.places.empty()) {
     outlook.why = Why::kCap;
-    outlook.until = std::max(cap_wait_until_, revokes_open(plan.tasks(), now));
+    outlook.until = waiting_.reclaims.cap_open(plan.tasks(), now_);
   } else if (plan.ripe_at) {
     outlook.why = Why::kTooYoung;
     outlook.until = plan.ripe_at;
-    plan = plan_reclaim(ask, right, now, *plan.ripe_at - options_.minimum_runtime);
+    plan = plan_reclaim(cluster_, waiting_.reclaims, ask, right, now_,
+                        *plan.ripe_at - cluster_.options.minimum_runtime);
   } else {
     outlook.why = plan.somebody_borrows ? Why::kWouldNotFit : Why::kNobodyBorrows;
   }
@@ -56,4 +60,4 @@ ReclaimOutlook Allocator::State::reclaim_outlook(const FrameworkId& framework, c
   return outlook;
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

@@ -12,11 +12,8 @@
 
 #include "allocator/explain/fitting.h"
 
-namespace proffer {
+namespace proffer::fair {
 namespace {
-
-using fair::OutstandingOffer;
-using fair::TaskRef;
 
 constexpr int64_t kWholeDevice = 1'000;
 
@@ -52,11 +49,11 @@ int64_t largest(int64_t low, int64_t high, Holds holds) {
 
 // A task or an offer of somebody on one agent.
 struct Occupant {
-  const fair::Task* task = nullptr;  // nullptr: an offer
+  const Task* task = nullptr;  // nullptr: an offer
   TaskRef ref = {};
   const OutstandingOffer* offer = nullptr;
   ResourceVector amounts = {};
-  const fair::Leaf* leaf = nullptr;
+  const Leaf* leaf = nullptr;
 };
 using Occupants = std::vector<Occupant>;
 
@@ -68,14 +65,14 @@ ResourceVector sum_of(const Occupants& occupants) {
 
 }  // namespace
 
-class Allocator::State::RemedySearch {
+class RemedySearch {
  public:
-  RemedySearch(const State& state, const AskEntry& entry, Time now)
-      : state_(state),
+  RemedySearch(const Cluster& cluster, const AskEntry& entry, Time now)
+      : cluster_(cluster),
         entry_(entry),
         ask_(entry.ask),
         now_(now),
-        as_it_is_(state, entry, now),
+        as_it_is_(cluster, entry, now),
         tries_left_(ask_.borrow ? kTriesMax : kTriesWithoutBorrowingMax) {}
 
   std::vector<Remedy> all() {
@@ -86,7 +83,7 @@ class Allocator::State::RemedySearch {
     change_quota();
     end_what_is_there();
     change_agents();
-    if (Fitting(state_, entry_, now_, false).fits() && comes(wait_ends())) {
+    if (Fitting(cluster_, entry_, now_, false).fits() && comes(wait_ends())) {
       found_.push_back({.kind = RemedyKind::kWaitEnds, .until = wait_ends()});
     }
     return std::move(found_);
@@ -96,7 +93,9 @@ class Allocator::State::RemedySearch {
   Time wait_ends() const { return later(entry_.prefers_since, ask_.prefer.wait); }
   // Whether the ask will still be wanted.
   bool comes(Time at) const { return !entry_.expires || at < *entry_.expires; }
-  bool would_fit(Ask anew) const { return Fitting(state_, entry_, std::move(anew), now_).fits(); }
+  bool would_fit(Ask declared) const {
+    return Fitting(cluster_, entry_, std::move(declared), now_).fits();
+  }
 
   // --- changes of the ask ------------------------------------------------------------------------
 
@@ -124,7 +123,7 @@ class Allocator::State::RemedySearch {
       less.shape[kind] = amount_at(kind, place);
       return less;
     };
-    const Fitting least(state_, entry_, with(1), now_);
+    const Fitting least(cluster_, entry_, with(1), now_);
     if (!least.fits()) return;
     const int64_t most = place_of(kind, ask_.shape[kind]) - 1;
     if (most < 1) return;
@@ -141,7 +140,7 @@ class Allocator::State::RemedySearch {
         best = largest(best + 1, most, fits_there);
       }
       best = largest(1, best,
-                     [&](int64_t place) { return least.bar_of(with(place).shape).is_none(); });
+                     [&](int64_t place) { return least.denied_of(with(place).shape).is_none(); });
     }
     found_.push_back(
         {.kind = RemedyKind::kTakesLess, .resource = kind, .amount = amount_at(kind, best)});
@@ -184,15 +183,15 @@ class Allocator::State::RemedySearch {
 
   void change_quota() {
     if (!as_it_is_.has_places()) return;
-    const Bar bar = as_it_is_.bar();
-    if (bar.why == Bar::Why::kLimit) raise_limit();
-    if (bar.why == Bar::Why::kGuarantees) lower_guarantees();
+    const Denial denied = as_it_is_.denied();
+    if (denied.why == Denial::Why::kLimit) raise_limit();
+    if (denied.why == Denial::Why::kGuarantees) lower_guarantees();
   }
 
   // Whether the role may be set so, and the ask fits then.
   bool fits_with(Role& role, const RoleSettings& settings) const {
-    if (!check_role(state_.role_table_, role.name, settings)) return false;
-    Supposed as_if(state_);
+    if (!check_role(cluster_.role_table, role.name, settings)) return false;
+    Supposed as_if(cluster_);
     as_if.set(role, settings);
     return as_it_is_.fits();
   }
@@ -201,7 +200,7 @@ class Allocator::State::RemedySearch {
     const ResourceVector more = entry_.at_once();
     for (Role* role = entry_.leaf->role; role->parent != nullptr; role = role->parent) {
       // Some of what a limit leaves may be kept for others, but not before all.
-      const ResourceVector kept = state_.kept_below(*role, &entry_);
+      const ResourceVector kept = kept_below(*role, &entry_);
       const ResourceVector then = role->use() + more;
       if (raise_limit_to(*role, then)) continue;
       ResourceVector with_kept = then;
@@ -227,7 +226,7 @@ class Allocator::State::RemedySearch {
 
   void lower_guarantees() {
     const ResourceVector more = entry_.at_once();
-    for (const auto& [name, role] : state_.tree_.roles()) {
+    for (const auto& [name, role] : cluster_.tree.roles()) {
       if (!role->has_guarantee() || is_within(entry_.leaf->role->name, name)) continue;
       RoleSettings settings = role->settings;
       for (const ResourceKind kind : kResourceKinds) {
@@ -297,15 +296,15 @@ class Allocator::State::RemedySearch {
       if (!best || release.cost() < best->cost()) best = std::move(release);
     };
     const bool needs_place = !as_it_is_.has_places();
-    const Bar bar = as_it_is_.bar();
-    for (const auto& [id, agent] : state_.agents_) {
+    const Denial denied = as_it_is_.denied();
+    for (const auto& [id, agent] : cluster_.agents) {
       const Agent& a = *agent;
       const Fitting::There there = as_it_is_.there(a);
       const bool is_place = there.serves && !there.is_claimed && as_it_is_.suits(a);
       // The end of its own tasks elsewhere may be enough.
       const bool by_count = !ask_.max_per.empty() && runs_on(a);
       if (needs_place && !is_place && !by_count) continue;
-      Occupants all = occupants_of(a, tasks, offers, needs_place ? Bar() : bar);
+      Occupants all = occupants_of(a, tasks, offers, needs_place ? Denial() : denied);
       if (all.empty()) continue;
       const ResourceVector free = proffer::sum_of(a.usable(entry_.leaf->role->name)).amounts;
       if (needs_place && !by_count && !ask_.shape.fits_in(free + sum_of(all))) continue;
@@ -374,15 +373,16 @@ class Allocator::State::RemedySearch {
   }
 
   int64_t worth_of(const ResourceVector& amounts) const {
-    return fair::weighted(amounts, state_.total_);
+    return weighted(amounts, cluster_.total);
   }
 
-  // Tasks, and offers to others, that may help against the bar, if there is one.
-  Occupants occupants_of(const Agent& a, bool tasks, bool offers, const Bar& bar) const {
+  // Tasks, and offers to others, that may help against the denial, if there is one.
+  Occupants occupants_of(const Agent& a, bool tasks, bool offers, const Denial& denied) const {
     const auto helps = [&](const Occupant& one) {
-      if (bar.is_none()) return true;
-      if (one.amounts[bar.kind] == 0) return false;
-      return bar.why != Bar::Why::kLimit || is_within(one.leaf->role->name, bar.role->name);
+      if (denied.is_none()) return true;
+      if (one.amounts[denied.kind] == 0) return false;
+      return denied.why != Denial::Why::kLimit ||
+             is_within(one.leaf->role->name, denied.role->name);
     };
     Occupants all;
     const auto consider = [&](Occupant one) {
@@ -395,7 +395,7 @@ class Allocator::State::RemedySearch {
     }
     if (offers) {
       for (const OfferId& id : a.offers) {
-        const OutstandingOffer& offer = *state_.outstanding_.find(id);
+        const OutstandingOffer& offer = *cluster_.outstanding.find(id);
         // What it declines itself, or lets expire, it is not offered again for a while.
         if (offer.leaf->owner == entry_.leaf->owner) continue;
         consider({.offer = &offer, .amounts = offer.resources.amounts, .leaf = offer.leaf});
@@ -406,9 +406,9 @@ class Allocator::State::RemedySearch {
 
   bool fits_without(const Agent& a, const Occupants& ended) {
     if (--tries_left_ < 0) return false;
-    fair::Books books = a;
+    Books books = a;
     Fitting::There there = as_it_is_.there(a);
-    Supposed as_if(state_);
+    Supposed as_if(cluster_);
     for (const Occupant& one : ended) {
       if (one.task != nullptr) {
         books.end_allocated(*one.task);
@@ -430,7 +430,7 @@ class Allocator::State::RemedySearch {
 
   // One thing at a time. It may also help by what others, for whom headroom is held, find there.
   void change_agents() {
-    for (const auto& [id, agent] : state_.agents_) {
+    for (const auto& [id, agent] : cluster_.agents) {
       const Agent& a = *agent;
       const Fitting::There there = as_it_is_.there(a);
       const auto would_help = [&](bool Fitting::There::*what, bool value) {
@@ -450,8 +450,9 @@ class Allocator::State::RemedySearch {
         add_first(std::move(remedy));
       }
       if (ask_.borrow && would_help(&Fitting::There::is_claimed, false)) {
-        add_first(
-            {.kind = RemedyKind::kUnclaimed, .agent = a.id, .framework = a.claim->leaf->framework});
+        add_first({.kind = RemedyKind::kUnclaimed,
+                   .agent = a.id,
+                   .framework = a.claimant->leaf->framework});
       }
       unreserve(a, there);
     }
@@ -459,10 +460,10 @@ class Allocator::State::RemedySearch {
 
   void unreserve(const Agent& a, const Fitting::There& there) {
     if (!ask_.borrow) return;  // Whose it was may be given more of others then.
-    for (const fair::Part& part : a.parts) {
+    for (const Part& part : a.parts) {
       if (part.revocable || is_within(entry_.leaf->role->name, part.reserved_for)) continue;
       if (part.total.is_zero()) continue;
-      fair::Books books = a;
+      Books books = a;
       books.total += part.total;
       books.part(part.reserved_for, false).total = {};
       books.compute_free();
@@ -484,7 +485,7 @@ class Allocator::State::RemedySearch {
     }
   }
 
-  const State& state_;
+  const Cluster& cluster_;
   const AskEntry& entry_;
   const Ask& ask_;
   const Time now_;
@@ -493,9 +494,9 @@ class Allocator::State::RemedySearch {
   std::vector<Remedy> found_ = {};
 };
 
-std::vector<Remedy> Allocator::State::remedies_for(const AskEntry& entry, Time now) const {
+std::vector<Remedy> remedies_for(const Cluster& cluster, const AskEntry& entry, Time now) {
   if (entry.unmet() == 0 || !entry.leaf->owner->active || entry.leaf->owner->suppressed) return {};
-  return RemedySearch(*this, entry, now).all();
+  return RemedySearch(cluster, entry, now).all();
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

@@ -1,6 +1,6 @@
 // Progressive filling (Algorithm 1 of the DRF paper, with the next ask as the demand vector): one
 // task's worth to the leaf whose turn it is, update the shares, again. fill_asks() first; whose
-// turn it is, is told in turns.cc.
+// turn it is, is told in turns.h.
 //
 // What makes it cheap: a leaf for which nothing fits is frozen for the rest of the decision, and in
 // the next ones it looks only at agents that have grown since. Several tasks are given at once
@@ -8,141 +8,197 @@
 
 #include <algorithm>
 
-#include "allocator/state.h"
+#include "allocator/round/round.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/rules/placement.h"
 
-namespace proffer {
+namespace proffer::fair {
+namespace {
+
+constexpr size_t kFew = 32;
+
+}  // namespace
 
 // First what each may have for itself; then asks that may not borrow may have what others leave of
 // what they are entitled to, which is known only when these can be given no more.
-void Allocator::State::fill_asks(Time now) {
+void Round::fill_asks() {
   own_only_ = true;
-  fill(now);
+  fill();
   own_only_ = false;
-  if (held_back_.empty()) return;
-  wake_held_back();
-  fill(now);
+  if (cluster_.held_back.empty()) return;
+  cluster_.wake_held_back();
+  fill();
 }
 
-void Allocator::State::fill(Time now) {
+void Round::fill() {
   while (true) {
-    // While an agent that grew may still serve someone, all that are hungry are asked, least share
+    // While an agent that grew may still serve someone, all that want offers are asked, least share
     // first. After that only those that changed themselves have anything new to look at.
-    while (!free_.fresh().empty() && !may_fit_someone(**free_.fresh().begin())) {
-      free_.forget_fresh(**free_.fresh().begin());
+    while (!cluster_.free_agents.fresh().empty() &&
+           !may_fit_someone(**cluster_.free_agents.fresh().begin())) {
+      cluster_.free_agents.forget_fresh(**cluster_.free_agents.fresh().begin());
     }
-    const fair::LeafOrder& order = free_.fresh().empty() ? anew_ : hungry_;
+    const LeafOrder& order =
+        cluster_.free_agents.fresh().empty() ? cluster_.untried : cluster_.demanding;
     if (order.asking_count() == 0) return;  // All is for fill_open().
-    const Turn turn = next_turn(order);
+    const Turn turn = turns_.next(order);
     if (turn.leaf == nullptr) return;
     Leaf& l = *turn.leaf;
-    const bool given = l.mode == OfferMode::kOpen ? give_fair_piece(turn, order, now)
-                                                  : give_to_asks(turn, order, now);
+    const bool given =
+        l.mode == OfferMode::kOpen ? give_fair_piece(turn, order) : give_to_asks(turn, order);
     // Who was asked because of a guarantee and had no use for it is asked again in its turn by
     // share.
-    if (!given && !is_beyond(l, turn.within)) freeze(l, now);
+    if (!given && !turns_.is_beyond(l, turn.within)) freeze(l);
   }
 }
 
-bool Allocator::State::may_fit_someone(const Agent& a) const {
-  return least_shape_ && (a.parts.empty() ? least_shape_->fits_in(a.free.amounts)
-                                          : least_shape_->fits_in(a.counted_free().amounts));
+bool Round::may_fit_someone(const Agent& a) const {
+  return cluster_.least_shape &&
+         (a.parts.empty() ? cluster_.least_shape->fits_in(a.free.amounts)
+                          : cluster_.least_shape->fits_in(a.counted_free().amounts));
 }
 
-bool Allocator::State::give_to_asks(const Turn& turn, const fair::LeafOrder& order, Time now) {
+bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
   Leaf& l = *turn.leaf;
+  const Claims& claims = waiting_.claims;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
-    if (const Role* promise = exceeded(turn, ask->at_once())) {
-      set_beyond(l, *promise);
+    if (const Role* promise = turn.exceeded(ask->at_once())) {
+      turns_.set_beyond(l, *promise);
       continue;
     }
-    if (const Bar bar = barred(*ask); !bar.is_none()) {
+    if (const Denial denied = denial(cluster_, *ask, own_only_); !denied.is_none()) {
       // Its leaf is first among those who would take what it needs below the limit.
-      if (bar.why == Bar::Why::kLimit && ask->due) keep_headroom(*ask, now);
-      note_barred(l, bar);
+      if (denied.why == Denial::Why::kLimit && claims.is_due(*ask)) {
+        waiting_.headroom.keep(*ask, now_);
+      }
+      note_denied(l, denied);
       if (!l.retry.empty()) ask->tried_at = 0;  // It has not looked at these agents.
       continue;
     }
     // Being first counts for its claim even if another ask of it is served now.
-    if (ask->due && ask->claim.empty() && l.claimed == nullptr &&
-        (least_with_due_.empty() || least_with_due_.back().first != &l)) {
-      least_with_due_.emplace_back(&l, rank_of(l, hungry_));
+    if (claims.is_due(*ask) && claims.claimed_in(l) == nullptr &&
+        (first_with_due_.empty() || first_with_due_.back().first != &l)) {
+      first_with_due_.emplace_back(&l, rank_of(l, cluster_.demanding));
     }
     if (ask->ask.gang > 1) {
-      if (give_gang(*ask, turn, order, now)) return true;
+      if (give_gang(*ask, turn, order)) return true;
     } else {
-      Agent* a = place(*ask, now);
-      if (a == nullptr && !turn.within.empty()) a = place_in_claims(*ask, now);
+      Agent* a = place(*ask);
+      if (a == nullptr && !turn.within.empty()) a = place_in_claims(*ask);
       if (a == nullptr) continue;
-      give(*ask, *a, turn, order, now);
+      give(*ask, *a, turn, order);
       return true;
     }
   }
   return false;
 }
 
-void Allocator::State::give(AskEntry& ask, Agent& a, const Turn& turn, const fair::LeafOrder& order,
-                            Time now) {
+// The agent for one task of the ask, or nullptr and then the ask knows that it has tried all.
+Agent* Round::place(AskEntry& ask) const {
+  for (Agent* a : ask.set_aside) {
+    if (is_usable(ask, *a, now_)) return a;
+  }
+  // The index finds the best at once where there are many; the few that grew are quicker to look
+  // at.
+  std::array<Agent*, kFew> grown;
+  size_t few = 0;
+  const bool are_many =
+      ask.tried_at == 0 || cluster_.free_agents.visit_grown(ask.tried_at, [&](Agent* a) {
+        if (few == kFew) return true;
+        grown[few++] = a;
+        return false;
+      });
+  Agent* best = nullptr;
+  if (are_many) {
+    best = place_anywhere(cluster_, ask, now_);
+  } else {
+    const auto consider = [&](Agent* a) {
+      if (a->listed && is_usable(ask, *a, now_)) best = better(ask, best, a);
+    };
+    for (size_t i = 0; i < few; ++i) consider(grown[i]);
+    for (Agent* a : ask.leaf->retry) consider(a);
+  }
+  if (best == nullptr) ask.tried_at = cluster_.free_agents.latest();
+  return best;
+}
+
+// Who is owed it does not wait behind who only waits: on what is set aside for claims of others it
+// may take what is free. The claims stay.
+Agent* Round::place_in_claims(const AskEntry& ask) const {
+  for (const auto& [order, claimant] : waiting_.claims.all()) {
+    if (claimant->leaf == ask.leaf) continue;
+    for (Agent* a : waiting_.claims.agents_of(*claimant)) {
+      if (is_usable(ask, *a, now_)) return a;
+    }
+  }
+  return nullptr;
+}
+
+void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& order) {
   Leaf& l = *ask.leaf;
   const bool from_claim = ask.claims(a);
   int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : ask.unmet();
-  if (!a.reclaims.empty()) count_max = std::min(ask.unmet(), a.reclaims.front().tasks);
+  if (a.by_notice) {
+    count_max = std::min(ask.unmet(), waiting_.reclaims.on(a).front().tasks);
+  }
   // Asks of one priority take turns, so that none of them starves.
   const bool has_peer = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
     return other != &ask && other->ask.priority == ask.ask.priority && other->unmet() > 0;
   });
   if (has_peer) count_max = std::min<int64_t>(count_max, 1);
   count_max = room_for(ask, a, count_max);
-  count_max = permitted_count(ask, turn, count_max);
+  // The least filled guarantee first, so one task at a time.
+  count_max = turn.within.empty() ? permitted_count(cluster_, ask, count_max, own_only_)
+                                  : std::min<int64_t>(count_max, 1);
   Rank before_last;
   const int64_t count = tasks_in_turn(l, ask, count_max, order, &before_last);
 
   std::vector<Slice> last;
   const std::vector<Slice> given = carve_tasks(l, a, ask.ask.shape, count, &last);
-  add_gift(l, a, given, &ask, count);
-  given_.push_back(
+  grant(l, a, given, &ask, count);
+  record_.given.push_back(
       {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
   const bool preferred =
-      !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != fair::Nearness::kAnywhere;
-  if (!a.reclaims.empty()) note_reclaimed(ask, a, count);
-  note_given(ask, from_claim, preferred, now);
+      !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
+  if (a.by_notice && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
+  note_given(ask, from_claim, preferred);
 }
 
 // What follows for the ask from having been given something.
-void Allocator::State::note_given(AskEntry& ask, bool from_claim, bool preferred, Time now) {
+void Round::note_given(AskEntry& ask, bool from_claim, bool preferred) {
   Leaf& l = *ask.leaf;
-  ask.granted_at = ++grants_;
+  ask.granted_at = ++cluster_.grants;
   l.move_behind_peers(ask);
-  if (preferred) prefer_again(ask, now);
-  if (!ask.claim.empty()) drop_claim(ask);
-  const bool had_headroom = !ask.headroom.empty();
-  if (had_headroom) drop_headroom(ask);
-  ask.headroom_patience = {};
-  if (!from_claim && !had_headroom) {  // Else it stays due: its next task does not wait again.
-    ask.waiting_since = now;
-    ask.due = false;
-    due_.erase(&ask);
+  if (preferred) cluster_.prefer_again(ask, now_);
+  if (waiting_.claims.has_claim(ask)) {
+    waiting_.claims.drop(ask);
+    thaw(true);
   }
-  if (ask.unmet() == 0) stop_waiting(ask);
-  update_hunger(l, false);
+  const bool had_headroom = waiting_.headroom.note_served(ask);
+  // Else it stays due: its next task does not wait again.
+  if (!from_claim && !had_headroom) waiting_.claims.wait_anew(ask, now_);
+  if (ask.unmet() == 0 && waiting_.stop(ask)) thaw(true);
+  cluster_.update_demand(l, false);
 }
 
 // How many tasks the leaf, which is first in `order`, gets before another is first, and its rank
 // before the last of them. One where that would need shares rescaled.
-int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_max,
-                                        const fair::LeafOrder& order, Rank* before_last) const {
+int64_t Round::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_max,
+                             const LeafOrder& order, Rank* before_last) const {
   CHECK_GT(count_max, 0);
   *before_last = rank_of(l, order);
   if (count_max == 1) return 1;
   // Its rivals, from the bottom: at each level the sibling that comes next.
   struct Level {
-    const fair::Node* node;
-    const fair::Node* rival;
+    const Node* node;
+    const Node* rival;
   };
   std::vector<Level> levels;
-  for (const fair::Node* node = &l; node->parent != nullptr; node = node->parent) {
+  for (const Node* node = &l; node->parent != nullptr; node = node->parent) {
     if (!node->standing[order.number()].exact) return 1;
-    const fair::NodeSet& siblings = order.nodes(*node->parent);
+    const NodeSet& siblings = order.nodes(*node->parent);
     const auto next = std::next(siblings.begin());
     if (*siblings.begin() != node) return 1;  // It was not its share that made it first.
     const bool has_rival = next != siblings.end();
@@ -158,7 +214,7 @@ int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int6
     Rank rank(levels.size());
     for (size_t i = 0; i < levels.size(); ++i) {
       const auto& [node, rival] = levels[i];
-      const Share share = dominant_share(node->use() + more, total_, node->weight);
+      const Share share = dominant_share(node->use() + more, cluster_.total, node->weight);
       rank[levels.size() - 1 - i] = share;
       if (rival == nullptr) continue;
       // An equal is first then: it was served longer ago.
@@ -169,77 +225,51 @@ int64_t Allocator::State::tasks_in_turn(const Leaf& l, const AskEntry& ask, int6
   return count;
 }
 
-void Allocator::State::add_gift(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask,
-                                int64_t count, uint64_t gang) {
+void Round::note_denied(Leaf& l, const Denial& denied) {
+  if (denied.why == Denial::Why::kLimit) {
+    Role& role = *cluster_.tree.find(denied.role->name);
+    role.denied.insert(&l);
+    role.use_when_denied = role.use();
+    cluster_.limiting.insert(&role);
+  } else if (denied.why != Denial::Why::kTasksUnknown) {
+    cluster_.held_back.insert(&l);
+  }
+}
+
+void Round::grant(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask, int64_t count,
+                  uint64_t gang) {
   const bool revocable = !slices.empty() && slices.front().revocable;
-  Gift* known = find_gift(l, a, gang, revocable);
-  if (known == nullptr) {
-    a.gifts.push_back(gifts_.size());
-    gifts_.push_back(Gift{.leaf = &l, .agent = &a, .gang = gang, .revocable = revocable});
-    known = &gifts_.back();
-    remove_filter(l, a.id);  // One that has ended by its reason.
+  const auto [at, is_new] = draft_of_.try_emplace({&l, &a, gang, revocable}, drafts_.size());
+  if (is_new) {
+    drafts_.push_back({.leaf = &l, .agent = &a, .gang = gang, .revocable = revocable});
+    cluster_.remove_filter(l, a.id);  // One that has ended by its reason.
   }
-  Gift& gift = *known;
-  for (const Slice& slice : slices) add_slice(gift.slices, slice);
-  ++gifts_made_;
-  const fair::Booked booked = a.book(slices);
-  a.offer(booked);
-  l.estimated += booked.estimated();
-  if (ask == nullptr) {
-    l.open_on.insert(&a);
+  Draft& draft = drafts_[at->second];
+  for (const Slice& slice : slices) add_slice(draft.slices, slice);
+  ++grants_made_;
+  cluster_.note_granted(l, a, slices, ask, count);
+  if (ask == nullptr) return;
+  draft.ports += ask->ask.ports * count;
+  const auto fill = std::find_if(draft.fills.begin(), draft.fills.end(),
+                                 [&](const AskFill& f) { return f.ask == ask->ask.name; });
+  if (fill == draft.fills.end()) {
+    draft.fills.push_back({ask->ask.name, count});
   } else {
-    ask->offered += count;
-    count_tasks(*ask, a, count);
-    gift.ports += ask->ask.ports * count;
-    a.ports_offered += ask->ask.ports * count;
-    const auto fill = std::find_if(gift.fills.begin(), gift.fills.end(),
-                                   [&](const AskFill& f) { return f.ask == ask->ask.name; });
-    if (fill == gift.fills.end())
-      gift.fills.push_back({ask->ask.name, count});
-    else
-      fill->count += count;
-  }
-  change_use(l, {}, booked.resources.amounts);
-  refresh(a, false);
-}
-
-// There are few on one agent.
-Allocator::State::Gift* Allocator::State::find_gift(const Leaf& l, const Agent& a, uint64_t gang,
-                                                    bool revocable) {
-  for (const size_t number : a.gifts) {
-    Gift& gift = gifts_[number];
-    if (gift.leaf == &l && gift.gang == gang && gift.revocable == revocable) return &gift;
-  }
-  return nullptr;
-}
-
-// Of what is not lent, and not to a gang.
-bool Allocator::State::has_gift(const Leaf& l, const Agent& a) const {
-  return std::any_of(a.gifts.begin(), a.gifts.end(), [&](size_t number) {
-    const Gift& gift = gifts_[number];
-    return gift.leaf == &l && gift.gang == 0 && !gift.revocable;
-  });
-}
-
-void Allocator::State::freeze(Leaf& l, Time now) {
-  if (hungry_.contains(l)) frozen_.push_back(&l);
-  hungry_.erase(l);
-  anew_.erase(l);
-  if (l.mode == OfferMode::kAsks) {
-    // Those that want nothing now have not looked at these agents.
-    for (AskEntry* ask : l.order) {
-      if (ask->unmet() == 0 && !l.retry.empty()) ask->tried_at = 0;
-    }
-    l.retry.clear();
-    start_waiting(l, now);
+    fill->count += count;
   }
 }
 
-// If more is free than when they were frozen, less of it is held for guarantees.
-void Allocator::State::thaw(bool more_is_free) {
-  for (Leaf* l : frozen_) update_hunger(*l, more_is_free && held_back_.count(l) > 0);
-  frozen_.clear();
-  ++turns_epoch_;
+void Round::freeze(Leaf& l) {
+  if (cluster_.demanding.contains(l)) frozen_.push_back(&l);
+  cluster_.demanding.erase(l);
+  cluster_.untried.erase(l);
+  if (l.mode == OfferMode::kOpen) return;
+  // Those that want nothing now have not looked at these agents.
+  for (AskEntry* ask : l.order) {
+    if (ask->unmet() == 0 && !l.retry.empty()) ask->tried_at = 0;
+  }
+  l.retry.clear();
+  waiting_.claims.start_waiting(l, now_);
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

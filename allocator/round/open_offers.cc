@@ -5,114 +5,75 @@
 
 #include <algorithm>
 
-#include "allocator/state.h"
+#include "allocator/round/round.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/placement.h"
 
-namespace proffer {
-namespace {
+namespace proffer::fair {
 
-// `free`, but of each kind at most `most`; whole devices of what is left of them.
-std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
-  std::vector<Slice> piece;
-  for (Slice& slice : free) {
-    Resources& there = slice.resources;
-    there.amounts = there.amounts.min(most.max(ResourceVector()));
-    int64_t gpus = 0;
-    std::vector<GpuDevice> devices;
-    for (const GpuDevice& device : there.gpus) {
-      if (gpus + device.milli > there.amounts[ResourceKind::kGpus]) break;
-      devices.push_back(device);
-      gpus += device.milli;
-    }
-    there.gpus = std::move(devices);
-    there.amounts[ResourceKind::kGpus] = gpus;
-    most -= there.amounts;
-    add_slice(piece, slice);
-  }
-  return piece;
-}
-
-}  // namespace
-
-bool Allocator::State::is_open_to(const Leaf& l, const Agent& a, Time now) const {
-  if (is_filtered(l, a, now)) return false;
-  // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
-  if (l.open_on.count(&a) > 0 && !has_gift(l, a)) return false;
-  // What is free there may be reserved for others.
-  return a.parts.empty() || !a.usable(l.role->name).empty();
+bool Round::is_open(const Leaf& l, const Agent& a) const {
+  return is_open_to(l, a, now_, draft_of_.count({&l, &a}) > 0);
 }
 
 // The agent with most free that is open to the leaf, or nullptr. Those that may be are listed once
 // in a decision and then used up from the end.
-fair::Agent* Allocator::State::place_open(Leaf& l, Time now) {
-  if (!l.open_queue_known) {
-    l.open_queue.clear();
-    free_.visit_grown(l.tried_at, [&](Agent* a) {
-      if (is_open_to(l, *a, now)) l.open_queue.push_back(a);
+Agent* Round::place_open(Leaf& l) {
+  const auto [at, is_new_queue] = open_queues_.try_emplace(&l);
+  std::vector<Agent*>& queue = at->second;
+  if (is_new_queue) {
+    cluster_.free_agents.visit_grown(l.tried_at, [&](Agent* a) {
+      if (is_open(l, *a)) queue.push_back(a);
       return false;
     });
     for (Agent* a : l.retry) {
       const bool is_new = a->grown_at <= l.tried_at;
-      if (is_new && a->listed && is_open_to(l, *a, now)) l.open_queue.push_back(a);
+      if (is_new && a->listed && is_open(l, *a)) queue.push_back(a);
     }
-    std::sort(l.open_queue.begin(), l.open_queue.end(), [](const Agent* a, const Agent* b) {
+    std::sort(queue.begin(), queue.end(), [](const Agent* a, const Agent* b) {
       if (a->weighted_free != b->weighted_free) return a->weighted_free < b->weighted_free;
       return b->id < a->id;
     });
-    l.open_queue_known = true;
   }
-  while (!l.open_queue.empty()) {
-    Agent* a = l.open_queue.back();
-    if (a->listed && is_open_to(l, *a, now)) return a;
-    l.open_queue.pop_back();
+  while (!queue.empty()) {
+    Agent* a = queue.back();
+    if (a->listed && is_open(l, *a)) return a;
+    queue.pop_back();
   }
   return nullptr;
 }
 
-std::vector<Slice> Allocator::State::piece_for(const Leaf& l, const Agent& a,
-                                               const ResourceVector& most) {
-  const std::vector<Slice> free = a.usable(l.role->name);
-  std::vector<Slice> piece = piece_of(free, most);
-  const ResourceVector all = sum_of(free).amounts;
-  const ResourceVector some = sum_of(piece).amounts;
-  // Memory without a CPU, or the reverse, helps nobody.
-  for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
-    if (some[kind] == 0 && all[kind] > 0) return {};
-  }
-  return piece;
-}
-
-bool Allocator::State::give_fair_piece(const Turn& turn, const fair::LeafOrder& order, Time now) {
+bool Round::give_fair_piece(const Turn& turn, const LeafOrder& order) {
   Leaf& l = *turn.leaf;
-  Agent* a = place_open(l, now);
+  Agent* a = place_open(l);
   if (a == nullptr) return false;
-  know_entitlements();
-  ResourceVector most = (l.entitlement - l.use()).min(permitted(l));
+  know_entitlements(cluster_);
+  ResourceVector most = (l.entitlement - l.use()).min(permitted(cluster_, l));
   for (const Role* role : turn.within) {
     most = most.min(role->settings.guarantee.amounts(most + role->use()) - role->use());
   }
   const std::vector<Slice> piece = piece_for(l, *a, most);
   if (piece.empty()) {
-    if (!turn.within.empty()) set_beyond(l, *turn.within.front());
+    if (!turn.within.empty()) turns_.set_beyond(l, *turn.within.front());
     note_permitted(l, *a);
     return false;
   }
-  given_.push_back({&l, a, piece, rank_of(l, order), !turn.within.empty()});
-  add_gift(l, *a, piece, nullptr, 0);
+  record_.given.push_back({&l, a, piece, rank_of(l, order), !turn.within.empty()});
+  grant(l, *a, piece, nullptr, 0);
   return true;
 }
 
-bool Allocator::State::give_whole_agent(const Turn& turn, Time now, std::vector<Leaf*>& refused) {
+bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   Leaf& l = *turn.leaf;
-  while (Agent* a = place_open(l, now)) {
-    const std::vector<Slice> all = piece_for(l, *a, permitted(l));
+  while (Agent* a = place_open(l)) {
+    const std::vector<Slice> all = piece_for(l, *a, permitted(cluster_, l));
     if (all.empty()) {
       note_permitted(l, *a);
       if (std::find(refused.begin(), refused.end(), &l) == refused.end()) refused.push_back(&l);
-      l.open_queue.pop_back();
+      open_queues_.at(&l).pop_back();
       continue;
     }
-    given_.push_back({&l, a, all, rank_of(l, anew_), !turn.within.empty()});
-    add_gift(l, *a, all, nullptr, 0);
+    record_.given.push_back({&l, a, all, rank_of(l, cluster_.untried), !turn.within.empty()});
+    grant(l, *a, all, nullptr, 0);
     return true;
   }
   return false;
@@ -120,23 +81,25 @@ bool Allocator::State::give_whole_agent(const Turn& turn, Time now, std::vector<
 
 // An agent's rest may be more than it is allowed to have: it is to be looked at again when it may
 // have more.
-void Allocator::State::note_permitted(Leaf& l, const Agent& a) {
-  const Bar bar = barred(l, sum_of(a.usable(l.role->name)).amounts, true, nullptr);
-  if (!bar.is_none()) note_barred(l, bar);
+void Round::note_permitted(Leaf& l, const Agent& a) {
+  const Denial denied =
+      denial(cluster_, {.leaf = l, .amounts = sum_of(a.usable(l.role->name)).amounts});
+  if (!denied.is_none()) note_denied(l, denied);
 }
 
 // After the asks: what is left goes to open leaves by least share, an agent at a time. Returns
 // early with true if asks may use something after all, since less is held for guarantees.
-bool Allocator::State::fill_open(Time now) {
+bool Round::fill_open() {
   thaw(false);
-  for (const auto& [id, l] : open_leaves_) {
-    if (!hungry_.contains(*l)) continue;
-    const bool some_grew = free_.visit_grown(l->tried_at, [](Agent*) { return true; });
-    l->open_queue_known = false;
+  for (const auto& [id, l] : cluster_.open_leaves) {
+    if (!cluster_.demanding.contains(*l)) continue;
+    const bool some_grew =
+        cluster_.free_agents.visit_grown(l->tried_at, [](Agent*) { return true; });
+    open_queues_.erase(l);
     if (some_grew || !l->retry.empty()) {
-      anew_.insert(*l);
+      cluster_.untried.insert(*l);
     } else {
-      anew_.erase(*l);
+      cluster_.untried.erase(*l);
     }
   }
   bool again = true;
@@ -144,11 +107,11 @@ bool Allocator::State::fill_open(Time now) {
     again = false;
     std::vector<Leaf*> refused;
     while (true) {
-      const Turn turn = next_turn(anew_);
+      const Turn turn = turns_.next(cluster_.untried);
       if (turn.leaf == nullptr) break;
       Leaf& l = *turn.leaf;
-      const uint64_t before = gifts_made_;
-      if (give_whole_agent(turn, now, refused)) {
+      const uint64_t before = grants_made_;
+      if (give_whole_agent(turn, refused)) {
         if (less_is_held(before)) {
           for (Leaf* other : refused) other->tried_at = 0;
           return true;
@@ -156,19 +119,19 @@ bool Allocator::State::fill_open(Time now) {
         again = true;
         continue;
       }
-      l.tried_at = free_.latest();
+      l.tried_at = cluster_.free_agents.latest();
       l.retry.clear();
-      l.open_queue_known = false;
-      anew_.erase(l);
+      open_queues_.erase(&l);
+      cluster_.untried.erase(l);
     }
     // What was of no use without what it may not have, may be when others have taken that.
     again = again && !refused.empty();
     for (Leaf* l : refused) {
       l->tried_at = 0;
-      if (again) anew_.insert(*l);
+      if (again) cluster_.untried.insert(*l);
     }
   }
   return false;
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

@@ -1,20 +1,16 @@
-// Nobody starves. An ask that has waited for claim_after and whose leaf is first by share gets a
-// claim: an agent, or for a gang as many as it needs, on which what becomes free is set aside until
-// the ask fits. assign_claims() first.
-//
-// A claim has all its agents at once and each agent has one claim, so a later claim takes nothing
-// of an earlier one: two gangs that each could hold half of what they need do not wait for each
-// other. One claim per leaf. A claim stays where it is while things become free there; an agent of
-// it where nothing does for claim_after, and that is not enough already, is exchanged for another:
-// tasks that never end must not decide who is served. What is set aside is lent meanwhile:
-// lending.cc.
+// Claims: assign() first. What they are for is told in claims.h.
+
+#include "allocator/waiting/claims.h"
 
 #include <algorithm>
 #include <tuple>
 
-#include "allocator/state.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/waiting/reclaims.h"
+#include "common/text.h"
 
-namespace proffer {
+namespace proffer::fair {
 namespace {
 
 // However short claim_after is, a claim stays at least so long where nothing becomes free.
@@ -22,7 +18,7 @@ constexpr Duration kClaimReviewMin = seconds(1);
 
 // Whether who has `rank` comes after who has `other` by share. Where their ways part the deeper one
 // may be level with the other: what it has further down says nothing then.
-bool is_behind(const fair::Rank& rank, const fair::Rank& other) {
+bool is_behind(const Rank& rank, const Rank& other) {
   const size_t depth = std::min(rank.depth(), other.depth());
   for (size_t i = 0; i < depth; ++i) {
     if (rank[i] != other[i]) return rank[i] > other[i];
@@ -32,46 +28,44 @@ bool is_behind(const fair::Rank& rank, const fair::Rank& other) {
 
 }  // namespace
 
-bool Allocator::State::AskTimer::operator<(const AskTimer& o) const {
+bool Claims::Timer::operator<(const Timer& o) const {
   return std::tie(at, ask->leaf->framework, ask->ask.name) <
          std::tie(o.at, o.ask->leaf->framework, o.ask->ask.name);
 }
 
-// At the end of a decision. Leaves in order of share, until one comes first that could be served
-// without a claim, or has one already: who has more waits for it. Of equals each may have one.
-void Allocator::State::assign_claims(Time now) {
-  if (due_.empty() || options_.naive.no_claims) return;
+void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims, Time now) {
+  if (due_.empty() || cluster_.options.naive.no_claims) return;
   std::optional<Rank> barrier;
   const auto visit = [&](Leaf& l) {
-    const Rank rank = rank_of(l, hungry_);
+    const Rank rank = rank_of(l, cluster_.demanding);
     if (barrier && is_behind(rank, *barrier)) return false;
     if (l.mode == OfferMode::kOpen) return true;
-    if (l.claimed != nullptr) {
+    if (const AskEntry* claimed = claimed_in(l)) {
       // Who is behind waits for it, unless there is no telling how long.
-      if (!barrier && !l.claimed->claim_stuck) barrier = rank;
+      if (!barrier && !waits_[*claimed].stuck) barrier = rank;
       return true;
     }
-    AskEntry* ask = claimable_ask(l, now);
+    AskEntry* ask = claimable_ask(l, reclaims, now);
     const bool has_claim = ask != nullptr && claim(*ask, now);
     if (!barrier && (has_claim || may_be_served_later(l, now))) barrier = rank;
     return !due_.empty();
   };
-  hungry_.for_each(visit);
+  cluster_.demanding.for_each(visit);
   // Who was first when it was its turn has the right too, even if it was given something smaller.
-  for (const auto& [l, rank] : least_with_due_) {
+  for (const auto& [l, rank] : first_with_due) {
     if (barrier && is_behind(rank, *barrier)) continue;
-    if (l->claimed != nullptr || !hungry_.contains(*l)) continue;
-    if (AskEntry* ask = claimable_ask(*l, now)) claim(*ask, now);
+    if (claimed_in(*l) != nullptr || !cluster_.demanding.contains(*l)) continue;
+    if (AskEntry* ask = claimable_ask(*l, reclaims, now)) claim(*ask, now);
   }
 }
 
 // The leaf's first ask by priority that has waited long enough and for which there may be an agent.
-fair::AskEntry* Allocator::State::claimable_ask(Leaf& l, Time now) const {
+AskEntry* Claims::claimable_ask(const Leaf& l, const Reclaims& reclaims, Time now) const {
   for (AskEntry* ask : l.order) {
-    if (ask->unmet() <= ask->reclaiming || ask->only_preferred(now)) continue;
-    if (!ask->due || ask->hopeless_at == agents_version_) continue;
-    if (!barred(*ask).is_none()) continue;
-    if (ask->claim_tried != claimable_version_) return ask;
+    if (ask->unmet() <= reclaims.coming(*ask) || ask->only_preferred(now)) continue;
+    if (!is_due(*ask) || ask->hopeless_at == cluster_.agents_version) continue;
+    if (!denial(cluster_, *ask).is_none()) continue;
+    if (waits_[*ask].tried != cluster_.claimable_version) return ask;
   }
   return nullptr;
 }
@@ -79,82 +73,35 @@ fair::AskEntry* Allocator::State::claimable_ask(Leaf& l, Time now) const {
 // Whether a leaf without a claim is still to be served before those behind it: it has an ask that
 // waits and that some agent fits that it does not refuse. Who waits for where it would rather be
 // holds nobody back.
-bool Allocator::State::may_be_served_later(const Leaf& l, Time now) const {
+bool Claims::may_be_served_later(const Leaf& l, Time now) const {
   return std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
-    if (ask->unmet() == 0 || ask->due || ask->only_preferred(now)) return false;
-    if (!barred(*ask).is_none()) return false;
-    if (ask->ask.gang > 1 && !could_ever_be_met(*ask, true)) return false;
-    return std::any_of(agents_.begin(), agents_.end(), [&](const auto& a) {
+    if (ask->unmet() == 0 || is_due(*ask) || ask->only_preferred(now)) return false;
+    if (!denial(cluster_, *ask).is_none()) return false;
+    if (ask->ask.gang > 1 && !could_ever_be_met(cluster_, *ask, true)) return false;
+    return std::any_of(cluster_.agents.begin(), cluster_.agents.end(), [&](const auto& a) {
       return a.second->serves() && could_ever_fit(*ask, *a.second) &&
              !is_filtered(l, *a.second, now);
     });
   });
 }
 
-bool Allocator::State::could_ever_fit(const AskEntry& ask, const Agent& a) const {
-  if (a.ports.size() < ask.ask.ports || !ask.matches(a)) return false;
-  if (a.parts.empty()) return fits(ask.ask.shape, a.total);
-  std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
-  return take(ask.ask.shape, all).has_value();
-}
-
-// How many tasks of one gang fit there if it is empty. The ask could_ever_fit() there.
-int64_t Allocator::State::capacity(const AskEntry& ask, const Agent& a) const {
-  int64_t most = ask.ask.gang;
-  if (most == 1) return 1;
-  if (ask.ask.ports > 0) most = std::min(most, a.ports.size() / ask.ask.ports);
-  if (a.parts.empty()) return count_that_fits(ask.ask.shape, a.total, most);
-  std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
-  int64_t count = 0;
-  while (count < most && take(ask.ask.shape, all)) ++count;
-  return count;
-}
-
-// Whether a gang of it fits on the agents if they were empty. O(agents).
-bool Allocator::State::could_ever_be_met(const AskEntry& ask, bool only_serving) const {
-  const fair::TaskCounts none(ask.ask);
-  fair::TaskCounts counts = none;
-  int64_t room = 0;
-  std::vector<fair::Seat> places;
-  for (const auto& [id, a] : agents_) {
-    if ((only_serving && !a->serves()) || !could_ever_fit(ask, *a)) continue;
-    const int64_t most = capacity(ask, *a);
-    const int64_t here = counts.room(ask.ask, *a, most);
-    counts.add(*a, here);
-    room += here;
-    if (room >= ask.ask.gang) return true;
-    places.push_back({a.get(), most});
-  }
-  return fair::fill_places(ask.ask, none, ask.ask.gang, places) == ask.ask.gang;
-}
-
-// The same of those that may be offered, remembered while these are the same.
-bool Allocator::State::could_be_served(const AskEntry& ask) const {
-  if (ask.servable_at != agents_version_) {
-    ask.servable = could_ever_be_met(ask, true);
-    ask.servable_at = agents_version_;
-  }
-  return ask.servable;
-}
-
 // Agents that are enough for one gang together: the kept ones, then those that need the least to
 // become free; of equals, the one with most free, then by id. Nothing if there are not enough.
 // O(agents log agents).
-std::vector<fair::Agent*> Allocator::State::claimable_agents(const AskEntry& ask,
-                                                             std::vector<Agent*> kept,
-                                                             Time now) const {
+std::vector<Agent*> Claims::claimable_agents(const AskEntry& ask, std::vector<Agent*> kept,
+                                             Time now) const {
   struct Candidate {
     int64_t missing = 0;
     int64_t minus_free = 0;
     Agent* agent = nullptr;
     int64_t capacity = 0;
   };
-  std::vector<fair::Seat> places;
+  std::vector<Seat> places;
   for (Agent* a : kept) places.push_back({a, capacity(ask, *a)});
-  if (fair::fill_places(ask.ask, ask.counts, ask.ask.gang, places) == ask.ask.gang) return kept;
+  if (fill_places(ask.ask, ask.counts, ask.ask.gang, places) == ask.ask.gang) return kept;
   std::vector<Candidate> candidates;
-  for (const auto& [id, a] : agents_) {
-    if (!a->serves() || a->claim != nullptr || !could_ever_fit(ask, *a)) continue;
+  for (const auto& [id, a] : cluster_.agents) {
+    if (!a->serves() || a->claimant != nullptr || !could_ever_fit(ask, *a)) continue;
     if (is_filtered(*ask.leaf, *a, now) || ask.counts.room(ask.ask, *a, 1) == 0) continue;
     ResourceVector free = a->free.amounts;
     if (!a->parts.empty()) {
@@ -164,8 +111,8 @@ std::vector<fair::Agent*> Allocator::State::claimable_agents(const AskEntry& ask
     Candidate candidate{.agent = a.get(), .capacity = capacity(ask, *a)};
     const ResourceVector wanted = ask.ask.shape * candidate.capacity;
     candidate.missing =
-        fair::weighted((wanted - free).max(ResourceVector()), total_) / candidate.capacity;
-    candidate.minus_free = -fair::weighted(free, total_);
+        weighted((wanted - free).max(ResourceVector()), cluster_.total) / candidate.capacity;
+    candidate.minus_free = -weighted(free, cluster_.total);
     candidates.push_back(candidate);
   }
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
@@ -174,123 +121,170 @@ std::vector<fair::Agent*> Allocator::State::claimable_agents(const AskEntry& ask
   for (const Candidate& candidate : candidates) {
     places.push_back({candidate.agent, candidate.capacity});
   }
-  if (fair::fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) return {};
+  if (fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) return {};
   for (size_t i = kept.size(); i < places.size(); ++i) {
     if (places[i].count > 0) kept.push_back(places[i].agent);
   }
   return kept;
 }
 
-bool Allocator::State::claim(AskEntry& ask, Time now) {
+bool Claims::claim(AskEntry& ask, Time now) {
   const std::vector<Agent*> agents = claimable_agents(ask, {}, now);
   if (!agents.empty()) {
     hold_for(ask, agents, ++claims_, now);
     return true;
   }
   // Not looked at again until something that counts has changed.
-  ask.claim_tried = claimable_version_;
-  if (!could_ever_be_met(ask, true)) ask.hopeless_at = agents_version_;
+  waits_[ask].tried = cluster_.claimable_version;
+  if (!could_ever_be_met(cluster_, ask, true)) ask.hopeless_at = cluster_.agents_version;
   return false;
 }
 
-void Allocator::State::hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order,
-                                Time now) {
+void Claims::hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order, Time now) {
+  Wait& wait = waits_[ask];
   for (Agent* a : agents) {
-    free_.erase(*a);
-    a->claim = &ask;
-    free_.insert(*a, total_);  // It is not: what is free there is set aside.
-    ask.claim.push_back({a, a->growths});
+    cluster_.set_aside(*a, ask, false);
+    wait.claim.push_back({a, a->growths});
   }
-  ask.claim_order = order;
-  ask.claim_stuck = false;
-  ask.leaf->claimed = &ask;
+  wait.order = order;
+  wait.stuck = false;
   due_.erase(&ask);
   claimed_.emplace(order, &ask);
-  ++claimable_version_;
-  set_timer(ask, later(now, std::max(options_.claim_after, kClaimReviewMin)));
+  ++cluster_.claimable_version;
+  set_timer(ask, later(now, std::max(cluster_.options.claim_after, kClaimReviewMin)));
 }
 
-void Allocator::State::drop_claim(AskEntry& ask) {
-  const std::vector<fair::Claimed> agents = std::move(ask.claim);
-  ask.claim.clear();
-  for (const fair::Claimed& claimed : agents) claimed.agent->claim = nullptr;
-  ask.leaf->claimed = nullptr;
-  claimed_.erase(ask.claim_order);
+void Claims::drop(AskEntry& ask) {
+  Wait& wait = waits_[ask];
+  const std::vector<Claimed> agents = std::move(wait.claim);
+  wait.claim.clear();
+  for (const Claimed& claimed : agents) cluster_.end_set_aside(*claimed.agent);
+  claimed_.erase(wait.order);
   set_timer(ask, std::nullopt);
-  if (ask.due) due_.insert(&ask);
-  ++claimable_version_;
-  for (const fair::Claimed& claimed : agents) refresh(*claimed.agent, true);
-  thaw(true);  // Others may use what was set aside, in this decision if one is being made.
+  if (wait.due) due_.insert(&ask);
+  ++cluster_.claimable_version;
+  for (const Claimed& claimed : agents) cluster_.refresh(*claimed.agent, true);
 }
 
-void Allocator::State::start_waiting(Leaf& l, Time now) {
+void Claims::start_waiting(Leaf& l, Time now) {
   for (AskEntry* ask : l.order) {
-    if (ask->unmet() == 0 || ask->due || ask->timer) continue;
-    ask->waiting_since = now;
-    set_timer(*ask, later(now, options_.claim_after));
+    if (ask->unmet() == 0) continue;
+    Wait& wait = waits_[*ask];
+    if (wait.due || wait.timer) continue;
+    wait.since = now;
+    set_timer(*ask, later(now, cluster_.options.claim_after));
   }
 }
 
-// It is met, gone, or not wanted for now.
-void Allocator::State::stop_waiting(AskEntry& ask) {
-  if (!ask.claim.empty()) drop_claim(ask);
-  if (!ask.headroom.empty()) drop_headroom(ask);
-  while (!ask.reclaims.empty()) end_reclaim(**ask.reclaims.begin(), ask);
-  set_timer(ask, std::nullopt);
-  ask.due = false;
+void Claims::wait_anew(AskEntry& ask, Time now) {
+  Wait& wait = waits_[ask];
+  wait.since = now;
+  wait.due = false;
   due_.erase(&ask);
 }
 
-void Allocator::State::set_timer(AskEntry& ask, std::optional<Time> at) {
-  if (ask.timer) ask_timers_.erase({*ask.timer, &ask});
-  ask.timer = at;
-  if (at) ask_timers_.insert({*at, &ask});
+bool Claims::stop_waiting(AskEntry& ask) {
+  Wait& wait = waits_[ask];
+  const bool had_claim = !wait.claim.empty();
+  if (had_claim) drop(ask);
+  set_timer(ask, std::nullopt);
+  wait.due = false;
+  due_.erase(&ask);
+  return had_claim;
 }
 
-void Allocator::State::fire_claim_timers(Time now) {
-  while (!ask_timers_.empty() && ask_timers_.begin()->at <= now) {
-    AskEntry& ask = *ask_timers_.begin()->ask;
-    if (!ask.claim.empty()) {
-      review_claim(ask, now);
+void Claims::set_timer(AskEntry& ask, std::optional<Time> at) {
+  Wait& wait = waits_[ask];
+  if (wait.timer) timers_.erase({*wait.timer, &ask});
+  wait.timer = at;
+  if (at) timers_.insert({*at, &ask});
+}
+
+void Claims::fire_timers(Time now) {
+  while (!timers_.empty() && timers_.begin()->at <= now) {
+    AskEntry& ask = *timers_.begin()->ask;
+    Wait& wait = waits_[ask];
+    if (!wait.claim.empty()) {
+      review(ask, now);
       continue;
     }
     // Its last grant may have been later than when the timer was set.
-    const Time at = later(ask.waiting_since, options_.claim_after);
+    const Time at = later(wait.since, cluster_.options.claim_after);
     if (at > now) {
       set_timer(ask, at);
       continue;
     }
     set_timer(ask, std::nullopt);
-    ask.due = true;
+    wait.due = true;
     due_.insert(&ask);
   }
 }
 
 // Agents on which nothing has become free since the last review are exchanged, if others will do.
-// Who is barred by now (from borrowing more, say) holds nothing from others, unless it is a limit
+// Who is denied by now (from borrowing more, say) holds nothing from others, unless it is a limit
 // below which room is kept for it too.
-void Allocator::State::review_claim(AskEntry& ask, Time now) {
-  if (ask.headroom.empty() && !barred(ask).is_none()) return drop_claim(ask);
+void Claims::review(AskEntry& ask, Time now) {
+  if (!ask.has_headroom() && !denial(cluster_, ask).is_none()) return drop(ask);
+  Wait& wait = waits_[ask];
   std::vector<Agent*> kept;
-  for (const fair::Claimed& claimed : ask.claim) {
+  for (const Claimed& claimed : wait.claim) {
     const Agent& a = *claimed.agent;
     const bool is_enough = room_for(ask, a, capacity(ask, a)) == capacity(ask, a);
     if (is_enough || a.growths != claimed.growths) kept.push_back(claimed.agent);
   }
-  const bool is_stuck = kept.size() < ask.claim.size();
+  const bool is_stuck = kept.size() < wait.claim.size();
   const std::vector<Agent*> agents =
       is_stuck ? claimable_agents(ask, std::move(kept), now) : std::vector<Agent*>();
   if (agents.empty()) {
-    ask.claim_stuck = is_stuck;
-    for (fair::Claimed& claimed : ask.claim) claimed.growths = claimed.agent->growths;
-    set_timer(ask, later(now, std::max(options_.claim_after, kClaimReviewMin)));
+    wait.stuck = is_stuck;
+    for (Claimed& claimed : wait.claim) claimed.growths = claimed.agent->growths;
+    set_timer(ask, later(now, std::max(cluster_.options.claim_after, kClaimReviewMin)));
     return;
   }
-  const uint64_t order = ask.claim_order;
-  drop_claim(ask);
+  const uint64_t order = wait.order;
+  drop(ask);
   hold_for(ask, agents, order, now);
   // What ended since the last decision may be enough there already.
-  update_hunger(*ask.leaf, true);
+  cluster_.update_demand(*ask.leaf, true);
 }
 
-}  // namespace proffer
+// --- questions ----------------------------------------------------------------------------------
+
+std::vector<Agent*> Claims::agents_of(const AskEntry& ask) const {
+  std::vector<Agent*> agents;
+  for (const Claimed& claimed : waits_[ask].claim) agents.push_back(claimed.agent);
+  return agents;
+}
+
+AskEntry* Claims::claimed_in(const Leaf& l) const {
+  const auto at = std::find_if(l.order.begin(), l.order.end(),
+                               [&](const AskEntry* ask) { return has_claim(*ask); });
+  return at == l.order.end() ? nullptr : *at;
+}
+
+std::optional<Time> Claims::next_deadline() const {
+  return timers_.empty() ? std::nullopt : std::optional(timers_.begin()->at);
+}
+
+void Claims::check(std::vector<Violation>& found) const {
+  const auto wrong = [&](const Agent& a, const std::string& what) {
+    found.push_back({text("agent ", a.id.str(), ": ", what)});
+  };
+  for (const auto& [id, a] : cluster_.agents) {
+    if (a->claimant == nullptr || a->by_notice) continue;
+    const AskEntry& ask = *a->claimant;
+    const Wait& wait = waits_[ask];
+    const bool is_mutual =
+        std::any_of(wait.claim.begin(), wait.claim.end(),
+                    [&, on = a.get()](const Claimed& one) { return one.agent == on; }) &&
+        claimed_in(*ask.leaf) == &ask && claimed_.count(wait.order) == 1 &&
+        claimed_.at(wait.order) == &ask;
+    if (!is_mutual) wrong(*a, "its claim is noted on one side only");
+    if (!cluster_.dirty && denial(cluster_, ask).is_none() &&
+        fits_now(cluster_, ask, *a, cluster_.decided_at)) {
+      wrong(*a, "its claimant fits and was not served");
+    }
+  }
+}
+
+}  // namespace proffer::fair

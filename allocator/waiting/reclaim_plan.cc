@@ -1,7 +1,6 @@
-// What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
-// an ask may claim, plan_reclaim() looks for the agent where that costs least: whose highest band
-// among the victims is lowest, then fewest victims, then no claim of somebody else that has to give
-// way, then least freed in vain, then by id.
+// right_of() and plan_reclaim(); what they are for is told in reclaim_plan.h.
+
+#include "allocator/waiting/reclaim_plan.h"
 
 #include <algorithm>
 #include <limits>
@@ -9,20 +8,18 @@
 #include <set>
 #include <tuple>
 
-#include "allocator/state.h"
-#include "common/text.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/rules/victims.h"
+#include "allocator/waiting/reclaims.h"
 
-namespace proffer {
+namespace proffer::fair {
 namespace {
-
-using fair::Borrower;
-using fair::Candidate;
-using fair::Node;
 
 // Who borrows, as seen from one claimant.
 struct Borrowers {
   std::vector<Borrower> table = {};
-  std::map<const fair::Leaf*, size_t> places = {};  // looked up only
+  std::map<const Leaf*, size_t> places = {};  // looked up only
   std::set<FrameworkId> frameworks = {};
 
   void take(size_t place, const ResourceVector& amounts) {
@@ -62,15 +59,15 @@ Share filled_by(const Quota& guarantee, const ResourceVector& use) {
 class After {
  public:
   // Those that have had their notice have ended already.
-  explicit After(const fair::Agent& agent) : books_(agent) {
+  explicit After(const Agent& agent) : books_(agent) {
     if (agent.noticed.is_zero()) return;
     for (const auto& [ref, task] : agent.tasks) {
       if (task.ends_by) end(task);
     }
   }
-  void end(const fair::Task& task) { books_.end_allocated(task); }
+  void end(const Task& task) { books_.end_allocated(task); }
   // So many tasks of the ask run there too; false if they do not fit.
-  bool take(const fair::AskEntry& ask, int64_t count) {
+  bool take(const AskEntry& ask, int64_t count) {
     for (; count > 0; --count) {
       books_.compute_free();
       std::vector<Slice> slices = books_.usable(ask.leaf->role->name);
@@ -81,42 +78,42 @@ class After {
     return true;
   }
   // What the claimant may use of it.
-  ResourceVector free_for(const fair::AskEntry& ask) {
+  ResourceVector free_for(const AskEntry& ask) {
     books_.compute_free();
     if (books_.parts.empty()) return books_.free.amounts;
     ResourceVector sum;
     for (const Slice& slice : books_.usable(ask.leaf->role->name)) sum += slice.resources.amounts;
     return sum;
   }
-  bool has_room(const fair::AskEntry& ask, int64_t count) {
+  bool has_room(const AskEntry& ask, int64_t count) {
     books_.compute_free();
-    return fair::count_that_fits(ask.ask.shape, books_, ask.leaf->role->name, count) == count;
+    return count_that_fits(ask.ask.shape, books_, ask.leaf->role->name, count) == count;
   }
 
  private:
-  fair::Books books_;
+  Books books_;
 };
 
 }  // namespace
 
 // What has been told to end is not in use, what the claimant waits for is.
-Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
-  know_entitlements();
+Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask) {
+  know_entitlements(cluster);
   Right right;
   // What it waits for already is counted.
   const ResourceVector more = ask.ask.shape * ask.ask.gang;
-  const ResourceVector extra = is_short(ask) ? ResourceVector() : more;
-  const ResourceVector slack = fair::entitlement_slack(total_);
-  bool by_share = options_.reclaim == ReclaimMode::kFairShare;
+  const ResourceVector extra = reclaims.is_short(ask) ? ResourceVector() : more;
+  const ResourceVector slack = entitlement_slack(cluster.total);
+  bool by_share = cluster.options.reclaim == ReclaimMode::kFairShare;
   const Role* promise = nullptr;
-  bool is_promised = false;  // as in barred()
+  bool is_promised = false;  // as in denial()
   const Role& own = *ask.leaf->role;
   if (!ask.ask.borrow &&
-      !is_at_most(own.use() + own.awaited + extra, own.entitlement, more, nullptr)) {
+      !is_at_most(own.use() + reclaims.awaited(own) + extra, own.entitlement, more, nullptr)) {
     return {};
   }
   for (const Node* node = ask.leaf; node->parent != nullptr; node = node->parent) {
-    const ResourceVector then = node->kept() + node->awaited + extra;
+    const ResourceVector then = node->kept() + reclaims.awaited(*node) + extra;
     const ResourceVector entitlement = node->entitlement + slack;
     by_share = by_share && is_at_most(then, entitlement, more, nullptr);
     // What is taken back for one that may not borrow must be of use to it.
@@ -127,11 +124,12 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
     if (!node->is_leaf) {
       const Role& role = static_cast<const Role&>(*node);
       const ResourceVector kept = is_promised ? ResourceVector() : kept_below(role, &ask);
-      if (!role.settings.limit.contains(role.use() + role.awaited + extra + kept)) return {};
-      is_promised = is_promised || (role.has_guarantee() && fair::is_within_guarantee(role, more));
+      if (!role.settings.limit.contains(role.use() + reclaims.awaited(role) + extra + kept))
+        return {};
+      is_promised = is_promised || (role.has_guarantee() && is_within_guarantee(role, more));
       if (covers(role.settings.guarantee, then, more)) {
         promise = &role;
-        right.filled = filled_by(role.settings.guarantee, node->kept() + node->awaited);
+        right.filled = filled_by(role.settings.guarantee, node->kept() + reclaims.awaited(*node));
       } else if (promise != nullptr &&
                  !is_at_most(then, entitlement, more, &promise->settings.guarantee)) {
         promise = nullptr;
@@ -143,41 +141,32 @@ Allocator::State::Right Allocator::State::right_of(const AskEntry& ask) const {
   return right;
 }
 
-// Whether not all that it needs on one of its agents has been told to end.
-bool Allocator::State::is_short(const AskEntry& ask) {
-  return std::any_of(ask.reclaims.begin(), ask.reclaims.end(),
-                     [&](const Agent* a) { return a->reclaim_for(ask)->is_short; });
-}
-
-bool Allocator::State::Right::any() const {
-  return std::find(reaches.begin(), reaches.end(), true) != reaches.end();
-}
+bool Right::any() const { return std::find(reaches.begin(), reaches.end(), true) != reaches.end(); }
 
 namespace {
 
 // Who runs something, the one that was served last first: of equal borrowers it gives back.
-std::vector<const fair::Leaf*> by_last_served(
-    const std::map<fair::LeafId, std::unique_ptr<fair::Leaf>>& leaves) {
-  std::vector<const fair::Leaf*> all;
+std::vector<const Leaf*> by_last_served(const std::map<LeafId, std::unique_ptr<Leaf>>& leaves) {
+  std::vector<const Leaf*> all;
   for (const auto& [id, l] : leaves) {
     if (l->tasks > 0) all.push_back(l.get());
   }
   std::stable_sort(all.begin(), all.end(),
-                   [](const fair::Leaf* a, const fair::Leaf* b) { return a->served > b->served; });
+                   [](const Leaf* a, const Leaf* b) { return a->served > b->served; });
   return all;
 }
 
 // All who run something below a node that is above its entitlement, where their path parts from
 // the claimant's, as far as its right reaches.
-Borrowers borrowers_for(const fair::Leaf& claimant, const std::vector<bool>& reaches,
-                        const std::map<fair::LeafId, std::unique_ptr<fair::Leaf>>& leaves,
+Borrowers borrowers_for(const Leaf& claimant, const std::vector<bool>& reaches,
+                        const std::map<LeafId, std::unique_ptr<Leaf>>& leaves,
                         const ResourceVector& total) {
   Borrowers found;
   std::vector<const Node*> own;  // from the claimant to the root
   for (const Node* node = &claimant; node != nullptr; node = node->parent) own.push_back(node);
-  const ResourceVector slack = fair::entitlement_slack(total);
+  const ResourceVector slack = entitlement_slack(total);
   std::map<const Node*, size_t> known;  // looked up only
-  for (const fair::Leaf* l : by_last_served(leaves)) {
+  for (const Leaf* l : by_last_served(leaves)) {
     if (l == &claimant) continue;
     std::vector<const Node*> path = {l};
     auto parting = own.end();
@@ -198,7 +187,7 @@ Borrowers borrowers_for(const fair::Leaf& claimant, const std::vector<bool>& rea
                                .use = (*node)->kept(),
                                .entitlement = (*node)->entitlement});
         if (!(*node)->is_leaf) {
-          found.table.back().guarantee = static_cast<const fair::Role&>(**node).settings.guarantee;
+          found.table.back().guarantee = static_cast<const Role&>(**node).settings.guarantee;
         }
       }
       above = at->second;
@@ -209,20 +198,18 @@ Borrowers borrowers_for(const fair::Leaf& claimant, const std::vector<bool>& rea
   return found;
 }
 
-}  // namespace
-
 // The tasks on one agent that have had no notice, with their gangs wherever these are.
-std::vector<Allocator::State::Victim> Allocator::State::victims_on(const Agent& a) const {
+std::vector<Victim> victims_on(const Cluster& cluster, const Agent& a) {
   std::vector<Victim> found;
   std::set<std::pair<FrameworkId, uint64_t>> gangs;
   for (const auto& [ref, task] : a.tasks) {
     if (task.ends_by) continue;
     if (task.claim.gang == 0) {
-      found.push_back({{agents_.at(a.id).get(), ref}});
+      found.push_back({{cluster.agents.at(a.id).get(), ref}});
       continue;
     }
     if (!gangs.insert({ref.framework, task.claim.gang}).second) continue;
-    Victim gang = gang_of(ref.framework, task.claim.gang);
+    Victim gang = cluster.gang_of(ref.framework, task.claim.gang);
     const bool is_ending = std::any_of(gang.begin(), gang.end(), [](const auto& member) {
       return member.first->tasks.at(member.second).ends_by.has_value();
     });
@@ -231,33 +218,29 @@ std::vector<Allocator::State::Victim> Allocator::State::victims_on(const Agent& 
   return found;
 }
 
-Allocator::State::Victim Allocator::State::gang_of(const FrameworkId& framework,
-                                                   uint64_t number) const {
-  Victim gang;
-  for (const auto& [agent_id, task] : gang_tasks_.at({framework, number})) {
-    gang.push_back({agents_.at(agent_id).get(), {framework, task}});
-  }
-  return gang;
-}
-
 // Looks at agents one by one for one claimant. What it has chosen counts for what it looks at next.
-class Allocator::State::Planner {
+class Planner {
  public:
-  Planner(const State& state, const AskEntry& ask, const Right& right, Time now, Time ripe)
-      : state_(state),
+  Planner(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask, const Right& right,
+          Time now, Time ripe)
+      : cluster_(cluster),
+        reclaims_(reclaims),
         ask_(ask),
         now_(now),
         ripe_(ripe),
-        borrowers_(borrowers_for(*ask.leaf, right.reaches, state.leaves_, state.total_)),
+        borrowers_(borrowers_for(*ask.leaf, right.reaches, cluster.leaves, cluster.total)),
         counts_(ask.counts) {
-    for (const Agent* a : ask.reclaims) counts_.add(*a, a->reclaim_for(ask)->tasks);
+    for (const Agent* a : reclaims.agents_of(ask)) {
+      counts_.add(*a, reclaims.find(*a, ask)->tasks);
+    }
     plan_.somebody_borrows = !borrowers_.table.empty();
   }
 
   ReclaimPlan make() {
-    for (Agent* a : ask_.reclaims) {
-      if (!a->reclaim_for(ask_)->is_short) continue;
-      std::optional<Eviction> eviction = look_at(*a, a->reclaim_for(ask_)->tasks);
+    for (Agent* a : reclaims_.agents_of(ask_)) {
+      const Reclaim& reclaim = *reclaims_.find(*a, ask_);
+      if (!reclaim.is_short) continue;
+      std::optional<Eviction> eviction = look_at(*a, reclaim.tasks);
       if (eviction) note_ripe(eviction->ripe_at);
       if (eviction && !eviction->ripe_at) accept(*eviction, 0);
       return std::move(plan_);
@@ -297,24 +280,25 @@ class Allocator::State::Planner {
   };
 
   bool may_be_used(const Agent& a) const {
-    if (!a.serves() || !state_.could_ever_fit(ask_, a)) return false;
-    if (state_.is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
+    if (!a.serves() || !could_ever_fit(ask_, a)) return false;
+    if (is_filtered(*ask_.leaf, a, now_) || a.ports_left() < ask_.ask.ports) return false;
     if (counts_.full(ask_.ask, a) != nullptr) return false;
-    if (a.claim == nullptr || a.claim == &ask_) return true;
+    if (a.claimant == nullptr || a.claimant == &ask_) return true;
     // Behind those who wait for what was told to end; but not for several agents, of which others
     // could wait for some that it has.
-    if (!a.reclaims.empty()) return ask_.ask.gang == 1;
+    if (a.by_notice) return ask_.ask.gang == 1;
     // Who only waits gives way to who has a right; nobody who has one does.
-    return !state_.right_of(*a.claim).any();
+    return !right_of(cluster_, reclaims_, *a.claimant).any();
   }
 
   std::optional<Eviction> cheapest() {
     std::optional<Eviction> best;
-    for (const auto& [id, a] : state_.agents_) {
+    for (const auto& [id, a] : cluster_.agents) {
       if (!may_be_used(*a)) continue;
       const auto here = planned_.find(a.get());
-      const int64_t others = (a->reclaim_for(ask_) != nullptr ? a->reclaim_for(ask_)->tasks : 0) +
-                             (here == planned_.end() ? 0 : here->second);
+      const Reclaim* const reclaim = reclaims_.find(*a, ask_);
+      const int64_t others =
+          (reclaim != nullptr ? reclaim->tasks : 0) + (here == planned_.end() ? 0 : here->second);
       std::optional<Eviction> eviction = look_at(*a, others + 1);
       if (!eviction) continue;
       if (eviction->ripe_at) {
@@ -328,13 +312,13 @@ class Allocator::State::Planner {
 
   // How so many tasks would fit there, or nothing.
   std::optional<Eviction> look_at(Agent& a, int64_t wanted) const {
-    Eviction found{.agent = &a, .takes_claim = a.claim != nullptr && a.claim != &ask_};
+    Eviction found{.agent = &a, .takes_claim = a.claimant != nullptr && a.claimant != &ask_};
     const ResourceVector needed = ask_.ask.shape * wanted;
     After after(a);
     for (const auto& [on, ref] : told_) {
       if (on == &a) after.end(a.tasks.at(ref));
     }
-    for (const fair::Reclaim& other : a.reclaims) {
+    for (const Reclaim& other : reclaims_.on(a)) {
       if (other.ask != &ask_ && !after.take(*other.ask, other.tasks)) return std::nullopt;
     }
     const ResourceVector free = after.free_for(ask_);
@@ -365,18 +349,18 @@ class Allocator::State::Planner {
       found.taken.emplace_back(candidate.borrower, candidate.amounts);
       found.victims.push_back(table.victims[i]);
     }
-    found.excess = fair::weighted((freed - lacking).max(ResourceVector()), state_.total_);
+    found.excess = weighted((freed - lacking).max(ResourceVector()), cluster_.total);
     return found;
   }
 
   Table table_of(const Agent& a) const {
     Table table;
-    for (Victim& victim : state_.victims_on(a)) {
+    for (Victim& victim : victims_on(cluster_, a)) {
       Candidate candidate{.tasks = static_cast<int64_t>(victim.size()), .band = Band::kFree};
       candidate.priority = std::numeric_limits<int32_t>::min();
       bool is_possible = true;
       for (const auto& [on, ref] : victim) {
-        const fair::Task& task = on->tasks.at(ref);
+        const Task& task = on->tasks.at(ref);
         const auto place = borrowers_.places.find(task.leaf);
         is_possible = place != borrowers_.places.end() && told_.count({on, ref}) == 0;
         if (!is_possible) break;
@@ -407,19 +391,19 @@ class Allocator::State::Planner {
     }
     const ResourceVector needed = ask_.ask.shape * wanted;
     const ResourceVector free = After(after).free_for(ask_);
-    auto chosen = fair::choose_victims(borrowers_.table, old, lacking, state_.total_,
-                                       [&](const std::vector<size_t>& ended) {
-                                         ResourceVector sum = free;
-                                         for (const size_t i : ended) sum += old[i].frees;
-                                         if (!needed.fits_in(sum)) return false;
-                                         After then = after;
-                                         for (const size_t i : ended) {
-                                           for (const auto& [on, ref] : table.victims[places[i]]) {
-                                             if (on == &a) then.end(on->tasks.at(ref));
-                                           }
-                                         }
-                                         return then.has_room(ask_, wanted);
-                                       });
+    auto chosen = choose_victims(borrowers_.table, old, lacking, cluster_.total,
+                                 [&](const std::vector<size_t>& ended) {
+                                   ResourceVector sum = free;
+                                   for (const size_t i : ended) sum += old[i].frees;
+                                   if (!needed.fits_in(sum)) return false;
+                                   After then = after;
+                                   for (const size_t i : ended) {
+                                     for (const auto& [on, ref] : table.victims[places[i]]) {
+                                       if (on == &a) then.end(on->tasks.at(ref));
+                                     }
+                                   }
+                                   return then.has_room(ask_, wanted);
+                                 });
     if (chosen) {
       for (size_t& i : *chosen) i = places[i];
     }
@@ -457,32 +441,33 @@ class Allocator::State::Planner {
     plan_.places.push_back({eviction.agent, tasks});
   }
 
-  const State& state_;
+  const Cluster& cluster_;
+  const Reclaims& reclaims_;
   const AskEntry& ask_;
   const Time now_;
   const Time ripe_;
   Borrowers borrowers_;
-  fair::TaskCounts counts_;  // of the claimant's tasks, with those that are to come
-  std::set<std::pair<Agent*, fair::TaskRef>> told_;  // searched, and in an order that is not used
-  std::map<const Agent*, int64_t> planned_;          // looked up only
-  bool helps_ = false;                               // something that is not free now comes into it
+  TaskCounts counts_;  // of the claimant's tasks, with those that are to come
+  std::set<std::pair<Agent*, TaskRef>> told_;  // searched, and in an order that is not used
+  std::map<const Agent*, int64_t> planned_;    // looked up only
+  bool helps_ = false;                         // something that is not free now comes into it
   ReclaimPlan plan_;
 };
 
-Allocator::State::ReclaimPlan Allocator::State::plan_reclaim(const AskEntry& ask,
-                                                             const Right& right, Time now,
-                                                             Time ripe) const {
-  return Planner(*this, ask, right, now, ripe).make();
+}  // namespace
+
+ReclaimPlan plan_reclaim(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask,
+                         const Right& right, Time now, Time ripe) {
+  return Planner(cluster, reclaims, ask, right, now, ripe).make();
 }
 
-// The naive rule: amounts alone count, whatever agents they are on.
-Allocator::State::ReclaimPlan Allocator::State::plan_anywhere(const AskEntry& ask,
-                                                              const Right& right) const {
+ReclaimPlan plan_anywhere(const Cluster& cluster, const AskEntry& ask, const Right& right) {
   ReclaimPlan plan;
-  const Borrowers borrowers = borrowers_for(*ask.leaf, right.reaches, leaves_, total_);
+  const Borrowers borrowers =
+      borrowers_for(*ask.leaf, right.reaches, cluster.leaves, cluster.total);
   std::vector<Victim> victims;
   std::vector<Candidate> candidates;
-  for (const auto& [id, a] : agents_) {
+  for (const auto& [id, a] : cluster.agents) {
     for (const auto& [ref, task] : a->tasks) {
       const auto place = borrowers.places.find(task.leaf);
       if (task.ends_by || place == borrowers.places.end()) continue;
@@ -496,23 +481,23 @@ Allocator::State::ReclaimPlan Allocator::State::plan_anywhere(const AskEntry& as
     }
   }
   const ResourceVector needed = ask.ask.shape * ask.ask.gang;
-  const auto chosen = fair::choose_victims(borrowers.table, candidates, needed, total_,
-                                           [&](const std::vector<size_t>& ended) {
-                                             ResourceVector sum;
-                                             for (const size_t i : ended) {
-                                               sum += candidates[i].frees;
-                                             }
-                                             return needed.fits_in(sum);
-                                           });
+  const auto chosen = choose_victims(borrowers.table, candidates, needed, cluster.total,
+                                     [&](const std::vector<size_t>& ended) {
+                                       ResourceVector sum;
+                                       for (const size_t i : ended) {
+                                         sum += candidates[i].frees;
+                                       }
+                                       return needed.fits_in(sum);
+                                     });
   if (!chosen) return plan;
   for (const size_t i : *chosen) plan.victims.push_back(std::move(victims[i]));
   return plan;
 }
 
-int64_t Allocator::State::ReclaimPlan::tasks() const {
+int64_t ReclaimPlan::tasks() const {
   int64_t sum = 0;
   for (const Victim& victim : victims) sum += static_cast<int64_t>(victim.size());
   return sum;
 }
 
-}  // namespace proffer
+}  // namespace proffer::fair

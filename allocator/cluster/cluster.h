@@ -1,0 +1,263 @@
+#pragma once
+
+// The cluster as the allocator knows it: agents, roles, frameworks with their asks, offers, tasks,
+// filters, and what is set aside for whom. Each event brings the books up to date at once and
+// marks what is to be looked at again; deciding is left to round/.
+//
+//   agent_events.cc      an agent comes, changes, leaves
+//   framework_events.cc  a framework and its asks change
+//   role_events.cc       roles and their settings; who wants offers, who uses what
+//   answers.cc           offers are answered or end; tasks end or are found running
+//   filters.cc           declines and what they keep away
+//   wants.cc             how long and where asks want to run: expiry, waits, counts of tasks
+//   violations.cc, place_violations.cc   the laws of the books
+//
+// What is public and no function is for those above to read. They change it through functions, but
+// for marks: what has been tried, denied, or is remembered of a rule.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "allocator/cluster/free_agents.h"
+#include "allocator/cluster/leaves.h"
+#include "allocator/cluster/outstanding.h"
+#include "allocator/cluster/role_tree.h"
+#include "allocator/values.h"
+#include "common/indexed_map.h"
+
+namespace proffer::fair {
+
+// now + duration, but never beyond the end of time: peers may say any duration.
+Time later(Time now, Duration duration);
+
+class Cluster {
+ public:
+  explicit Cluster(AllocatorOptions options);
+  Cluster(const Cluster&) = delete;
+
+  // --- events: as in allocator.h, where nothing else is said ------------------------------------
+  Agent& set_agent(const AgentId& id, AgentResources resources);
+  void set_agent_active(const AgentId& id, bool active);
+  void set_agent_draining(const AgentId& id, bool draining);
+  // It is about to be removed: its offers are rescinded, and there are no new ones.
+  void withdraw_agent(Agent& agent);
+  // After withdraw_agent(), when nothing is set aside there any more.
+  void remove_agent(Agent& agent);
+  void set_free_ports(const AgentId& id, PortSet free);
+  void add_framework(const FrameworkId& id, const RoleName& role, OfferMode mode);
+  void set_framework_active(Framework& framework, bool active);
+  // It is about to be removed: its offers are gone.
+  void withdraw_framework(Framework& framework);
+  // After withdraw_framework(), when nothing is set aside for it any more.
+  void remove_framework(const FrameworkId& id);
+  // Those that are not declared any more, or otherwise; forget_ask() is to be called for each.
+  std::vector<std::unique_ptr<AskEntry>> declare_asks(const FrameworkId& id, std::vector<Ask> asks,
+                                                      Time now);
+  void forget_ask(const AskEntry& ask);
+  void suppress(Framework& framework);
+  void revive(Framework& framework);
+  void set_role(const RoleName& role, const RoleSettings& settings);
+  void set_knows_all_tasks(bool knows);
+  // What became of what was offered to an ask.
+  struct Answer {
+    AskEntry* ask = nullptr;
+    int64_t offered = 0;
+    int64_t launched = 0;
+  };
+  struct Settled {
+    Leaf* leaf = nullptr;
+    std::vector<Answer> answers = {};    // by those of its asks that are still declared
+    std::vector<AskEntry*> met = {};     // asks that lack nothing any more
+    const Agent* filtered_on = nullptr;  // the agent that the framework refuses for a while
+  };
+  Settled settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
+                 const Refusal& refusal, Time now);
+  void release(const AgentId& id, const FrameworkId& framework, const TaskId& task);
+  void adopt(const AgentId& id, const FrameworkId& framework, RunningTask task);
+  // An outstanding offer is taken back, with the rest of its gang.
+  void rescind(OfferId id, RescindReason reason);
+  // A task is to end for a role's sake, and counts as ended where something is taken back.
+  void tell_to_end(Agent& agent, const TaskRef& ref, RevokeReason reason,
+                   const RoleName& beneficiary, Time now);
+  // What a decision gives is offered from now on; and it is an offer. `ask`: nullptr if it is an
+  // open offer.
+  Booked note_granted(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
+                      int64_t count);
+
+  // --- time passes ------------------------------------------------------------------------------
+  // Filters that end, and asks that may go anywhere now.
+  void end_filters(Time now);
+  // Returns the asks that have expired.
+  std::vector<AskEntry*> fire_alarms(Time now);
+  // Before a decision: what events only marked.
+  void catch_up();
+  void remove_doubtful();
+
+  // --- filters ----------------------------------------------------------------------------------
+  // The newest counts. What is set aside there for the framework is the caller's to give up.
+  void add_filter(Leaf& leaf, Agent& agent, Filter filter);
+  void remove_filter(Leaf& leaf, const AgentId& agent);
+
+  // --- what is set aside ------------------------------------------------------------------------
+  // What becomes free on the agent is for the ask alone. `by_notice`: since tasks were told to end
+  // for it there.
+  void set_aside(Agent& agent, AskEntry& ask, bool by_notice);
+  // It is nobody's; refresh() is to follow.
+  void end_set_aside(Agent& agent);
+
+  // --- small steps that keep everything consistent ----------------------------------------------
+  Agent& agent(const AgentId& id) const;
+  Framework& framework(const FrameworkId& id) const;
+  void mark_dirty();
+  // Recomputes what is free on the agent and its place in the index. `grew`: it may have more than
+  // before, so those that were denied should look again.
+  void refresh(Agent& agent, bool grew);
+  // In or out of the orders, as the leaf wants offers now or not. `untried`: something of it has
+  // not been tried.
+  void update_demand(Leaf& leaf, bool untried);
+  void prefer_again(AskEntry& ask, Time now);  // its wait for where it would rather be begins anew
+  void wake_all();                             // everybody should look at everything
+  void wake_denied();                          // whom something may not stop any more
+  void wake_denied_by(Role& role);             // whom the role's limit stopped
+  void wake_held_back();
+  void rebuild_shares();
+  // For pictures between decisions: shares as the books say now.
+  void know_shares() const;
+  ResourceVector compute_total() const;
+  // What entitlements are of: what there is, but of an agent that is being drained only what still
+  // runs there. What goes away can be promised to nobody.
+  ResourceVector usable_total() const;
+  RoleSettings settings_of(const RoleName& role) const;
+  bool promises_any() const { return !tree.root().promised.empty(); }
+  // The tasks of a gang, with their agents.
+  std::vector<std::pair<Agent*, TaskRef>> gang_of(const FrameworkId& framework,
+                                                  uint64_t number) const;
+  std::optional<Time> next_deadline() const;
+
+  // What is wrong with the books. O(everything).
+  void check(std::vector<Violation>& found) const;
+
+  // --- what there is ----------------------------------------------------------------------------
+  const AllocatorOptions options;
+  RoleTable role_table;
+  bool knows_all_tasks = true;
+  IndexedMap<AgentId, std::unique_ptr<Agent>> agents;
+  mutable RoleTree tree;  // see knowshares()
+  IndexedMap<FrameworkId, std::unique_ptr<Framework>> frameworks;
+  std::map<LeafId, std::unique_ptr<Leaf>> leaves;
+  std::map<FrameworkId, Leaf*> open_leaves;  // of these, those that take open offers
+  OutstandingOffers outstanding;
+  std::vector<Rescind> rescinds;  // for the next decision
+  std::vector<Revoke> revokes;
+  ResourceVector total;       // of the cluster, as the shares know it
+  bool shares_dirty = false;  // a total or a weight changed: shares are rebuilt in the decision
+  bool dirty = false;         // something happened since the decision
+
+  // --- indices over it --------------------------------------------------------------------------
+  FreeAgents free_agents;
+  // Leaves that want offers, but for those for which nothing fits in the decision that is made.
+  LeafOrder demanding{tree, 0};
+  // Of these, those that should look at more than the agents that grew.
+  LeafOrder untried{tree, 1};
+  // Leaves that something other than a limit denied more, which may be otherwise in the next
+  // decision.
+  std::set<Leaf*> held_back;  // only emptied, the order does not matter
+  std::set<Role*> limiting;   // roles whose limit denied leaves something; likewise
+  AgentSet estimating;        // agents with an estimated part
+  AgentSet draining;
+  // The least of each kind over all declared asks: where this does not fit, none does.
+  std::optional<ResourceVector> least_shape;
+  bool some_inflexible = false;  // an ask that not every agent is for is declared
+
+  // --- versions and counts ----------------------------------------------------------------------
+  uint64_t agents_version = 1;     // of which agents there are and what they bring
+  uint64_t settings_version = 0;   // of the roles
+  uint64_t claimable_version = 1;  // of all that decides on which agents a claim may be
+  uint64_t changes = 1;            // version of everything
+  uint64_t grants = 0;             // for the order of asks of one priority
+  uint64_t last_gang = 0;          // the last number given, or found running
+  // Of the last decision, while nothing has happened since: when it was, and the last number of an
+  // offer before it.
+  Time decided_at;
+  uint64_t offers_before = 0;
+
+  // --- remembered of rules ----------------------------------------------------------------------
+  mutable bool entitlements_known = false;
+  mutable ResourceVector supposed_gone;  // see Supposed: of what still runs on draining agents
+
+ private:
+  struct FilterTimer {
+    Time at = {};
+    FrameworkId framework = {};
+    AgentId agent = {};
+    auto operator<=>(const FilterTimer&) const = default;
+  };
+  struct Alarm {
+    Time at = {};
+    AskEntry* ask = nullptr;
+    bool operator<(const Alarm& o) const;
+  };
+  // What of a leaf's use changes in one step, to be told the tree at once.
+  struct UseLater {
+    Leaf* leaf = nullptr;
+    ResourceVector allocated = {};
+    ResourceVector offered = {};
+  };
+
+  // The leaf of the framework in the role, which must be within its own; it is made if need be.
+  Leaf& leaf_in(Framework& of, const RoleName& role);
+  std::unique_ptr<AskEntry> make_ask(Framework& of, const Ask& ask);
+  void remove_leaf(Leaf& leaf);
+  // It may be needed no more: looked at before the next decision.
+  void doubt(const Leaf& leaf);
+  // Changes what the leaf and the roles above it hold or are offered, and their places.
+  void change_use(Leaf& leaf, const ResourceVector& allocated, const ResourceVector& offered);
+  void wake_promised(const Role& role);
+
+  // The task is allocated from now on; it must not be there.
+  void add_task(Agent& on, Leaf& leaf, RunningTask task);
+  // What is known of a task beside what it holds, when it is not there any more.
+  void forget_task(Agent& on, const TaskRef& ref, const Task& task);
+  void forget_notice(Agent& on, const TaskRef& ref, const Task& task);
+  // An outstanding offer ends, its resources are nobody's.
+  OutstandingOffer end_offer(const OfferId& id);
+  void rescind_one(OfferId id, RescindReason reason);
+  void rescind_all(std::set<OfferId> ids, RescindReason reason);
+  void rescind_what_does_not_fit(Agent& on);
+  void break_gang(uint64_t gang);
+  void forget_too_little(Agent& on);
+
+  // Some more tasks of the ask, or fewer, are on the agent.
+  void count_tasks(AskEntry& ask, const Agent& on, int64_t count);
+  void count_all_tasks(AskEntry& ask) const;
+  void recount_tasks_on(const Agent& on);
+  void begin_ask(AskEntry& ask, Time now);
+  void end_ask(AskEntry& ask);  // it is not declared any more
+  void set_alarm(AskEntry& ask, Time now);
+
+  void check_agents(std::vector<Violation>& found) const;
+  void check_leaves(std::vector<Violation>& found) const;
+  void check_notices(std::vector<Violation>& found) const;
+  void check_gang_tasks(std::vector<Violation>& found) const;
+  void check_set_aside(std::vector<Violation>& found) const;
+  void check_parts(std::vector<Violation>& found) const;
+  void check_gangs(std::vector<Violation>& found) const;
+  void check_places(std::vector<Violation>& found) const;
+  void check_tree(std::vector<Violation>& found) const;
+
+  std::vector<LeafId> doubtful_;  // leaves that may be needed no more
+  // The tasks of each gang, with their agents.
+  std::map<std::pair<FrameworkId, uint64_t>, std::set<std::pair<AgentId, TaskId>>> gang_tasks_;
+  UseLater use_later_;  // empty but in settle()
+  uint64_t attributes_version_ = 0;
+  bool least_shape_dirty_ = false;
+  std::set<FilterTimer> filter_timers_;
+  std::set<Alarm> alarms_;
+  std::vector<size_t> free_slots_;  // of asks that are no more
+  size_t slots_ = 0;
+};
+
+}  // namespace proffer::fair

@@ -1,0 +1,56 @@
+#pragma once
+
+// Why something has no more, as the next decision would see it. Computed from the books; changes
+// nothing.
+//
+//   explain.cc          why a framework has no offer
+//   explain_role.cc     why a role has no more
+//   explain_task.cc     how a task stands, and for whom it would have to end
+//   reclaim_outlook.cc  why nothing is taken back for an ask
+
+#include <optional>
+#include <vector>
+
+#include "allocator/waiting/waiting.h"
+#include "common/explanation.h"
+#include "common/standing.h"
+
+namespace proffer::fair {
+
+struct Denial;
+
+class Explainer {
+ public:
+  Explainer(const Cluster& cluster, const Waiting& waiting, Time now)
+      : cluster_(cluster), waiting_(waiting), now_(now) {}
+
+  // As in allocator.h.
+  FrameworkExplanation explain(const FrameworkId& id) const;
+  std::optional<RoleExplanation> explain_role(const RoleName& name) const;
+  std::optional<TaskStanding> explain_task(const AgentId& on, const FrameworkId& framework,
+                                           const TaskId& id) const;
+  ReclaimOutlook reclaim_outlook(const FrameworkId& framework, const AskName& name) const;
+
+ private:
+  void explain_place(const Framework& framework, const ResourceVector& total,
+                     FrameworkExplanation& found) const;
+  void name_rivals(const AskEntry* entry, std::vector<HinderedAgents>& hindered) const;
+  AskExplanation explain_ask(const AskEntry& entry) const;
+  void explain_changes(const AskEntry& entry, AskExplanation& found) const;
+  Denial denial_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
+  HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
+
+  void explain_children(const Role& role, RoleExplanation& found) const;
+  void explain_held(const Role& role, RoleExplanation& found) const;
+  HeldAsks held_by(const AskEntry& ask, int& outlooks) const;
+  void note_coming(const AskEntry& ask, RoleExplanation& found) const;
+  void explain_borrowers(const Role& role, RoleExplanation& found) const;
+  void explain_over(const Task& task, TaskStanding& found) const;
+  void explain_victim(const TaskRef& ref, TaskStanding& found) const;
+
+  const Cluster& cluster_;
+  const Waiting& waiting_;
+  const Time now_;
+};
+
+}  // namespace proffer::fair

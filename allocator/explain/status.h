@@ -1,0 +1,23 @@
+#pragma once
+
+// Pictures of the allocator for people and metrics, as in allocator.h. Computed from the books, not
+// from the shares of the last decision, so they are right between decisions too.
+
+#include <optional>
+#include <vector>
+
+#include "allocator/waiting/waiting.h"
+
+namespace proffer::fair {
+
+std::vector<RoleStatus> role_statuses(const Cluster& cluster);
+std::vector<LeafStatus> leaf_statuses(const Cluster& cluster, const Waiting& waiting);
+std::vector<AskStatus> ask_statuses(const Cluster& cluster, const Waiting& waiting,
+                                    const FrameworkId& framework);
+std::vector<AgentUse> agent_uses(const Cluster& cluster);
+std::vector<EndingTask> ending_tasks(const Cluster& cluster);
+
+// The agent that is set aside for the ask, the first if there are several.
+std::optional<AgentId> claimed_for(const Waiting& waiting, const AskEntry& ask);
+
+}  // namespace proffer::fair

@@ -1,0 +1,29 @@
+#pragma once
+
+// What a decision leaves behind, for violations() alone: valid until the next event.
+
+#include <vector>
+
+#include "allocator/cluster/cluster.h"
+
+namespace proffer::fair {
+
+struct DecisionRecord {
+  // How the last task of a batch, or an open piece, was given.
+  struct Given {
+    const Leaf* leaf = nullptr;
+    const Agent* agent = nullptr;
+    std::vector<Slice> last = {};  // that task's
+    Rank before = {};              // of the leaf, before that task
+    bool promised = false;         // a guarantee was the reason
+    bool from_claim = false;
+  };
+  std::vector<Given> given = {};
+};
+
+// The laws of a decision: nobody was given what one who was to come first could have used, limits
+// hold, and nobody who may is left with an ask that fits what is free outside claims.
+void check_decision(const Cluster& cluster, const DecisionRecord& record,
+                    std::vector<Violation>& found);
+
+}  // namespace proffer::fair

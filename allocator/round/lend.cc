@@ -1,0 +1,88 @@
+// What is set aside for claims, or only estimated to be free, is lent to asks that say
+// revocable_ok: lend() first. waiting/lending.h says what it is, and when it is taken back.
+
+#include <algorithm>
+#include <tuple>
+
+#include "allocator/round/round.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+
+namespace proffer::fair {
+
+// Whether something was lent: who holds what is estimated holds nothing that others are entitled
+// to, and may want less of that now.
+bool Round::lend() {
+  const std::map<uint64_t, AskEntry*>& claims = waiting_.claims.all();
+  const bool some_claimed = std::any_of(claims.begin(), claims.end(), [&](const auto& claim) {
+    const std::vector<Agent*> agents = waiting_.claims.agents_of(*claim.second);
+    return std::any_of(agents.begin(), agents.end(),
+                       [](const Agent* a) { return !a->free.is_zero(); });
+  });
+  const bool some_estimated =
+      std::any_of(cluster_.estimating.begin(), cluster_.estimating.end(),
+                  [](const Agent* a) { return a->serves() && !a->estimate()->free.is_zero(); });
+  if (!some_claimed && !some_estimated) return false;
+  std::vector<Leaf*> takers;
+  for (const auto& [id, l] : cluster_.leaves) {
+    const bool takes =
+        l->wants_offers() && std::any_of(l->order.begin(), l->order.end(), [](const AskEntry* ask) {
+          return ask->ask.revocable_ok && ask->ask.gang == 1 && ask->unmet() > 0;
+        });
+    if (takes) takers.push_back(l.get());
+  }
+  ResourceVector estimated;
+  for (const Agent* a : cluster_.estimating) estimated += a->estimate()->total.amounts;
+  // Whoever holds least of what is estimated, then by share.
+  const auto comes_first = [&](const Leaf* a, const Leaf* b) {
+    const Share of_a = dominant_share(a->estimated, estimated);
+    const Share of_b = dominant_share(b->estimated, estimated);
+    if (of_a != of_b) return of_a < of_b;
+    const Rank ra = rank_of(*a, cluster_.demanding);
+    const Rank rb = rank_of(*b, cluster_.demanding);
+    if (ra != rb) return ra < rb;
+    return std::tie(a->served, a->framework, a->role->name) <
+           std::tie(b->served, b->framework, b->role->name);
+  };
+  const uint64_t grants_before = grants_made_;
+  while (!takers.empty()) {
+    const auto first = std::min_element(takers.begin(), takers.end(), comes_first);
+    if (!lend_to(**first)) takers.erase(first);
+  }
+  return grants_made_ > grants_before;
+}
+
+// One task to the leaf, of what is lent or estimated.
+bool Round::lend_to(Leaf& l) {
+  for (AskEntry* ask : l.order) {
+    if (!ask->ask.revocable_ok || ask->ask.gang > 1 || ask->unmet() == 0) continue;
+    if (waiting_.claims.has_claim(*ask)) continue;  // It has better to come.
+    const auto give = [&](Agent& a, const Resources& free) {
+      const Slice slice{.resources = carve(ask->ask.shape, free), .revocable = true};
+      grant(l, a, {slice}, ask, 1);
+      note_given(*ask, false,
+                 !ask->ask.prefer.empty() && nearness(ask->ask.prefer, a) != Nearness::kAnywhere);
+      return true;
+    };
+    for (Agent* a : cluster_.estimating) {
+      const Resources& free = a->estimate()->free;
+      if (!a->serves() || !fits(ask->ask.shape, free) || !suits(*ask, *a, now_)) continue;
+      return give(*a, free);
+    }
+    const Want want{.leaf = l, .amounts = ask->ask.shape, .borrow = ask->ask.borrow};
+    if (!denial(cluster_, want).is_none()) continue;
+    for (const auto& [order, claimant] : waiting_.claims.all()) {
+      // Who could be served by ending what is lent is about to be.
+      if (claimant->leaf == &l || obstacles_of(cluster_, waiting_.claims, *claimant).would_do)
+        continue;
+      for (Agent* const on : waiting_.claims.agents_of(*claimant)) {
+        Agent& a = *on;
+        if (a.estimate() != nullptr || !fits(ask->ask.shape, a.free)) continue;
+        if (suits(*ask, a, now_)) return give(a, a.free);
+      }
+    }
+  }
+  return false;
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,126 @@
+// The phases of a decision: decide() first.
+
+#include "allocator/round/round.h"
+
+#include <utility>
+
+namespace proffer::fair {
+
+Decision Round::decide() {
+  cluster_.catch_up();
+  let_time_pass();
+  take_back_estimates(cluster_, now_);
+  const auto take_back = [&] {
+    if (take_back_lent(cluster_, waiting_.claims, now_)) return true;
+    const size_t claims = waiting_.claims.all().size();
+    const bool is_more = waiting_.reclaims.reclaim(now_);
+    if (waiting_.claims.all().size() < claims) thaw(true);
+    return is_more;
+  };
+  do {
+    do {
+      uint64_t before = 0;
+      do {
+        before = grants_made_;
+        fill_asks();
+      } while (less_is_held(before) || fill_open());
+      waiting_.claims.assign(first_with_due_, waiting_.reclaims, now_);
+    } while (take_back());
+  } while (lend() && !cluster_.held_back.empty());
+
+  Decision decision;
+  decision.rescinds = std::exchange(cluster_.rescinds, {});
+  decision.revokes = std::exchange(cluster_.revokes, {});
+  decision.grants = make_offers();
+  cluster_.free_agents.clear_fresh();
+  cluster_.dirty = false;
+  cluster_.decided_at = now_;
+  return decision;
+}
+
+void Round::let_time_pass() {
+  end_leases();
+  cluster_.end_filters(now_);
+  for (AskEntry* ask : cluster_.fire_alarms(now_)) waiting_.stop(*ask);
+  waiting_.claims.fire_timers(now_);
+  waiting_.headroom.review(now_);
+  waiting_.reclaims.end_idle(now_);
+  cluster_.remove_doubtful();
+  cluster_.wake_denied();
+}
+
+// A scheduler that lets its lease end is asked again a little later, so that a dead one does not
+// keep what others need.
+void Round::end_leases() {
+  while (const auto next = cluster_.outstanding.first_to_expire()) {
+    if (next->first > now_) break;
+    const OutstandingOffer* offer = cluster_.outstanding.find(next->second);
+    Leaf& l = *offer->leaf;
+    Agent& a = *offer->agent;
+    for (const AskFill& fill : offer->grant.offer.fills) {
+      const auto ask = l.owner->asks.find(fill.ask);
+      if (ask != l.owner->asks.end()) waiting_.reclaims.note_answer(*ask->second, fill.count, 0);
+    }
+    cluster_.rescind(next->second, RescindReason::kExpired);
+    Filter filter;
+    filter.until = now_ + kDeclineFilter;
+    cluster_.add_filter(l, a, std::move(filter));
+    waiting_.refuse(*l.owner, a);
+  }
+}
+
+// Without reclaim, what is held for a guarantee falls when it is served from a reservation: then
+// there is more for others. Whether somebody is to look again, since so many grants were made.
+bool Round::less_is_held(uint64_t grants_before) {
+  if (cluster_.options.reclaim != ReclaimMode::kOff || grants_made_ == grants_before) return false;
+  if (cluster_.held_back.empty()) return false;
+  cluster_.wake_held_back();
+  return true;
+}
+
+void Round::thaw(bool more_is_free) {
+  // If more is free than when they were frozen, less of it is held for guarantees.
+  for (Leaf* l : frozen_) {
+    cluster_.update_demand(*l, more_is_free && cluster_.held_back.count(l) > 0);
+  }
+  frozen_.clear();
+  turns_.forget_beyond();
+}
+
+size_t Round::DraftHash::operator()(const DraftKey& key) const {
+  const auto number = [](const void* at) { return reinterpret_cast<uintptr_t>(at) / 64; };
+  return (number(key.leaf) * 0x9e3779b97f4a7c15u) ^ (number(key.agent) * 0xff51afd7ed558ccdu) ^
+         (key.gang * 2 + (key.revocable ? 1 : 0));
+}
+
+std::vector<Grant> Round::make_offers() {
+  std::vector<Grant> grants;
+  grants.reserve(drafts_.size());
+  cluster_.offers_before = cluster_.outstanding.last_id();
+  for (Draft& draft : drafts_) {
+    const Duration lease = cluster_.options.offer_timeout;
+    OutstandingOffer offer{draft.agent->book(draft.slices)};
+    Grant& grant = offer.grant;
+    grant.offer.id = cluster_.outstanding.next_id();
+    grant.offer.agent = draft.agent->id;
+    grant.offer.attributes = draft.agent->attributes;
+    grant.offer.slices = std::move(draft.slices);
+    grant.offer.gang = draft.gang;
+    grant.offer.fills = std::move(draft.fills);
+    grant.offer.ports = draft.agent->free_ports;
+    grant.offer.lease = lease;
+    grant.offer.role = draft.leaf->role->name;
+    grant.framework = draft.leaf->framework;
+    grant.role = draft.leaf->role->name;
+    grant.expires = later(now_, lease);
+    grants.push_back(grant);
+    offer.leaf = draft.leaf;
+    offer.agent = draft.agent;
+    offer.ports = draft.ports;
+    offer.free_then = draft.agent->counted_free().amounts + offer.resources.amounts;
+    cluster_.outstanding.add(std::move(offer));
+  }
+  return grants;
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,115 @@
+#pragma once
+
+// One decision: what is due by time (leases, filters, waits for claims), then the asks, guarantees
+// that are not reached first and then by least share, then open offers of what is left, then what
+// is to come back to those who are owed it, then claims for those that starve; at the end what was
+// given becomes offers. A Round is made for each decision and owns what lives no longer.
+//
+//   round.cc        the phases: decide() is the story
+//   filling.cc      progressive filling over the asks
+//   gangs.cc        several tasks at once or none
+//   open_offers.cc  the part of frameworks without asks
+//   lend.cc         what is set aside, or only estimated to be free, is used meanwhile
+//   turns.h         whose turn it is
+
+#include <array>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+#include "allocator/round/decision_record.h"
+#include "allocator/round/turns.h"
+#include "allocator/waiting/waiting.h"
+
+namespace proffer::fair {
+
+struct Denial;
+
+class Round {
+ public:
+  Round(Cluster& cluster, Waiting& waiting, Time now)
+      : cluster_(cluster), waiting_(waiting), now_(now), turns_(cluster) {}
+  Round(const Round&) = delete;
+
+  Decision decide();
+  // After that.
+  DecisionRecord take_record() { return std::move(record_); }
+
+ private:
+  // What is given of one agent to one leaf; becomes a grant at the end. Gangs and what is revocable
+  // are drafts of their own.
+  struct Draft {
+    Leaf* leaf = nullptr;
+    Agent* agent = nullptr;
+    uint64_t gang = 0;
+    bool revocable = false;
+    std::vector<Slice> slices = {};
+    std::vector<AskFill> fills = {};
+    int64_t ports = 0;
+  };
+  struct DraftKey {
+    const Leaf* leaf = nullptr;
+    const Agent* agent = nullptr;
+    uint64_t gang = 0;
+    bool revocable = false;
+    bool operator==(const DraftKey&) const = default;
+  };
+  struct DraftHash {
+    size_t operator()(const DraftKey& key) const;
+  };
+
+  // --- round.cc --------------------------------------------------------------------------------
+  void let_time_pass();
+  void end_leases();
+  std::vector<Grant> make_offers();
+  // Leaves for which nothing fitted are asked again: something else may fit, or more is free.
+  void thaw(bool more_is_free);
+  bool less_is_held(uint64_t grants_before);
+
+  // --- filling.cc ------------------------------------------------------------------------------
+  void fill_asks();
+  void fill();
+  bool may_fit_someone(const Agent& agent) const;
+  bool give_to_asks(const Turn& turn, const LeafOrder& order);
+  Agent* place(AskEntry& ask) const;
+  Agent* place_in_claims(const AskEntry& ask) const;
+  void give(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order);
+  int64_t tasks_in_turn(const Leaf& leaf, const AskEntry& ask, int64_t count_max,
+                        const LeafOrder& order, Rank* before_last) const;
+  void note_given(AskEntry& ask, bool from_claim, bool preferred);
+  void note_denied(Leaf& leaf, const Denial& denied);
+  void grant(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
+             int64_t count, uint64_t gang = 0);
+  void freeze(Leaf& leaf);
+
+  // --- gangs.cc --------------------------------------------------------------------------------
+  bool give_gang(AskEntry& ask, const Turn& turn, const LeafOrder& order);
+
+  // --- open_offers.cc --------------------------------------------------------------------------
+  bool fill_open();
+  bool give_fair_piece(const Turn& turn, const LeafOrder& order);
+  bool give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused);
+  void note_permitted(Leaf& leaf, const Agent& agent);
+  bool is_open(const Leaf& leaf, const Agent& agent) const;
+  Agent* place_open(Leaf& leaf);
+
+  // --- lend.cc ---------------------------------------------------------------------------------
+  bool lend();
+  bool lend_to(Leaf& leaf);
+
+  Cluster& cluster_;
+  Waiting& waiting_;
+  const Time now_;
+  Turns turns_;
+  std::vector<Draft> drafts_;
+  std::unordered_map<DraftKey, size_t, DraftHash> draft_of_;  // looked up only
+  uint64_t grants_made_ = 0;
+  std::vector<Leaf*> frozen_;  // not in the orders in the rest of this decision
+  Claims::FirstWithDue first_with_due_;
+  bool own_only_ = false;  // nothing of what others leave is given yet
+  // Of open leaves: the agents to take next, from the end.
+  std::unordered_map<const Leaf*, std::vector<Agent*>> open_queues_;
+  DecisionRecord record_;
+};
+
+}  // namespace proffer::fair

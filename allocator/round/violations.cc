@@ -1,0 +1,120 @@
+// The laws of a decision. check_fairness() is invariant 5 of DESIGN §10.
+
+#include <algorithm>
+
+#include "allocator/round/decision_record.h"
+#include "allocator/rules/denial.h"
+#include "allocator/rules/fit.h"
+#include "allocator/rules/placement.h"
+#include "common/text.h"
+
+namespace proffer::fair {
+namespace {
+
+// Whatever the decision gave, it left the roles above within their limits. (Tasks that were found
+// running, or a limit that was lowered, may have taken a role above it; then nothing is given.)
+void check_limits(const Cluster& cluster, const DecisionRecord& record,
+                  std::vector<Violation>& found) {
+  for (const DecisionRecord::Given& given : record.given) {
+    for (const Role* role = given.leaf->role; role->parent != nullptr; role = role->parent) {
+      if (is_within_limit(*role, {}) && (cluster.knows_all_tasks || !role->has_limit())) continue;
+      found.push_back({text("framework ", given.leaf->framework.str(), " was given ",
+                            to_text(Offer{.slices = given.last}.total()), " while role ",
+                            role->name.str(), " has a limit of ", to_text(role->settings.limit))});
+    }
+  }
+}
+
+// Whether, where their ways part, the other came before the winner, which had these shares. A
+// rescaled share is at most that of the plain sum, which only grows in a decision; so if that is
+// less, it was less then. (More cannot be said at the end of a decision: a rescaled share falls
+// when a child that is not the least grows in its dominant kind, since its other kinds are scaled
+// with it.)
+bool had_less(const Cluster& cluster, const Leaf& other, const Leaf& winner, const Rank& before) {
+  const auto way_to = [](const Leaf& l) {
+    std::vector<const Node*> way;
+    for (const Node* node = &l; node->parent != nullptr; node = node->parent) {
+      way.push_back(node);
+    }
+    std::reverse(way.begin(), way.end());
+    return way;
+  };
+  const std::vector<const Node*> way = way_to(other);
+  const std::vector<const Node*> way_of_winner = way_to(winner);
+  size_t parting = 0;
+  while (way[parting] == way_of_winner[parting]) ++parting;
+  const Node& node = *way[parting];
+  const Share most = dominant_share(node.use(), cluster.total, node.weight);
+  const Share& share = before[parting];
+  const bool is_exact = node.standing[0].exact && way_of_winner[parting]->standing[0].exact;
+  if (is_exact) return most < share;
+  // Rounding may have made it larger by so much.
+  const int64_t parts = most.parts(kPartsWhole);
+  return parts + parts / (1 << 12) + 1'000 < share.parts(kPartsWhole);
+}
+
+// Invariant 5. Uses only grow in a decision. So who still has less at its end had less when the
+// other was given something.
+void check_fairness(const Cluster& cluster, const DecisionRecord& record,
+                    std::vector<Violation>& found) {
+  // What is held for guarantees falls when those are served for whom it is: who was denied by it
+  // when others were given something need not be at the end.
+  if (holds_guarantees(cluster)) return;
+  for (const DecisionRecord::Given& given : record.given) {
+    if (given.from_claim || given.promised || given.agent->claimant != nullptr) continue;
+    const Leaf& winner = *given.leaf;
+    Books books = *given.agent;  // as it was before that task, or with less
+    books.end_offered(books.book(given.last));
+    books.compute_free();
+    for (const auto& [id, l] : cluster.leaves) {
+      if (l.get() == &winner || l->mode == OfferMode::kOpen || !l->wants_offers()) continue;
+      if (!had_less(cluster, *l, winner, given.before)) continue;
+      for (const AskEntry* ask : l->order) {
+        // Filters by amount look at what is free now: more than that must not lift them here.
+        // Of gangs it would have to be known whether all of one would have fitted.
+        if (ask->unmet() == 0 || ask->ask.gang > 1 || !denial(cluster, *ask).is_none()) continue;
+        // What others leave of what they are entitled to may have become more since.
+        if (!ask->ask.borrow && !is_within_entitlement(cluster, *l->role, ask->at_once())) continue;
+        if (!fits(ask->ask.shape, books, l->role->name)) continue;
+        if (!suits(*ask, *given.agent, cluster.decided_at)) continue;
+        found.push_back(
+            {text("framework ", winner.framework.str(), " was given ",
+                  to_text(Offer{.slices = given.last}.total()), " of agent ", given.agent->id.str(),
+                  " before ", id.framework.str(), " with a lower share")});
+      }
+    }
+  }
+}
+
+// Nobody who may has an ask that fits what is free outside claims.
+void check_work_conservation(const Cluster& cluster, std::vector<Violation>& found) {
+  for (const auto& [id, l] : cluster.leaves) {
+    if (!l->wants_offers()) continue;
+    for (const auto& [agent_id, a] : cluster.agents) {
+      if (!a->serves() || a->claimant != nullptr || !a->listed) continue;
+      const bool unserved =
+          l->mode == OfferMode::kOpen
+              ? is_open_to(*l, *a, cluster.decided_at, false) &&
+                    !piece_for(*l, *a, permitted(cluster, *l)).empty()
+              : std::any_of(l->order.begin(), l->order.end(), [&, agent = a.get()](AskEntry* ask) {
+                  return ask->unmet() > 0 && denial(cluster, *ask).is_none() &&
+                         is_usable(*ask, *agent, cluster.decided_at) &&
+                         fits_now(cluster, *ask, *agent, cluster.decided_at);
+                });
+      if (!unserved) continue;
+      found.push_back({text("framework ", id.framework.str(), " is not offered ", to_text(a->free),
+                            " of agent ", agent_id.str(), " that it could use")});
+    }
+  }
+}
+
+}  // namespace
+
+void check_decision(const Cluster& cluster, const DecisionRecord& record,
+                    std::vector<Violation>& found) {
+  check_work_conservation(cluster, found);
+  check_fairness(cluster, record, found);
+  check_limits(cluster, record, found);
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,251 @@
+// Why a leaf may not have more. denial() is the rule.
+
+#include "allocator/rules/denial.h"
+
+#include <algorithm>
+
+#include "allocator/rules/entitlement.h"
+#include "allocator/rules/fit.h"
+
+namespace proffer::fair {
+
+void know_entitlements(const Cluster& cluster) {
+  if (cluster.entitlements_known) return;
+  compute_entitlements(cluster.tree.root(), cluster.usable_total());
+  cluster.entitlements_known = true;
+}
+
+bool is_within_entitlement(const Cluster& cluster, const Role& role, const ResourceVector& more) {
+  know_entitlements(cluster);
+  const ResourceVector then = role.use() + more;
+  return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    return more[kind] == 0 || then[kind] <= role.entitlement[kind];
+  });
+}
+
+namespace {
+
+// What the node is entitled to and uses, or could still be given: what it asks for, but for asks
+// that may not borrow and are more than their role is entitled to, and for those that no agent
+// could ever fit. O(asks below it), and O(agents) for an ask of which that is not known.
+ResourceVector attainable(const Cluster& cluster, const Node& node) {
+  const ResourceVector& most = node.entitlement;
+  ResourceVector sum = node.use().min(most);
+  const auto add = [&](const Leaf& l) {
+    if (!l.wants_offers()) return;
+    if (l.mode == OfferMode::kOpen) sum = most;
+    for (const AskEntry* ask : l.order) {
+      if (sum == most) return;
+      int64_t count = ask->unmet();
+      if (count == 0 || !could_be_served(cluster, *ask)) continue;
+      if (!ask->ask.borrow && !is_within_entitlement(cluster, *l.role, ask->at_once())) continue;
+      for (const ResourceKind kind : kResourceKinds) {
+        const int64_t each = ask->ask.shape[kind];
+        if (each > 0) count = std::min(count, kAmountMax / each + 1);  // As good as more.
+      }
+      sum = (sum + ask->ask.shape * count).min(most);
+    }
+  };
+  if (node.is_leaf) {
+    add(static_cast<const Leaf&>(node));
+  } else {
+    for_each_leaf(static_cast<const Role&>(node), add);
+  }
+  return sum;
+}
+
+// What the role may have without taking anything that others are entitled to and use or could be
+// given. O(asks beside it).
+ResourceVector left_by_others(const Cluster& cluster, const Role& role) {
+  know_entitlements(cluster);
+  ResourceVector left = cluster.tree.root().entitlement;
+  for (const Node* node = &role; node->parent != nullptr; node = node->parent) {
+    for_each_child(*node->parent, [&](const Node& sibling) {
+      if (&sibling != node) left -= attainable(cluster, sibling);
+    });
+  }
+  return left;
+}
+
+}  // namespace
+
+ResourceVector kept_below(const Role& role, const AskEntry* claimant) {
+  ResourceVector sum;
+  if (role.headroom.empty()) return sum;
+  for (const AskEntry* ask : role.headroom) {
+    if (ask == claimant) break;
+    sum += ask->at_once();
+  }
+  for (const ResourceKind kind : kResourceKinds) {
+    if (!role.settings.limit[kind]) sum[kind] = 0;
+  }
+  return sum;
+}
+
+std::vector<Holder> others_entitled(const Cluster& cluster, const Role& role, ResourceKind kind) {
+  know_entitlements(cluster);
+  std::vector<Holder> found;
+  const auto add = [&](const Leaf& l) {
+    const ResourceVector amounts = attainable(cluster, l);
+    if (amounts[kind] == 0) return;
+    Holder holder{.framework = l.framework};
+    holder.amounts[kind] = amounts[kind];
+    found.push_back(std::move(holder));
+  };
+  for (const Node* node = &role; node->parent != nullptr; node = node->parent) {
+    for (const auto& [name, sibling] : node->parent->roles) {
+      if (sibling != node) for_each_leaf(*sibling, add);
+    }
+    for (const auto& [id, sibling] : node->parent->leaves) {
+      if (sibling != node) add(*sibling);
+    }
+  }
+  std::stable_sort(found.begin(), found.end(), [&](const Holder& a, const Holder& b) {
+    return a.amounts[kind] > b.amounts[kind];
+  });
+  if (found.size() > kNamesExplainedMax) found.resize(kNamesExplainedMax);
+  return found;
+}
+
+std::vector<Holder> kept_for(const Role& role, const AskEntry* claimant, ResourceKind kind) {
+  std::vector<Holder> found;
+  for (const AskEntry* ask : role.headroom) {
+    if (ask == claimant || found.size() == kNamesExplainedMax) break;
+    Holder holder{.framework = ask->leaf->framework};
+    holder.amounts[kind] = ask->at_once()[kind];
+    if (holder.amounts[kind] > 0) found.push_back(std::move(holder));
+  }
+  return found;
+}
+
+Denial denial(const Cluster& cluster, const Want& want) {
+  const Leaf& l = want.leaf;
+  const ResourceVector& more = want.amounts;
+  bool is_promised = false;  // to a role below: that comes before what is kept for others
+  for (const Role* role = l.role; role->parent != nullptr; role = role->parent) {
+    if (role->has_limit()) {
+      // Somebody may still come back with tasks that count in it.
+      if (!cluster.knows_all_tasks) return {Denial::Why::kTasksUnknown, role};
+      const ResourceVector use = role->use();
+      const ResourceVector kept = is_promised ? ResourceVector() : kept_below(*role, want.claimant);
+      for (const ResourceKind kind : kResourceKinds) {
+        const std::optional<int64_t> limit = role->settings.limit[kind];
+        const int64_t used = use[kind] + (more[kind] > 0 ? kept[kind] : 0);
+        if (!limit || used + more[kind] <= *limit) continue;
+        return {Denial::Why::kLimit, role, kind, std::max<int64_t>(*limit - used, 0)};
+      }
+    }
+    is_promised = is_promised || (role->has_guarantee() && is_within_guarantee(*role, more));
+  }
+  if (!want.borrow && !is_within_entitlement(cluster, *l.role, more)) {
+    ResourceVector left = l.role->entitlement;
+    if (!want.own_only) left = left.max(left_by_others(cluster, *l.role));
+    left -= l.role->use();
+    for (const ResourceKind kind : kResourceKinds) {
+      if (more[kind] == 0 || more[kind] <= left[kind]) continue;
+      return {Denial::Why::kEntitlement, l.role, kind, std::max<int64_t>(left[kind], 0)};
+    }
+  }
+  if (holds_guarantees(cluster)) {
+    ResourceVector left = cluster.free_agents.sum(l.role->name) + want.freed - held_for_others(l);
+    if (want.claimant != nullptr) {
+      for (const Agent* a : want.claimant->set_aside) {
+        if (!a->by_notice) left += a->free.amounts;
+      }
+    }
+    for (const ResourceKind kind : kResourceKinds) {
+      if (more[kind] == 0 || more[kind] <= left[kind]) continue;
+      return {Denial::Why::kGuarantees, nullptr, kind, std::max<int64_t>(left[kind], 0)};
+    }
+  }
+  return {};
+}
+
+Denial denial(const Cluster& cluster, const AskEntry& ask, bool own_only) {
+  return denial(cluster, {.leaf = *ask.leaf,
+                          .amounts = ask.at_once(),
+                          .borrow = ask.ask.borrow,
+                          .claimant = &ask,
+                          .own_only = own_only});
+}
+
+int64_t permitted_count(const Cluster& cluster, const AskEntry& ask, int64_t count_max,
+                        bool own_only) {
+  const bool has_limit = [&] {
+    for (const Role* role = ask.leaf->role; role->parent != nullptr; role = role->parent) {
+      if (role->has_limit()) return true;
+    }
+    return false;
+  }();
+  if (!has_limit && ask.ask.borrow && !holds_guarantees(cluster)) return count_max;
+  // The largest count that is not denied; one is not.
+  int64_t allowed = 1;
+  int64_t refused = count_max + 1;
+  while (refused - allowed > 1) {
+    const int64_t middle = allowed + (refused - allowed) / 2;
+    const Denial of_so_many = denial(cluster, {.leaf = *ask.leaf,
+                                               .amounts = ask.ask.shape * middle,
+                                               .borrow = ask.ask.borrow,
+                                               .claimant = &ask,
+                                               .own_only = own_only});
+    (of_so_many.is_none() ? allowed : refused) = middle;
+  }
+  return allowed;
+}
+
+ResourceVector permitted(const Cluster& cluster, const Leaf& l) {
+  ResourceVector most = ResourceVector::of(kAmountMax, kAmountMax, kAmountMax, kAmountMax);
+  for (const Role* role = l.role; role->parent != nullptr; role = role->parent) {
+    if (!role->has_limit()) continue;
+    const ResourceVector use = role->use();
+    if (!cluster.knows_all_tasks || !role->settings.limit.contains(use)) return {};
+    most = most.min(role->settings.limit.amounts(most + use) - use - kept_below(*role, nullptr));
+  }
+  if (holds_guarantees(cluster)) {
+    most = most.min(cluster.free_agents.sum(l.role->name) - held_for_others(l));
+  }
+  return most.max(ResourceVector());
+}
+
+bool holds_guarantees(const Cluster& cluster) {
+  return cluster.options.reclaim == ReclaimMode::kOff && cluster.promises_any();
+}
+
+ResourceVector held_for_others(const Leaf& l) {
+  ResourceVector held;
+  for (const Node* node = &l; node->parent != nullptr; node = node->parent) {
+    for (const Role* sibling : node->parent->promised) {
+      if (sibling != node) held += unmet_guarantee(*sibling);
+    }
+  }
+  return held;
+}
+
+Denial exceeded_limit(const AskEntry& entry) {
+  for (const Role* role = entry.leaf->role; role->parent != nullptr; role = role->parent) {
+    for (const ResourceKind kind : kResourceKinds) {
+      const std::optional<int64_t> limit = role->settings.limit[kind];
+      if (limit && entry.at_once()[kind] > *limit) return {Denial::Why::kLimit, role, kind, *limit};
+    }
+  }
+  return {};
+}
+
+bool is_guarantee_met(const Cluster& cluster, const Role& role) {
+  if (!role.has_guarantee()) return true;
+  bool is_met = true;
+  for_each_leaf(role, [&](const Leaf& l) {
+    if (!is_met || !l.wants_offers()) return;
+    if (l.mode == OfferMode::kOpen) {
+      is_met = !has_unmet_guarantee(role);
+      return;
+    }
+    is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
+      return ask->unmet() > 0 && is_within_guarantee(role, ask->ask.shape) &&
+             denial(cluster, *ask).why != Denial::Why::kEntitlement;
+    });
+  });
+  return is_met;
+}
+
+}  // namespace proffer::fair

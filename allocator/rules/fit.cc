@@ -1,0 +1,166 @@
+// Whether an ask fits. The story of one agent is is_usable(), that of a gang plan_gang().
+
+#include "allocator/rules/fit.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace proffer::fair {
+
+bool is_filtered(const Leaf& l, const Agent& a, Time now) {
+  const auto& filters = l.owner->filters;
+  if (filters.empty()) return false;
+  const auto at = filters.find(a.id);
+  if (at == filters.end()) return false;
+  const Filter& filter = at->second;
+  if (filter.until) return now < *filter.until;
+  if (filter.wrong_agent && *filter.wrong_agent == a.attributes) return true;
+  return std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
+    return a.counted_free_of(kind.first) <= kind.second;
+  });
+}
+
+bool suits(const AskEntry& ask, const Agent& a, Time now) {
+  if (a.ports_left() < ask.ask.ports || !ask.matches(a)) return false;
+  if (!ask.ask.max_per.empty() && ask.counts.full(ask.ask, a) != nullptr) return false;
+  if (ask.only_preferred(now) && nearness(ask.ask.prefer, a) == Nearness::kAnywhere) {
+    return false;
+  }
+  return !is_filtered(*ask.leaf, a, now);
+}
+
+bool is_usable(const AskEntry& ask, const Agent& a, Time now) {
+  return fits(ask.ask.shape, a, ask.leaf->role->name) && suits(ask, a, now);
+}
+
+int64_t room_for(const AskEntry& ask, const Agent& a, int64_t count_max) {
+  int64_t count = count_max;
+  if (ask.ask.ports > 0) count = std::min(count, a.ports_left() / ask.ask.ports);
+  count = ask.counts.room(ask.ask, a, count);
+  return count_that_fits(ask.ask.shape, a, ask.leaf->role->name, count);
+}
+
+// --- if agents were empty -----------------------------------------------------------------------
+
+bool could_ever_fit(const AskEntry& ask, const Agent& a) {
+  if (a.ports.size() < ask.ask.ports || !ask.matches(a)) return false;
+  if (a.parts.empty()) return fits(ask.ask.shape, a.total);
+  std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
+  return take(ask.ask.shape, all).has_value();
+}
+
+int64_t capacity(const AskEntry& ask, const Agent& a) {
+  int64_t most = ask.ask.gang;
+  if (most == 1) return 1;
+  if (ask.ask.ports > 0) most = std::min(most, a.ports.size() / ask.ask.ports);
+  if (a.parts.empty()) return count_that_fits(ask.ask.shape, a.total, most);
+  std::vector<Slice> all = a.usable_total(ask.leaf->role->name);
+  int64_t count = 0;
+  while (count < most && take(ask.ask.shape, all)) ++count;
+  return count;
+}
+
+bool could_ever_be_met(const Cluster& cluster, const AskEntry& ask, bool only_serving) {
+  const TaskCounts none(ask.ask);
+  TaskCounts counts = none;
+  int64_t room = 0;
+  std::vector<Seat> places;
+  for (const auto& [id, a] : cluster.agents) {
+    if ((only_serving && !a->serves()) || !could_ever_fit(ask, *a)) continue;
+    const int64_t most = capacity(ask, *a);
+    const int64_t here = counts.room(ask.ask, *a, most);
+    counts.add(*a, here);
+    room += here;
+    if (room >= ask.ask.gang) return true;
+    places.push_back({a.get(), most});
+  }
+  return fill_places(ask.ask, none, ask.ask.gang, places) == ask.ask.gang;
+}
+
+bool could_be_served(const Cluster& cluster, const AskEntry& ask) {
+  if (ask.servable_at != cluster.agents_version) {
+    ask.servable = could_ever_be_met(cluster, ask, true);
+    ask.servable_at = cluster.agents_version;
+  }
+  return ask.servable;
+}
+
+// --- gangs --------------------------------------------------------------------------------------
+
+void visit_free(const Cluster& cluster, const AskEntry& ask,
+                const std::function<bool(Agent*)>& visit) {
+  const int64_t least = weighted(ask.ask.shape, cluster.total);
+  const auto walk = [&](const AgentsByFree& agents) {
+    return agents.visit(least, ask.ask.shape, visit);
+  };
+  if (cluster.free_agents.any_reserved()) {
+    for (RoleName role = ask.leaf->role->name; !role.empty(); role = parent_of(role)) {
+      if (walk(cluster.free_agents.reserved_for(role))) return;
+    }
+  }
+  if (ask.ask.shape[ResourceKind::kGpus] == 0 && walk(cluster.free_agents.plain())) return;
+  walk(cluster.free_agents.with_gpus());
+}
+
+namespace {
+
+// The gang on these agents: in their order, or as evenly as it wants to be spread.
+std::vector<Seat> spread_gang(const AskEntry& ask, const std::vector<Agent*>& agents) {
+  std::vector<Seat> places;
+  for (Agent* a : agents) places.push_back({a, room_for(ask, *a, ask.ask.gang)});
+  TaskCounts counts = ask.counts;
+  int64_t left = ask.ask.gang;
+  while (left > 0 && !ask.ask.spread.empty()) {
+    Seat* least = nullptr;
+    int64_t crowd = 0;
+    for (Seat& place : places) {
+      if (place.count == place.room || counts.room(ask.ask, *place.agent, 1) == 0) continue;
+      const int64_t there = counts.crowd(ask.ask, *place.agent);
+      if (least != nullptr && crowd <= there) continue;
+      least = &place;
+      crowd = there;
+    }
+    if (least == nullptr) break;
+    counts.add(*least->agent, 1);
+    ++least->count;
+    --left;
+  }
+  // To be spread is only a wish.
+  if (left > 0 && fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) {
+    return {};
+  }
+  std::erase_if(places, [](const Seat& place) { return place.count == 0; });
+  return places;
+}
+
+}  // namespace
+
+std::vector<Seat> plan_gang(const Cluster& cluster, const AskEntry& ask, Time now) {
+  std::vector<Agent*> agents;
+  const bool by_wish = !ask.ask.prefer.empty() || !ask.ask.spread.empty();
+  int64_t room = 0;  // that there would be if max_per were of single agents
+  AgentSet seen;
+  const auto consider = [&](Agent* a) {
+    if (!is_usable(ask, *a, now)) return false;
+    if (!a->parts.empty() && !seen.insert(a).second) return false;
+    agents.push_back(a);
+    if (by_wish || !ask.ask.max_per.empty()) return false;
+    room += room_for(ask, *a, ask.ask.gang - room);
+    return room == ask.ask.gang;
+  };
+  bool is_enough = false;
+  for (Agent* a : ask.set_aside) is_enough = consider(a) || is_enough;
+  if (!is_enough) visit_free(cluster, ask, std::cref(consider));
+  if (!ask.ask.prefer.empty()) {
+    std::stable_sort(agents.begin(), agents.end(), [&](const Agent* a, const Agent* b) {
+      return nearness(ask.ask.prefer, *a) < nearness(ask.ask.prefer, *b);
+    });
+  }
+  return spread_gang(ask, agents);
+}
+
+bool fits_now(const Cluster& cluster, const AskEntry& ask, const Agent& a, Time now) {
+  return ask.ask.gang > 1 ? !plan_gang(cluster, ask, now).empty() : is_usable(ask, a, now);
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,44 @@
+#pragma once
+
+// Whether, where and how often an ask fits: on one agent as it is, on one that is empty, on all of
+// them together. Whether it may have so much is denial.h's to say.
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "allocator/cluster/cluster.h"
+
+namespace proffer::fair {
+
+// Whether the framework of the leaf has declined the agent, and that still holds.
+bool is_filtered(const Leaf& leaf, const Agent& agent, Time now);
+// Whether the ask may go there, if it fits.
+bool suits(const AskEntry& ask, const Agent& agent, Time now);
+// Whether a task of it may go there now.
+bool is_usable(const AskEntry& ask, const Agent& agent, Time now);
+// How many tasks of the ask fit there now, by all but its turn and its unmet count.
+int64_t room_for(const AskEntry& ask, const Agent& agent, int64_t count_max);
+
+// Whether a task of it would fit there if the agent were empty.
+bool could_ever_fit(const AskEntry& ask, const Agent& agent);
+// How many tasks of one gang would then. The ask could_ever_fit() there.
+int64_t capacity(const AskEntry& ask, const Agent& agent);
+// Whether one gang of it fits on the agents if they were empty. O(agents).
+bool could_ever_be_met(const Cluster& cluster, const AskEntry& ask, bool only_serving);
+// The same of those that may be offered, remembered while these are the same.
+bool could_be_served(const Cluster& cluster, const AskEntry& ask);
+
+// Calls visit(Agent*) for the agents with enough free, by amount, for one task, those with
+// something reserved for its role first, until it returns true; by best fit. Agents with
+// reservations may come twice.
+void visit_free(const Cluster& cluster, const AskEntry& ask,
+                const std::function<bool(Agent*)>& visit);
+// Where all tasks of one gang go, or nothing if they do not fit together: on best fit agents one
+// after the other, those that are set aside for it first. O(agents with room) or, where the ask is
+// to be spread, O(gang * agents with room).
+std::vector<Seat> plan_gang(const Cluster& cluster, const AskEntry& ask, Time now);
+// Whether it fits now: a task on the agent, or its gang anywhere.
+bool fits_now(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);
+
+}  // namespace proffer::fair

@@ -1,0 +1,172 @@
+#pragma once
+
+// What goes into the allocator and comes out of it, as values.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "common/offers.h"
+#include "common/roles.h"
+#include "common/share.h"
+#include "common/standing.h"
+#include "common/time.h"
+
+namespace proffer {
+
+// Whether what is lent comes back, and to what measure. Off: nothing is lent, headroom is held for
+// guarantees. Guarantee: roles below their guarantee get it back. Fair share: roles below what they
+// are entitled to.
+enum class ReclaimMode : uint8_t { kOff, kGuarantee, kFairShare };
+
+// Rules that look right and are not, each of which fails a named test. For tests only.
+struct NaiveRules {
+  bool plain_shares = false;   // a role's share is of the plain sum of its children's use
+  bool no_claims = false;      // who has waited long has no claim to anything
+  bool eager_reclaim = false;  // no notice of who fits, no minimum runtime, no cap
+};
+
+struct AllocatorOptions {
+  Duration offer_timeout = kOfferTimeout;  // the lease of each offer
+  Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
+  ReclaimMode reclaim = ReclaimMode::kGuarantee;
+  Duration revoke_grace = kRevokeGrace;        // from the notice to the end
+  Duration minimum_runtime = kMinimumRuntime;  // of a victim
+  // Victims within any minute: so many, or a tenth of the cluster's tasks if that is more.
+  int64_t revokes_per_minute = kRevokesPerMinute;
+  RoleTable roles = {};  // must have passed check_roles()
+  NaiveRules naive = {};
+  // The numbers of gangs begin above this, so that no two lives of a master give one twice.
+  uint64_t gangs_before = 0;
+};
+
+// What an agent brings: its slices together are its total.
+struct AgentResources {
+  Attributes attributes = {};
+  std::vector<Slice> slices = {};
+  PortSet ports = {};  // all of them; which are free is told with set_free_ports()
+};
+
+// A part of an agent for a framework from now until `expires`. Becomes an offer.
+struct Grant {
+  Offer offer = {};
+  FrameworkId framework = {};
+  RoleName role = {};
+  Time expires = {};
+};
+
+enum class RescindReason : uint8_t {
+  kExpired,
+  kAgentLost,
+  kFrameworkLost,
+  kAgentChanged,
+  kGangBroken,  // another offer of its gang has ended
+  kReclaimed,   // somebody who has a right to it wants it
+};
+
+// An outstanding offer ends without an answer; its resources are free again already.
+struct Rescind {
+  OfferId offer = {};
+  FrameworkId framework = {};
+  RescindReason reason = RescindReason::kExpired;
+};
+
+// A task that is to end by `deadline`, when its resources go to somebody else.
+struct Revoke {
+  AgentId agent = {};
+  FrameworkId framework = {};
+  TaskId task = {};
+  RevokeReason reason = RevokeReason::kReclaimed;
+  RoleName beneficiary = {};  // the role that waits for it
+  Time deadline = {};
+};
+
+struct Decision {
+  std::vector<Grant> grants;
+  std::vector<Rescind> rescinds;
+  std::vector<Revoke> revokes;
+};
+
+// A task that runs, or is being launched, on an agent.
+struct RunningTask {
+  TaskId task = {};
+  AskName ask = {};  // that it fills; empty: none
+  TaskClaim claim = {};
+  Time since = {};
+};
+
+// The first-depth answer to "why is this ask not met".
+struct AskStatus {
+  AskName ask = {};
+  int64_t wanted = 0;                   // not yet launched
+  int64_t offered = 0;                  // of these, in outstanding offers
+  bool could_ever_fit = true;           // on some agent if it were empty
+  std::optional<AgentId> claimed = {};  // the agent that is set aside for it
+  std::vector<AgentId> set_aside = {};  // all of these agents, for a gang
+  bool has_headroom = false;            // room for it is kept below the limits above it
+};
+
+struct LeafStatus {
+  FrameworkId framework = {};
+  RoleName role = {};
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  Share dominant_share = {};  // unweighted, of allocated and offered
+  Share weighted_share = {};  // of the framework within its role
+  bool suppressed = false;
+  std::vector<AskStatus> asks = {};
+};
+
+struct RoleStatus {
+  RoleName role = {};
+  RoleSettings settings = {};
+  ResourceVector allocated = {};  // of it and all below it
+  ResourceVector offered = {};
+  Share dominant_share = {};  // unweighted
+  int64_t place_share = 0;    // by which it is compared with its siblings, in millionths
+  ResourceVector entitlement = {};
+  ResourceVector borrowed = {};  // use above the entitlement
+  bool guarantee_met = true;     // or not wanted
+};
+
+// A task that was told to end and has not: it counts as gone where something is taken back.
+struct EndingTask {
+  AgentId agent = {};
+  FrameworkId framework = {};
+  TaskId task = {};
+  Time deadline = {};
+};
+
+struct AgentUse {
+  AgentId agent = {};
+  ResourceVector total = {};
+  ResourceVector allocated = {};
+  ResourceVector offered = {};
+  Resources free = {};
+  bool active = true;
+};
+
+// What comes back to an ask because others who borrowed end, or why nothing does.
+struct ReclaimOutlook {
+  enum class Why : uint8_t {
+    kNothingWanted,  // or its framework wants no offers now
+    kUnderWay,       // the victims have had their notice; until: the last deadline
+    kOff,            // nothing is lent, so nothing comes back
+    kRefused,        // it did not use what was taken back for it; until it is declared anew
+    kTasksUnknown,   // not before all that run are known again
+    kNoRight,        // no unmet guarantee covers it, nor its fair share if that counts
+    kNobodyBorrows,  // nobody is above its entitlement that could give it back
+    kWouldNotFit,    // it would fit nowhere even if all that may be taken back ended
+    kTooYoung,       // until: when tasks have run long enough for it to fit
+    kCap,            // enough others were told to end; until: when more may be
+  };
+  Why why = Why::kNothingWanted;
+  RoleName promise = {};  // whose guarantee covers the ask; empty: it is its share
+  // Of those that have been or would be told to end, one: its role, and its agent.
+  RoleName holder = {};
+  AgentId agent = {};
+  int64_t victims = 0;
+  std::optional<Time> until = {};
+};
+
+}  // namespace proffer

@@ -1,0 +1,46 @@
+#include "allocator/waiting/waiting.h"
+
+#include <algorithm>
+
+namespace proffer::fair {
+
+bool Waiting::stop(AskEntry& ask) {
+  const bool had_claim = claims.stop_waiting(ask);
+  if (ask.has_headroom()) headroom.drop(ask);
+  const bool was_owed = reclaims.stop(ask);
+  return had_claim || was_owed;
+}
+
+void Waiting::forget(AskEntry& ask) {
+  stop(ask);
+  claims.forget(ask);
+  headroom.forget(ask);
+  reclaims.forget(ask);
+}
+
+void Waiting::leave(Agent& a) {
+  if (a.claimant != nullptr && !a.by_notice) claims.drop(*a.claimant);
+  reclaims.end_on(a);
+}
+
+void Waiting::refuse(const Framework& f, const Agent& a) {
+  AskEntry* const ask = a.claimant;
+  if (ask != nullptr && ask->leaf->owner == &f && claims.has_claim(*ask)) claims.drop(*ask);
+}
+
+std::optional<Time> Waiting::next_deadline() const {
+  std::optional<Time> next;
+  for (const std::optional<Time>& at :
+       {claims.next_deadline(), headroom.next_deadline(), reclaims.next_deadline()}) {
+    if (at) next = next ? std::min(*next, *at) : *at;
+  }
+  return next;
+}
+
+void Waiting::check(std::vector<Violation>& found) const {
+  claims.check(found);
+  headroom.check(found);
+  reclaims.check(found);
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,35 @@
+#pragma once
+
+// All that waits: who starves, below limits too, and to whom what was lent comes back. Together
+// where one event concerns several of them.
+
+#include "allocator/waiting/claims.h"
+#include "allocator/waiting/headroom.h"
+#include "allocator/waiting/lending.h"
+#include "allocator/waiting/reclaims.h"
+
+namespace proffer::fair {
+
+class Waiting {
+ public:
+  explicit Waiting(Cluster& cluster)
+      : claims(cluster), headroom(cluster, claims), reclaims(cluster, claims) {}
+  Waiting(const Waiting&) = delete;
+
+  // The ask is met, gone, or not wanted for now. Whether an agent was set aside for it.
+  bool stop(AskEntry& ask);
+  // The ask is not declared any more.
+  void forget(AskEntry& ask);
+  // The agent is not there for those for whom it is set aside.
+  void leave(Agent& agent);
+  // The framework does not want the agent: what it does not want, it does not wait for.
+  void refuse(const Framework& framework, const Agent& agent);
+  std::optional<Time> next_deadline() const;
+  void check(std::vector<Violation>& found) const;
+
+  Claims claims;
+  Headroom headroom;
+  Reclaims reclaims;
+};
+
+}  // namespace proffer::fair
