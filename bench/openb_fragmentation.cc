@@ -2,18 +2,26 @@
 // trace openb, drawn at random, are submitted one by one to the allocator and never end (Weng et
 // al., USENIX ATC 2023, section 6.2). bench/openb makes a table and a plot of it.
 //
-//   build/bin/openb_fragmentation NODES.csv PODS.csv [PLACEMENT [SEEDS [PERCENT]]]
+//   build/bin/openb_fragmentation NODES.csv PODS.csv [PLACEMENT [SEEDS [PERCENT [compact]]]]
 //
 // One line for each seed (1 to SEEDS, 10) and each whole percent of the cluster's GPUs that has
 // been asked for (to PERCENT, 130): "PLACEMENT SEED ASKED UNALLOCATED REFUSED", the first two
 // figures in percent of the cluster's GPUs, REFUSED in pods.
+//
+// With `compact`, how few of the nodes hold the pods that ask for PERCENT of the GPUs: nodes are
+// left out, the smallest first, and all pods are submitted again each time (cell compaction: Verma
+// et al., EuroSys 2015, section 5.1). One line for each seed: "PLACEMENT SEED NODES AT_LEAST OF".
+// AT_LEAST of the nodes, those with the most of a kind, have together what the pods ask of that
+// kind.
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -53,8 +61,9 @@ Result<AllocatorOptions> options_of(std::string_view placement) {
 // A cluster of the trace's nodes to which pods are submitted.
 class Submission {
  public:
-  Submission(const sim::Scenario& trace, AllocatorOptions options) : allocator_(options) {
-    for (const sim::ScenarioAgent& agent : trace.agents) {
+  Submission(const std::vector<sim::ScenarioAgent>& nodes, AllocatorOptions options)
+      : allocator_(options) {
+    for (const sim::ScenarioAgent& agent : nodes) {
       allocator_.set_agent(AgentId(agent.name), {.attributes = agent.attributes,
                                                  .slices = {Slice{.resources = agent.resources}}});
     }
@@ -106,7 +115,7 @@ std::vector<Ask> pods_of(const sim::Scenario& trace) {
 
 void submit_until(int64_t percent, const sim::Scenario& trace, const std::vector<Ask>& pods,
                   const AllocatorOptions& options, std::string_view placement, uint64_t seed) {
-  Submission submission(trace, options);
+  Submission submission(trace.agents, options);
   Prng random(seed);
   const int64_t gpus = submission.gpus();
   int64_t asked = 0;
@@ -128,14 +137,87 @@ void submit_until(int64_t percent, const sim::Scenario& trace, const std::vector
   }
 }
 
+// Pods drawn until they ask for so much.
+std::vector<Ask> draw(int64_t percent, int64_t gpus, const std::vector<Ask>& pods, uint64_t seed) {
+  std::vector<Ask> drawn;
+  Prng random(seed);
+  for (int64_t asked = 0; asked * 100 < gpus * percent;) {
+    drawn.push_back(pods[random.below(pods.size())]);
+    asked += drawn.back().shape[ResourceKind::kGpus];
+  }
+  return drawn;
+}
+
+// Whether each pod finds a place.
+bool holds(const std::vector<sim::ScenarioAgent>& nodes, const std::vector<Ask>& pods,
+           const AllocatorOptions& options) {
+  Submission submission(nodes, options);
+  return std::all_of(pods.begin(), pods.end(),
+                     [&](const Ask& pod) { return submission.submit(pod); });
+}
+
+int64_t least_nodes(const std::vector<sim::ScenarioAgent>& nodes, const std::vector<Ask>& pods) {
+  int64_t least = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    std::vector<int64_t> amounts;
+    for (const sim::ScenarioAgent& node : nodes) amounts.push_back(node.resources.amounts[kind]);
+    std::sort(amounts.rbegin(), amounts.rend());
+    int64_t missing = 0;
+    for (const Ask& pod : pods) missing += pod.shape[kind];
+    int64_t count = 0;
+    for (; missing > 0; ++count) missing -= amounts[static_cast<size_t>(count)];
+    least = std::max(least, count);
+  }
+  return least;
+}
+
+void compact(int64_t percent, const sim::Scenario& trace, const std::vector<Ask>& all,
+             const AllocatorOptions& options, std::string_view placement, uint64_t seed) {
+  constexpr size_t kLeastPart = 4;  // one by one would take four times as long
+  const std::vector<Ask> pods = draw(percent, Submission(trace.agents, options).gpus(), all, seed);
+  CHECK(holds(trace.agents, pods, options)) << "all nodes together do not hold the pods";
+  // The largest are kept first: as few of the others as are needed, by halving.
+  std::vector<sim::ScenarioAgent> kept = trace.agents;
+  std::stable_sort(kept.begin(), kept.end(),
+                   [](const sim::ScenarioAgent& a, const sim::ScenarioAgent& b) {
+                     const auto size = [](const sim::ScenarioAgent& node) {
+                       return std::pair(node.resources.amounts[ResourceKind::kGpus],
+                                        node.resources.amounts[ResourceKind::kCpus]);
+                     };
+                     return size(a) > size(b);
+                   });
+  for (size_t fails = 0; fails + 1 < kept.size();) {
+    const size_t middle = fails + (kept.size() - fails) / 2;
+    const std::vector<sim::ScenarioAgent> some(kept.begin(),
+                                               kept.begin() + static_cast<std::ptrdiff_t>(middle));
+    if (!holds(some, pods, options)) {
+      fails = middle;
+    } else {
+      kept = some;
+    }
+  }
+  for (size_t part = kept.size() / 16; part >= kLeastPart; part /= 2) {
+    for (size_t end = kept.size(); end >= part; end -= part) {
+      std::vector<sim::ScenarioAgent> rest(kept.begin(),
+                                           kept.begin() + static_cast<std::ptrdiff_t>(end - part));
+      rest.insert(rest.end(), kept.begin() + static_cast<std::ptrdiff_t>(end), kept.end());
+      if (holds(rest, pods, options)) kept = std::move(rest);
+    }
+  }
+  std::cout << fmt::format("{} {} {} {} {}\n", placement, seed, kept.size(),
+                           least_nodes(trace.agents, pods), trace.agents.size());
+}
+
 int fail(std::string_view what) {
   std::fprintf(stderr, "error: %.*s\n", static_cast<int>(what.size()), what.data());
   return 2;
 }
 
 int run(int argc, char** argv) {
-  if (argc < 3 || argc > 6) {
-    return fail("usage: openb_fragmentation NODES.csv PODS.csv [PLACEMENT [SEEDS [PERCENT]]]");
+  const bool compacts = argc == 7 && std::string_view(argv[6]) == "compact";
+  if (argc < 3 || (argc > 6 && !compacts)) {
+    return fail(
+        "usage: openb_fragmentation NODES.csv PODS.csv [PLACEMENT [SEEDS [PERCENT [compact]]]]");
   }
   const std::string_view placement = argc > 3 ? argv[3] : kDefaultPlacement;
   const Result<int64_t> seeds = parse_whole("SEEDS", argc > 4 ? argv[4] : "10", 1, 1'000);
@@ -153,7 +235,8 @@ int run(int argc, char** argv) {
   }
   const std::vector<Ask> pods = pods_of(trace);
   for (int64_t seed = 1; seed <= *seeds; ++seed) {
-    submit_until(*percent, trace, pods, *options, placement, static_cast<uint64_t>(seed));
+    const auto measure = compacts ? compact : submit_until;
+    measure(*percent, trace, pods, *options, placement, static_cast<uint64_t>(seed));
   }
   return std::cout.good() ? 0 : 1;
 }
