@@ -73,8 +73,8 @@ Result<void> check_times(const Ask& ask) {
     std::string_view name;
     Duration duration;
   };
-  for (const Row& row :
-       {Row{"wait for preferred hosts", ask.prefer.wait}, Row{"expiry", ask.expiry}}) {
+  for (const Row& row : {Row{"wait for preferred hosts", ask.prefer.wait},
+                         Row{"expiry", ask.expiry}, Row{"duration", ask.duration}}) {
     if (row.duration >= Duration() && row.duration <= kDurationMax) continue;
     return wrong(text("its ", row.name, " must be from 0 to ", to_text(kDurationMax), ", not ",
                       to_text(row.duration)));

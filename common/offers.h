@@ -59,6 +59,8 @@ struct Ask {
   bool borrow = true;         // false: only from within its role's entitlement
   bool revocable_ok = false;  // also from what is set aside or only estimated to be free
   Duration expiry = {};       // wanted no longer than this from its declaration; zero: for ever
+  // How long each task is expected to run. Zero: unknown; kDurationMax: until somebody ends it.
+  Duration duration = {};
 
   bool operator==(const Ask&) const = default;
 };

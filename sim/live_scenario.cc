@@ -57,12 +57,28 @@ Duration whole_seconds(Duration duration) {
   return seconds(std::min(duration, kScenarioUntilMax).millis() / 1'000);
 }
 
+// Whether the ask declares how long its tasks run, and none of them runs for longer already.
+bool keeps_declared_duration(const Group& group) {
+  const Duration declared = group.ask.duration;
+  if (group.kind.ending || declared == Duration()) return false;
+  if (declared == kDurationMax) return true;
+  return declared <= kScenarioUntilMax &&
+         std::all_of(group.running.begin(), group.running.end(),
+                     [&](const LiveTask* task) { return whole_seconds(task->since) < declared; });
+}
+
 ScenarioTasks tasks_of(Group&& group, std::string name) {
   const bool ends = group.kind.ending;
+  const bool declared = keeps_declared_duration(group);
+  std::optional<Duration> duration;
+  if (ends) duration = kKillGrace;
+  if (declared && group.ask.duration < kDurationMax) duration = group.ask.duration;
+  group.ask.duration = Duration();
   ScenarioTasks tasks{.name = std::move(name),
                       .count = group.pending + static_cast<int64_t>(group.running.size()),
                       .resources = group.kind.shape,
-                      .duration = ends ? std::optional(kKillGrace) : std::nullopt,
+                      .duration = duration,
+                      .declared_duration = declared,
                       .ask = std::move(group.ask)};
   // A gang's members follow each other. Whole seconds make a shorter file.
   const auto order = [&](const LiveTask* task) {

@@ -285,9 +285,7 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
   if (tasks.count % ask.gang != 0) {
     return wrong(text("its count, ", tasks.count, ", must be a multiple of gang, ", ask.gang));
   }
-  Ask whole = ask;
-  whole.name = AskName(tasks.name);
-  whole.shape = tasks.resources;
+  Ask whole = tasks.declared();
   whole.count = tasks.count;
   if (Result<void> ok = check_ask(whole); !ok) return ok;
   const Ask plain = {.name = ask.name,
@@ -306,6 +304,10 @@ Result<void> ScenarioChecker::check(const ScenarioFramework& framework,
 
 Result<void> ScenarioChecker::check_waves(const ScenarioTasks& tasks) {
   if (tasks.waves.empty()) return {};
+  if (tasks.declared_duration) {
+    return Error::invalid_argument("an ask declares one duration, and waves have each their own")
+        .with_hint("leave declared_duration out");
+  }
   if (!tasks.running.empty()) {
     return Error::invalid_argument("tasks that come in waves do not run at 0s")
         .with_hint("give what runs an entry of its own");

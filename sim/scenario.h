@@ -92,10 +92,11 @@ struct ScenarioTasks {
   ResourceVector resources = {};
   std::optional<Duration> duration = {};  // the mean; none: for ever
   uint32_t duration_spread = 0;           // per million of the mean
-  bool declared_duration = false;         // whether the ask says the mean
+  bool declared_duration = false;         // whether the ask says the mean, or that it is for ever
   Duration arrives = {};
   std::optional<Duration> every = {};  // instead: one each so long, from 0s on
-  // Constraints, priority, and what else an ask says; its name, shape and count are the group's.
+  // Constraints, priority, and what else an ask says; its name, shape, count and duration are the
+  // group's.
   Ask ask = {};
   std::vector<ScenarioRunning> running = {};  // the first ones of `count`
 
@@ -110,6 +111,14 @@ struct ScenarioTasks {
   void set_waves(std::vector<ScenarioWave> all);
   // Needs waves. O(log waves).
   const ScenarioWave& wave_of(int64_t number) const;
+  // What a framework declares: `ask` with what the group says beside it, but for the count.
+  Ask declared() const {
+    Ask declared = ask;
+    declared.name = AskName(name);
+    declared.shape = resources;
+    if (declared_duration && waves.empty()) declared.duration = duration.value_or(kDurationMax);
+    return declared;
+  }
   // Half the width of the interval that durations are drawn from. Needs a duration.
   Duration duration_width() const {
     // In two steps, because a year in nanoseconds times a million is more than 64 bits hold.

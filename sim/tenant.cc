@@ -197,10 +197,11 @@ std::vector<Ask> Tenant::asks() const {
 // Members of a gang that runs on without them are asked for one by one.
 Ask Tenant::ask_of(uint32_t group, bool members) const {
   const ScenarioTasks& tasks = description_.tasks[group];
-  Ask ask = tasks.ask;
-  ask.name = AskName(members ? text(tasks.name, kMembersSuffix) : tasks.name);
-  ask.shape = tasks.resources;
-  if (members) ask.gang = 1;
+  Ask ask = tasks.declared();
+  if (members) {
+    ask.name = AskName(text(tasks.name, kMembersSuffix));
+    ask.gang = 1;
+  }
   return ask;
 }
 

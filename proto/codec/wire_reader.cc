@@ -257,6 +257,7 @@ void WireReader::ask(wire::Ask::Reader in, Ask& out) {
   out.borrow = in.getBorrow();
   out.revocable_ok = in.getRevocableOk();
   span(in.getExpiryNanos(), "the expiry of an ask", out.expiry);
+  span(in.getDurationNanos(), "the duration of an ask", out.duration);
 }
 
 void WireReader::offer(wire::Offer::Reader in, Offer& out) {

@@ -149,6 +149,7 @@ void write(const Ask& ask, wire::Ask::Builder out) {
   out.setBorrow(ask.borrow);
   out.setRevocableOk(ask.revocable_ok);
   out.setExpiryNanos(ask.expiry.nanos());
+  out.setDurationNanos(ask.duration.nanos());
 }
 
 void write(const Offer& offer, wire::Offer::Builder out) {

@@ -100,6 +100,7 @@ void fields(F& f, typename F::template Of<LiveAsk>& row) {
   if (F::kReads || !ask.borrow) f.truth("borrow", ask.borrow);
   if (F::kReads || ask.revocable_ok) f.truth("revocable_ok", ask.revocable_ok);
   if (F::kReads || ask.expiry > Duration()) f.seconds("expiry_s", ask.expiry);
+  if (F::kReads || ask.duration > Duration()) f.seconds("duration_s", ask.duration);
 }
 
 // --- tasks ---------------------------------------------------------------------------------------

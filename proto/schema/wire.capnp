@@ -192,6 +192,9 @@ struct Ask {
   borrow @12 :Bool = true;    # Not: only from within what its role is entitled to.
   revocableOk @13 :Bool;      # Also from what is set aside for others or only estimated to be free.
   expiryNanos @14 :Int64;     # nanos from the declaration; 0: wanted for ever
+  durationNanos @15 :Int64;   # nanos that each task is expected to run; 0: unknown; ten years (the
+                              # most): until somebody ends it. A receiver that does not know this
+                              # field takes it as unknown.
 }
 
 # How a framework takes resources: to the measure of its asks, or as open offers.

@@ -87,8 +87,9 @@ Result<void> check_placement(const Ask& ask) {
     return Error::invalid_argument(
         text("a count must be a multiple of the gang, ", ask.gang, ", not ", ask.count));
   }
-  for (const auto& [what, span] : {std::pair("the wait for preferred hosts", ask.prefer.wait),
-                                   std::pair("an expiry", ask.expiry)}) {
+  for (const auto& [what, span] :
+       {std::pair("the wait for preferred hosts", ask.prefer.wait),
+        std::pair("an expiry", ask.expiry), std::pair("a duration", ask.duration)}) {
     if (span >= Duration() && span <= kSpanMax) continue;
     return Error::invalid_argument(
         text(what, " must be from 0 to ten years, not ", span.millis(), "ms"));

@@ -285,6 +285,7 @@ TEST(CheckAsk, SaysWhatIsWrongOfWhichAsk) {
        [](Ask& a) { a.band = static_cast<Band>(9); }},
       {"its wait for preferred hosts must be from 0", [](Ask& a) { a.prefer.wait = seconds(-1); }},
       {"its expiry must be from 0", [](Ask& a) { a.expiry = kDurationMax + seconds(1); }},
+      {"its duration must be from 0", [](Ask& a) { a.duration = seconds(-1); }},
   };
   for (const Row& row : rows) {
     Ask ask = ask_of("cpus:1", 6);

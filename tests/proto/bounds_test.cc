@@ -205,6 +205,12 @@ const Bound kBounds[] = {
          m.asks[0].expiry = kDurationMax + nanoseconds(static_cast<int64_t>(over));
        });
      }},
+    {"the duration of an ask",
+     [](size_t over) {
+       return with(asking(valid_ask()), [&](DeclareAsks& m) {
+         m.asks[0].duration = kDurationMax + nanoseconds(static_cast<int64_t>(over));
+       });
+     }},
     {"the attribute of a spread",
      [](size_t over) {
        return with(asking(valid_ask()),

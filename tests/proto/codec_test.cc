@@ -103,6 +103,8 @@ TEST(Codec, RefusesWrongValuesAndSaysWhich) {
        "the value of attribute 'rack'"},
       {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].expiry = nanoseconds(-1); }),
        "the expiry of an ask must be from 0"},
+      {with(asking(valid_ask()), [](DeclareAsks& m) { m.asks[0].duration = nanoseconds(-1); }),
+       "the duration of an ask must be from 0"},
       {RevokeNotice{.agent = AgentId("a")}, "a revoke notice must name a task"},
       {Accept{.operations = {Reserve{.agent = AgentId("a")}}}, "a role must be"},
       {Accept{.offers = {OfferId(0)}}, "an offer id must not be zero"},

@@ -37,7 +37,8 @@ Ask ask_with_everything() {
           .band = Band::kProduction,
           .borrow = false,
           .revocable_ok = true,
-          .expiry = minutes(5)};
+          .expiry = minutes(5),
+          .duration = seconds(90)};
 }
 
 LiveSnapshot cluster() {

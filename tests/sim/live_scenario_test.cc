@@ -247,6 +247,39 @@ proto::LiveTask running_task(const std::string& framework, const std::string& ta
           .shape = parse_shape("cpus:1").value()};
 }
 
+// Kept while no task has run for longer; "until somebody ends it" is for ever.
+TEST(LiveScenario, DeclaredDurationsAreKept) {
+  struct Row {
+    Duration declared;
+    Duration since;
+    std::optional<Duration> duration;
+    bool is_declared;
+  };
+  for (const Row& row : {Row{minutes(5), minutes(1), minutes(5), true},
+                         Row{minutes(5), minutes(6), std::nullopt, false},
+                         Row{kDurationMax, minutes(6), std::nullopt, true},
+                         Row{Duration(), minutes(1), std::nullopt, false}}) {
+    proto::LiveSnapshot live = small();
+    live.frameworks.push_back(
+        {.framework = FrameworkId("d-1-1"), .name = "d", .role = RoleName("r")});
+    live.asks.push_back({FrameworkId("d-1-1"),
+                         {.name = AskName("x"),
+                          .shape = parse_shape("cpus:1").value(),
+                          .count = 1,
+                          .duration = row.declared}});
+    proto::LiveTask task = running_task("d-1-1", "t");
+    task.ask = AskName("x");
+    task.since = row.since;
+    live.tasks = {task};
+    const LiveScenario made = scenario_from(live);
+    EXPECT_TRUE(check_scenario(made.scenario).has_value());
+    const ScenarioTasks& tasks = framework_of(made.scenario, "d").tasks.front();
+    EXPECT_EQ(tasks.count, 2);
+    EXPECT_EQ(tasks.duration, row.duration);
+    EXPECT_EQ(tasks.declared_duration, row.is_declared);
+  }
+}
+
 TEST(LiveScenario, SaysWhatIsLeftOut) {
   proto::LiveSnapshot live = small();
   live.agents.push_back({.agent = AgentId("far"),

@@ -153,7 +153,8 @@ class MessageGenerator {
             .band = enumerator<Band>(kBandCount),
             .borrow = flip(),
             .revocable_ok = flip(),
-            .expiry = duration()};
+            .expiry = duration(),
+            .duration = duration()};
   }
   std::vector<MaxPer> max_per() {
     std::map<std::string, int64_t> sorted;

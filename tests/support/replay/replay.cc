@@ -281,9 +281,7 @@ void Replay::declare(const FrameworkId& id) {
   if (framework.spec->takes != sim::Takes::kAsks) return allocator_->revive(id);
   std::vector<Ask> asks;
   for (Group& group : framework.groups) {
-    Ask ask = group.spec->ask;
-    ask.name = AskName(group.spec->name);
-    ask.shape = group.spec->resources;
+    Ask ask = group.spec->declared();
     ask.count = static_cast<int64_t>(group.wanted.size()) / ask.gang * ask.gang;
     note_declared(id, group, ask.count);
     if (ask.count == 0) continue;
