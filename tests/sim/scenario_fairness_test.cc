@@ -1,0 +1,164 @@
+// Fairness while tasks come and go: scenarios of examples/scenarios, each of which shows one way in
+// which an allocator that is fair from an empty cluster may not be, and the figures that its first
+// lines promise.
+//
+// A promise that does not hold yet is marked so. The test fails if a promise that is marked begins
+// to hold, so that the mark goes, and if one that holds stops holding.
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "tests/sim/shipped_scenarios.h"
+
+namespace proffer::sim::scenario_fairness_test {
+namespace {
+
+using Report = proto::SimulateReport;
+using Picture = Report::Picture;
+using OfPicture = std::function<int64_t(const Picture&)>;
+
+constexpr int64_t kNoBound = std::numeric_limits<int64_t>::max();
+
+enum class Today : uint8_t { kHolds, kFails };
+
+struct Promise {
+  std::string scenario = {};
+  std::string what = {};
+  Today today = Today::kHolds;
+  std::function<int64_t(const Report&)> figure = {};
+  int64_t least = 0;
+  int64_t most = kNoBound;
+};
+
+// --- figures ------------------------------------------------------------------------------------
+
+OfPicture running(const std::string& framework) {
+  return [framework](const Picture& at) { return at.frameworks.at(framework).running; };
+}
+OfPicture finished(const std::string& framework) {
+  return [framework](const Picture& at) { return at.frameworks.at(framework).finished; };
+}
+// Of tasks whose names begin so, as in "A/t-".
+OfPicture running_of(const std::string& prefix) {
+  return [prefix](const Picture& at) {
+    int64_t count = 0;
+    for (const auto& [name, agent] : at.agents) {
+      count += std::count_if(agent.tasks.begin(), agent.tasks.end(),
+                             [&](const std::string& task) { return task.starts_with(prefix); });
+    }
+    return count;
+  };
+}
+// In thousandths.
+OfPicture cpus_used() {
+  return [](const Picture& at) { return at.cluster.utilisation[0]; };
+}
+OfPicture revokes() {
+  return [](const Picture& at) { return at.cluster.preempted; };
+}
+
+using Figure = std::function<int64_t(const Report&)>;
+
+// The least of all snapshots, and the most. Without the last `without`.
+Figure least(OfPicture of, size_t without = 0) {
+  return [of = std::move(of), without](const Report& report) {
+    int64_t found = kNoBound;
+    for (size_t i = 0; i + without < report.snapshots.size(); ++i) {
+      found = std::min(found, of(report.snapshots[i]));
+    }
+    return found;
+  };
+}
+Figure most(OfPicture of) {
+  return [of = std::move(of)](const Report& report) {
+    int64_t found = 0;
+    for (const Picture& at : report.snapshots) found = std::max(found, of(at));
+    return found;
+  };
+}
+Figure at_end(OfPicture of) {
+  return [of = std::move(of)](const Report& report) { return of(report.end); };
+}
+Figure at_first(OfPicture of) {
+  return [of = std::move(of)](const Report& report) { return of(report.snapshots.at(0)); };
+}
+// How much more it is at the end than at the first snapshot.
+Figure grown(OfPicture of) {
+  return [of = std::move(of)](const Report& report) {
+    return of(report.end) - of(report.snapshots.at(0));
+  };
+}
+
+// --- promises -----------------------------------------------------------------------------------
+
+std::vector<Promise> promises() {
+  constexpr Today kHolds = Today::kHolds;
+  constexpr Today kFails = Today::kFails;
+  const auto mean_cpus = [](const Report& report) {
+    return report.end.cluster.mean_utilisation[0];
+  };
+  return {
+      {"daemons_and_machine_tasks", "CPUs used", kFails, least(cpus_used()), 900},
+      {"daemons_and_machine_tasks", "CPUs used on average", kFails, mean_cpus, 900},
+      {"blocked_gang", "CPUs used", kFails, least(cpus_used()), 900},
+      {"blocked_gang", "CPUs used on average", kFails, mean_cpus, 900},
+      {"gpu_ask", "CPUs used while the pair waits", kFails, least(cpus_used(), 1), 900},
+      {"gpu_ask", "the pair runs when GPUs are free", kHolds, at_end(finished("pair")), 1},
+      {"guarantee_beside_endless", "large tasks run", kFails, at_first(finished("large")), 3},
+      {"guarantee_beside_endless", "CPUs used on average", kHolds, mean_cpus, 900},
+      {"synchronised_ends", "tasks of c", kFails, least(running("c")), 30},
+      {"many_small_holders", "tasks of s", kFails, least(running("s")), 14, 18},
+      {"pieces", "tasks of pairs", kFails, least(running("pairs")), 4},
+      {"pieces", "tasks of large", kFails, least(running("large")), 2},
+      {"pieces", "CPUs used on average", kHolds, mean_cpus, 950},
+      {"fair_share_flaps", "revokes", kFails, at_end(revokes()), 9, 12},
+      {"fair_share_flaps", "revokes after 5 min", kFails, grown(revokes()), 0, 0},
+      {"fair_share_flaps", "the second role's half", kHolds, at_first(running("churning")), 9, 11},
+      {"phantom_demand", "least of A", kFails, least(running("A")), 9},
+      {"phantom_demand", "most of A", kHolds, most(running("A")), 0, 11},
+      {"one_kind_guarantee", "tasks of the other", kFails, least(running("other")), 10},
+      {"open_beside_asks", "least of the open one", kFails, least(running("open")), 18},
+      {"open_beside_asks", "most of the open one", kHolds, most(running("open")), 0, 22},
+      {"open_beside_asks", "CPUs used", kHolds, least(cpus_used()), 950},
+      {"victims_by_worth", "tasks of priority 10", kFails, at_end(running_of("borrower/high-")), 4},
+      {"victims_by_worth", "tasks of the owner", kHolds, at_end(running("owner")), 6},
+  };
+}
+
+std::vector<std::string> scenarios() {
+  std::vector<std::string> names;
+  for (const Promise& promise : promises()) {
+    if (names.empty() || names.back() != promise.scenario) names.push_back(promise.scenario);
+  }
+  return names;
+}
+
+class FairScenario : public testing::TestWithParam<std::string> {};
+
+TEST_P(FairScenario, KeepsItsPromises) {
+  const Report report = simulate_shipped(GetParam());
+  for (const Promise& promise : promises()) {
+    if (promise.scenario != GetParam()) continue;
+    const int64_t figure = promise.figure(report);
+    const bool holds = figure >= promise.least && figure <= promise.most;
+    if (promise.today == Today::kHolds) {
+      EXPECT_TRUE(holds) << promise.what << ": " << figure << " is not from " << promise.least
+                         << " to " << promise.most;
+    } else {
+      EXPECT_FALSE(holds) << promise.what << ": " << figure
+                          << " is what is promised. It is marked as failing: take the mark away";
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shipped, FairScenario, testing::ValuesIn(scenarios()),
+                         [](const auto& one) { return one.param; });
+
+}  // namespace
+}  // namespace proffer::sim::scenario_fairness_test
