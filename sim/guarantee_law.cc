@@ -44,12 +44,44 @@ bool may_have_more(const Ask& ask, const RoleName& of_ask, const proto::RoleRow&
   });
 }
 
+bool is_there(const proto::LiveAgent& agent) { return agent.state == proto::AgentState::kActive; }
+
 bool holds_any(const ResourceVector& shape, const ResourceVector& of) {
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
                      [&](ResourceKind kind) { return shape[kind] > 0 && of[kind] > 0; });
 }
 
-// What would be free on the agent for those in `role`.
+// What the role is to give back, without what entitlements are rounded by.
+ResourceVector borrowed_by(const proto::RoleRow& row, const MasterWord& word) {
+  ResourceVector borrowed = row.borrowed;
+  for (const proto::LiveAgent& agent : word.live.agents) {
+    for (const ResourceKind kind : kResourceKinds) {
+      borrowed[kind] -= agent.total.amounts[kind] / 1'000'000;
+    }
+  }
+  return borrowed.max(ResourceVector());
+}
+
+// Whether a guarantee covers what it names of a task, with all else that is used: what is promised
+// to others is not taken back either.
+bool is_promised(const Quota& guarantee, const ResourceVector& use, const ResourceVector& shape) {
+  bool names_any = false;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (shape[kind] == 0 || !guarantee[kind]) continue;
+    names_any = true;
+    if (use[kind] > *guarantee[kind]) return false;
+  }
+  return names_any;
+}
+
+// Who may have to give back, as far as it has already.
+struct Side {
+  ResourceVector borrowed = {};
+  ResourceVector use = {};
+};
+
+// What would be free on the agent for those in `role`. Ports are nobody's share, so they are not
+// lent, and nothing is taken back for them.
 Resources free_without_borrowers(const proto::LiveAgent& agent, const RoleName& role,
                                  const MasterWord& word) {
   Resources free = agent.total;
@@ -61,13 +93,16 @@ Resources free_without_borrowers(const proto::LiveAgent& agent, const RoleName& 
                    [](const proto::LiveTask* a, const proto::LiveTask* b) {
                      return std::tie(a->band, a->since) < std::tie(b->band, b->since);
                    });
-  std::map<RoleName, ResourceVector> borrowed;  // that is still to be given back
+  std::map<RoleName, Side> sides;
   for (const proto::LiveTask* task : tasks) {
-    if (const proto::RoleRow* side = side_of(task->role, role, word); side != nullptr) {
-      ResourceVector& left = borrowed.try_emplace(side->role, side->borrowed).first->second;
-      if (holds_any(task->shape, left)) {
-        left = (left - task->shape).max(ResourceVector());
-        continue;
+    if (const proto::RoleRow* row = side_of(task->role, role, word); row != nullptr) {
+      Side& side =
+          sides.try_emplace(row->role, Side{borrowed_by(*row, word), row->allocated}).first->second;
+      if (holds_any(task->shape, side.borrowed) &&
+          !is_promised(row->guarantee, side.use, task->shape)) {
+        side.borrowed = (side.borrowed - task->shape).max(ResourceVector());
+        side.use -= task->shape;
+        free.amounts += task->shape;
       }
     }
     free.amounts -= task->shape;
@@ -85,6 +120,8 @@ Resources free_without_borrowers(const proto::LiveAgent& agent, const RoleName& 
 bool could_be_met(const RoleName& role, const MasterWord& word) {
   const proto::RoleRow* guaranteed = find_role(word, role);
   if (guaranteed == nullptr) return false;
+  // What those run that are away may be unknown: until it is known nobody has to give back.
+  if (!std::all_of(word.live.agents.begin(), word.live.agents.end(), is_there)) return false;
   std::map<FrameworkId, const proto::LiveFramework*> frameworks;
   for (const proto::LiveFramework& one : word.live.frameworks) frameworks[one.framework] = &one;
   std::vector<const Ask*> asks;

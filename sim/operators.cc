@@ -17,9 +17,8 @@ constexpr Duration kTidiesEvery = seconds(2);
 // may be slow to hear.
 constexpr Duration kCalmGrace = seconds(10);
 constexpr Duration kEmptyWithin = seconds(60);
-// Of a guarantee that is wanted: longer than any notice, minimum runtime and claim together, and
-// the minute after which as many notices may be given again.
-constexpr Duration kUnmetMax = minutes(2);
+// Of a guarantee that is wanted: longer than any notice, minimum runtime and claim together.
+constexpr Duration kUnmetMax = seconds(90);
 
 }  // namespace
 

@@ -23,6 +23,10 @@ constexpr Duration kLivenessBound = minutes(40);
 constexpr Duration kAbandonedFailover = seconds(20);
 // A job whose scheduler crashed, or could not say that it is done, is over after this.
 constexpr Duration kBatchFailover = minutes(5);
+// Of guests that take all there is: an agent has eight CPUs at most, a task half a CPU or more,
+// most often.
+constexpr size_t kGuestsPerAgent = 8;
+constexpr Duration kGuestsStay = minutes(12);
 // How often it is asked whether everything has come to its end.
 constexpr Duration kEndLook = seconds(1);
 
@@ -78,6 +82,8 @@ void Simulation::build() {
       master.allocator.roles[RoleName(role)].guarantee =
           Quota::of(ResourceVector::of(cpus * 1'000, mem * 1'024'000));
     }
+    // Unless it is said how many tasks there are: then few enough to look at.
+    guests_fill_ = keeps_guarantees_ && options_.tasks_max == 0 && lending.chance(3, 4);
   }
   master_ = std::make_unique<MasterNode>(world_, network_, master);
   master_->set_on_removed([this](const AgentId& agent) { journal_.given_up(agent); });
@@ -127,7 +133,7 @@ void Simulation::add_schedulers() {
     const auto tasks = static_cast<size_t>(drawn);
     return options_.tasks_max == 0 ? tasks : std::min(tasks, options_.tasks_max);
   };
-  const auto tasks = [&](TaskWorkloadOptions workload) {
+  const auto tasks = [&](TaskWorkloadOptions workload, size_t at_least = 0) {
     workload.name = text("f", schedulers_.size() + 1);
     if (workload.role == TaskWorkloadOptions().role) {
       workload.role = RoleName(chance_.chance(1, 2) ? "ads" : "web");
@@ -137,7 +143,8 @@ void Simulation::add_schedulers() {
     workload.shares = chance_.chance(1, 2) ? 40 : 0;
     // Guests stay long, and a cluster may be a single machine.
     const int64_t most = which == "tenants" ? 16 : 40;
-    workload.tasks = limited(chance_.between(5, most) * (which == "steady" ? 3 : 1));
+    const int64_t drawn = chance_.between(5, most) * (which == "steady" ? 3 : 1);
+    workload.tasks = limited(std::max(drawn, static_cast<int64_t>(at_least)));
     add(std::make_unique<TaskWorkload>(workload));
   };
   const auto batch = [&] {
@@ -177,20 +184,30 @@ void Simulation::add_schedulers() {
     batch();
   } else if (which == "tenants") {
     // Who has no promise borrows what others do not use yet; these come, and want it back.
-    tasks({.role = RoleName("other"),
-           .arrive_within = seconds(5),
-           .stays = 50,
-           .heeds = chance_.chance(1, 2)});
+    TaskWorkloadOptions guests{.role = RoleName("other"),
+                               .arrive_within = seconds(5),
+                               .stays = 50,
+                               .heeds = chance_.chance(1, 2)};
+    // Now and then they take all there is and do not leave by themselves: whoever has a promise
+    // gets it by what is taken back, or not in time.
+    if (guests_fill_) {
+      guests.endless = 100;
+      guests.stays = 0;
+      guests.teardown_at = Time() + kGuestsStay;
+      guests.failover_timeout = kAbandonedFailover;
+    }
+    tasks(guests, guests_fill_ ? kGuestsPerAgent * options_.agents : 0);
     for (int64_t i = chance_.between(2, 4); i > 0; --i) {
       constexpr const char* kRoles[] = {"ads", "ads/eu", "web", "web/shop"};
       const RoleName role(kRoles[chance_.below(std::size(kRoles))]);
       const bool heeds = chance_.chance(1, 2);
       const auto band = static_cast<Band>(chance_.below(kBandCount));
       // Of two with tasks larger than half of the cluster neither could ever run.
-      const bool borrow = chance_.chance(3, 4) || i > 1;
+      const bool borrow = chance_.chance(1, 2) || i > 1;
       tasks({.role = role,
              .arrive_within = seconds(200),
-             .holds = 2,
+             // For who does not use what was taken back for it, nothing is taken back any more.
+             .holds = guests_fill_ ? 0u : 2u,
              .kills = 10,
              .stays = 20,
              .heeds = heeds,

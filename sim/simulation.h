@@ -129,6 +129,7 @@ class Simulation {
   std::set<RoleName> roles_changed_;  // and not set back
   std::map<RoleName, Time> unmet_;    // guarantees, since when
   bool keeps_guarantees_ = false;
+  bool guests_fill_ = false;      // the machines, in `tenants`
   AgentId drained_at_last_ = {};  // and to be empty in time; empty: none
 };
 

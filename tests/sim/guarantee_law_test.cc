@@ -80,6 +80,15 @@ TEST(GuaranteeLaw, TakesTheYoungestAndNothingFromWhoBorrowsNoMore) {
   EXPECT_FALSE(Word(2'000).runs(kOther, 3'000).runs(kOther, 1'000).borrows(1'000).could_be_met());
 }
 
+TEST(GuaranteeLaw, TakesNothingThatIsPromisedToOthers) {
+  Word word(2'000);
+  word.runs(kOther, 4'000).borrows(2'000);
+  word.row(kOther).guarantee = Quota::of(ResourceVector::of(4'000, 0));
+  EXPECT_FALSE(word.could_be_met());
+  word.row(kOther).guarantee = Quota::of(ResourceVector::of(3'000, 0));
+  EXPECT_TRUE(word.could_be_met());
+}
+
 TEST(GuaranteeLaw, CountsPorts) {
   Word word(1'000);
   word.all().live.agents[0].total.ports = PortSet({{31000, 31000}});
@@ -88,7 +97,7 @@ TEST(GuaranteeLaw, CountsPorts) {
   word.runs(kOther, 1'000, {{31000, 31000}});
   EXPECT_FALSE(word.could_be_met());
   word.borrows(1'000);
-  EXPECT_TRUE(word.could_be_met());
+  EXPECT_FALSE(word.could_be_met()) << "a port is not lent";
 }
 
 TEST(GuaranteeLaw, WantsNothingBeyondTheGuaranteeOrALimitOrOfAnAgentThatIsDrained) {
@@ -99,6 +108,10 @@ TEST(GuaranteeLaw, WantsNothingBeyondTheGuaranteeOrALimitOrOfAnAgentThatIsDraine
   Word drained(2'000);
   drained.all().live.agents[0].drains_for = seconds(1);
   EXPECT_FALSE(drained.could_be_met());
+  Word unknown(2'000);
+  unknown.all().live.agents.push_back(
+      {.agent = AgentId("a2"), .state = proto::AgentState::kUnreachable});
+  EXPECT_FALSE(unknown.could_be_met()) << "nobody knows what runs there";
   Word away(2'000);
   away.all().live.frameworks[0].connected = false;
   EXPECT_FALSE(away.could_be_met());
