@@ -46,8 +46,8 @@ void Allocator::remove_agent(const AgentId& id) {
   cluster_->remove_agent(agent);
 }
 
-void Allocator::set_free_ports(const AgentId& agent, PortSet free) {
-  cluster_->set_free_ports(agent, std::move(free));
+const PortSet& Allocator::free_ports(const AgentId& agent) const {
+  return cluster_->agent(agent).free_ports;
 }
 
 // --- frameworks ---------------------------------------------------------------------------------

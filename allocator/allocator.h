@@ -47,7 +47,7 @@ class Allocator {
   // total below what is allocated is allowed: free is then negative in no kind but zero, until
   // enough has ended; what one state has given beyond its total is not free in the others. Tasks on
   // an estimate that has shrunk below them are revoked. All ports of a new agent are free; of one
-  // replaced, those that were taken stay so. O(log n + slices).
+  // replaced, those that tasks take stay so. O(log n + slices + tasks there).
   void set_agent(const AgentId& agent, AgentResources resources);
   // Its free resources are offered only while active; becoming inactive rescinds its offers. A new
   // agent is active. Inactive agents count in the cluster's total: what they run counts in shares.
@@ -57,8 +57,8 @@ class Allocator {
   void set_agent_draining(const AgentId& agent, bool draining);
   // Also forgets what is allocated there.
   void remove_agent(const AgentId& agent);
-  // Which of its ports are free now. To be told after each settle() and release() that changes it.
-  void set_free_ports(const AgentId& agent, PortSet free);
+  // Those of its ports that no task takes.
+  const PortSet& free_ports(const AgentId& agent) const;
 
   // --- frameworks ------------------------------------------------------------------------------
   void add_framework(const FrameworkId& framework, const RoleName& role, OfferMode mode);

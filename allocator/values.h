@@ -44,7 +44,7 @@ struct AllocatorOptions {
 struct AgentResources {
   Attributes attributes = {};
   std::vector<Slice> slices = {};
-  PortSet ports = {};  // all of them; which are free is told with set_free_ports()
+  PortSet ports = {};  // all of them
 };
 
 // A part of an agent for a framework from now until `expires`. Becomes an offer.
@@ -93,6 +93,7 @@ struct RunningTask {
   AskName ask = {};  // that it fills; empty: none
   TaskClaim claim = {};
   Time since = {};
+  PortSet ports = {};  // that it takes
 };
 
 // The first-depth answer to "why is this ask not met".

@@ -46,13 +46,8 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
     recount_tasks_on(a);
   }
   if (!is_other) rescind_what_does_not_fit(a);
-  // Ports that were taken stay taken until we are told.
-  PortSet taken = a.ports;
-  taken -= a.free_ports;
-  a.ports = resources.ports;
-  a.free_ports = std::move(resources.ports);
-  a.free_ports -= taken;
-  a.free_port_count = a.free_ports.size();
+  a.ports = std::move(resources.ports);
+  a.count_free_ports();
   refresh(a, true);
   if (is_reserved_otherwise) forget_too_little(a);
   return a;
@@ -109,15 +104,6 @@ void Cluster::remove_agent(Agent& a) {
     CHECK_EQ(l->open_on.count(&a), 0u);
   }
   agents.erase(AgentId(a.id));
-}
-
-void Cluster::set_free_ports(const AgentId& id, PortSet free) {
-  Agent& a = agent(id);
-  mark_dirty();
-  const int64_t before = a.free_port_count;
-  a.free_ports = std::move(free);
-  a.free_port_count = a.free_ports.size();
-  refresh(a, a.free_port_count > before);
 }
 
 void Cluster::refresh(Agent& a, bool grew) {

@@ -225,6 +225,14 @@ bool fits(const ResourceVector& shape, const Books& books, const RoleName& role)
   return take(shape, slices).has_value();
 }
 
+void Agent::count_free_ports() {
+  free_ports = ports;
+  for (const auto& [ref, task] : tasks) {
+    if (!task.ports.empty()) free_ports -= task.ports;
+  }
+  free_port_count = free_ports.size();
+}
+
 const std::string& value_of(const Agent& agent, const std::string& attribute) {
   static const std::string kNone;
   if (attribute == "host") return agent.id.str();

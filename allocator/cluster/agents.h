@@ -43,6 +43,7 @@ struct Task : Booked {
   AskName ask = {};
   TaskClaim claim = {};
   Time since = {};
+  PortSet ports = {};
   std::optional<Time> ends_by = {};  // it has had a revoke notice
 };
 
@@ -109,7 +110,7 @@ struct Agent : Books {
   std::set<OfferId> offers = {};  // outstanding
 
   PortSet ports = {};
-  PortSet free_ports = {};
+  PortSet free_ports = {};  // those that no task takes
   int64_t free_port_count = 0;
   int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
 
@@ -126,6 +127,7 @@ struct Agent : Books {
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
 
+  void count_free_ports();
   int64_t ports_left() const { return free_port_count - ports_offered; }
   // Whether it may be offered at all.
   bool serves() const { return active && !draining; }

@@ -108,6 +108,11 @@ void Cluster::add_task(Agent& a, Leaf& l, RunningTask task) {
   entry.ask = std::move(task.ask);
   entry.claim = std::move(task.claim);
   entry.since = task.since;
+  entry.ports = std::move(task.ports);
+  if (!entry.ports.empty()) {
+    a.free_ports -= entry.ports;
+    a.free_port_count = a.free_ports.size();
+  }
   last_gang = std::max(last_gang, entry.claim.gang);
   a.allocate(entry);
   if (!entry.resources.is_zero()) {
@@ -154,13 +159,14 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
   doubt(l);
   forget_task(a, ref, ended);
   a.end_allocated(ended);
+  if (!ended.ports.empty()) a.count_free_ports();
   if (!ended.resources.is_zero()) {
     const auto of_framework = a.allocated_to.find(framework);
     of_framework->second.remove(ended.resources);
     if (of_framework->second.is_zero()) a.allocated_to.erase(of_framework);
     change_use(l, ResourceVector() - ended.resources.amounts, {});
   }
-  if (ended.resources.is_zero() && ended.others.empty()) return;
+  if (ended.resources.is_zero() && ended.others.empty() && ended.ports.empty()) return;
   refresh(a, true);
   // What was only lent does not show that things become free there.
   if (ended.lent) --a.growths;

@@ -46,7 +46,6 @@ class Cluster {
   void withdraw_agent(Agent& agent);
   // After withdraw_agent(), when nothing is set aside there any more.
   void remove_agent(Agent& agent);
-  void set_free_ports(const AgentId& id, PortSet free);
   void add_framework(const FrameworkId& id, const RoleName& role, OfferMode mode);
   void set_framework_active(Framework& framework, bool active);
   // It is about to be removed: its offers are gone.

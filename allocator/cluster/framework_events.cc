@@ -89,6 +89,7 @@ void Cluster::remove_framework(const FrameworkId& id) {
       task = a->tasks.erase(task);
     }
     a->allocated_to.erase(id);
+    a->count_free_ports();
     refresh(*a, true);
   }
   while (!f.filters.empty()) remove_filter(*f.own, AgentId(f.filters.begin()->first));

@@ -50,6 +50,7 @@ TakenOffers Master::State::take_offers(const Framework& framework,
     if (!seen.insert(id).second) continue;
     if (const Grant* grant = allocator_.find_offer(id, framework.id())) {
       taken.valid.push_back(grant);
+      taken.ports.emplace(grant->offer.agent, allocator_.free_ports(grant->offer.agent));
     } else if (!taken.invalid) {
       taken.invalid = id;
     }
@@ -82,12 +83,6 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
                   {"tasks", std::to_string(use.tasks.size())}});
     }
     allocator_.settle(use.offers, std::move(use.tasks), refusal, step.now);
-  }
-  for (const auto& [id, ports] : plan.ports) {
-    Agent& agent = *agents_.find(id);
-    PortSet free = agent.free_ports;
-    free -= ports;
-    set_free_ports(agent, std::move(free));
   }
 
   change_reservations(plan.reservations, step);

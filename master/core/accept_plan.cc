@@ -30,7 +30,7 @@ class AcceptPlanner {
  public:
   AcceptPlanner(const Framework& from, const TakenOffers& taken, const Tasks& tasks,
                 const Agents& agents)
-      : from_(from), taken_(taken), tasks_(tasks), agents_(agents) {
+      : from_(from), taken_(taken), tasks_(tasks), agents_(agents), free_ports_(taken.ports) {
     for (const Grant* grant : taken.valid) {
       const Offer& offer = grant->offer;
       Pool& pool = pools_[{offer.agent, grant->role, offer.gang}];
@@ -46,9 +46,6 @@ class AcceptPlanner {
       }
       for (const AskFill& fill : offer.fills) pool.asks.insert(fill.ask);
       if (offer.gang != 0) ++gangs_[offer.gang].offers;
-      if (const Agent* agent = agents.find(offer.agent)) {
-        free_ports_.try_emplace(offer.agent, agent->free_ports);
-      }
     }
   }
 
@@ -102,8 +99,10 @@ class AcceptPlanner {
       Pool& pool = *launched.pool;
       const proto::Assignment& assignment = launched.launch.assignment;
       pool.use.tasks.push_back(
-          {.task = launched.task, .ask = launched.ask, .claim = assignment.claim});
-      if (!assignment.resources.ports.empty()) plan.ports[pool.agent] += assignment.resources.ports;
+          {.task = launched.task,
+           .ask = launched.ask,
+           .claim = assignment.claim,
+           .ports = assignment.resources.ports});
       plan.launches.push_back(std::move(launched.launch));
     }
     std::sort(refusals_.begin(), refusals_.end(), [](const TaskRefusal& a, const TaskRefusal& b) {

@@ -29,6 +29,7 @@ struct TakenOffers {
   std::optional<OfferId> invalid = {};
   // Of the gangs of which it names an offer: all there is of them.
   std::map<uint64_t, GangOffers> gangs = {};
+  std::map<AgentId, PortSet> ports = {};  // free on their agents
 };
 
 struct TaskLaunch {
@@ -62,7 +63,6 @@ struct AcceptPlan {
   std::vector<TaskLaunch> launches = {};             // in the order of the accept
   std::vector<TaskRefusal> refusals = {};            // in the order of the accept
   std::vector<OffersUse> uses = {};                  // of all valid offers, by agent
-  std::map<AgentId, PortSet> ports = {};             // what the launches take
   std::vector<ReservationChange> reservations = {};  // in the order of the accept
   std::vector<Error> complaints = {};  // why an operation other than a launch is not done
 };

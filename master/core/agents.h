@@ -39,7 +39,6 @@ struct Agent {
   Reserved reserved = {};              // of these, by operations; in the registry
   std::vector<Slice> slices = {};      // both together
   PortSet ports = {};
-  PortSet free_ports = {};
   std::string http_address = {};
   uint32_t memory = 0;  // as it told
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.

@@ -130,7 +130,6 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.own_slices = first.slices;
   agent.slices = with_reserved(agent.own_slices, agent.reserved);
   agent.ports = first.ports;
-  agent.free_ports = first.ports;
   agent.http_address = first.http_address;
   agent.memory = first.memory;
   agent.most = most;

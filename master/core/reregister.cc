@@ -16,7 +16,8 @@ using proto::TaskState;
 namespace {
 
 // Whether the agent has what a task was given beside what runs there, device by device.
-bool has_room(const Agent& agent, const Resources& running, const Resources& needs) {
+bool has_room(const Agent& agent, const PortSet& free_ports, const Resources& running,
+              const Resources& needs) {
   Resources total;
   for (const Slice& slice : agent.slices) total += slice.resources;
   if (!(running.amounts + needs.amounts).fits_in(total.amounts)) return false;
@@ -30,7 +31,7 @@ bool has_room(const Agent& agent, const Resources& running, const Resources& nee
     const int32_t taken = of_device(running, device.index) + device.milli;
     if (taken > of_device(total, device.index)) return false;
   }
-  return agent.free_ports.contains(needs.ports);
+  return free_ports.contains(needs.ports);
 }
 
 // What a running task claims, as its agent tells it if that makes sense, else as far as what it
@@ -146,7 +147,7 @@ void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Res
   if (task.state == TaskState::kStaging && task.spec != nullptr && wanted && remembers) {
     // Never received, so it is sent again, if what it was given is still there.
     Resources& needs = task.assignment.resources;
-    if (has_room(agent, running, needs)) {
+    if (has_room(agent, allocator_.free_ports(agent.id), running, needs)) {
       running += amounts_of(needs);
       hold(agent, task);
       send(agent.peer,
@@ -200,13 +201,12 @@ void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step&
   ++framework->held;
   const TaskClaim claim = told_claim(framework->record.role, told);
   agent.strays[key] = Stray{.resources = told.resources, .claim = claim};
-  if (!told.resources.ports.empty()) {
-    PortSet free = agent.free_ports;
-    free -= told.resources.ports;
-    set_free_ports(agent, std::move(free));
-  }
   allocator_.adopt(agent.id, key.framework,
-                   {.task = key.task, .ask = told.ask, .claim = claim, .since = step.now});
+                   {.task = key.task,
+                    .ask = told.ask,
+                    .claim = claim,
+                    .since = step.now,
+                    .ports = told.resources.ports});
   step.trace(
       TraceLevel::kShortLived, "stray task killed",
       {{"framework", key.framework.str()}, {"task", key.task.str()}, {"agent", agent.id.str()}});

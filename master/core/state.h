@@ -167,8 +167,7 @@ class Master::State {
   void hold(Agent& agent, Task& task);
   void release(Task& task);
   void release_stray(Agent& agent, const TaskKey& key);
-  void give_back(Agent& agent, const TaskKey& key, const Resources& resources);
-  void set_free_ports(Agent& agent, PortSet free);
+  void give_back(const Agent& agent, const TaskKey& key);
   void take_from_allocator(Agent& agent, Step& step);
 
   // kill.cc

@@ -248,12 +248,16 @@ TEST(Ports, OfOffersAndTasksAreNotPromisedTwice) {
   EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1"});
   EXPECT_EQ(to_text(s.framework("x").outstanding().at(0).offer.ports), "[31000-31002]");
 
-  s.framework("x").accepts_all();
-  s.allocator().set_free_ports(AgentId("a1"), PortSet({{31002, 31002}}));
+  const Grant grant = s.framework("x").outstanding().at(0);
+  RunningTask task = running_task(
+      "t", RoleName("x"), {.amounts = parse_shape("cpus:1").value()}, AskName("task"));
+  task.ports = PortSet({{31000, 31001}});
+  s.allocator().settle({grant.offer.id}, {task}, {}, s.now());
   s.decide();
+  EXPECT_EQ(s.allocator().free_ports(AgentId("a1")), PortSet({{31002, 31002}}));
   EXPECT_EQ(s.framework("x").offers(), Offers{});
 
-  s.allocator().set_free_ports(AgentId("a1"), PortSet({{31001, 31002}}));
+  s.allocator().release(AgentId("a1"), FrameworkId("x"), TaskId("t"));
   s.decide();
   EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1"});
 }

@@ -21,7 +21,7 @@ struct Desk {
     const Resources resources = *parse_agent_resources(text);
     Agent& agent = agents.add(AgentId(name), Secret("s"));
     agent.state = proto::AgentState::kActive;
-    agent.free_ports = resources.ports;
+    ports[AgentId(name)] = resources.ports;
     add_offer(name, {.amounts = resources.amounts, .gpus = resources.gpus});
   }
   void add_offer(const std::string& agent, Resources resources) {
@@ -39,7 +39,7 @@ struct Desk {
     return spec;
   }
   AcceptPlan plan(std::vector<proto::TaskSpec> specs, const std::string& on = "a") const {
-    TakenOffers taken{.valid = {}, .invalid = invalid};
+    TakenOffers taken{.valid = {}, .invalid = invalid, .gangs = {}, .ports = ports};
     for (const auto& grant : grants) taken.valid.push_back(grant.get());
     proto::Accept accept;
     accept.operations.push_back(proto::Launch{AgentId(on), std::move(specs)});
@@ -47,7 +47,8 @@ struct Desk {
   }
   // The offers that there are of each gang, with those that the accept does not name.
   AcceptPlan plan(const proto::Accept& accept, std::map<uint64_t, GangOffers> gangs = {}) const {
-    TakenOffers taken{.valid = {}, .invalid = invalid, .gangs = std::move(gangs)};
+    TakenOffers taken{
+        .valid = {}, .invalid = invalid, .gangs = std::move(gangs), .ports = ports};
     for (const auto& grant : grants) taken.valid.push_back(grant.get());
     return plan_accept(accept, framework, taken, tasks, agents);
   }
@@ -56,6 +57,7 @@ struct Desk {
   Agents agents;
   Tasks tasks;
   std::vector<std::unique_ptr<Grant>> grants;
+  std::map<AgentId, PortSet> ports = {};
   std::optional<OfferId> invalid = {};
 };
 
@@ -91,7 +93,9 @@ TEST(AcceptPlan, LaunchesWithWhatItCarvesFromTheOffer) {
   EXPECT_EQ(plan.uses[0].tasks[0].ask, AskName("web"));
   EXPECT_EQ(plan.uses[0].tasks[1].ask, AskName());
   EXPECT_EQ(used_of(plan), "cpus:2;mem:512;gpus:1.5");
-  EXPECT_EQ(plan.ports.at(AgentId("a")).size(), 3);
+  int64_t taken_ports = 0;
+  for (const RunningTask& task : plan.uses[0].tasks) taken_ports += task.ports.size();
+  EXPECT_EQ(taken_ports, 3);
 }
 
 TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
@@ -355,7 +359,7 @@ TEST(AcceptPlan, RefusesAGangOfWhichOneTaskCannotBeLaunched) {
   const AcceptPlan plan =
       desk.plan(GangDesk::both(with_port, desk.task("t2", "cpus:2")), desk.all());
   EXPECT_TRUE(plan.launches.empty());
-  EXPECT_TRUE(plan.ports.empty());
+  for (const OffersUse& use : plan.uses) EXPECT_TRUE(use.tasks.empty());
   EXPECT_EQ(reasons_of(plan),
             (std::vector{TaskReason::kGangIncomplete, TaskReason::kResourcesExceeded}));
   EXPECT_NE(plan.refusals[0].message.find("task 't2'"), std::string::npos)

@@ -327,9 +327,14 @@ class World {
         return;
       }
       case 12: {
-        const AgentId id = any_agent();
-        const int64_t last = random_.between(31000, 31003);
-        return allocator_.set_free_ports(id, PortSet({{31000, static_cast<uint16_t>(last)}}));
+        const AgentId on = any_agent();
+        const FrameworkId of = any_framework();
+        RunningTask task = running_task(text("t-", ++launched_), roles_of_.at(of), {}, {}, now_);
+        if (const auto lowest = allocator_.free_ports(on).lowest(1)) {
+          task.ports = PortSet({{lowest->front(), lowest->front()}});
+        }
+        tasks_.push_back({on, of, task.task});
+        return allocator_.adopt(on, of, std::move(task));
       }
       case 13:
       case 14:

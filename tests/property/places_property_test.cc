@@ -233,7 +233,7 @@ class World {
       tasks_.erase(tasks_.begin() + static_cast<int64_t>(i));
     }
   }
-  void adopt() {
+  void adopt(bool takes_port = false) {
     const AgentId on = any_agent();
     const FrameworkId of = any_framework();
     Slice slice{.resources = {.amounts = ResourceVector::of(random_.between(1, 3) * 500, 0)}};
@@ -243,6 +243,8 @@ class World {
                      .ask = AskName("ask0"),
                      .claim = {.slices = {slice}, .role = roles_of_[of]},
                      .since = now_};
+    const auto lowest = allocator_.free_ports(on).lowest(1);
+    if (takes_port && lowest) task.ports = PortSet({{lowest->front(), lowest->front()}});
     tasks_.push_back({on, of, task.task, task.ask});
     allocator_.adopt(on, of, std::move(task));
   }
@@ -295,11 +297,8 @@ class World {
         return allocator_.set_framework_active(any_framework(), random_.chance(2, 3));
       case 10:
         return random_.chance(1, 3) ? adopt() : answer();
-      case 11: {
-        const int64_t last = random_.between(31000, 31007);
-        return allocator_.set_free_ports(any_agent(),
-                                         PortSet({{31000, static_cast<uint16_t>(last)}}));
-      }
+      case 11:
+        return adopt(true);
       case 12:
       case 13:
         now_ = now_ + milliseconds(random_.between(1, 20) * 500);

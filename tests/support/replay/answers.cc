@@ -27,7 +27,6 @@ void Replay::answer(const FrameworkId& id, const std::vector<OfferId>& offers) {
         if (grant.offer.fills.empty()) refusal.refuse_for = kDeclineFilter;
       }
       allocator_->settle({grant.offer.id}, std::move(launched), refusal, now_);
-      set_free_ports(agent);
     }
   }
   if (framework.spec->takes != sim::Takes::kAsks && pending(id.str()) == 0) {
@@ -63,22 +62,23 @@ std::vector<RunningTask> Replay::launch(const FrameworkId& id, const Grant& gran
 bool Replay::start(const FrameworkId& id, size_t g, const Grant& grant, std::vector<Slice>& rest,
                    std::vector<RunningTask>& launched) {
   Group& group = frameworks_.at(id).groups[g];
-  Agent& agent = agents_.at(grant.offer.agent);
   const Ask& ask = group.spec->ask;
   if (group.wanted.empty()) return false;
   Running running;
   running.agent = grant.offer.agent;
   running.since = now_;
+  PortSet ports_taken;
   if (ask.ports > 0) {
-    const auto ports = agent.free_ports.lowest(ask.ports);
+    PortSet free = allocator_->free_ports(grant.offer.agent);
+    for (const RunningTask& task : launched) free -= task.ports;
+    const auto ports = free.lowest(ask.ports);
     if (!ports) return false;
     std::vector<PortRange> ranges;
     for (const uint16_t port : *ports) ranges.push_back({port, port});
-    running.ports = PortSet(std::move(ranges));
+    ports_taken = PortSet(std::move(ranges));
   }
   std::optional<std::vector<Slice>> slices = take(group.spec->resources, rest);
   if (!slices) return false;
-  agent.free_ports -= running.ports;
   const auto [number, since] = *group.wanted.begin();
   group.wanted.erase(group.wanted.begin());
   --group.declared;
@@ -90,7 +90,8 @@ bool Replay::start(const FrameworkId& id, size_t g, const Grant& grant, std::vec
                             .priority = ask.priority,
                             .band = ask.band,
                             .gang = grant.offer.gang},
-                  .since = now_};
+                  .since = now_,
+                  .ports = std::move(ports_taken)};
   launched.push_back(running.task);
   group.running.emplace(number, std::move(running));
   const auto lost = group.lost.find(number);
@@ -103,11 +104,6 @@ bool Replay::start(const FrameworkId& id, size_t g, const Grant& grant, std::vec
   return true;
 }
 
-void Replay::set_free_ports(const AgentId& id) {
-  if (agents_.at(id).spec->resources.ports.empty()) return;
-  allocator_->set_free_ports(id, agents_.at(id).free_ports);
-}
-
 void Replay::end_task(const FrameworkId& id, size_t g, int64_t number, Time started) {
   Group& group = frameworks_.at(id).groups[g];
   const auto at_number = group.running.find(number);
@@ -117,8 +113,6 @@ void Replay::end_task(const FrameworkId& id, size_t g, int64_t number, Time star
   group.running.erase(at_number);
   ++group.finished;
   allocator_->release(running.agent, id, running.task.task);
-  agents_.at(running.agent).free_ports += running.ports;
-  set_free_ports(running.agent);
 }
 
 void Replay::lose_task(const FrameworkId& id, size_t g, int64_t number, bool tell_allocator) {
@@ -130,10 +124,6 @@ void Replay::lose_task(const FrameworkId& id, size_t g, int64_t number, bool tel
   group.wanted.emplace(number, now_);
   ++group.lost[number];
   if (tell_allocator) allocator_->release(running.agent, id, running.task.task);
-  if (const auto agent = agents_.find(running.agent); agent != agents_.end()) {
-    agent->second.free_ports += running.ports;
-    set_free_ports(running.agent);
-  }
   if (running.task.claim.gang != 0) {
     std::vector<int64_t> others;
     for (const auto& [other, of_gang] : group.running) {

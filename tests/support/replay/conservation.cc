@@ -36,7 +36,7 @@ int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId
   if (!agent.active || agent.draining) return 0;
   if (!group.matcher.matches(on, agent.spec->attributes)) return 0;
   if (ask.ports > 0) {
-    int64_t ports = agent.free_ports.size();
+    int64_t ports = allocator_->free_ports(on).size();
     for (const Grant* grant : allocator_->offers()) {
       if (grant->offer.agent != on) continue;
       for (const AskFill& fill : grant->offer.fills) {

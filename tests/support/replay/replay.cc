@@ -188,7 +188,6 @@ void Replay::agent_joins(const AgentId& id, const sim::ScenarioAgent& spec) {
   Agent& agent = agents_[id];
   agent.spec = &spec;
   agent.active = true;
-  agent.free_ports = spec.resources.ports;
   AgentResources brings{.attributes = spec.attributes, .ports = spec.resources.ports};
   Resources rest{.amounts = spec.resources.amounts, .gpus = spec.resources.gpus};
   for (const auto& [role, amounts] : spec.reserved) {
@@ -255,13 +254,6 @@ void Replay::framework_leaves(const FrameworkId& id) {
   framework.joined = false;
   allocator_->remove_framework(id);
   for (Group& group : framework.groups) {
-    for (const auto& [number, running] : group.running) {
-      const auto agent = agents_.find(running.agent);
-      if (agent != agents_.end() && !running.ports.empty()) {
-        agent->second.free_ports += running.ports;
-        set_free_ports(running.agent);
-      }
-    }
     group.running.clear();
     group.wanted.clear();
   }

@@ -85,12 +85,10 @@ class Replay {
     const sim::ScenarioAgent* spec = nullptr;
     bool active = false;  // connected
     bool draining = false;
-    PortSet free_ports;
   };
   struct Running {
     AgentId agent;
     RunningTask task;
-    PortSet ports;
     Time since;
     bool revoked = false;
   };
@@ -139,7 +137,6 @@ class Replay {
   // Ended before its time, with the rest of its gang: wanted again.
   void lose_task(const FrameworkId& id, size_t group, int64_t number, bool tell_allocator);
   void revoke(const Revoke& revoke);
-  void set_free_ports(const AgentId& id);
   struct Found {
     size_t group = 0;
     int64_t number = 0;
