@@ -58,16 +58,9 @@ void Explainer::explain_over(const Task& task, TaskStanding& found) const {
       over[kind] = kept[kind] - node->entitlement[kind];
     }
     if (!over.is_zero()) found.over.push_back({*node->label, over});
-    if (node->is_leaf) continue;
+    if (node->is_leaf || !found.guaranteed_by.empty()) continue;
     const Role& role = static_cast<const Role&>(*node);
-    bool names_any = false;
-    bool is_within = true;
-    for (const ResourceKind kind : kResourceKinds) {
-      if (amounts[kind] == 0 || !role.settings.guarantee[kind]) continue;
-      names_any = true;
-      if (kept[kind] > *role.settings.guarantee[kind]) is_within = false;
-    }
-    if (names_any && is_within && found.guaranteed_by.empty()) found.guaranteed_by = role.name;
+    if (is_guaranteed(role.settings.guarantee, kept, amounts)) found.guaranteed_by = role.name;
   }
 }
 

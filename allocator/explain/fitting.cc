@@ -134,18 +134,13 @@ Fitting::There Fitting::there(const Agent& a) const {
           .is_claimed = a.claimant != nullptr && a.claimant != &entry_};
 }
 
-// As is_filtered().
 bool Fitting::is_declined(const Agent& a, const Books& books) const {
   const auto& filters = entry_.leaf->owner->filters;
   const auto at = filters.find(a.id);
   if (at == filters.end()) return false;
-  const Filter& filter = at->second;
-  if (filter.until) return now_ < *filter.until;
-  if (is_anew_) return false;
-  if (filter.wrong_agent && *filter.wrong_agent == a.attributes) return true;
-  return std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
-    return books.counted_free_of(kind.first) <= kind.second;
-  });
+  // Asks that are declared anew lift what was said with a reason.
+  const bool is_lifted = is_anew_ && !at->second.until;
+  return !is_lifted && still_holds(at->second, a, books, now_);
 }
 
 bool Fitting::suits(const Agent& a) const {

@@ -7,17 +7,20 @@
 
 namespace proffer::fair {
 
+bool still_holds(const Filter& filter, const Agent& a, const Books& books, Time now) {
+  if (filter.until) return now < *filter.until;
+  if (filter.wrong_agent && *filter.wrong_agent == a.attributes) return true;
+  return std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
+    return books.counted_free_of(kind.first) <= kind.second;
+  });
+}
+
 bool is_filtered(const Leaf& l, const Agent& a, Time now) {
   const auto& filters = l.owner->filters;
   if (filters.empty()) return false;
   const auto at = filters.find(a.id);
   if (at == filters.end()) return false;
-  const Filter& filter = at->second;
-  if (filter.until) return now < *filter.until;
-  if (filter.wrong_agent && *filter.wrong_agent == a.attributes) return true;
-  return std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
-    return a.counted_free_of(kind.first) <= kind.second;
-  });
+  return still_holds(at->second, a, a, now);
 }
 
 bool suits(const AskEntry& ask, const Agent& a, Time now) {

@@ -11,6 +11,8 @@
 
 namespace proffer::fair {
 
+// Whether what a framework said of the agent still keeps it away, if these are the agent's books.
+bool still_holds(const Filter& filter, const Agent& agent, const Books& books, Time now);
 // Whether the framework of the leaf has declined the agent, and that still holds.
 bool is_filtered(const Leaf& leaf, const Agent& agent, Time now);
 // Whether the ask may go there, if it fits.

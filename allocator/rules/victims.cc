@@ -95,6 +95,16 @@ ResourceVector entitlement_slack(const ResourceVector& total) {
   return slack;
 }
 
+bool is_guaranteed(const Quota& guarantee, const ResourceVector& use, const ResourceVector& held) {
+  bool names_any = false;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (held[kind] == 0 || !guarantee[kind]) continue;
+    names_any = true;
+    if (use[kind] > *guarantee[kind]) return false;
+  }
+  return names_any;
+}
+
 bool may_be_taken(const Candidate& candidate, const std::vector<Borrower>& borrowers,
                   const ResourceVector& total) {
   const ResourceVector slack = entitlement_slack(total);
@@ -102,17 +112,12 @@ bool may_be_taken(const Candidate& candidate, const std::vector<Borrower>& borro
   std::optional<size_t> at = candidate.borrower;
   while (at) {
     const Borrower& borrower = borrowers[*at];
-    bool names_any = false;
-    bool is_within = true;
+    if (is_guaranteed(borrower.guarantee, borrower.use, candidate.amounts)) return false;
     for (const ResourceKind kind : kResourceKinds) {
-      if (candidate.amounts[kind] == 0) continue;
       const int64_t most = borrower.entitlement[kind] + slack[kind];
-      if (!borrower.above && borrower.use[kind] > most) is_borrowed = true;
-      if (!borrower.guarantee[kind]) continue;
-      names_any = true;
-      if (borrower.use[kind] > *borrower.guarantee[kind]) is_within = false;
+      if (borrower.above || candidate.amounts[kind] == 0) continue;
+      if (borrower.use[kind] > most) is_borrowed = true;
     }
-    if (names_any && is_within) return false;
     at = borrower.above;
   }
   return is_borrowed;

@@ -45,10 +45,13 @@ struct Candidate {
 // that is not yet above.
 ResourceVector entitlement_slack(const ResourceVector& total);
 
+// Whether what is held is under the guarantee: it names a kind of that, and the use of all such kinds
+// is within it.
+bool is_guaranteed(const Quota& guarantee, const ResourceVector& use, const ResourceVector& held);
+
 // Whether the candidate may be taken: where its path parts from the claimant's, more is used than
-// there is an entitlement to of a kind that it holds, and it is under nobody's guarantee. It is
-// under the guarantee of a role on its path if that names a kind that it holds and the role's use
-// of all such kinds is within it.
+// there is an entitlement to of a kind that it holds, and it is under no guarantee of a role on its
+// path.
 bool may_be_taken(const Candidate& candidate, const std::vector<Borrower>& borrowers,
                   const ResourceVector& total);
 
