@@ -45,8 +45,8 @@ struct Candidate {
 // that is not yet above.
 ResourceVector entitlement_slack(const ResourceVector& total);
 
-// Whether what is held is under the guarantee: it names a kind of that, and the use of all such kinds
-// is within it.
+// Whether what is held is under the guarantee: it names a kind of that, and the use of all such
+// kinds is within it.
 bool is_guaranteed(const Quota& guarantee, const ResourceVector& use, const ResourceVector& held);
 
 // Whether the candidate may be taken: where its path parts from the claimant's, more is used than

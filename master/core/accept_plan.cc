@@ -98,11 +98,10 @@ class AcceptPlanner {
     for (Launched& launched : launched_) {
       Pool& pool = *launched.pool;
       const proto::Assignment& assignment = launched.launch.assignment;
-      pool.use.tasks.push_back(
-          {.task = launched.task,
-           .ask = launched.ask,
-           .claim = assignment.claim,
-           .ports = assignment.resources.ports});
+      pool.use.tasks.push_back({.task = launched.task,
+                                .ask = launched.ask,
+                                .claim = assignment.claim,
+                                .ports = assignment.resources.ports});
       plan.launches.push_back(std::move(launched.launch));
     }
     std::sort(refusals_.begin(), refusals_.end(), [](const TaskRefusal& a, const TaskRefusal& b) {

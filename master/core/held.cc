@@ -1,4 +1,5 @@
-// What tasks take of their agents, in the allocator's books. hold() and release() are the only ways but an accept, which settles offers.
+// What tasks take of their agents, in the allocator's books. hold() and release() are the only ways
+// but an accept, which settles offers.
 
 #include "master/core/state.h"
 

@@ -249,8 +249,8 @@ TEST(Ports, OfOffersAndTasksAreNotPromisedTwice) {
   EXPECT_EQ(to_text(s.framework("x").outstanding().at(0).offer.ports), "[31000-31002]");
 
   const Grant grant = s.framework("x").outstanding().at(0);
-  RunningTask task = running_task(
-      "t", RoleName("x"), {.amounts = parse_shape("cpus:1").value()}, AskName("task"));
+  RunningTask task =
+      running_task("t", RoleName("x"), {.amounts = parse_shape("cpus:1").value()}, AskName("task"));
   task.ports = PortSet({{31000, 31001}});
   s.allocator().settle({grant.offer.id}, {task}, {}, s.now());
   s.decide();

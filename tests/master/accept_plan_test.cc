@@ -47,8 +47,7 @@ struct Desk {
   }
   // The offers that there are of each gang, with those that the accept does not name.
   AcceptPlan plan(const proto::Accept& accept, std::map<uint64_t, GangOffers> gangs = {}) const {
-    TakenOffers taken{
-        .valid = {}, .invalid = invalid, .gangs = std::move(gangs), .ports = ports};
+    TakenOffers taken{.valid = {}, .invalid = invalid, .gangs = std::move(gangs), .ports = ports};
     for (const auto& grant : grants) taken.valid.push_back(grant.get());
     return plan_accept(accept, framework, taken, tasks, agents);
   }

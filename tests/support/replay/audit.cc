@@ -61,7 +61,8 @@ void Replay::audit_grant(const Grant& grant) {
     if (!group->matcher.matches(grant.offer.agent, agent->second.spec->attributes)) {
       broken(name + ": the agent does not meet the constraints");
     }
-    if (allocator_->free_ports(grant.offer.agent).size() < ask.ports) broken(name + ": too few ports");
+    if (allocator_->free_ports(grant.offer.agent).size() < ask.ports)
+      broken(name + ": too few ports");
     if (group->expires && *group->expires <= now_) broken(name + ": the ask has expired");
     if (is_choosy(*group) && !is_preferred(*group, grant.offer.agent)) {
       broken(name + ": it waits for where it would rather be");
