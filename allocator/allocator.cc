@@ -30,13 +30,13 @@ void Allocator::set_agent(const AgentId& id, AgentResources resources) {
 }
 
 void Allocator::set_agent_active(const AgentId& id, bool active) {
-  cluster_->set_agent_active(id, active);
-  if (!active) waiting_->leave(cluster_->agent(id));
+  Agent& agent = cluster_->set_agent_active(id, active);
+  if (!active) waiting_->leave(agent);
 }
 
 void Allocator::set_agent_draining(const AgentId& id, bool draining) {
-  cluster_->set_agent_draining(id, draining);
-  if (draining) waiting_->leave(cluster_->agent(id));
+  Agent& agent = cluster_->set_agent_draining(id, draining);
+  if (draining) waiting_->leave(agent);
 }
 
 void Allocator::remove_agent(const AgentId& id) {

@@ -53,9 +53,9 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   return a;
 }
 
-void Cluster::set_agent_active(const AgentId& id, bool active) {
+Agent& Cluster::set_agent_active(const AgentId& id, bool active) {
   Agent& a = agent(id);
-  if (a.active == active) return;
+  if (a.active == active) return a;
   mark_dirty();
   ++claimable_version;
   ++agents_version;
@@ -63,11 +63,12 @@ void Cluster::set_agent_active(const AgentId& id, bool active) {
   free_agents.erase(a);
   a.active = active;
   refresh(a, true);
+  return a;
 }
 
-void Cluster::set_agent_draining(const AgentId& id, bool drains) {
+Agent& Cluster::set_agent_draining(const AgentId& id, bool drains) {
   Agent& a = agent(id);
-  if (a.draining == drains) return;
+  if (a.draining == drains) return a;
   mark_dirty();
   ++claimable_version;
   ++agents_version;
@@ -76,6 +77,7 @@ void Cluster::set_agent_draining(const AgentId& id, bool drains) {
   a.draining = drains;
   drains ? void(draining.insert(&a)) : void(draining.erase(&a));
   refresh(a, true);
+  return a;
 }
 
 void Cluster::withdraw_agent(Agent& a) {

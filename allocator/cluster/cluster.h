@@ -40,8 +40,8 @@ class Cluster {
 
   // --- events: as in allocator.h, where nothing else is said ------------------------------------
   Agent& set_agent(const AgentId& id, AgentResources resources);
-  void set_agent_active(const AgentId& id, bool active);
-  void set_agent_draining(const AgentId& id, bool draining);
+  Agent& set_agent_active(const AgentId& id, bool active);
+  Agent& set_agent_draining(const AgentId& id, bool draining);
   // It is about to be removed: its offers are rescinded, and there are no new ones.
   void withdraw_agent(Agent& agent);
   // After withdraw_agent(), when nothing is set aside there any more.

@@ -12,28 +12,33 @@
 namespace proffer::fair {
 
 bool Round::is_open(const Leaf& l, const Agent& a) const {
-  return is_open_to(l, a, now_, draft_of_.count({&l, &a}) > 0);
+  // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
+  const bool has_one = l.open_on.count(&a) > 0 && draft_of_.count({&l, &a}) == 0;
+  return is_open_to(l, a, now_, has_one);
 }
 
 // The agent with most free that is open to the leaf, or nullptr. Those that may be are listed once
 // in a decision and then used up from the end.
 Agent* Round::place_open(Leaf& l) {
-  const auto [at, is_new_queue] = open_queues_.try_emplace(&l);
-  std::vector<Agent*>& queue = at->second;
-  if (is_new_queue) {
+  auto at = open_queues_.find(&l);
+  if (at == open_queues_.end()) {
+    std::vector<Agent*> open;
     cluster_.free_agents.visit_grown(l.tried_at, [&](Agent* a) {
-      if (is_open(l, *a)) queue.push_back(a);
+      if (is_open(l, *a)) open.push_back(a);
       return false;
     });
     for (Agent* a : l.retry) {
       const bool is_new = a->grown_at <= l.tried_at;
-      if (is_new && a->listed && is_open(l, *a)) queue.push_back(a);
+      if (is_new && a->listed && is_open(l, *a)) open.push_back(a);
     }
-    std::sort(queue.begin(), queue.end(), [](const Agent* a, const Agent* b) {
+    if (open.empty()) return nullptr;  // Most often, and then nothing is kept.
+    std::sort(open.begin(), open.end(), [](const Agent* a, const Agent* b) {
       if (a->weighted_free != b->weighted_free) return a->weighted_free < b->weighted_free;
       return b->id < a->id;
     });
+    at = open_queues_.emplace(&l, std::move(open)).first;
   }
+  std::vector<Agent*>& queue = at->second;
   while (!queue.empty()) {
     Agent* a = queue.back();
     if (a->listed && is_open(l, *a)) return a;
@@ -91,11 +96,11 @@ void Round::note_permitted(Leaf& l, const Agent& a) {
 // early with true if asks may use something after all, since less is held for guarantees.
 bool Round::fill_open() {
   thaw(false);
+  open_queues_.clear();
   for (const auto& [id, l] : cluster_.open_leaves) {
     if (!cluster_.demanding.contains(*l)) continue;
     const bool some_grew =
         cluster_.free_agents.visit_grown(l->tried_at, [](Agent*) { return true; });
-    open_queues_.erase(l);
     if (some_grew || !l->retry.empty()) {
       cluster_.untried.insert(*l);
     } else {

@@ -73,8 +73,7 @@ std::vector<std::pair<Share, Role*>> Turns::promised_below(const Role& role,
 
 void Turns::set_beyond(const Leaf& l, const Role& role) { beyond_[&l].push_back(&role); }
 
-bool Turns::is_beyond(const Leaf& l, const std::vector<Role*>& within) const {
-  if (within.empty() || beyond_.empty()) return false;
+bool Turns::is_beyond_any(const Leaf& l, const std::vector<Role*>& within) const {
   const auto of_leaf = beyond_.find(&l);
   if (of_leaf == beyond_.end()) return false;
   const std::vector<const Role*>& beyond = of_leaf->second;

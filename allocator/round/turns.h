@@ -30,11 +30,14 @@ class Turns {
   Turn next(const LeafOrder& order);
   // The role's guarantee covers none of the asks of the leaf that could be given now.
   void set_beyond(const Leaf& leaf, const Role& role);
-  bool is_beyond(const Leaf& leaf, const std::vector<Role*>& within) const;
+  bool is_beyond(const Leaf& leaf, const std::vector<Role*>& within) const {
+    return !within.empty() && !beyond_.empty() && is_beyond_any(leaf, within);
+  }
   // More is free: who had no use for a guarantee may have one.
   void forget_beyond();
 
  private:
+  bool is_beyond_any(const Leaf& leaf, const std::vector<Role*>& within) const;
   Leaf* next_below(const Role& role, const LeafOrder& order, bool promised_only,
                    std::vector<Role*>& within);
   std::vector<std::pair<Share, Role*>> promised_below(const Role& role,

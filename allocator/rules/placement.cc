@@ -107,9 +107,8 @@ std::vector<Slice> carve_tasks(const Leaf& l, const Agent& a, const ResourceVect
   return given;
 }
 
-bool is_open_to(const Leaf& l, const Agent& a, Time now, bool has_piece) {
-  if (is_filtered(l, a, now)) return false;
-  if (l.open_on.count(&a) > 0 && !has_piece) return false;
+bool is_open_to(const Leaf& l, const Agent& a, Time now, bool has_one) {
+  if (has_one || is_filtered(l, a, now)) return false;
   // What is free there may be reserved for others.
   return a.parts.empty() || !a.usable(l.role->name).empty();
 }

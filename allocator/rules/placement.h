@@ -20,8 +20,8 @@ std::vector<Slice> carve_tasks(const Leaf& leaf, const Agent& agent, const Resou
                                int64_t count, std::vector<Slice>* last);
 
 // Whether the leaf, which takes open offers, may have one of the agent: it has not declined it, and
-// has none of it. `has_piece`: one that is being made, so that it may have more in the same offer.
-bool is_open_to(const Leaf& leaf, const Agent& agent, Time now, bool has_piece);
+// does not have one, which is for the caller to say.
+bool is_open_to(const Leaf& leaf, const Agent& agent, Time now, bool has_one);
 // What of the agent's rest is at most so much; nothing if that is of no use to anybody.
 std::vector<Slice> piece_for(const Leaf& leaf, const Agent& agent, const ResourceVector& most);
 
