@@ -207,7 +207,7 @@ std::vector<Violation> Allocator::violations() const {
   cluster_->check(found);
   waiting_->check(found);
   // What a decision promises holds until the next event.
-  if (!cluster_->dirty) fair::check_decision(*cluster_, *last_, found);
+  if (!cluster_->dirty) fair::check_decision(*cluster_, waiting_->gate, *last_, found);
   return found;
 }
 

@@ -30,6 +30,8 @@ struct AllocatorOptions {
   Duration offer_timeout = kOfferTimeout;  // the lease of each offer
   Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
   ReclaimMode reclaim = ReclaimMode::kGuarantee;
+  // What is owed comes first (waiting/gate.h).
+  bool entitlement_gate = false;
   Duration revoke_grace = kRevokeGrace;        // from the notice to the end
   Duration minimum_runtime = kMinimumRuntime;  // of a victim
   // Victims within any minute: so many, or a tenth of the cluster's tasks if that is more.

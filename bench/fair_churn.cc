@@ -30,6 +30,7 @@ constexpr std::string_view kUsage = R"(usage: fair_churn [OPTION]...
   --first SEED      seed of the first one (1); the others follow it
   --agents N        agents that share 80 CPUs and 80 GiB (1)
   --reclaim MODE    off, guarantee or fair_share (guarantee)
+  --gate            with the entitlement gate
   --guarantees      guarantees for a third of the roles
   --spread N        of durations, per million of their means (500000)
   --worst K         print the K frameworks with the least use over entitlement (0)
@@ -77,6 +78,8 @@ Options parse(int argc, char** argv) {
       }
     } else if (name == "--reclaim") {
       options.tree.reclaim = value();
+    } else if (name == "--gate") {
+      options.tree.gate = true;
     } else if (name == "--guarantees") {
       options.tree.guarantees = true;
     } else if (name == "--spread") {

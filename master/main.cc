@@ -25,6 +25,9 @@ DEFINE_string(reregistration_timeout, "10m",
 DEFINE_string(reclaim, "guarantee",
               "what is lent goes back to: guarantee, roles below their guarantee; fair_share, also "
               "roles below what they are entitled to; off: nothing is lent");
+DEFINE_bool(entitlement_gate, false,
+            "what a framework is entitled to and does not run comes before what others run beyond "
+            "theirs, also while tasks come and go");
 DEFINE_string(revoke_grace, "10s",
               "from the notice that a task is to end until it is killed; also of drains that name "
               "no other");
@@ -72,6 +75,7 @@ master::MasterShellOptions options_from_flags() {
   options.core.allocator.offer_timeout = flag_duration("offer_timeout", FLAGS_offer_timeout);
   options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
   options.core.allocator.reclaim = reclaim_from_flag();
+  options.core.allocator.entitlement_gate = FLAGS_entitlement_gate;
   options.core.allocator.revoke_grace = flag_duration("revoke_grace", FLAGS_revoke_grace);
   options.core.allocator.minimum_runtime = flag_duration("minimum_runtime", FLAGS_minimum_runtime);
   if (FLAGS_revokes_per_minute < 0) {

@@ -94,6 +94,7 @@ void Cluster::remove_agent(Agent& a) {
   for (const auto& [ref, task] : a.tasks) forget_task(a, ref, task);
   estimating.erase(&a);
   draining.erase(&a);
+  grown.erase(&a);
   free_agents.remove(a);
   for (const auto& [task, held] : a.tasks) {
     change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
@@ -118,16 +119,20 @@ void Cluster::refresh(Agent& a, bool grew) {
   }
   if (!grew) return;
   ++a.growths;
+  if (options.entitlement_gate) grown.insert(&a);
   free_agents.stamp(a);
   if (a.claimant == nullptr) return;
   // What is set aside is looked at by the one who waits for it, and by those who come before
   // claims.
   update_demand(*a.claimant->leaf, true);
-  if (!a.by_notice) wake_promised(tree.root());
+  if (a.is_set_aside() && !a.by_notice) wake_promised(tree.root());
 }
 
-void Cluster::set_aside(Agent& a, AskEntry& ask, bool by_notice) {
+void Cluster::set_aside(Agent& a, AskEntry& ask, bool by_notice, const ResourceVector& keep) {
   free_agents.erase(a);
+  a.keep = keep;
+  a.compute_free();
+  keep.is_zero() ? void(keeping.erase(&a)) : void(keeping.insert(&a));
   if (a.claimant != nullptr) std::erase(a.claimant->set_aside, &a);
   a.claimant = &ask;
   a.by_notice = by_notice;
@@ -135,13 +140,21 @@ void Cluster::set_aside(Agent& a, AskEntry& ask, bool by_notice) {
     return by_notice && (!other->by_notice || a.id < other->id);
   });
   ask.set_aside.insert(at, &a);
-  free_agents.insert(a, total);  // It is not: what is free there is set aside.
+  free_agents.insert(a, total);
 }
 
 void Cluster::end_set_aside(Agent& a) {
   std::erase(a.claimant->set_aside, &a);
   a.claimant = nullptr;
   a.by_notice = false;
+  if (a.keep.is_zero()) return;
+  a.keep = {};
+  keeping.erase(&a);
+}
+
+void Cluster::end_keep(Agent& a) {
+  end_set_aside(a);
+  refresh(a, true);
 }
 
 void Cluster::tell_to_end(Agent& a, const TaskRef& ref, RevokeReason reason,

@@ -23,9 +23,39 @@ ResourceVector Booked::estimated() const {
   return sum;
 }
 
+namespace {
+
+// Up to `wanted` out of `free`. Of gpus, the devices that a task would take; until there are
+// enough of them, whole ones for whole ones, and for a part of one none.
+Resources part_of(const Resources& free, const ResourceVector& wanted) {
+  if (fits(wanted, free)) return carve(wanted, free);
+  Resources part{.amounts = free.amounts.min(wanted)};
+  int64_t left = part.amounts[ResourceKind::kGpus];
+  part.amounts[ResourceKind::kGpus] = 0;
+  for (const GpuDevice& device : free.gpus) {
+    if (device.milli < kWholeDevice || left < kWholeDevice) continue;
+    part.gpus.push_back(device);
+    part.amounts[ResourceKind::kGpus] += device.milli;
+    left -= device.milli;
+  }
+  return part;
+}
+
+}  // namespace
+
+Resources Books::free_and_kept() const {
+  Resources all = free;
+  all += kept;
+  return all;
+}
+
 void Books::compute_free() {
+  kept = {};
   if (parts.empty()) {
     free = what_is_free(total, allocated, offered);
+    if (keep.is_zero()) return;
+    kept = part_of(free, keep);
+    free -= kept;
     return;
   }
   // What is missing is taken from what is unreserved first.

@@ -64,7 +64,10 @@ struct Books {
   Resources total = {};  // unreserved
   Held allocated = {};
   Held offered = {};
-  Resources free = {};           // what is neither, per kind and device
+  // Up to so much of what is neither is kept for a claim; only where nothing is reserved.
+  ResourceVector keep = {};
+  Resources kept = {};           // of that, what there is
+  Resources free = {};           // the rest, per kind and device
   std::vector<Part> parts = {};  // reserved ones by role, then the estimated one; most have none
 
   void compute_free();
@@ -72,6 +75,8 @@ struct Books {
   std::vector<Slice> usable(const RoleName& role) const;
   // The same if nothing were allocated or offered.
   std::vector<Slice> usable_total(const RoleName& role) const;
+  // With what is kept, for the ask for which that is.
+  Resources free_and_kept() const;
   // Of all that is unreserved or reserved for anybody.
   ResourceVector counted_total() const;
   ResourceVector counted_allocated() const;
@@ -114,10 +119,12 @@ struct Agent : Books {
   int64_t free_port_count = 0;
   int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
 
-  AskEntry* claimant = nullptr;  // what becomes free here is for this ask alone
-  bool by_notice = false;        // since tasks were told to end for it
-  ResourceVector noticed = {};   // of tasks that have had a notice
-  uint64_t growths = 0;          // how often something became free here
+  // An ask that has a claim here. What is kept is for it alone; if nothing is kept, all that
+  // becomes free is.
+  AskEntry* claimant = nullptr;
+  bool by_notice = false;       // since tasks were told to end for it
+  ResourceVector noticed = {};  // of tasks that have had a notice
+  uint64_t growths = 0;         // how often something became free here
 
   // Kept by FreeAgents.
   bool listed = false;
@@ -128,6 +135,8 @@ struct Agent : Books {
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
 
   void count_free_ports();
+  // Whether others may be given nothing here.
+  bool is_set_aside() const { return claimant != nullptr && keep.is_zero(); }
   int64_t ports_left() const { return free_port_count - ports_offered; }
   // Whether it may be offered at all.
   bool serves() const { return active && !draining; }

@@ -68,9 +68,9 @@ class Cluster {
   };
   struct Settled {
     Leaf* leaf = nullptr;
-    std::vector<Answer> answers = {};    // by those of its asks that are still declared
-    std::vector<AskEntry*> met = {};     // asks that lack nothing any more
-    const Agent* filtered_on = nullptr;  // the agent that the framework refuses for a while
+    std::vector<Answer> answers = {};  // by those of its asks that are still declared
+    std::vector<AskEntry*> met = {};   // asks that lack nothing any more
+    Agent* filtered_on = nullptr;      // the agent that the framework refuses for a while
   };
   Settled settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
                  const Refusal& refusal, Time now);
@@ -101,11 +101,13 @@ class Cluster {
   void remove_filter(Leaf& leaf, const AgentId& agent);
 
   // --- what is set aside ------------------------------------------------------------------------
-  // What becomes free on the agent is for the ask alone. `by_notice`: since tasks were told to end
-  // for it there.
-  void set_aside(Agent& agent, AskEntry& ask, bool by_notice);
+  // What becomes free on the agent is for the ask alone; with `keep`, up to so much of it.
+  // `by_notice`: since tasks were told to end for it there.
+  void set_aside(Agent& agent, AskEntry& ask, bool by_notice, const ResourceVector& keep = {});
   // It is nobody's; refresh() is to follow.
   void end_set_aside(Agent& agent);
+  // Nothing is kept there any more.
+  void end_keep(Agent& agent);
 
   // --- small steps that keep everything consistent ----------------------------------------------
   Agent& agent(const AgentId& id) const;
@@ -167,6 +169,16 @@ class Cluster {
   std::set<Role*> limiting;   // roles whose limit denied leaves something; likewise
   AgentSet estimating;        // agents with an estimated part
   AgentSet draining;
+  AgentSet keeping;  // agents on which something is kept for an ask
+  AgentSet grown;    // something became free there since the last decision
+  // Places that tasks have left since the last decision. Those that are not there any more are
+  // passed over.
+  struct Vacated {
+    AgentId agent = {};
+    FrameworkId framework = {};
+    AskName ask = {};
+  };
+  std::vector<Vacated> vacated;
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape;
   bool some_inflexible = false;  // an ask that not every agent is for is declared
@@ -175,6 +187,7 @@ class Cluster {
   uint64_t agents_version = 1;     // of which agents there are and what they bring
   uint64_t settings_version = 0;   // of the roles
   uint64_t claimable_version = 1;  // of all that decides on which agents a claim may be
+  uint64_t asks_version = 1;       // of which asks are declared, and by whom that wants offers
   uint64_t changes = 1;            // version of everything
   uint64_t grants = 0;             // for the order of asks of one priority
   uint64_t last_gang = 0;          // the last number given, or found running
@@ -185,6 +198,7 @@ class Cluster {
 
   // --- remembered of rules ----------------------------------------------------------------------
   mutable bool entitlements_known = false;
+  bool entitlements_old = false;  // an ask wants so many more or fewer that others have others
   mutable ResourceVector supposed_gone;  // see Supposed: of what still runs on draining agents
 
  private:
@@ -232,6 +246,7 @@ class Cluster {
   // Some more tasks of the ask, or fewer, are on the agent.
   void count_tasks(AskEntry& ask, const Agent& on, int64_t count);
   void count_all_tasks(AskEntry& ask) const;
+  int64_t count_running(const AskEntry& ask) const;
   void recount_tasks_on(const Agent& on);
   void begin_ask(AskEntry& ask, Time now);
   void end_ask(AskEntry& ask);  // it is not declared any more

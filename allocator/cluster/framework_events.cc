@@ -56,6 +56,7 @@ void Cluster::remove_doubtful() {
 
 void Cluster::set_framework_active(Framework& f, bool active) {
   mark_dirty();
+  ++asks_version;
   f.active = active;
   for (const auto& [role, l] : f.leaves) {
     if (!active) rescind_all(l->offers, RescindReason::kFrameworkLost);
@@ -67,6 +68,7 @@ void Cluster::set_framework_active(Framework& f, bool active) {
 
 void Cluster::withdraw_framework(Framework& f) {
   mark_dirty();
+  ++asks_version;
   // Nobody is there to hear of its offers.
   for (const auto& [role, l] : f.leaves) rescind_all(l->offers, RescindReason::kFrameworkLost);
   rescinds.erase(std::remove_if(rescinds.begin(), rescinds.end(),
@@ -155,6 +157,10 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
   for (const auto& [name, entry] : f.asks) {
     entry->leaf->order.push_back(entry.get());
   }
+  if (some_new || !gone.empty()) ++asks_version;
+  for (const auto& [name, ask] : f.asks) {
+    if (options.entitlement_gate && ask->changes_entitlements()) entitlements_old = true;
+  }
   // What was too little or wrong for other asks may be right for these.
   if (some_new) {
     for (auto at = f.filters.begin(); at != f.filters.end();) {
@@ -201,12 +207,14 @@ std::unique_ptr<AskEntry> Cluster::make_ask(Framework& f, const Ask& ask) {
 
 void Cluster::suppress(Framework& f) {
   mark_dirty();
+  ++asks_version;
   f.suppressed = true;
   for (const auto& [role, l] : f.leaves) update_demand(*l, false);
 }
 
 void Cluster::revive(Framework& f) {
   mark_dirty();
+  ++asks_version;
   f.suppressed = false;
   while (!f.filters.empty()) remove_filter(*f.own, AgentId(f.filters.begin()->first));
   for (const auto& [name, ask] : f.asks) ask->tried_at = 0;

@@ -127,7 +127,7 @@ void AgentsByFree::erase(int64_t key, const Agent& agent) {
 
 void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   CHECK(!agent.listed) << agent.id.str();
-  if (!agent.serves() || agent.claimant != nullptr || !has_something_free(agent)) {
+  if (!agent.serves() || agent.is_set_aside() || !has_something_free(agent)) {
     if (!fresh_.empty()) fresh_.erase(&agent);
     return;
   }

@@ -22,6 +22,8 @@ bool AskEntry::has_headroom() const {
   return false;
 }
 
+bool AskEntry::leaf_wants() const { return leaf->owner->active && !leaf->owner->suppressed; }
+
 bool Leaf::wants_offers() const {
   if (!owner->active || owner->suppressed) return false;
   if (mode == OfferMode::kOpen) return this == owner->own;

@@ -2,6 +2,7 @@
 
 // Frameworks, the leaves of the tree that they are, and what each of them asks for.
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -22,6 +23,9 @@ namespace proffer::fair {
 
 struct Leaf;
 
+// One task in the fixed point in which entitlements are counted.
+inline constexpr int64_t kTaskOne = int64_t{1} << 20;
+
 // A declared ask: what it wants, what it has, and what is set aside for it.
 struct AskEntry {
   Leaf* leaf = nullptr;
@@ -30,6 +34,11 @@ struct AskEntry {
   size_t slot = 0;      // by which others keep what they know of it (ask_table.h)
   size_t place = 0;     // in the declaration
   int64_t offered = 0;  // tasks of it in outstanding offers
+  int64_t placed = 0;   // those, and the ones that run
+  // Tasks that it is entitled to, in parts of kTaskOne (rules/entitled_tasks.h), and of how many
+  // that it wanted then.
+  int64_t entitled = 0;
+  int64_t wanted_then = -1;
   // Which grant was its last; the longest ago goes first within a priority.
   uint64_t granted_at = 0;
   // No agent whose stamp is not later fits it; zero: not looked yet.
@@ -58,6 +67,14 @@ struct AskEntry {
     const int64_t left = expired || ask.count <= offered ? 0 : ask.count - offered;
     return ask.gang > 1 ? left - left % ask.gang : left;
   }
+  // Whether it wants more or fewer than when entitlements were computed, so that they may be
+  // others.
+  bool changes_entitlements() const {
+    const int64_t now = wanted();
+    return now != wanted_then && std::min(now, wanted_then) <= entitled / kTaskOne + 1;
+  }
+  // How many tasks it would run if there were enough.
+  int64_t wanted() const { return placed + (leaf_wants() ? unmet() : 0); }
   // The least that it takes.
   ResourceVector at_once() const { return ask.shape * ask.gang; }
   // Whether it is for now only to be given where it would rather be.
@@ -66,6 +83,7 @@ struct AskEntry {
   }
   bool claims(const Agent& agent) const { return agent.claimant == this; }
   bool has_headroom() const;
+  bool leaf_wants() const;
   // Whether it is only for some agents, whatever their size.
   bool is_inflexible() const {
     return !ask.constraints.empty() || ask.shape[ResourceKind::kGpus] > 0;

@@ -55,7 +55,7 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
       for (const auto& [index, milli] : allocated.devices()) left[index] -= milli;
       for (const auto& [index, milli] : offered.devices()) left[index] -= milli;
     };
-    add(a->total, a->allocated, a->offered, a->free);
+    add(a->total, a->allocated, a->offered, a->free_and_kept());
     for (const Part& part : a->parts) {
       if (part.revocable) continue;
       add(part.total, part.allocated, part.offered, part.free);

@@ -63,7 +63,7 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
     const ResourceVector used = allocated.amounts() + offered.amounts();
     for (const ResourceKind kind : kResourceKinds) {
       const int64_t all = a->counted_total()[kind];
-      const int64_t free = a->counted_free_of(kind);
+      const int64_t free = a->counted_free_of(kind) + a->kept.amounts[kind];
       if (free < 0) wrong(text("less than nothing is free of ", to_text(kind)));
       if (offered.amounts()[kind] > 0 && used[kind] > all) {
         wrong(text("more is offered than is there of ", to_text(kind)));
@@ -73,7 +73,7 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
       }
     }
     const bool should_list =
-        a->serves() && a->claimant == nullptr && !a->counted_free().amounts.is_zero();
+        a->serves() && !a->is_set_aside() && !a->counted_free().amounts.is_zero();
     if (should_list != a->listed) wrong("its place in the index of free agents is wrong");
   }
 }

@@ -1,6 +1,7 @@
 // How long and where asks want to run: when one expires, how long it waits for where it would
 // rather be, how many of its tasks are where. begin_ask() and fire_alarms() are the story.
 
+#include <algorithm>
 #include <tuple>
 
 #include "allocator/cluster/cluster.h"
@@ -11,6 +12,7 @@ void Cluster::begin_ask(AskEntry& ask, Time now) {
   ask.prefers_since = now;
   if (ask.ask.expiry > Duration()) ask.expires = later(now, ask.ask.expiry);
   ask.counts = TaskCounts(ask.ask);
+  ask.placed = ask.offered + (options.entitlement_gate ? count_running(ask) : 0);
   if (ask.counts.counts_any()) count_all_tasks(ask);
   set_alarm(ask, now);
 }
@@ -57,7 +59,26 @@ bool Cluster::Alarm::operator<(const Alarm& o) const {
          std::tie(o.at, o.ask->leaf->framework, o.ask->ask.name);
 }
 
+// O(agents) if anything of the framework runs.
+int64_t Cluster::count_running(const AskEntry& ask) const {
+  const auto& leaves_of = ask.leaf->owner->leaves;
+  const bool some_run = std::any_of(leaves_of.begin(), leaves_of.end(),
+                                    [](const auto& l) { return l.second->tasks > 0; });
+  if (!some_run) return 0;
+  const FrameworkId& of = ask.leaf->framework;
+  int64_t count = 0;
+  for (const auto& [id, a] : agents) {
+    for (auto at = a->tasks.lower_bound({of, TaskId()});
+         at != a->tasks.end() && at->first.framework == of; ++at) {
+      if (at->second.ask == ask.ask.name) ++count;
+    }
+  }
+  return count;
+}
+
 void Cluster::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {
+  ask.placed += count;
+  if (options.entitlement_gate && ask.changes_entitlements()) entitlements_old = true;
   if (!ask.counts.counts_any()) return;
   ask.counts.add(a, count);
   if (count >= 0 || ask.ask.max_per.empty()) return;

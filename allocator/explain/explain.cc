@@ -391,7 +391,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
     }
     return is(Hindrance::kOffered);
   }
-  if (a.claimant != nullptr && a.claimant != entry) {
+  if (a.is_set_aside() && a.claimant != entry) {
     found.holders.push_back({a.claimant->leaf->framework, {}, 1});
     return is(Hindrance::kClaimed);
   }

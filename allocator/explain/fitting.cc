@@ -131,7 +131,7 @@ Fitting::There Fitting::there(const Agent& a) const {
           .ports_left = a.ports_left(),
           .serves = a.serves(),
           .is_declined = is_declined(a, a),
-          .is_claimed = a.claimant != nullptr && a.claimant != &entry_};
+          .is_claimed = a.is_set_aside() && a.claimant != &entry_};
 }
 
 bool Fitting::is_declined(const Agent& a, const Books& books) const {

@@ -90,7 +90,7 @@ std::vector<AgentUse> agent_uses(const Cluster& cluster) {
                    .total = a->counted_total(),
                    .allocated = a->counted_allocated(),
                    .offered = a->counted_offered(),
-                   .free = a->counted_free(),
+                   .free = a->parts.empty() ? a->free_and_kept() : a->counted_free(),
                    .active = a->active});
   }
   return all;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "allocator/cluster/cluster.h"
+#include "allocator/waiting/gate.h"
 
 namespace proffer::fair {
 
@@ -16,14 +17,15 @@ struct DecisionRecord {
     std::vector<Slice> last = {};  // that task's
     Rank before = {};              // of the leaf, before that task
     bool promised = false;         // a guarantee was the reason
-    bool from_claim = false;
+    bool from_claim = false;       // or the place of a task of the same ask
+    bool owed = false;             // it was within what the ask is entitled to (waiting/gate.h)
   };
   std::vector<Given> given = {};
 };
 
 // The laws of a decision: nobody was given what one who was to come first could have used, limits
 // hold, and nobody who may is left with an ask that fits what is free outside claims.
-void check_decision(const Cluster& cluster, const DecisionRecord& record,
+void check_decision(const Cluster& cluster, const Gate& gate, const DecisionRecord& record,
                     std::vector<Violation>& found);
 
 }  // namespace proffer::fair

@@ -23,12 +23,48 @@ constexpr size_t kFew = 32;
 // First what each may have for itself; then asks that may not borrow may have what others leave of
 // what they are entitled to, which is known only when these can be given no more.
 void Round::fill_asks() {
+  if (!waiting_.gate.is_open()) fill_owed();
   own_only_ = true;
   fill();
   own_only_ = false;
   if (cluster_.held_back.empty()) return;
   cluster_.wake_held_back();
   fill();
+}
+
+// What is owed, before anything else is given: first where it was, then by share.
+void Round::fill_owed() {
+  owed_only_ = own_only_ = true;
+  keep_places();
+  fill();
+  waiting_.gate.assign(now_);
+  owed_only_ = own_only_ = false;
+  ask_withheld();
+}
+
+// The place of a task that has ended goes to another of its ask, if that is owed one.
+void Round::keep_places() {
+  for (const Cluster::Vacated& place : std::exchange(cluster_.vacated, {})) {
+    const auto agent = cluster_.agents.find(place.agent);
+    const auto framework = cluster_.frameworks.find(place.framework);
+    if (agent == cluster_.agents.end() || framework == cluster_.frameworks.end()) continue;
+    const auto known = framework->second->asks.find(place.ask);
+    if (known == framework->second->asks.end()) continue;
+    AskEntry& ask = *known->second;
+    Agent& a = *agent->second;
+    if (ask.unmet() == 0 || ask.ask.gang > 1 || !ask.leaf->wants_offers()) continue;
+    if (ask.leaf->mode == OfferMode::kOpen) continue;  // Its asks are not what it is offered for.
+    if (!a.serves() || a.is_set_aside() || !cluster_.demanding.contains(*ask.leaf)) continue;
+    if (!waiting_.gate.is_owed(ask, now_) || !is_usable(ask, a, now_)) continue;
+    if (!denial(cluster_, ask, true).is_none()) continue;
+    give(ask, a, {.leaf = ask.leaf}, cluster_.demanding, 1);
+    record_.given.back().from_claim = true;
+  }
+}
+
+void Round::ask_withheld() {
+  for (const auto& [l, was_untried] : withheld_) cluster_.update_demand(*l, was_untried);
+  withheld_.clear();
 }
 
 void Round::fill() {
@@ -49,8 +85,23 @@ void Round::fill() {
         l.mode == OfferMode::kOpen ? give_fair_piece(turn, order) : give_to_asks(turn, order);
     // Who was asked because of a guarantee and had no use for it is asked again in its turn by
     // share.
-    if (!given && !turns_.is_beyond(l, turn.within)) freeze(l);
+    if (given || turns_.is_beyond(l, turn.within)) continue;
+    if (owed_only_ && is_withheld(l)) {
+      withheld_.emplace_back(&l, cluster_.untried.contains(l));
+      cluster_.demanding.erase(l);
+      cluster_.untried.erase(l);
+      continue;
+    }
+    freeze(l);
   }
+}
+
+// Whether something of the leaf waits until what is owed to others is given.
+bool Round::is_withheld(const Leaf& l) {
+  return l.mode != OfferMode::kOpen &&
+         std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
+           return ask->unmet() > 0 && !waiting_.gate.is_owed(*ask, now_);
+         });
 }
 
 bool Round::may_fit_someone(const Agent& a) const {
@@ -64,6 +115,7 @@ bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
   const Claims& claims = waiting_.claims;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
+    if (owed_only_ && !waiting_.gate.is_owed(*ask, now_)) continue;
     if (const Role* promise = turn.exceeded(ask->at_once())) {
       turns_.set_beyond(l, *promise);
       continue;
@@ -136,10 +188,12 @@ Agent* Round::place_in_claims(const AskEntry& ask) const {
   return nullptr;
 }
 
-void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& order) {
+void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& order, int64_t most) {
   Leaf& l = *ask.leaf;
   const bool from_claim = ask.claims(a);
-  int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : ask.unmet();
+  const bool is_kept = from_claim && !a.keep.is_zero();
+  int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : std::min(ask.unmet(), most);
+  if (owed_only_) count_max = waiting_.gate.owed_tasks(ask, count_max, now_);
   if (a.by_notice) {
     count_max = std::min(ask.unmet(), waiting_.reclaims.on(a).front().tasks);
   }
@@ -156,14 +210,15 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
   const int64_t count = tasks_in_turn(l, ask, count_max, order, &before_last);
 
   std::vector<Slice> last;
-  const std::vector<Slice> given = carve_tasks(l, a, ask.ask.shape, count, &last);
+  const std::vector<Slice> given = carve_tasks(ask, a, count, &last);
   grant(l, a, given, &ask, count);
-  record_.given.push_back(
-      {&l, &a, std::move(last), std::move(before_last), !turn.within.empty(), from_claim});
+  record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
+                           from_claim, owed_only_});
   const bool preferred =
       !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
   if (a.by_notice && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
-  note_given(ask, from_claim, preferred);
+  if (waiting_.gate.note_given(ask, a, now_)) thaw(true);
+  note_given(ask, from_claim && !is_kept, preferred);
 }
 
 // What follows for the ask from having been given something.

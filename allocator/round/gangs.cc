@@ -29,8 +29,7 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn, const LeafOrder& order) {
   bool preferred = !ask.ask.prefer.empty();
   for (const Seat& member : members) {
     std::vector<Slice> last;
-    const std::vector<Slice> slices =
-        carve_tasks(l, *member.agent, ask.ask.shape, member.count, &last);
+    const std::vector<Slice> slices = carve_tasks(ask, *member.agent, member.count, &last);
     preferred = preferred && nearness(ask.ask.prefer, *member.agent) != Nearness::kAnywhere;
     record_.given.push_back(
         {&l, member.agent, std::move(last), before, !turn.within.empty(), from_claim});

@@ -24,7 +24,7 @@ Decision Round::decide() {
         before = grants_made_;
         fill_asks();
       } while (less_is_held(before) || fill_open());
-      waiting_.claims.assign(first_with_due_, waiting_.reclaims, now_);
+      waiting_.claims.assign(first_with_due_, waiting_.reclaims, waiting_.gate, now_);
     } while (take_back());
   } while (lend() && !cluster_.held_back.empty());
 
@@ -33,6 +33,8 @@ Decision Round::decide() {
   decision.revokes = std::exchange(cluster_.revokes, {});
   decision.grants = make_offers();
   cluster_.free_agents.clear_fresh();
+  cluster_.grown.clear();
+  cluster_.vacated.clear();
   cluster_.dirty = false;
   cluster_.decided_at = now_;
   return decision;
@@ -42,6 +44,7 @@ void Round::let_time_pass() {
   end_leases();
   cluster_.end_filters(now_);
   for (AskEntry* ask : cluster_.fire_alarms(now_)) waiting_.stop(*ask);
+  waiting_.gate.review(now_);
   waiting_.claims.fire_timers(now_);
   waiting_.headroom.review(now_);
   waiting_.reclaims.end_idle(now_);

@@ -68,12 +68,18 @@ class Round {
 
   // --- filling.cc ------------------------------------------------------------------------------
   void fill_asks();
+  void fill_owed();
+  void keep_places();
+  void ask_withheld();
   void fill();
+  bool is_withheld(const Leaf& leaf);
   bool may_fit_someone(const Agent& agent) const;
   bool give_to_asks(const Turn& turn, const LeafOrder& order);
   Agent* place(AskEntry& ask) const;
   Agent* place_in_claims(const AskEntry& ask) const;
-  void give(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order);
+  // At most so many tasks.
+  void give(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order,
+            int64_t most = kAmountMax);
   int64_t tasks_in_turn(const Leaf& leaf, const AskEntry& ask, int64_t count_max,
                         const LeafOrder& order, Rank* before_last) const;
   void note_given(AskEntry& ask, bool from_claim, bool preferred);
@@ -106,7 +112,10 @@ class Round {
   uint64_t grants_made_ = 0;
   std::vector<Leaf*> frozen_;  // not in the orders in the rest of this decision
   Claims::FirstWithDue first_with_due_;
-  bool own_only_ = false;  // nothing of what others leave is given yet
+  bool own_only_ = false;   // nothing of what others leave is given yet
+  bool owed_only_ = false;  // nothing is given yet but what is owed
+  // Leaves with an ask that was not given anything because of that, and whether they were untried.
+  std::vector<std::pair<Leaf*, bool>> withheld_;
   // Of open leaves: the agents to take next, from the end.
   std::unordered_map<const Leaf*, std::vector<Agent*>> open_queues_;
   DecisionRecord record_;

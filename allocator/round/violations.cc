@@ -55,7 +55,7 @@ bool had_less(const Cluster& cluster, const Leaf& other, const Leaf& winner, con
 
 // Invariant 5. Uses only grow in a decision. So who still has less at its end had less when the
 // other was given something.
-void check_fairness(const Cluster& cluster, const DecisionRecord& record,
+void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionRecord& record,
                     std::vector<Violation>& found) {
   // What is held for guarantees falls when those are served for whom it is: who was denied by it
   // when others were given something need not be at the end.
@@ -72,6 +72,7 @@ void check_fairness(const Cluster& cluster, const DecisionRecord& record,
       for (const AskEntry* ask : l->order) {
         // Filters by amount look at what is free now: more than that must not lift them here.
         // Of gangs it would have to be known whether all of one would have fitted.
+        if (given.owed && !gate.is_owed(*ask, cluster.decided_at)) continue;
         if (ask->unmet() == 0 || ask->ask.gang > 1 || !denial(cluster, *ask).is_none()) continue;
         // What others leave of what they are entitled to may have become more since.
         if (!ask->ask.borrow && !is_within_entitlement(cluster, *l->role, ask->at_once())) continue;
@@ -91,7 +92,7 @@ void check_work_conservation(const Cluster& cluster, std::vector<Violation>& fou
   for (const auto& [id, l] : cluster.leaves) {
     if (!l->wants_offers()) continue;
     for (const auto& [agent_id, a] : cluster.agents) {
-      if (!a->serves() || a->claimant != nullptr || !a->listed) continue;
+      if (!a->serves() || a->is_set_aside() || !a->listed) continue;
       const bool unserved =
           l->mode == OfferMode::kOpen
               ? is_open_to(*l, *a, cluster.decided_at, l->open_on.count(a.get()) > 0) &&
@@ -110,10 +111,10 @@ void check_work_conservation(const Cluster& cluster, std::vector<Violation>& fou
 
 }  // namespace
 
-void check_decision(const Cluster& cluster, const DecisionRecord& record,
+void check_decision(const Cluster& cluster, const Gate& gate, const DecisionRecord& record,
                     std::vector<Violation>& found) {
   check_work_conservation(cluster, found);
-  check_fairness(cluster, record, found);
+  check_fairness(cluster, gate, record, found);
   check_limits(cluster, record, found);
 }
 

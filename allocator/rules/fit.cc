@@ -32,14 +32,26 @@ bool suits(const AskEntry& ask, const Agent& a, Time now) {
   return !is_filtered(*ask.leaf, a, now);
 }
 
+namespace {
+
+// What is kept for the ask there counts as free for it.
+bool is_kept_for(const AskEntry& ask, const Agent& a) {
+  return ask.claims(a) && !a.kept.amounts.is_zero();
+}
+
+}  // namespace
+
 bool is_usable(const AskEntry& ask, const Agent& a, Time now) {
-  return fits(ask.ask.shape, a, ask.leaf->role->name) && suits(ask, a, now);
+  const bool is_enough = is_kept_for(ask, a) ? fits(ask.ask.shape, a.free_and_kept())
+                                             : fits(ask.ask.shape, a, ask.leaf->role->name);
+  return is_enough && suits(ask, a, now);
 }
 
 int64_t room_for(const AskEntry& ask, const Agent& a, int64_t count_max) {
   int64_t count = count_max;
   if (ask.ask.ports > 0) count = std::min(count, a.ports_left() / ask.ask.ports);
   count = ask.counts.room(ask.ask, a, count);
+  if (is_kept_for(ask, a)) return count_that_fits(ask.ask.shape, a.free_and_kept(), count);
   return count_that_fits(ask.ask.shape, a, ask.leaf->role->name, count);
 }
 

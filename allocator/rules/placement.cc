@@ -81,15 +81,17 @@ Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now) {
   return best;
 }
 
-std::vector<Slice> carve_tasks(const Leaf& l, const Agent& a, const ResourceVector& shape,
-                               int64_t count, std::vector<Slice>* last) {
+std::vector<Slice> carve_tasks(const AskEntry& ask, const Agent& a, int64_t count,
+                               std::vector<Slice>* last) {
+  const Leaf& l = *ask.leaf;
+  const ResourceVector& shape = ask.ask.shape;
   std::vector<Slice> given;
   if (a.parts.empty()) {
     given.push_back({.resources = {.amounts = shape * count}});
     last->push_back({.resources = {.amounts = shape}});
     if (shape[ResourceKind::kGpus] == 0) return given;
     given.front().resources = {};
-    Resources left = a.free;
+    Resources left = ask.claims(a) ? a.free_and_kept() : a.free;
     for (int64_t i = 0; i < count; ++i) {
       last->front().resources = carve(shape, left);
       left -= last->front().resources;

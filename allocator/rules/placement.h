@@ -16,8 +16,8 @@ Agent* better(const AskEntry& ask, Agent* a, Agent* b);
 // The best one for a task of the ask of those that are set aside for nobody, or nullptr.
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now);
 // The slices of so many tasks, of which `last` are those of the last one.
-std::vector<Slice> carve_tasks(const Leaf& leaf, const Agent& agent, const ResourceVector& shape,
-                               int64_t count, std::vector<Slice>* last);
+std::vector<Slice> carve_tasks(const AskEntry& ask, const Agent& agent, int64_t count,
+                               std::vector<Slice>* last);
 
 // Whether the leaf, which takes open offers, may have one of the agent: it has not declined it, and
 // does not have one, which is for the caller to say.

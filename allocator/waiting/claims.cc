@@ -7,6 +7,7 @@
 
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
+#include "allocator/waiting/gate.h"
 #include "allocator/waiting/reclaims.h"
 #include "common/text.h"
 
@@ -33,7 +34,8 @@ bool Claims::Timer::operator<(const Timer& o) const {
          std::tie(o.at, o.ask->leaf->framework, o.ask->ask.name);
 }
 
-void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims, Time now) {
+void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims, Gate& gate,
+                    Time now) {
   if (due_.empty() || cluster_.options.naive.no_claims) return;
   std::optional<Rank> barrier;
   const auto visit = [&](Leaf& l) {
@@ -45,7 +47,7 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
       if (!barrier && !waits_[*claimed].stuck) barrier = rank;
       return true;
     }
-    AskEntry* ask = claimable_ask(l, reclaims, now);
+    AskEntry* ask = claimable_ask(l, reclaims, gate, now);
     const bool has_claim = ask != nullptr && claim(*ask, now);
     if (!barrier && (has_claim || may_be_served_later(l, now))) barrier = rank;
     return !due_.empty();
@@ -55,17 +57,20 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
   for (const auto& [l, rank] : first_with_due) {
     if (barrier && is_behind(rank, *barrier)) continue;
     if (claimed_in(*l) != nullptr || !cluster_.demanding.contains(*l)) continue;
-    if (AskEntry* ask = claimable_ask(*l, reclaims, now)) claim(*ask, now);
+    if (AskEntry* ask = claimable_ask(*l, reclaims, gate, now)) claim(*ask, now);
   }
 }
 
 // The leaf's first ask by priority that has waited long enough and for which there may be an agent.
-AskEntry* Claims::claimable_ask(const Leaf& l, const Reclaims& reclaims, Time now) const {
+AskEntry* Claims::claimable_ask(const Leaf& l, const Reclaims& reclaims, Gate& gate,
+                                Time now) const {
   for (AskEntry* ask : l.order) {
     if (ask->unmet() <= reclaims.coming(*ask) || ask->only_preferred(now)) continue;
     if (!is_due(*ask) || ask->hopeless_at == cluster_.agents_version) continue;
     if (!denial(cluster_, *ask).is_none()) continue;
-    if (waits_[*ask].tried != cluster_.claimable_version) return ask;
+    if (waits_[*ask].tried == cluster_.claimable_version) continue;
+    // Nobody is served by a claim beyond its entitlement while others are below theirs.
+    if (gate.is_owed(*ask, now) || !gate.is_another_owed(l, now)) return ask;
   }
   return nullptr;
 }
@@ -271,7 +276,7 @@ void Claims::check(std::vector<Violation>& found) const {
     found.push_back({text("agent ", a.id.str(), ": ", what)});
   };
   for (const auto& [id, a] : cluster_.agents) {
-    if (a->claimant == nullptr || a->by_notice) continue;
+    if (a->claimant == nullptr || a->by_notice || !a->keep.is_zero()) continue;
     const AskEntry& ask = *a->claimant;
     const Wait& wait = waits_[ask];
     const bool is_mutual =

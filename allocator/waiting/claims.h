@@ -22,6 +22,7 @@
 
 namespace proffer::fair {
 
+class Gate;
 class Reclaims;
 
 class Claims {
@@ -46,7 +47,7 @@ class Claims {
   using FirstWithDue = std::vector<std::pair<Leaf*, Rank>>;
   // At the end of a decision. Leaves in order of share, until one comes first that could be served
   // without a claim, or has one already: who has more waits for it. Of equals each may have one.
-  void assign(const FirstWithDue& first_with_due, const Reclaims& reclaims, Time now);
+  void assign(const FirstWithDue& first_with_due, const Reclaims& reclaims, Gate& gate, Time now);
   void fire_timers(Time now);
   // Nothing fits its asks now.
   void start_waiting(Leaf& leaf, Time now);
@@ -81,7 +82,7 @@ class Claims {
     bool operator<(const Timer& o) const;
   };
 
-  AskEntry* claimable_ask(const Leaf& leaf, const Reclaims& reclaims, Time now) const;
+  AskEntry* claimable_ask(const Leaf& leaf, const Reclaims& reclaims, Gate& gate, Time now) const;
   bool may_be_served_later(const Leaf& leaf, Time now) const;
   std::vector<Agent*> claimable_agents(const AskEntry& ask, std::vector<Agent*> kept,
                                        Time now) const;

@@ -211,6 +211,7 @@ void Reclaims::look_again_at(Time at) { again_at_ = again_at_ ? std::min(*again_
 // --- what is set aside --------------------------------------------------------------------------
 
 void Reclaims::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time until) {
+  if (!a.keep.is_zero()) cluster_.end_keep(a);
   if (a.claimant != nullptr && !a.by_notice) claims_.drop(*a.claimant);
   if (find(a, ask) == nullptr) reclaims_[&a].push_back({.ask = &ask});
   if (a.claimant == nullptr) cluster_.set_aside(a, ask, true);

@@ -5,7 +5,8 @@
 namespace proffer::fair {
 
 bool Waiting::stop(AskEntry& ask) {
-  const bool had_claim = claims.stop_waiting(ask);
+  const bool was_kept = gate.stop(ask);
+  const bool had_claim = claims.stop_waiting(ask) || was_kept;
   if (ask.has_headroom()) headroom.drop(ask);
   const bool was_owed = reclaims.stop(ask);
   return had_claim || was_owed;
@@ -13,18 +14,21 @@ bool Waiting::stop(AskEntry& ask) {
 
 void Waiting::forget(AskEntry& ask) {
   stop(ask);
+  gate.forget(ask);
   claims.forget(ask);
   headroom.forget(ask);
   reclaims.forget(ask);
 }
 
 void Waiting::leave(Agent& a) {
+  if (!a.keep.is_zero()) cluster_.end_keep(a);
   if (a.claimant != nullptr && !a.by_notice) claims.drop(*a.claimant);
   reclaims.end_on(a);
 }
 
-void Waiting::refuse(const Framework& f, const Agent& a) {
+void Waiting::refuse(const Framework& f, Agent& a) {
   AskEntry* const ask = a.claimant;
+  if (ask != nullptr && ask->leaf->owner == &f && !a.keep.is_zero()) return cluster_.end_keep(a);
   if (ask != nullptr && ask->leaf->owner == &f && claims.has_claim(*ask)) claims.drop(*ask);
 }
 
@@ -38,6 +42,7 @@ std::optional<Time> Waiting::next_deadline() const {
 }
 
 void Waiting::check(std::vector<Violation>& found) const {
+  gate.check(found);
   claims.check(found);
   headroom.check(found);
   reclaims.check(found);

@@ -4,6 +4,7 @@
 // where one event concerns several of them.
 
 #include "allocator/waiting/claims.h"
+#include "allocator/waiting/gate.h"
 #include "allocator/waiting/headroom.h"
 #include "allocator/waiting/lending.h"
 #include "allocator/waiting/reclaims.h"
@@ -13,7 +14,11 @@ namespace proffer::fair {
 class Waiting {
  public:
   explicit Waiting(Cluster& cluster)
-      : claims(cluster), headroom(cluster, claims), reclaims(cluster, claims) {}
+      : gate(cluster),
+        claims(cluster),
+        headroom(cluster, claims),
+        reclaims(cluster, claims),
+        cluster_(cluster) {}
   Waiting(const Waiting&) = delete;
 
   // The ask is met, gone, or not wanted for now. Whether an agent was set aside for it.
@@ -23,13 +28,17 @@ class Waiting {
   // The agent is not there for those for whom it is set aside.
   void leave(Agent& agent);
   // The framework does not want the agent: what it does not want, it does not wait for.
-  void refuse(const Framework& framework, const Agent& agent);
+  void refuse(const Framework& framework, Agent& agent);
   std::optional<Time> next_deadline() const;
   void check(std::vector<Violation>& found) const;
 
+  Gate gate;
   Claims claims;
   Headroom headroom;
   Reclaims reclaims;
+
+ private:
+  Cluster& cluster_;
 };
 
 }  // namespace proffer::fair

@@ -20,6 +20,8 @@ AllocatorOptions allocator_options(const sim::Scenario& scenario, AllocatorOptio
       options.reclaim = value == "off"          ? ReclaimMode::kOff
                         : value == "fair_share" ? ReclaimMode::kFairShare
                                                 : ReclaimMode::kGuarantee;
+    } else if (name == "entitlement_gate") {
+      options.entitlement_gate = value == "on";
     } else if (name == "offer_timeout") {
       options.offer_timeout = parse_duration(value).value();
     } else if (name == "claim_after") {

@@ -1,0 +1,89 @@
+// The table for fluid filling is built from the tree, and its answer is written to the asks.
+
+#include "allocator/rules/entitled_tasks.h"
+
+#include <limits>
+
+#include "allocator/rules/fit.h"
+
+namespace proffer::fair {
+namespace {
+
+struct Table {
+  std::vector<FluidNode> nodes = {};
+  std::vector<std::vector<AskEntry*>> asks = {};  // of each node; nullptr: tasks without an ask
+};
+
+void add_asks(const Cluster& cluster, const Leaf& l, FluidNode& node,
+              std::vector<AskEntry*>& entries) {
+  for (AskEntry* ask : l.order) {
+    ask->wanted_then = ask->wanted();
+    const bool may_grow = ask->wanted_then == ask->placed || could_be_served(cluster, *ask);
+    node.asks.push_back({.shape = ask->ask.shape,
+                         .tasks_max = may_grow ? ask->wanted_then : ask->placed,
+                         .priority = ask->ask.priority});
+    entries.push_back(ask);
+  }
+}
+
+void add_leaf(const Cluster& cluster, const Leaf& l, const ResourceVector& total, int32_t parent,
+              Table& table) {
+  FluidNode node{.parent = parent};
+  std::vector<AskEntry*> entries;
+  ResourceVector without_ask = l.use();
+  for (AskEntry* ask : l.order) without_ask -= ask->ask.shape * ask->placed;
+  without_ask = without_ask.max(ResourceVector());
+  if (!without_ask.is_zero()) {
+    node.asks.push_back(
+        {.shape = without_ask, .tasks_max = 1, .priority = std::numeric_limits<int32_t>::max()});
+    entries.push_back(nullptr);
+  }
+  if (l.mode == OfferMode::kOpen && l.wants_offers()) {
+    node.asks.push_back({.shape = total, .tasks_max = 1});
+    entries.push_back(nullptr);
+  }
+  if (l.mode == OfferMode::kOpen) {
+    for (AskEntry* ask : l.order) ask->wanted_then = ask->wanted();
+  } else {
+    add_asks(cluster, l, node, entries);
+  }
+  if (node.asks.empty()) return;
+  table.nodes.push_back(std::move(node));
+  table.asks.push_back(std::move(entries));
+}
+
+void add_role(const Cluster& cluster, const Role& role, const ResourceVector& total, int32_t parent,
+              Table& table) {
+  const auto place = static_cast<int32_t>(table.nodes.size());
+  table.nodes.push_back({.parent = parent});
+  if (parent >= 0) {
+    FluidNode& node = table.nodes.back();
+    node.weight = role.settings.weight;
+    node.guarantee = role.settings.guarantee;
+    node.limit = role.settings.limit;
+  }
+  table.asks.emplace_back();
+  for (const auto& [name, child] : role.roles) add_role(cluster, *child, total, place, table);
+  for (const auto& [id, child] : role.leaves) add_leaf(cluster, *child, total, place, table);
+}
+
+}  // namespace
+
+bool find_entitled_tasks(const Cluster& cluster) {
+  const ResourceVector total = cluster.usable_total();
+  Table table;
+  add_role(cluster, cluster.tree.root(), total, -1, table);
+  const FluidShares shares = fill_fluid(total, table.nodes);
+  bool some_lack = false;
+  for (size_t i = 0; i < table.asks.size(); ++i) {
+    for (size_t j = 0; j < table.asks[i].size(); ++j) {
+      AskEntry* const ask = table.asks[i][j];
+      const int64_t lacking = table.nodes[i].asks[j].tasks_max * kTaskOne - shares.tasks[i][j];
+      some_lack = some_lack || lacking > kTaskOne / 256;
+      if (ask != nullptr) ask->entitled = shares.tasks[i][j];
+    }
+  }
+  return some_lack;
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,230 @@
+// What is owed, and claims for it: review() and assign() are the two ends of the story.
+
+#include "allocator/waiting/gate.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "allocator/rules/denial.h"
+#include "allocator/rules/entitled_tasks.h"
+#include "allocator/rules/fit.h"
+#include "common/text.h"
+
+namespace proffer::fair {
+namespace {
+
+__extension__ typedef __int128 Int128;
+
+constexpr Duration kArrearsPeriod = seconds(60);
+// Arrears of so many tasks, or of one gang, are as good as more.
+constexpr int64_t kArrearsMax = 2;
+// Of one ask; each is on another agent.
+constexpr int64_t kClaimsMax = 2;
+// What rounding may leave of a task.
+constexpr int64_t kSlack = kTaskOne / 256;
+// How many times longer an ask goes without claims than it had them in vain.
+constexpr int64_t kRestFactor = 9;
+constexpr Duration kHoldMax = hours(24);
+// Entitlements that only follow what asks want may be so old.
+constexpr Duration kEntitlementsAge = milliseconds(250);
+
+}  // namespace
+
+// --- what is owed -------------------------------------------------------------------------------
+
+void Gate::review(Time now) {
+  if (!cluster_.options.entitlement_gate) return;
+  const bool is_other = agents_then_ != cluster_.agents_version ||
+                        settings_then_ != cluster_.settings_version ||
+                        asks_then_ != cluster_.asks_version;
+  if (is_other || (cluster_.entitlements_old && now - found_at_ >= kEntitlementsAge)) {
+    some_lack_ = find_entitled_tasks(cluster_);
+    cluster_.entitlements_old = false;
+    found_at_ = now;
+    agents_then_ = cluster_.agents_version;
+    settings_then_ = cluster_.settings_version;
+    asks_then_ = cluster_.asks_version;
+  }
+  const std::vector<Agent*> keeping(cluster_.keeping.begin(), cluster_.keeping.end());
+  for (Agent* a : keeping) {
+    const AskEntry& ask = *a->claimant;
+    const bool holds = some_lack_ && ask.unmet() > 0 && ask.leaf->wants_offers() &&
+                       is_owed(ask, now) && suits(ask, *a, now) && a->parts.empty() &&
+                       denial(cluster_, ask).is_none();
+    if (!holds || is_in_vain(ask, now)) cluster_.end_keep(*a);
+  }
+}
+
+// Whether the claims of the ask have been kept long enough; then it has none for a while.
+bool Gate::is_in_vain(const AskEntry& ask, Time now) {
+  Patience& patience = patience_[ask];
+  if (now < patience.claims_after) return true;  // Another of them was given up just now.
+  if (now - patience.claimed_at < patience.hold) return false;
+  patience.claims_after = later(now, patience.hold * kRestFactor);
+  patience.hold = std::min(patience.hold * 2, kHoldMax);
+  return true;
+}
+
+int64_t Gate::arrears(const AskEntry& ask, Time now) const {
+  Arrears& row = arrears_[ask];
+  if (now > row.since) {
+    const Int128 lacked = Int128(row.entitled - row.placed * kTaskOne) *
+                          (now - row.since).micros() / kArrearsPeriod.micros();
+    const int64_t most = std::max(kArrearsMax, ask.ask.gang) * kTaskOne;
+    row.amount = static_cast<int64_t>(std::clamp<Int128>(row.amount + lacked, 0, most));
+  }
+  row.since = now;
+  row.placed = ask.placed;
+  row.entitled = ask.entitled;
+  return row.amount;
+}
+
+bool Gate::is_owed(const AskEntry& ask, Time now) const {
+  return (ask.placed + ask.ask.gang) * kTaskOne <= ask.entitled + arrears(ask, now) + kSlack;
+}
+
+bool Gate::is_another_owed(const Leaf& besides, Time now) const {
+  if (!some_lack_) return false;
+  return std::any_of(cluster_.leaves.begin(), cluster_.leaves.end(), [&](const auto& l) {
+    const Leaf& other = *l.second;
+    if (&other == &besides || !other.wants_offers() || other.mode == OfferMode::kOpen) return false;
+    return std::any_of(other.order.begin(), other.order.end(), [&](const AskEntry* ask) {
+      return ask->unmet() > 0 && is_owed(*ask, now) && denial(cluster_, *ask).is_none();
+    });
+  });
+}
+
+int64_t Gate::owed_tasks(const AskEntry& ask, int64_t most, Time now) const {
+  const int64_t in_all = (ask.entitled + arrears(ask, now) + kSlack) / kTaskOne;
+  return std::clamp<int64_t>(in_all - ask.placed, 0, most);
+}
+
+bool Gate::is_above(const AskEntry& ask, Time now) const {
+  return ask.placed * kTaskOne > ask.entitled + arrears(ask, now) + kSlack;
+}
+
+// --- claims -------------------------------------------------------------------------------------
+
+int64_t Gate::claims_of(const AskEntry& ask) {
+  return std::count_if(ask.set_aside.begin(), ask.set_aside.end(),
+                       [](const Agent* a) { return !a->keep.is_zero(); });
+}
+
+// What is free on the agent once all tasks of asks above their entitlement, and of those that are
+// not declared any more, have ended.
+ResourceVector Gate::soon_free(const Agent& a, Time now) const {
+  ResourceVector soon = a.free.amounts;
+  for (const auto& [ref, task] : a.tasks) {
+    const auto ask = task.leaf->owner->asks.find(task.ask);
+    if (ask == task.leaf->owner->asks.end() || is_above(*ask->second, now)) {
+      soon += task.resources.amounts;
+    }
+  }
+  return soon;
+}
+
+bool Gate::may_claim(const AskEntry& ask, const Agent& a, const ResourceVector& soon,
+                     Time now) const {
+  const ResourceVector& shape = ask.ask.shape;
+  if (!shape.fits_in(soon)) return false;
+  const bool some_free =
+      std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
+                  [&](ResourceKind kind) { return shape[kind] > 0 && a.free.amounts[kind] > 0; });
+  return some_free && suits(ask, a, now) && could_ever_fit(ask, a) && !is_usable(ask, a, now);
+}
+
+void Gate::assign(Time now) {
+  if (!some_lack_) return;
+  std::vector<Agent*> agents;
+  for (Agent* a : cluster_.grown) {
+    if (a->serves() && a->claimant == nullptr && a->parts.empty() && !a->free.amounts.is_zero()) {
+      agents.push_back(a);
+    }
+  }
+  if (agents.empty()) return;
+  struct Candidate {
+    AskEntry* ask = nullptr;
+    int64_t ran = 0;  // of what it is entitled to, in parts of kTaskOne
+  };
+  std::vector<Candidate> candidates;
+  for (const auto& [id, l] : cluster_.leaves) {
+    if (!l->wants_offers() || l->mode == OfferMode::kOpen) continue;
+    for (AskEntry* ask : l->order) {
+      if (ask->unmet() == 0 || ask->ask.gang > 1 || ask->only_preferred(now)) continue;
+      if (now < patience_[*ask].claims_after) continue;
+      const int64_t claims = claims_of(*ask);
+      if (claims >= kClaimsMax || owed_tasks(*ask, kClaimsMax, now) <= claims) continue;
+      if (!denial(cluster_, *ask).is_none()) continue;
+      const Int128 ran = ask->placed * kTaskOne - arrears(*ask, now);
+      candidates.push_back(
+          {ask, static_cast<int64_t>(ran * kTaskOne / std::max<int64_t>(ask->entitled, 1))});
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.ran < b.ran; });
+  for (Agent* a : agents) {
+    const ResourceVector soon = soon_free(*a, now);
+    for (const Candidate& candidate : candidates) {
+      AskEntry& ask = *candidate.ask;
+      const int64_t claims = claims_of(ask);
+      if (claims >= kClaimsMax || owed_tasks(ask, kClaimsMax, now) <= claims) continue;
+      if (!may_claim(ask, *a, soon, now)) continue;
+      Patience& patience = patience_[ask];
+      if (claims == 0) patience.claimed_at = now;
+      if (patience.hold == Duration())
+        patience.hold = std::max(cluster_.options.claim_after, seconds(1));
+      cluster_.set_aside(*a, ask, false, ask.ask.shape);
+      break;
+    }
+  }
+}
+
+bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
+  if (!cluster_.options.entitlement_gate) return false;
+  if (ask.claims(a) && !a.keep.is_zero()) {
+    cluster_.end_keep(a);
+    patience_[ask] = {};
+  }
+  patience_[ask].claimed_at = now;
+  // A claim is for a task that it lacks.
+  bool some_ended = false;
+  while (claims_of(ask) > 0 && owed_tasks(ask, kClaimsMax, now) < claims_of(ask)) {
+    const auto last = std::find_if(ask.set_aside.rbegin(), ask.set_aside.rend(),
+                                   [](const Agent* on) { return !on->keep.is_zero(); });
+    cluster_.end_keep(**last);
+    some_ended = true;
+  }
+  return some_ended;
+}
+
+bool Gate::stop(AskEntry& ask) {
+  bool had_claim = false;
+  const std::vector<Agent*> agents = ask.set_aside;
+  for (Agent* a : agents) {
+    if (a->keep.is_zero()) continue;
+    cluster_.end_keep(*a);
+    had_claim = true;
+  }
+  return had_claim;
+}
+
+void Gate::check(std::vector<Violation>& found) const {
+  for (const Agent* a : cluster_.keeping) {
+    const auto wrong = [&](const std::string& what) {
+      found.push_back({text("agent ", a->id.str(), ": ", what)});
+    };
+    if (a->claimant == nullptr || a->keep.is_zero() || a->by_notice) {
+      wrong("it is noted that something is kept there, and nothing is");
+      continue;
+    }
+    if (!(a->keep == a->claimant->ask.shape)) wrong("more or less than a task is kept");
+    if (cluster_.dirty) continue;
+    if (denial(cluster_, *a->claimant).is_none() &&
+        is_usable(*a->claimant, *a, cluster_.decided_at)) {
+      wrong("the ask for which something is kept fits and was not served");
+    }
+  }
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,91 @@
+#pragma once
+
+// The entitlement gate (AllocatorOptions::entitlement_gate). While more is wanted than there is, an
+// ask is *owed* a task as long as what runs of it and one task more is within its entitlement and
+// its arrears. What is owed comes first:
+//
+//   * The place of a task that has ended is the first choice of its own ask, if that is owed one.
+//     So what fits stays where it fits, and nothing is broken into pieces.
+//   * Then asks that are owed are filled, by share.
+//   * An ask that is owed a task and fits nowhere gets a claim at once, of exactly its shape, on an
+//     agent where something has become free and where asks above their entitlement use the rest.
+//     What has no end may use it, and nobody knows: a claim that serves nobody for claim_after is
+//     given up for nine times as long, the next one after twice that.
+//   * All others may have what is left.
+//
+// Entitlements are of divisible tasks: an ask is entitled to 2.9, and runs 2 or 3. Arrears make it
+// even over time: while an ask runs less than it is entitled to, they grow by the difference, a
+// whole task in kArrearsPeriod for a whole task too few. They are never less than zero: to use what
+// nobody else is owed costs nothing later.
+
+#include <map>
+#include <vector>
+
+#include "allocator/cluster/ask_table.h"
+#include "allocator/cluster/cluster.h"
+
+namespace proffer::fair {
+
+class Gate {
+ public:
+  explicit Gate(Cluster& cluster) : cluster_(cluster) {}
+
+  // At the beginning of a decision: entitlements are those of now, and claims of asks that are not
+  // owed anything end.
+  void review(Time now);
+  // Whether all that is wanted fits what there is: then nobody is owed anything before others.
+  bool is_open() const { return !some_lack_; }
+  // Whether the ask is entitled to one task more, or to one gang.
+  bool is_owed(const AskEntry& ask, Time now) const;
+  // Whether an ask of another leaf is owed a task that it may have. O(asks).
+  bool is_another_owed(const Leaf& besides, Time now) const;
+  // How many, at most `most`.
+  int64_t owed_tasks(const AskEntry& ask, int64_t most, Time now) const;
+  // Claims on agents that have grown, for asks that are owed something and fit nowhere.
+  void assign(Time now);
+  // The ask was given something on the agent. Whether a claim of it on another has ended.
+  bool note_given(AskEntry& ask, Agent& agent, Time now);
+  // It is met, or not wanted for now. Whether it had a claim.
+  bool stop(AskEntry& ask);
+  void forget(const AskEntry& ask) {
+    arrears_.forget(ask);
+    patience_.forget(ask);
+  }
+
+  void check(std::vector<Violation>& found) const;
+
+ private:
+  // What an ask should have had and has not, in parts of kTaskOne; and since when what it runs and
+  // what it is entitled to are these.
+  struct Arrears {
+    int64_t amount = 0;
+    Time since = {};
+    int64_t placed = 0;
+    int64_t entitled = 0;
+  };
+  // An ask whose claims were given up has none for a while.
+  struct Patience {
+    Time claimed_at = {};    // its oldest claim
+    Duration hold = {};      // how long its claims are kept in vain; zero: not tried yet
+    Time claims_after = {};  // no claim before this
+  };
+
+  bool is_in_vain(const AskEntry& ask, Time now);
+  int64_t arrears(const AskEntry& ask, Time now) const;
+  bool is_above(const AskEntry& ask, Time now) const;
+  ResourceVector soon_free(const Agent& agent, Time now) const;
+  bool may_claim(const AskEntry& ask, const Agent& agent, const ResourceVector& soon,
+                 Time now) const;
+  static int64_t claims_of(const AskEntry& ask);
+
+  Cluster& cluster_;
+  mutable AskTable<Arrears> arrears_;  // up to when each was last asked for
+  AskTable<Patience> patience_;
+  bool some_lack_ = false;
+  Time found_at_ = {};
+  uint64_t agents_then_ = 0;
+  uint64_t settings_then_ = 0;
+  uint64_t asks_then_ = 0;
+};
+
+}  // namespace proffer::fair

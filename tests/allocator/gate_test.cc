@@ -1,0 +1,92 @@
+// The entitlement gate: what is owed comes first while tasks come and go
+// (allocator/waiting/gate.h).
+
+#include <gtest/gtest.h>
+
+#include "tests/allocator/scenario.h"
+
+namespace proffer {
+namespace {
+
+AllocatorOptions gated() { return {.entitlement_gate = true}; }
+
+// The example of the DRF paper comes out with the gate too.
+TEST(Gate, ExampleOfThePaper) {
+  AllocatorScenario s(gated());
+  s.agent("a1", "cpus:9;mem:18GiB");
+  s.framework("A").asks("cpus:1;mem:4GiB");
+  s.framework("B").asks("cpus:3;mem:1GiB");
+
+  s.run_until_nothing_fits();
+
+  EXPECT_EQ(s.framework("A").tasks(), 3);
+  EXPECT_EQ(s.framework("B").tasks(), 2);
+}
+
+// A task that needs both kinds gets its share beside tasks that need one each: neither a freed CPU
+// nor freed memory goes to a framework that has its share already.
+TEST(Gate, TaskOfTwoKindsIsServedBesideTasksOfOneKind) {
+  for (const bool gate : {false, true}) {
+    AllocatorScenario s(AllocatorOptions{.claim_after = hours(24), .entitlement_gate = gate});
+    s.agent("a1", "cpus:12;mem:12GiB");
+    s.framework("cpus").in_role("one").asks("cpus:1", 100'000);
+    s.framework("mem").in_role("one").asks("mem:1GiB", 100'000);
+    s.run_until_nothing_fits();
+    s.framework("both").in_role("two").asks("cpus:2;mem:2GiB", 100'000);
+
+    // One task of each ends at a time.
+    for (int second = 0; second < 30; ++second) {
+      for (const char* name : {"cpus", "mem"}) {
+        if (s.framework(name).tasks() > 0) s.framework(name).ends(1);
+        s.advance(seconds(1));
+        s.run_until_nothing_fits();
+      }
+    }
+
+    EXPECT_EQ(s.framework("both").tasks(), gate ? 3 : 0) << "with the gate: " << gate;
+  }
+}
+
+// Ten small tasks end one after the other; each place goes back to the framework whose task ended,
+// as it is entitled to it.
+TEST(Gate, PlaceOfATaskGoesBackToItsAsk) {
+  AllocatorScenario s(gated());
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.framework("x").asks("cpus:2;mem:2GiB", 100'000);
+  s.framework("y").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("x").tasks(), 2);
+  ASSERT_EQ(s.framework("y").tasks(), 4);
+
+  for (int i = 0; i < 10; ++i) {
+    s.framework(i % 2 == 0 ? "x" : "y").ends(1);
+    s.advance(seconds(1));
+    s.run_until_nothing_fits();
+    ASSERT_EQ(s.framework("x").tasks(), 2);
+    ASSERT_EQ(s.framework("y").tasks(), 4);
+  }
+}
+
+// Many frameworks of one role do not count more than one of another, also after ends that coincide.
+TEST(Gate, ManyFrameworksInARoleHaveOneShare) {
+  AllocatorScenario s(gated());
+  s.agent("a1", "cpus:8;mem:8GiB");
+  for (int i = 0; i < 20; ++i) {
+    s.framework(text("r", i)).in_role("r").asks("cpus:1;mem:1GiB", 100'000);
+  }
+  s.run_until_nothing_fits();
+  s.framework("s").in_role("s").asks("cpus:1;mem:1GiB", 100'000);
+  for (int second = 0; second < 10; ++second) {
+    for (int i = 0; i < 20; ++i) {
+      const std::string name = text("r", i);
+      if (s.framework(name).tasks() > 0) s.framework(name).ends(1);
+    }
+    s.advance(seconds(1));
+    s.run_until_nothing_fits();
+  }
+  EXPECT_EQ(s.framework("s").tasks(), 4);
+}
+
+}  // namespace
+}  // namespace proffer
