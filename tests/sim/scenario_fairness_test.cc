@@ -10,6 +10,7 @@
 #include <limits>
 #include <map>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -31,6 +32,7 @@ struct Promise {
   std::string scenario = {};
   std::string what = {};
   Today today = Today::kHolds;
+  Today gated = Today::kHolds;  // with the entitlement gate
   std::function<int64_t(const Report&)> figure = {};
   int64_t least = 0;
   int64_t most = kNoBound;
@@ -104,30 +106,33 @@ std::vector<Promise> promises() {
     return report.end.cluster.mean_utilisation[0];
   };
   return {
-      {"daemons_and_machine_tasks", "CPUs used", kFails, least(cpus_used()), 900},
-      {"daemons_and_machine_tasks", "CPUs used on average", kFails, mean_cpus, 900},
-      {"blocked_gang", "CPUs used", kFails, least(cpus_used()), 900},
-      {"blocked_gang", "CPUs used on average", kFails, mean_cpus, 900},
-      {"gpu_ask", "CPUs used while the pair waits", kFails, least(cpus_used(), 1), 900},
-      {"gpu_ask", "the pair runs when GPUs are free", kHolds, at_end(finished("pair")), 1},
-      {"guarantee_beside_endless", "large tasks run", kFails, at_first(finished("large")), 3},
-      {"guarantee_beside_endless", "CPUs used on average", kHolds, mean_cpus, 900},
-      {"synchronised_ends", "tasks of c", kFails, least(running("c")), 30},
-      {"many_small_holders", "tasks of s", kFails, least(running("s")), 14, 18},
-      {"pieces", "tasks of pairs", kFails, least(running("pairs")), 4},
-      {"pieces", "tasks of large", kFails, least(running("large")), 2},
-      {"pieces", "CPUs used on average", kHolds, mean_cpus, 950},
-      {"fair_share_flaps", "revokes", kFails, at_end(revokes()), 9, 12},
-      {"fair_share_flaps", "revokes after 5 min", kFails, grown(revokes()), 0, 0},
-      {"fair_share_flaps", "the second role's half", kHolds, at_first(running("churning")), 9, 11},
-      {"phantom_demand", "least of A", kFails, least(running("A")), 9},
-      {"phantom_demand", "most of A", kHolds, most(running("A")), 0, 11},
-      {"one_kind_guarantee", "tasks of the other", kFails, least(running("other")), 10},
-      {"open_beside_asks", "least of the open one", kFails, least(running("open")), 18},
-      {"open_beside_asks", "most of the open one", kHolds, most(running("open")), 0, 22},
-      {"open_beside_asks", "CPUs used", kHolds, least(cpus_used()), 950},
-      {"victims_by_worth", "tasks of priority 10", kFails, at_end(running_of("borrower/high-")), 4},
-      {"victims_by_worth", "tasks of the owner", kHolds, at_end(running("owner")), 6},
+      {"daemons_and_machine_tasks", "CPUs used", kFails, kFails, least(cpus_used()), 900},
+      {"daemons_and_machine_tasks", "CPUs used on average", kFails, kFails, mean_cpus, 900},
+      {"blocked_gang", "CPUs used", kFails, kFails, least(cpus_used()), 900},
+      {"blocked_gang", "CPUs used on average", kFails, kFails, mean_cpus, 900},
+      {"gpu_ask", "CPUs used while the pair waits", kFails, kHolds, least(cpus_used(), 1), 900},
+      {"gpu_ask", "the pair runs when GPUs are free", kHolds, kHolds, at_end(finished("pair")), 1},
+      {"guarantee_beside_endless", "large tasks run", kFails, kFails, at_first(finished("large")),
+       3},
+      {"guarantee_beside_endless", "CPUs used on average", kHolds, kHolds, mean_cpus, 900},
+      {"synchronised_ends", "tasks of c", kFails, kHolds, least(running("c")), 30},
+      {"many_small_holders", "tasks of s", kFails, kHolds, least(running("s")), 14, 18},
+      {"pieces", "tasks of pairs", kFails, kHolds, least(running("pairs")), 4},
+      {"pieces", "tasks of large", kFails, kHolds, least(running("large")), 2},
+      {"pieces", "CPUs used on average", kHolds, kHolds, mean_cpus, 950},
+      {"fair_share_flaps", "revokes", kFails, kHolds, at_end(revokes()), 9, 12},
+      {"fair_share_flaps", "revokes after 5 min", kFails, kHolds, grown(revokes()), 0, 0},
+      {"fair_share_flaps", "the second role's half", kHolds, kHolds, at_first(running("churning")),
+       9, 11},
+      {"phantom_demand", "least of A", kFails, kFails, least(running("A")), 9},
+      {"phantom_demand", "most of A", kHolds, kHolds, most(running("A")), 0, 11},
+      {"one_kind_guarantee", "tasks of the other", kFails, kHolds, least(running("other")), 10},
+      {"open_beside_asks", "least of the open one", kFails, kFails, least(running("open")), 18},
+      {"open_beside_asks", "most of the open one", kHolds, kHolds, most(running("open")), 0, 22},
+      {"open_beside_asks", "CPUs used", kHolds, kHolds, least(cpus_used()), 950},
+      {"victims_by_worth", "tasks of priority 10", kFails, kFails,
+       at_end(running_of("borrower/high-")), 4},
+      {"victims_by_worth", "tasks of the owner", kHolds, kHolds, at_end(running("owner")), 6},
   };
 }
 
@@ -139,15 +144,17 @@ std::vector<std::string> scenarios() {
   return names;
 }
 
-class FairScenario : public testing::TestWithParam<std::string> {};
+// The scenario, and whether with the entitlement gate.
+class FairScenario : public testing::TestWithParam<std::tuple<std::string, bool>> {};
 
 TEST_P(FairScenario, KeepsItsPromises) {
-  const Report report = simulate_shipped(GetParam());
+  const auto& [scenario, gate] = GetParam();
+  const Report report = simulate_shipped(scenario, {{"entitlement_gate", gate ? "on" : "off"}});
   for (const Promise& promise : promises()) {
-    if (promise.scenario != GetParam()) continue;
+    if (promise.scenario != scenario) continue;
     const int64_t figure = promise.figure(report);
     const bool holds = figure >= promise.least && figure <= promise.most;
-    if (promise.today == Today::kHolds) {
+    if ((gate ? promise.gated : promise.today) == Today::kHolds) {
       EXPECT_TRUE(holds) << promise.what << ": " << figure << " is not from " << promise.least
                          << " to " << promise.most;
     } else {
@@ -157,8 +164,11 @@ TEST_P(FairScenario, KeepsItsPromises) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shipped, FairScenario, testing::ValuesIn(scenarios()),
-                         [](const auto& one) { return one.param; });
+INSTANTIATE_TEST_SUITE_P(Shipped, FairScenario,
+                         testing::Combine(testing::ValuesIn(scenarios()), testing::Bool()),
+                         [](const auto& one) {
+                           return std::get<0>(one.param) + (std::get<1>(one.param) ? "_gate" : "");
+                         });
 
 }  // namespace
 }  // namespace proffer::sim::scenario_fairness_test

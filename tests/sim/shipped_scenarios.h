@@ -3,6 +3,7 @@
 // Scenarios of examples/scenarios, run; and small ones written in a test.
 
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <string>
 
@@ -19,12 +20,15 @@ inline ResourceVector amounts(const std::string& text) {
   return parse_quota(text).value().amounts({});
 }
 
-inline proto::SimulateReport simulate_text(const std::string& yaml) {
-  const Result<Scenario> scenario = parse_scenario(yaml);
+// `options`: of the master, besides those of the scenario.
+inline proto::SimulateReport simulate_text(const std::string& yaml,
+                                           const std::map<std::string, std::string>& options = {}) {
+  Result<Scenario> scenario = parse_scenario(yaml);
   if (!scenario) {
     ADD_FAILURE() << scenario.error().message() << "\nin\n" << yaml;
     return {};
   }
+  for (const auto& [name, value] : options) scenario->options[name] = value;
   proto::SimulateReport report = ScenarioRun(*scenario).run();
   EXPECT_EQ(report.violations, std::vector<std::string>()) << yaml;
   return report;
@@ -43,8 +47,9 @@ inline std::string shipped_scenario(const std::string& name) {
   return shipped_file(name + ".yaml");
 }
 
-inline proto::SimulateReport simulate_shipped(const std::string& name) {
-  return simulate_text(shipped_scenario(name));
+inline proto::SimulateReport simulate_shipped(
+    const std::string& name, const std::map<std::string, std::string>& options = {}) {
+  return simulate_text(shipped_scenario(name), options);
 }
 
 }  // namespace proffer::sim
