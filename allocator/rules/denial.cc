@@ -11,7 +11,7 @@ namespace proffer::fair {
 
 void know_entitlements(const Cluster& cluster) {
   if (cluster.entitlements_known) return;
-  compute_entitlements(cluster.tree.root(), cluster.usable_total());
+  compute_entitlements(cluster);
   cluster.entitlements_known = true;
 }
 

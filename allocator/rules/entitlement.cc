@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 
-#include "allocator/cluster/leaves.h"
+#include "allocator/cluster/cluster.h"
+#include "allocator/rules/fit.h"
 
 namespace proffer::fair {
 namespace {
@@ -96,7 +97,7 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand) {
 }
 
 // What it uses and what it asks for beyond that, as far as no limit forbids each of its asks.
-ResourceVector demand_of(const Leaf& leaf, const ResourceVector& total) {
+ResourceVector demand_of(const Cluster& cluster, const Leaf& leaf, const ResourceVector& total) {
   ResourceVector wanted = leaf.use();
   if (!leaf.wants_offers()) return wanted;
   ResourceVector limit = total;
@@ -107,6 +108,7 @@ ResourceVector demand_of(const Leaf& leaf, const ResourceVector& total) {
   for (const AskEntry* ask : leaf.order) {
     // More tasks than fill the cluster are as good as that many, and the proportions stay.
     int64_t count = ask->unmet();
+    if (count == 0 || !could_be_served(cluster, *ask)) continue;
     for (const ResourceKind kind : kResourceKinds) {
       const int64_t amount = ask->ask.shape[kind];
       if (amount == 0) continue;
@@ -148,17 +150,18 @@ ResourceVector within_limit(const Quota& limit, const std::vector<ResourceVector
   return allowed;
 }
 
-Needs gather(const Node& node, const ResourceVector& total, NeedsOfNodes& all) {
+Needs gather(const Cluster& cluster, const Node& node, const ResourceVector& total,
+             NeedsOfNodes& all) {
   Needs needs;
   node.entitlement = {};
   if (node.is_leaf) {
-    node.demand = needs.demand = demand_of(static_cast<const Leaf&>(node), total);
+    node.demand = needs.demand = demand_of(cluster, static_cast<const Leaf&>(node), total);
   } else {
     const Role& role = static_cast<const Role&>(node);
     role.demand = {};
     std::vector<ResourceVector> demands;
     for_each_child(role, [&](Node& child) {
-      const Needs of_child = gather(child, total, all);
+      const Needs of_child = gather(cluster, child, total, all);
       role.demand = sum_of(role.demand, child.demand);
       needs.floor = sum_of(needs.floor, of_child.floor);
       demands.push_back(of_child.demand);
@@ -277,9 +280,11 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
   return levels;
 }
 
-void compute_entitlements(const Role& root, const ResourceVector& total) {
+void compute_entitlements(const Cluster& cluster) {
+  const Role& root = cluster.tree.root();
+  const ResourceVector total = cluster.usable_total();
   NeedsOfNodes all;
-  gather(root, total, all);
+  gather(cluster, root, total, all);
   root.entitlement = total;
   hand_down(root, total, all);
 }

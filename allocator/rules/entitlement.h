@@ -10,7 +10,7 @@
 
 namespace proffer::fair {
 
-struct Role;
+class Cluster;
 
 // One of those among whom something is split.
 struct Claimant {
@@ -30,10 +30,11 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
                                   const std::vector<Claimant>& claimants);
 
 // Sets demand and entitlement of all nodes of the tree: from the top, each role's entitlement is
-// split among its children; the root's is `total`, what there is and is not about to go away.
-// Nobody is entitled to more than limits allow it. A guarantee that names only some kinds is a
+// split among its children; the root's is what there is and is not about to go away. Nobody is
+// entitled to more than limits allow it, nor to anything for an ask that would fit no agent even if
+// all were empty. A guarantee that names only some kinds is a
 // floor for the others too, as far as the demand needs them beside those that it names. A leaf
 // without asks that takes open offers wants everything. O(nodes * log(levels) + asks).
-void compute_entitlements(const Role& root, const ResourceVector& total);
+void compute_entitlements(const Cluster& cluster);
 
 }  // namespace proffer::fair

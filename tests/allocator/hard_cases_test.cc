@@ -319,9 +319,12 @@ TEST(NaiveRules, WithoutClaimsALargeTaskAmongSmallOnesStarves) {
 Story owners_and_guests() {
   Story s;
   for (int i = 0; i < 4; ++i) s.agent(text("a", i), "cpus:4;mem:4GiB", text("rack:r", i % 2));
+  s.agent("a4", "cpus:4;mem:4GiB", "rack:r7");
   s.role("owner", "cpus:16;mem:16GiB");
+  s.framework("resident", "owner").tasks("r", "cpus:1;mem:1GiB", 1, hours(1));
+  s.ask().constraints = {parse_constraint("rack == r7").value()};
   s.framework("guest", "guest").tasks("t", "cpus:1;mem:1GiB", 1'000, minutes(3));
-  // It can never run: no rack is r7.
+  // It does not run: on the only agent of its rack the resident stays.
   s.framework("host", "owner", sim::Takes::kAsks, seconds(10))
       .tasks("t", "cpus:4;mem:4GiB", 1, minutes(1));
   s.ask().constraints = {parse_constraint("rack == r7").value()};

@@ -124,7 +124,7 @@ std::vector<Promise> promises() {
       {"fair_share_flaps", "revokes after 5 min", kFails, kHolds, grown(revokes()), 0, 0},
       {"fair_share_flaps", "the second role's half", kHolds, kHolds, at_first(running("churning")),
        9, 11},
-      {"phantom_demand", "least of A", kFails, kFails, least(running("A")), 9},
+      {"phantom_demand", "least of A", kHolds, kHolds, least(running("A")), 9},
       {"phantom_demand", "most of A", kHolds, kHolds, most(running("A")), 0, 11},
       {"one_kind_guarantee", "tasks of the other", kFails, kHolds, least(running("other")), 10},
       {"open_beside_asks", "least of the open one", kFails, kFails, least(running("open")), 18},
