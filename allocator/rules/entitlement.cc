@@ -8,6 +8,7 @@
 
 #include "allocator/cluster/cluster.h"
 #include "allocator/rules/fit.h"
+#include "allocator/rules/levels.h"
 
 namespace proffer::fair {
 namespace {
@@ -16,12 +17,6 @@ __extension__ typedef __int128 Int128;
 
 // Sums of demands beyond this count as this.
 constexpr int64_t kDemandMax = int64_t{1} << 55;
-// Levels are parts of the cluster for a weight of one, kLevelOne being all of it. A weight of 0.001
-// has all of it at a thousand times that.
-constexpr int64_t kLevelOne = int64_t{1} << 30;
-constexpr int64_t kLevelMax = kLevelOne * 1000;
-static_assert(kWeightMin * 1000 == kWeightOne);
-
 int64_t scaled(int64_t amount, int64_t numerator, int64_t denominator) {
   const Int128 all = Int128(amount) * numerator / denominator;
   return static_cast<int64_t>(std::min<Int128>(all, kDemandMax));

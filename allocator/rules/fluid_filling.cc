@@ -13,6 +13,7 @@
 #include <limits>
 #include <optional>
 
+#include "allocator/rules/levels.h"
 #include "common/check.h"
 #include "common/share.h"
 
@@ -21,15 +22,11 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
-// A level is a weighted dominant share: kLevelOne is the whole cluster for a weight of one.
-constexpr int64_t kLevelOne = int64_t{1} << 30;
-constexpr int64_t kLevelMax = kLevelOne * 1000;
-static_assert(kWeightMin * 1000 == kWeightOne);
 constexpr int64_t kPartOne = int64_t{1} << 30;
 
 using Kinds = std::array<bool, kResourceKindCount>;
 
-int64_t scaled(int64_t amount, int64_t numerator, int64_t denominator) {
+int64_t fraction_of(int64_t amount, int64_t numerator, int64_t denominator) {
   return static_cast<int64_t>(Int128(amount) * numerator / denominator);
 }
 
@@ -129,7 +126,7 @@ class Filling {
     Quota whole = guarantee;
     for (const ResourceKind kind : kResourceKinds) {
       if (guarantee[kind]) continue;
-      whole.set(kind, scaled(total_[kind], *guarantee[largest], total_[largest]));
+      whole.set(kind, fraction_of(total_[kind], *guarantee[largest], total_[largest]));
     }
     return whole;
   }
@@ -164,7 +161,7 @@ class Filling {
   ResourceVector most_at(int64_t bound) const {
     ResourceVector most;
     for (const ResourceKind kind : kResourceKinds) {
-      most[kind] = scaled(total_[kind], bound, kLevelOne);
+      most[kind] = fraction_of(total_[kind], bound, kLevelOne);
     }
     return most;
   }
@@ -176,7 +173,8 @@ class Filling {
     const State& state = states_[leaf];
     for (size_t j = state.first_ask; j < end_of_asks(state); ++j) {
       for (const ResourceKind kind : kResourceKinds) {
-        if (asks_[j].shape[kind] > 0) use[kind] += scaled(asks_[j].shape[kind], tasks[j], kTaskOne);
+        if (asks_[j].shape[kind] > 0)
+          use[kind] += fraction_of(asks_[j].shape[kind], tasks[j], kTaskOne);
       }
     }
     return use;
@@ -294,8 +292,8 @@ class Filling {
         for (const ResourceKind kind : kResourceKinds) {
           if (use_high[kind] <= most[kind]) continue;
           const int64_t room = std::max<int64_t>(most[kind] - found.use[kind], 0);
-          middle = std::min(middle, found.low + scaled(found.high - found.low, room,
-                                                       use_high[kind] - found.use[kind]));
+          middle = std::min(middle, found.low + fraction_of(found.high - found.low, room,
+                                                            use_high[kind] - found.use[kind]));
         }
         middle = std::clamp(middle, found.low + 1, found.high - 1);
       }
@@ -312,11 +310,12 @@ class Filling {
     for (const ResourceKind kind : kResourceKinds) {
       if (use_high[kind] <= most[kind]) continue;
       const int64_t room = std::max<int64_t>(most[kind] - found.use[kind], 0);
-      found.part = std::min(found.part, scaled(kPartOne, room, use_high[kind] - found.use[kind]));
+      found.part =
+          std::min(found.part, fraction_of(kPartOne, room, use_high[kind] - found.use[kind]));
     }
     const ResourceVector more = use_high - found.use;
     for (const ResourceKind kind : kResourceKinds) {
-      found.use[kind] += scaled(std::max<int64_t>(more[kind], 0), found.part, kPartOne);
+      found.use[kind] += fraction_of(std::max<int64_t>(more[kind], 0), found.part, kPartOne);
       found.bound[static_cast<size_t>(kind)] =
           use_high[kind] > most[kind] && found.use[kind] + slack(kind) >= most[kind];
     }
@@ -370,7 +369,7 @@ class Filling {
   void mix(size_t node, Tasks& tasks, const Tasks& high, int64_t part) const {
     const State& state = states_[node];
     for (size_t j = state.first_ask; j < end_of_asks(state); ++j) {
-      tasks[j] += scaled(std::max<int64_t>(high[j] - tasks[j], 0), part, kPartOne);
+      tasks[j] += fraction_of(std::max<int64_t>(high[j] - tasks[j], 0), part, kPartOne);
     }
     for (const size_t child : state.children) mix(child, tasks, high, part);
   }
@@ -434,7 +433,7 @@ class Filling {
       for (size_t i = 0; i < nodes_.size(); ++i) {
         for (const ResourceKind kind : kResourceKinds) {
           const auto guarantee = guarantees_[i][kind];
-          if (guarantee) states_[i].guarantee.set(kind, scaled(*guarantee, part, kPartOne));
+          if (guarantee) states_[i].guarantee.set(kind, fraction_of(*guarantee, part, kPartOne));
         }
       }
       return use_of_children(0, 0).fits_in(total_);
