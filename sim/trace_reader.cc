@@ -29,12 +29,12 @@ Result<Duration> parse_seconds(std::string_view column, std::string_view value) 
 }
 
 // What tasks have in common.
-struct Kind {
+struct TableKind {
   ResourceVector shape = {};
   std::string constraint = {};
   Band band = Band::kBatch;
 
-  bool operator<(const Kind& o) const {
+  bool operator<(const TableKind& o) const {
     for (const ResourceKind kind : kResourceKinds) {
       if (shape[kind] != o.shape[kind]) return shape[kind] < o.shape[kind];
     }
@@ -47,7 +47,7 @@ class Groups {
  public:
   explicit Groups(Scenario& scenario) : scenario_(scenario), before_(scenario.frameworks.size()) {}
 
-  Result<void> add(const std::string& framework, const RoleName& role, const Kind& kind,
+  Result<void> add(const std::string& framework, const RoleName& role, const TableKind& kind,
                    const ScenarioWave& wave) {
     auto at = frameworks_.find(framework);
     if (at == frameworks_.end()) {
@@ -85,10 +85,10 @@ class Groups {
  private:
   struct Of {
     size_t place = 0;  // in the scenario
-    std::map<Kind, size_t> groups = {};
+    std::map<TableKind, size_t> groups = {};
   };
 
-  Result<void> begin_group(const Kind& kind, ScenarioFramework& of) {
+  Result<void> begin_group(const TableKind& kind, ScenarioFramework& of) {
     if (of.tasks.size() == kScenarioTaskGroupsMax) {
       return Error::invalid_argument(text("framework ", quoted(of.name), " has more than ",
                                           kScenarioTaskGroupsMax, " different shapes of tasks"))
@@ -129,7 +129,7 @@ Result<void> add_csv_tasks(std::string_view table, Scenario& scenario) {
       if (!parsed) return in_column("role", std::move(parsed).error());
       role = *std::move(parsed);
     }
-    Kind kind;
+    TableKind kind;
     const Result<int64_t> cpus = parse_milli(values[kCpus]);
     if (!cpus) return in_column("cpus", cpus.error());
     const Result<int64_t> mem = parse_milli(values[kMem]);
@@ -267,9 +267,9 @@ Result<void> add_openb_pods(std::string_view table, Scenario& scenario) {
     const Result<ScenarioWave> wave =
         parse_life(values[kCreated], values[kScheduled], values[kDeleted]);
     if (!wave) return wave.error();
-    const Kind kind{.shape = ResourceVector::of(*cpu, *mem * 1'000, 0, *gpus),
-                    .constraint = constraint_of(values[kSpec]),
-                    .band = service->band};
+    const TableKind kind{.shape = ResourceVector::of(*cpu, *mem * 1'000, 0, *gpus),
+                         .constraint = constraint_of(values[kSpec]),
+                         .band = service->band};
     const std::string name(service->framework);
     return groups.add(name, RoleName(name), kind, *wave);
   });
