@@ -1,16 +1,17 @@
 #pragma once
 
-// The entitlement of each ask in tasks: fluid filling over the tree of roles as it is. Demands
-// count, not who has what: so nothing changes while tasks come and go and more are wanted than fit.
+// The entitlement of each ask in tasks: fluid filling over the tree of roles. It follows from
+// demands, not from use: it stays the same while tasks come and go and more are wanted than fit.
 
 #include "allocator/cluster/cluster.h"
 #include "allocator/rules/fluid_filling.h"
 
 namespace proffer::fair {
 
-// Sets AskEntry::entitled and wanted_then of all asks. An ask that could not be served if its
-// agents were empty is entitled to what it has. Whether some ask is entitled to less than it wants.
-// As fill_fluid(), and O(agents) for an ask of which it is not known whether it could be served.
+// Sets AskEntry::entitled and wanted_then of all asks. An ask that fits no agent, even if all were
+// empty, is entitled to the tasks that it has. Returns whether some ask is entitled to less than it
+// wants. Costs as much as fill_fluid(); the first look at an ask after a change of the agents costs
+// O(agents) more.
 bool find_entitled_tasks(const Cluster& cluster);
 
 }  // namespace proffer::fair

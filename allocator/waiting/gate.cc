@@ -1,4 +1,5 @@
-// What is owed, and claims for it: review() and assign() are the two ends of the story.
+// review() finds entitlements and ends claims at the beginning of a decision; assign() makes claims
+// once the tasks that are owed have been given.
 
 #include "allocator/waiting/gate.h"
 
@@ -26,7 +27,7 @@ constexpr int64_t kSlack = kTaskOne / 256;
 // How many times longer an ask goes without claims than it had them in vain.
 constexpr int64_t kRestFactor = 9;
 constexpr Duration kHoldMax = hours(24);
-// Entitlements that only follow what asks want may be so old.
+// A change of counts alone may wait so long until entitlements are computed anew.
 constexpr Duration kEntitlementsAge = milliseconds(250);
 
 }  // namespace
