@@ -186,9 +186,25 @@ RoleTable table_of(const RoleWeights& weights) {
   return table;
 }
 
-Result<void> check_role(RoleTable table, const RoleName& role, const RoleSettings& settings) {
-  table[role] = settings;
-  return check_roles(table);
+Result<void> check_role(const RoleTable& table, const RoleName& role,
+                        const RoleSettings& settings) {
+  RoleTable concerned;
+  const auto add_below = [&](const RoleName& top) {
+    const std::string path = top.str() + '/';
+    for (auto at = table.lower_bound(RoleName(path));
+         at != table.end() && at->first.str().compare(0, path.size(), path) == 0; ++at) {
+      concerned.insert(*at);
+    }
+  };
+  add_below(role);
+  for (RoleName above = parent_of(role); !above.empty(); above = parent_of(above)) {
+    const auto at = table.find(above);
+    if (at == table.end()) continue;
+    concerned.insert(*at);
+    if (!at->second.guarantee.empty()) add_below(above);
+  }
+  concerned[role] = settings;
+  return check_roles(concerned);
 }
 
 }  // namespace proffer

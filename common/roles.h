@@ -78,7 +78,8 @@ RoleTable table_of(const RoleWeights& weights);
 // that together exceed its own, where it has one (a role without a guarantee of a kind counts with
 // the sum of its children's). O(roles * depth).
 Result<void> check_roles(const RoleTable& table);
-// The same for a table in which `role` had these settings.
-Result<void> check_role(RoleTable table, const RoleName& role, const RoleSettings& settings);
+// The same for a table in which `role` had these settings, if it holds together as it is. Looks at
+// the role, those above and below it, and those whose guarantees count in one above it: O(that).
+Result<void> check_role(const RoleTable& table, const RoleName& role, const RoleSettings& settings);
 
 }  // namespace proffer

@@ -15,6 +15,7 @@
 // What is public and no function is for those above to read. They change it through functions, but
 // for marks: what has been tried, denied, or is remembered of a rule.
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -124,6 +125,10 @@ class Cluster {
   void wake_denied();                          // whom something may not stop any more
   void wake_denied_by(Role& role);             // whom the role's limit stopped
   void wake_held_back();
+  // Limits leave the leaf, which takes open offers, nothing of these kinds (kinds_lacking()).
+  void stop(Leaf& leaf, size_t kinds);
+  // Those of the stopped leaves for which there may be something now. Whether there are any.
+  bool wake_stopped();
   void rebuild_shares();
   // For pictures between decisions: shares as the books say now.
   void know_shares() const;
@@ -149,7 +154,7 @@ class Cluster {
   mutable RoleTree tree;  // see knowshares()
   IndexedMap<FrameworkId, std::unique_ptr<Framework>> frameworks;
   std::map<LeafId, std::unique_ptr<Leaf>> leaves;
-  std::map<FrameworkId, Leaf*> open_leaves;  // of these, those that take open offers
+  int64_t open_frameworks = 0;  // of these, those that take open offers
   OutstandingOffers outstanding;
   std::vector<Rescind> rescinds;  // for the next decision
   std::vector<Revoke> revokes;
@@ -163,10 +168,17 @@ class Cluster {
   LeafOrder demanding{tree, 0};
   // Of these, those that should look at more than the agents that grew.
   LeafOrder untried{tree, 1};
+  // Those that take open offers, but for those that are stopped, and for those to which no agent is
+  // open in the decision that is made.
+  LeafOrder open{tree, kOpenOrder};
+  // These have looked at all agents that were stamped until then, but for those that are untried.
+  uint64_t open_tried_at = 0;
+  // By what limits leave them nothing of (kinds_lacking()): leaves that take open offers and wait
+  // until that is otherwise, or an agent that has none of it changes. The order does not matter.
+  std::array<std::set<Leaf*>, kLackingCount> stopped;
   // Leaves that something other than a limit denied more, which may be otherwise in the next
   // decision.
   std::set<Leaf*> held_back;  // only emptied, the order does not matter
-  std::set<Role*> limiting;   // roles whose limit denied leaves something; likewise
   AgentSet estimating;        // agents with an estimated part
   AgentSet draining;
   AgentSet keeping;  // agents on which something is kept for an ask
@@ -268,6 +280,7 @@ class Cluster {
   UseLater use_later_;  // empty but in settle()
   uint64_t attributes_version_ = 0;
   bool least_shape_dirty_ = false;
+  std::array<uint64_t, kLackingCount> lacking_seen_ = {};  // by wake_stopped()
   std::set<FilterTimer> filter_timers_;
   std::set<Alarm> alarms_;
   std::vector<size_t> free_slots_;  // of asks that are no more

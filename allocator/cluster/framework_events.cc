@@ -16,7 +16,9 @@ void Cluster::add_framework(const FrameworkId& id, const RoleName& role, OfferMo
   f.mode = mode;
   frameworks.emplace(id, std::move(made));
   f.own = &leaf_in(f, role);
-  if (mode == OfferMode::kOpen) open_leaves.emplace(id, f.own);
+  if (mode == OfferMode::kOpen && open_frameworks++ == 0) {
+    free_agents.begin_freest_first();
+  }
   update_demand(*f.own, true);
 }
 
@@ -37,6 +39,7 @@ Leaf& Cluster::leaf_in(Framework& f, const RoleName& role) {
 void Cluster::remove_leaf(Leaf& l) {
   const LeafId id{l.framework, l.role->name};
   held_back.erase(&l);
+  if (l.stopped != 0) stopped[l.stopped].erase(&l);
   l.owner->leaves.erase(id.role);
   tree.part(l);
   leaves.erase(id);
@@ -96,7 +99,7 @@ void Cluster::remove_framework(const FrameworkId& id) {
   }
   while (!f.filters.empty()) remove_filter(*f.own, AgentId(f.filters.begin()->first));
   least_shape_dirty_ = true;
-  open_leaves.erase(id);
+  if (f.mode == OfferMode::kOpen && --open_frameworks == 0) free_agents.end_freest_first();
   while (!f.leaves.empty()) {
     Leaf& l = *f.leaves.begin()->second;
     change_use(l, ResourceVector() - l.allocated, {});

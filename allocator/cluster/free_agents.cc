@@ -49,7 +49,9 @@ AgentsByFree::Amounts AgentsByFree::amounts_of(const ResourceVector& amounts) {
 
 void AgentsByFree::find_most(Block& block) {
   block.most = block.entries.front().free;
+  block.latest = 0;
   for (const Entry& entry : block.entries) {
+    block.latest = std::max(block.latest, entry.stamp);
     for (size_t k = 0; k < kResourceKindCount; ++k) {
       block.most[k] = std::max(block.most[k], entry.free[k]);
     }
@@ -77,7 +79,8 @@ void AgentsByFree::insert(int64_t key, Agent& agent, const ResourceVector& free)
   std::vector<Entry>& entries = block.entries;
   const auto at = std::partition_point(entries.begin(), entries.end(),
                                        [&](const Entry& e) { return comes_before(e, key, agent); });
-  const Entry entry{key, &agent, amounts_of(free)};
+  const Entry entry{key, &agent, amounts_of(free), agent.grown_at};
+  block.latest = std::max(block.latest, entry.stamp);
   for (size_t k = 0; k < kResourceKindCount; ++k) {
     block.most[k] = entries.empty() ? entry.free[k] : std::max(block.most[k], entry.free[k]);
   }
@@ -101,6 +104,7 @@ void AgentsByFree::erase(int64_t key, const Agent& agent) {
                                        [&](const Entry& e) { return comes_before(e, key, agent); });
   CHECK(at != entries.end() && at->agent == &agent) << agent.id.str();
   const Amounts free = at->free;
+  const bool was_latest = at->stamp == block->latest;
   entries.erase(at);
   if (entries.empty()) {
     blocks_.erase(block);
@@ -120,7 +124,19 @@ void AgentsByFree::erase(int64_t key, const Agent& agent) {
     }
     return false;
   }();
-  if (had_most) find_most(*block);
+  if (had_most || was_latest) find_most(*block);
+}
+
+void AgentsByFree::stamp(int64_t key, const Agent& agent) {
+  const size_t number = block_of(key, agent);
+  CHECK(number < blocks_.size()) << agent.id.str();
+  Block& block = blocks_[number];
+  std::vector<Entry>& entries = block.entries;
+  const auto at = std::partition_point(entries.begin(), entries.end(),
+                                       [&](const Entry& e) { return comes_before(e, key, agent); });
+  CHECK(at != entries.end() && at->agent == &agent) << agent.id.str();
+  at->stamp = agent.grown_at;
+  block.latest = std::max(block.latest, at->stamp);
 }
 
 // --- all that are free --------------------------------------------------------------------------
@@ -139,6 +155,9 @@ void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
 void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
   by_free_[agent.has_gpus() ? 1 : 0].insert(agent.weighted_free, agent, agent.free.amounts);
+  if (has_freest_first_) freest_first_.insert(-agent.weighted_free, agent, agent.free.amounts);
+  agent.lacking = agent.parts.empty() ? kinds_lacking(agent.free.amounts) : kLackingCount - 1;
+  count_lacking(agent.lacking, 1);
   sum_ += agent.free.amounts;
   if (agent.parts.empty()) return;
   const ResourceVector counted = agent.counted_free().amounts;
@@ -161,6 +180,8 @@ void FreeAgents::erase(Agent& agent) {
 // `free`: of it when it was put in.
 void FreeAgents::take_out(Agent& agent, const ResourceVector& free) {
   by_free_[agent.has_gpus() ? 1 : 0].erase(agent.weighted_free, agent);
+  if (has_freest_first_) freest_first_.erase(-agent.weighted_free, agent);
+  count_lacking(agent.lacking, -1);
   for (const auto& [role, reserved] : agent.reserved_listed) {
     reserved_sum_[role] -= reserved;
     const auto of_role = reserved_.find(role);
@@ -195,9 +216,30 @@ void FreeAgents::remove(Agent& agent) {
 void FreeAgents::stamp(Agent& agent) {
   const uint64_t before = std::exchange(agent.grown_at, ++stamp_);
   if (!agent.listed) return;
+  if (has_freest_first_) freest_first_.stamp(-agent.weighted_free, agent);
   by_stamp_.erase(before);
   by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
   fresh_.insert(&agent);
+}
+
+void FreeAgents::begin_freest_first() {
+  has_freest_first_ = true;
+  for (const auto& [stamp, agent] : by_stamp_) {
+    freest_first_.insert(-agent->weighted_free, *agent, agent->free.amounts);
+  }
+}
+
+void FreeAgents::end_freest_first() {
+  has_freest_first_ = false;
+  freest_first_ = {};
+}
+
+void FreeAgents::count_lacking(size_t kinds, int64_t count) {
+  for (size_t some = 1; some < kLackingCount; ++some) {
+    if ((some & kinds) != some) continue;
+    lacking_count_[some] += count;
+    if (count > 0) ++lacking_changed_[some];
+  }
 }
 
 ResourceVector FreeAgents::sum(const RoleName& role) const {

@@ -15,6 +15,12 @@ namespace proffer::fair {
 // kind.
 int64_t weighted(const ResourceVector& amounts, const ResourceVector& total);
 
+// Which of the kinds without which an open offer is of no use there is none of: 0 to 3.
+inline constexpr size_t kLackingCount = 4;
+inline size_t kinds_lacking(const ResourceVector& amounts) {
+  return (amounts[ResourceKind::kCpus] <= 0 ? 1 : 0) + (amounts[ResourceKind::kMem] <= 0 ? 2 : 0);
+}
+
 // Agents by weighted free amount, then id. An ask's remainder on an agent is this less the ask's
 // own weighted amount, so the first that fits, from below, is the best fit.
 //
@@ -27,6 +33,24 @@ class AgentsByFree {
   void insert(int64_t key, Agent& agent, const ResourceVector& free);
   // Needs the key with which it is here.
   void erase(int64_t key, const Agent& agent);
+  // It has been stamped anew.
+  void stamp(int64_t key, const Agent& agent);
+  // Agents with this key and an id that is not before the agent's, or with a larger key, in order,
+  // of those that were stamped later than `since`, until visit(Agent*) returns true. Whether it
+  // did. Without an agent: all.
+  template <class Visit>
+  bool visit_from(int64_t key, const Agent* agent, uint64_t since, Visit visit) const {
+    for (size_t b = agent == nullptr ? 0 : block_of(key, *agent); b < blocks_.size(); ++b) {
+      const Block& block = blocks_[b];
+      if (block.latest <= since) continue;
+      for (const Entry& entry : block.entries) {
+        if (entry.stamp <= since) continue;
+        if (agent != nullptr && comes_before(entry, key, *agent)) continue;
+        if (visit(entry.agent)) return true;
+      }
+    }
+    return false;
+  }
   // Agents with a key of at least `least` and of each kind at least `shape`, in order, until
   // visit(Agent*) returns true. Whether it did.
   template <class Visit>
@@ -50,10 +74,12 @@ class AgentsByFree {
     int64_t key = 0;
     Agent* agent = nullptr;
     Amounts free = {};
+    uint64_t stamp = 0;
   };
   struct Block {
     std::vector<Entry> entries = {};  // none is empty
     Amounts most = {};                // of each kind, of any of them
+    uint64_t latest = 0;              // of their stamps
   };
 
   static Amounts amounts_of(const ResourceVector& amounts);
@@ -94,6 +120,15 @@ class FreeAgents {
   // Those with something free that is reserved for the role, by what is free there in all.
   const AgentsByFree& reserved_for(const RoleName& role) const;
   bool any_reserved() const { return !reserved_.empty(); }
+  // All of them, the one with most free first, by -weighted_free. Kept only if it was begun.
+  const AgentsByFree& freest_first() const { return freest_first_; }
+  void begin_freest_first();
+  void end_freest_first();
+  // Of agents that have nothing of these kinds (kinds_lacking(); or of which something is reserved,
+  // so that there is no telling): whether there are any, and when it was last another, or one that
+  // changed.
+  bool any_lacking(size_t kinds) const { return lacking_count_[kinds] > 0; }
+  uint64_t lacking_changed_at(size_t kinds) const { return lacking_changed_[kinds]; }
   // Those that are stamped later than `since`, the last one first, until visit(Agent*) returns
   // true. Whether it did.
   template <class Visit>
@@ -114,7 +149,14 @@ class FreeAgents {
   void put_in(Agent& agent, const ResourceVector& cluster_total);
   void take_out(Agent& agent, const ResourceVector& free);
 
+  // Counts the agent among those that lack these kinds, or some of them, once more or less.
+  void count_lacking(size_t kinds, int64_t count);
+
   AgentsByFree by_free_[2];
+  AgentsByFree freest_first_;
+  bool has_freest_first_ = false;
+  std::array<int64_t, kLackingCount> lacking_count_ = {};
+  std::array<uint64_t, kLackingCount> lacking_changed_ = {};
   std::map<RoleName, AgentsByFree> reserved_;
   std::map<uint64_t, Agent*> by_stamp_;
   AgentSet fresh_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "allocator/cluster/agents.h"
@@ -142,10 +143,13 @@ struct Leaf : Node {
   std::set<OfferId> offers = {};  // outstanding
 
   // Open offers only, which go to the framework's own leaf.
-  uint64_t tried_at = 0;  // as AskEntry's
-  AgentSet open_on = {};  // agents with an outstanding open offer to it
+  uint64_t tried_at = 0;                          // as AskEntry's
+  std::unordered_set<const Agent*> open_on = {};  // with an outstanding open offer; never walked
+  // Not zero: limits leave it nothing of these kinds (kinds_lacking()), and what is free without
+  // them is of no use.
+  size_t stopped = 0;
 
-  bool in_order[kOrders] = {};  // kept by RoleTree
+  InOrders in_order = {};  // kept by RoleTree
   bool wants = false;
 
   bool wants_offers() const;

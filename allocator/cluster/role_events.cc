@@ -65,19 +65,18 @@ std::optional<Time> Cluster::next_deadline() const {
 }
 
 void Cluster::set_role(const RoleName& role, const RoleSettings& settings) {
+  const Result<void> checked = check_role(role_table, role, settings);
+  CHECK(checked.has_value()) << checked.error().message();
   if (settings == RoleSettings()) {
     role_table.erase(role);
   } else {
     role_table[role] = settings;
   }
-  const Result<void> checked = check_roles(role_table);
-  CHECK(checked.has_value()) << checked.error().message();
   mark_dirty();
   shares_dirty = true;
   ++settings_version;
   if (Role* known = tree.find(role)) {
-    known->denied.clear();
-    limiting.erase(known);
+    tree.forget_denied(*known);
   }
   tree.set_settings(role, settings);
   // What a limit or the guarantee of another kept away may be allowed now.
@@ -129,21 +128,11 @@ void Cluster::wake_held_back() {
 // At the beginning of a decision: who was kept away by something that may have changed since.
 void Cluster::wake_denied() {
   wake_held_back();
-  const std::set<Role*> blocking = std::move(limiting);
-  limiting.clear();
-  for (Role* role : blocking) {
-    if (role->use_when_denied.fits_in(role->use())) {  // Nothing of it has ended.
-      limiting.insert(role);
-      continue;
-    }
-    wake_denied_by(*role);
-  }
+  for (Role* role : tree.take_relieved()) wake_denied_by(*role);
 }
 
 void Cluster::wake_denied_by(Role& role) {
-  const std::set<Leaf*> all = std::move(role.denied);
-  role.denied.clear();
-  for (Leaf* l : all) {
+  for (Leaf* l : tree.forget_denied(role)) {
     l->tried_at = 0;
     update_demand(*l, true);
   }
@@ -151,7 +140,36 @@ void Cluster::wake_denied_by(Role& role) {
 
 void Cluster::update_demand(Leaf& l, bool is_untried) {
   const bool wants = l.wants_offers();
-  tree.set_wishes(l, wants, wants, wants && (is_untried || untried.contains(l)));
+  if (is_untried && l.stopped != 0) {
+    stopped[l.stopped].erase(&l);
+    l.stopped = 0;
+    l.tried_at = 0;  // It has not looked at what changed meanwhile.
+  }
+  tree.set_wishes(l, wants,
+                  {wants, wants && (is_untried || untried.contains(l)),
+                   wants && l.mode == OfferMode::kOpen && l.stopped == 0});
+}
+
+void Cluster::stop(Leaf& l, size_t kinds) {
+  for (Role* role = l.role; role->parent != nullptr; role = role->parent) {
+    if (role->has_limit()) tree.note_denied(*role, l);
+  }
+  l.stopped = kinds;
+  stopped[kinds].insert(&l);
+  untried.erase(l);
+  open.erase(l);
+}
+
+bool Cluster::wake_stopped() {
+  bool some = false;
+  for (size_t kinds = 1; kinds < stopped.size(); ++kinds) {
+    const uint64_t changed = free_agents.lacking_changed_at(kinds);
+    if (std::exchange(lacking_seen_[kinds], changed) == changed) continue;
+    const std::set<Leaf*> all = stopped[kinds];
+    for (Leaf* l : all) update_demand(*l, true);
+    some = some || !all.empty();
+  }
+  return some;
 }
 
 void Cluster::change_use(Leaf& l, const ResourceVector& allocated, const ResourceVector& offered) {

@@ -113,6 +113,14 @@ bool is_within_guarantee(const Role& role, const ResourceVector& more) {
                      [&](ResourceKind kind) { return guarantee[kind] && more[kind] > 0; });
 }
 
+bool RoleByName::operator()(const Role* a, const Role* b) const { return a->name < b->name; }
+
+bool PromiseTurn::operator<(const PromiseTurn& o) const {
+  if (filled != o.filled) return filled < o.filled;
+  if (served != o.served) return served < o.served;
+  return role->name < o.role->name;
+}
+
 bool is_within_limit(const Role& role, const ResourceVector& more) {
   return !role.has_limit() || role.settings.limit.contains(role.use() + more);
 }
@@ -148,8 +156,9 @@ Role& RoleTree::at(const RoleName& name) {
 void RoleTree::set_settings(const RoleName& name, const RoleSettings& settings) {
   Role& role = at(name);
   role.settings = settings;
+  note_promise(role);
+  for (int order = 0; order < orders(); ++order) place_promise(&role, order);
   end_if_nothing(&role);
-  note_promises();
 }
 
 void RoleTree::end_if_nothing(Role* role) {
@@ -157,23 +166,54 @@ void RoleTree::end_if_nothing(Role* role) {
          role->settings == RoleSettings()) {
     Role* parent = role->parent;
     CHECK(role->use().is_zero() && role->wanting == 0) << role->name.str();
-    for (int order = 0; order < kOrders; ++order) take_out(*role, order);
+    for (int order = 0; order < orders(); ++order) take_out(*role, order);
     parent->roles.erase(role->name);
     roles_.erase(RoleName(role->name));
     role = parent;
   }
 }
 
-void RoleTree::note_promises() {
-  root_.promised.clear();
-  for (const auto& [name, role] : roles_) role->promised.clear();
-  // Children come after their parents in the map, so backwards each knows its own already.
-  for (auto at = roles_.rbegin(); at != roles_.rend(); ++at) {
-    Role& role = *at->second;
-    std::reverse(role.promised.begin(), role.promised.end());
-    if (role.has_guarantee() || !role.promised.empty()) role.parent->promised.push_back(&role);
+void RoleTree::note_promise(Role& role) {
+  if (role.parent == nullptr) return;
+  std::vector<Role*>& promised = role.parent->promised;
+  const auto at = std::lower_bound(promised.begin(), promised.end(), &role,
+                                   [](const Role* a, const Role* b) { return a->name < b->name; });
+  const bool was = at != promised.end() && *at == &role;
+  const bool is = role.has_guarantee() || !role.promised.empty();
+  if (is != was) {
+    is ? void(promised.insert(at, &role)) : void(promised.erase(at));
+    note_promise(*role.parent);
   }
-  std::reverse(root_.promised.begin(), root_.promised.end());
+}
+
+std::optional<PromiseTurn> RoleTree::promise_turn_of(const Role& role, int order) {
+  if (role.parent == nullptr || role.children[order].demanding.empty()) return std::nullopt;
+  PromiseTurn turn{{}, role.served, const_cast<Role*>(&role)};
+  if (role.has_guarantee()) {
+    if (!has_unmet_guarantee(role)) return std::nullopt;
+    turn.filled = guarantee_filled(role);
+    return turn;
+  }
+  const std::set<PromiseTurn>& below = role.promise_turns[order];
+  if (below.empty()) return std::nullopt;
+  turn.filled = below.begin()->filled;
+  return turn;
+}
+
+void RoleTree::place_promise(Role* role, int order) {
+  for (; role->parent != nullptr; role = role->parent) {
+    const std::optional<PromiseTurn> turn = promise_turn_of(*role, order);
+    std::optional<PromiseTurn>& before = role->promise_turn[order];
+    if (turn == before) continue;
+    if (order == 0) {
+      const bool is_below = role->has_guarantee() && turn.has_value();
+      is_below ? void(below_guarantee_.insert(role)) : void(below_guarantee_.erase(role));
+    }
+    std::set<PromiseTurn>& turns = role->parent->promise_turns[order];
+    if (before) turns.erase(*before);
+    if (turn) turns.insert(*turn);
+    before = turn;
+  }
 }
 
 void RoleTree::join(Leaf& leaf, const RoleName& name) {
@@ -185,15 +225,37 @@ void RoleTree::join(Leaf& leaf, const RoleName& name) {
   role.leaves.emplace(leaf.framework, &leaf);
   leaf.plain = dominant_share(leaf.use(), total_, leaf.weight);
   note_siblings(role);
-  for (int order = 0; order < kOrders; ++order) {
+  if (leaf.mode == OfferMode::kOpen && open_leaves_++ == 0) begin_order(kOpenOrder);
+  for (int order = 0; order < orders(); ++order) {
     lift(leaf, order);
     place(leaf, order);
   }
 }
 
+void RoleTree::begin_order(int order) {
+  place_below(root_, order);
+  for (const auto& [name, role] : roles_) {
+    if (role->has_guarantee()) place_promise(role.get(), order);
+  }
+}
+
+void RoleTree::end_order(int order) {
+  root_.children[order] = Children(order);
+  root_.promise_turns[order].clear();
+  const auto forget = [&](Node& node) { node.standing[order] = {}; };
+  for (const auto& [name, role] : roles_) {
+    role->children[order] = Children(order);
+    role->promise_turns[order].clear();
+    role->promise_turn[order].reset();
+    forget(*role);
+    for (const auto& [id, leaf] : role->leaves) forget(*leaf);
+  }
+}
+
 void RoleTree::part(Leaf& leaf) {
   CHECK(leaf.use().is_zero()) << leaf.framework.str();
-  set_wishes(leaf, false, false, false);
+  set_wishes(leaf, false, {});
+  if (leaf.mode == OfferMode::kOpen && --open_leaves_ == 0) end_order(kOpenOrder);
   for (int order = 0; order < kOrders; ++order) CHECK(leaf.standing[order].place == Place::kNone);
   for (Role* role = leaf.parent; role != nullptr; role = role->parent) role->denied.erase(&leaf);
   leaf.parent->leaves.erase(leaf.framework);
@@ -217,7 +279,7 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
   if (is_grant) served_ += 2;
   for (Node* node = &leaf; node != nullptr; node = node->parent) {
     if (node->parent != nullptr) {
-      for (int order = 0; order < kOrders; ++order) {
+      for (int order = 0; order < orders(); ++order) {
         if (is_scaled(node->standing[order].place)) {
           unscale(*node, node->parent->children[order], order);
         }
@@ -227,14 +289,45 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
     node->offered += offered;
     if (is_grant) node->served = served_;
     if (node->parent != nullptr) node->plain = dominant_share(node->use(), total_, node->weight);
+    if (!node->is_leaf) note_relief(static_cast<Role&>(*node));
   }
   CHECK(!leaf.allocated.has_negative() && !leaf.offered.has_negative()) << leaf.framework.str();
-  for (int order = 0; order < kOrders; ++order) {
+  for (int order = 0; order < orders(); ++order) {
     for (Node* node = &leaf; node->parent != nullptr; node = node->parent) {
       compute(*node, order);
       stay(*node, order);
     }
+    if (!root_.promised.empty()) place_promise(leaf.role, order);
   }
+}
+
+// What its limit denied when it had more use may be allowed now.
+void RoleTree::note_relief(Role& role) {
+  if (role.denied.empty() || role.is_relieved) return;
+  if (role.use_when_denied.fits_in(role.use())) return;
+  role.is_relieved = true;
+  relieved_.push_back(&role);
+}
+
+void RoleTree::note_denied(Role& role, Leaf& leaf) {
+  // Whoever was denied at a higher use may be allowed something below that.
+  const bool is_first = role.denied.empty();
+  role.denied.insert(&leaf);
+  role.use_when_denied = is_first ? role.use() : role.use_when_denied.max(role.use());
+}
+
+std::set<Leaf*> RoleTree::forget_denied(Role& role) {
+  if (role.is_relieved) std::erase(relieved_, &role);
+  role.is_relieved = false;
+  return std::exchange(role.denied, {});
+}
+
+std::vector<Role*> RoleTree::take_relieved() {
+  std::vector<Role*> all = std::exchange(relieved_, {});
+  for (Role* role : all) role->is_relieved = false;
+  // Others may use again what some gave up.
+  std::erase_if(all, [](const Role* role) { return role->use_when_denied.fits_in(role->use()); });
+  return all;
 }
 
 // Its share has changed, not what it is among its siblings.
@@ -255,17 +348,17 @@ void RoleTree::stay(Node& node, int order) {
   if (is_scaled(place)) scale(node, among, order);
 }
 
-void RoleTree::set_wishes(Leaf& leaf, bool wants, bool in_first, bool in_second) {
-  const bool in_order[kOrders] = {wants && in_first, wants && in_second};
+void RoleTree::set_wishes(Leaf& leaf, bool wants, const InOrders& in_order) {
   const bool turns = wants != leaf.wants;
-  for (int order = 0; order < kOrders; ++order) {
+  if (!turns && in_order == leaf.in_order) return;
+  for (int order = 0; order < orders(); ++order) {
     if (turns || in_order[order] != leaf.in_order[order]) lift(leaf, order);
   }
   if (turns) {
     for (Node* node = &leaf; node != nullptr; node = node->parent) node->wanting += wants ? 1 : -1;
     leaf.wants = wants;
   }
-  for (int order = 0; order < kOrders; ++order) {
+  for (int order = 0; order < orders(); ++order) {
     if (!turns && in_order[order] == leaf.in_order[order]) continue;
     if (leaf.mode == OfferMode::kAsks) asking_[order] += in_order[order] - leaf.in_order[order];
     leaf.in_order[order] = in_order[order];
@@ -282,6 +375,7 @@ void RoleTree::place(Leaf& leaf, int order) {
     compute(*node, order);
     put_in(*node, order);
   }
+  if (!root_.promised.empty()) place_promise(leaf.role, order);
 }
 
 void RoleTree::rebuild(const ResourceVector& total) {
@@ -297,7 +391,7 @@ void RoleTree::rebuild(const ResourceVector& total) {
       leaf->plain = dominant_share(leaf->use(), total_, leaf->weight);
     }
   }
-  for (int order = 0; order < kOrders; ++order) place_below(root_, order);
+  for (int order = 0; order < orders(); ++order) place_below(root_, order);
 }
 
 void RoleTree::place_below(Role& role, int order) {
@@ -341,7 +435,7 @@ void RoleTree::put_in(Node& node, int order) {
 // A role that had one child has two: now it matters whether that is saturated.
 void RoleTree::note_siblings(Role& role) {
   if (children_count(role) != 2) return;
-  for (int order = 0; order < kOrders; ++order) {
+  for (int order = 0; order < orders(); ++order) {
     for_each_child(role, [&](Node& child) {
       if (child.standing[order].place == Place::kNone) put_in(child, order);
     });
@@ -483,14 +577,15 @@ Standing RoleTree::standing_of(const Node& node, int order) const {
 // --- orders -------------------------------------------------------------------------------------
 
 void LeafOrder::insert(Leaf& leaf) {
-  if (leaf.in_order[number_]) return;
-  tree_.set_wishes(leaf, true, number_ == 0 || leaf.in_order[0], number_ == 1 || leaf.in_order[1]);
+  InOrders in_order = leaf.in_order;
+  in_order[number_] = true;
+  tree_.set_wishes(leaf, true, in_order);
 }
 
 void LeafOrder::erase(Leaf& leaf) {
-  if (!leaf.in_order[number_]) return;
-  tree_.set_wishes(leaf, leaf.wants, number_ != 0 && leaf.in_order[0],
-                   number_ != 1 && leaf.in_order[1]);
+  InOrders in_order = leaf.in_order;
+  in_order[number_] = false;
+  tree_.set_wishes(leaf, leaf.wants, in_order);
 }
 
 bool LeafOrder::contains(const Leaf& leaf) const { return leaf.in_order[number_]; }

@@ -20,8 +20,10 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/resources.h"
@@ -39,16 +41,18 @@ using Parts = std::array<int64_t, kResourceKindCount>;
 inline constexpr int64_t kPartsWhole = int64_t{1} << 40;
 inline constexpr int64_t kPartsMax = kAmountMax;  // more of it counts as that
 
-// There are two orders over the same tree: of all leaves that want offers, and of those that should
-// look at more than the agents that grew (see Cluster::demanding and untried). In each a node has
-// its own share.
-inline constexpr int kOrders = 2;
+// There are three orders over the same tree: of all leaves that want offers, of those that should
+// look at more than the agents that grew, and of those that take open offers and may be made one
+// (see Cluster::demanding, untried and open). In each a node has its own share.
+inline constexpr int kOrders = 3;
+inline constexpr int kOpenOrder = 2;
 
 struct NodeByShare {
   int order = 0;
   bool operator()(const Node* a, const Node* b) const;
 };
 using NodeSet = std::set<Node*, NodeByShare>;
+using InOrders = std::array<bool, kOrders>;
 
 // A node in one order.
 struct Standing {
@@ -110,18 +114,38 @@ struct Children {
   Parts per_share = {};  // sum of use times weight / dominant share
 };
 
+// Whose turn it is of siblings with guarantees that they have not reached: the least filled comes
+// first, of equals the one that was served longest ago, then by name.
+struct PromiseTurn {
+  Share filled = {};  // of the least filled guarantee below it, if it has none itself
+  uint64_t served = 0;
+  Role* role = nullptr;
+  bool operator<(const PromiseTurn& o) const;
+  bool operator==(const PromiseTurn&) const = default;
+};
+
+struct RoleByName {
+  bool operator()(const Role* a, const Role* b) const;
+};
+using RoleSet = std::set<Role*, RoleByName>;
+
 struct Role : Node {
   RoleName name = {};  // empty: the root
   RoleSettings settings = {};
   std::map<RoleName, Role*> roles = {};
   std::map<FrameworkId, Leaf*> leaves = {};
-  Children children[kOrders] = {Children(0), Children(1)};
+  Children children[kOrders] = {Children(0), Children(1), Children(2)};
 
   // Of `roles`, those with a guarantee, or one below them. By name.
   std::vector<Role*> promised = {};
+  // Of these, in each order, those with demand whose guarantee, or one below them, is not reached:
+  // the least filled first. And where it is itself among those of its parent.
+  std::set<PromiseTurn> promise_turns[kOrders] = {};
+  std::optional<PromiseTurn> promise_turn[kOrders] = {};
   // Leaves that had an ask that this role's limit did not allow, when it had this use.
   std::set<Leaf*> denied = {};  // only counted and emptied, the order does not matter
   ResourceVector use_when_denied = {};
+  bool is_relieved = false;  // its use has fallen below that: kept by RoleTree
   // Asks for which room is kept below its limit, who came earlier first; see waiting/headroom.h.
   std::vector<AskEntry*> headroom = {};
 
@@ -199,9 +223,19 @@ class RoleTree {
   void part(Leaf& leaf);
   void change_use(Leaf& leaf, const ResourceVector& allocated, const ResourceVector& offered);
   // Whether the leaf wants offers, and in which of the orders it is.
-  void set_wishes(Leaf& leaf, bool wants, bool in_first, bool in_second);
+  void set_wishes(Leaf& leaf, bool wants, const InOrders& in_order);
   // Leaves that take asks and are in the order.
   int64_t asking_count(int order) const { return asking_[order]; }
+  // The leaf has to wait for a limit: of the role.
+  void note_denied(Role& role, Leaf& leaf);
+  // No leaf has to wait for the role's limit any more. Returns those that had to.
+  std::set<Leaf*> forget_denied(Role& role);
+  // The roles for whose limits leaves wait and whose use has fallen since: some of what they denied
+  // may be allowed now. Forgets which they are.
+  std::vector<Role*> take_relieved();
+
+  // The roles below which somebody wants offers and whose guarantee is not reached.
+  const RoleSet& below_guarantee() const { return below_guarantee_; }
 
   // What is not as it should be; O(all).
   std::vector<std::string> broken() const;
@@ -215,6 +249,7 @@ class RoleTree {
   void place(Leaf& leaf, int order);  // and puts them in again, each with its new share
   void stay(Node& node, int order);   // where it belongs with its new share
   void note_siblings(Role& role);
+  void note_relief(Role& role);
   void take_out(Node& node, int order);
   void put_in(Node& node, int order);
   void place_below(Role& role, int order);
@@ -225,7 +260,16 @@ class RoleTree {
   Parts parts_of(const ResourceVector& amounts) const;
   Parts per_share(const Node& node, int order) const;
   void end_if_nothing(Role* role);
-  void note_promises();
+  // It has a guarantee now, or one below it, or none any more.
+  void note_promise(Role& role);
+  static std::optional<PromiseTurn> promise_turn_of(const Role& role, int order);
+  // Its place among the promise turns of its parent, and those of the roles above.
+  void place_promise(Role* role, int order);
+
+  // The last of them is kept while there are leaves that take open offers.
+  int orders() const { return open_leaves_ > 0 ? kOrders : kOpenOrder; }
+  void begin_order(int order);
+  void end_order(int order);
 
   const bool plain_shares_;
   ResourceVector total_;
@@ -233,6 +277,9 @@ class RoleTree {
   // of those who come at one instant makes no difference.
   uint64_t served_ = 0;
   int64_t asking_[kOrders] = {};
+  int64_t open_leaves_ = 0;
+  std::vector<Role*> relieved_;
+  RoleSet below_guarantee_;
   Role root_;
   std::map<RoleName, std::unique_ptr<Role>> roles_;
 };

@@ -23,7 +23,7 @@ std::vector<std::string> RoleTree::broken() const {
     if (!(allocated == role.allocated)) wrong("allocated is not the sum of its children's");
     if (!(offered == role.offered)) wrong("offered is not the sum of its children's");
     if (wanting != role.wanting) wrong("miscounts who wants offers");
-    for (int order = 0; order < kOrders; ++order) {
+    for (int order = 0; order < orders(); ++order) {
       for (const std::string& what : broken_order(role, order)) wrong(what);
     }
     if (&role != &root_ && role.roles.empty() && role.leaves.empty() &&
@@ -68,6 +68,11 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
     const Parts its = per_share(child, order);
     for (size_t k = 0; k < kResourceKindCount; ++k) per[k] += its[k];
   });
+  const std::optional<PromiseTurn> turn = promise_turn_of(role, order);
+  if (turn != role.promise_turn[order]) found.push_back("has the wrong turn among guarantees");
+  if (!is_root && role.parent->promise_turns[order].size() > role.parent->promised.size()) {
+    found.push_back("has a turn among guarantees that nobody has");
+  }
   if (is_root) return found;
   if (scaled != children.scaled || inexact != children.inexact || !(use == children.use)) {
     found.push_back("miscounts who is scaled");

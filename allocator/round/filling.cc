@@ -282,10 +282,7 @@ int64_t Round::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_m
 
 void Round::note_denied(Leaf& l, const Denial& denied) {
   if (denied.why == Denial::Why::kLimit) {
-    Role& role = *cluster_.tree.find(denied.role->name);
-    role.denied.insert(&l);
-    role.use_when_denied = role.use();
-    cluster_.limiting.insert(&role);
+    cluster_.tree.note_denied(*cluster_.tree.find(denied.role->name), l);
   } else if (denied.why != Denial::Why::kTasksUnknown) {
     cluster_.held_back.insert(&l);
   }
@@ -317,6 +314,7 @@ void Round::grant(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry*
 void Round::freeze(Leaf& l) {
   if (cluster_.demanding.contains(l)) frozen_.push_back(&l);
   cluster_.demanding.erase(l);
+  if (l.mode == OfferMode::kOpen && cluster_.untried.contains(l)) open_untried_.push_back(&l);
   cluster_.untried.erase(l);
   if (l.mode == OfferMode::kOpen) return;
   // Those that want nothing now have not looked at these agents.

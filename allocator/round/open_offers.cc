@@ -4,6 +4,8 @@
 // most one open offer of an agent to a framework is outstanding.
 
 #include <algorithm>
+#include <array>
+#include <utility>
 
 #include "allocator/round/round.h"
 #include "allocator/rules/denial.h"
@@ -17,39 +19,94 @@ bool Round::is_open(const Leaf& l, const Agent& a) const {
   return is_open_to(l, a, now_, has_one);
 }
 
-// The agent with most free that is open to the leaf, or nullptr. Those that may be are listed once
-// in a decision and then used up from the end.
-Agent* Round::place_open(Leaf& l) {
-  auto at = open_queues_.find(&l);
-  if (at == open_queues_.end()) {
-    std::vector<Agent*> open;
-    cluster_.free_agents.visit_grown(l.tried_at, [&](Agent* a) {
-      if (is_open(l, *a)) open.push_back(a);
-      return false;
-    });
-    for (Agent* a : l.retry) {
-      const bool is_new = a->grown_at <= l.tried_at;
-      if (is_new && a->listed && is_open(l, *a)) open.push_back(a);
+namespace {
+
+constexpr ResourceVector kAnything =
+    ResourceVector::of(kAmountMax, kAmountMax, kAmountMax, kAmountMax);
+
+// So many agents are looked at sooner than the index.
+constexpr size_t kFew = 32;
+
+bool is_freer(const Agent& a, const Agent& b) {
+  return a.weighted_free != b.weighted_free ? a.weighted_free > b.weighted_free : a.id < b.id;
+}
+
+}  // namespace
+
+// Whether there is a piece of the agent for a leaf that may have at most so much.
+bool Round::has_piece(const Leaf& l, const Agent& a, const ResourceVector& most) {
+  if (!a.parts.empty()) return !piece_for(l, a, most).empty();
+  const ResourceVector& free = a.free.amounts;
+  bool some = false;
+  for (const ResourceKind kind : kResourceKinds) {
+    const bool is_needed = kind == ResourceKind::kCpus || kind == ResourceKind::kMem;
+    if (is_needed && free[kind] > 0 && most[kind] <= 0) return false;
+    some = some || (free[kind] > 0 && most[kind] > 0);
+  }
+  return some;
+}
+
+// The agent with most free that is open to the leaf and of which it may have something, if it may
+// have at most so much; or nullptr. Only among those that it has not looked at before.
+Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
+  const FreeAgents& free = cluster_.free_agents;
+  uint64_t since = l.tried_at == 0 ? 0 : std::max(l.tried_at, cluster_.open_tried_at);
+  if (!l.retry.empty()) {
+    std::erase_if(l.retry, [&](const Agent* a) { return a->grown_at > since; });
+    if (l.retry.size() > kFew) {
+      l.retry.clear();
+      l.tried_at = since = 0;
     }
-    if (open.empty()) return nullptr;  // Most often, and then nothing is kept.
-    std::sort(open.begin(), open.end(), [](const Agent* a, const Agent* b) {
-      if (a->weighted_free != b->weighted_free) return a->weighted_free < b->weighted_free;
-      return b->id < a->id;
-    });
-    at = open_queues_.emplace(&l, std::move(open)).first;
   }
-  std::vector<Agent*>& queue = at->second;
-  while (!queue.empty()) {
-    Agent* a = queue.back();
-    if (a->listed && is_open(l, *a)) return a;
-    queue.pop_back();
+  OpenPlace found;
+  const size_t lacking = kinds_lacking(most);
+  if (lacking != 0 && !free.any_lacking(lacking)) {
+    found.some_denied = true;
+    return found;
   }
-  return nullptr;
+  const auto consider = [&](Agent* a) {
+    if (found.agent != nullptr && !is_freer(*a, *found.agent)) return false;
+    if (!is_open(l, *a)) return false;
+    if (has_piece(l, *a, most)) {
+      found.agent = a;
+      return true;
+    }
+    found.some_denied = true;
+    return false;
+  };
+  for (Agent* a : l.retry) {
+    if (a->listed) consider(a);
+  }
+  std::array<Agent*, kFew> grown;
+  size_t few = 0;
+  const bool are_many = free.visit_grown(since, [&](Agent* a) {
+    if (few == kFew) return true;
+    grown[few++] = a;
+    return false;
+  });
+  if (!are_many) {
+    std::for_each(grown.begin(), grown.begin() + few, consider);
+    return found;
+  }
+  // What is before the agent that it was given last was not open to it, and is not now.
+  OpenCursor& cursor = open_cursors_[&l];
+  if (cursor.stamp != free.latest() || cursor.since != since) cursor = {free.latest(), since};
+  if (!cursor.is_at_end) {
+    cursor.is_at_end =
+        !free.freest_first().visit_from(cursor.key, cursor.agent, since, [&](Agent* a) {
+          if (!consider(a)) return found.agent != nullptr && is_freer(*found.agent, *a);
+          cursor.key = -a->weighted_free;
+          cursor.agent = a;
+          return true;
+        });
+  }
+  return found;
 }
 
 bool Round::give_fair_piece(const Turn& turn, const LeafOrder& order) {
   Leaf& l = *turn.leaf;
-  Agent* a = place_open(l);
+  if (l.stopped != 0) return false;
+  Agent* const a = place_open(l, kAnything).agent;
   if (a == nullptr) return false;
   know_entitlements(cluster_);
   ResourceVector most = (l.entitlement - l.use()).min(permitted(cluster_, l));
@@ -67,23 +124,6 @@ bool Round::give_fair_piece(const Turn& turn, const LeafOrder& order) {
   return true;
 }
 
-bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
-  Leaf& l = *turn.leaf;
-  while (Agent* a = place_open(l)) {
-    const std::vector<Slice> all = piece_for(l, *a, permitted(cluster_, l));
-    if (all.empty()) {
-      note_permitted(l, *a);
-      if (std::find(refused.begin(), refused.end(), &l) == refused.end()) refused.push_back(&l);
-      open_queues_.at(&l).pop_back();
-      continue;
-    }
-    record_.given.push_back({&l, a, all, rank_of(l, cluster_.untried), !turn.within.empty()});
-    grant(l, *a, all, nullptr, 0);
-    return true;
-  }
-  return false;
-}
-
 // An agent's rest may be more than it is allowed to have: it is to be looked at again when it may
 // have more.
 void Round::note_permitted(Leaf& l, const Agent& a) {
@@ -92,50 +132,75 @@ void Round::note_permitted(Leaf& l, const Agent& a) {
   if (!denied.is_none()) note_denied(l, denied);
 }
 
+// Everything that it may have of one agent. If there is none it is out of the orders until there
+// may be: when it has looked at all agents, or, with `refused`, might have had more of some.
+bool Round::give_whole_agent(const Turn& turn, const LeafOrder& order,
+                             std::vector<Leaf*>& refused) {
+  Leaf& l = *turn.leaf;
+  const ResourceVector most = permitted(cluster_, l);
+  const OpenPlace place = place_open(l, most);
+  if (Agent* const a = place.agent) {
+    const std::vector<Slice> all = piece_for(l, *a, most);
+    record_.given.push_back({&l, a, all, rank_of(l, order), !turn.within.empty()});
+    grant(l, *a, all, nullptr, 0);
+    return true;
+  }
+  l.retry.clear();
+  const size_t lacking = kinds_lacking(most);
+  const bool by_limits = lacking != 0 && !holds_guarantees(cluster_);
+  if (by_limits) {
+    cluster_.stop(l, lacking);
+    return false;
+  }
+  l.tried_at = place.some_denied ? 0 : cluster_.free_agents.latest();
+  if (place.some_denied) {
+    cluster_.held_back.insert(&l);  // Nothing tells when it may have more.
+    refused.push_back(&l);
+  }
+  cluster_.untried.erase(l);
+  cluster_.open.erase(l);
+  looked_.push_back(&l);
+  return false;
+}
+
 // After the asks: what is left goes to open leaves by least share, an agent at a time. Returns
 // early with true if asks may use something after all, since less is held for guarantees.
+//
+// While an agent that grew is left, all open leaves are asked; each that has looked at all of them
+// is out of their order until the end. After that only those that changed themselves have anything
+// new to look at.
 bool Round::fill_open() {
   thaw(false);
-  open_queues_.clear();
-  for (const auto& [id, l] : cluster_.open_leaves) {
-    if (!cluster_.demanding.contains(*l)) continue;
-    const bool some_grew =
-        cluster_.free_agents.visit_grown(l->tried_at, [](Agent*) { return true; });
-    if (some_grew || !l->retry.empty()) {
-      cluster_.untried.insert(*l);
-    } else {
-      cluster_.untried.erase(*l);
-    }
-  }
-  bool again = true;
-  while (again) {
-    again = false;
+  for (Leaf* l : std::exchange(open_untried_, {})) cluster_.update_demand(*l, true);
+  open_cursors_.clear();
+  const auto end = [&] {
+    for (Leaf* l : std::exchange(looked_, {})) cluster_.update_demand(*l, false);
+  };
+  cluster_.wake_stopped();
+  do {
     std::vector<Leaf*> refused;
+    bool some_given = false;
     while (true) {
-      const Turn turn = turns_.next(cluster_.untried);
+      const bool some_grew =
+          cluster_.free_agents.visit_grown(cluster_.open_tried_at, [](Agent*) { return true; });
+      const LeafOrder& order = some_grew ? cluster_.open : cluster_.untried;
+      const Turn turn = turns_.next(order);
       if (turn.leaf == nullptr) break;
-      Leaf& l = *turn.leaf;
       const uint64_t before = grants_made_;
-      if (give_whole_agent(turn, refused)) {
-        if (less_is_held(before)) {
-          for (Leaf* other : refused) other->tried_at = 0;
-          return true;
-        }
-        again = true;
-        continue;
-      }
-      l.tried_at = cluster_.free_agents.latest();
-      l.retry.clear();
-      open_queues_.erase(&l);
-      cluster_.untried.erase(l);
+      if (!give_whole_agent(turn, order, refused)) continue;
+      some_given = true;
+      if (!less_is_held(before)) continue;
+      end();
+      return true;
     }
     // What was of no use without what it may not have, may be when others have taken that.
-    again = again && !refused.empty();
-    for (Leaf* l : refused) {
-      l->tried_at = 0;
-      if (again) cluster_.untried.insert(*l);
-    }
-  }
+    if (!some_given) break;
+    for (Leaf* l : refused) cluster_.update_demand(*l, true);
+    some_given = cluster_.wake_stopped() || !refused.empty();
+    if (!some_given) break;
+  } while (true);
+  end();
+  cluster_.open_tried_at = cluster_.free_agents.latest();
   return false;
 }
 

@@ -94,10 +94,15 @@ class Round {
   // --- open_offers.cc --------------------------------------------------------------------------
   bool fill_open();
   bool give_fair_piece(const Turn& turn, const LeafOrder& order);
-  bool give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused);
+  bool give_whole_agent(const Turn& turn, const LeafOrder& order, std::vector<Leaf*>& refused);
   void note_permitted(Leaf& leaf, const Agent& agent);
   bool is_open(const Leaf& leaf, const Agent& agent) const;
-  Agent* place_open(Leaf& leaf);
+  struct OpenPlace {
+    Agent* agent = nullptr;
+    bool some_denied = false;  // an agent is open to the leaf, but it may have nothing of it
+  };
+  OpenPlace place_open(Leaf& leaf, const ResourceVector& most);
+  static bool has_piece(const Leaf& leaf, const Agent& agent, const ResourceVector& most);
 
   // --- lend.cc ---------------------------------------------------------------------------------
   bool lend();
@@ -116,8 +121,17 @@ class Round {
   bool owed_only_ = false;  // nothing is given yet but what is owed
   // Leaves with an ask that was not given anything because of that, and whether they were untried.
   std::vector<std::pair<Leaf*, bool>> withheld_;
-  // Of open leaves: the agents to take next, from the end.
-  std::unordered_map<const Leaf*, std::vector<Agent*>> open_queues_;
+  // How far an open leaf has looked at the agents, the one with most free first.
+  struct OpenCursor {
+    uint64_t stamp = 0;  // it is worth nothing when others have been stamped
+    uint64_t since = 0;
+    int64_t key = 0;
+    const Agent* agent = nullptr;  // that was given last; nullptr: none
+    bool is_at_end = false;
+  };
+  std::unordered_map<const Leaf*, OpenCursor> open_cursors_;  // looked up only
+  std::vector<Leaf*> looked_;        // open leaves that have looked at all agents
+  std::vector<Leaf*> open_untried_;  // that were untried, before the asks were filled
   DecisionRecord record_;
 };
 

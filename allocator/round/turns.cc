@@ -21,12 +21,27 @@ Turn Turns::next(const LeafOrder& order) {
 }
 
 // The leaf below `role` whose turn it is; nullptr if there is none that has not been found to be
-// beyond the guarantees of the roles `within`, which grow on the way down. O(depth), and for each
-// role with guarantees that has demand O(children with guarantees); passing over leaves that are
-// beyond them costs one look each.
+// beyond the guarantees of the roles `within`, which grow on the way down. O(depth), but passing
+// over leaves that are beyond guarantees, and over roles of which all are, costs one look each.
 Leaf* Turns::next_below(const Role& role, const LeafOrder& order, bool promised_only,
                         std::vector<Role*>& within) {
-  for (const auto& [filled, child] : promised_below(role, order)) {
+  // Those of which the least filled is exhausted, by that of the next one.
+  std::set<PromiseTurn> later;
+  const std::set<PromiseTurn>& turns = role.promise_turns[order.number()];
+  for (auto at = turns.begin(); at != turns.end() || !later.empty();) {
+    PromiseTurn turn;
+    if (later.empty() || (at != turns.end() && *at < *later.begin())) {
+      turn = *at++;
+      const std::optional<PromiseTurn> now = exhausted_.empty() ? turn : left_of(turn, order);
+      if (!now) continue;
+      if (turn < *now) {
+        later.insert(*now);
+        continue;
+      }
+    } else {
+      turn = later.extract(later.begin()).value();
+    }
+    Role* const child = turn.role;
     if (child->has_guarantee()) within.push_back(child);
     Leaf* const found = next_below(*child, order, !child->has_guarantee(), within);
     if (found != nullptr) return found;
@@ -50,25 +65,19 @@ Leaf* Turns::next_below(const Role& role, const LeafOrder& order, bool promised_
   return nullptr;
 }
 
-// The children with demand and a guarantee, or one below them, that is not reached and may still be
-// of use, the least filled first, of equals the one that was served longest ago.
-std::vector<std::pair<Share, Role*>> Turns::promised_below(const Role& role,
-                                                           const LeafOrder& order) const {
-  std::vector<std::pair<Share, Role*>> found;
-  for (Role* child : role.promised) {
-    if (order.nodes(*child).empty()) continue;
-    if (child->has_guarantee()) {
-      if (exhausted_.count(child) > 0) continue;
-      if (!has_unmet_guarantee(*child)) continue;
-      found.emplace_back(guarantee_filled(*child), child);
-    } else if (const auto below = promised_below(*child, order); !below.empty()) {
-      found.emplace_back(below.front().first, child);
-    }
+// The turn without the roles that are exhausted, or nothing if all are.
+std::optional<PromiseTurn> Turns::left_of(const PromiseTurn& turn, const LeafOrder& order) const {
+  if (turn.role->has_guarantee()) {
+    return exhausted_.count(turn.role) > 0 ? std::nullopt : std::optional(turn);
   }
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first < b.first : a.second->served < b.second->served;
-  });
-  return found;
+  std::optional<PromiseTurn> least;
+  for (const PromiseTurn& below : turn.role->promise_turns[order.number()]) {
+    if (least && !(below.filled < least->filled)) break;
+    const std::optional<PromiseTurn> left = left_of(below, order);
+    if (left && (!least || left->filled < least->filled)) least = left;
+  }
+  if (!least) return std::nullopt;
+  return PromiseTurn{least->filled, turn.served, turn.role};
 }
 
 void Turns::set_beyond(const Leaf& l, const Role& role) { beyond_[&l].push_back(&role); }

@@ -6,9 +6,9 @@
 // A guarantee gives a turn only to who can use it: a leaf with an ask that would still be within
 // it. Whoever turns out to have none is marked and asked by its share.
 
+#include <optional>
 #include <set>
 #include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "allocator/cluster/cluster.h"
@@ -40,8 +40,7 @@ class Turns {
   bool is_beyond_any(const Leaf& leaf, const std::vector<Role*>& within) const;
   Leaf* next_below(const Role& role, const LeafOrder& order, bool promised_only,
                    std::vector<Role*>& within);
-  std::vector<std::pair<Share, Role*>> promised_below(const Role& role,
-                                                      const LeafOrder& order) const;
+  std::optional<PromiseTurn> left_of(const PromiseTurn& turn, const LeafOrder& order) const;
 
   const Cluster& cluster_;
   std::unordered_map<const Leaf*, std::vector<const Role*>> beyond_;  // looked up only

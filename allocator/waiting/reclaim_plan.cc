@@ -98,13 +98,22 @@ class After {
 
 // What has been told to end is not in use, what the claimant waits for is.
 Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry& ask) {
-  know_entitlements(cluster);
   Right right;
   // What it waits for already is counted.
   const ResourceVector more = ask.ask.shape * ask.ask.gang;
   const ResourceVector extra = reclaims.is_short(ask) ? ResourceVector() : more;
   const ResourceVector slack = entitlement_slack(cluster.total);
   bool by_share = cluster.options.reclaim == ReclaimMode::kFairShare;
+  // Most often there is none, and then nobody need know the entitlements.
+  const auto is_covered = [&] {
+    for (const Role* role = ask.leaf->role; role->parent != nullptr; role = role->parent) {
+      const ResourceVector then = role->kept() + reclaims.awaited(*role) + extra;
+      if (covers(role->settings.guarantee, then, more)) return true;
+    }
+    return false;
+  };
+  if (!by_share && !is_covered()) return right;
+  know_entitlements(cluster);
   const Role* promise = nullptr;
   bool is_promised = false;  // as in denial()
   const Role& own = *ask.leaf->role;

@@ -31,6 +31,15 @@ void visit_promised(const Role& role, const std::function<void(Leaf&)>& visit) {
   }
 }
 
+// The same of roles whose guarantees are not reached.
+void visit_below_guarantee(const RoleSet& roles, const std::function<void(Leaf&)>& visit) {
+  for (const Role* role : roles) {
+    const Role* above = role->parent;
+    while (above != nullptr && roles.count(const_cast<Role*>(above)) == 0) above = above->parent;
+    if (above == nullptr) for_each_leaf(*role, visit);
+  }
+}
+
 }  // namespace
 
 bool Reclaims::reclaim(Time now) {
@@ -112,7 +121,9 @@ std::vector<Reclaims::Claimant> Reclaims::claimants(Time now) {
   };
   if (cluster_.options.reclaim == ReclaimMode::kFairShare) {
     for (const auto& [id, l] : cluster_.leaves) visit(*l);
-  } else {
+  } else if (cluster_.tree.root().noticed.is_zero()) {
+    visit_below_guarantee(cluster_.tree.below_guarantee(), visit);
+  } else {  // What has had its notice does not count as used.
     visit_promised(cluster_.tree.root(), visit);
   }
   return found;
