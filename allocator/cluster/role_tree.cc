@@ -22,14 +22,6 @@ int64_t divided_up(Uint128 numerator, Uint128 denominator, int64_t most) {
   return whole > Uint128(most) ? most : static_cast<int64_t>(whole);
 }
 
-bool is_scaled(Place place) { return place == Place::kDemanding || place == Place::kHigh; }
-
-NodeSet& set_of(Children& among, Place place) {
-  return place == Place::kDemanding ? among.demanding
-         : place == Place::kLow     ? among.low
-                                    : among.high;
-}
-
 void enter(NodeSet& set, Node& node, int order) {
   if (node.spare[order].empty()) {
     node.element[order] = set.insert(&node).first;
@@ -67,6 +59,97 @@ bool NodeByShare::operator()(const Node* a, const Node* b) const {
   if (a->served != b->served) return a->served < b->served;
   if (const int by_label = a->label->compare(*b->label); by_label != 0) return by_label < 0;
   return !a->is_leaf && b->is_leaf;
+}
+
+// --- saturated ones ---------------------------------------------------------------------------
+
+size_t SaturatedNodes::block_of(const Node& node) const {
+  const NodeByShare comes_before{order_};
+  const auto at = std::partition_point(blocks_.begin(), blocks_.end(), [&](const Block& block) {
+    return comes_before(block.nodes.back(), &node);
+  });
+  return static_cast<size_t>(at - blocks_.begin());
+}
+
+size_t SaturatedNodes::count(const Node& node) const {
+  const size_t number = block_of(node);
+  if (number == blocks_.size()) return 0;
+  const std::vector<Node*>& nodes = blocks_[number].nodes;
+  return static_cast<size_t>(std::count(nodes.begin(), nodes.end(), &node));
+}
+
+void SaturatedNodes::insert(Node& node) {
+  node.standing[order_].per_share_known = false;
+  // At the end it joins the last block.
+  const size_t number = blocks_.empty() ? 0 : std::min(block_of(node), blocks_.size() - 1);
+  if (blocks_.empty()) blocks_.emplace_back();
+  Block& block = blocks_[number];
+  block.known = false;
+  std::vector<Node*>& nodes = block.nodes;
+  nodes.insert(std::lower_bound(nodes.begin(), nodes.end(), &node, NodeByShare{order_}), &node);
+  if (nodes.size() <= kBlockMax) return;
+  const auto middle = nodes.begin() + static_cast<std::ptrdiff_t>(nodes.size() / 2);
+  Block rest{.nodes = {middle, nodes.end()}};
+  nodes.erase(middle, nodes.end());
+  blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(number) + 1, std::move(rest));
+}
+
+void SaturatedNodes::erase(Node& node) {
+  const size_t number = block_of(node);
+  CHECK_LT(number, blocks_.size()) << *node.label;
+  Block& block = blocks_[number];
+  block.known = false;
+  std::vector<Node*>& nodes = block.nodes;
+  const auto at = std::lower_bound(nodes.begin(), nodes.end(), &node, NodeByShare{order_});
+  CHECK(at != nodes.end() && *at == &node) << *node.label;
+  nodes.erase(at);
+  const auto here = blocks_.begin() + static_cast<std::ptrdiff_t>(number);
+  if (nodes.empty()) {
+    blocks_.erase(here);
+    return;
+  }
+  // Blocks stay at least so full that there are not many of them.
+  const auto next = std::next(here);
+  if (next == blocks_.end() || nodes.size() + next->nodes.size() > kBlockMax / 2) return;
+  nodes.insert(nodes.end(), next->nodes.begin(), next->nodes.end());
+  blocks_.erase(next);
+}
+
+bool SaturatedNodes::any_above(const Share& share) const {
+  return !blocks_.empty() && blocks_.back().nodes.back()->standing[order_].share > share;
+}
+
+template <class PerShare>
+ScaledSums SaturatedNodes::above(const Share& share, PerShare per_share) const {
+  ScaledSums sums;
+  const auto add = [](ScaledSums& to, int64_t count, const ResourceVector& use,
+                      const Parts& parts) {
+    to.count += count;
+    to.use += use;
+    for (size_t k = 0; k < kResourceKindCount; ++k) to.per_share[k] += parts[k];
+  };
+  const auto add_node = [&](ScaledSums& to, Node& node) {
+    Standing& standing = node.standing[order_];
+    if (!standing.per_share_known) standing.per_share = per_share(node);
+    standing.per_share_known = true;
+    add(to, 1, node.use(), standing.per_share);
+  };
+  const auto is_above = [&](const Node* node) { return node->standing[order_].share > share; };
+  for (auto block = blocks_.rbegin(); block != blocks_.rend(); ++block) {
+    if (!is_above(block->nodes.front())) {
+      for (auto at = block->nodes.rbegin(); at != block->nodes.rend() && is_above(*at); ++at) {
+        add_node(sums, **at);
+      }
+      break;
+    }
+    if (!block->known) {
+      block->sums = {};
+      for (Node* node : block->nodes) add_node(block->sums, *node);
+      block->known = true;
+    }
+    add(sums, block->sums.count, block->sums.use, block->sums.per_share);
+  }
+  return sums;
 }
 
 // --- promises and limits ------------------------------------------------------------------------
@@ -280,9 +363,10 @@ void RoleTree::change_use(Leaf& leaf, const ResourceVector& allocated,
   for (Node* node = &leaf; node != nullptr; node = node->parent) {
     if (node->parent != nullptr) {
       for (int order = 0; order < orders(); ++order) {
-        if (is_scaled(node->standing[order].place)) {
-          unscale(*node, node->parent->children[order], order);
-        }
+        Children& among = node->parent->children[order];
+        const Place place = node->standing[order].place;
+        if (place == Place::kDemanding) unscale(*node, among, order);
+        if (place == Place::kSaturated) among.saturated.erase(*node);
       }
     }
     node->allocated += allocated;
@@ -335,7 +419,8 @@ void RoleTree::stay(Node& node, int order) {
   const Place place = node.standing[order].place;
   if (place == Place::kNone) return;
   Children& among = node.parent->children[order];
-  NodeSet& set = set_of(among, place);
+  if (place == Place::kSaturated) return among.saturated.insert(node);
+  NodeSet& set = among.demanding;
   const NodeByShare comes_before{order};
   const auto at = node.element[order];
   const auto next = std::next(at);
@@ -345,7 +430,7 @@ void RoleTree::stay(Node& node, int order) {
     leave(set, node, order);
     enter(set, node, order);
   }
-  if (is_scaled(place)) scale(node, among, order);
+  scale(node, among, order);
 }
 
 void RoleTree::set_wishes(Leaf& leaf, bool wants, const InOrders& in_order) {
@@ -409,8 +494,12 @@ void RoleTree::take_out(Node& node, int order) {
   Standing& standing = node.standing[order];
   if (standing.place == Place::kNone) return;
   Children& among = node.parent->children[order];
-  if (is_scaled(standing.place)) unscale(node, among, order);
-  leave(set_of(among, standing.place), node, order);
+  if (standing.place == Place::kSaturated) {
+    among.saturated.erase(node);
+  } else {
+    unscale(node, among, order);
+    leave(among.demanding, node, order);
+  }
   standing.place = Place::kNone;
 }
 
@@ -426,9 +515,8 @@ void RoleTree::put_in(Node& node, int order) {
     scale(node, among, order);
   } else if (node.wanting > 0 && node.parent->parent != nullptr &&
              children_count(*node.parent) > 1) {
-    // Which of the two it is turns out in balance().
-    standing.place = Place::kLow;
-    enter(among.low, node, order);
+    standing.place = Place::kSaturated;
+    among.saturated.insert(node);
   }
 }
 
@@ -445,7 +533,6 @@ void RoleTree::note_siblings(Role& role) {
 void RoleTree::scale(Node& node, Children& among, int order) {
   if (node.parent->parent == nullptr) return;
   Standing& standing = node.standing[order];
-  ++among.scaled;
   among.use += node.use();
   if (!standing.exact) ++among.inexact;
   if (!among.summed) return;
@@ -456,12 +543,11 @@ void RoleTree::scale(Node& node, Children& among, int order) {
 void RoleTree::unscale(Node& node, Children& among, int order) {
   if (node.parent->parent == nullptr) return;
   const Standing& standing = node.standing[order];
-  --among.scaled;
   among.use -= node.use();
   if (!standing.exact) --among.inexact;
   if (!among.summed) return;
   for (size_t k = 0; k < kResourceKindCount; ++k) among.per_share[k] -= standing.per_share[k];
-  if (among.scaled <= 1) {
+  if (among.demanding.size() <= 2) {  // With the node, which is about to leave.
     among.summed = false;
     among.per_share = {};
   }
@@ -490,44 +576,20 @@ Parts RoleTree::per_share(const Node& node, int order) const {
   return found;
 }
 
-// Saturated children with a share above M are scaled, the others are not.
-void RoleTree::balance(Role& role, int order) {
-  Children& children = role.children[order];
-  const Share& least = least_above_zero(children, order);
-  while (!children.high.empty()) {
-    Node& node = **children.high.begin();
-    if (node.standing[order].share > least) break;
-    unscale(node, children, order);
-    leave(children.high, node, order);
-    node.standing[order].place = Place::kLow;
-    enter(children.low, node, order);
-  }
-  while (!children.low.empty()) {
-    Node& node = **children.low.rbegin();
-    if (node.standing[order].share <= least) break;
-    leave(children.low, node, order);
-    node.standing[order].place = Place::kHigh;
-    enter(children.high, node, order);
-    scale(node, children, order);
-  }
-}
-
 void RoleTree::compute(Node& node, int order) {
   if (!node.is_leaf && !plain_shares_) {
     Role& role = static_cast<Role&>(node);
     Children& children = role.children[order];
-    if (!children.demanding.empty()) {
-      balance(role, order);
-      if (children.scaled > 1 && !children.summed) {
-        children.summed = true;
-        for (const NodeSet* set : {&children.demanding, &children.high}) {
-          for (Node* child : *set) {
-            Standing& standing = child->standing[order];
-            standing.per_share = per_share(*child, order);
-            for (size_t k = 0; k < kResourceKindCount; ++k) {
-              children.per_share[k] += standing.per_share[k];
-            }
-          }
+    const bool is_scaled = children.demanding.size() > 1 ||
+                           (!children.demanding.empty() && scales_saturated(role, order));
+    if (is_scaled && !children.summed) {
+      children.summed = true;
+      children.per_share = {};
+      for (Node* child : children.demanding) {
+        Standing& standing = child->standing[order];
+        standing.per_share = per_share(*child, order);
+        for (size_t k = 0; k < kResourceKindCount; ++k) {
+          children.per_share[k] += standing.per_share[k];
         }
       }
     }
@@ -547,7 +609,8 @@ bool RoleTree::is_plain(const Node& node, int order) const {
   if (node.is_leaf || plain_shares_) return true;
   const Children& children = static_cast<const Role&>(node).children[order];
   if (children.demanding.empty()) return true;
-  if (children.inexact > 0 || !children.high.empty()) return false;
+  if (children.inexact > 0) return false;
+  if (scales_saturated(static_cast<const Role&>(node), order)) return false;
   if (children.demanding.size() == 1) return true;
   return least_above_zero(children, order) == (*children.demanding.rbegin())->standing[order].share;
 }
@@ -560,18 +623,28 @@ Standing RoleTree::standing_of(const Node& node, int order) const {
   const Children& children = static_cast<const Role&>(node).children[order];
   const Share& least = least_above_zero(children, order);
   found.exact = false;
-  found.parts = parts_of(node.use() - children.use);  // What is not scaled.
+  // Saturated children with a share above M are scaled, the others are not.
+  const ScaledSums above =
+      children.saturated.above(least, [&](const Node& child) { return per_share(child, order); });
+  found.parts = parts_of(node.use() - children.use - above.use);  // What is not scaled.
   const int64_t m = least.parts(kPartsWhole);
+  const bool is_one = children.demanding.size() == 1 && above.count == 0;
   for (size_t k = 0; k < kResourceKindCount; ++k) {
     const int64_t scaled =
-        children.scaled == 1 ? (*children.demanding.begin())->standing[order].parts[k]
-                             : divided_up(Uint128(m) * Uint128(children.per_share[k]),
-                                          Uint128(kPerShareWhole) * Uint128(kWeightOne), kPartsMax);
+        is_one ? (*children.demanding.begin())->standing[order].parts[k]
+               : divided_up(Uint128(m) * Uint128(children.per_share[k] + above.per_share[k]),
+                            Uint128(kPerShareWhole) * Uint128(kWeightOne), kPartsMax);
     found.parts[k] = std::min(found.parts[k] + scaled, kPartsMax);
   }
   const int64_t most = *std::max_element(found.parts.begin(), found.parts.end());
   found.share = Share::of(most, kPartsWhole, node.weight);
   return found;
+}
+
+bool scales_saturated(const Role& role, int order) {
+  const Children& children = role.children[order];
+  if (children.demanding.empty() || children.saturated.empty()) return false;
+  return children.saturated.any_above(least_above_zero(children, order));
 }
 
 // --- orders -------------------------------------------------------------------------------------

@@ -59,14 +59,14 @@ struct Standing {
   enum class Place : uint8_t {
     kNone,  // content, or not counted yet
     kDemanding,
-    kLow,   // saturated, with a share of at most M
-    kHigh,  // saturated, with more
+    kSaturated,
   };
-  Place place = Place::kNone;  // among the children of its parent
-  bool exact = true;           // nothing below is scaled: its share is that of its use
-  Parts parts = {};            // its rescaled use, if not exact
-  Share share = {};            // weighted
-  Parts per_share = {};        // what its parent's sum has of it
+  Place place = Place::kNone;    // among the children of its parent
+  bool exact = true;             // nothing below is scaled: its share is that of its use
+  Parts parts = {};              // its rescaled use, if not exact
+  Share share = {};              // weighted
+  Parts per_share = {};          // what its parent's sum has of it
+  bool per_share_known = false;  // of a saturated one: computed when it is needed
 };
 
 struct Node {
@@ -99,18 +99,52 @@ struct Node {
   NodeSet::node_type spare[kOrders] = {};
 };
 
+// Of some nodes together, which are scaled.
+struct ScaledSums {
+  int64_t count = 0;
+  ResourceVector use = {};
+  Parts per_share = {};  // of use times weight / dominant share
+};
+
+// The saturated children of a role by share, in blocks that know their sums: so the sums of those
+// with a share above M cost O(blocks), however far M moves.
+class SaturatedNodes {
+ public:
+  explicit SaturatedNodes(int order) : order_(order) {}
+
+  bool empty() const { return blocks_.empty(); }
+  size_t count(const Node& node) const;  // 0 or 1
+  // O(log n + a block). What the node is sorted by must be the same from one to the other.
+  void insert(Node& node);
+  void erase(Node& node);
+  bool any_above(const Share& share) const;
+  // Of those with a share above this. per_share(node) says what a node adds to the sum of that.
+  template <class PerShare>
+  ScaledSums above(const Share& share, PerShare per_share) const;
+
+ private:
+  static constexpr size_t kBlockMax = 64;
+  struct Block {
+    std::vector<Node*> nodes = {};  // none is empty
+    mutable bool known = false;
+    mutable ScaledSums sums = {};
+  };
+  size_t block_of(const Node& node) const;
+
+  int order_;
+  std::vector<Block> blocks_;
+};
+
 // The children of a role in one order. Of the root, whose share nobody asks for, only the
 // demanding; of a role with one child too, since it is what that child is.
 struct Children {
-  explicit Children(int order) : demanding({order}), low({order}), high({order}) {}
+  explicit Children(int order) : demanding({order}), saturated(order) {}
   NodeSet demanding;
-  NodeSet low;
-  NodeSet high;
-  // Of the demanding and the high ones, which are scaled.
-  int64_t scaled = 0;
+  SaturatedNodes saturated;
+  // Of the demanding ones, which are all scaled.
   int64_t inexact = 0;
   ResourceVector use = {};
-  bool summed = false;   // whether per_share is kept; not while there is one to scale at most
+  bool summed = false;   // whether per_share is kept; not while there is one at most
   Parts per_share = {};  // sum of use times weight / dominant share
 };
 
@@ -256,7 +290,6 @@ class RoleTree {
   void compute(Node& node, int order);
   void scale(Node& node, Children& among, int order);
   void unscale(Node& node, Children& among, int order);
-  void balance(Role& role, int order);
   Parts parts_of(const ResourceVector& amounts) const;
   Parts per_share(const Node& node, int order) const;
   void end_if_nothing(Role* role);
@@ -315,5 +348,7 @@ class LeafOrder {
 };
 
 Rank rank_of(const Leaf& leaf, const LeafOrder& order);
+// Whether some of the role's saturated children are scaled, since their shares are above M.
+bool scales_saturated(const Role& role, int order);
 
 }  // namespace proffer::fair

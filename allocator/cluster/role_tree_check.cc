@@ -40,7 +40,6 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
   std::vector<std::string> found;
   const Children& children = role.children[order];
   const bool is_root = role.parent == nullptr;
-  int64_t scaled = 0;
   int64_t inexact = 0;
   ResourceVector use;
   Parts per = {};
@@ -51,7 +50,7 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
                       : !static_cast<const Role&>(child).children[order].demanding.empty();
     Node* const key = const_cast<Node*>(&child);
     const bool is_demanded = children.demanding.count(key) > 0;
-    const bool is_saturated = children.low.count(key) + children.high.count(key) > 0;
+    const bool is_saturated = children.saturated.count(child) > 0;
     if (is_demanding != is_demanded) found.push_back("a child is wrongly demanding, or not");
     const bool has_siblings = role.roles.size() + role.leaves.size() > 1;
     if (!is_root && has_siblings && (child.wanting > 0 && !is_demanding) != is_saturated) {
@@ -61,8 +60,7 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
     if (!(right.share == standing.share) || right.exact != standing.exact) {
       found.push_back(text("the share of ", *child.label, " is wrong"));
     }
-    if (is_root || !(is_demanded || children.high.count(key) > 0)) return;
-    ++scaled;
+    if (is_root || !is_demanded) return;
     if (!standing.exact) ++inexact;
     use += child.use();
     const Parts its = per_share(child, order);
@@ -74,7 +72,7 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
     found.push_back("has a turn among guarantees that nobody has");
   }
   if (is_root) return found;
-  if (scaled != children.scaled || inexact != children.inexact || !(use == children.use)) {
+  if (inexact != children.inexact || !(use == children.use)) {
     found.push_back("miscounts who is scaled");
   }
   if (children.summed && per != children.per_share) found.push_back("its sum is wrong");

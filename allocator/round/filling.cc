@@ -259,7 +259,7 @@ int64_t Round::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_m
     const bool has_rival = next != siblings.end();
     // What it grows by would scale its siblings, and so its parent.
     const bool scales =
-        node->parent->parent != nullptr && !node->parent->children[order.number()].high.empty();
+        node->parent->parent != nullptr && scales_saturated(*node->parent, order.number());
     if (scales || (has_rival && node->parent->parent != nullptr)) return 1;
     levels.push_back({node, has_rival ? *next : nullptr});
   }
