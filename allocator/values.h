@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "common/offers.h"
+#include "common/result.h"
 #include "common/roles.h"
 #include "common/share.h"
 #include "common/standing.h"
@@ -19,6 +21,13 @@ namespace proffer {
 // are entitled to.
 enum class ReclaimMode : uint8_t { kOff, kGuarantee, kFairShare };
 
+// Which of the agents that an ask fits gets its next task; the formulas are in rules/placement.h
+// and docs/concepts/placement.md.
+enum class Placement : uint8_t { kBestFit, kSpread, kWorstFit, kDotProduct };
+std::string_view to_text(Placement placement);  // "best_fit", "spread", …
+// `name`: of the flag or option, for the error, which is kInvalidArgument and lists the policies.
+Result<Placement> parse_placement(std::string_view name, std::string_view value);
+
 // Rules that look right and are not, each of which fails a named test. For tests only.
 struct NaiveRules {
   bool plain_shares = false;   // a role's share is of the plain sum of its children's use
@@ -30,6 +39,7 @@ struct AllocatorOptions {
   Duration offer_timeout = kOfferTimeout;  // the lease of each offer
   Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
   ReclaimMode reclaim = ReclaimMode::kGuarantee;
+  Placement placement = Placement::kBestFit;
   // What is owed comes first (waiting/gate.h).
   bool entitlement_gate = false;
   Duration revoke_grace = kRevokeGrace;        // from the notice to the end

@@ -28,6 +28,9 @@ DEFINE_string(reclaim, "guarantee",
 DEFINE_bool(entitlement_gate, false,
             "what a framework is entitled to and does not run comes before what others run beyond "
             "theirs, also while tasks come and go");
+DEFINE_string(placement, "best_fit",
+              "which of the agents that an ask fits gets its task: best_fit, spread, worst_fit or "
+              "dot_product");
 DEFINE_string(revoke_grace, "10s",
               "from the notice that a task is to end until it is killed; also of drains that name "
               "no other");
@@ -76,6 +79,9 @@ master::MasterShellOptions options_from_flags() {
   options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
   options.core.allocator.reclaim = reclaim_from_flag();
   options.core.allocator.entitlement_gate = FLAGS_entitlement_gate;
+  const Result<Placement> placement = parse_placement("--placement", FLAGS_placement);
+  if (!placement) exit_with(placement.error(), 2);
+  options.core.allocator.placement = *placement;
   options.core.allocator.revoke_grace = flag_duration("revoke_grace", FLAGS_revoke_grace);
   options.core.allocator.minimum_runtime = flag_duration("minimum_runtime", FLAGS_minimum_runtime);
   if (FLAGS_revokes_per_minute < 0) {

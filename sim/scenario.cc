@@ -56,6 +56,14 @@ Result<void> set_reclaim(std::string_view name, std::string_view value,
   return {};
 }
 
+Result<void> set_placement(std::string_view name, std::string_view value,
+                           master::MasterOptions& options) {
+  const Result<Placement> parsed = parse_placement(name, value);
+  if (!parsed) return parsed.error();
+  options.allocator.placement = *parsed;
+  return {};
+}
+
 Result<void> set_gate(std::string_view name, std::string_view value,
                       master::MasterOptions& options) {
   if (value != "on" && value != "off") {
@@ -80,6 +88,7 @@ constexpr OptionRow kOptions[] = {
     {"heartbeat", set_core<&master::MasterOptions::heartbeat>},
     {"minimum_runtime", set_allocator<&AllocatorOptions::minimum_runtime>},
     {"offer_timeout", set_allocator<&AllocatorOptions::offer_timeout>},
+    {"placement", set_placement},
     {"reclaim", set_reclaim},
     {"reregistration_timeout", set_core<&master::MasterOptions::reregistration_timeout>},
     {"revoke_grace", set_allocator<&AllocatorOptions::revoke_grace>},

@@ -129,8 +129,9 @@ struct Agent : Books {
   // Kept by FreeAgents.
   bool listed = false;
   int64_t weighted_free = 0;
-  int64_t weighted_counted = 0;  // with what is reserved
-  size_t lacking = 0;            // see kinds_lacking(); all if something is reserved
+  int64_t key = 0;          // by which it is ordered there
+  int64_t key_counted = 0;  // the same with what is reserved
+  size_t lacking = 0;       // see kinds_lacking(); all if something is reserved
   // Roles for which something free is reserved here, and what.
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew

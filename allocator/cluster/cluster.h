@@ -163,7 +163,7 @@ class Cluster {
   bool dirty = false;         // something happened since the decision
 
   // --- indices over it --------------------------------------------------------------------------
-  FreeAgents free_agents;
+  FreeAgents free_agents{options.placement};
   // Leaves that want offers, but for those for which nothing fits in the decision that is made.
   LeafOrder demanding{tree, 0};
   // Of these, those that should look at more than the agents that grew.

@@ -39,6 +39,17 @@ int64_t weighted(const ResourceVector& amounts, const ResourceVector& total) {
   return sum;
 }
 
+int64_t dominant_used(const ResourceVector& free, const ResourceVector& total) {
+  constexpr int kBits = 40;
+  int64_t most = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    const int64_t used = total[kind] - free[kind];
+    if (used <= 0) continue;  // Nothing, or what tasks keep of a total that has shrunk.
+    most = std::max(most, static_cast<int64_t>((Int128(used) << kBits) / total[kind]));
+  }
+  return most;
+}
+
 // --- by what is free ----------------------------------------------------------------------------
 
 AgentsByFree::Amounts AgentsByFree::amounts_of(const ResourceVector& amounts) {
@@ -152,19 +163,38 @@ void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   agent.listed = true;
 }
 
+int64_t FreeAgents::key_of(const ResourceVector& free, int64_t weighted_free,
+                           const ResourceVector& agent_total) const {
+  switch (placement_) {
+    case Placement::kSpread:
+      return dominant_used(free, agent_total);
+    case Placement::kWorstFit:
+      return -weighted_free;
+    default:
+      return weighted_free;
+  }
+}
+
+int64_t FreeAgents::least_key(const ResourceVector& shape,
+                              const ResourceVector& cluster_total) const {
+  const bool is_by_free = placement_ != Placement::kSpread && placement_ != Placement::kWorstFit;
+  return is_by_free ? weighted(shape, cluster_total) : std::numeric_limits<int64_t>::min();
+}
+
 void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
-  by_free_[agent.has_gpus() ? 1 : 0].insert(agent.weighted_free, agent, agent.free.amounts);
+  agent.key = key_of(agent.free.amounts, agent.weighted_free, agent.total.amounts);
+  by_free_[agent.has_gpus() ? 1 : 0].insert(agent.key, agent, agent.free.amounts);
   if (has_freest_first_) freest_first_.insert(-agent.weighted_free, agent, agent.free.amounts);
   agent.lacking = agent.parts.empty() ? kinds_lacking(agent.free.amounts) : kLackingCount - 1;
   count_lacking(agent.lacking, 1);
   sum_ += agent.free.amounts;
   if (agent.parts.empty()) return;
   const ResourceVector counted = agent.counted_free().amounts;
-  agent.weighted_counted = weighted(counted, cluster_total);
+  agent.key_counted = key_of(counted, weighted(counted, cluster_total), agent.counted_total());
   for (const Part& part : agent.parts) {
     if (part.revocable || part.free.amounts.is_zero()) continue;
-    reserved_[part.reserved_for].insert(agent.weighted_counted, agent, counted);
+    reserved_[part.reserved_for].insert(agent.key_counted, agent, counted);
     agent.reserved_listed.emplace_back(part.reserved_for, part.free.amounts);
     reserved_sum_[part.reserved_for] += part.free.amounts;
   }
@@ -179,13 +209,13 @@ void FreeAgents::erase(Agent& agent) {
 
 // `free`: of it when it was put in.
 void FreeAgents::take_out(Agent& agent, const ResourceVector& free) {
-  by_free_[agent.has_gpus() ? 1 : 0].erase(agent.weighted_free, agent);
+  by_free_[agent.has_gpus() ? 1 : 0].erase(agent.key, agent);
   if (has_freest_first_) freest_first_.erase(-agent.weighted_free, agent);
   count_lacking(agent.lacking, -1);
   for (const auto& [role, reserved] : agent.reserved_listed) {
     reserved_sum_[role] -= reserved;
     const auto of_role = reserved_.find(role);
-    of_role->second.erase(agent.weighted_counted, agent);
+    of_role->second.erase(agent.key_counted, agent);
     if (of_role->second.empty()) reserved_.erase(of_role);
   }
   agent.reserved_listed.clear();

@@ -1,6 +1,7 @@
 #pragma once
 
-// The index of the agents with something free, by how much and by when they last got more.
+// The index of the agents with something free: in the order of the placement policy, as far as that
+// is the same for all asks, and by when they last got more.
 
 #include <array>
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "allocator/cluster/agents.h"
+#include "allocator/values.h"
 
 namespace proffer::fair {
 
@@ -21,8 +23,12 @@ inline size_t kinds_lacking(const ResourceVector& amounts) {
   return (amounts[ResourceKind::kCpus] <= 0 ? 1 : 0) + (amounts[ResourceKind::kMem] <= 0 ? 2 : 0);
 }
 
-// Agents by weighted free amount, then id. An ask's remainder on an agent is this less the ask's
-// own weighted amount, so the first that fits, from below, is the best fit.
+// The largest fraction of a kind of `total` that is not free, in 2^-40, rounded down.
+int64_t dominant_used(const ResourceVector& free, const ResourceVector& total);
+
+// Agents by a key, then id. For best fit the key is the weighted free amount: an ask's remainder on
+// an agent is this less the ask's own weighted amount, so the first that fits, from below, is the
+// best fit.
 //
 // In blocks that know the most that any agent in them has of each kind, so that agents of which
 // there is much left of the wrong kind are passed over together, without a look at any of them.
@@ -103,8 +109,12 @@ class AgentsByFree {
 
 // The agents from which one may take: active, not claimed, something free. A change of an agent is
 // made between erase() and insert(), or told with update().
+//
+// The keys, of which the least comes first: for `worst_fit` the weighted free amount with its sign
+// changed, for `spread` dominant_used(), for all other policies the weighted free amount.
 class FreeAgents {
  public:
+  explicit FreeAgents(Placement placement = Placement::kBestFit) : placement_(placement) {}
   void insert(Agent& agent, const ResourceVector& cluster_total);
   void erase(Agent& agent);
   // Recomputes what is free on the agent, and its place if that changed.
@@ -115,6 +125,8 @@ class FreeAgents {
   void stamp(Agent& agent);
   uint64_t latest() const { return stamp_; }
 
+  // The least key that an agent may have that the shape fits.
+  int64_t least_key(const ResourceVector& shape, const ResourceVector& cluster_total) const;
   const AgentsByFree& plain() const { return by_free_[0]; }
   const AgentsByFree& with_gpus() const { return by_free_[1]; }
   // Those with something free that is reserved for the role, by what is free there in all.
@@ -146,12 +158,15 @@ class FreeAgents {
   ResourceVector sum(const RoleName& role) const;
 
  private:
+  int64_t key_of(const ResourceVector& free, int64_t weighted_free,
+                 const ResourceVector& agent_total) const;
   void put_in(Agent& agent, const ResourceVector& cluster_total);
   void take_out(Agent& agent, const ResourceVector& free);
 
   // Counts the agent among those that lack these kinds, or some of them, once more or less.
   void count_lacking(size_t kinds, int64_t count);
 
+  Placement placement_;
   AgentsByFree by_free_[2];
   AgentsByFree freest_first_;
   bool has_freest_first_ = false;

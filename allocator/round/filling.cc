@@ -167,7 +167,7 @@ Agent* Round::place(AskEntry& ask) const {
     best = place_anywhere(cluster_, ask, now_);
   } else {
     const auto consider = [&](Agent* a) {
-      if (a->listed && is_usable(ask, *a, now_)) best = better(ask, best, a);
+      if (a->listed && is_usable(ask, *a, now_)) best = better(cluster_, ask, best, a);
     };
     for (size_t i = 0; i < few; ++i) consider(grown[i]);
     for (Agent* a : ask.leaf->retry) consider(a);
@@ -192,7 +192,9 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
   Leaf& l = *ask.leaf;
   const bool from_claim = ask.claims(a);
   const bool is_kept = from_claim && !a.keep.is_zero();
-  int64_t count_max = from_claim || !ask.ask.spread.empty() ? 1 : std::min(ask.unmet(), most);
+  const bool one_by_one =
+      from_claim || !ask.ask.spread.empty() || !fills_up(cluster_.options.placement);
+  int64_t count_max = one_by_one ? 1 : std::min(ask.unmet(), most);
   if (owed_only_) count_max = waiting_.gate.owed_tasks(ask, count_max, now_);
   if (a.by_notice) {
     count_max = std::min(ask.unmet(), waiting_.reclaims.on(a).front().tasks);

@@ -4,6 +4,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
+
+#include "allocator/rules/placement.h"
 
 namespace proffer::fair {
 
@@ -104,7 +107,7 @@ bool could_be_served(const Cluster& cluster, const AskEntry& ask) {
 
 void visit_free(const Cluster& cluster, const AskEntry& ask,
                 const std::function<bool(Agent*)>& visit) {
-  const int64_t least = weighted(ask.ask.shape, cluster.total);
+  const int64_t least = cluster.free_agents.least_key(ask.ask.shape, cluster.total);
   const auto walk = [&](const AgentsByFree& agents) {
     return agents.visit(least, ask.ask.shape, visit);
   };
@@ -153,19 +156,25 @@ std::vector<Seat> spread_gang(const AskEntry& ask, const std::vector<Agent*>& ag
 std::vector<Seat> plan_gang(const Cluster& cluster, const AskEntry& ask, Time now) {
   std::vector<Agent*> agents;
   const bool by_wish = !ask.ask.prefer.empty() || !ask.ask.spread.empty();
+  const bool in_order = is_in_order(cluster.options.placement);
   int64_t room = 0;  // that there would be if max_per were of single agents
   AgentSet seen;
   const auto consider = [&](Agent* a) {
     if (!is_usable(ask, *a, now)) return false;
     if (!a->parts.empty() && !seen.insert(a).second) return false;
     agents.push_back(a);
-    if (by_wish || !ask.ask.max_per.empty()) return false;
+    if (by_wish || !ask.ask.max_per.empty() || !in_order) return false;
     room += room_for(ask, *a, ask.ask.gang - room);
     return room == ask.ask.gang;
   };
   bool is_enough = false;
   for (Agent* a : ask.set_aside) is_enough = consider(a) || is_enough;
-  if (!is_enough) visit_free(cluster, ask, std::cref(consider));
+  if (!is_enough) {
+    std::vector<Agent*> set_aside = std::exchange(agents, {});
+    visit_free(cluster, ask, std::cref(consider));
+    if (!in_order) sort_by_policy(cluster, ask, agents);
+    agents.insert(agents.begin(), set_aside.begin(), set_aside.end());
+  }
   if (!ask.ask.prefer.empty()) {
     std::stable_sort(agents.begin(), agents.end(), [&](const Agent* a, const Agent* b) {
       return nearness(ask.ask.prefer, *a) < nearness(ask.ask.prefer, *b);

@@ -32,13 +32,13 @@ bool could_ever_be_met(const Cluster& cluster, const AskEntry& ask, bool only_se
 bool could_be_served(const Cluster& cluster, const AskEntry& ask);
 
 // Calls visit(Agent*) for the agents with enough free, by amount, for one task, those with
-// something reserved for its role first, until it returns true; by best fit. Agents with
-// reservations may come twice.
+// something reserved for its role first, until it returns true; in the order of the index of free
+// agents. Agents with reservations may come twice.
 void visit_free(const Cluster& cluster, const AskEntry& ask,
                 const std::function<bool(Agent*)>& visit);
-// Where all tasks of one gang go, or nothing if they do not fit together: on best fit agents one
-// after the other, those that are set aside for it first. O(agents with room) or, where the ask is
-// to be spread, O(gang * agents with room).
+// Where all tasks of one gang go, or nothing if they do not fit together: on the agents that the
+// placement policy likes best, one after the other, those that are set aside for it first. O(agents
+// with room) or, where the ask is to be spread, O(gang * agents with room).
 std::vector<Seat> plan_gang(const Cluster& cluster, const AskEntry& ask, Time now);
 // Whether it fits now: a task on the agent, or its gang anywhere.
 bool fits_now(const Cluster& cluster, const AskEntry& ask, const Agent& agent, Time now);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <tuple>
+#include <utility>
 
 #include "allocator/rules/fit.h"
 
@@ -17,15 +18,59 @@ bool has_reserved(const Agent& a, const RoleName& role) {
                      [&](const auto& reserved) { return is_within(role, reserved.first); });
 }
 
+// The fraction that amounts are of the cluster's, in 2^-30. Rounded down, and at most 2^-10 of
+// itself too small where the cluster has as much of a kind as can be counted.
+constexpr int kFractionBits = 30;
+class Fractions {
+ public:
+  explicit Fractions(const ResourceVector& total) {
+    for (const ResourceKind kind : kResourceKinds) {
+      if (total[kind] > 0) each_[kind] = (int64_t{1} << 2 * kFractionBits) / total[kind];
+    }
+  }
+  // Of at most as much as there is in the cluster.
+  int64_t of(const ResourceVector& amounts, ResourceKind kind) const {
+    return amounts[kind] * each_[kind] >> kFractionBits;
+  }
+
+ private:
+  ResourceVector each_;
+};
+
+ResourceVector free_on(const Agent& a) {
+  return a.parts.empty() ? a.free.amounts : a.counted_free().amounts;
+}
+
+int64_t alignment(const Cluster& cluster, const ResourceVector& shape, const Agent& a) {
+  const Fractions fractions(cluster.total);
+  const ResourceVector free = free_on(a);
+  int64_t sum = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    sum += fractions.of(shape, kind) * fractions.of(free, kind);
+  }
+  return sum;
+}
+
+// How well the policy likes the agent for a task of the ask; the least is best.
+std::pair<int64_t, int64_t> policy_score(const Cluster& cluster, const AskEntry& ask,
+                                         const Agent& a) {
+  switch (cluster.options.placement) {
+    case Placement::kDotProduct:
+      return {-alignment(cluster, ask.ask.shape, a), a.weighted_free};
+    default:
+      return {a.key, 0};
+  }
+}
+
 // How well an agent that it fits suits the ask; the least is best.
-std::tuple<Nearness, int64_t, bool, bool, int64_t, const AgentId&> score(const AskEntry& ask,
-                                                                         const Agent& a) {
+std::tuple<Nearness, int64_t, bool, bool, std::pair<int64_t, int64_t>, const AgentId&> score(
+    const Cluster& cluster, const AskEntry& ask, const Agent& a) {
   const bool wants_gpus = ask.ask.shape[ResourceKind::kGpus] > 0;
   return {ask.ask.prefer.empty() ? Nearness::kAnywhere : nearness(ask.ask.prefer, a),
           ask.counts.crowd(ask.ask, a),
           a.parts.empty() || !has_reserved(a, ask.leaf->role->name),
           !wants_gpus && a.has_gpus(),
-          a.weighted_free,
+          policy_score(cluster, ask, a),
           a.id};
 }
 
@@ -52,9 +97,22 @@ std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
 
 }  // namespace
 
-Agent* better(const AskEntry& ask, Agent* a, Agent* b) {
+bool fills_up(Placement placement) { return placement == Placement::kBestFit; }
+
+bool is_in_order(Placement placement) { return placement != Placement::kDotProduct; }
+
+Agent* better(const Cluster& cluster, const AskEntry& ask, Agent* a, Agent* b) {
   if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
-  return score(ask, *b) < score(ask, *a) ? b : a;
+  return score(cluster, ask, *b) < score(cluster, ask, *a) ? b : a;
+}
+
+void sort_by_policy(const Cluster& cluster, const AskEntry& ask, std::vector<Agent*>& agents) {
+  std::vector<std::pair<std::pair<int64_t, int64_t>, Agent*>> scored;
+  for (Agent* a : agents) scored.emplace_back(policy_score(cluster, ask, *a), a);
+  std::sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) {
+    return a.first != b.first ? a.first < b.first : a.second->id < b.second->id;
+  });
+  for (size_t i = 0; i < agents.size(); ++i) agents[i] = scored[i].second;
 }
 
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now) {
@@ -62,20 +120,20 @@ Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now) {
   for (const std::string& host : ask.ask.prefer.hosts) {
     const auto at = cluster.agents.find(AgentId(host));
     if (at == cluster.agents.end() || !at->second->listed) continue;
-    if (is_usable(ask, *at->second, now)) best = better(ask, best, at->second.get());
+    if (is_usable(ask, *at->second, now)) best = better(cluster, ask, best, at->second.get());
   }
   if (best != nullptr) return best;
-  const bool is_spread = !ask.ask.spread.empty();
+  const bool looks_at_all = !ask.ask.spread.empty() || !is_in_order(cluster.options.placement);
   const bool wants_rack = !ask.ask.prefer.racks.empty();
   const auto consider = [&](Agent* a) {
     if (!is_usable(ask, *a, now)) return false;
-    // They come by best fit, so the first is the best but for its rack.
-    if (is_spread) {
-      best = better(ask, best, a);
-    } else if (best == nullptr || (wants_rack && score(ask, *a) < score(ask, *best))) {
+    // They come in the policy's order, so the first is the best but for its rack.
+    if (looks_at_all || wants_rack) {
+      best = better(cluster, ask, best, a);
+    } else if (best == nullptr) {
       best = a;
     }
-    return !is_spread && (!wants_rack || nearness(ask.ask.prefer, *best) == Nearness::kRack);
+    return !looks_at_all && (!wants_rack || nearness(ask.ask.prefer, *best) == Nearness::kRack);
   };
   visit_free(cluster, ask, std::cref(consider));
   return best;

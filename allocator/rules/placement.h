@@ -1,9 +1,23 @@
 #pragma once
 
-// Which agent is best for an ask, and what is taken of it: what is reserved for its role first,
-// then best fit, so that large pieces stay whole. Asks without gpus avoid the agents that have them
-// while others are free. Where the ask would rather be, and how evenly it is to be spread, come
-// before the score.
+// Which agent is best for an ask, and what is taken of it. First come what the ask says: preferred
+// hosts and racks, and how evenly its tasks are to be spread over an attribute. Then agents with
+// something that is reserved for its role, and for an ask without GPUs those without GPUs. Then the
+// policy decides (AllocatorOptions::placement); of equals the least id is best.
+//
+// The policies, with f(x) the fraction that x is of the cluster's total of its kind, summed or
+// compared over the kinds:
+//   best_fit     least sum of f(free): large pieces stay whole
+//   worst_fit    greatest sum of f(free)
+//   spread       least dominant used fraction of the agent itself, whatever the ask
+//   dot_product  greatest sum of f(free) * f(ask), kind by kind (Tetris: Grandl et al., SIGCOMM
+//                2014, section 3.2); of equals, best_fit
+//
+// The index of free agents finds the first three in O(log n + blocks that it passes over), unless
+// the ask is spread over an attribute; dot_product looks at all agents that the ask fits. With
+// best_fit an agent stays the best while it is filled, so that several tasks may be placed at once;
+// with the others each task is placed by itself. A gang fills one agent after the other, in the
+// policy's order.
 
 #include <vector>
 
@@ -11,8 +25,14 @@
 
 namespace proffer::fair {
 
+// Whether an agent that was the best for an ask still is when the ask has been given a task there.
+bool fills_up(Placement placement);
+// Whether the index of free agents has them in the policy's order.
+bool is_in_order(Placement placement);
 // The better one for the ask of two that it fits, or the one that is not nullptr.
-Agent* better(const AskEntry& ask, Agent* a, Agent* b);
+Agent* better(const Cluster& cluster, const AskEntry& ask, Agent* a, Agent* b);
+// The best first, by the policy alone. The ask must fit each of them.
+void sort_by_policy(const Cluster& cluster, const AskEntry& ask, std::vector<Agent*>& agents);
 // The best one for a task of the ask of those that are set aside for nobody, or nullptr.
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now);
 // The slices of so many tasks, of which `last` are those of the last one.

@@ -21,6 +21,7 @@ std::map<std::string, std::string> options_of(const MasterOptions& options) {
           {"claim_after", to_text(allocator.claim_after)},
           {"minimum_runtime", to_text(allocator.minimum_runtime)},
           {"offer_timeout", to_text(allocator.offer_timeout)},
+          {"placement", std::string(proffer::to_text(allocator.placement))},
           {"reclaim", std::string(to_text(allocator.reclaim))},
           {"reregistration_timeout", to_text(options.reregistration_timeout)},
           {"revoke_grace", to_text(allocator.revoke_grace)},

@@ -22,6 +22,8 @@ AllocatorOptions allocator_options(const sim::Scenario& scenario, AllocatorOptio
                                                 : ReclaimMode::kGuarantee;
     } else if (name == "entitlement_gate") {
       options.entitlement_gate = value == "on";
+    } else if (name == "placement") {
+      options.placement = parse_placement(name, value).value();
     } else if (name == "offer_timeout") {
       options.offer_timeout = parse_duration(value).value();
     } else if (name == "claim_after") {
