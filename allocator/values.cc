@@ -10,7 +10,8 @@
 namespace proffer {
 namespace {
 
-constexpr std::string_view kPlacementNames[] = {"best_fit", "spread", "worst_fit", "dot_product"};
+constexpr std::string_view kPlacementNames[] = {"best_fit", "spread", "worst_fit", "dot_product",
+                                                "fgd"};
 
 }  // namespace
 

@@ -23,7 +23,7 @@ enum class ReclaimMode : uint8_t { kOff, kGuarantee, kFairShare };
 
 // Which of the agents that an ask fits gets its next task; the formulas are in rules/placement.h
 // and docs/concepts/placement.md.
-enum class Placement : uint8_t { kBestFit, kSpread, kWorstFit, kDotProduct };
+enum class Placement : uint8_t { kBestFit, kSpread, kWorstFit, kDotProduct, kFgd };
 std::string_view to_text(Placement placement);  // "best_fit", "spread", …
 // `name`: of the flag or option, for the error, which is kInvalidArgument and lists the policies.
 Result<Placement> parse_placement(std::string_view name, std::string_view value);

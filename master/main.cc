@@ -29,8 +29,8 @@ DEFINE_bool(entitlement_gate, false,
             "what a framework is entitled to and does not run comes before what others run beyond "
             "theirs, also while tasks come and go");
 DEFINE_string(placement, "best_fit",
-              "which of the agents that an ask fits gets its task: best_fit, spread, worst_fit or "
-              "dot_product");
+              "which of the agents that an ask fits gets its task: best_fit, spread, worst_fit, "
+              "dot_product or fgd");
 DEFINE_string(revoke_grace, "10s",
               "from the notice that a task is to end until it is killed; also of drains that name "
               "no other");

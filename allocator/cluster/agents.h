@@ -136,6 +136,15 @@ struct Agent : Books {
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
 
+  // Remembered by rules/fragmentation.h, while the free amounts and the typical shapes stay the
+  // same.
+  struct Fragments {
+    uint64_t version = 0;  // of the workload; zero: not known
+    int64_t now = 0;
+    std::vector<int64_t> growth = {};  // by a task of each typical shape
+  };
+  mutable Fragments fragments = {};
+
   void count_free_ports();
   // Whether others may be given nothing here.
   bool is_set_aside() const { return claimant != nullptr && keep.is_zero(); }

@@ -26,6 +26,7 @@
 #include "allocator/cluster/leaves.h"
 #include "allocator/cluster/outstanding.h"
 #include "allocator/cluster/role_tree.h"
+#include "allocator/cluster/workload.h"
 #include "allocator/values.h"
 #include "common/indexed_map.h"
 
@@ -164,6 +165,7 @@ class Cluster {
 
   // --- indices over it --------------------------------------------------------------------------
   FreeAgents free_agents{options.placement};
+  Workload workload;  // of the placement policy fgd
   // Leaves that want offers, but for those for which nothing fits in the decision that is made.
   LeafOrder demanding{tree, 0};
   // Of these, those that should look at more than the agents that grew.

@@ -139,7 +139,8 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
         }
       }
     }
-    if (entry == nullptr || !same_but_count(ask, entry->ask)) {
+    const bool is_known = entry != nullptr && same_but_count(ask, entry->ask);
+    if (!is_known) {
       // A name given twice: the later one counts.
       if (entry != nullptr) end(entry);
       entry = make_ask(f, ask);
@@ -149,6 +150,9 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
     }
     // One that wants something again waits again for where it would rather be.
     const bool was_met = entry->unmet() == 0;
+    if (options.placement == Placement::kFgd) {
+      workload.note(ask.shape, ask.count - (is_known ? entry->ask.count : 0));
+    }
     entry->place = static_cast<size_t>(&ask - asks.data());
     entry->ask = std::move(ask);
     if (was_met && entry->unmet() > 0) prefer_again(*entry, now);

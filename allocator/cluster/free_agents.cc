@@ -183,6 +183,7 @@ int64_t FreeAgents::least_key(const ResourceVector& shape,
 
 void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
+  agent.fragments.version = 0;
   agent.key = key_of(agent.free.amounts, agent.weighted_free, agent.total.amounts);
   by_free_[agent.has_gpus() ? 1 : 0].insert(agent.key, agent, agent.free.amounts);
   if (has_freest_first_) freest_first_.insert(-agent.weighted_free, agent, agent.free.amounts);
@@ -230,6 +231,7 @@ void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total) {
   const ResourceVector before = agent.free.amounts;
   const bool was_plain = agent.reserved_listed.empty();
   agent.compute_free();
+  agent.fragments.version = 0;  // Other devices may be free though the amounts are the same.
   if (was_plain && agent.parts.empty() && agent.free.amounts == before) return;
   take_out(agent, before);
   if (has_something_free(agent)) return put_in(agent, cluster_total);

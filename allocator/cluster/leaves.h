@@ -51,6 +51,9 @@ struct AskEntry {
   // Whether agents that may be offered could fit it if they were empty; likewise.
   mutable bool servable = false;
   mutable uint64_t servable_at = 0;
+  // Which of the typical shapes is its own, and at which version of the workload.
+  mutable size_t typical_place = 0;
+  mutable uint64_t typical_at = 0;
   uint64_t hopeless_at = 0;  // version of the agents in which none could ever fit it
 
   TaskCounts counts = {};          // of its tasks, where they are

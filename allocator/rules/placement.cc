@@ -4,10 +4,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "allocator/rules/fit.h"
+#include "allocator/rules/fractions.h"
+#include "allocator/rules/fragmentation.h"
 
 namespace proffer::fair {
 namespace {
@@ -18,25 +21,6 @@ bool has_reserved(const Agent& a, const RoleName& role) {
                      [&](const auto& reserved) { return is_within(role, reserved.first); });
 }
 
-// The fraction that amounts are of the cluster's, in 2^-30. Rounded down, and at most 2^-10 of
-// itself too small where the cluster has as much of a kind as can be counted.
-constexpr int kFractionBits = 30;
-class Fractions {
- public:
-  explicit Fractions(const ResourceVector& total) {
-    for (const ResourceKind kind : kResourceKinds) {
-      if (total[kind] > 0) each_[kind] = (int64_t{1} << 2 * kFractionBits) / total[kind];
-    }
-  }
-  // Of at most as much as there is in the cluster.
-  int64_t of(const ResourceVector& amounts, ResourceKind kind) const {
-    return amounts[kind] * each_[kind] >> kFractionBits;
-  }
-
- private:
-  ResourceVector each_;
-};
-
 ResourceVector free_on(const Agent& a) {
   return a.parts.empty() ? a.free.amounts : a.counted_free().amounts;
 }
@@ -46,7 +30,7 @@ int64_t alignment(const Cluster& cluster, const ResourceVector& shape, const Age
   const ResourceVector free = free_on(a);
   int64_t sum = 0;
   for (const ResourceKind kind : kResourceKinds) {
-    sum += fractions.of(shape, kind) * fractions.of(free, kind);
+    sum += fractions.of(shape[kind], kind) * fractions.of(free[kind], kind);
   }
   return sum;
 }
@@ -57,20 +41,25 @@ std::pair<int64_t, int64_t> policy_score(const Cluster& cluster, const AskEntry&
   switch (cluster.options.placement) {
     case Placement::kDotProduct:
       return {-alignment(cluster, ask.ask.shape, a), a.weighted_free};
+    case Placement::kFgd:
+      return {fragments_growth(cluster, ask, a), a.weighted_free};
     default:
       return {a.key, 0};
   }
 }
 
 // How well an agent that it fits suits the ask; the least is best.
-std::tuple<Nearness, int64_t, bool, bool, std::pair<int64_t, int64_t>, const AgentId&> score(
-    const Cluster& cluster, const AskEntry& ask, const Agent& a) {
+struct Score {
+  std::tuple<Nearness, int64_t, bool, bool, std::pair<int64_t, int64_t>> value;
+  const AgentId& id;
+  bool operator<(const Score& o) const { return value != o.value ? value < o.value : id < o.id; }
+};
+
+Score score(const Cluster& cluster, const AskEntry& ask, const Agent& a) {
   const bool wants_gpus = ask.ask.shape[ResourceKind::kGpus] > 0;
-  return {ask.ask.prefer.empty() ? Nearness::kAnywhere : nearness(ask.ask.prefer, a),
-          ask.counts.crowd(ask.ask, a),
-          a.parts.empty() || !has_reserved(a, ask.leaf->role->name),
-          !wants_gpus && a.has_gpus(),
-          policy_score(cluster, ask, a),
+  return {{ask.ask.prefer.empty() ? Nearness::kAnywhere : nearness(ask.ask.prefer, a),
+           ask.counts.crowd(ask.ask, a), a.parts.empty() || !has_reserved(a, ask.leaf->role->name),
+           !wants_gpus && a.has_gpus(), policy_score(cluster, ask, a)},
           a.id};
 }
 
@@ -99,7 +88,9 @@ std::vector<Slice> piece_of(std::vector<Slice> free, ResourceVector most) {
 
 bool fills_up(Placement placement) { return placement == Placement::kBestFit; }
 
-bool is_in_order(Placement placement) { return placement != Placement::kDotProduct; }
+bool is_in_order(Placement placement) {
+  return placement != Placement::kDotProduct && placement != Placement::kFgd;
+}
 
 Agent* better(const Cluster& cluster, const AskEntry& ask, Agent* a, Agent* b) {
   if (a == nullptr || b == nullptr) return a == nullptr ? b : a;
@@ -125,11 +116,16 @@ Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now) {
   if (best != nullptr) return best;
   const bool looks_at_all = !ask.ask.spread.empty() || !is_in_order(cluster.options.placement);
   const bool wants_rack = !ask.ask.prefer.racks.empty();
+  std::optional<Score> least;  // the best one's
   const auto consider = [&](Agent* a) {
     if (!is_usable(ask, *a, now)) return false;
     // They come in the policy's order, so the first is the best but for its rack.
     if (looks_at_all || wants_rack) {
-      best = better(cluster, ask, best, a);
+      const Score its = score(cluster, ask, *a);
+      if (best == nullptr || its < *least) {
+        best = a;
+        least.emplace(its);
+      }
     } else if (best == nullptr) {
       best = a;
     }

@@ -12,12 +12,14 @@
 //   spread       least dominant used fraction of the agent itself, whatever the ask
 //   dot_product  greatest sum of f(free) * f(ask), kind by kind (Tetris: Grandl et al., SIGCOMM
 //                2014, section 3.2); of equals, best_fit
+//   fgd          least growth of what is of no use for the tasks that are asked for lately
+//                (fragmentation.h); of equals, best_fit
 //
 // The index of free agents finds the first three in O(log n + blocks that it passes over), unless
-// the ask is spread over an attribute; dot_product looks at all agents that the ask fits. With
-// best_fit an agent stays the best while it is filled, so that several tasks may be placed at once;
-// with the others each task is placed by itself. A gang fills one agent after the other, in the
-// policy's order.
+// the ask is spread over an attribute; dot_product and fgd look at all agents that the ask fits.
+// With best_fit an agent stays the best while it is filled, so that several tasks may be placed at
+// once; with the others each task is placed by itself. A gang fills one agent after the other, in
+// the policy's order.
 
 #include <vector>
 

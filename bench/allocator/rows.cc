@@ -168,6 +168,31 @@ BENCHMARK(task_ends)
     ->Unit(benchmark::kMicrosecond)
     ->Args({10'000, 1'000});
 
+// The same by each placement policy, numbered as in allocator/values.h.
+WorldOptions tasks_by_policy(const benchmark::State& state) {
+  WorldOptions options = small_tasks(state);
+  options.placement = static_cast<Placement>(state.range(2));
+  return options;
+}
+void placed_until_full(benchmark::State& state) { all_free(state, tasks_by_policy(state)); }
+void placed_task_ends(benchmark::State& state) {
+  World& world = full_world(tasks_by_policy(state), true);
+  for (auto _ : state) {
+    world.end_one();
+    world.decide();
+    world.accept();
+  }
+}
+BENCHMARK(placed_until_full)
+    ->ArgNames({"agents", "frameworks", "policy"})
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1)
+    ->ArgsProduct({{1'000}, {100}, {0, 1, 2, 3, 4}});
+BENCHMARK(placed_task_ends)
+    ->ArgNames({"agents", "frameworks", "policy"})
+    ->Unit(benchmark::kMicrosecond)
+    ->ArgsProduct({{1'000}, {100}, {0, 1, 2, 3, 4}});
+
 // Each framework declines each offer for an hour, until nothing is left to offer.
 void all_declined(benchmark::State& state) {
   int64_t offers = 0;

@@ -10,6 +10,7 @@
 
 #include <gmock/gmock.h>
 
+#include "allocator/cluster/workload.h"
 #include "common/prng.h"
 #include "tests/allocator/scenario.h"
 
@@ -19,7 +20,7 @@ namespace {
 using testing::ElementsAreArray;
 
 constexpr Placement kPolicies[] = {Placement::kBestFit, Placement::kSpread, Placement::kWorstFit,
-                                   Placement::kDotProduct};
+                                   Placement::kDotProduct, Placement::kFgd};
 
 AllocatorOptions by(Placement placement) { return {.placement = placement}; }
 
@@ -30,7 +31,7 @@ TEST(PlacementPolicies, AreFoundByName) {
   const auto wrong = parse_placement("--placement", "bestfit");
   ASSERT_FALSE(wrong.has_value());
   EXPECT_EQ(wrong.error().message(),
-            "--placement must be best_fit, spread, worst_fit or dot_product, not 'bestfit'");
+            "--placement must be best_fit, spread, worst_fit, dot_product or fgd, not 'bestfit'");
 }
 
 // Tasks of one ask, one after the other, on two agents.
@@ -98,6 +99,52 @@ TEST(PlacementPolicies, ChooseTheAgentByTheirFormula) {
   }
 }
 
+// Tasks of 4 CPUs and a GPU were asked for. A task of 2 CPUs leaves 3 on a1, too few for another of
+// them, and 5 on a2.
+TEST(PlacementPolicies, FgdKeepsRoomForTheTasksThatAreAskedForLately) {
+  for (const Placement placement : {Placement::kBestFit, Placement::kFgd}) {
+    AllocatorScenario s(by(placement));
+    s.agent("a1", "cpus:5;mem:8GiB;gpus:1");
+    s.agent("a2", "cpus:7;mem:8GiB;gpus:1");
+    s.framework("train").asks("cpus:4;mem:1GiB;gpus:1", 2);
+    s.run_until_nothing_fits();
+    ASSERT_EQ(s.framework("train").tasks(), 2);
+    s.framework("train").ends(2);
+    s.framework("web").asks("cpus:2;mem:1GiB", 1);
+    s.run_until_nothing_fits();
+    EXPECT_EQ(s.framework("web").tasks_on(placement == Placement::kFgd ? "a2" : "a1"), 1)
+        << to_text(placement);
+  }
+}
+
+TEST(Workload, CountsAgeAndOneAskDoesNotPushOutAllOthers) {
+  fair::Workload workload;
+  const ResourceVector old = ResourceVector::of(1'000, 0);
+  const ResourceVector large = ResourceVector::of(2'000, 0);
+  workload.note(old, 1'000);
+  workload.note(large, 1'000'000);
+  ASSERT_EQ(workload.typical().size(), 2u);
+  EXPECT_EQ(workload.typical()[0].shape, large);
+  EXPECT_EQ(workload.typical()[0].count, fair::Workload::kTasksMax);
+  EXPECT_EQ(workload.typical()[1].count, 1'000);
+  // Until it has been halved away.
+  for (int i = 0; i < 60; ++i) workload.note(large, fair::Workload::kTasksMax);
+  ASSERT_EQ(workload.typical().size(), 1u);
+  EXPECT_LE(workload.typical()[0].count, fair::Workload::kWorkloadMax);
+}
+
+TEST(Workload, OnlyTheMostPopularShapesAreTypical) {
+  fair::Workload workload;
+  for (int64_t i = 1; i <= 100; ++i) workload.note(ResourceVector::of(i, 0), i);
+  ASSERT_EQ(workload.typical().size(), fair::Workload::kTypicalMax);
+  const uint64_t version = workload.version();
+  workload.note(ResourceVector::of(7, 0), 1);
+  EXPECT_EQ(workload.version(), version) << "one of thousands changes nothing at once";
+  workload.note(ResourceVector::of(7, 0), 1'000);
+  EXPECT_NE(workload.version(), version);
+  EXPECT_EQ(workload.typical()[0].shape, ResourceVector::of(7, 0));
+}
+
 // Several tasks that are given in one decision are placed as if each came by itself.
 TEST(PlacementPolicies, PlaceManyTasksAtOnceAsOneByOne) {
   for (const Placement placement : kPolicies) {
@@ -124,6 +171,8 @@ TEST(PlacementPolicies, AGangFillsTheAgentsInTheirOrder) {
       {Placement::kSpread, {"a1 cpus:3;mem:3072"}},
       {Placement::kWorstFit, {"a1 cpus:3;mem:3072"}},
       {Placement::kDotProduct, {"a1 cpus:3;mem:3072"}},
+      // The first task on a2 or a3 leaves room for the next on each; a2 is the best fit.
+      {Placement::kFgd, {"a2 cpus:2;mem:2048", "a3 cpus:1;mem:1024"}},
   };
   for (const auto& [placement, offers] : expected) {
     AllocatorScenario s(by(placement));
@@ -141,30 +190,65 @@ TEST(PlacementPolicies, AGangFillsTheAgentsInTheirOrder) {
 
 // --- against the formula ------------------------------------------------------------------------
 
+// The tasks that were asked for, by shape.
+using Shapes = std::vector<std::pair<ResourceVector, int64_t>>;
+
+double fraction(const ResourceVector& amounts, const ResourceVector& total) {
+  double sum = 0;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (total[kind] == 0) continue;
+    sum += static_cast<double>(amounts[kind]) / static_cast<double>(total[kind]);
+  }
+  return sum;
+}
+
+// The mean over the tasks that were asked for of what such a task cannot use of what is free.
+double fragments(const Resources& free, const Shapes& shapes, const ResourceVector& total) {
+  double sum = 0;
+  int64_t tasks = 0;
+  for (const auto& [shape, count] : shapes) {
+    tasks += count;
+    ResourceVector lost;
+    if (!fits(shape, free)) {
+      lost = free.amounts;
+    } else {
+      for (const GpuDevice& device : free.gpus) {
+        const bool is_enough = device.milli >= std::min<int64_t>(shape[ResourceKind::kGpus], 1'000);
+        if (!is_enough) lost[ResourceKind::kGpus] += device.milli;
+      }
+    }
+    sum += static_cast<double>(count) * fraction(lost, total);
+  }
+  return sum / static_cast<double>(tasks);
+}
+
 // What an agent is worth to a policy; the least is best.
 double cost(Placement placement, const AgentUse& agent, const ResourceVector& shape,
-            const ResourceVector& total) {
-  double sum = 0;
-  double most = 0;
+            const Shapes& shapes, const ResourceVector& total) {
+  double most_used = 0;
   double aligned = 0;
   for (const ResourceKind kind : kResourceKinds) {
     const auto free = static_cast<double>(agent.free.amounts[kind]);
     const auto here = static_cast<double>(agent.total[kind]);
     const auto all = static_cast<double>(total[kind]);
     if (all == 0) continue;
-    sum += free / all;
     aligned += free / all * static_cast<double>(shape[kind]) / all;
-    if (here > 0) most = std::max(most, (here - free) / here);
+    if (here > 0) most_used = std::max(most_used, (here - free) / here);
   }
   switch (placement) {
     case Placement::kBestFit:
-      return sum;
+      return fraction(agent.free.amounts, total);
     case Placement::kWorstFit:
-      return -sum;
+      return -fraction(agent.free.amounts, total);
     case Placement::kSpread:
-      return most;
+      return most_used;
     case Placement::kDotProduct:
       return -aligned;
+    case Placement::kFgd: {
+      Resources rest = agent.free;
+      rest -= carve(shape, rest);
+      return fragments(rest, shapes, total) - fragments(agent.free, shapes, total);
+    }
   }
   return 0;
 }
@@ -183,6 +267,15 @@ class World {
       }
       allocator_.set_agent(AgentId(text("a", i)), {.slices = {Slice{.resources = all}}});
     }
+    for (int i = 0; i < 12; ++i) {
+      ResourceVector shape =
+          ResourceVector::of(500 * random_.between(1, 12), kGib / 2 * random_.between(1, 16));
+      if (random_.chance(1, 2)) {
+        shape[ResourceKind::kGpus] =
+            random_.chance(1, 2) ? 100 * random_.between(1, 9) : 1'000 * random_.between(1, 4);
+      }
+      asked_.emplace_back(shape, 0);
+    }
     allocator_.add_framework(framework_, RoleName("default"), OfferMode::kAsks);
   }
 
@@ -193,12 +286,7 @@ class World {
       allocator_.release(running_[i].first, framework_, running_[i].second);
       running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
     }
-    ResourceVector shape =
-        ResourceVector::of(500 * random_.between(1, 12), kGib / 2 * random_.between(1, 16));
-    if (random_.chance(1, 3)) {
-      shape[ResourceKind::kGpus] =
-          random_.chance(1, 2) ? 100 * random_.between(1, 9) : 1'000 * random_.between(1, 4);
-    }
+    const ResourceVector shape = ask();
     const std::vector<AgentUse> before = allocator_.agents();
     const AskName name(text("t", ++count_));
     now_ = now_ + milliseconds(1);
@@ -223,6 +311,19 @@ class World {
  private:
   static constexpr int64_t kGib = 1'024'000;
 
+  // The shape of the next task. What the policy knows of the shapes is as old as when they were an
+  // eighth fewer.
+  ResourceVector ask() {
+    auto& [shape, count] = asked_[random_.below(asked_.size())];
+    ++count;
+    ++since_;
+    if (since_ * 8 > count_) {
+      since_ = 0;
+      known_ = asked_;
+    }
+    return shape;
+  }
+
   void check(const std::vector<AgentUse>& agents, const ResourceVector& shape,
              const std::optional<AgentId>& chosen) {
     const bool wants_gpus = shape[ResourceKind::kGpus] > 0;
@@ -241,7 +342,7 @@ class World {
     double least = std::numeric_limits<double>::max();
     std::optional<double> of_chosen;
     for (const AgentUse* agent : able) {
-      const double its = cost(placement_, *agent, shape, allocator_.total());
+      const double its = cost(placement_, *agent, shape, known_, allocator_.total());
       least = std::min(least, its);
       if (agent->agent == *chosen) of_chosen = its;
     }
@@ -255,6 +356,9 @@ class World {
   Allocator allocator_{by(placement_)};
   const FrameworkId framework_{"f"};
   std::vector<std::pair<AgentId, TaskId>> running_;
+  Shapes asked_;
+  Shapes known_;
+  int64_t since_ = 0;
   int64_t count_ = 0;
   int64_t placed_ = 0;
   Time now_ = Time() + seconds(1);

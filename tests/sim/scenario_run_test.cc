@@ -184,6 +184,21 @@ frameworks:
             (std::vector<std::string>{"f/low-4", "f/low-5", "f/high-0", "f/high-1"}));
 }
 
+TEST(ScenarioRun, ThePlacementPolicyIsAnOption) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"best_fit", "small"}, {"worst_fit", "large"}, {"spread", "large"}, {"fgd", "small"}};
+  for (const auto& [policy, agent] : rows) {
+    const Report report = simulate_text(std::string("options: {placement: ") + policy + R"(}
+until: 30s
+agents:
+  - {name: large, resources: "cpus:8;mem:8GiB"}
+  - {name: small, resources: "cpus:4;mem:4GiB"}
+frameworks: [{name: f, tasks: [{name: t, resources: "cpus:1;mem:1GiB", duration: forever}]}]
+)");
+    EXPECT_EQ(report.end.agents.at(agent).tasks, std::vector<std::string>{"f/t-0"}) << policy;
+  }
+}
+
 TEST(ScenarioRun, ALossyNetworkOnlyCostsTime) {
   const Report report = simulate_text(R"(
 seed: 3
