@@ -22,7 +22,9 @@ const std::vector<std::string> kRoles = {"eng", "eng/ads", "eng/web", "ops"};
 
 class World {
  public:
-  explicit World(uint64_t seed) : random_(seed) {}
+  explicit World(uint64_t seed, Placement placement = Placement::kBestFit)
+      : random_(seed),
+        allocator_(AllocatorOptions{.claim_after = seconds(20), .placement = placement}) {}
 
   std::vector<std::string> events(int count) {
     for (int i = 0; i < 4; ++i) set_agent();
@@ -422,7 +424,7 @@ class World {
   }
 
   Prng random_;
-  Allocator allocator_{AllocatorOptions{.claim_after = seconds(20)}};
+  Allocator allocator_;
   Time now_ = Time() + seconds(100);
   std::map<AgentId, Attributes> attributes_;
   std::map<AgentId, std::vector<Slice>> slices_;
@@ -465,6 +467,20 @@ TEST(PlacesProperty, InvariantsHoldAfterEveryStep) {
 TEST(PlacesProperty, TheSameEventsGiveTheSameDecisions) {
   for (const uint64_t seed : Seeds(20)) {
     EXPECT_EQ(World(seed).events(80), World(seed).events(80)) << "seed " << seed;
+  }
+}
+
+TEST(PlacesProperty, BothHoldByEveryPlacementPolicy) {
+  for (const Placement placement :
+       {Placement::kSpread, Placement::kWorstFit, Placement::kDotProduct, Placement::kFgd}) {
+    for (const uint64_t seed : Seeds(40)) {
+      World world(seed, placement);
+      const auto trace = world.events(120);
+      ASSERT_TRUE(world.violations().empty()) << world.violations().front() << "\n"
+                                              << to_text(placement) << ", seed " << seed;
+      EXPECT_EQ(World(seed, placement).events(120), trace)
+          << to_text(placement) << ", seed " << seed;
+    }
   }
 }
 
