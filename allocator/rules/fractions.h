@@ -2,6 +2,7 @@
 
 // Amounts as fractions of the cluster's, so that different kinds can be added.
 
+#include <algorithm>
 #include <cstdint>
 
 #include "common/resources.h"
@@ -9,16 +10,18 @@
 namespace proffer::fair {
 
 // In 2^-30, rounded down; at most 2^-10 of itself too small, where the cluster has as much of a
-// kind as can be counted. Amounts must be at most the total. Kinds of which the cluster has none
-// are zero.
+// kind as can be counted. An amount above the total counts as all of it: between decisions an agent
+// may have come that the total does not know yet. Kinds of which the cluster has none are zero.
 class Fractions {
  public:
-  explicit Fractions(const ResourceVector& total) {
+  explicit Fractions(const ResourceVector& total) : total_(total) {
     for (const ResourceKind kind : kResourceKinds) {
       if (total[kind] > 0) each_[kind] = (int64_t{1} << 2 * kBits) / total[kind];
     }
   }
-  int64_t of(int64_t amount, ResourceKind kind) const { return amount * each_[kind] >> kBits; }
+  int64_t of(int64_t amount, ResourceKind kind) const {
+    return std::min(amount, total_[kind]) * each_[kind] >> kBits;
+  }
   int64_t sum_of(const ResourceVector& amounts) const {
     int64_t sum = 0;
     for (const ResourceKind kind : kResourceKinds) sum += of(amounts[kind], kind);
@@ -27,6 +30,7 @@ class Fractions {
 
  private:
   static constexpr int kBits = 30;
+  const ResourceVector& total_;
   ResourceVector each_;
 };
 

@@ -11,6 +11,7 @@
 #include <gmock/gmock.h>
 
 #include "allocator/cluster/workload.h"
+#include "allocator/rules/fractions.h"
 #include "common/prng.h"
 #include "tests/allocator/scenario.h"
 
@@ -115,6 +116,16 @@ TEST(PlacementPolicies, FgdKeepsRoomForTheTasksThatAreAskedForLately) {
     EXPECT_EQ(s.framework("web").tasks_on(placement == Placement::kFgd ? "a2" : "a1"), 1)
         << to_text(placement);
   }
+}
+
+// Between decisions an agent may be there that the cluster's total does not know yet.
+TEST(PlacementPolicies, FractionsOfMoreThanThereIsAreAllOfIt) {
+  const ResourceVector total = ResourceVector::of(1'000, 0);
+  const fair::Fractions fractions(total);
+  EXPECT_EQ(fractions.of(500, ResourceKind::kCpus), fractions.of(1'000, ResourceKind::kCpus) / 2);
+  EXPECT_EQ(fractions.of(kAmountMax, ResourceKind::kCpus),
+            fractions.of(1'000, ResourceKind::kCpus));
+  EXPECT_EQ(fractions.of(1'000, ResourceKind::kMem), 0);
 }
 
 TEST(Workload, CountsAgeAndOneAskDoesNotPushOutAllOthers) {
