@@ -25,7 +25,7 @@ constexpr ResourceVector kAnything =
     ResourceVector::of(kAmountMax, kAmountMax, kAmountMax, kAmountMax);
 
 // So many agents are looked at sooner than the index.
-constexpr size_t kFew = 32;
+constexpr size_t kFewGrown = 32;
 
 bool is_freer(const Agent& a, const Agent& b) {
   return a.weighted_free != b.weighted_free ? a.weighted_free > b.weighted_free : a.id < b.id;
@@ -53,7 +53,7 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
   uint64_t since = l.tried_at == 0 ? 0 : std::max(l.tried_at, cluster_.open_tried_at);
   if (!l.retry.empty()) {
     std::erase_if(l.retry, [&](const Agent* a) { return a->grown_at > since; });
-    if (l.retry.size() > kFew) {
+    if (l.retry.size() > kFewGrown) {
       l.retry.clear();
       l.tried_at = since = 0;
     }
@@ -77,10 +77,10 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
   for (Agent* a : l.retry) {
     if (a->listed) consider(a);
   }
-  std::array<Agent*, kFew> grown;
+  std::array<Agent*, kFewGrown> grown;
   size_t few = 0;
   const bool are_many = free.visit_grown(since, [&](Agent* a) {
-    if (few == kFew) return true;
+    if (few == kFewGrown) return true;
     grown[few++] = a;
     return false;
   });

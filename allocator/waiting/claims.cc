@@ -95,7 +95,7 @@ bool Claims::may_be_served_later(const Leaf& l, Time now) const {
 // O(agents log agents).
 std::vector<Agent*> Claims::claimable_agents(const AskEntry& ask, std::vector<Agent*> kept,
                                              Time now) const {
-  struct Candidate {
+  struct Claimable {
     int64_t missing = 0;
     int64_t minus_free = 0;
     Agent* agent = nullptr;
@@ -104,7 +104,7 @@ std::vector<Agent*> Claims::claimable_agents(const AskEntry& ask, std::vector<Ag
   std::vector<Seat> places;
   for (Agent* a : kept) places.push_back({a, capacity(ask, *a)});
   if (fill_places(ask.ask, ask.counts, ask.ask.gang, places) == ask.ask.gang) return kept;
-  std::vector<Candidate> candidates;
+  std::vector<Claimable> candidates;
   for (const auto& [id, a] : cluster_.agents) {
     if (!a->serves() || a->claimant != nullptr || !could_ever_fit(ask, *a)) continue;
     if (is_filtered(*ask.leaf, *a, now) || ask.counts.room(ask.ask, *a, 1) == 0) continue;
@@ -113,7 +113,7 @@ std::vector<Agent*> Claims::claimable_agents(const AskEntry& ask, std::vector<Ag
       free = {};
       for (const Slice& slice : a->usable(ask.leaf->role->name)) free += slice.resources.amounts;
     }
-    Candidate candidate{.agent = a.get(), .capacity = capacity(ask, *a)};
+    Claimable candidate{.agent = a.get(), .capacity = capacity(ask, *a)};
     const ResourceVector wanted = ask.ask.shape * candidate.capacity;
     candidate.missing =
         weighted((wanted - free).max(ResourceVector()), cluster_.total) / candidate.capacity;
@@ -123,7 +123,7 @@ std::vector<Agent*> Claims::claimable_agents(const AskEntry& ask, std::vector<Ag
   std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
     return std::tie(a.missing, a.minus_free) < std::tie(b.missing, b.minus_free);
   });
-  for (const Candidate& candidate : candidates) {
+  for (const Claimable& candidate : candidates) {
     places.push_back({candidate.agent, candidate.capacity});
   }
   if (fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) return {};

@@ -144,11 +144,11 @@ void Gate::assign(Time now) {
     }
   }
   if (agents.empty()) return;
-  struct Candidate {
+  struct Waiter {
     AskEntry* ask = nullptr;
     int64_t ran = 0;  // of what it is entitled to, in parts of kTaskOne
   };
-  std::vector<Candidate> candidates;
+  std::vector<Waiter> candidates;
   for (const auto& [id, l] : cluster_.leaves) {
     if (!l->wants_offers() || l->mode == OfferMode::kOpen) continue;
     for (AskEntry* ask : l->order) {
@@ -163,10 +163,10 @@ void Gate::assign(Time now) {
     }
   }
   std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.ran < b.ran; });
+                   [](const Waiter& a, const Waiter& b) { return a.ran < b.ran; });
   for (Agent* a : agents) {
     const ResourceVector soon = soon_free(*a, now);
-    for (const Candidate& candidate : candidates) {
+    for (const Waiter& candidate : candidates) {
       AskEntry& ask = *candidate.ask;
       const int64_t claims = claims_of(ask);
       if (claims >= kClaimsMax || owed_tasks(ask, kClaimsMax, now) <= claims) continue;
