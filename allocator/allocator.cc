@@ -2,6 +2,8 @@
 
 #include "allocator/allocator.h"
 
+#include <algorithm>
+
 #include "allocator/explain/explainer.h"
 #include "allocator/explain/status.h"
 #include "allocator/round/round.h"
@@ -104,7 +106,7 @@ void Allocator::set_knows_all_tasks(bool knows) { cluster_->set_knows_all_tasks(
 
 const Grant* Allocator::find_offer(const OfferId& id, const FrameworkId& framework) const {
   const fair::OutstandingOffer* offer = cluster_->outstanding.find(id);
-  return offer != nullptr && offer->grant.framework == framework ? &offer->grant : nullptr;
+  return offer != nullptr && offer->grant->framework == framework ? &*offer->grant : nullptr;
 }
 
 void Allocator::settle(const std::vector<OfferId>& offers, std::vector<RunningTask> tasks,
@@ -130,14 +132,16 @@ void Allocator::adopt(const AgentId& agent, const FrameworkId& framework, Runnin
 
 std::vector<const Grant*> Allocator::offers() const {
   std::vector<const Grant*> grants;
-  for (const auto& [id, offer] : cluster_->outstanding.all()) grants.push_back(&offer.grant);
+  for (const auto& [id, offer] : cluster_->outstanding.all()) grants.push_back(&*offer.grant);
+  std::sort(grants.begin(), grants.end(),
+            [](const Grant* a, const Grant* b) { return a->offer.id < b->offer.id; });
   return grants;
 }
 
 std::vector<const Grant*> Allocator::gang_offers(uint64_t gang) const {
   std::vector<const Grant*> grants;
   for (const OfferId& id : cluster_->outstanding.of_gang(gang)) {
-    grants.push_back(&cluster_->outstanding.find(id)->grant);
+    grants.push_back(&*cluster_->outstanding.find(id)->grant);
   }
   return grants;
 }

@@ -3,8 +3,10 @@
 // What goes into the allocator and comes out of it, as values.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "common/offers.h"
@@ -67,6 +69,24 @@ struct Grant {
   Time expires = {};
 };
 
+// A grant that several have and nobody changes.
+class SharedGrant {
+ public:
+  explicit SharedGrant(Grant grant) : grant_(std::make_shared<Grant>(std::move(grant))) {}
+
+  const Grant& operator*() const { return *grant_; }
+  const Grant* operator->() const { return grant_.get(); }
+  operator const Grant&() const { return *grant_; }
+  // It is gone from here. Copied if another still has it.
+  Grant take() && {
+    const std::shared_ptr<Grant> grant = std::move(grant_);
+    return grant.use_count() == 1 ? std::move(*grant) : *grant;
+  }
+
+ private:
+  std::shared_ptr<Grant> grant_;
+};
+
 enum class RescindReason : uint8_t {
   kExpired,
   kAgentLost,
@@ -94,7 +114,7 @@ struct Revoke {
 };
 
 struct Decision {
-  std::vector<Grant> grants;
+  std::vector<SharedGrant> grants;
   std::vector<Rescind> rescinds;
   std::vector<Revoke> revokes;
 };

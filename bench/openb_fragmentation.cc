@@ -80,7 +80,7 @@ class Submission {
     const Decision decision = allocator_.decide(now_);
     CHECK_LE(decision.grants.size(), 1u);
     if (decision.grants.empty()) return false;
-    const Offer& offer = decision.grants.front().offer;
+    const Offer& offer = decision.grants.front()->offer;
     RunningTask task{.task = TaskId(ask.name.str()),
                      .ask = ask.name,
                      .claim = {.slices = offer.slices, .role = role_, .band = ask.band},

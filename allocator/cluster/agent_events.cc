@@ -17,6 +17,12 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   if (is_new) {
     place = std::make_unique<Agent>();
     place->id = id;
+    if (free_agent_slots_.empty()) {
+      place->slot = agents.size() - 1;  // All below are taken.
+    } else {
+      place->slot = free_agent_slots_.back();
+      free_agent_slots_.pop_back();
+    }
   }
   Agent& a = *place;
   Books brought;
@@ -102,16 +108,17 @@ void Cluster::remove_agent(Agent& a) {
     doubt(*held.leaf);
   }
   for (const auto& [framework, l] : leaves) {
-    remove_filter(*l, a.id);
+    remove_filter(*l, a);
     l->retry.erase(&a);
     CHECK_EQ(l->open_on.count(&a), 0u);
   }
+  free_agent_slots_.push_back(a.slot);
   agents.erase(AgentId(a.id));
 }
 
 void Cluster::refresh(Agent& a, bool grew) {
   ++changes;
-  free_agents.update(a, total);
+  free_agents.update(a, total, grew);
   if (a.estimate() != nullptr) {
     estimating.insert(&a);
   } else if (!estimating.empty()) {
@@ -120,7 +127,6 @@ void Cluster::refresh(Agent& a, bool grew) {
   if (!grew) return;
   ++a.growths;
   if (options.entitlement_gate) grown.insert(&a);
-  free_agents.stamp(a);
   if (a.claimant == nullptr) return;
   // What is set aside is looked at by the one who waits for it, and by those who come before
   // claims.

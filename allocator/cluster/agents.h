@@ -105,6 +105,7 @@ struct Books {
 
 struct Agent : Books {
   AgentId id = {};
+  size_t slot = 0;  // a small number of its own, by which others keep what they know of it
   Attributes attributes = {};
   uint64_t attributes_version = 0;  // never used twice, whatever agent; for caches
   bool active = true;

@@ -27,24 +27,27 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   std::map<uint64_t, std::map<AskName, int64_t>> gangs;  // what is to be launched of each
   int64_t ports = 0;
   use_later_ = {.leaf = &l};
-  ResourceVector seen;  // what was free when the last of them was made, with what they hold
+  bool is_open = false;  // one of them was an open offer
+  ResourceVector seen;   // what was free when the last of them was made, with what they hold
   for (const OfferId& id : ids) {
     OutstandingOffer offer = end_offer(id);
     CHECK(offer.leaf->framework == l.framework && offer.agent == &a)
         << "offers of several frameworks or agents are settled together";
-    for (const AskFill& fill : offer.grant.offer.fills) {
+    for (const AskFill& fill : offer.grant->offer.fills) {
       if (Answer* of_ask = answer(fill.ask)) of_ask->offered += fill.count;
     }
     if (offer.leaf != &l) update_demand(*offer.leaf, true);
-    if (rest.empty()) {
-      rest = std::move(offer.grant.offer.slices);
-    } else {
-      for (const Slice& slice : offer.grant.offer.slices) add_slice(rest, slice);
-    }
+    is_open = is_open || offer.grant->offer.fills.empty();
     ports += offer.ports;
     seen = offer.free_then;
-    if (const uint64_t gang = offer.grant.offer.gang; gang != 0) {
-      for (const AskFill& fill : offer.grant.offer.fills) gangs[gang][fill.ask] += fill.count;
+    if (const uint64_t gang = offer.grant->offer.gang; gang != 0) {
+      for (const AskFill& fill : offer.grant->offer.fills) gangs[gang][fill.ask] += fill.count;
+    }
+    Grant grant = std::move(offer.grant).take();
+    if (rest.empty()) {
+      rest = std::move(grant.offer.slices);
+    } else {
+      for (const Slice& slice : grant.offer.slices) add_slice(rest, slice);
     }
   }
 
@@ -74,6 +77,9 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   change_use(l, use.allocated, use.offered);
   const bool all_taken = rest.empty() && ports == 0;
   refresh(a, !all_taken);
+  // While it was out there was no second open offer of this agent. If it has not grown by this, it
+  // may have before.
+  if (is_open && all_taken) l.retry.insert(&a);
   update_demand(l, true);
   // A gang of which something is not launched is not launched.
   for (const auto& [gang, left] : gangs) {
@@ -201,7 +207,7 @@ OutstandingOffer Cluster::end_offer(const OfferId& id) {
   change_use(l, {}, ResourceVector() - offer.resources.amounts);
   l.estimated -= offer.estimated();
   doubt(l);
-  for (const AskFill& fill : offer.grant.offer.fills) {
+  for (const AskFill& fill : offer.grant->offer.fills) {
     const auto ask = l.owner->asks.find(fill.ask);
     if (ask == l.owner->asks.end()) continue;
     ask->second->offered -= fill.count;
@@ -209,13 +215,12 @@ OutstandingOffer Cluster::end_offer(const OfferId& id) {
     // It may have moved to another role since.
     if (ask->second->leaf != &l) update_demand(*ask->second->leaf, true);
   }
-  // While it was out there was no second open offer of this agent.
-  if (l.open_on.erase(&a) > 0) l.retry.insert(&a);
+  l.open_on.erase(&a);
   return offer;
 }
 
 void Cluster::rescind(OfferId id, RescindReason reason) {
-  const uint64_t gang = outstanding.find(id)->grant.offer.gang;
+  const uint64_t gang = outstanding.find(id)->grant->offer.gang;
   rescind_one(id, reason);
   if (gang != 0) break_gang(gang);
 }

@@ -100,7 +100,7 @@ class Cluster {
   // --- filters ----------------------------------------------------------------------------------
   // The newest counts. What is set aside there for the framework is the caller's to give up.
   void add_filter(Leaf& leaf, Agent& agent, Filter filter);
-  void remove_filter(Leaf& leaf, const AgentId& agent);
+  void remove_filter(Leaf& leaf, Agent& agent);
 
   // --- what is set aside ------------------------------------------------------------------------
   // What becomes free on the agent is for the ask alone; with `keep`, up to so much of it.
@@ -216,10 +216,11 @@ class Cluster {
   mutable ResourceVector supposed_gone;  // see Supposed: of what still runs on draining agents
 
  private:
+  // Of those that end at one instant the order does not matter.
   struct FilterTimer {
     Time at = {};
-    FrameworkId framework = {};
-    AgentId agent = {};
+    Framework* framework = nullptr;
+    Agent* agent = nullptr;
     auto operator<=>(const FilterTimer&) const = default;
   };
   struct Alarm {
@@ -285,7 +286,8 @@ class Cluster {
   std::array<uint64_t, kLackingCount> lacking_seen_ = {};  // by wake_stopped()
   std::set<FilterTimer> filter_timers_;
   std::set<Alarm> alarms_;
-  std::vector<size_t> free_slots_;  // of asks that are no more
+  std::vector<size_t> free_agent_slots_;  // of agents that are no more
+  std::vector<size_t> free_slots_;        // of asks that are no more
   size_t slots_ = 0;
 };
 

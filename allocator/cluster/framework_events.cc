@@ -97,7 +97,7 @@ void Cluster::remove_framework(const FrameworkId& id) {
     a->count_free_ports();
     refresh(*a, true);
   }
-  while (!f.filters.empty()) remove_filter(*f.own, AgentId(f.filters.begin()->first));
+  while (!f.filters.empty()) remove_filter(*f.own, agent(f.filters.begin()->first));
   least_shape_dirty_ = true;
   if (f.mode == OfferMode::kOpen && --open_frameworks == 0) free_agents.end_freest_first();
   while (!f.leaves.empty()) {
@@ -172,6 +172,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
   if (some_new) {
     for (auto at = f.filters.begin(); at != f.filters.end();) {
       const bool has_reason = !at->second.until;
+      if (has_reason) f.filtered[agent(at->first).slot] = Framework::Filtered::kNo;
       at = has_reason ? f.filters.erase(at) : std::next(at);
       if (has_reason) ++claimable_version;
     }
@@ -204,7 +205,7 @@ std::unique_ptr<AskEntry> Cluster::make_ask(Framework& f, const Ask& ask) {
   entry->matcher = *std::move(matcher);
   for (const auto& [role, l] : f.leaves) {
     for (const OfferId& offer : l->offers) {
-      for (const AskFill& fill : outstanding.find(offer)->grant.offer.fills) {
+      for (const AskFill& fill : outstanding.find(offer)->grant->offer.fills) {
         if (fill.ask == ask.name) entry->offered += fill.count;
       }
     }
@@ -223,7 +224,7 @@ void Cluster::revive(Framework& f) {
   mark_dirty();
   ++asks_version;
   f.suppressed = false;
-  while (!f.filters.empty()) remove_filter(*f.own, AgentId(f.filters.begin()->first));
+  while (!f.filters.empty()) remove_filter(*f.own, agent(f.filters.begin()->first));
   for (const auto& [name, ask] : f.asks) ask->tried_at = 0;
   for (const auto& [role, l] : f.leaves) {
     l->tried_at = 0;

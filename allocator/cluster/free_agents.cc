@@ -115,7 +115,6 @@ void AgentsByFree::erase(int64_t key, const Agent& agent) {
                                        [&](const Entry& e) { return comes_before(e, key, agent); });
   CHECK(at != entries.end() && at->agent == &agent) << agent.id.str();
   const Amounts free = at->free;
-  const bool was_latest = at->stamp == block->latest;
   entries.erase(at);
   if (entries.empty()) {
     blocks_.erase(block);
@@ -129,13 +128,31 @@ void AgentsByFree::erase(int64_t key, const Agent& agent) {
     find_most(*block);
     return;
   }
+  // The latest stamp may be too late: then the block is looked at in vain.
   const bool had_most = [&] {
     for (size_t k = 0; k < kResourceKindCount; ++k) {
-      if (free[k] > 0 && free[k] == block->most[k]) return true;
+      if (free[k] == 0 || free[k] < block->most[k]) continue;
+      // Agents are often alike.
+      const bool has_equal = std::any_of(entries.begin(), entries.end(),
+                                         [&](const Entry& e) { return e.free[k] == free[k]; });
+      if (!has_equal) return true;
     }
     return false;
   }();
-  if (had_most || was_latest) find_most(*block);
+  if (had_most) find_most(*block);
+}
+
+void AgentsByFree::append(int64_t key, Agent& agent, const ResourceVector& free) {
+  if (blocks_.empty() || blocks_.back().entries.size() >= kBlockMax * 3 / 4) {
+    blocks_.emplace_back().entries.reserve(kBlockMax + 1);
+  }
+  Block& block = blocks_.back();
+  const Entry& entry =
+      block.entries.emplace_back(Entry{key, &agent, amounts_of(free), agent.grown_at});
+  for (size_t k = 0; k < kResourceKindCount; ++k) {
+    block.most[k] = std::max(block.most[k], entry.free[k]);
+  }
+  block.latest = std::max(block.latest, entry.stamp);
 }
 
 void AgentsByFree::stamp(int64_t key, const Agent& agent) {
@@ -181,12 +198,20 @@ int64_t FreeAgents::least_key(const ResourceVector& shape,
   return is_by_free ? weighted(shape, cluster_total) : std::numeric_limits<int64_t>::min();
 }
 
-void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
+void FreeAgents::weigh(Agent& agent, const ResourceVector& cluster_total) const {
   agent.weighted_free = weighted(agent.free.amounts, cluster_total);
   agent.fragments.version = 0;
   agent.key = key_of(agent.free.amounts, agent.weighted_free, agent.total.amounts);
+}
+
+void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
+  weigh(agent, cluster_total);
   by_free_[agent.has_gpus() ? 1 : 0].insert(agent.key, agent, agent.free.amounts);
   if (has_freest_first_) freest_first_.insert(-agent.weighted_free, agent, agent.free.amounts);
+  count_in(agent, cluster_total);
+}
+
+void FreeAgents::count_in(Agent& agent, const ResourceVector& cluster_total) {
   agent.lacking = agent.parts.empty() ? kinds_lacking(agent.free.amounts) : kLackingCount - 1;
   count_lacking(agent.lacking, 1);
   sum_ += agent.free.amounts;
@@ -199,6 +224,29 @@ void FreeAgents::put_in(Agent& agent, const ResourceVector& cluster_total) {
     agent.reserved_listed.emplace_back(part.reserved_for, part.free.amounts);
     reserved_sum_[part.reserved_for] += part.free.amounts;
   }
+}
+
+void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
+  by_free_[0] = by_free_[1] = freest_first_ = {};
+  reserved_.clear();
+  reserved_sum_.clear();
+  sum_ = {};
+  lacking_count_ = {};
+  std::vector<Agent*> all;
+  all.reserve(by_stamp_.size());
+  for (const auto& [stamp, agent] : by_stamp_) {
+    weigh(*agent, cluster_total);
+    agent->reserved_listed.clear();
+    all.push_back(agent);
+  }
+  std::sort(all.begin(), all.end(), [](const Agent* a, const Agent* b) {
+    return a->key != b->key ? a->key < b->key : a->id < b->id;
+  });
+  for (Agent* agent : all) {
+    by_free_[agent->has_gpus() ? 1 : 0].append(agent->key, *agent, agent->free.amounts);
+    count_in(*agent, cluster_total);
+  }
+  if (has_freest_first_) fill_freest_first(std::move(all));
 }
 
 void FreeAgents::erase(Agent& agent) {
@@ -223,19 +271,33 @@ void FreeAgents::take_out(Agent& agent, const ResourceVector& free) {
   sum_ -= free;
 }
 
-void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total) {
+void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total, bool grew) {
   if (!agent.listed) {
+    if (grew) agent.grown_at = ++stamp_;
     agent.compute_free();
-    return insert(agent, cluster_total);
+    insert(agent, cluster_total);
+    if (grew && agent.listed) fresh_.insert(&agent);
+    return;
   }
   const ResourceVector before = agent.free.amounts;
   const bool was_plain = agent.reserved_listed.empty();
   agent.compute_free();
   agent.fragments.version = 0;  // Other devices may be free though the amounts are the same.
-  if (was_plain && agent.parts.empty() && agent.free.amounts == before) return;
+  if (was_plain && agent.parts.empty() && agent.free.amounts == before) {
+    if (grew) stamp(agent);
+    return;
+  }
   take_out(agent, before);
-  if (has_something_free(agent)) return put_in(agent, cluster_total);
-  by_stamp_.erase(agent.grown_at);
+  const bool is_free = has_something_free(agent);
+  if (grew || !is_free) by_stamp_.erase(agent.grown_at);
+  if (grew) agent.grown_at = ++stamp_;
+  if (is_free) {
+    put_in(agent, cluster_total);
+    if (!grew) return;
+    by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
+    fresh_.insert(&agent);
+    return;
+  }
   if (!fresh_.empty()) fresh_.erase(&agent);
   agent.listed = false;
 }
@@ -256,8 +318,18 @@ void FreeAgents::stamp(Agent& agent) {
 
 void FreeAgents::begin_freest_first() {
   has_freest_first_ = true;
-  for (const auto& [stamp, agent] : by_stamp_) {
-    freest_first_.insert(-agent->weighted_free, *agent, agent->free.amounts);
+  std::vector<Agent*> all;
+  for (const auto& [stamp, agent] : by_stamp_) all.push_back(agent);
+  fill_freest_first(std::move(all));
+}
+
+void FreeAgents::fill_freest_first(std::vector<Agent*> agents) {
+  std::sort(agents.begin(), agents.end(), [](const Agent* a, const Agent* b) {
+    return a->weighted_free != b->weighted_free ? a->weighted_free > b->weighted_free
+                                                : a->id < b->id;
+  });
+  for (Agent* agent : agents) {
+    freest_first_.append(-agent->weighted_free, *agent, agent->free.amounts);
   }
 }
 

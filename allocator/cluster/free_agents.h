@@ -37,6 +37,8 @@ class AgentsByFree {
   bool empty() const { return blocks_.empty(); }
   // O(log n + agents of a block).
   void insert(int64_t key, Agent& agent, const ResourceVector& free);
+  // The same if it comes after all.
+  void append(int64_t key, Agent& agent, const ResourceVector& free);
   // Needs the key with which it is here.
   void erase(int64_t key, const Agent& agent);
   // It has been stamped anew.
@@ -85,7 +87,7 @@ class AgentsByFree {
   struct Block {
     std::vector<Entry> entries = {};  // none is empty
     Amounts most = {};                // of each kind, of any of them
-    uint64_t latest = 0;              // of their stamps
+    uint64_t latest = 0;              // of their stamps, or later
   };
 
   static Amounts amounts_of(const ResourceVector& amounts);
@@ -117,12 +119,13 @@ class FreeAgents {
   explicit FreeAgents(Placement placement = Placement::kBestFit) : placement_(placement) {}
   void insert(Agent& agent, const ResourceVector& cluster_total);
   void erase(Agent& agent);
-  // Recomputes what is free on the agent, and its place if that changed.
-  void update(Agent& agent, const ResourceVector& cluster_total);
+  // Recomputes what is free on the agent, and its place if that changed. `grew`: it has more than
+  // before, or it may be used anew: who was blocked should look at it again.
+  void update(Agent& agent, const ResourceVector& cluster_total, bool grew);
+  // Of all: the cluster's total is another.
+  void weigh_anew(const ResourceVector& cluster_total);
   // It is no more.
   void remove(Agent& agent);
-  // Marks that the agent has more than before: who was blocked should look at it again.
-  void stamp(Agent& agent);
   uint64_t latest() const { return stamp_; }
 
   // The least key that an agent may have that the shape fits.
@@ -160,8 +163,13 @@ class FreeAgents {
  private:
   int64_t key_of(const ResourceVector& free, int64_t weighted_free,
                  const ResourceVector& agent_total) const;
+  // Its weight and key, of what is free now.
+  void weigh(Agent& agent, const ResourceVector& cluster_total) const;
+  void stamp(Agent& agent);
   void put_in(Agent& agent, const ResourceVector& cluster_total);
+  void count_in(Agent& agent, const ResourceVector& cluster_total);
   void take_out(Agent& agent, const ResourceVector& free);
+  void fill_freest_first(std::vector<Agent*> agents);
 
   // Counts the agent among those that lack these kinds, or some of them, once more or less.
   void count_lacking(size_t kinds, int64_t count);

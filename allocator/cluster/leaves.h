@@ -120,6 +120,12 @@ struct Framework {
 
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};
   IndexedMap<AgentId, Filter> filters = {};
+  // By the agent's slot, as far as it is not beyond the end: whether there is a filter.
+  enum class Filtered : uint8_t { kNo, kForATime, kForAReason };
+  std::vector<Filtered> filtered = {};
+  Filtered filtered_on(const Agent& agent) const {
+    return agent.slot < filtered.size() ? filtered[agent.slot] : Filtered::kNo;
+  }
   Leaf* own = nullptr;                    // in its own role; there as long as the framework is
   std::map<RoleName, Leaf*> leaves = {};  // all, so its own is the first
 };

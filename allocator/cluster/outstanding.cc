@@ -11,20 +11,20 @@ constexpr size_t kEndedMax = 64;
 }  // namespace
 
 void OutstandingOffers::add(OutstandingOffer offer) {
-  const OfferId id = offer.grant.offer.id;
+  const OfferId id = offer.grant->offer.id;
   if (by_expiry_.size() > 2 * offers_.size() + kEndedMax) {
     std::erase_if(by_expiry_, [&](const auto& entry) { return find(entry.second) == nullptr; });
   }
   // Leases are of one length, so it nearly always comes last.
-  const std::pair entry(offer.grant.expires, id);
+  const std::pair entry(offer.grant->expires, id);
   const bool is_last = by_expiry_.empty() || by_expiry_.back() < entry;
   by_expiry_.insert(
       is_last ? by_expiry_.end() : std::upper_bound(by_expiry_.begin(), by_expiry_.end(), entry),
       entry);
   offer.agent->offers.insert(id);
   offer.leaf->offers.insert(id);
-  if (offer.grant.offer.gang != 0) by_gang_[offer.grant.offer.gang].insert(id);
-  CHECK(offers_.emplace_hint(offers_.end(), id, std::move(offer))->first == id);
+  if (offer.grant->offer.gang != 0) by_gang_[offer.grant->offer.gang].insert(id);
+  CHECK(offers_.emplace(id, std::move(offer)).second) << "offer " << id.value();
 }
 
 OutstandingOffer OutstandingOffers::take(const OfferId& id) {
@@ -34,7 +34,7 @@ OutstandingOffer OutstandingOffers::take(const OfferId& id) {
   offers_.erase(at);
   offer.agent->offers.erase(id);
   offer.leaf->offers.erase(id);
-  if (const auto gang = by_gang_.find(offer.grant.offer.gang); gang != by_gang_.end()) {
+  if (const auto gang = by_gang_.find(offer.grant->offer.gang); gang != by_gang_.end()) {
     gang->second.erase(id);
     if (gang->second.empty()) by_gang_.erase(gang);
   }

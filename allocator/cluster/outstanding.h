@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <set>
+#include <unordered_map>
 #include <utility>
 
 #include "allocator/cluster/leaves.h"
@@ -13,7 +14,7 @@
 namespace proffer::fair {
 
 struct OutstandingOffer : Booked {
-  Grant grant = {};
+  SharedGrant grant;
   Leaf* leaf = nullptr;
   Agent* agent = nullptr;
   int64_t ports = 0;  // that its fills want
@@ -34,10 +35,11 @@ class OutstandingOffers {
   const std::set<OfferId>& of_gang(uint64_t gang) const;
   // The one that expires first and when. O(1) over many calls.
   std::optional<std::pair<Time, OfferId>> first_to_expire() const;
-  const std::map<OfferId, OutstandingOffer>& all() const { return offers_; }
+  // In no order.
+  const std::unordered_map<OfferId, OutstandingOffer>& all() const { return offers_; }
 
  private:
-  std::map<OfferId, OutstandingOffer> offers_;
+  std::unordered_map<OfferId, OutstandingOffer> offers_;
   // In order. Those that have ended go when they come first, or when they are most of it.
   mutable std::deque<std::pair<Time, OfferId>> by_expiry_;
   std::map<uint64_t, std::set<OfferId>> by_gang_;  // none is empty

@@ -72,7 +72,7 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
 void Cluster::check_gangs(std::vector<Violation>& found) const {
   std::map<uint64_t, std::pair<const Leaf*, std::map<AskName, int64_t>>> gangs;
   for (const auto& [id, offer] : outstanding.all()) {
-    const uint64_t gang = offer.grant.offer.gang;
+    const uint64_t gang = offer.grant->offer.gang;
     if (gang == 0) continue;
     const auto wrong = [&, &framework = offer.leaf->framework](const std::string& what) {
       found.push_back({text("gang ", gang, " of ", framework.str(), ": ", what)});
@@ -80,7 +80,7 @@ void Cluster::check_gangs(std::vector<Violation>& found) const {
     auto& [l, fills] = gangs[gang];
     if (l != nullptr && l != offer.leaf) wrong("it is offered to several");
     l = offer.leaf;
-    for (const AskFill& fill : offer.grant.offer.fills) fills[fill.ask] += fill.count;
+    for (const AskFill& fill : offer.grant->offer.fills) fills[fill.ask] += fill.count;
     if (outstanding.of_gang(gang).count(id) == 0) wrong("an offer of it is not noted");
   }
   for (const auto& [gang, offered] : gangs) {
@@ -119,7 +119,7 @@ void Cluster::check_places(std::vector<Violation>& found) const {
         // Older ones may be from when more was allowed.
         if (offer_id.value() <= offers_before) continue;
         const bool fills =
-            std::any_of(offer.grant.offer.fills.begin(), offer.grant.offer.fills.end(),
+            std::any_of(offer.grant->offer.fills.begin(), offer.grant->offer.fills.end(),
                         [&, ask_name = name](const AskFill& fill) { return fill.ask == ask_name; });
         if (fills && ask->counts.is_beyond(ask->ask, *offer.agent)) {
           wrong(text("more than max_per are on or offered of agent ", offer.agent->id.str()));

@@ -200,9 +200,8 @@ ResourceVector Cluster::usable_total() const {
 }
 
 void Cluster::rebuild_shares() {
-  for (const auto& [id, a] : agents) free_agents.erase(*a);
   total = compute_total();
-  for (const auto& [id, a] : agents) free_agents.insert(*a, total);
+  free_agents.weigh_anew(total);
   tree.rebuild(total);
   shares_dirty = false;
 }

@@ -4,7 +4,6 @@
 #include "allocator/cluster/role_tree.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "allocator/cluster/leaves.h"
 
@@ -22,20 +21,6 @@ int64_t divided_up(Uint128 numerator, Uint128 denominator, int64_t most) {
   return whole > Uint128(most) ? most : static_cast<int64_t>(whole);
 }
 
-void enter(NodeSet& set, Node& node, int order) {
-  if (node.spare[order].empty()) {
-    node.element[order] = set.insert(&node).first;
-    return;
-  }
-  const auto result = set.insert(std::move(node.spare[order]));
-  CHECK(result.inserted) << *node.label;
-  node.element[order] = result.position;
-}
-
-void leave(NodeSet& set, Node& node, int order) {
-  node.spare[order] = set.extract(node.element[order]);
-}
-
 size_t children_count(const Role& role) { return role.roles.size() + role.leaves.size(); }
 
 // M: the least share above zero of the demanding children, of which there is one. Zero if none has
@@ -43,12 +28,8 @@ size_t children_count(const Role& role) { return role.roles.size() + role.leaves
 const Share& least_above_zero(const Children& children, int order) {
   const Share& least = (*children.demanding.begin())->standing[order].share;
   if (least > Share()) return least;
-  static const std::string no_label;
-  Node last_without_share;
-  last_without_share.label = &no_label;
-  last_without_share.served = std::numeric_limits<uint64_t>::max();
-  const auto at = children.demanding.upper_bound(&last_without_share);
-  return at == children.demanding.end() ? least : (*at)->standing[order].share;
+  const Node* const first = children.demanding.first_above_zero();
+  return first == nullptr ? least : first->standing[order].share;
 }
 
 }  // namespace
@@ -59,6 +40,91 @@ bool NodeByShare::operator()(const Node* a, const Node* b) const {
   if (a->served != b->served) return a->served < b->served;
   if (const int by_label = a->label->compare(*b->label); by_label != 0) return by_label < 0;
   return !a->is_leaf && b->is_leaf;
+}
+
+// --- demanding ones -----------------------------------------------------------------------------
+
+bool NodeSet::comes_before(const Entry& a, const Entry& b) {
+  if (a.key != b.key) return a.key < b.key;
+  if (const auto by_share = a.share <=> b.share; by_share != 0) return by_share < 0;
+  if (a.served != b.served) return a.served < b.served;
+  if (const int by_label = a.node->label->compare(*b.node->label); by_label != 0) {
+    return by_label < 0;
+  }
+  return !a.node->is_leaf && b.node->is_leaf;
+}
+
+NodeSet::Entry NodeSet::entry_of(Node& node) const {
+  const Share& share = node.standing[order_].share;
+  return {share.parts(kPartsWhole), share, node.served, &node};
+}
+
+// Where it is, or would be: at the end it is behind the last one of the last block.
+std::pair<size_t, size_t> NodeSet::place_of(const Entry& entry) const {
+  if (blocks_.empty()) return {0, 0};
+  const auto block =
+      std::partition_point(blocks_.begin(), blocks_.end() - 1,
+                           [&](const Block& one) { return comes_before(one.back(), entry); });
+  const auto at = std::lower_bound(block->begin(), block->end(), entry, comes_before);
+  return {block - blocks_.begin(), at - block->begin()};
+}
+
+bool NodeSet::contains(const Node& node) const {
+  const Entry& entry = node.entry[order_];
+  if (entry.node != &node || blocks_.empty()) return false;
+  const auto [block, at] = place_of(entry);
+  return at < blocks_[block].size() && blocks_[block][at].node == &node;
+}
+
+const Node* NodeSet::first_above_zero() const {
+  const auto is_zero = [](const Entry& entry) { return !(entry.share > Share()); };
+  const auto block = std::partition_point(blocks_.begin(), blocks_.end(),
+                                          [&](const Block& one) { return is_zero(one.back()); });
+  if (block == blocks_.end()) return nullptr;
+  return std::partition_point(block->begin(), block->end(), is_zero)->node;
+}
+
+void NodeSet::insert(Node& node) {
+  const Entry entry = node.entry[order_] = entry_of(node);
+  const auto [number, at] = place_of(entry);
+  if (blocks_.empty()) blocks_.emplace_back();
+  Block& block = blocks_[number];
+  block.insert(block.begin() + static_cast<std::ptrdiff_t>(at), entry);
+  ++size_;
+  if (block.size() <= kBlockMax) return;
+  const auto middle = block.begin() + static_cast<std::ptrdiff_t>(block.size() / 2);
+  Block rest(middle, block.end());
+  block.erase(middle, block.end());
+  blocks_.insert(blocks_.begin() + static_cast<std::ptrdiff_t>(number) + 1, std::move(rest));
+}
+
+void NodeSet::erase(Node& node) {
+  const auto [number, at] = place_of(node.entry[order_]);
+  CHECK(number < blocks_.size() && at < blocks_[number].size() && blocks_[number][at].node == &node)
+      << *node.label;
+  Block& block = blocks_[number];
+  block.erase(block.begin() + static_cast<std::ptrdiff_t>(at));
+  node.entry[order_] = {};
+  --size_;
+  const auto here = blocks_.begin() + static_cast<std::ptrdiff_t>(number);
+  if (block.empty()) {
+    blocks_.erase(here);
+    return;
+  }
+  // Blocks stay at least so full that there are not many of them.
+  const auto next = std::next(here);
+  if (next == blocks_.end() || block.size() + next->size() > kBlockMax / 2) return;
+  block.insert(block.end(), next->begin(), next->end());
+  blocks_.erase(next);
+}
+
+void NodeSet::update(Node& node) {
+  if (size_ == 1) {
+    blocks_.front().front() = node.entry[order_] = entry_of(node);
+    return;
+  }
+  erase(node);
+  insert(node);
 }
 
 // --- saturated ones ---------------------------------------------------------------------------
@@ -420,16 +486,7 @@ void RoleTree::stay(Node& node, int order) {
   if (place == Place::kNone) return;
   Children& among = node.parent->children[order];
   if (place == Place::kSaturated) return among.saturated.insert(node);
-  NodeSet& set = among.demanding;
-  const NodeByShare comes_before{order};
-  const auto at = node.element[order];
-  const auto next = std::next(at);
-  const bool is_right = (at == set.begin() || comes_before(*std::prev(at), &node)) &&
-                        (next == set.end() || comes_before(&node, *next));
-  if (!is_right) {
-    leave(set, node, order);
-    enter(set, node, order);
-  }
+  among.demanding.update(node);
   scale(node, among, order);
 }
 
@@ -498,7 +555,7 @@ void RoleTree::take_out(Node& node, int order) {
     among.saturated.erase(node);
   } else {
     unscale(node, among, order);
-    leave(among.demanding, node, order);
+    among.demanding.erase(node);
   }
   standing.place = Place::kNone;
 }
@@ -511,7 +568,7 @@ void RoleTree::put_in(Node& node, int order) {
                                 : !static_cast<Role&>(node).children[order].demanding.empty();
   if (is_demanding) {
     standing.place = Place::kDemanding;
-    enter(among.demanding, node, order);
+    among.demanding.insert(node);
     scale(node, among, order);
   } else if (node.wanting > 0 && node.parent->parent != nullptr &&
              children_count(*node.parent) > 1) {
@@ -612,7 +669,8 @@ bool RoleTree::is_plain(const Node& node, int order) const {
   if (children.inexact > 0) return false;
   if (scales_saturated(static_cast<const Role&>(node), order)) return false;
   if (children.demanding.size() == 1) return true;
-  return least_above_zero(children, order) == (*children.demanding.rbegin())->standing[order].share;
+  return least_above_zero(children, order) ==
+         (*std::prev(children.demanding.end()))->standing[order].share;
 }
 
 Standing RoleTree::standing_of(const Node& node, int order) const {

@@ -18,6 +18,7 @@
 
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,7 +52,72 @@ struct NodeByShare {
   int order = 0;
   bool operator()(const Node* a, const Node* b) const;
 };
-using NodeSet = std::set<Node*, NodeByShare>;
+
+// Nodes by share, in blocks. An entry has all that it is sorted by, so that finding a place looks
+// at few nodes, and a node may change before its place does.
+class NodeSet {
+ public:
+  struct Entry {
+    int64_t key = 0;  // of the share, rounded: compared first
+    Share share = {};
+    uint64_t served = 0;
+    Node* node = nullptr;
+  };
+  class Iterator {
+   public:
+    using iterator_category = std::bidirectional_iterator_tag;
+    using value_type = Node*;
+    using difference_type = std::ptrdiff_t;
+    using pointer = Node* const*;
+    using reference = Node* const&;
+
+    Iterator() = default;
+    Iterator(const NodeSet* set, size_t block, size_t at) : set_(set), block_(block), at_(at) {}
+    reference operator*() const { return set_->blocks_[block_][at_].node; }
+    Iterator& operator++() {
+      if (++at_ == set_->blocks_[block_].size()) *this = {set_, block_ + 1, 0};
+      return *this;
+    }
+    Iterator operator++(int) { return std::exchange(*this, std::next(*this)); }
+    Iterator& operator--() {
+      if (at_ == 0) *this = {set_, block_ - 1, set_->blocks_[block_ - 1].size()};
+      --at_;
+      return *this;
+    }
+    Iterator operator--(int) { return std::exchange(*this, std::prev(*this)); }
+    bool operator==(const Iterator& o) const { return block_ == o.block_ && at_ == o.at_; }
+
+   private:
+    const NodeSet* set_ = nullptr;
+    size_t block_ = 0;
+    size_t at_ = 0;
+  };
+
+  explicit NodeSet(int order) : order_(order) {}
+  bool empty() const { return blocks_.empty(); }
+  size_t size() const { return size_; }
+  Iterator begin() const { return {this, 0, 0}; }
+  Iterator end() const { return {this, blocks_.size(), 0}; }
+  bool contains(const Node& node) const;
+  // The first with a share above zero, or nullptr. O(log n).
+  const Node* first_above_zero() const;
+  // O(log n + a block).
+  void insert(Node& node);
+  void erase(Node& node);
+  // Its share or turn has changed since it was put in.
+  void update(Node& node);
+
+ private:
+  static constexpr size_t kBlockMax = 64;
+  using Block = std::vector<Entry>;
+  static bool comes_before(const Entry& a, const Entry& b);
+  Entry entry_of(Node& node) const;
+  std::pair<size_t, size_t> place_of(const Entry& entry) const;
+
+  int order_;
+  size_t size_ = 0;
+  std::vector<Block> blocks_;  // none is empty
+};
 using InOrders = std::array<bool, kOrders>;
 
 // A node in one order.
@@ -92,11 +158,9 @@ struct Node {
   ResourceVector kept() const { return use() - noticed; }
   const Share& share() const { return standing[0].share; }
 
-  // Kept by RoleTree: the share of its use; where it is among its siblings, unless its place is
-  // kNone, and then the element that it had there, so that coming back takes no memory anew.
+  // Kept by RoleTree: the share of its use, and where it is among its demanding siblings.
   Share plain = {};
-  NodeSet::iterator element[kOrders] = {};
-  NodeSet::node_type spare[kOrders] = {};
+  NodeSet::Entry entry[kOrders] = {};
 };
 
 // Of some nodes together, which are scaled.
@@ -138,7 +202,7 @@ class SaturatedNodes {
 // The children of a role in one order. Of the root, whose share nobody asks for, only the
 // demanding; of a role with one child too, since it is what that child is.
 struct Children {
-  explicit Children(int order) : demanding({order}), saturated(order) {}
+  explicit Children(int order) : demanding(order), saturated(order) {}
   NodeSet demanding;
   SaturatedNodes saturated;
   // Of the demanding ones, which are all scaled.

@@ -48,8 +48,7 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
     const bool is_demanding =
         child.is_leaf ? static_cast<const Leaf&>(child).in_order[order]
                       : !static_cast<const Role&>(child).children[order].demanding.empty();
-    Node* const key = const_cast<Node*>(&child);
-    const bool is_demanded = children.demanding.count(key) > 0;
+    const bool is_demanded = children.demanding.contains(child);
     const bool is_saturated = children.saturated.count(child) > 0;
     if (is_demanding != is_demanded) found.push_back("a child is wrongly demanding, or not");
     const bool has_siblings = role.roles.size() + role.leaves.size() > 1;

@@ -96,7 +96,7 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
   for (const auto& [offer_id, offer] : outstanding.all()) {
     const Leaf& l = *offer.leaf;
     sums[&l].offered += offer.resources.amounts;
-    for (const AskFill& fill : offer.grant.offer.fills) {
+    for (const AskFill& fill : offer.grant->offer.fills) {
       fills[{l.framework, fill.ask}] += fill.count;
     }
     const auto wrong = [&, &offer_id = offer_id](const std::string& what) {
@@ -109,7 +109,7 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
     }
     if (l.offers.count(offer_id) == 0) wrong("it is not noted at its leaf");
     if (offer.agent->offers.count(offer_id) == 0) wrong("it is not noted at its agent");
-    if (offer.grant.role != l.role->name) wrong("offered in another role");
+    if (offer.grant->role != l.role->name) wrong("offered in another role");
   }
   for (const auto& [id, l] : leaves) {
     const auto wrong =

@@ -103,7 +103,7 @@ void Cluster::count_all_tasks(AskEntry& ask) const {
   for (const auto& [role, l] : ask.leaf->owner->leaves) {
     for (const OfferId& id : l->offers) {
       const OutstandingOffer& offer = *outstanding.find(id);
-      for (const AskFill& fill : offer.grant.offer.fills) {
+      for (const AskFill& fill : offer.grant->offer.fills) {
         if (fill.ask == ask.ask.name) ask.counts.add(*offer.agent, fill.count);
       }
     }

@@ -117,7 +117,7 @@ void Explainer::explain_children(const Role& role, RoleExplanation& found) const
   const NodeSet& first = cluster_.demanding.nodes(role);
   for (const Node* child : first) add(*child);
   for_each_child(role, [&](Node& child) {
-    if (first.count(&child) == 0) add(child);
+    if (!first.contains(child)) add(child);
   });
 }
 

@@ -44,7 +44,7 @@ void Supposed::end(const Agent& agent, const Task& task) {
 void Supposed::end(const OutstandingOffer& offer) {
   const auto end_one = [&](const OutstandingOffer& one) {
     change_use(*one.leaf, {}, one.resources.amounts);
-    for (const AskFill& fill : one.grant.offer.fills) {
+    for (const AskFill& fill : one.grant->offer.fills) {
       const auto ask = one.leaf->owner->asks.find(fill.ask);
       if (ask == one.leaf->owner->asks.end()) continue;
       AskEntry& entry = *ask->second;
@@ -52,8 +52,8 @@ void Supposed::end(const OutstandingOffer& offer) {
       note([&entry, count = fill.count] { entry.offered += count; });
     }
   };
-  if (offer.grant.offer.gang == 0) return end_one(offer);
-  for (const OfferId& id : cluster_.outstanding.of_gang(offer.grant.offer.gang)) {
+  if (offer.grant->offer.gang == 0) return end_one(offer);
+  for (const OfferId& id : cluster_.outstanding.of_gang(offer.grant->offer.gang)) {
     end_one(*cluster_.outstanding.find(id));
   }
 }

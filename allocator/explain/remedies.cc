@@ -277,8 +277,8 @@ class RemedySearch {
         end.task = one.ref.task;
         at = one.task->ends_by;
       } else {
-        end.offer = one.offer->grant.offer.id.value();
-        at = one.offer->grant.expires;
+        end.offer = one.offer->grant->offer.id.value();
+        at = one.offer->grant->expires;
       }
       remedy.ends.push_back(std::move(end));
       if (remedy.until && at) remedy.until = std::max(*remedy.until, *at);

@@ -296,7 +296,7 @@ void Round::grant(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry*
   const auto [at, is_new] = draft_of_.try_emplace({&l, &a, gang, revocable}, drafts_.size());
   if (is_new) {
     drafts_.push_back({.leaf = &l, .agent = &a, .gang = gang, .revocable = revocable});
-    cluster_.remove_filter(l, a.id);  // One that has ended by its reason.
+    cluster_.remove_filter(l, a);  // One that has ended by its reason.
   }
   Draft& draft = drafts_[at->second];
   for (const Slice& slice : slices) add_slice(draft.slices, slice);

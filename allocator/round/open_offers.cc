@@ -14,6 +14,8 @@
 namespace proffer::fair {
 
 bool Round::is_open(const Leaf& l, const Agent& a) const {
+  // Filters that were for a time have ended already if they have.
+  if (l.owner->filtered_on(a) == Framework::Filtered::kForATime) return false;
   // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
   const bool has_one = l.open_on.count(&a) > 0 && draft_of_.count({&l, &a}) == 0;
   return is_open_to(l, a, now_, has_one);

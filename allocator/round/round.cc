@@ -60,7 +60,7 @@ void Round::end_leases() {
     const OutstandingOffer* offer = cluster_.outstanding.find(next->second);
     Leaf& l = *offer->leaf;
     Agent& a = *offer->agent;
-    for (const AskFill& fill : offer->grant.offer.fills) {
+    for (const AskFill& fill : offer->grant->offer.fills) {
       const auto ask = l.owner->asks.find(fill.ask);
       if (ask != l.owner->asks.end()) waiting_.reclaims.note_answer(*ask->second, fill.count, 0);
     }
@@ -96,14 +96,14 @@ size_t Round::DraftHash::operator()(const DraftKey& key) const {
          (key.gang * 2 + (key.revocable ? 1 : 0));
 }
 
-std::vector<Grant> Round::make_offers() {
-  std::vector<Grant> grants;
+std::vector<SharedGrant> Round::make_offers() {
+  std::vector<SharedGrant> grants;
   grants.reserve(drafts_.size());
   cluster_.offers_before = cluster_.outstanding.last_id();
   for (Draft& draft : drafts_) {
     const Duration lease = cluster_.options.offer_timeout;
-    OutstandingOffer offer{draft.agent->book(draft.slices)};
-    Grant& grant = offer.grant;
+    Booked booked = draft.agent->book(draft.slices);
+    Grant grant;
     grant.offer.id = cluster_.outstanding.next_id();
     grant.offer.agent = draft.agent->id;
     grant.offer.attributes = draft.agent->attributes;
@@ -116,7 +116,8 @@ std::vector<Grant> Round::make_offers() {
     grant.framework = draft.leaf->framework;
     grant.role = draft.leaf->role->name;
     grant.expires = later(now_, lease);
-    grants.push_back(grant);
+    const SharedGrant& shared = grants.emplace_back(std::move(grant));
+    OutstandingOffer offer{std::move(booked), shared};
     offer.leaf = draft.leaf;
     offer.agent = draft.agent;
     offer.ports = draft.ports;

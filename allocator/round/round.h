@@ -61,7 +61,7 @@ class Round {
   // --- round.cc --------------------------------------------------------------------------------
   void let_time_pass();
   void end_leases();
-  std::vector<Grant> make_offers();
+  std::vector<SharedGrant> make_offers();
   // Leaves for which nothing fitted are asked again: something else may fit, or more is free.
   void thaw(bool more_is_free);
   bool less_is_held(uint64_t grants_before);

@@ -19,10 +19,9 @@ bool still_holds(const Filter& filter, const Agent& a, const Books& books, Time 
 }
 
 bool is_filtered(const Leaf& l, const Agent& a, Time now) {
-  const auto& filters = l.owner->filters;
-  if (filters.empty()) return false;
-  const auto at = filters.find(a.id);
-  if (at == filters.end()) return false;
+  if (l.owner->filtered_on(a) == Framework::Filtered::kNo) return false;
+  const auto at = l.owner->filters.find(a.id);
+  if (at == l.owner->filters.end()) return false;
   return still_holds(at->second, a, a, now);
 }
 

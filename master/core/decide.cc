@@ -76,14 +76,13 @@ void Master::State::decide(Step& step) {
   }
 
   std::map<FrameworkId, std::vector<Offer>> offered;
-  for (Grant& grant : decision.grants) {
+  for (const Grant& grant : decision.grants) {
     step.trace(TraceLevel::kShortLived, "offer made",
                {{"framework", grant.framework.str()},
                 {"offer", std::to_string(grant.offer.id.value())},
                 {"agent", grant.offer.agent.str()},
                 {"resources", proffer::to_text(grant.offer.total())}});
-    grant.offer.role = grant.role;
-    offered[grant.framework].push_back(std::move(grant.offer));
+    offered[grant.framework].push_back(grant.offer);
   }
   for (auto& [id, offers] : offered) send_offers(id, std::move(offers), step);
 

@@ -176,12 +176,12 @@ TEST(Asks, AreFilledInOneOfferPerAgent) {
   const Decision decision = s.decide();
 
   ASSERT_EQ(decision.grants.size(), 1u);
-  const Offer& offer = decision.grants[0].offer;
+  const Offer& offer = decision.grants[0]->offer;
   EXPECT_EQ(to_text(offer.total()), "cpus:4;mem:3072");
   std::map<AskName, int64_t> fills;
   for (const AskFill& fill : offer.fills) fills[fill.ask] = fill.count;
   EXPECT_EQ(fills, (std::map<AskName, int64_t>{{AskName("small"), 2}, {AskName("large"), 1}}));
-  EXPECT_EQ(decision.grants[0].expires, s.now() + kOfferTimeout);
+  EXPECT_EQ(decision.grants[0]->expires, s.now() + kOfferTimeout);
 }
 
 TEST(Asks, AMetOneGetsNothingMore) {

@@ -25,8 +25,7 @@ TEST(FreeAgents, AreVisitedByBestFitWithoutThoseThatHaveTooLittleOfAKind) {
     agents.push_back(std::make_unique<Agent>());
     agents.back()->id = AgentId("a" + std::to_string(i));
     agents.back()->total.amounts = ResourceVector::of(16'000, 64'000);
-    free.update(*agents.back(), kTotal);
-    free.stamp(*agents.back());
+    free.update(*agents.back(), kTotal, true);
   }
   uint64_t stamp_before = 0;
   for (int step = 0; step < 3'000; ++step) {
@@ -37,8 +36,9 @@ TEST(FreeAgents, AreVisitedByBestFitWithoutThoseThatHaveTooLittleOfAKind) {
     agent.allocated.add({.amounts = used});
     agent.active = prng.below(10) > 0;
     if (agent.listed && !agent.active) free.erase(agent);
-    free.update(agent, kTotal);
-    if (prng.below(2) == 0) free.stamp(agent);
+    free.update(agent, kTotal, prng.below(2) == 0);
+    if (step == 500) free.begin_freest_first();
+    if (step % 700 == 0) free.weigh_anew(kTotal);
     if (step % 100 == 0) stamp_before = free.latest();
     if (step % 10 != 0) continue;
 
@@ -75,6 +75,22 @@ TEST(FreeAgents, AreVisitedByBestFitWithoutThoseThatHaveTooLittleOfAKind) {
       return false;
     });
     ASSERT_EQ(grown_visited, grown) << "step " << step;
+
+    if (step < 500) continue;
+    std::sort(grown.begin(), grown.end(), [](const Agent* a, const Agent* b) {
+      return a->weighted_free != b->weighted_free ? a->weighted_free > b->weighted_free
+                                                  : a->id < b->id;
+    });
+    std::vector<Agent*> freest;
+    free.freest_first().visit_from(0, nullptr, stamp_before, [&](Agent* one) {
+      freest.push_back(one);
+      return false;
+    });
+    ASSERT_EQ(freest, grown) << "step " << step;
+    const auto without_cpus = std::count_if(agents.begin(), agents.end(), [](const auto& one) {
+      return one->listed && one->free.amounts[ResourceKind::kCpus] == 0;
+    });
+    EXPECT_EQ(free.any_lacking(1), without_cpus > 0) << "step " << step;
   }
 }
 

@@ -305,10 +305,10 @@ class World {
     const Decision decision = allocator_.decide(now_);
     ASSERT_TRUE(allocator_.violations().empty());
     const std::optional<AgentId> chosen =
-        decision.grants.empty() ? std::nullopt : std::optional(decision.grants[0].offer.agent);
+        decision.grants.empty() ? std::nullopt : std::optional(decision.grants[0]->offer.agent);
     check(before, shape, chosen);
     if (!chosen) return;
-    const Offer& offer = decision.grants[0].offer;
+    const Offer& offer = decision.grants[0]->offer;
     RunningTask task{.task = TaskId(name.str()),
                      .ask = name,
                      .claim = {.slices = offer.slices, .role = RoleName("default")},
