@@ -32,7 +32,7 @@ Result<Placement> parse_placement(std::string_view name, std::string_view value)
 
 // Rules that look right and are not, each of which fails a named test. For tests only.
 struct NaiveRules {
-  bool plain_shares = false;   // a role's share is of the plain sum of its children's use
+  bool no_gate = false;        // shares alone say who is first (waiting/gate.h)
   bool no_claims = false;      // who has waited long has no claim to anything
   bool eager_reclaim = false;  // no notice of who fits, no minimum runtime, no cap
 };
@@ -42,8 +42,6 @@ struct AllocatorOptions {
   Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
   ReclaimMode reclaim = ReclaimMode::kGuarantee;
   Placement placement = Placement::kBestFit;
-  // What is owed comes first (waiting/gate.h).
-  bool entitlement_gate = false;
   Duration revoke_grace = kRevokeGrace;        // from the notice to the end
   Duration minimum_runtime = kMinimumRuntime;  // of a victim
   // Victims within any minute: so many, or a tenth of the cluster's tasks if that is more.
@@ -135,7 +133,8 @@ struct AskStatus {
   int64_t offered = 0;                  // of these, in outstanding offers
   bool could_ever_fit = true;           // on some agent if it were empty
   std::optional<AgentId> claimed = {};  // the agent that is set aside for it
-  std::vector<AgentId> set_aside = {};  // all of these agents, for a gang
+  std::vector<AgentId> set_aside = {};  // all that becomes free of these agents is for it
+  std::vector<AgentId> kept_on = {};    // on each of these, one task of its shape is
   bool has_headroom = false;            // room for it is kept below the limits above it
 };
 

@@ -30,7 +30,7 @@ constexpr std::string_view kUsage = R"(usage: fair_churn [OPTION]...
   --first SEED      seed of the first one (1); the others follow it
   --agents N        agents that share 80 CPUs and 80 GiB (1)
   --reclaim MODE    off, guarantee or fair_share (guarantee)
-  --gate            with the entitlement gate
+  --no_gate         by the naive rule: shares alone say who is first
   --guarantees      guarantees for a third of the roles
   --spread N        of durations, per million of their means (500000)
   --worst K         print the K frameworks with the least use over entitlement (0)
@@ -46,6 +46,7 @@ struct Options {
   size_t worst = 0;
   bool seeds = false;
   bool audit = false;
+  bool no_gate = false;
   std::string write = {};
 };
 
@@ -78,8 +79,8 @@ Options parse(int argc, char** argv) {
       }
     } else if (name == "--reclaim") {
       options.tree.reclaim = value();
-    } else if (name == "--gate") {
-      options.tree.gate = true;
+    } else if (name == "--no_gate") {
+      options.no_gate = true;
     } else if (name == "--guarantees") {
       options.tree.guarantees = true;
     } else if (name == "--spread") {
@@ -156,7 +157,9 @@ int main(int argc, char** argv) {
   std::vector<fair_churn::Measured> all;
   for (uint64_t seed = options.first; seed < options.first + options.trees; ++seed) {
     const fair_churn::Tree tree = draw_tree(seed, options.tree);
-    all.push_back(measure(tree, {.audit = options.audit, .cpu_clock = thread_cpu}));
+    all.push_back(measure(tree, {.allocator = {.naive = {.no_gate = options.no_gate}},
+                                 .audit = options.audit,
+                                 .cpu_clock = thread_cpu}));
     const fair_churn::Measured& one = all.back();
     if (!one.wrong.empty()) {
       std::cout << "seed " << seed << ": " << one.wrong[0] << "\n" << to_text(tree);

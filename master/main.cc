@@ -25,9 +25,6 @@ DEFINE_string(reregistration_timeout, "10m",
 DEFINE_string(reclaim, "guarantee",
               "what is lent goes back to: guarantee, roles below their guarantee; fair_share, also "
               "roles below what they are entitled to; off: nothing is lent");
-DEFINE_bool(entitlement_gate, false,
-            "what a framework is entitled to and does not run comes before what others run beyond "
-            "theirs, also while tasks come and go");
 DEFINE_string(placement, "best_fit",
               "which of the agents that an ask fits gets its task: best_fit, spread, worst_fit, "
               "dot_product or fgd");
@@ -78,7 +75,6 @@ master::MasterShellOptions options_from_flags() {
   options.core.allocator.offer_timeout = flag_duration("offer_timeout", FLAGS_offer_timeout);
   options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
   options.core.allocator.reclaim = reclaim_from_flag();
-  options.core.allocator.entitlement_gate = FLAGS_entitlement_gate;
   const Result<Placement> placement = parse_placement("--placement", FLAGS_placement);
   if (!placement) exit_with(placement.error(), 2);
   options.core.allocator.placement = *placement;

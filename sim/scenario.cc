@@ -64,15 +64,6 @@ Result<void> set_placement(std::string_view name, std::string_view value,
   return {};
 }
 
-Result<void> set_gate(std::string_view name, std::string_view value,
-                      master::MasterOptions& options) {
-  if (value != "on" && value != "off") {
-    return Error::invalid_argument(text(name, " must be on or off, not ", quoted(value)));
-  }
-  options.allocator.entitlement_gate = value == "on";
-  return {};
-}
-
 Result<void> set_revokes(std::string_view name, std::string_view value,
                          master::MasterOptions& options) {
   const Result<int64_t> parsed = parse_whole(name, value, 0, 1'000'000);
@@ -84,7 +75,6 @@ Result<void> set_revokes(std::string_view name, std::string_view value,
 constexpr OptionRow kOptions[] = {
     {"agent_timeout", set_core<&master::MasterOptions::agent_timeout>},
     {"claim_after", set_allocator<&AllocatorOptions::claim_after>},
-    {"entitlement_gate", set_gate},
     {"heartbeat", set_core<&master::MasterOptions::heartbeat>},
     {"minimum_runtime", set_allocator<&AllocatorOptions::minimum_runtime>},
     {"offer_timeout", set_allocator<&AllocatorOptions::offer_timeout>},

@@ -48,8 +48,9 @@ FrameworkId inherited_id(const ScenarioFramework& framework) {
 
 }  // namespace
 
-ScenarioRun::ScenarioRun(const Scenario& scenario, std::ostream* trace)
+ScenarioRun::ScenarioRun(const Scenario& scenario, std::ostream* trace, const NaiveRules& naive)
     : scenario_(scenario),
+      naive_(naive),
       zero_(Time() + kBefore + scenario.network.delay * kFramesBefore),
       world_(scenario.seed, trace, zero_),
       network_(world_),
@@ -66,7 +67,9 @@ void ScenarioRun::build() {
                       .lost = scenario_.network.loss,
                       .repeated = scenario_.network.duplicate,
                       .connects_in = connects_in(scenario_)});
-  master_ = std::make_unique<MasterNode>(world_, network_, options_of(scenario_));
+  master::MasterOptions options = options_of(scenario_);
+  options.allocator.naive = naive_;
+  master_ = std::make_unique<MasterNode>(world_, network_, options);
   master_->set_commit_time(Duration());
   for (const ScenarioFramework& framework : scenario_.frameworks) add_tenant(framework);
   uint64_t tasks = 0;

@@ -25,7 +25,9 @@ namespace proffer::sim {
 class ScenarioRun {
  public:
   // Needs a checked scenario, which is copied. Every event is printed to `trace` as it happens.
-  explicit ScenarioRun(const Scenario& scenario, std::ostream* trace = nullptr);
+  // `naive`: for tests of the rules.
+  explicit ScenarioRun(const Scenario& scenario, std::ostream* trace = nullptr,
+                       const NaiveRules& naive = {});
   ~ScenarioRun();
   ScenarioRun(const ScenarioRun&) = delete;
   ScenarioRun& operator=(const ScenarioRun&) = delete;
@@ -53,6 +55,7 @@ class ScenarioRun {
   Time at(Duration since_zero) const { return zero_ + since_zero; }
 
   const Scenario scenario_;
+  const NaiveRules naive_;
   // When it begins: masters and schedulers that are there from the first have found each other.
   const Time zero_;
   std::set<Duration> counted_at_;  // when the total is counted, because agents join

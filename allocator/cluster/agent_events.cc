@@ -126,7 +126,7 @@ void Cluster::refresh(Agent& a, bool grew) {
   }
   if (!grew) return;
   ++a.growths;
-  if (options.entitlement_gate) grown.insert(&a);
+  grown.insert(&a);
   if (a.claimant == nullptr) return;
   // What is set aside is looked at by the one who waits for it, and by those who come before
   // claims.

@@ -172,7 +172,7 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
     if (of_framework->second.is_zero()) a.allocated_to.erase(of_framework);
     change_use(l, ResourceVector() - ended.resources.amounts, {});
   }
-  if (options.entitlement_gate) vacated.push_back({a.id, framework, ended.ask});
+  vacated.push_back({a.id, framework, ended.ask});
   if (ended.resources.is_zero() && ended.others.empty() && ended.ports.empty()) return;
   refresh(a, true);
   // What was only lent does not show that things become free there.

@@ -172,7 +172,7 @@ class Cluster {
   LeafOrder untried{tree, 1};
   // Those that take open offers, but for those that are stopped, and for those to which no agent is
   // open in the decision that is made.
-  LeafOrder open{tree, kOpenOrder};
+  LeafOrder open{tree, 2};
   // These have looked at all agents that were stamped until then, but for those that are untried.
   uint64_t open_tried_at = 0;
   // By what limits leave them nothing of (kinds_lacking()): leaves that take open offers and wait
@@ -193,6 +193,8 @@ class Cluster {
     AskName ask = {};
   };
   std::vector<Vacated> vacated;
+  // Asks of which more or fewer tasks are placed since the gate looked; each is marked so.
+  std::vector<AskEntry*> recounted;
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape;
   bool some_inflexible = false;  // an ask that not every agent is for is declared
@@ -259,6 +261,7 @@ class Cluster {
   void forget_too_little(Agent& on);
 
   // Some more tasks of the ask, or fewer, are on the agent.
+  void note_recounted(AskEntry& ask);
   void count_tasks(AskEntry& ask, const Agent& on, int64_t count);
   void count_all_tasks(AskEntry& ask) const;
   int64_t count_running(const AskEntry& ask) const;

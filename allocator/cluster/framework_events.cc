@@ -166,7 +166,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
   }
   if (some_new || !gone.empty()) ++asks_version;
   for (const auto& [name, ask] : f.asks) {
-    if (options.entitlement_gate && ask->changes_entitlements()) entitlements_old = true;
+    if (ask->changes_entitlements()) entitlements_old = true;
   }
   // What was too little or wrong for other asks may be right for these.
   if (some_new) {
@@ -189,6 +189,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
 void Cluster::forget_ask(const AskEntry& ask) {
   CHECK(ask.set_aside.empty()) << ask.ask.name.str();
   free_slots_.push_back(ask.slot);
+  if (ask.is_recounted) std::erase(recounted, &ask);
 }
 
 std::unique_ptr<AskEntry> Cluster::make_ask(Framework& f, const Ask& ask) {

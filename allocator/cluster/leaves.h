@@ -40,6 +40,7 @@ struct AskEntry {
   // that it wanted then.
   int64_t entitled = 0;
   int64_t wanted_then = -1;
+  bool is_recounted = false;  // Cluster::recounted has it
   // Which grant was its last; the longest ago goes first within a priority.
   uint64_t granted_at = 0;
   // No agent whose stamp is not later fits it; zero: not looked yet.
@@ -158,8 +159,7 @@ struct Leaf : Node {
   // them is of no use.
   size_t stopped = 0;
 
-  InOrders in_order = {};  // kept by RoleTree
-  bool wants = false;
+  bool wants = false;  // kept by RoleTree
 
   bool wants_offers() const;
   bool is_needed() const;

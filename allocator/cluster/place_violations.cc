@@ -108,11 +108,11 @@ void Cluster::check_places(std::vector<Violation>& found) const {
         wrong("its alarm is not noted");
       }
       if (!ask->counts.counts_any()) continue;
-      AskEntry recounted;
-      recounted.leaf = ask->leaf;
-      recounted.ask = ask->ask;
-      count_all_tasks(recounted);
-      if (!(recounted.counts == ask->counts)) wrong("it miscounts where its tasks are");
+      AskEntry from_ground;
+      from_ground.leaf = ask->leaf;
+      from_ground.ask = ask->ask;
+      count_all_tasks(from_ground);
+      if (!(from_ground.counts == ask->counts)) wrong("it miscounts where its tasks are");
       if (dirty) continue;
       for (const OfferId& offer_id : ask->leaf->offers) {
         const OutstandingOffer& offer = *outstanding.find(offer_id);

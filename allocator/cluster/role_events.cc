@@ -12,10 +12,7 @@ Time later(Time now, Duration duration) {
 }
 
 Cluster::Cluster(AllocatorOptions given)
-    : options(std::move(given)),
-      role_table(options.roles),
-      tree(options.naive.plain_shares),
-      last_gang(options.gangs_before) {
+    : options(std::move(given)), role_table(options.roles), last_gang(options.gangs_before) {
   const Result<void> checked = check_roles(role_table);
   CHECK(checked.has_value()) << checked.error().message();
   for (const auto& [role, settings] : role_table) tree.set_settings(role, settings);

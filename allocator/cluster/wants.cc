@@ -12,7 +12,8 @@ void Cluster::begin_ask(AskEntry& ask, Time now) {
   ask.prefers_since = now;
   if (ask.ask.expiry > Duration()) ask.expires = later(now, ask.ask.expiry);
   ask.counts = TaskCounts(ask.ask);
-  ask.placed = ask.offered + (options.entitlement_gate ? count_running(ask) : 0);
+  ask.placed = ask.offered + count_running(ask);
+  note_recounted(ask);
   if (ask.counts.counts_any()) count_all_tasks(ask);
   set_alarm(ask, now);
 }
@@ -76,9 +77,15 @@ int64_t Cluster::count_running(const AskEntry& ask) const {
   return count;
 }
 
+void Cluster::note_recounted(AskEntry& ask) {
+  if (!ask.is_recounted) recounted.push_back(&ask);
+  ask.is_recounted = true;
+}
+
 void Cluster::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {
   ask.placed += count;
-  if (options.entitlement_gate && ask.changes_entitlements()) entitlements_old = true;
+  note_recounted(ask);
+  if (ask.changes_entitlements()) entitlements_old = true;
   if (!ask.counts.counts_any()) return;
   ask.counts.add(a, count);
   if (count >= 0 || ask.ask.max_per.empty()) return;

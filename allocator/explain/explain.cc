@@ -113,7 +113,7 @@ FrameworkExplanation Explainer::explain(const FrameworkId& id) const {
   const ResourceVector use = found.allocated + found.offered;
   found.dominant_kind = dominant_kind(use, total);
   found.share_millionths = dominant_share(use, total).millionths();
-  found.role_share_millionths = l.role->share().millionths();
+  found.role_share_millionths = l.role->share.millionths();
   explain_place(f, total, found);
 
   Reasons open;

@@ -23,7 +23,7 @@ NodeStanding standing_of(const Node& node) {
           .use = node.use(),
           .entitlement = node.entitlement,
           .borrowed = borrowed(node),
-          .place_share_millionths = node.share().millionths()};
+          .place_share_millionths = node.share.millionths()};
 }
 
 std::string words_of(const ReclaimOutlook& outlook) {
@@ -85,7 +85,7 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
                         .borrowed = borrowed(*role),
                         .dominant_kind = dominant_kind(use, total),
                         .share_millionths = dominant_share(use, total).millionths(),
-                        .place_share_millionths = role->share().millionths(),
+                        .place_share_millionths = role->share.millionths(),
                         .guarantee_met = is_guarantee_met(cluster_, *role),
                         .headroom = unmet_guarantee(*role),
                         .headroom_is_held = cluster_.options.reclaim == ReclaimMode::kOff};
@@ -117,7 +117,7 @@ void Explainer::explain_children(const Role& role, RoleExplanation& found) const
   const NodeSet& first = cluster_.demanding.nodes(role);
   for (const Node* child : first) add(*child);
   for_each_child(role, [&](Node& child) {
-    if (!first.contains(child)) add(child);
+    if (first.count(&child) == 0) add(child);
   });
 }
 

@@ -24,6 +24,9 @@ void add_statuses(const Cluster& cluster, const Waiting& waiting, const Leaf& l,
     status.claimed = claimed_for(waiting, *ask);
     for (const Agent* a : waiting.claims.agents_of(*ask)) status.set_aside.push_back(a->id);
     for (const Agent* a : waiting.reclaims.agents_of(*ask)) status.set_aside.push_back(a->id);
+    for (const Agent* a : ask->set_aside) {
+      if (!a->keep.is_zero()) status.kept_on.push_back(a->id);
+    }
     status.has_headroom = ask->has_headroom();
     statuses.push_back(std::move(status));
   }
@@ -49,7 +52,7 @@ std::vector<RoleStatus> role_statuses(const Cluster& cluster) {
                    .allocated = r->allocated,
                    .offered = r->offered,
                    .dominant_share = dominant_share(r->use(), total),
-                   .place_share = r->share().millionths(),
+                   .place_share = r->share.millionths(),
                    .entitlement = r->entitlement,
                    .borrowed = borrowed(*r),
                    .guarantee_met = is_guarantee_met(cluster, *r)});

@@ -19,6 +19,7 @@ struct DecisionRecord {
     bool promised = false;         // a guarantee was the reason
     bool from_claim = false;       // or the place of a task of the same ask
     bool owed = false;             // it was within what the ask is entitled to (waiting/gate.h)
+    ResourceVector keep = {};      // what was kept on the agent for a claim that may have ended
   };
   std::vector<Given> given = {};
 };

@@ -82,7 +82,7 @@ void Round::fill() {
     if (turn.leaf == nullptr) return;
     Leaf& l = *turn.leaf;
     const bool given =
-        l.mode == OfferMode::kOpen ? give_fair_piece(turn, order) : give_to_asks(turn, order);
+        l.mode == OfferMode::kOpen ? give_fair_piece(turn) : give_to_asks(turn, order);
     // Who was asked because of a guarantee and had no use for it is asked again in its turn by
     // share.
     if (given || turns_.is_beyond(l, turn.within)) continue;
@@ -115,7 +115,8 @@ bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
   const Claims& claims = waiting_.claims;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
-    if (owed_only_ && !waiting_.gate.is_owed(*ask, now_)) continue;
+    // What a guarantee covers is owed too.
+    if (owed_only_ && turn.within.empty() && !waiting_.gate.is_owed(*ask, now_)) continue;
     if (const Role* promise = turn.exceeded(ask->at_once())) {
       turns_.set_beyond(l, *promise);
       continue;
@@ -132,10 +133,10 @@ bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
     // Being first counts for its claim even if another ask of it is served now.
     if (claims.is_due(*ask) && claims.claimed_in(l) == nullptr &&
         (first_with_due_.empty() || first_with_due_.back().first != &l)) {
-      first_with_due_.emplace_back(&l, rank_of(l, cluster_.demanding));
+      first_with_due_.emplace_back(&l, rank_of(l));
     }
     if (ask->ask.gang > 1) {
-      if (give_gang(*ask, turn, order)) return true;
+      if (give_gang(*ask, turn)) return true;
     } else {
       Agent* a = place(*ask);
       if (a == nullptr && !turn.within.empty()) a = place_in_claims(*ask);
@@ -195,7 +196,9 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
   const bool one_by_one =
       from_claim || !ask.ask.spread.empty() || !fills_up(cluster_.options.placement);
   int64_t count_max = one_by_one ? 1 : std::min(ask.unmet(), most);
-  if (owed_only_) count_max = waiting_.gate.owed_tasks(ask, count_max, now_);
+  if (owed_only_ && turn.within.empty()) {
+    count_max = waiting_.gate.owed_tasks(ask, count_max, now_);
+  }
   if (a.by_notice) {
     count_max = std::min(ask.unmet(), waiting_.reclaims.on(a).front().tasks);
   }
@@ -215,7 +218,7 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
   const std::vector<Slice> given = carve_tasks(ask, a, count, &last);
   grant(l, a, given, &ask, count);
   record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
-                           from_claim, owed_only_});
+                           from_claim, owed_only_, a.keep});
   const bool preferred =
       !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
   if (a.by_notice && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
@@ -241,11 +244,11 @@ void Round::note_given(AskEntry& ask, bool from_claim, bool preferred) {
 }
 
 // How many tasks the leaf, which is first in `order`, gets before another is first, and its rank
-// before the last of them. One where that would need shares rescaled.
+// before the last of them.
 int64_t Round::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_max,
                              const LeafOrder& order, Rank* before_last) const {
   CHECK_GT(count_max, 0);
-  *before_last = rank_of(l, order);
+  *before_last = rank_of(l);
   if (count_max == 1) return 1;
   // Its rivals, from the bottom: at each level the sibling that comes next.
   struct Level {
@@ -254,16 +257,10 @@ int64_t Round::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_m
   };
   std::vector<Level> levels;
   for (const Node* node = &l; node->parent != nullptr; node = node->parent) {
-    if (!node->standing[order.number()].exact) return 1;
     const NodeSet& siblings = order.nodes(*node->parent);
     const auto next = std::next(siblings.begin());
     if (*siblings.begin() != node) return 1;  // It was not its share that made it first.
-    const bool has_rival = next != siblings.end();
-    // What it grows by would scale its siblings, and so its parent.
-    const bool scales =
-        node->parent->parent != nullptr && scales_saturated(*node->parent, order.number());
-    if (scales || (has_rival && node->parent->parent != nullptr)) return 1;
-    levels.push_back({node, has_rival ? *next : nullptr});
+    levels.push_back({node, next != siblings.end() ? *next : nullptr});
   }
   int64_t count = 1;
   for (; count < count_max; ++count) {
@@ -275,7 +272,7 @@ int64_t Round::tasks_in_turn(const Leaf& l, const AskEntry& ask, int64_t count_m
       rank[levels.size() - 1 - i] = share;
       if (rival == nullptr) continue;
       // An equal is first then: it was served longer ago.
-      if (share >= rival->standing[order.number()].share) return count;
+      if (share >= rival->share) return count;
     }
     *before_last = std::move(rank);
   }

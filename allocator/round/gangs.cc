@@ -12,7 +12,7 @@
 namespace proffer::fair {
 
 // One gang of the ask, if it fits.
-bool Round::give_gang(AskEntry& ask, const Turn& turn, const LeafOrder& order) {
+bool Round::give_gang(AskEntry& ask, const Turn& turn) {
   Leaf& l = *ask.leaf;
   const bool nothing_new = ask.tried_at == cluster_.free_agents.latest() && l.retry.empty();
   const std::vector<Seat> members =
@@ -21,7 +21,7 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn, const LeafOrder& order) {
     ask.tried_at = cluster_.free_agents.latest();
     return false;
   }
-  const Rank before = rank_of(l, order);
+  const Rank before = rank_of(l);
   const uint64_t gang = ++cluster_.last_gang;
   const bool from_claim = std::any_of(members.begin(), members.end(), [&](const Seat& member) {
     return ask.claims(*member.agent);
@@ -31,8 +31,8 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn, const LeafOrder& order) {
     std::vector<Slice> last;
     const std::vector<Slice> slices = carve_tasks(ask, *member.agent, member.count, &last);
     preferred = preferred && nearness(ask.ask.prefer, *member.agent) != Nearness::kAnywhere;
-    record_.given.push_back(
-        {&l, member.agent, std::move(last), before, !turn.within.empty(), from_claim});
+    record_.given.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(),
+                             from_claim, owed_only_, member.agent->keep});
     grant(l, *member.agent, slices, &ask, member.count, gang);
   }
   for (const Seat& member : members) {

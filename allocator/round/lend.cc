@@ -38,8 +38,8 @@ bool Round::lend() {
     const Share of_a = dominant_share(a->estimated, estimated);
     const Share of_b = dominant_share(b->estimated, estimated);
     if (of_a != of_b) return of_a < of_b;
-    const Rank ra = rank_of(*a, cluster_.demanding);
-    const Rank rb = rank_of(*b, cluster_.demanding);
+    const Rank ra = rank_of(*a);
+    const Rank rb = rank_of(*b);
     if (ra != rb) return ra < rb;
     return std::tie(a->served, a->framework, a->role->name) <
            std::tie(b->served, b->framework, b->role->name);
@@ -56,7 +56,8 @@ bool Round::lend() {
 bool Round::lend_to(Leaf& l) {
   for (AskEntry* ask : l.order) {
     if (!ask->ask.revocable_ok || ask->ask.gang > 1 || ask->unmet() == 0) continue;
-    if (waiting_.claims.has_claim(*ask)) continue;  // It has better to come.
+    const bool has_claim = waiting_.claims.has_claim(*ask) || waiting_.gate.has_claim(*ask);
+    if (has_claim) continue;  // It has better to come.
     const auto give = [&](Agent& a, const Resources& free) {
       const Slice slice{.resources = carve(ask->ask.shape, free), .revocable = true};
       grant(l, a, {slice}, ask, 1);

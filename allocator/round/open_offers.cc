@@ -105,7 +105,7 @@ Round::OpenPlace Round::place_open(Leaf& l, const ResourceVector& most) {
   return found;
 }
 
-bool Round::give_fair_piece(const Turn& turn, const LeafOrder& order) {
+bool Round::give_fair_piece(const Turn& turn) {
   Leaf& l = *turn.leaf;
   if (l.stopped != 0) return false;
   Agent* const a = place_open(l, kAnything).agent;
@@ -121,7 +121,8 @@ bool Round::give_fair_piece(const Turn& turn, const LeafOrder& order) {
     note_permitted(l, *a);
     return false;
   }
-  record_.given.push_back({&l, a, piece, rank_of(l, order), !turn.within.empty()});
+  record_.given.push_back(
+      {&l, a, piece, rank_of(l), !turn.within.empty(), false, owed_only_, a->keep});
   grant(l, *a, piece, nullptr, 0);
   return true;
 }
@@ -136,14 +137,13 @@ void Round::note_permitted(Leaf& l, const Agent& a) {
 
 // Everything that it may have of one agent. If there is none it is out of the orders until there
 // may be: when it has looked at all agents, or, with `refused`, might have had more of some.
-bool Round::give_whole_agent(const Turn& turn, const LeafOrder& order,
-                             std::vector<Leaf*>& refused) {
+bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   Leaf& l = *turn.leaf;
   const ResourceVector most = permitted(cluster_, l);
   const OpenPlace place = place_open(l, most);
   if (Agent* const a = place.agent) {
     const std::vector<Slice> all = piece_for(l, *a, most);
-    record_.given.push_back({&l, a, all, rank_of(l, order), !turn.within.empty()});
+    record_.given.push_back({&l, a, all, rank_of(l), !turn.within.empty()});
     grant(l, *a, all, nullptr, 0);
     return true;
   }
@@ -189,7 +189,7 @@ bool Round::fill_open() {
       const Turn turn = turns_.next(order);
       if (turn.leaf == nullptr) break;
       const uint64_t before = grants_made_;
-      if (!give_whole_agent(turn, order, refused)) continue;
+      if (!give_whole_agent(turn, refused)) continue;
       some_given = true;
       if (!less_is_held(before)) continue;
       end();

@@ -12,9 +12,10 @@ Decision Round::decide() {
   take_back_estimates(cluster_, now_);
   const auto take_back = [&] {
     if (take_back_lent(cluster_, waiting_.claims, now_)) return true;
-    const size_t claims = waiting_.claims.all().size();
+    const auto claims = [&] { return waiting_.claims.all().size() + cluster_.keeping.size(); };
+    const size_t before = claims();
     const bool is_more = waiting_.reclaims.reclaim(now_);
-    if (waiting_.claims.all().size() < claims) thaw(true);
+    if (claims() < before) thaw(true);
     return is_more;
   };
   do {
@@ -32,6 +33,7 @@ Decision Round::decide() {
   decision.rescinds = std::exchange(cluster_.rescinds, {});
   decision.revokes = std::exchange(cluster_.revokes, {});
   decision.grants = make_offers();
+  waiting_.gate.close(now_);
   cluster_.free_agents.clear_fresh();
   cluster_.grown.clear();
   cluster_.vacated.clear();
@@ -88,6 +90,7 @@ void Round::thaw(bool more_is_free) {
   }
   frozen_.clear();
   turns_.forget_beyond();
+  if (owed_only_) ask_withheld();
 }
 
 size_t Round::DraftHash::operator()(const DraftKey& key) const {

@@ -89,12 +89,12 @@ class Round {
   void freeze(Leaf& leaf);
 
   // --- gangs.cc --------------------------------------------------------------------------------
-  bool give_gang(AskEntry& ask, const Turn& turn, const LeafOrder& order);
+  bool give_gang(AskEntry& ask, const Turn& turn);
 
   // --- open_offers.cc --------------------------------------------------------------------------
   bool fill_open();
-  bool give_fair_piece(const Turn& turn, const LeafOrder& order);
-  bool give_whole_agent(const Turn& turn, const LeafOrder& order, std::vector<Leaf*>& refused);
+  bool give_fair_piece(const Turn& turn);
+  bool give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused);
   void note_permitted(Leaf& leaf, const Agent& agent);
   bool is_open(const Leaf& leaf, const Agent& agent) const;
   struct OpenPlace {

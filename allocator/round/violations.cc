@@ -25,12 +25,8 @@ void check_limits(const Cluster& cluster, const DecisionRecord& record,
   }
 }
 
-// Whether, where their ways part, the other came before the winner, which had these shares. A
-// rescaled share is at most that of the plain sum, which only grows in a decision; so if that is
-// less, it was less then. (More cannot be said at the end of a decision: a rescaled share falls
-// when a child that is not the least grows in its dominant kind, since its other kinds are scaled
-// with it.)
-bool had_less(const Cluster& cluster, const Leaf& other, const Leaf& winner, const Rank& before) {
+// Whether, where their ways part, the other came before the winner, which had these shares.
+bool had_less(const Leaf& other, const Leaf& winner, const Rank& before) {
   const auto way_to = [](const Leaf& l) {
     std::vector<const Node*> way;
     for (const Node* node = &l; node->parent != nullptr; node = node->parent) {
@@ -43,14 +39,7 @@ bool had_less(const Cluster& cluster, const Leaf& other, const Leaf& winner, con
   const std::vector<const Node*> way_of_winner = way_to(winner);
   size_t parting = 0;
   while (way[parting] == way_of_winner[parting]) ++parting;
-  const Node& node = *way[parting];
-  const Share most = dominant_share(node.use(), cluster.total, node.weight);
-  const Share& share = before[parting];
-  const bool is_exact = node.standing[0].exact && way_of_winner[parting]->standing[0].exact;
-  if (is_exact) return most < share;
-  // Rounding may have made it larger by so much.
-  const int64_t parts = most.parts(kPartsWhole);
-  return parts + parts / (1 << 12) + 1'000 < share.parts(kPartsWhole);
+  return way[parting]->share < before[parting];
 }
 
 // Invariant 5. Uses only grow in a decision. So who still has less at its end had less when the
@@ -64,11 +53,12 @@ void check_fairness(const Cluster& cluster, const Gate& gate, const DecisionReco
     if (given.from_claim || given.promised || given.agent->claimant != nullptr) continue;
     const Leaf& winner = *given.leaf;
     Books books = *given.agent;  // as it was before that task, or with less
+    books.keep = given.keep;
     books.end_offered(books.book(given.last));
     books.compute_free();
     for (const auto& [id, l] : cluster.leaves) {
       if (l.get() == &winner || l->mode == OfferMode::kOpen || !l->wants_offers()) continue;
-      if (!had_less(cluster, *l, winner, given.before)) continue;
+      if (!had_less(*l, winner, given.before)) continue;
       for (const AskEntry* ask : l->order) {
         // Filters by amount look at what is free now: more than that must not lift them here.
         // Of gangs it would have to be known whether all of one would have fitted.

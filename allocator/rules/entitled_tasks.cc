@@ -18,10 +18,12 @@ void add_asks(const Cluster& cluster, const Leaf& l, FluidNode& node,
               std::vector<AskEntry*>& entries) {
   for (AskEntry* ask : l.order) {
     ask->wanted_then = ask->wanted();
+    ask->entitled = 0;
     const bool may_grow = ask->wanted_then == ask->placed || could_be_served(cluster, *ask);
-    node.asks.push_back({.shape = ask->ask.shape,
-                         .tasks_max = may_grow ? ask->wanted_then : ask->placed,
-                         .priority = ask->ask.priority});
+    const int64_t tasks_max = may_grow ? ask->wanted_then : ask->placed;
+    if (tasks_max == 0) continue;
+    node.asks.push_back(
+        {.shape = ask->ask.shape, .tasks_max = tasks_max, .priority = ask->ask.priority});
     entries.push_back(ask);
   }
 }
@@ -65,6 +67,10 @@ void add_role(const Cluster& cluster, const Role& role, const ResourceVector& to
   table.asks.emplace_back();
   for (const auto& [name, child] : role.roles) add_role(cluster, *child, total, place, table);
   for (const auto& [id, child] : role.leaves) add_leaf(cluster, *child, total, place, table);
+  const bool is_empty = parent >= 0 && table.nodes.size() == static_cast<size_t>(place) + 1;
+  if (!is_empty) return;
+  table.nodes.pop_back();
+  table.asks.pop_back();
 }
 
 }  // namespace

@@ -43,8 +43,7 @@ Node* least_flexible(const Cluster& cluster, const Role& role, const LeafOrder& 
   int64_t agents = flexibility(cluster, *first, order);
   int looked = 0;
   for (auto node = std::next(nodes.begin()); node != nodes.end() && ++looked < kEqualsMax; ++node) {
-    const int number = order.number();
-    if ((*node)->standing[number].share != first->standing[number].share) break;
+    if ((*node)->share != first->share) break;
     const int64_t its = flexibility(cluster, **node, order);
     if (its >= agents) continue;
     least = *node;

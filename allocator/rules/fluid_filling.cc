@@ -13,9 +13,9 @@
 #include <limits>
 #include <optional>
 
+#include "allocator/cluster/role_tree.h"
 #include "allocator/rules/levels.h"
 #include "common/check.h"
-#include "common/share.h"
 
 namespace proffer::fair {
 namespace {
@@ -26,14 +26,58 @@ constexpr int64_t kPartOne = int64_t{1} << 30;
 
 using Kinds = std::array<bool, kResourceKindCount>;
 
-int64_t fraction_of(int64_t amount, int64_t numerator, int64_t denominator) {
-  return static_cast<int64_t>(Int128(amount) * numerator / denominator);
+int64_t fraction_of(int64_t amount, int64_t numerator, int64_t denominator, bool up = false) {
+  const Int128 product = Int128(amount) * numerator + (up ? denominator - 1 : 0);
+  return static_cast<int64_t>(product / denominator);
 }
 
 template <class T>
 int64_t count(const std::vector<T>& all) {
   return static_cast<int64_t>(all.size());
 }
+
+// All amounts are filled as parts of the total, so that no unit makes a difference.
+class PartsOfTotal {
+ public:
+  explicit PartsOfTotal(const ResourceVector& total) : total_(total) {}
+
+  ResourceVector whole() const { return of(total_); }
+  // Rounded up; of a shape that does not fit, a part more than the whole.
+  ResourceVector of(const ResourceVector& amounts) const {
+    ResourceVector parts = amounts;
+    for (const ResourceKind kind : kResourceKinds) parts[kind] = of(kind, amounts[kind], true);
+    return parts;
+  }
+  // Rounded down.
+  Quota of(const Quota& quota) const {
+    Quota parts;
+    for (const ResourceKind kind : kResourceKinds) {
+      if (quota[kind]) parts.set(kind, of(kind, *quota[kind], false));
+    }
+    return parts;
+  }
+  // Rounded down.
+  ResourceVector amounts(const ResourceVector& parts) const {
+    ResourceVector amounts;
+    for (const ResourceKind kind : kResourceKinds) {
+      amounts[kind] = fraction_of(parts[kind], total_[kind], kWhole);
+    }
+    return amounts;
+  }
+
+ private:
+  static constexpr int64_t kWhole = int64_t{1} << 40;
+
+  int64_t of(ResourceKind kind, int64_t amount, bool up) const {
+    if (amount == 0 || total_[kind] <= 0) return amount;
+    if (up && amount > total_[kind]) return kWhole + 1;
+    // A thousand times the whole is as good as more.
+    return fraction_of(std::min(amount, std::min(kAmountMax, total_[kind]) * 1'000), kWhole,
+                       total_[kind], up);
+  }
+
+  const ResourceVector total_;
+};
 
 class Filling {
  public:
@@ -106,29 +150,9 @@ class Filling {
     }
     guarantees_[0] = {};
     for (size_t i = 0; i < nodes_.size(); ++i) {
-      guarantees_[i] = whole_guarantee(guarantees_[i]);
+      guarantees_[i] = whole_guarantee(guarantees_[i], total_);
       states_[i].guarantee = guarantees_[i];
     }
-  }
-
-  // A guarantee of a part of one kind comes first with that part of the others too, no more.
-  Quota whole_guarantee(const Quota& guarantee) const {
-    Share part;
-    ResourceKind largest = ResourceKind::kCpus;
-    for (const ResourceKind kind : kResourceKinds) {
-      if (!guarantee[kind] || total_[kind] <= 0) continue;
-      const Share its = Share::of(*guarantee[kind], total_[kind]);
-      if (its < part) continue;
-      part = its;
-      largest = kind;
-    }
-    if (part == Share()) return guarantee;
-    Quota whole = guarantee;
-    for (const ResourceKind kind : kResourceKinds) {
-      if (guarantee[kind]) continue;
-      whole.set(kind, fraction_of(total_[kind], *guarantee[largest], total_[largest]));
-    }
-    return whole;
   }
 
   void add_asks(size_t node) {
@@ -424,7 +448,7 @@ class Filling {
 
   // What rounding may leave.
   int64_t slack(ResourceKind kind) const {
-    return total_[kind] / (kLevelOne / 1024) + count(nodes_) + 2 * count(asks_);
+    return (total_[kind] >> 16) + count(nodes_) + 2 * count(asks_);
   }
 
   // Guarantees come first and may be more than there is.
@@ -462,7 +486,16 @@ class Filling {
 
 FluidShares fill_fluid(const ResourceVector& total, const std::vector<FluidNode>& nodes) {
   CHECK(!nodes.empty());
-  return Filling(total, nodes).run();
+  const PartsOfTotal parts(total);
+  std::vector<FluidNode> in_parts = nodes;
+  for (FluidNode& node : in_parts) {
+    node.guarantee = parts.of(node.guarantee);
+    node.limit = parts.of(node.limit);
+    for (FluidAsk& ask : node.asks) ask.shape = parts.of(ask.shape);
+  }
+  FluidShares shares = Filling(parts.whole(), in_parts).run();
+  for (ResourceVector& use : shares.nodes) use = parts.amounts(use);
+  return shares;
 }
 
 }  // namespace proffer::fair

@@ -39,7 +39,7 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
   if (due_.empty() || cluster_.options.naive.no_claims) return;
   std::optional<Rank> barrier;
   const auto visit = [&](Leaf& l) {
-    const Rank rank = rank_of(l, cluster_.demanding);
+    const Rank rank = rank_of(l);
     if (barrier && is_behind(rank, *barrier)) return false;
     if (l.mode == OfferMode::kOpen) return true;
     if (const AskEntry* claimed = claimed_in(l)) {

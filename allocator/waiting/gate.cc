@@ -27,19 +27,28 @@ constexpr int64_t kSlack = kTaskOne / 256;
 // How many times longer an ask goes without claims than it had them in vain.
 constexpr int64_t kRestFactor = 9;
 constexpr Duration kHoldMax = hours(24);
-// A change of counts alone may wait so long until entitlements are computed anew.
+// Entitlements may be so old if only counts have changed, or if they take long to compute: in a
+// cluster of more leaves than these.
 constexpr Duration kEntitlementsAge = milliseconds(250);
+constexpr size_t kManyLeaves = 64;
 
 }  // namespace
 
 // --- what is owed -------------------------------------------------------------------------------
 
 void Gate::review(Time now) {
-  if (!cluster_.options.entitlement_gate) return;
+  if (cluster_.options.naive.no_gate) return;
   const bool is_other = agents_then_ != cluster_.agents_version ||
                         settings_then_ != cluster_.settings_version ||
                         asks_then_ != cluster_.asks_version;
-  if (is_other || (cluster_.entitlements_old && now - found_at_ >= kEntitlementsAge)) {
+  settle_recounted(now);
+  const bool is_due = now - found_at_ >= kEntitlementsAge
+                          ? is_other || cluster_.entitlements_old
+                          : is_other && cluster_.leaves.size() <= kManyLeaves;
+  if (is_due) {
+    for (const auto& [id, l] : cluster_.leaves) {
+      for (const AskEntry* ask : l->order) settle_arrears(*ask, now);
+    }
     some_lack_ = find_entitled_tasks(cluster_);
     cluster_.entitlements_old = false;
     found_at_ = now;
@@ -57,6 +66,10 @@ void Gate::review(Time now) {
   }
 }
 
+void Gate::close(Time now) {
+  if (!cluster_.options.naive.no_gate) settle_recounted(now);
+}
+
 // Whether the claims of the ask have been kept long enough; then it has none for a while.
 bool Gate::is_in_vain(const AskEntry& ask, Time now) {
   Patience& patience = patience_[ask];
@@ -68,17 +81,24 @@ bool Gate::is_in_vain(const AskEntry& ask, Time now) {
 }
 
 int64_t Gate::arrears(const AskEntry& ask, Time now) const {
-  Arrears& row = arrears_[ask];
-  if (now > row.since) {
-    const Int128 lacked = Int128(row.entitled - row.placed * kTaskOne) *
-                          (now - row.since).micros() / kArrearsPeriod.micros();
-    const int64_t most = std::max(kArrearsMax, ask.ask.gang) * kTaskOne;
-    row.amount = static_cast<int64_t>(std::clamp<Int128>(row.amount + lacked, 0, most));
+  const Arrears& row = arrears_[ask];
+  if (now <= row.since) return row.amount;
+  const Int128 lacked = Int128(ask.entitled - row.placed * kTaskOne) * (now - row.since).micros() /
+                        kArrearsPeriod.micros();
+  const int64_t most = std::max(kArrearsMax, ask.ask.gang) * kTaskOne;
+  return static_cast<int64_t>(std::clamp<Int128>(row.amount + lacked, 0, most));
+}
+
+void Gate::settle_arrears(const AskEntry& ask, Time now) {
+  arrears_[ask] = {.amount = arrears(ask, now), .since = now, .placed = ask.placed};
+}
+
+void Gate::settle_recounted(Time now) {
+  for (AskEntry* ask : cluster_.recounted) {
+    settle_arrears(*ask, now);
+    ask->is_recounted = false;
   }
-  row.since = now;
-  row.placed = ask.placed;
-  row.entitled = ask.entitled;
-  return row.amount;
+  cluster_.recounted.clear();
 }
 
 bool Gate::is_owed(const AskEntry& ask, Time now) const {
@@ -162,8 +182,11 @@ void Gate::assign(Time now) {
           {ask, static_cast<int64_t>(ran * kTaskOne / std::max<int64_t>(ask->entitled, 1))});
     }
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Waiter& a, const Waiter& b) { return a.ran < b.ran; });
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Waiter& a, const Waiter& b) {
+    const uint64_t served_a = a.ask->leaf->served;
+    const uint64_t served_b = b.ask->leaf->served;
+    return std::tie(a.ran, served_a) < std::tie(b.ran, served_b);
+  });
   for (Agent* a : agents) {
     const ResourceVector soon = soon_free(*a, now);
     for (const Waiter& candidate : candidates) {
@@ -182,7 +205,7 @@ void Gate::assign(Time now) {
 }
 
 bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
-  if (!cluster_.options.entitlement_gate) return false;
+  if (cluster_.options.naive.no_gate) return false;
   if (ask.claims(a) && !a.keep.is_zero()) {
     cluster_.end_keep(a);
     patience_[ask] = {};

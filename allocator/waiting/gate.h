@@ -1,6 +1,6 @@
 #pragma once
 
-// The entitlement gate (AllocatorOptions::entitlement_gate). While more is wanted than there is, an
+// The entitlement gate While more is wanted than there is, an
 // ask is *owed* a task as long as what runs of it and one task more is within its entitlement and
 // its arrears. What is owed comes first:
 //
@@ -33,6 +33,8 @@ class Gate {
   // At the beginning of a decision: entitlements are those of now, and claims of asks that are not
   // owed anything end.
   void review(Time now);
+  // At the end of it: arrears grow by what runs from now on.
+  void close(Time now);
   // Whether all that is wanted fits what there is: then nobody is owed anything before others.
   bool is_open() const { return !some_lack_; }
   // Whether the ask is entitled to one task more, or to one gang.
@@ -41,6 +43,7 @@ class Gate {
   bool is_another_owed(const Leaf& besides, Time now) const;
   // How many, at most `most`.
   int64_t owed_tasks(const AskEntry& ask, int64_t most, Time now) const;
+  bool has_claim(const AskEntry& ask) const { return claims_of(ask) > 0; }
   // Claims on agents that have grown, for asks that are owed something and fit nowhere.
   void assign(Time now);
   // The ask was given something on the agent. Whether a claim of it on another has ended.
@@ -55,13 +58,12 @@ class Gate {
   void check(std::vector<Violation>& found) const;
 
  private:
-  // What an ask should have had and has not, in parts of kTaskOne; and since when what it runs and
-  // what it is entitled to are these.
+  // What an ask should have had and had not until `since`, in parts of kTaskOne, and the tasks that
+  // were placed then: from then on it is entitled to the same, and runs the same.
   struct Arrears {
     int64_t amount = 0;
     Time since = {};
     int64_t placed = 0;
-    int64_t entitled = 0;
   };
   // An ask whose claims were given up has none for a while.
   struct Patience {
@@ -72,6 +74,9 @@ class Gate {
 
   bool is_in_vain(const AskEntry& ask, Time now);
   int64_t arrears(const AskEntry& ask, Time now) const;
+  // Its tasks or its entitlement are about to be others, or its tasks just are.
+  void settle_arrears(const AskEntry& ask, Time now);
+  void settle_recounted(Time now);
   bool is_above(const AskEntry& ask, Time now) const;
   ResourceVector soon_free(const Agent& agent, Time now) const;
   bool may_claim(const AskEntry& ask, const Agent& agent, const ResourceVector& soon,
@@ -79,7 +84,7 @@ class Gate {
   static int64_t claims_of(const AskEntry& ask);
 
   Cluster& cluster_;
-  mutable AskTable<Arrears> arrears_;  // up to when each was last asked for
+  AskTable<Arrears> arrears_;
   AskTable<Patience> patience_;
   bool some_lack_ = false;
   Time found_at_ = {};

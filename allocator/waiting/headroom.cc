@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kPatienceMin = seconds(1);
 constexpr Duration kPatienceMax = hours(24 * 7);
+// How many times longer room is not kept than it was kept in vain.
+constexpr int64_t kRestAfterRoom = 6;
 
 // Whether the limit allows `use`, in the kinds of which `more` is some.
 bool allows(const Role& role, const ResourceVector& use, const ResourceVector& more) {
@@ -113,7 +115,7 @@ void Headroom::review(Time now) {
       room.review = later(now, room.patience);
       continue;
     }
-    room.after = later(now, room.patience * 3);
+    room.after = later(now, room.patience * kRestAfterRoom);
     room.patience = std::min(room.patience * 2, kPatienceMax);
     drop(*ask);
   }

@@ -10,8 +10,8 @@
 // taken from the others for one at a time. A guarantee of a role below comes before it.
 //
 // Where tasks never end, room is kept in vain. So if nothing has ended in such a role for some time
-// it is given up, for three times as long, and then kept for twice as long: an ask is served within
-// some times the longest task, and what will never be enough is out of use for a quarter of the
+// it is given up, for six times as long, and then kept for twice as long: an ask is served within
+// some times the longest task, and what will never be enough is out of use for a seventh of the
 // time.
 
 #include <map>

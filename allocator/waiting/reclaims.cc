@@ -150,7 +150,7 @@ std::optional<Reclaims::Claimant> Reclaims::claimant(AskEntry& ask) const {
   if (!lacks_more(ask)) return std::nullopt;
   Claimant one{.ask = &ask, .right = right_of(cluster_, *this, ask)};
   if (!one.right.any()) return std::nullopt;
-  one.rank = rank_of(*ask.leaf, cluster_.demanding);
+  one.rank = rank_of(*ask.leaf);
   return one;
 }
 

@@ -38,7 +38,7 @@ TEST(Claim, ServesALargeAskAmongAStreamOfSmallOnes) {
 }
 
 TEST(Claim, IsWhatServesIt) {
-  AllocatorScenario s(AllocatorOptions{.claim_after = hours(24 * 365)});
+  AllocatorScenario s(AllocatorOptions{.naive = {.no_gate = true, .no_claims = true}});
   crowd(s);
   EXPECT_EQ(seconds_until_served(s, 1'000), 1'000) << "without claims it starves";
 }
@@ -284,7 +284,7 @@ TEST(Claim, OfAGangIsOfAsManyAgentsAsItNeeds) {
 
 // The rule that fails: whoever waits for all to be free at once waits for ever.
 TEST(Claim, IsWhatServesAGang) {
-  AllocatorScenario s(AllocatorOptions{.naive = {.no_claims = true}});
+  AllocatorScenario s(AllocatorOptions{.naive = {.no_gate = true, .no_claims = true}});
   crowd_of_agents(s, 4);
   s.framework("gang").asks(gang_of(3, "cpus:2;mem:2GiB", 3));
   s.decide();

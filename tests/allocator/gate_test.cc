@@ -8,11 +8,9 @@
 namespace proffer {
 namespace {
 
-AllocatorOptions gated() { return {.entitlement_gate = true}; }
-
-// The example of the DRF paper comes out with the gate too.
+// The example of the DRF paper comes out.
 TEST(Gate, ExampleOfThePaper) {
-  AllocatorScenario s(gated());
+  AllocatorScenario s;
   s.agent("a1", "cpus:9;mem:18GiB");
   s.framework("A").asks("cpus:1;mem:4GiB");
   s.framework("B").asks("cpus:3;mem:1GiB");
@@ -26,8 +24,8 @@ TEST(Gate, ExampleOfThePaper) {
 // A task that needs both kinds gets its share beside tasks that need one each: neither a freed CPU
 // nor freed memory goes to a framework that has its share already.
 TEST(Gate, TaskOfTwoKindsIsServedBesideTasksOfOneKind) {
-  for (const bool gate : {false, true}) {
-    AllocatorScenario s(AllocatorOptions{.claim_after = hours(24), .entitlement_gate = gate});
+  for (const bool no_gate : {false, true}) {
+    AllocatorScenario s(AllocatorOptions{.claim_after = hours(24), .naive = {.no_gate = no_gate}});
     s.agent("a1", "cpus:12;mem:12GiB");
     s.framework("cpus").in_role("one").asks("cpus:1", 100'000);
     s.framework("mem").in_role("one").asks("mem:1GiB", 100'000);
@@ -43,14 +41,14 @@ TEST(Gate, TaskOfTwoKindsIsServedBesideTasksOfOneKind) {
       }
     }
 
-    EXPECT_EQ(s.framework("both").tasks(), gate ? 3 : 0) << "with the gate: " << gate;
+    EXPECT_EQ(s.framework("both").tasks(), no_gate ? 0 : 3) << "without the gate: " << no_gate;
   }
 }
 
 // Ten small tasks end one after the other; each place goes back to the framework whose task ended,
 // as it is entitled to it.
 TEST(Gate, PlaceOfATaskGoesBackToItsAsk) {
-  AllocatorScenario s(gated());
+  AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
   s.agent("a2", "cpus:4;mem:4GiB");
   s.framework("x").asks("cpus:2;mem:2GiB", 100'000);
@@ -70,7 +68,7 @@ TEST(Gate, PlaceOfATaskGoesBackToItsAsk) {
 
 // Many frameworks of one role do not count more than one of another, also after ends that coincide.
 TEST(Gate, ManyFrameworksInARoleHaveOneShare) {
-  AllocatorScenario s(gated());
+  AllocatorScenario s;
   s.agent("a1", "cpus:8;mem:8GiB");
   for (int i = 0; i < 20; ++i) {
     s.framework(text("r", i)).in_role("r").asks("cpus:1;mem:1GiB", 100'000);

@@ -265,7 +265,7 @@ TEST(HardCases, AgentsThatFlapRunWhatTheyRunAndNoMore) {
 // --- rules that look right ----------------------------------------------------------------------
 
 // The example of the H-DRF paper (Bhattacharya et al., SoCC 2013, section 4.2), with tasks that
-// end: one child of n2 uses CPUs and one memory. By the plain sum n2 has all the memory, hence
+// end: one child of n2 uses CPUs and one memory. By shares alone n2 has all the memory, hence
 // everything, and each CPU that comes free goes to n1.
 Story complementary() {
   Story s;
@@ -276,9 +276,8 @@ Story complementary() {
   return s;
 }
 
-TEST(NaiveRules, PlainSumsStarveAChildWithAComplementaryDominantResource) {
-  Replay naive =
-      complementary().play({.allocator = {.naive = {.plain_shares = true}}, .audit = false});
+TEST(NaiveRules, SharesAloneStarveAChildWithAComplementaryDominantResource) {
+  Replay naive = complementary().play({.allocator = {.naive = {.no_gate = true}}, .audit = false});
   naive.run_until(minutes(5));
   EXPECT_LE(naive.running("x"), 2) << "what it gets when one of y's ends at the same moment";
 
@@ -303,8 +302,8 @@ Story large_among_small() {
 }
 
 TEST(NaiveRules, WithoutClaimsALargeTaskAmongSmallOnesStarves) {
-  Replay naive =
-      large_among_small().play({.allocator = {.naive = {.no_claims = true}}, .audit = false});
+  Replay naive = large_among_small().play(
+      {.allocator = {.naive = {.no_gate = true, .no_claims = true}}, .audit = false});
   naive.run_until(minutes(20));
   EXPECT_EQ(naive.group("large", "t").finished, 0);
 

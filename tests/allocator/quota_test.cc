@@ -40,8 +40,9 @@ TEST(Guarantee, OfSeveralTheLeastFilledIsServedFirst) {
   EXPECT_FALSE(s.role("x").guarantee_met);
 }
 
-// A kind that the guarantee does not name does not count in it.
-TEST(Guarantee, CountsOnlyTheKindsThatItNames) {
+// Of a kind that the guarantee does not name x comes first with the same part of the cluster, four
+// CPUs of ten, and no more.
+TEST(Guarantee, CoversAsLargeAPartOfTheKindsThatItDoesNotName) {
   AllocatorScenario s;
   s.agent("a1", "cpus:10;mem:10GiB");
   s.guarantee("x", "mem:4GiB");
@@ -50,8 +51,8 @@ TEST(Guarantee, CountsOnlyTheKindsThatItNames) {
 
   s.run_until_nothing_fits();
 
-  EXPECT_EQ(s.framework("x").tasks(), 4);
-  EXPECT_EQ(s.framework("y").tasks(), 2);
+  EXPECT_EQ(s.framework("x").tasks(), 2);
+  EXPECT_EQ(s.framework("y").tasks(), 6);
 }
 
 // What would go beyond it is not covered by it, but something smaller is.
@@ -60,7 +61,7 @@ TEST(Guarantee, CoversAnAskThatStaysWithinIt) {
   s.agent("a1", "cpus:5;mem:8GiB");
   s.guarantee("x", "cpus:4");
   s.framework("big").in_role("x").asks("cpus:3;mem:1GiB");
-  s.framework("small").in_role("x").asks("cpus:1;mem:512");
+  s.framework("small").in_role("x").asks("cpus:1;mem:512", 1);
   s.framework("y").asks("cpus:1;mem:512");
 
   s.run_until_nothing_fits();

@@ -125,7 +125,8 @@ std::optional<std::vector<Fraction>> fill(const ResourceVector& pool_given,
   return tasks;
 }
 
-WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& demands) {
+WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& demands,
+                      const std::vector<int64_t>& first) {
   check(pool, demands);
   ResourceVector free = pool;
   std::vector<int64_t> tasks(demands.size(), 0);
@@ -139,9 +140,11 @@ WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& dem
     steps[i] = share_of_task(pool, demands[i]) / demands[i].weight;
     growing.push_back(i);
   }
+  const auto is_later = [&](size_t i) { return i < first.size() && tasks[i] >= first[i]; };
   std::optional<std::vector<int64_t>> at_first_misfit;
   while (!growing.empty()) {
     const auto least = std::min_element(growing.begin(), growing.end(), [&](size_t a, size_t b) {
+      if (is_later(a) != is_later(b)) return is_later(b);
       return levels[a] != levels[b] ? levels[a] < levels[b] : served[a] < served[b];
     });
     const size_t i = *least;

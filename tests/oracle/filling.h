@@ -48,7 +48,7 @@ std::optional<std::vector<Fraction>> fill(const ResourceVector& pool,
 
 // The same with whole tasks: Algorithm 1 of the paper (section 4.2), one task at a time to the
 // least weighted dominant share, of equals to the one that was served longest ago. Who does not fit
-// leaves; the others go on.
+// leaves; the others go on. Nobody is given more than `first` says until all have that many.
 struct WholeTasks {
   std::vector<int64_t> tasks = {};
   // What each had when for the first time a task did not fit; as `tasks` if that never happened. Up
@@ -56,6 +56,7 @@ struct WholeTasks {
   std::vector<int64_t> at_first_misfit = {};
 };
 // Takes a step for each task. CHECKs as fill().
-WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& demands);
+WholeTasks fill_whole(const ResourceVector& pool, const std::vector<Demand>& demands,
+                      const std::vector<int64_t>& first = {});
 
 }  // namespace proffer::ideal

@@ -5,6 +5,7 @@
 #include "tests/oracle/fraction.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "common/check.h"
 
@@ -132,6 +133,13 @@ std::strong_ordering Fraction::operator<=>(const Fraction& o) const {
     b = right_rest;
     d = left_rest;
   }
+}
+
+int64_t Fraction::floor() const {
+  CHECK(is_exact() && numerator_ >= 0) << "no whole part";
+  const Int128 whole = numerator_ / denominator_;
+  CHECK(whole <= std::numeric_limits<int64_t>::max()) << "too large";
+  return static_cast<int64_t>(whole);
 }
 
 std::string Fraction::text() const {

@@ -34,6 +34,7 @@ class Fraction {
   std::strong_ordering operator<=>(const Fraction& o) const;
   bool operator==(const Fraction& o) const { return (*this <=> o) == std::strong_ordering::equal; }
 
+  int64_t floor() const;     // CHECKs that it is exact, not negative and below 2^63
   std::string text() const;  // "7/3", "2", "-1/2"
 
  private:

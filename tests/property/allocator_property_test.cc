@@ -493,8 +493,8 @@ struct OneAgent {
   }
 };
 
-// Everybody stops at the same moment, so nobody is more than one task ahead.
-TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinOneTask) {
+// Each has the whole tasks of its entitlement, which are level, and one task more at most.
+TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinATaskOfEach) {
   for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
     OneAgent world{
@@ -508,15 +508,15 @@ TEST(AllocatorProperty, EqualTasksOnOneAgentSettleWithinOneTask) {
     for (const OneAgent::Role& a : world.roles) {
       for (const OneAgent::Role& b : world.roles) {
         EXPECT_LE(dominant_share((a.use - shape).max({}), world.total, a.weight),
-                  dominant_share(b.use, world.total, b.weight))
+                  dominant_share(b.use + shape, world.total, b.weight))
             << "seed " << seed << " " << a.name.str() << " " << b.name.str();
       }
     }
   }
 }
 
-// With one kind and tasks of several sizes: b stops when less than its task is left, and a, at that
-// moment at most one of its tasks ahead, can take no more than what is left.
+// With one kind and tasks of several sizes: when b stops less than its task is left, and a, at that
+// moment at most one of its tasks ahead of its entitlement, can take no more than what is left.
 TEST(AllocatorProperty, TasksOfOneKindOnOneAgentSettleWithinATaskOfEach) {
   for (const uint64_t seed : Seeds(500)) {
     Prng random(seed);
@@ -531,7 +531,7 @@ TEST(AllocatorProperty, TasksOfOneKindOnOneAgentSettleWithinATaskOfEach) {
     for (const OneAgent::Role& a : world.roles) {
       for (const OneAgent::Role& b : world.roles) {
         EXPECT_LE(dominant_share((a.use - a.shape - b.shape).max({}), world.total, a.weight),
-                  dominant_share(b.use, world.total, b.weight))
+                  dominant_share(b.use + b.shape, world.total, b.weight))
             << "seed " << seed << " " << a.name.str() << " " << b.name.str();
       }
     }

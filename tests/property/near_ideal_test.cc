@@ -2,9 +2,9 @@
 // plays no part: tasks are whole there and divisible in the oracle, and that is all that may
 // differ. A failure prints the case.
 //
-// What holds exactly, with T the weighted dominant share of the largest single task: as long as
-// everything has fitted, each weighted share is within T of the oracle's; in the end nobody is more
-// than T below it. More than T above it is possible, with what those below cannot use any more.
+// Each has first the whole tasks of what the oracle gives it, its entitlement; what is left is
+// given in the order of the paper. So nobody is a task below the oracle. More above it is possible,
+// with what those below cannot use any more.
 
 #include <algorithm>
 #include <optional>
@@ -69,13 +69,24 @@ std::string beside(const Case& c, size_t role, const Tasks& tasks, const Tasks& 
               "oracle:   ", to_text(c, ideal));
 }
 
-// T.
+// The weighted dominant share of the largest task.
 Fraction largest_task(const Case& c) {
   Fraction largest;
   for (size_t i = 0; i < c.demands.size(); ++i) {
     if (ideal::can_run(c.pool, c.demands[i])) largest = std::max(largest, level(c, i, 1));
   }
   return largest;
+}
+
+// The tasks that each has before anybody has more than that. (Entitlements are rounded.)
+std::vector<int64_t> entitled(const Case& c) {
+  std::vector<int64_t> whole;
+  const Tasks ideal = ideal::fill(c.pool, c.demands).value();
+  for (const Fraction& tasks : ideal) {
+    const int64_t floor = tasks.floor();
+    whole.push_back(tasks < Fraction::of(256 * floor + 255, 256) ? floor : floor + 1);
+  }
+  return whole;
 }
 
 // A thousand clusters of one agent: up to six roles, three kinds, weights from 0.5 to 3, finite
@@ -100,17 +111,18 @@ std::vector<Fraction> levels_up_to_first_stop(const Case& c, const Tasks& ideal)
   return levels;
 }
 
-TEST(NearIdeal, WholeTasksAreGivenInTheOrderOfThePaper) {
+TEST(NearIdeal, EntitledTasksAreGivenFirstAndTheRestInTheOrderOfThePaper) {
   for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, kOneAgent);
     const std::vector<int64_t> tasks = produce(c);
-    ASSERT_EQ(tasks, ideal::fill_whole(c.pool, c.demands).tasks) << "seed " << seed << "\n"
-                                                                 << to_text(c, fractions(tasks));
+    ASSERT_EQ(tasks, ideal::fill_whole(c.pool, c.demands, entitled(c)).tasks)
+        << "seed " << seed << "\n"
+        << to_text(c, fractions(tasks));
   }
 }
 
-TEST(NearIdeal, EverySmallCaseIsGivenInTheOrderOfThePaper) {
+TEST(NearIdeal, EverySmallCaseIsGivenInThisOrder) {
   std::vector<Demand> demands;
   for (int64_t cpus = 0; cpus <= 4; ++cpus) {
     for (int64_t mem = 0; mem <= 4; ++mem) demands.push_back(wants(cpus, mem));
@@ -121,14 +133,14 @@ TEST(NearIdeal, EverySmallCaseIsGivenInTheOrderOfThePaper) {
         Case c{.pool = ResourceVector::of(7000, 6000), .demands = {a, b, wants(1, 1, 2)}};
         c.demands[0].weight = weight * kWeightOne;
         const std::vector<int64_t> tasks = produce(c);
-        ASSERT_EQ(tasks, ideal::fill_whole(c.pool, c.demands).tasks)
+        ASSERT_EQ(tasks, ideal::fill_whole(c.pool, c.demands, entitled(c)).tasks)
             << to_text(c, fractions(tasks));
       }
     }
   }
 }
 
-TEST(NearIdeal, IsWithinOneLargestTaskAsLongAsEverythingFits) {
+TEST(NearIdeal, OrderOfThePaperIsWithinOneLargestTaskAsLongAsEverythingFits) {
   for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, kOneAgent);
@@ -136,7 +148,6 @@ TEST(NearIdeal, IsWithinOneLargestTaskAsLongAsEverythingFits) {
     ASSERT_TRUE(ideal.has_value()) << "seed " << seed << "\n" << to_text(c);
     const std::vector<Fraction> levels = levels_up_to_first_stop(c, *ideal);
     const Fraction largest = largest_task(c);
-    // The same as production's: WholeTasksAreGivenInTheOrderOfThePaper.
     const Tasks tasks = fractions(ideal::fill_whole(c.pool, c.demands).at_first_misfit);
     for (size_t i = 0; i < tasks.size(); ++i) {
       const Fraction mine = level(c, i, tasks[i]);
@@ -146,7 +157,7 @@ TEST(NearIdeal, IsWithinOneLargestTaskAsLongAsEverythingFits) {
   }
 }
 
-TEST(NearIdeal, NobodyEndsMoreThanOneLargestTaskBelow) {
+TEST(NearIdeal, NobodyEndsATaskBelow) {
   size_t roles = 0;
   size_t near = 0;
   for (const uint64_t seed : Seeds(kClusters)) {
@@ -159,6 +170,8 @@ TEST(NearIdeal, NobodyEndsMoreThanOneLargestTaskBelow) {
     for (size_t i = 0; i < tasks.size(); ++i) {
       const Fraction mine = level(c, i, tasks[i]);
       ASSERT_LE(levels[i], mine + largest) << "seed " << seed << ": " << beside(c, i, tasks, ideal);
+      ASSERT_GE(tasks[i], Fraction(entitled(c)[i]))
+          << "seed " << seed << ": " << beside(c, i, tasks, ideal);
       const Fraction ideally = level(c, i, ideal[i]);
       ++roles;
       if (mine <= ideally + largest && ideally <= mine + largest) ++near;
@@ -178,7 +191,7 @@ TEST(NearIdeal, IsWithinOneLargestTaskOfTheWholeOracleIfAllNeedAllKinds) {
     const Tasks ideal = ideal::fill(c.pool, c.demands).value();
     const Fraction largest = largest_task(c);
     const std::vector<int64_t> produced = produce(c);
-    const ideal::WholeTasks whole = ideal::fill_whole(c.pool, c.demands);
+    const ideal::WholeTasks whole = ideal::fill_whole(c.pool, c.demands, entitled(c));
     ASSERT_EQ(produced, whole.tasks) << "seed " << seed << "\n" << to_text(c);
     for (size_t i = 0; i < ideal.size(); ++i) {
       const Fraction ideally = level(c, i, ideal[i]);
@@ -191,13 +204,14 @@ TEST(NearIdeal, IsWithinOneLargestTaskOfTheWholeOracleIfAllNeedAllKinds) {
 }
 
 // Who wants more lacks a kind of which there would not be enough for another task of its own even
-// if everyone with a larger weighted share gave up what is above its own and one task. With
-// divisible tasks this would be max-min fairness.
+// if everyone with a larger weighted share gave up what is above its own and one task, but not what
+// it is entitled to. With divisible tasks this would be max-min fairness.
 TEST(NearIdeal, WhoWantsMoreIsKeptFromItByNobodyWhoHasMuchMore) {
   for (const uint64_t seed : Seeds(kClusters)) {
     Prng random(seed);
     const Case c = random_case(random, kOneAgent);
     const Tasks tasks = fractions(produce(c));
+    const std::vector<int64_t> first = entitled(c);
     for (size_t i = 0; i < tasks.size(); ++i) {
       if (!wants_more(c, i, tasks[i])) continue;
       const Fraction mine = level(c, i, tasks[i]);
@@ -207,7 +221,8 @@ TEST(NearIdeal, WhoWantsMoreIsKeptFromItByNobodyWhoHasMuchMore) {
         Fraction sum = (tasks[i] + 1) * c.demands[i].task[kind];
         for (size_t j = 0; j < tasks.size(); ++j) {
           if (j == i || c.demands[j].task[kind] == 0 || tasks[j].is_zero()) continue;
-          sum += std::min(tasks[j], mine / level(c, j, 1) + 1) * c.demands[j].task[kind];
+          const Fraction kept = std::max(mine / level(c, j, 1) + 1, Fraction(first[j]));
+          sum += std::min(tasks[j], kept) * c.demands[j].task[kind];
         }
         justified = justified || sum > c.pool[kind];
       }

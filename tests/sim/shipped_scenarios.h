@@ -22,14 +22,15 @@ inline ResourceVector amounts(const std::string& text) {
 
 // `options`: of the master, besides those of the scenario.
 inline proto::SimulateReport simulate_text(const std::string& yaml,
-                                           const std::map<std::string, std::string>& options = {}) {
+                                           const std::map<std::string, std::string>& options = {},
+                                           const NaiveRules& naive = {}) {
   Result<Scenario> scenario = parse_scenario(yaml);
   if (!scenario) {
     ADD_FAILURE() << scenario.error().message() << "\nin\n" << yaml;
     return {};
   }
   for (const auto& [name, value] : options) scenario->options[name] = value;
-  proto::SimulateReport report = ScenarioRun(*scenario).run();
+  proto::SimulateReport report = ScenarioRun(*scenario, nullptr, naive).run();
   EXPECT_EQ(report.violations, std::vector<std::string>()) << yaml;
   return report;
 }
@@ -48,8 +49,9 @@ inline std::string shipped_scenario(const std::string& name) {
 }
 
 inline proto::SimulateReport simulate_shipped(
-    const std::string& name, const std::map<std::string, std::string>& options = {}) {
-  return simulate_text(shipped_scenario(name), options);
+    const std::string& name, const std::map<std::string, std::string>& options = {},
+    const NaiveRules& naive = {}) {
+  return simulate_text(shipped_scenario(name), options, naive);
 }
 
 }  // namespace proffer::sim

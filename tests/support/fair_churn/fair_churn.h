@@ -57,7 +57,6 @@ struct Leaf {
 struct TreeOptions {
   int64_t agents = 1;         // of 80 CPUs and 80 GiB together; a divisor of 80, and at most 20
   std::string reclaim = {};   // empty: the default
-  bool gate = false;          // --entitlement_gate
   bool guarantees = false;    // for a third of the roles, within their fair shares by weight
   uint32_t spread = 500'000;  // of durations, per million
 };

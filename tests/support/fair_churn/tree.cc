@@ -91,7 +91,6 @@ class Scenarios {
         promises_(seed + (uint64_t{1} << 33)) {
     made_.seed = seed;
     made_.until = kEnd;
-    if (options.gate) made_.options["entitlement_gate"] = "on";
     if (!options.reclaim.empty()) made_.options["reclaim"] = options.reclaim;
     CHECK_EQ(kPool % options.agents, 0);
     const int64_t each = kPool / options.agents;

@@ -9,8 +9,27 @@
 
 namespace proffer::replay {
 
-// What is free of the agent for the role in one reservation state, for each such state.
-std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on) const {
+namespace {
+
+// One task of this shape, or what there is of it. Which devices are kept for one that does not fit
+// yet cannot be said from outside: then all are.
+void take_out(const ResourceVector& shape, Resources& rest) {
+  if (fits(shape, rest)) {
+    rest -= carve(shape, rest);
+    return;
+  }
+  rest.amounts = (rest.amounts - shape).max(ResourceVector());
+  if (shape[ResourceKind::kGpus] == 0) return;
+  rest.amounts[ResourceKind::kGpus] = 0;
+  rest.gpus.clear();
+}
+
+}  // namespace
+
+// What is free of the agent for the role in one reservation state, for each such state; without
+// what is kept there for another group.
+std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on,
+                                        const Group* kept_for) const {
   std::vector<Resources> free;
   std::map<RoleName, Resources> held = held_of(on);
   for (const auto& [reserved_for, part] : parts_of(on)) {
@@ -23,14 +42,15 @@ std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on)
       }
     }
     std::erase_if(rest.gpus, [](const GpuDevice& device) { return device.milli <= 0; });
+    if (kept_for != nullptr) take_out(kept_for->spec->resources, rest);
     free.push_back(std::move(rest));
   }
   return free;
 }
 
 // At least so many tasks of the group fit what is free there, by all that can be said from outside.
-int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId& on,
-                        int64_t most) const {
+int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId& on, int64_t most,
+                        const Group* kept_for) const {
   const Agent& agent = agents_.at(on);
   const Ask& ask = group.spec->ask;
   if (!agent.active || agent.draining) return 0;
@@ -48,7 +68,7 @@ int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId
   }
   int64_t room = 0;
   // One slice at a time: whether parts of several would do is the allocator's own choice.
-  for (Resources& free : free_for(role_of(id, group), on)) {
+  for (Resources& free : free_for(role_of(id, group), on, kept_for)) {
     while (room < most && fits(group.spec->resources, free)) {
       free -= carve(group.spec->resources, free);
       ++room;
@@ -213,12 +233,13 @@ int64_t Replay::offered_of(const FrameworkId& id, const Group& group) const {
 // ---------------------------------------------------------------------------------------
 
 void Replay::audit_work_conservation() {
-  std::set<AgentId> claimed;
+  Claims claims;
   std::vector<Kept> kept;  // below limits
   for (const LeafStatus& leaf : allocator_->leaves()) {
     for (const AskStatus& ask : leaf.asks) {
-      claimed.insert(ask.set_aside.begin(), ask.set_aside.end());
+      claims.whole.insert(ask.set_aside.begin(), ask.set_aside.end());
       const Group* group = group_of(leaf.framework, ask.ask);
+      for (const AgentId& agent : ask.kept_on) claims.of_a_task[agent] = group;
       if (!ask.has_headroom || group == nullptr) continue;
       kept.push_back({group, leaf.role, group->spec->resources * group->spec->ask.gang});
     }
@@ -231,15 +252,14 @@ void Replay::audit_work_conservation() {
       if (unmet(id, group) == 0 || !may_have(id, group)) continue;
       std::vector<Kept> for_others = kept;
       std::erase_if(for_others, [&](const Kept& each) { return each.group == &group; });
-      if (!fits_what_is_free(id, group, claimed, for_others)) continue;
+      if (!fits_what_is_free(id, group, claims, for_others)) continue;
       broken(text(id.str(), "/", group.spec->name, " is not offered what is free"));
       return;
     }
   }
 }
 
-bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group,
-                               const std::set<AgentId>& claimed,
+bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group, const Claims& claims,
                                const std::vector<Kept>& kept) const {
   const int64_t gang = group.spec->ask.gang;
   const RoleName role = role_of(id, group);
@@ -249,10 +269,13 @@ bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group,
   int64_t room = 0;
   ResourceVector free;
   for (const auto& [agent, described] : agents_) {
-    if (claimed.count(agent) > 0 || !described.active || described.draining) continue;
-    for (const Resources& each : free_for(role, agent)) free += each.amounts;
+    if (claims.whole.count(agent) > 0 || !described.active || described.draining) continue;
+    const auto claim = claims.of_a_task.find(agent);
+    const bool is_of_another = claim != claims.of_a_task.end() && claim->second != &group;
+    const Group* const kept_for = is_of_another ? claim->second : nullptr;
+    for (const Resources& each : free_for(role, agent, kept_for)) free += each.amounts;
     if (is_choosy(group) && !is_preferred(group, agent)) continue;
-    rooms.emplace_back(agent, room_on(id, group, agent, gang));
+    rooms.emplace_back(agent, room_on(id, group, agent, gang, kept_for));
     room += rooms.back().second;
   }
   if (room < gang) return false;

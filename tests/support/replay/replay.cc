@@ -20,8 +20,6 @@ AllocatorOptions allocator_options(const sim::Scenario& scenario, AllocatorOptio
       options.reclaim = value == "off"          ? ReclaimMode::kOff
                         : value == "fair_share" ? ReclaimMode::kFairShare
                                                 : ReclaimMode::kGuarantee;
-    } else if (name == "entitlement_gate") {
-      options.entitlement_gate = value == "on";
     } else if (name == "placement") {
       options.placement = parse_placement(name, value).value();
     } else if (name == "offer_timeout") {

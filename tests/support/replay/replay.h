@@ -158,9 +158,15 @@ class Replay {
 
   // --- conservation.cc --------------------------------------------------------------------------
   void audit_work_conservation();
-  int64_t room_on(const FrameworkId& id, const Group& group, const AgentId& agent,
-                  int64_t most) const;
-  std::vector<Resources> free_for(const RoleName& role, const AgentId& agent) const;
+  int64_t room_on(const FrameworkId& id, const Group& group, const AgentId& agent, int64_t most,
+                  const Group* kept_for) const;
+  std::vector<Resources> free_for(const RoleName& role, const AgentId& agent,
+                                  const Group* kept_for) const;
+  // What is set aside, by agent: all that becomes free, or one task of a group.
+  struct Claims {
+    std::set<AgentId> whole = {};
+    std::map<AgentId, const Group*> of_a_task = {};
+  };
   ResourceVector unmet_guarantee(const RoleName& role) const;
   ResourceVector held_for_others(const RoleName& role) const;
   // Room below limits that is kept for somebody.
@@ -179,8 +185,8 @@ class Replay {
   bool is_entitled(const RoleName& role, const Group& group) const;
   int64_t unmet(const FrameworkId& id, const Group& group) const;
   int64_t offered_of(const FrameworkId& id, const Group& group) const;
-  bool fits_what_is_free(const FrameworkId& id, const Group& group,
-                         const std::set<AgentId>& claimed, const std::vector<Kept>& kept) const;
+  bool fits_what_is_free(const FrameworkId& id, const Group& group, const Claims& claims,
+                         const std::vector<Kept>& kept) const;
   bool is_within_limits(const RoleName& role, const ResourceVector& more,
                         const std::vector<Kept>& kept) const;
   RoleName role_of(const FrameworkId& id, const Group& group) const;
