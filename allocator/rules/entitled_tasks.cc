@@ -73,12 +73,39 @@ void add_role(const Cluster& cluster, const Role& role, const ResourceVector& to
   table.asks.pop_back();
 }
 
+// Whether all that is wanted fits what there is and all limits: then each ask is entitled to all
+// of it, and nothing has to be filled.
+bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes) {
+  std::vector<ResourceVector> wanted(nodes.size());
+  for (size_t i = nodes.size(); i-- > 0;) {
+    for (const FluidAsk& ask : nodes[i].asks) {
+      for (const ResourceKind kind : kResourceKinds) {
+        if (ask.shape[kind] == 0) continue;
+        if (ask.tasks_max > (total[kind] - wanted[i][kind]) / ask.shape[kind]) return false;
+        wanted[i][kind] += ask.shape[kind] * ask.tasks_max;
+      }
+    }
+    if (!wanted[i].fits_in(total) || !nodes[i].limit.contains(wanted[i])) return false;
+    if (i > 0) wanted[static_cast<size_t>(nodes[i].parent)] += wanted[i];
+  }
+  return true;
+}
+
 }  // namespace
 
 bool find_entitled_tasks(const Cluster& cluster) {
   const ResourceVector total = cluster.usable_total();
   Table table;
   add_role(cluster, cluster.tree.root(), total, -1, table);
+  if (all_fits(total, table.nodes)) {
+    for (size_t i = 0; i < table.asks.size(); ++i) {
+      for (size_t j = 0; j < table.asks[i].size(); ++j) {
+        AskEntry* const ask = table.asks[i][j];
+        if (ask != nullptr) ask->entitled = table.nodes[i].asks[j].tasks_max * kTaskOne;
+      }
+    }
+    return false;
+  }
   const FluidShares shares = fill_fluid(total, table.nodes);
   bool some_lack = false;
   for (size_t i = 0; i < table.asks.size(); ++i) {

@@ -87,7 +87,10 @@ class Filling {
       if (i > 0) {
         CHECK_GE(nodes[i].parent, 0);
         CHECK_LT(nodes[i].parent, static_cast<int32_t>(i));
-        states_[static_cast<size_t>(nodes[i].parent)].children.push_back(i);
+        State& parent = states_[static_cast<size_t>(nodes[i].parent)];
+        parent.children.push_back(i);
+        const int64_t enough = 2 * kLevelOne * kWeightOne / nodes[i].weight;
+        parent.top_level = std::min(std::max(parent.top_level, enough), kLevelMax);
       }
       guarantees_.push_back(nodes[i].guarantee);
       add_asks(i);
@@ -130,6 +133,7 @@ class Filling {
     std::vector<size_t> group_ends = {};
     Quota guarantee = {};
     int64_t level = 0;       // of its children
+    int64_t top_level = 0;   // at which each child may have all of the total twice
     int64_t next_level = 0;  // once it is settled
     bool rises = true;       // some ask below may
     // The kinds of which its limit, for the root the total, allowed no more when it was filled.
@@ -294,7 +298,7 @@ class Filling {
   Reach reach(size_t role, int64_t bound) const {
     Reach found;
     found.use = uses_[role];
-    found.high = kLevelMax - states_[role].level;
+    found.high = std::max<int64_t>(states_[role].top_level - states_[role].level, 1);
     ResourceVector use_high = use_of_children(role, found.high);
     const ResourceVector most = most_of(role, bound).max(uses_[role]);
     if (use_high.fits_in(most)) {
