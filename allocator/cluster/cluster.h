@@ -193,7 +193,7 @@ class Cluster {
     AskName ask = {};
   };
   std::vector<Vacated> vacated;
-  // Asks of which more or fewer tasks are placed since the gate looked; each is marked so.
+  // Asks whose count of placed tasks has changed since the gate looked; each is marked so.
   std::vector<AskEntry*> recounted;
   // The least of each kind over all declared asks: where this does not fit, none does.
   std::optional<ResourceVector> least_shape;

@@ -112,7 +112,7 @@ class AgentsByFree {
 // The agents from which one may take: active, not claimed, something free. A change of an agent is
 // made between erase() and insert(), or told with update().
 //
-// The keys, of which the least comes first: for `worst_fit` the weighted free amount with its sign
+// The keys; the least comes first: for `worst_fit` the weighted free amount with its sign
 // changed, for `spread` dominant_used(), for all other policies the weighted free amount.
 class FreeAgents {
  public:

@@ -15,6 +15,7 @@ namespace {
 __extension__ typedef __int128 Int128;
 
 }  // namespace
+
 bool NodeByShare::operator()(const Node* a, const Node* b) const {
   const auto by_share = a->share <=> b->share;
   if (by_share != 0) return by_share < 0;
@@ -175,11 +176,11 @@ void RoleTree::place_promise(Role* role, int order) {
   for (; role->parent != nullptr; role = role->parent) {
     const std::optional<PromiseTurn> turn = promise_turn_of(*role, order);
     std::optional<PromiseTurn>& before = role->promise_turn[order];
-    if (turn == before) continue;
-    if (order == 0) {
+    if (order == 0) {  // Also if its turn is the same, but was that of a role below.
       const bool is_below = role->has_guarantee() && turn.has_value();
       is_below ? void(below_guarantee_.insert(role)) : void(below_guarantee_.erase(role));
     }
+    if (turn == before) continue;
     std::set<PromiseTurn>& turns = role->parent->promise_turns[order];
     if (before) turns.erase(*before);
     if (turn) turns.insert(*turn);

@@ -61,6 +61,10 @@ std::vector<std::string> RoleTree::broken_order(const Role& role, int order) con
   if (promise_turn_of(role, order) != role.promise_turn[order]) {
     found.push_back("has the wrong turn among guarantees");
   }
+  const bool is_below = role.has_guarantee() && role.promise_turn[0].has_value();
+  if (is_below != (below_guarantee_.count(const_cast<Role*>(&role)) > 0)) {
+    found.push_back("is wrongly below its guarantee, or not");
+  }
   if (role.promise_turns[order].size() > role.promised.size()) {
     found.push_back("has a turn among guarantees that nobody has");
   }

@@ -22,10 +22,11 @@ Turn Turns::next(const LeafOrder& order) {
 
 // The leaf below `role` whose turn it is; nullptr if there is none that has not been found to be
 // beyond the guarantees of the roles `within`, which grow on the way down. O(depth), but passing
-// over leaves that are beyond guarantees, and over roles of which all are, costs one look each.
+// over leaves that are beyond guarantees, and over roles with only such leaves, costs one look
+// each.
 Leaf* Turns::next_below(const Role& role, const LeafOrder& order, bool promised_only,
                         std::vector<Role*>& within) {
-  // Those of which the least filled is exhausted, by that of the next one.
+  // A role whose least filled guarantee is exhausted comes by that of the next one.
   std::set<PromiseTurn> later;
   const std::set<PromiseTurn>& turns = role.promise_turns[order.number()];
   for (auto at = turns.begin(); at != turns.end() || !later.empty();) {

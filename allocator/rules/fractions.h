@@ -11,7 +11,7 @@ namespace proffer::fair {
 
 // In 2^-30, rounded down; at most 2^-10 of itself too small, where the cluster has as much of a
 // kind as can be counted. An amount above the total counts as all of it: between decisions an agent
-// may have come that the total does not know yet. Kinds of which the cluster has none are zero.
+// may have come that the total does not know yet. Kinds that the cluster does not have are zero.
 class Fractions {
  public:
   explicit Fractions(const ResourceVector& total) : total_(total) {
