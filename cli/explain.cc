@@ -53,6 +53,7 @@ void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<st
   lines.push_back(line("ask", said));
   if (!ask.could_ever_fit) lines.push_back(line("", text("fits no agent: ", changes_text(ask))));
   add_reasons(ask.hindered, ask.usable, agents, now, lines);
+  if (!ask.first.empty()) lines.push_back(line("first", owed_text(ask.first)));
   for (size_t i = 0; i < ask.remedies.size(); ++i) {
     const Remedy& remedy = ask.remedies[i];
     std::string what = to_text(remedy);

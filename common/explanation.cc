@@ -29,6 +29,7 @@ constexpr std::array<std::string_view, kHindranceCount> kHindranceNames = {
     "ports_used",
     "offered",
     "reserved",
+    "owed",
     "claimed",
     "gang",
 };
@@ -39,14 +40,26 @@ std::string kind_of(const HinderedAgents& hindered) {
 
 std::string amounts_of(const HinderedAgents& hindered, std::string_view most) {
   if (!hindered.kind) return {};
-  if (hindered.wanted <= hindered.most) return ": not on one device, or not on whole ones";
-  return text(": a task takes ", print_milli(hindered.wanted), ", at most ",
+  std::string_view of = "";
+  if (hindered.kind == ResourceKind::kGpus) {
+    of = hindered.wanted < kWholeDevice    ? " of one device"
+         : hindered.wanted == kWholeDevice ? " whole device"
+                                           : " whole devices";
+  }
+  return text(": a task takes ", print_milli(hindered.wanted), of, ", at most ",
               print_milli(hindered.most), " ", most);
+}
+
+// What agents that do not meet a constraint have instead.
+std::string values_of(const HinderedAgents& hindered) {
+  if (hindered.values.empty()) return ": none has this attribute";
+  return text(hindered.values.size() == 1 ? ": there is " : ": there are ",
+              listed(hindered.values));
 }
 
 std::string left_of(const HinderedAgents& hindered) {
   if (!hindered.kind) return {};
-  return text(": a task takes ", print_milli(hindered.wanted), " ", to_text(*hindered.kind), ", ",
+  return text(": it takes ", print_milli(hindered.wanted), " ", to_text(*hindered.kind), ", ",
               print_milli(hindered.most), " are left");
 }
 
@@ -62,6 +75,21 @@ std::string holders_text(const std::vector<Holder>& holders, std::string_view by
     out += text(out.empty() ? by : ", ", holder.framework.str());
     const std::string amounts = to_text(holder.amounts);
     if (!amounts.empty()) out += text(" (", amounts, ")");
+  }
+  return out;
+}
+
+std::string owed_text(const std::vector<Holder>& owed) {
+  std::string out;
+  for (const Holder& one : owed) {
+    out += text(out.empty() ? "" : ", and ", one.role.str(), "/", one.framework.str());
+    for (const ResourceKind kind : kResourceKinds) {
+      if (one.entitled[kind] == 0) continue;
+      out += text(", which is entitled to ", print_milli(one.entitled[kind]), " ", to_text(kind),
+                  " and has ", print_milli(one.amounts[kind]));
+      // It has its share now, and makes up for what it lacked.
+      if (one.amounts[kind] >= one.entitled[kind]) out += " after it had less for a while";
+    }
   }
   return out;
 }
@@ -88,7 +116,7 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kDraining:
       return "being drained";
     case Hindrance::kConstraint:
-      return text("not ", quoted(hindered.constraint));
+      return text("not ", quoted(hindered.constraint), values_of(hindered));
     case Hindrance::kTotal:
       return text("too little ", kind_of(hindered), " in all", amounts_of(hindered, "there"));
     case Hindrance::kPortsTotal:
@@ -130,6 +158,8 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kReserved:
       return text("has ", kind_of(hindered), " that is reserved for other roles",
                   amounts_of(hindered, "for this one"));
+    case Hindrance::kOwed:
+      return text("held for ", owed_text(hindered.holders));
     case Hindrance::kGang:
       return text("would do for a task, but ", hindered.wanted,
                   " tasks must start together, and at most ", hindered.most, " fit now");
@@ -146,13 +176,22 @@ std::string changes_text(const AskExplanation& ask) {
   for (const HinderedAgents& change : ask.changes) {
     if (!out.empty()) out += "; ";
     if (change.why == Hindrance::kConstraint) {
-      out += text("no agent meets ", quoted(change.constraint));
+      out += change.constraint.empty()
+                 ? "no agent meets all of its constraints"
+                 : text("no agent meets ", quoted(change.constraint), values_of(change));
       meets_constraints = false;
     } else if (change.why == Hindrance::kLimit) {
       out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
                   ", but the limit of role ", quoted(change.role.str()), " is ",
                   print_milli(change.most));
       meets_constraints = false;  // They do not matter.
+    } else if (change.why == Hindrance::kGang) {
+      out +=
+          text(change.wanted, " tasks must start together, but ",
+               change.constraint.empty() ? "" : text("by its maximum per ", change.constraint, " "),
+               "at most ", change.most,
+               change.constraint.empty() ? " fit on all agents together" : " can");
+      meets_constraints = meets_constraints && change.constraint.empty();
     } else if (change.kind) {
       out += text("it takes ", print_milli(change.wanted), " ", to_text(*change.kind),
                   ", but the most that an agent has is ", print_milli(change.most));

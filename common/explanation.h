@@ -35,38 +35,46 @@ enum class Hindrance : uint8_t {
   kPortsUsed,           // the same of ports
   kOffered,             // too little is free, but there would be without the outstanding offers
   kReserved,            // enough is there, or free, but some of it is reserved for other roles
+  kOwed,                // what is free is held for an ask that is owed a task
   kClaimed,             // what is free there is set aside for an ask that has waited longer
   kGang,                // a task of the ask would fit, but not its whole gang with other agents
 };
-inline constexpr size_t kHindranceCount = 22;
+inline constexpr size_t kHindranceCount = 23;
 std::string_view to_text(Hindrance why);  // "not_connected", …
 std::optional<Hindrance> parse_hindrance(std::string_view text);
 
-// Who has what others wait for.
+// Who has what others wait for, or for whom it is held.
 struct Holder {
   FrameworkId framework = {};
   ResourceVector amounts = {};
   int64_t agents = 0;  // on how many of them
+  // If an ask of it is owed a task: in which role, and what this ask is entitled to of the kind
+  // that both take; `amounts` is what it has.
+  RoleName role = {};
+  ResourceVector entitled = {};
   bool operator==(const Holder&) const = default;
 };
 
 // Agents that are out for one reason.
 struct HinderedAgents {
   Hindrance why = Hindrance::kNone;
-  // Of total, used, declined for too little, limit, guarantees, entitlement.
+  // Of total, used, owed, declined for too little, limit, guarantees, entitlement.
   std::optional<ResourceKind> kind = {};
-  RoleName role = {};  // whose limit or entitlement
-  std::string constraint = {};
+  RoleName role = {};           // whose limit or entitlement
+  std::string constraint = {};  // or the attributes of max_per
+  // Constraint: some values that the agents have of its attribute; none: none has it.
+  std::vector<std::string> values = {};
   int64_t agents = 0;
   AgentId example = {};  // one of them
   // Of the kind in milli-units, or ports: what a task takes, and the most that any of them has
-  // (used: has free; limit, guarantees, entitlement: what of it is left).
+  // (used: has free; limit, guarantees, entitlement: what of it is left). Of gpus that which such a
+  // task could use: of one device, or whole ones. Gang: tasks.
   int64_t wanted = 0;
   int64_t most = 0;
   // Declined for a time, waits for where it would rather be: when the first of these ends.
   std::optional<Time> until = {};
-  // Used, offered, claimed: the largest first, some. Limit: for whom room is kept below it, before
-  // this ask. Entitlement: who else uses or wants what there is, of the kind.
+  // Used, offered, claimed, owed: the largest first, some. Limit: for whom room is kept below it,
+  // before this ask. Entitlement: who else uses or wants what there is, of the kind.
   std::vector<Holder> holders = {};
   bool operator==(const HinderedAgents&) const = default;
 };
@@ -87,6 +95,8 @@ struct AskExplanation {
   // If it could not: what of the ask would have to be otherwise for it to fit some agent.
   std::vector<HinderedAgents> changes = {};
   AgentId claimed = {};  // the agent that is set aside for it
+  // Asks that are owed a task and come before it, which is not owed any; some.
+  std::vector<Holder> first = {};
   // Each alone would make it fit, all else as it is; then it is offered when its turn comes.
   std::vector<Remedy> remedies = {};
   bool operator==(const AskExplanation&) const = default;
@@ -96,6 +106,8 @@ struct AskExplanation {
 std::string changes_text(const AskExplanation& ask);
 // "f (cpus:2), g", after `by`; nothing if there are none.
 std::string holders_text(const std::vector<Holder>& holders, std::string_view by);
+// "eng/f, which is entitled to 33 cpus and has 19", of those that are owed a task.
+std::string owed_text(const std::vector<Holder>& owed);
 
 // A framework that comes before this one.
 struct Rival {

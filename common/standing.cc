@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::array<std::string_view, kRoleHindranceCount> kRoleHindranceNames = {
     "no_offers", "tasks_unknown", "limit", "guarantees", "entitlement",
-    "coming",    "set_aside",     "lent",  "too_little",
+    "coming",    "set_aside",     "lent",  "owed",       "too_little",
 };
 
 std::string left_of(const HeldAsks& held) {
@@ -56,6 +56,8 @@ std::string to_text(const HeldAsks& held) {
     case RoleHindrance::kLent:
       return text("others have borrowed what the role is entitled to",
                   held.back.empty() ? "" : text("; it does not come back now: ", held.back));
+    case RoleHindrance::kOwed:
+      return text("what becomes free is held for ", owed_text(held.rivals));
     case RoleHindrance::kTooLittle:
       return "nothing that is free fits";
   }

@@ -28,9 +28,10 @@ enum class RoleHindrance : uint8_t {
   kComing,        // tasks of others have been told to end for it
   kSetAside,      // agents are set aside for it until it fits
   kLent,          // its role has less than it is entitled to: others have borrowed it
+  kOwed,          // others are owed a task and come first
   kTooLittle,     // its role has its part, or nobody has borrowed: nothing that is free fits
 };
-inline constexpr size_t kRoleHindranceCount = 9;
+inline constexpr size_t kRoleHindranceCount = 10;
 std::string_view to_text(RoleHindrance why);  // "no_offers", …
 std::optional<RoleHindrance> parse_role_hindrance(std::string_view text);
 
@@ -45,7 +46,8 @@ struct HeldAsks {
   AskName ask = {};
   int64_t wanted = 0;  // by it at once, of the kind, in milli-units
   int64_t left = 0;    // at most
-  // Limit: for whom room is kept below it. Entitlement: who else uses or wants the rest. Some.
+  // Limit: for whom room is kept below it. Entitlement: who else uses or wants the rest. Owed: who
+  // comes first. Some.
   std::vector<Holder> rivals = {};
   std::string back = {};  // lent: why it does not come back now, of that ask; empty: not looked at
   std::optional<Time> until = {};  // coming: the last deadline; lent: when it may

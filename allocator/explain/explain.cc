@@ -1,12 +1,13 @@
 // Why a framework has no offer: how its share compares, and what stands between each agent and each
 // of its unmet asks. explain() is the story, hindrance() the rule for one agent. Computed from the
-// books, like status.cc; changes nothing.
+// books, like status.cc; changes nothing. Asks that could never fit: impossible.cc.
 
 #include <algorithm>
 #include <tuple>
 
 #include "allocator/explain/explainer.h"
 #include "allocator/explain/fitting.h"
+#include "allocator/explain/impossible.h"
 #include "allocator/explain/status.h"
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
@@ -15,15 +16,6 @@
 namespace proffer::fair {
 namespace {
 
-// The first kind of which `shape` takes more than `there`; gpus if only the devices do not fit.
-std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources& there) {
-  for (const ResourceKind kind : kResourceKinds) {
-    if (shape[kind] > there.amounts[kind]) return kind;
-  }
-  if (!fits(shape, there)) return ResourceKind::kGpus;
-  return std::nullopt;
-}
-
 // All of it that counts, whoever it is reserved for.
 Resources total_with_reserved(const Books& books) {
   Resources sum = books.total;
@@ -31,6 +23,17 @@ Resources total_with_reserved(const Books& books) {
     if (!part.revocable) sum += part.total;
   }
   return sum;
+}
+
+// The same for the same reason: what they have adds up, unless it is what they are owed.
+void add_holder(std::vector<Holder>& holders, Holder holder) {
+  const auto known = std::find_if(holders.begin(), holders.end(), [&](const Holder& other) {
+    return other.framework == holder.framework && other.role == holder.role &&
+           other.entitled == holder.entitled;
+  });
+  if (known == holders.end()) return holders.push_back(std::move(holder));
+  if (holder.entitled.is_zero()) known->amounts += holder.amounts;
+  known->agents += holder.agents;
 }
 
 void trim(std::vector<Holder>& holders, std::optional<ResourceKind> kind) {
@@ -56,17 +59,8 @@ class Reasons {
     sum.agents += one.agents;
     sum.most = std::max(sum.most, one.most);
     if (one.until) sum.until = sum.until ? std::min(*sum.until, *one.until) : *one.until;
-    for (Holder& holder : one.holders) {
-      const auto known =
-          std::find_if(sum.holders.begin(), sum.holders.end(),
-                       [&](const Holder& other) { return other.framework == holder.framework; });
-      if (known == sum.holders.end()) {
-        sum.holders.push_back(std::move(holder));
-      } else {
-        known->amounts += holder.amounts;
-        known->agents += holder.agents;
-      }
-    }
+    for (Holder& holder : one.holders) add_holder(sum.holders, std::move(holder));
+    for (const std::string& value : one.values) add_value(sum.values, value);
   }
 
   // Those that are out, most first; how many are not.
@@ -139,6 +133,40 @@ FrameworkExplanation Explainer::explain(const FrameworkId& id) const {
   return found;
 }
 
+// The ask's entitlement and what it has, of the kind.
+Holder Explainer::owed(const AskEntry& ask, ResourceKind kind) const {
+  __extension__ typedef __int128 Int128;
+  Holder holder{.framework = ask.leaf->framework, .role = ask.leaf->role->name};
+  const int64_t each = ask.ask.shape[kind];
+  // To a hundredth of a task: what rounding leaves of one is no news.
+  const auto hundredths =
+      static_cast<int64_t>((Int128(ask.entitled) * 100 + kTaskOne / 2) / kTaskOne);
+  holder.amounts[kind] = each * ask.placed;
+  holder.entitled[kind] = static_cast<int64_t>(Int128(each) * hundredths / 100);
+  return holder;
+}
+
+// Asks that are owed a task that takes what the ask, which is not owed any, takes too: what becomes
+// free is theirs first. Those that have least of what they are entitled to first.
+std::vector<Holder> Explainer::owed_before(const AskEntry& entry) const {
+  std::vector<Holder> found;
+  if (waiting_.gate.is_open() || waiting_.gate.is_owed(entry, now_)) return found;
+  for (const auto& [id, l] : cluster_.leaves) {
+    if (l.get() == entry.leaf || !l->wants_offers() || l->mode == OfferMode::kOpen) continue;
+    for (const AskEntry* ask : l->order) {
+      const ResourceVector both = entry.ask.shape.min(ask->ask.shape);
+      if (both.is_zero() || ask->unmet() == 0 || !waiting_.gate.is_owed(*ask, now_)) continue;
+      if (!denial(cluster_, *ask).is_none()) continue;
+      found.push_back(owed(*ask, dominant_kind(both, cluster_.total)));
+    }
+  }
+  const auto part = [](const Holder& one) { return dominant_share(one.amounts, one.entitled); };
+  std::stable_sort(found.begin(), found.end(),
+                   [&](const Holder& a, const Holder& b) { return part(a) < part(b); });
+  if (found.size() > kNamesExplainedMax) found.resize(kNamesExplainedMax);
+  return found;
+}
+
 // Who else is meant where a limit or an entitlement leaves too little: for whom room is kept, and
 // who uses or wants the rest of what there is.
 void Explainer::name_rivals(const AskEntry* entry, std::vector<HinderedAgents>& hindered) const {
@@ -180,83 +208,32 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   const Denial limit = exceeded_limit(entry);
   // A gang that does not fit is out on each agent on which a task of it would.
   const bool fits_together = entry.ask.gang == 1 || !plan_gang(cluster_, entry, now_).empty();
-  int64_t room = 0;
+  std::vector<Seat> places;
   std::vector<HinderedAgents> usable;
   for (const auto& [id, a] : cluster_.agents) {
     HinderedAgents one = hindrance(*entry.leaf, &entry, *a);
     if (one.why == Hindrance::kNone && !fits_together) {
       one.why = Hindrance::kGang;
       one.wanted = entry.ask.gang;
-      room += room_for(entry, *a, entry.ask.gang);
+      places.push_back({a.get(), room_for(entry, *a, entry.ask.gang)});
       usable.push_back(std::move(one));
       continue;
     }
     reasons.add(std::move(one));
   }
+  const int64_t together = fill_places(entry.ask, entry.counts, entry.ask.gang, places);
   for (HinderedAgents& one : usable) {
-    one.most = std::min(room, entry.ask.gang - 1);
+    one.most = together;
     reasons.add(std::move(one));
   }
   found.could_ever_fit = limit.is_none() && could_ever_be_met(cluster_, entry, false);
   found.hindered = reasons.take(found.usable);
   name_rivals(&entry, found.hindered);
   found.claimed = claimed_for(waiting_, entry).value_or(AgentId());
-  if (!found.could_ever_fit) explain_changes(entry, found);
+  found.first = owed_before(entry);
+  if (!found.could_ever_fit) found.changes = impossible(cluster_, entry);
   found.remedies = remedies_for(cluster_, entry, now_);
   return found;
-}
-
-// What of the ask no agent can give: constraints that none meets; else what is more than the most
-// that any of those that meet them has. Nothing if each is met, but never all by one agent.
-void Explainer::explain_changes(const AskEntry& entry, AskExplanation& found) const {
-  const Ask& ask = entry.ask;
-  if (const Denial limit = exceeded_limit(entry); !limit.is_none()) {
-    found.changes.push_back({.why = Hindrance::kLimit,
-                             .kind = limit.kind,
-                             .role = limit.role->name,
-                             .wanted = ask.shape[limit.kind],
-                             .most = limit.left});
-    return;
-  }
-  Resources largest;
-  int64_t ports = 0;
-  bool any_meets_all = false;
-  std::vector<bool> met(ask.constraints.size(), false);
-  std::vector<ConstraintMatcher> each;
-  for (const Constraint& constraint : ask.constraints) {
-    Result<ConstraintMatcher> matcher = ConstraintMatcher::compile({constraint});
-    CHECK(matcher.has_value()) << matcher.error().message();
-    each.push_back(*std::move(matcher));
-  }
-  for (const auto& [id, a] : cluster_.agents) {
-    for (size_t i = 0; i < each.size(); ++i) {
-      if (each[i].matches(a->id, a->attributes)) met[i] = true;
-    }
-    if (!entry.matches(*a)) continue;
-    any_meets_all = true;
-    ResourceVector most;  // that its role may use
-    for (const Slice& slice : a->usable_total(entry.leaf->role->name)) {
-      most += slice.resources.amounts;
-    }
-    largest.amounts = largest.amounts.max(most);
-    ports = std::max(ports, a->ports.size());
-  }
-  for (size_t i = 0; i < met.size(); ++i) {
-    if (met[i]) continue;
-    found.changes.push_back(
-        {.why = Hindrance::kConstraint, .constraint = to_text(ask.constraints[i])});
-  }
-  if (!any_meets_all) return;
-  for (const ResourceKind kind : kResourceKinds) {
-    if (ask.shape[kind] <= largest.amounts[kind]) continue;
-    found.changes.push_back({.why = Hindrance::kTotal,
-                             .kind = kind,
-                             .wanted = ask.shape[kind],
-                             .most = largest.amounts[kind]});
-  }
-  if (ask.ports > ports) {
-    found.changes.push_back({.why = Hindrance::kPortsTotal, .wanted = ask.ports, .most = ports});
-  }
 }
 
 // What keeps a task of the ask, or an open offer of what the agent has free, from the leaf,
@@ -279,7 +256,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
   const auto lacks = [&](Hindrance why, ResourceKind kind, const Resources& there) {
     found.kind = kind;
     found.wanted = entry->ask.shape[kind];
-    found.most = there.amounts[kind];
+    found.most = most_for(kind, found.wanted, there);
     return is(why);
   };
 
@@ -289,6 +266,9 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
   if (entry != nullptr) {
     if (const Constraint* unmet = entry->matcher.first_unmet(a.id, a.attributes)) {
       found.constraint = to_text(*unmet);
+      if (const std::string& value = value_of(a, unmet->attribute); !value.empty()) {
+        found.values.push_back(value);
+      }
       return is(Hindrance::kConstraint);
     }
     if (const auto kind = lacking(entry->ask.shape, whole)) {
@@ -320,7 +300,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
     if (denied.role != nullptr) found.role = denied.role->name;
     if (denied.why == Denial::Why::kTasksUnknown) return is(Hindrance::kTasksUnknown);
     found.kind = denied.kind;
-    found.wanted = entry == nullptr ? 0 : entry->ask.shape[denied.kind];
+    found.wanted = entry == nullptr ? 0 : entry->at_once()[denied.kind];
     found.most = denied.left;
     if (denied.why == Denial::Why::kLimit) return is(Hindrance::kLimit);
     return is(denied.why == Denial::Why::kGuarantees ? Hindrance::kGuarantees
@@ -347,12 +327,24 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
   // As if there were no offers: what is free in all, and of this what the role may use.
   Books without_offers = a;
   for (const OfferId& id : a.offers) without_offers.end_offered(*cluster_.outstanding.find(id));
+  const bool is_kept = !a.keep.is_zero() && a.claimant != entry;  // for another
+  if (!is_kept) without_offers.keep = {};
   without_offers.compute_free();
   const RoleName& role = l.role->name;
   Resources usable;
   for (const Slice& slice : without_offers.usable(role)) usable += slice.resources;
+  const auto keeps = [&](ResourceKind kind) {
+    const bool is_owed = waiting_.gate.is_owed(*a.claimant, now_);
+    found.holders.push_back(is_owed ? owed(*a.claimant, kind)
+                                    : Holder{.framework = a.claimant->leaf->framework});
+    found.holders.back().agents = 1;
+    return is_owed ? Hindrance::kOwed : Hindrance::kClaimed;
+  };
   if (entry != nullptr) {
     if (const auto kind = lacking(entry->ask.shape, usable)) {
+      if (is_kept && !lacking(entry->ask.shape, without_offers.free_and_kept())) {
+        return lacks(keeps(*kind), *kind, usable);
+      }
       const Resources all = without_offers.counted_free();
       if (!lacking(entry->ask.shape, all)) return lacks(Hindrance::kReserved, *kind, usable);
       // Even if nothing were used it might be too little for this role.
@@ -371,24 +363,19 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
     }
   } else if (usable.amounts.is_zero()) {
     if (!without_offers.counted_free().amounts.is_zero()) return is(Hindrance::kReserved);
+    if (const ResourceVector& kept = without_offers.kept.amounts; !kept.is_zero()) {
+      return is(keeps(dominant_kind(kept, cluster_.total)));
+    }
     users(std::nullopt);
     return is(Hindrance::kUsed);
   }
-  const bool is_free = entry == nullptr
-                           ? !a.usable(role).empty()
-                           : fits(entry->ask.shape, a, role) && a.ports_left() >= entry->ask.ports;
+  const bool is_free = entry == nullptr ? !a.usable(role).empty() : room_for(*entry, a, 1) > 0;
   if (!is_free) {
     for (const OfferId& id : a.offers) {
       const OutstandingOffer& offer = *cluster_.outstanding.find(id);
-      const auto known = std::find_if(
-          found.holders.begin(), found.holders.end(),
-          [&](const Holder& holder) { return holder.framework == offer.leaf->framework; });
-      if (known != found.holders.end()) {
-        known->amounts += offer.resources.amounts;
-      } else {
-        found.holders.push_back({offer.leaf->framework, offer.resources.amounts, 1});
-      }
+      add_holder(found.holders, {offer.leaf->framework, offer.resources.amounts});
     }
+    for (Holder& holder : found.holders) holder.agents = 1;
     return is(Hindrance::kOffered);
   }
   if (a.is_set_aside() && a.claimant != entry) {

@@ -139,6 +139,10 @@ void Explainer::explain_held(const Role& role, RoleExplanation& found) const {
         one.why = RoleHindrance::kTooLittle;
         one.back.clear();
       }
+      if (one.why == RoleHindrance::kTooLittle && could_ever_be_met(cluster_, *ask, false)) {
+        one.rivals = owed_before(*ask);
+        if (!one.rivals.empty()) one.why = RoleHindrance::kOwed;
+      }
       note_coming(*ask, found);
       some_lent = some_lent || one.why == RoleHindrance::kLent;
       const auto [at, is_new] = sums.try_emplace({one.why, one.role, one.kind}, one);
@@ -189,7 +193,7 @@ HeldAsks Explainer::held_by(const AskEntry& ask, int& outlooks) const {
     held.until = reclaim_outlook(l.framework, ask.ask.name).until;
     return held;
   }
-  if (waiting_.claims.has_claim(ask)) {
+  if (waiting_.claims.has_claim(ask) || waiting_.gate.has_claim(ask)) {
     held.why = RoleHindrance::kSetAside;
     return held;
   }

@@ -4,6 +4,7 @@
 // nothing.
 //
 //   explain.cc          why a framework has no offer
+//   impossible.cc       what of an ask no agent could ever give
 //   explain_role.cc     why a role has no more
 //   explain_task.cc     how a task stands, and for whom it would have to end
 //   reclaim_outlook.cc  why nothing is taken back for an ask
@@ -36,7 +37,8 @@ class Explainer {
                      FrameworkExplanation& found) const;
   void name_rivals(const AskEntry* entry, std::vector<HinderedAgents>& hindered) const;
   AskExplanation explain_ask(const AskEntry& entry) const;
-  void explain_changes(const AskEntry& entry, AskExplanation& found) const;
+  Holder owed(const AskEntry& ask, ResourceKind kind) const;
+  std::vector<Holder> owed_before(const AskEntry& entry) const;
   Denial denial_to(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
   HinderedAgents hindrance(const Leaf& leaf, const AskEntry* entry, const Agent& agent) const;
 

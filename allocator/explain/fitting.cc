@@ -104,7 +104,7 @@ void Fitting::look_around() {
     if (here == 0) continue;
     rooms_[a.get()] = here;
     const auto [group, is_new] = groups_.try_emplace(group_of(*a));
-    if (is_new) group->second.most = most_in_group(*a, 0);
+    if (is_new) group->second.most = most_in_group(*a);
     if (group->second.most > 0) usable_.push_back(a.get());
     places_ -= group->second.count();
     group->second.room += here;
@@ -116,13 +116,9 @@ std::string Fitting::group_of(const Agent& a) const {
   return ask_.max_per.size() == 1 ? value_of(a, ask_.max_per.front().attribute) : "";
 }
 
-// `ended`: so many tasks of the ask on the agent.
-int64_t Fitting::most_in_group(const Agent& a, int64_t ended) const {
+int64_t Fitting::most_in_group(const Agent& a) const {
   if (ask_.max_per.size() != 1) return std::numeric_limits<int64_t>::max();
-  if (ended == 0) return entry_.counts.room(ask_, a, ask_.gang);
-  TaskCounts counts = entry_.counts;
-  counts.add(a, -ended);
-  return counts.room(ask_, a, ask_.gang);
+  return entry_.counts.room(ask_, a, ask_.gang);
 }
 
 Fitting::There Fitting::there(const Agent& a) const {
@@ -156,9 +152,7 @@ int64_t Fitting::room(const There& there, const ResourceVector& shape) const {
   int64_t most = ask_.gang;
   if (ask_.ports > 0) most = std::min(most, there.ports_left / ask_.ports);
   if (most > 0 && ask_.max_per.size() > 1) {  // One is for look_around() and fits() to see to.
-    TaskCounts counts = entry_.counts;
-    if (there.ended > 0) counts.add(a, -there.ended);
-    most = counts.room(ask_, a, most);
+    most = entry_.counts.room(ask_, a, most);
   }
   if (most <= 0) return 0;
   return count_that_fits(shape, *there.books, entry_.leaf->role->name, most);
@@ -172,9 +166,7 @@ bool Fitting::fits(const There& there) const {
   Group group = at == groups_.end() ? Group() : at->second;
   int64_t total = places_ - group.count();
   group.room += room(there) - before;
-  if (at == groups_.end() || there.ended > 0) {
-    group.most = most_in_group(*there.agent, there.ended);
-  }
+  if (at == groups_.end()) group.most = most_in_group(*there.agent);
   total += group.count();
   return total >= ask_.gang && denied(more_free(there)).is_none();
 }

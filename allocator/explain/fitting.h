@@ -46,7 +46,6 @@ class Fitting {
     const Agent* agent = nullptr;
     const Books* books = nullptr;
     int64_t ports_left = 0;
-    int64_t ended = 0;  // tasks of the ask there
     bool serves = true;
     bool is_declined = false;
     bool is_claimed = false;  // for another ask
@@ -92,7 +91,7 @@ class Fitting {
   };
   void look_around();
   std::string group_of(const Agent& agent) const;
-  int64_t most_in_group(const Agent& agent, int64_t ended) const;
+  int64_t most_in_group(const Agent& agent) const;
   ResourceVector part_of_free(const There& there) const;
   ResourceVector more_free(const There& there) const;
 

@@ -301,23 +301,21 @@ class RemedySearch {
       const Agent& a = *agent;
       const Fitting::There there = as_it_is_.there(a);
       const bool is_place = there.serves && !there.is_claimed && as_it_is_.suits(a);
-      // The end of its own tasks elsewhere may be enough.
-      const bool by_count = !ask_.max_per.empty() && runs_on(a);
-      if (needs_place && !is_place && !by_count) continue;
+      if (needs_place && !is_place) continue;
       Occupants all = occupants_of(a, tasks, offers, needs_place ? Denial() : denied);
       if (all.empty()) continue;
       const ResourceVector free = proffer::sum_of(a.usable(entry_.leaf->role->name)).amounts;
-      if (needs_place && !by_count && !ask_.shape.fits_in(free + sum_of(all))) continue;
+      if (needs_place && !ask_.shape.fits_in(free + sum_of(all))) continue;
       const ResourceVector lacking =
           needs_place ? (ask_.shape - free).max(ResourceVector()) : entry_.at_once();
       for (const Occupant& one : all) {
-        if (needs_place && !by_count && ask_.gang == 1 && !lacking.fits_in(one.amounts)) continue;
+        if (needs_place && ask_.gang == 1 && !lacking.fits_in(one.amounts)) continue;
         Release release{.agent = &a, .what = {one}, .worth = worth_of(one.amounts)};
         if (best && best->cost() <= release.cost()) continue;
         if (fits_without(a, release.what)) consider(std::move(release));
       }
       if (all.size() == 1 || (best && best->what.size() == 1)) continue;
-      if (needs_place && !by_count && !may_hold(all, lacking)) continue;
+      if (needs_place && !may_hold(all, lacking)) continue;
       if (std::optional<Release> several = several_on(a, std::move(all), lacking)) {
         consider(*std::move(several));
       }
@@ -335,12 +333,6 @@ class RemedySearch {
       std::sort(amounts.rbegin(), amounts.rend());
       amounts.resize(std::min(amounts.size(), kRemedyEndsMax));
       return std::accumulate(amounts.begin(), amounts.end(), int64_t{0}) >= lacking[kind];
-    });
-  }
-
-  bool runs_on(const Agent& a) const {
-    return std::any_of(a.tasks.begin(), a.tasks.end(), [&](const auto& task) {
-      return task.second.leaf->owner == entry_.leaf->owner && task.second.ask == ask_.name;
     });
   }
 
@@ -376,7 +368,8 @@ class RemedySearch {
     return weighted(amounts, cluster_.total);
   }
 
-  // Tasks, and offers to others, that may help against the denial, if there is one.
+  // Tasks of others, and offers to them, that may help against the denial, if there is one. Of its
+  // own tasks nothing is said: its framework knows them, and would only change one for another.
   Occupants occupants_of(const Agent& a, bool tasks, bool offers, const Denial& denied) const {
     const auto helps = [&](const Occupant& one) {
       if (denied.is_none()) return true;
@@ -390,6 +383,7 @@ class RemedySearch {
     };
     if (tasks) {
       for (const auto& [ref, task] : a.tasks) {
+        if (task.leaf->owner == entry_.leaf->owner) continue;
         consider({.task = &task, .ref = ref, .amounts = task.resources.amounts, .leaf = task.leaf});
       }
     }
@@ -413,7 +407,6 @@ class RemedySearch {
       if (one.task != nullptr) {
         books.end_allocated(*one.task);
         as_if.end(a, *one.task);
-        if (one.leaf->owner == entry_.leaf->owner && one.task->ask == ask_.name) ++there.ended;
       } else {
         books.end_offered(*one.offer);
         as_if.end(*one.offer);

@@ -29,7 +29,11 @@ std::string why_unmet(const AskExplanation& ask, int64_t agents) {
     return text(which, " could use ", ask.usable, ask.usable == 1 ? " agent" : " agents",
                 ": it is offered with the next decision");
   }
-  return text(which, " is not met: ", most_of(ask.hindered, agents));
+  std::string said = text(which, " is not met: ", most_of(ask.hindered, agents));
+  if (!ask.first.empty() && ask.hindered.front().why != Hindrance::kOwed) {
+    said += text("; first comes ", owed_text(ask.first));
+  }
+  return said;
 }
 
 namespace {

@@ -22,6 +22,8 @@ void fields(F& f, typename F::template Of<Holder>& holder) {
   f.text("framework", holder.framework);
   f.value("amounts", holder.amounts);
   f.whole("agents", holder.agents);
+  f.text_if_any("role", holder.role);
+  if (F::kReads || !holder.entitled.is_zero()) f.value("entitled", holder.entitled);
 }
 
 template <class F>
@@ -30,6 +32,7 @@ void fields(F& f, typename F::template Of<HinderedAgents>& row) {
   f.word("kind", parse_resource_kind, row.kind);
   f.text_if_any("role", row.role);
   f.text_if_any("constraint", row.constraint);
+  f.texts_if_any("values", row.values);
   f.whole("agents", row.agents);
   f.text_if_any("example", row.example);
   if (F::kReads || row.wanted != 0 || row.most != 0) {
@@ -78,6 +81,7 @@ void fields(F& f, typename F::template Of<AskExplanation>& ask) {
   f.truth("could_ever_fit", ask.could_ever_fit);
   f.rows_if_any("changes", ask.changes);
   f.text_if_any("claimed", ask.claimed);
+  f.rows_if_any("first", ask.first);
   f.rows_if_any("remedies", ask.remedies);
 }
 

@@ -58,10 +58,9 @@ TEST(MayNotBorrow, LeavesToOthersWhatTheyAreEntitledToAndWant) {
   const FrameworkExplanation why = s.allocator().explain(FrameworkId("a"), s.now());
   ASSERT_EQ(why.asks.size(), 1u);
   ASSERT_EQ(why.asks[0].hindered.size(), 1u);
-  EXPECT_EQ(
-      to_text(why.asks[0].hindered[0]),
-      "above what role 'a' is entitled to, and the ask may not borrow: a task takes 6 cpus, 5 "
-      "are left; the rest is used or wanted by b (cpus:5)");
+  EXPECT_EQ(to_text(why.asks[0].hindered[0]),
+            "above what role 'a' is entitled to, and the ask may not borrow: it takes 6 cpus, 5 "
+            "are left; the rest is used or wanted by b (cpus:5)");
   const auto role = s.allocator().explain_role(RoleName("a"), s.now());
   ASSERT_EQ(role->held.size(), 1u);
   EXPECT_EQ(to_text(role->held[0]),

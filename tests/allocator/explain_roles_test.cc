@@ -153,6 +153,25 @@ TEST(ExplainRole, DoesNotBlameBorrowersForWhatNoAgentCouldDo) {
   EXPECT_EQ(ops.held[0].why, RoleHindrance::kTooLittle);
 }
 
+// Who has more than its part waits behind who has less, by the gate.
+TEST(ExplainRole, NamesThoseThatAreOwedATaskAndComeFirst) {
+  AllocatorScenario s({.claim_after = hours(24)});
+  s.agent("a1", "cpus:12;mem:12GiB");
+  s.framework("batch").in_role("lab").asks("cpus:1", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("web").in_role("eng/web").asks("cpus:4;mem:1GiB", 100'000);
+  s.advance(seconds(1));
+  const RoleExplanation lab = role(s, "lab");
+  ASSERT_EQ(lab.held.size(), 1u);
+  EXPECT_EQ(lab.held[0].why, RoleHindrance::kOwed);
+  EXPECT_EQ(to_text(lab.held[0]),
+            "what becomes free is held for eng/web/web, which is entitled to 6 cpus and has 0");
+  // A place that becomes free is kept for it, until there is a second.
+  s.framework("batch").ends(1);
+  s.advance(seconds(1));
+  EXPECT_EQ(role(s, "eng").held.at(0).why, RoleHindrance::kSetAside);
+}
+
 // Whom explain_task() says to be the victims is whom the next decision tells.
 TEST(ExplainTask, NamesThoseWhoAreToldNext) {
   AllocatorScenario s;

@@ -90,7 +90,9 @@ TEST(Explain, SaysWhatWouldHaveToChangeIfNothingCouldEverFit) {
        "that an agent has is 8192"},
       {"cpus:6", "disk == ssd", 0,
        "it takes 6 cpus, but the most that an agent has is 4, of those that meet its constraints"},
-      {"cpus:1", "disk == tape", 0, "no agent meets 'disk == tape'"},
+      {"cpus:1", "disk == tape", 0, "no agent meets 'disk == tape': there are hdd, ssd"},
+      {"cpus:1", "zone == z1", 0, "no agent meets 'zone == z1': none has this attribute"},
+      {"cpus:1", "host =~ b.*", 0, "no agent meets 'host =~ b.*': there are a1, a2"},
       {"cpus:8;mem:8GiB", "", 0, "no single agent has all of it together"},
       {"cpus:1", "", 3, "it takes 3 ports, but the most that an agent has is 2"},
       {"cpus:1;gpus:1", "", 0, "it takes 1 gpus, but the most that an agent has is 0"},
@@ -105,6 +107,102 @@ TEST(Explain, SaysWhatWouldHaveToChangeIfNothingCouldEverFit) {
     EXPECT_FALSE(ask.could_ever_fit);
     EXPECT_EQ(changes_text(ask), row.changes);
   }
+}
+
+TEST(Explain, ConstraintsThatOnlySomeAgentsMeetAreNotMetTogether) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:8GiB", "disk:ssd;zone:z1");
+  s.agent("a2", "cpus:4;mem:8GiB", "disk:hdd;zone:z2");
+  Ask ask{.name = AskName("task"), .shape = parse_shape("cpus:1").value(), .count = 1};
+  ask.constraints = {parse_constraint("disk == ssd").value(),
+                     parse_constraint("zone == z2").value()};
+  s.framework("f").asks(ask);
+  s.decide();
+  const AskExplanation found = explain(s, "f").asks.at(0);
+  EXPECT_EQ(changes_text(found), "no agent meets all of its constraints");
+  ASSERT_EQ(found.hindered.size(), 2u);
+  EXPECT_EQ(to_text(found.hindered[0]), "not 'disk == ssd': there is hdd");
+  EXPECT_EQ(to_text(found.hindered[1]), "not 'zone == z2': there is z1");
+}
+
+// Each agent has all that a task takes; it is the gang that is too large.
+TEST(Explain, GangThatIsTooLargeIsToldHowManyCanStartTogether) {
+  struct Row {
+    int64_t gang;
+    std::vector<MaxPer> max_per;
+    std::string changes;
+  };
+  const Row rows[] = {
+      {4, {{"rack", 1}}, "4 tasks must start together, but by its maximum per rack at most 2 can"},
+      {5,
+       {{"host", 1}, {"rack", 2}},
+       "5 tasks must start together, but by its maximum per host and rack at most 3 can"},
+      {16, {}, "16 tasks must start together, but at most 12 fit on all agents together"},
+  };
+  for (const Row& row : rows) {
+    AllocatorScenario s;
+    s.agent("a1", "cpus:4;mem:8GiB", "rack:r1");
+    s.agent("a2", "cpus:4;mem:8GiB", "rack:r1");
+    s.agent("a3", "cpus:4;mem:8GiB", "rack:r2");
+    s.framework("f").asks({.name = AskName("task"),
+                           .shape = parse_shape("cpus:1").value(),
+                           .count = row.gang,
+                           .max_per = row.max_per,
+                           .gang = row.gang});
+    s.decide();
+    const AskExplanation ask = explain(s, "f").asks.at(0);
+    EXPECT_FALSE(ask.could_ever_fit);
+    EXPECT_EQ(changes_text(ask), row.changes);
+  }
+}
+
+// Of a gang that waits: how many could start now, by its maximum per rack too.
+TEST(Explain, GangIsToldHowManyOfItsTasksCouldStartNow) {
+  AllocatorScenario s;
+  for (const char* name : {"a1", "a2", "a3"}) s.agent(name, "cpus:4;mem:8GiB", "rack:r1");
+  s.agent("b1", "cpus:4;mem:8GiB", "rack:r2");
+  s.framework("other").asks("cpus:4", 1, "task", "rack == r2");
+  s.run_until_nothing_fits();
+  s.framework("f").asks({.name = AskName("task"),
+                         .shape = parse_shape("cpus:1").value(),
+                         .count = 4,
+                         .max_per = {{"rack", 2}},
+                         .gang = 4});
+  s.decide();
+  const AskExplanation ask = explain(s, "f").asks.at(0);
+  ASSERT_EQ(reasons(ask), (Texts{"3 gang", "1 used cpus"}));
+  EXPECT_EQ(to_text(ask.hindered[0]),
+            "would do for a task, but 4 tasks must start together, and at most 2 fit now");
+}
+
+// A part of a device is one device's, and whole ones are whole.
+TEST(Explain, GpusThatAreFreeAreCountedByDevice) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB;gpus:2");
+  s.framework("other").asks("cpus:1;gpus:0.7", 2);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("other").tasks(), 2);
+  struct Row {
+    std::string gpus;
+    std::string why;
+  };
+  const Row rows[] = {
+      {"0.5", "too little gpus free: a task takes 0.5 of one device, at most 0.3 free"},
+      {"0.8", "too little gpus free: a task takes 0.8 of one device, at most 0.3 free"},
+      {"1", "too little gpus free: a task takes 1 whole device, at most 0 free"},
+      {"2", "too little gpus free: a task takes 2 whole devices, at most 0 free"},
+  };
+  for (const Row& row : rows) {
+    s.framework("f").asks("gpus:" + row.gpus, 1);
+    s.decide();
+    const AskExplanation ask = explain(s, "f").asks.at(0);
+    ASSERT_EQ(reasons(ask), Texts{"1 used gpus"});
+    EXPECT_EQ(to_text(ask.hindered[0]), row.why + "; used by other (cpus:2;gpus:1.4)");
+  }
+  s.framework("f").asks("gpus:4", 1);
+  s.decide();
+  EXPECT_EQ(changes_text(explain(s, "f").asks.at(0)),
+            "it takes 4 gpus, but the most that an agent has is 2");
 }
 
 TEST(Explain, ADeclineIsToldUntilWhenOrUntilWhat) {
@@ -178,6 +276,33 @@ TEST(Explain, WhatIsSetAsideForAnotherIsToldSo) {
   const AskExplanation ask = explain(s, "late").asks.at(0);
   ASSERT_EQ(reasons(ask), Texts{"1 claimed"});
   EXPECT_EQ(to_text(ask.hindered[0]), "set aside for big, which has waited longer");
+}
+
+// A task of two kinds that is owed one has a claim on what is free: it is held, not too little.
+TEST(Explain, WhatIsHeldForAnAskThatIsOwedATaskIsToldSo) {
+  AllocatorScenario s({.claim_after = hours(24)});
+  s.agent("a1", "cpus:12;mem:12GiB");
+  s.framework("cpus").in_role("one").asks("cpus:1", 100'000);
+  s.framework("mem").in_role("one").asks("mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("both").in_role("two/x").asks("cpus:2;mem:2GiB", 100'000);
+  s.advance(seconds(1));
+  s.framework("cpus").ends(1);
+  s.advance(seconds(1));
+  ASSERT_EQ(s.framework("both").ask().kept_on, (std::vector<AgentId>{AgentId("a1")}));
+
+  const AskExplanation ask = explain(s, "cpus").asks.at(0);
+  ASSERT_EQ(reasons(ask), Texts{"1 owed cpus"});
+  EXPECT_EQ(to_text(ask.hindered[0]), "held for two/x/both, which is entitled to 6 cpus and has 0");
+  // Where nothing is free it comes first when something is.
+  const AskExplanation mem = explain(s, "mem").asks.at(0);
+  EXPECT_EQ(reasons(mem), Texts{"1 used mem"});
+  EXPECT_EQ(owed_text(mem.first), "two/x/both, which is entitled to 6144 mem and has 0");
+  const AskExplanation both = explain(s, "both").asks.at(0);
+  ASSERT_EQ(reasons(both), Texts{"1 used cpus"});
+  EXPECT_EQ(to_text(both.hindered[0]),
+            "too little cpus free: a task takes 2, at most 1 free; used by cpus (cpus:11)");
+  EXPECT_TRUE(both.first.empty());
 }
 
 TEST(Explain, OpenOffersHaveReasonsOfTheirOwn) {

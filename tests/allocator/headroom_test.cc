@@ -62,10 +62,9 @@ TEST(Headroom, IsExplained) {
   const FrameworkExplanation why = s.allocator().explain(FrameworkId("small"), s.now());
   ASSERT_EQ(why.asks.size(), 1u);
   ASSERT_EQ(why.asks[0].hindered.size(), 1u);
-  EXPECT_EQ(
-      to_text(why.asks[0].hindered[0]),
-      "above the limit of role 'eng': a task takes 1 cpus, 0 are left; room is kept for large "
-      "(cpus:3)");
+  EXPECT_EQ(to_text(why.asks[0].hindered[0]),
+            "above the limit of role 'eng': it takes 1 cpus, 0 are left; room is kept for large "
+            "(cpus:3)");
   const auto role = s.allocator().explain_role(RoleName("eng"), s.now());
   bool is_told = false;
   for (const HeldAsks& held : role->held) {

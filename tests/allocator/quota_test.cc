@@ -354,7 +354,7 @@ TEST(Limit, IsToldWithItsRoleAndNumbers) {
   EXPECT_TRUE(found.asks[0].could_ever_fit);
   ASSERT_EQ(found.asks[0].hindered.size(), 1u);
   EXPECT_EQ(to_text(found.asks[0].hindered[0]),
-            "above the limit of role 'x': a task takes 3 cpus, 2 are left");
+            "above the limit of role 'x': it takes 3 cpus, 2 are left");
 }
 
 TEST(Entitlement, SplitsByWeightAndGivesOnWhatOneDoesNotWant) {

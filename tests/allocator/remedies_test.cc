@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include "common/prng.h"
-#include "tests/allocator/scenario.h"
+#include "tests/allocator/apply_remedy.h"
 #include "tests/support/seeds.h"
 
 namespace proffer::remedies_test {
@@ -118,6 +118,19 @@ TEST(Remedies, NameTheAgentThatItDeclinedOrThatIsAway) {
   EXPECT_THAT(said(s, "g"),
               ElementsAre("without the constraint 'host == a2'", "when agent a2 is back"));
   EXPECT_THAT(said(s, "h"), Contains("when agent a3 is undrained"));
+}
+
+TEST(Remedies, NeverNameTheTasksOfTheFrameworkItself) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB", "rack:r1");
+  s.framework("f").asks("cpus:3;mem:1GiB", 1, "first");
+  s.run_until_nothing_fits();
+  s.framework("f").asks("cpus:2;mem:1GiB", 1);
+  s.framework("g").asks("cpus:2;mem:1GiB", 1);
+  s.decide();
+  EXPECT_THAT(said(s, "f"), ElementsAre("if cpus ≤ 1"));
+  EXPECT_THAT(said(s, "g"),
+              ElementsAre("if cpus ≤ 1", "after 1 task of role 'f' (f: t-1) ends on agent a1"));
 }
 
 // --- by trying -----------------------------------------------------------------------------------
@@ -326,72 +339,7 @@ class Trial {
     return is_given();
   }
 
-  void apply(const Remedy& remedy) {
-    Allocator& allocator = s_.allocator();
-    Ask changed = ask();
-    switch (remedy.kind) {
-      case RemedyKind::kTakesLess:
-        (remedy.resource ? changed.shape[*remedy.resource] : changed.ports) = remedy.amount;
-        return declare(changed);
-      case RemedyKind::kFewerTogether: {
-        const int64_t wanted = f().ask().offered + remedy.amount;
-        changed.gang = remedy.amount;
-        changed.count = (wanted + changed.gang - 1) / changed.gang * changed.gang;
-        return declare(changed);
-      }
-      case RemedyKind::kWithoutConstraint:
-        // Only one of two that are the same.
-        changed.constraints.erase(
-            std::find_if(changed.constraints.begin(), changed.constraints.end(),
-                         [&](const Constraint& c) { return to_text(c) == remedy.constraint; }));
-        return declare(changed);
-      case RemedyKind::kWithoutMaxPer:
-        std::erase_if(changed.max_per,
-                      [&](const MaxPer& most) { return most.attribute == remedy.constraint; });
-        return declare(changed);
-      case RemedyKind::kMayBorrow:
-        changed.borrow = true;
-        return declare(changed);
-      case RemedyKind::kTasksEnd:
-      case RemedyKind::kOffersEnd:
-        for (const Ending& end : remedy.ends) finish(end);
-        return;
-      case RemedyKind::kLimitRaised:
-      case RemedyKind::kGuaranteeLowered: {
-        RoleSettings settings = allocator.role_table().at(remedy.role);
-        (remedy.kind == RemedyKind::kLimitRaised ? settings.limit : settings.guarantee) =
-            remedy.quota;
-        allocator.set_role(remedy.role, settings);
-        return;
-      }
-      case RemedyKind::kDeclineLifted:
-        return f().revives();
-      case RemedyKind::kWaitEnds:
-        FAIL() << "comes by itself";
-        return;
-      case RemedyKind::kUndrained:
-        return allocator.set_agent_draining(remedy.agent, false);
-      case RemedyKind::kConnected:
-        return allocator.set_agent_active(remedy.agent, true);
-      case RemedyKind::kUnreserved: {
-        AgentResources agent = case_.agents.at(remedy.agent);
-        for (Slice& slice : agent.slices) {
-          if (slice.reserved_for == remedy.role) slice.reserved_for = {};
-        }
-        return allocator.set_agent(remedy.agent, agent);
-      }
-      case RemedyKind::kUnclaimed:
-        return allocator.suppress(remedy.framework);
-    }
-  }
-
-  void finish(const Ending& end) {
-    if (!end.task.empty()) return s_.framework(end.framework.str()).ends(end.task);
-    // With one of a gang its others end.
-    if (s_.allocator().find_offer(OfferId(end.offer), end.framework) == nullptr) return;
-    s_.allocator().settle({OfferId(end.offer)}, {}, {.refuse_for = hours(1)}, s_.now());
-  }
-  void declare(const Ask& ask) { f().asks(ask); }
+  void apply(const Remedy& remedy) { proffer::apply(s_, "f", "task", remedy, case_.agents); }
 
  private:
   Case case_;
@@ -565,7 +513,7 @@ void try_one(uint64_t seed, Tally& tally) {
       does_not_help({.kind = RemedyKind::kConnected, .agent = id});
     }
     Remedy ends{.kind = RemedyKind::kTasksEnd, .agent = id};
-    for (const char* name : {"f", "other1", "other2", "other3", "other4"}) {
+    for (const char* name : {"other1", "other2", "other3", "other4"}) {
       for (const auto& task : first.s().framework(name).running()) {
         if (task.agent == id)
           ends.ends.push_back({.framework = FrameworkId(name), .task = task.id});

@@ -52,6 +52,10 @@ TEST(ExplainLines, SayWhatKeepsEachAskFromEachAgent) {
                    .agents = 1,
                    .example = AgentId("a3"),
                    .until = Time() + seconds(104)}};
+  ask.first = {{.framework = FrameworkId("ads-1-3"),
+                .amounts = ResourceVector::of(19'000, 0),
+                .role = RoleName("eng"),
+                .entitled = ResourceVector::of(33'000, 0)}};
   ask.remedies = {
       {.kind = RemedyKind::kTakesLess, .resource = ResourceKind::kCpus, .amount = 1'500},
       {.kind = RemedyKind::kTasksEnd,
@@ -85,6 +89,7 @@ ask         'web' wants 3 of cpus:4;mem:512 and 1 port; 1 offered
                        R"(; used by batch-1-1 (cpus:2.5) [a1]
             1 of 3 agents: declined by the framework itself, for a while)"
                        R"(, the first for another 4s [a3]
+first       eng/ads-1-3, which is entitled to 33 cpus and has 19
 would fit   if cpus ≤ 1.5
             after 2 tasks of role 'batch' (batch-1-1: map-1, map-7) end on agent a1
             when the framework declines agent a3 no more, within 4s

@@ -53,7 +53,12 @@ Explanation full() {
        .wanted = 16'000,
        .most = 1'500,
        .holders = {{FrameworkId("f"), ResourceVector::of(4'000, 0), 2}}},
-      {.why = Hindrance::kDeclinedForTime, .agents = 1, .until = Time() + milliseconds(101'500)}};
+      {.why = Hindrance::kDeclinedForTime, .agents = 1, .until = Time() + milliseconds(101'500)},
+      {.why = Hindrance::kConstraint, .constraint = "disk == ssd", .values = {"hdd", "nvme"}}};
+  ask.first = {{.framework = FrameworkId("g"),
+                .amounts = ResourceVector::of(19'000, 0),
+                .role = RoleName("eng"),
+                .entitled = ResourceVector::of(33'000, 0)}};
   ask.changes = {{.why = Hindrance::kPortsTotal, .wanted = 3, .most = 2},
                  {.why = Hindrance::kConstraint, .constraint = "disk == ssd"}};
   Quota quota;
