@@ -22,7 +22,7 @@ Share Share::of(int64_t numerator, int64_t denominator, int64_t weight) {
 }
 
 // 2^50 * 2^50 * 2^20 = 2^120 at most.
-std::strong_ordering Share::operator<=>(const Share& o) const {
+std::strong_ordering Share::compare_exactly(const Share& o) const {
   const Uint128 left = Uint128(numerator_) * Uint128(o.denominator_) * Uint128(o.weight_);
   const Uint128 right = Uint128(o.numerator_) * Uint128(denominator_) * Uint128(weight_);
   return left <=> right;

@@ -19,7 +19,11 @@ class Share {
   // kWeightMax].
   static Share of(int64_t numerator, int64_t denominator, int64_t weight = kWeightOne);
 
-  std::strong_ordering operator<=>(const Share& o) const;
+  std::strong_ordering operator<=>(const Share& o) const {
+    // Nearly always of one total and one weight.
+    if (denominator_ == o.denominator_ && weight_ == o.weight_) return numerator_ <=> o.numerator_;
+    return compare_exactly(o);
+  }
   bool operator==(const Share& o) const { return (*this <=> o) == std::strong_ordering::equal; }
 
   // In parts of which one is `whole` (1..kAmountMax), rounded up; at most 2^60.
@@ -29,6 +33,8 @@ class Share {
   double approximate() const;  // for printing
 
  private:
+  std::strong_ordering compare_exactly(const Share& o) const;
+
   int64_t numerator_ = 0;
   int64_t denominator_ = 1;
   int64_t weight_ = kWeightOne;

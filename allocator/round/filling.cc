@@ -17,6 +17,7 @@ namespace proffer::fair {
 namespace {
 
 constexpr size_t kFew = 32;
+constexpr int64_t kAgentsPerTurn = 16;
 
 }  // namespace
 
@@ -68,6 +69,8 @@ void Round::ask_withheld() {
 }
 
 void Round::fill() {
+  int64_t turns = 0;
+  int64_t next_many = 0;
   while (true) {
     // While an agent that grew may still serve someone, all that want offers are asked, least share
     // first. After that only those that changed themselves have anything new to look at.
@@ -78,6 +81,14 @@ void Round::fill() {
     const LeafOrder& order =
         cluster_.free_agents.fresh().empty() ? cluster_.untried : cluster_.demanding;
     if (order.asking_count() == 0) return;  // All is for fill_open().
+    // Not so often that the look at all of them would cost more than the turns between.
+    const auto agents = static_cast<int64_t>(cluster_.free_agents.fresh().size());
+    if (turns >= next_many && agents >= order.asking_count()) {
+      fill_many();
+      next_many = turns + order.asking_count() + agents / kAgentsPerTurn;
+      continue;
+    }
+    ++turns;
     const Turn turn = turns_.next(order);
     if (turn.leaf == nullptr) return;
     Leaf& l = *turn.leaf;
@@ -191,10 +202,8 @@ Agent* Round::place_in_claims(const AskEntry& ask) const {
 
 void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& order, int64_t most) {
   Leaf& l = *ask.leaf;
-  const bool from_claim = ask.claims(a);
-  const bool is_kept = from_claim && !a.keep.is_zero();
   const bool one_by_one =
-      from_claim || !ask.ask.spread.empty() || !fills_up(cluster_.options.placement);
+      ask.claims(a) || !ask.ask.spread.empty() || !fills_up(cluster_.options.placement);
   int64_t count_max = one_by_one ? 1 : std::min(ask.unmet(), most);
   if (owed_only_ && turn.within.empty()) {
     count_max = waiting_.gate.owed_tasks(ask, count_max, now_);
@@ -213,7 +222,13 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
                                   : std::min<int64_t>(count_max, 1);
   Rank before_last;
   const int64_t count = tasks_in_turn(l, ask, count_max, order, &before_last);
+  give_tasks(ask, a, turn, count, std::move(before_last));
+}
 
+void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count, Rank before_last) {
+  Leaf& l = *ask.leaf;
+  const bool from_claim = ask.claims(a);
+  const bool is_kept = from_claim && !a.keep.is_zero();
   std::vector<Slice> last;
   const std::vector<Slice> given = carve_tasks(ask, a, count, &last);
   grant(l, a, given, &ask, count);

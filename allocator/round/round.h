@@ -7,6 +7,7 @@
 //
 //   round.cc        the phases: decide() is the story
 //   filling.cc      progressive filling over the asks
+//   many.cc         the same for many tasks at once, while there is plenty
 //   gangs.cc        several tasks at once or none
 //   open_offers.cc  the part of frameworks without asks
 //   lend.cc         what is set aside, or only estimated to be free, is used meanwhile
@@ -19,6 +20,7 @@
 
 #include "allocator/round/decision_record.h"
 #include "allocator/round/turns.h"
+#include "allocator/round/water_filling.h"
 #include "allocator/waiting/waiting.h"
 
 namespace proffer::fair {
@@ -80,6 +82,9 @@ class Round {
   // At most so many tasks.
   void give(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order,
             int64_t most = kAmountMax);
+  // The same for tasks of a batch, whatever order their leaf has now. Returns how many.
+  int64_t give_of(const Batch& batch, int64_t left, Agent& agent);
+  void give_tasks(AskEntry& ask, Agent& agent, const Turn& turn, int64_t count, Rank before_last);
   int64_t tasks_in_turn(const Leaf& leaf, const AskEntry& ask, int64_t count_max,
                         const LeafOrder& order, Rank* before_last) const;
   void note_given(AskEntry& ask, bool from_claim, bool preferred);
@@ -87,6 +92,10 @@ class Round {
   void grant(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
              int64_t count, uint64_t gang = 0);
   void freeze(Leaf& leaf);
+
+  // --- many.cc ---------------------------------------------------------------------------------
+  void fill_many();
+  WaterFilling::Wish wish_of(Leaf& leaf) const;
 
   // --- gangs.cc --------------------------------------------------------------------------------
   bool give_gang(AskEntry& ask, const Turn& turn);
