@@ -48,6 +48,9 @@ struct AllocatorOptions {
   int64_t revokes_per_minute = kRevokesPerMinute;
   RoleTable roles = {};  // must have passed check_roles()
   NaiveRules naive = {};
+  // Whether decisions leave behind how each grant came about, for violations() to check. Else that
+  // checks less.
+  bool is_audited = true;
   // The numbers of gangs begin above this, so that no two lives of a master give one twice.
   uint64_t gangs_before = 0;
 };

@@ -72,6 +72,7 @@ master::MasterShellOptions options_from_flags() {
               2);
   }
   options.core.allocator.roles = table_of(flag_value("weights", parse_role_weights(FLAGS_weights)));
+  options.core.allocator.is_audited = false;  // Nobody asks this program for violations().
   options.core.allocator.offer_timeout = flag_duration("offer_timeout", FLAGS_offer_timeout);
   options.core.allocator.claim_after = flag_duration("claim_after", FLAGS_claim_after);
   options.core.allocator.reclaim = reclaim_from_flag();

@@ -35,7 +35,7 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   // If it is another machine, what was offered of it is not what there is.
   const bool is_other = a.attributes != resources.attributes ||
                         a.counted_total() != brought.counted_total() || a.ports != resources.ports;
-  if (is_other) rescind_all(a.offers, RescindReason::kAgentChanged);
+  if (is_other) rescind_all(offers_of(a), RescindReason::kAgentChanged);
   free_agents.erase(a);
   const bool is_reserved_otherwise = !is_new && a.total != brought.total;
   a.total = brought.total;
@@ -65,7 +65,7 @@ Agent& Cluster::set_agent_active(const AgentId& id, bool active) {
   mark_dirty();
   ++claimable_version;
   ++agents_version;
-  rescind_all(a.offers, RescindReason::kAgentLost);
+  rescind_all(offers_of(a), RescindReason::kAgentLost);
   free_agents.erase(a);
   a.active = active;
   refresh(a, true);
@@ -78,7 +78,7 @@ Agent& Cluster::set_agent_draining(const AgentId& id, bool drains) {
   mark_dirty();
   ++claimable_version;
   ++agents_version;
-  rescind_all(a.offers, RescindReason::kAgentChanged);
+  rescind_all(offers_of(a), RescindReason::kAgentChanged);
   free_agents.erase(a);
   a.draining = drains;
   drains ? void(draining.insert(&a)) : void(draining.erase(&a));
@@ -91,7 +91,7 @@ void Cluster::withdraw_agent(Agent& a) {
   shares_dirty = true;
   ++claimable_version;
   ++agents_version;
-  rescind_all(a.offers, RescindReason::kAgentLost);
+  rescind_all(offers_of(a), RescindReason::kAgentLost);
   a.active = false;
 }
 
@@ -100,8 +100,9 @@ void Cluster::remove_agent(Agent& a) {
   for (const auto& [ref, task] : a.tasks) forget_task(a, ref, task);
   estimating.erase(&a);
   draining.erase(&a);
-  grown.erase(&a);
+  if (a.is_grown) std::erase(grown, &a);
   free_agents.remove(a);
+  forget_filter_timers([&](const FilterTimer& timer) { return timer.agent == &a; });
   for (const auto& [task, held] : a.tasks) {
     change_use(*held.leaf, ResourceVector() - held.resources.amounts, {});
     --held.leaf->tasks;
@@ -126,12 +127,18 @@ void Cluster::refresh(Agent& a, bool grew) {
   }
   if (!grew) return;
   ++a.growths;
-  grown.insert(&a);
+  if (!a.is_grown) grown.push_back(&a);
+  a.is_grown = true;
   if (a.claimant == nullptr) return;
   // What is set aside is looked at by the one who waits for it, and by those who come before
   // claims.
   update_demand(*a.claimant->leaf, true);
   if (a.is_set_aside() && !a.by_notice) wake_promised(tree.root());
+}
+
+void Cluster::clear_grown() {
+  for (Agent* a : grown) a->is_grown = false;
+  grown.clear();
 }
 
 void Cluster::set_aside(Agent& a, AskEntry& ask, bool by_notice, const ResourceVector& keep) {

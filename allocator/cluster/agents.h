@@ -19,6 +19,7 @@ namespace proffer::fair {
 
 struct AskEntry;
 struct Leaf;
+struct OutstandingOffer;
 
 // Which task: ids are unique within their frameworks.
 struct TaskRef {
@@ -103,6 +104,14 @@ struct Books {
   void change(const Booked& booked, Held Books::*unreserved, Held Part::*other, bool add);
 };
 
+// The outstanding offers of an agent, or of a leaf, the oldest first; kept by OutstandingOffers,
+// where they are walked too.
+struct OfferList {
+  OutstandingOffer* first = nullptr;
+  OutstandingOffer* last = nullptr;
+  bool empty() const { return first == nullptr; }
+};
+
 struct Agent : Books {
   AgentId id = {};
   size_t slot = 0;  // a small number of its own, by which others keep what they know of it
@@ -113,7 +122,7 @@ struct Agent : Books {
 
   std::map<FrameworkId, Held> allocated_to = {};  // none is zero
   std::map<TaskRef, Task> tasks = {};
-  std::set<OfferId> offers = {};  // outstanding
+  OfferList offers = {};  // outstanding
 
   PortSet ports = {};
   PortSet free_ports = {};  // those that no task takes
@@ -126,6 +135,7 @@ struct Agent : Books {
   bool by_notice = false;       // since tasks were told to end for it
   ResourceVector noticed = {};  // of tasks that have had a notice
   uint64_t growths = 0;         // how often something became free here
+  bool is_grown = false;        // Cluster::grown has it
 
   // Kept by FreeAgents.
   bool listed = false;
@@ -136,6 +146,11 @@ struct Agent : Books {
   // Roles for which something free is reserved here, and what.
   std::vector<std::pair<RoleName, ResourceVector>> reserved_listed = {};
   uint64_t grown_at = 0;  // stamp of the last time something became free, or could be used anew
+  // Of those that are listed, the ones with the stamps before and after its own.
+  Agent* stamped_before = nullptr;
+  Agent* stamped_after = nullptr;
+  static constexpr size_t kNotFresh = ~size_t{0};
+  size_t fresh_place = kNotFresh;  // among those that are fresh
 
   // Remembered by rules/fragmentation.h, while the free amounts and the typical shapes stay the
   // same.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "allocator/cluster/cluster.h"
+#include "allocator/cluster/prefetch.h"
 
 namespace proffer::fair {
 
@@ -14,6 +15,9 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
   CHECK(first != nullptr) << "no offer " << ids.front().value();
   Leaf& l = *first->leaf;
   Agent& a = *first->agent;
+  prefetch(a);
+  prefetch(l);
+  prefetch(*first->grant);
   std::vector<Slice> rest;  // of what was offered: what no task takes
   Settled settled{.leaf = &l};
   const auto answer = [&](const AskName& name) -> Answer* {
@@ -161,6 +165,8 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
   const TaskRef& ref = gone.key();
   const Task& ended = gone.mapped();
   Leaf& l = *ended.leaf;
+  prefetch(l);
+  prefetch(*l.role);
   --l.tasks;
   doubt(l);
   forget_task(a, ref, ended);
@@ -238,7 +244,7 @@ void Cluster::rescind_one(OfferId id, RescindReason reason) {
   update_demand(*offer.leaf, true);
 }
 
-void Cluster::rescind_all(std::set<OfferId> ids, RescindReason reason) {
+void Cluster::rescind_all(const std::vector<OfferId>& ids, RescindReason reason) {
   for (const OfferId& id : ids) {
     // Else it was of a gang that was broken just now.
     if (outstanding.find(id) != nullptr) rescind(id, reason);
@@ -248,7 +254,7 @@ void Cluster::rescind_all(std::set<OfferId> ids, RescindReason reason) {
 // The newest offers first, until no reservation state is offered beyond what it has.
 void Cluster::rescind_what_does_not_fit(Agent& a) {
   while (!a.offers.empty() && a.is_offered_beyond_total()) {
-    rescind(*a.offers.rbegin(), RescindReason::kAgentChanged);
+    rescind(a.offers.last->grant->offer.id, RescindReason::kAgentChanged);
   }
 }
 

@@ -16,6 +16,7 @@
 // for marks: what has been tried, denied, or is remembered of a rule.
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -101,6 +102,7 @@ class Cluster {
   // The newest counts. What is set aside there for the framework is the caller's to give up.
   void add_filter(Leaf& leaf, Agent& agent, Filter filter);
   void remove_filter(Leaf& leaf, Agent& agent);
+  void clear_filters(Framework& framework);
 
   // --- what is set aside ------------------------------------------------------------------------
   // What becomes free on the agent is for the ask alone; with `keep`, up to so much of it.
@@ -184,7 +186,9 @@ class Cluster {
   AgentSet estimating;        // agents with an estimated part
   AgentSet draining;
   AgentSet keeping;  // agents on which something is kept for an ask
-  AgentSet grown;    // something became free there since the last decision
+  // Something became free there since the last decision. In no order; they are marked so.
+  std::vector<Agent*> grown;
+  void clear_grown();
   // Places that tasks have left since the last decision. Those that are not there any more are
   // passed over.
   struct Vacated {
@@ -223,8 +227,12 @@ class Cluster {
     Time at = {};
     Framework* framework = nullptr;
     Agent* agent = nullptr;
-    auto operator<=>(const FilterTimer&) const = default;
+    bool operator<(const FilterTimer& o) const { return o.at < at; }  // the first one on the heap
   };
+  // Whether the filter for which it was set is still there.
+  static bool is_due_once(const FilterTimer& timer);
+  void forget_ended_filter_timers() const;
+  void forget_filter_timers(const std::function<bool(const FilterTimer&)>& which) const;
   struct Alarm {
     Time at = {};
     AskEntry* ask = nullptr;
@@ -255,7 +263,7 @@ class Cluster {
   // An outstanding offer ends, its resources are nobody's.
   OutstandingOffer end_offer(const OfferId& id);
   void rescind_one(OfferId id, RescindReason reason);
-  void rescind_all(std::set<OfferId> ids, RescindReason reason);
+  void rescind_all(const std::vector<OfferId>& ids, RescindReason reason);
   void rescind_what_does_not_fit(Agent& on);
   void break_gang(uint64_t gang);
   void forget_too_little(Agent& on);
@@ -287,7 +295,9 @@ class Cluster {
   uint64_t attributes_version_ = 0;
   bool least_shape_dirty_ = false;
   std::array<uint64_t, kLackingCount> lacking_seen_ = {};  // by wake_stopped()
-  std::set<FilterTimer> filter_timers_;
+  // A heap. Those whose filters were removed go when they come first, or when they are most of it.
+  mutable std::vector<FilterTimer> filter_timers_;
+  size_t timed_filters_ = 0;
   std::set<Alarm> alarms_;
   std::vector<size_t> free_agent_slots_;  // of agents that are no more
   std::vector<size_t> free_slots_;        // of asks that are no more

@@ -1,31 +1,76 @@
 // A decline keeps an agent away from a framework: for a time, or, with a reason, until the reason
 // is gone. is_filtered() (rules/fit.h) is the rule. One filter per framework and agent: the newest.
 
+#include <algorithm>
+
 #include "allocator/cluster/cluster.h"
 
 namespace proffer::fair {
+namespace {
+
+// So many timers of filters that were removed are never worth a look at all.
+constexpr size_t kEndedMax = 64;
+
+}  // namespace
 
 void Cluster::add_filter(Leaf& l, Agent& a, Filter filter) {
   remove_filter(l, a);
+  Framework& f = *l.owner;
   // At the limit the framework is offered more often than it likes; nothing else happens.
-  if (l.owner->filters.size() >= kFiltersPerFrameworkMax) return;
-  if (filter.until) filter_timers_.insert({*filter.until, l.owner, &a});
-  std::vector<Framework::Filtered>& filtered = l.owner->filtered;
-  if (filtered.size() <= a.slot) filtered.resize(a.slot + 1);
-  filtered[a.slot] =
-      filter.until ? Framework::Filtered::kForATime : Framework::Filtered::kForAReason;
-  l.owner->filters.emplace(a.id, std::move(filter));
+  if (f.filter_count >= kFiltersPerFrameworkMax) return;
+  if (f.declines.size() <= a.slot) f.declines.resize(a.slot + 1);
+  Framework::Decline& decline = f.declines[a.slot];
+  ++f.filter_count;
   ++claimable_version;
+  if (!filter.until) {
+    decline.filtered = Framework::Filtered::kForAReason;
+    f.reasons.emplace(a.id, std::move(filter));
+    return;
+  }
+  decline = {Framework::Filtered::kForATime, *filter.until};
+  ++timed_filters_;
+  if (filter_timers_.size() > 2 * timed_filters_ + kEndedMax) {
+    forget_filter_timers([](const FilterTimer& timer) { return !is_due_once(timer); });
+  }
+  filter_timers_.push_back({*filter.until, &f, &a});
+  std::push_heap(filter_timers_.begin(), filter_timers_.end());
 }
 
 void Cluster::remove_filter(Leaf& l, Agent& a) {
-  if (l.owner->filtered_on(a) == Framework::Filtered::kNo) return;
-  l.owner->filtered[a.slot] = Framework::Filtered::kNo;
-  const auto at = l.owner->filters.find(a.id);
-  if (at == l.owner->filters.end()) return;
-  if (at->second.until) filter_timers_.erase({*at->second.until, l.owner, &a});
-  l.owner->filters.erase(at);
+  Framework& f = *l.owner;
+  const Framework::Filtered filtered = f.filtered_on(a);
+  if (filtered == Framework::Filtered::kNo) return;
+  f.declines[a.slot].filtered = Framework::Filtered::kNo;
+  if (filtered == Framework::Filtered::kForATime) --timed_filters_;
+  if (filtered == Framework::Filtered::kForAReason) f.reasons.erase(a.id);
+  --f.filter_count;
   ++claimable_version;
+}
+
+void Cluster::clear_filters(Framework& f) {
+  timed_filters_ -= f.filter_count - f.reasons.size();
+  claimable_version += f.filter_count;
+  f.declines.clear();
+  f.reasons.clear();
+  f.filter_count = 0;
+}
+
+bool Cluster::is_due_once(const FilterTimer& timer) {
+  const Framework& f = *timer.framework;
+  return f.filtered_on(*timer.agent) == Framework::Filtered::kForATime &&
+         f.declines[timer.agent->slot].until == timer.at;
+}
+
+void Cluster::forget_ended_filter_timers() const {
+  while (!filter_timers_.empty() && !is_due_once(filter_timers_.front())) {
+    std::pop_heap(filter_timers_.begin(), filter_timers_.end());
+    filter_timers_.pop_back();
+  }
+}
+
+void Cluster::forget_filter_timers(const std::function<bool(const FilterTimer&)>& which) const {
+  std::erase_if(filter_timers_, which);
+  std::make_heap(filter_timers_.begin(), filter_timers_.end());
 }
 
 // What it had too little of counts what was free for anybody. Where something is reserved for
@@ -33,8 +78,8 @@ void Cluster::remove_filter(Leaf& l, Agent& a) {
 // O(frameworks).
 void Cluster::forget_too_little(Agent& a) {
   for (const auto& [id, f] : frameworks) {
-    const auto at = f->filters.find(a.id);
-    if (at == f->filters.end() || at->second.too_little.empty()) continue;
+    const auto at = f->reasons.find(a.id);
+    if (at == f->reasons.end() || at->second.too_little.empty()) continue;
     remove_filter(*f->own, a);
     for (const auto& [role, l] : f->leaves) {
       l->retry.insert(&a);
@@ -44,8 +89,10 @@ void Cluster::forget_too_little(Agent& a) {
 }
 
 void Cluster::end_filters(Time now) {
-  while (!filter_timers_.empty() && filter_timers_.begin()->at <= now) {
-    const FilterTimer timer = *filter_timers_.begin();
+  while (true) {
+    forget_ended_filter_timers();
+    if (filter_timers_.empty() || filter_timers_.front().at > now) return;
+    const FilterTimer timer = filter_timers_.front();
     ++changes;
     Framework& f = *timer.framework;
     remove_filter(*f.own, *timer.agent);

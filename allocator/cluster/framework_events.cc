@@ -62,7 +62,7 @@ void Cluster::set_framework_active(Framework& f, bool active) {
   ++asks_version;
   f.active = active;
   for (const auto& [role, l] : f.leaves) {
-    if (!active) rescind_all(l->offers, RescindReason::kFrameworkLost);
+    if (!active) rescind_all(offers_of(*l), RescindReason::kFrameworkLost);
     for (AskEntry* ask : l->order) ask->tried_at = 0;
     l->tried_at = 0;
     update_demand(*l, true);
@@ -73,7 +73,7 @@ void Cluster::withdraw_framework(Framework& f) {
   mark_dirty();
   ++asks_version;
   // Nobody is there to hear of its offers.
-  for (const auto& [role, l] : f.leaves) rescind_all(l->offers, RescindReason::kFrameworkLost);
+  for (const auto& [role, l] : f.leaves) rescind_all(offers_of(*l), RescindReason::kFrameworkLost);
   rescinds.erase(std::remove_if(rescinds.begin(), rescinds.end(),
                                 [&](const Rescind& r) { return r.framework == f.id; }),
                  rescinds.end());
@@ -97,7 +97,8 @@ void Cluster::remove_framework(const FrameworkId& id) {
     a->count_free_ports();
     refresh(*a, true);
   }
-  while (!f.filters.empty()) remove_filter(*f.own, agent(f.filters.begin()->first));
+  clear_filters(f);
+  forget_filter_timers([&](const FilterTimer& timer) { return timer.framework == &f; });
   least_shape_dirty_ = true;
   if (f.mode == OfferMode::kOpen && --open_frameworks == 0) free_agents.end_freest_first();
   while (!f.leaves.empty()) {
@@ -170,12 +171,7 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
   }
   // What was too little or wrong for other asks may be right for these.
   if (some_new) {
-    for (auto at = f.filters.begin(); at != f.filters.end();) {
-      const bool has_reason = !at->second.until;
-      if (has_reason) f.filtered[agent(at->first).slot] = Framework::Filtered::kNo;
-      at = has_reason ? f.filters.erase(at) : std::next(at);
-      if (has_reason) ++claimable_version;
-    }
+    while (!f.reasons.empty()) remove_filter(*f.own, agent(f.reasons.begin()->first));
     for (const auto& [name, ask] : f.asks) ask->tried_at = 0;
   }
   for (const auto& [role, l] : f.leaves) {
@@ -205,7 +201,7 @@ std::unique_ptr<AskEntry> Cluster::make_ask(Framework& f, const Ask& ask) {
   entry->leaf = &leaf_in(f, ask.role.empty() ? f.role : ask.role);
   entry->matcher = *std::move(matcher);
   for (const auto& [role, l] : f.leaves) {
-    for (const OfferId& offer : l->offers) {
+    for (const OfferId& offer : offers_of(*l)) {
       for (const AskFill& fill : outstanding.find(offer)->grant->offer.fills) {
         if (fill.ask == ask.name) entry->offered += fill.count;
       }
@@ -225,7 +221,7 @@ void Cluster::revive(Framework& f) {
   mark_dirty();
   ++asks_version;
   f.suppressed = false;
-  while (!f.filters.empty()) remove_filter(*f.own, agent(f.filters.begin()->first));
+  clear_filters(f);
   for (const auto& [name, ask] : f.asks) ask->tried_at = 0;
   for (const auto& [role, l] : f.leaves) {
     l->tried_at = 0;

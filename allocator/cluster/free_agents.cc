@@ -172,11 +172,11 @@ void AgentsByFree::stamp(int64_t key, const Agent& agent) {
 void FreeAgents::insert(Agent& agent, const ResourceVector& cluster_total) {
   CHECK(!agent.listed) << agent.id.str();
   if (!agent.serves() || agent.is_set_aside() || !has_something_free(agent)) {
-    if (!fresh_.empty()) fresh_.erase(&agent);
+    forget_fresh(agent);
     return;
   }
   put_in(agent, cluster_total);
-  by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
+  link(agent);
   agent.listed = true;
 }
 
@@ -233,8 +233,7 @@ void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
   sum_ = {};
   lacking_count_ = {};
   std::vector<Agent*> all;
-  all.reserve(by_stamp_.size());
-  for (const auto& [stamp, agent] : by_stamp_) {
+  for (Agent* agent = oldest_; agent != nullptr; agent = agent->stamped_after) {
     weigh(*agent, cluster_total);
     agent->reserved_listed.clear();
     all.push_back(agent);
@@ -252,7 +251,7 @@ void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
 void FreeAgents::erase(Agent& agent) {
   if (!agent.listed) return;
   take_out(agent, agent.free.amounts);
-  by_stamp_.erase(agent.grown_at);
+  unlink(agent);
   agent.listed = false;
 }
 
@@ -276,7 +275,7 @@ void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total, bool 
     if (grew) agent.grown_at = ++stamp_;
     agent.compute_free();
     insert(agent, cluster_total);
-    if (grew && agent.listed) fresh_.insert(&agent);
+    if (grew && agent.listed) note_fresh(agent);
     return;
   }
   const ResourceVector before = agent.free.amounts;
@@ -289,37 +288,74 @@ void FreeAgents::update(Agent& agent, const ResourceVector& cluster_total, bool 
   }
   take_out(agent, before);
   const bool is_free = has_something_free(agent);
-  if (grew || !is_free) by_stamp_.erase(agent.grown_at);
+  if (grew || !is_free) unlink(agent);
   if (grew) agent.grown_at = ++stamp_;
   if (is_free) {
     put_in(agent, cluster_total);
     if (!grew) return;
-    by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
-    fresh_.insert(&agent);
+    link(agent);
+    note_fresh(agent);
     return;
   }
-  if (!fresh_.empty()) fresh_.erase(&agent);
+  forget_fresh(agent);
   agent.listed = false;
 }
 
 void FreeAgents::remove(Agent& agent) {
   erase(agent);
-  fresh_.erase(&agent);
+  forget_fresh(agent);
 }
 
 void FreeAgents::stamp(Agent& agent) {
-  const uint64_t before = std::exchange(agent.grown_at, ++stamp_);
+  if (agent.listed) unlink(agent);
+  agent.grown_at = ++stamp_;
   if (!agent.listed) return;
   if (has_freest_first_) freest_first_.stamp(-agent.weighted_free, agent);
-  by_stamp_.erase(before);
-  by_stamp_.emplace_hint(by_stamp_.end(), agent.grown_at, &agent);
-  fresh_.insert(&agent);
+  link(agent);
+  note_fresh(agent);
+}
+
+// Nearly always its stamp is the largest.
+void FreeAgents::link(Agent& agent) {
+  Agent* before = newest_;
+  while (before != nullptr && before->grown_at > agent.grown_at) before = before->stamped_before;
+  Agent* const after = before == nullptr ? oldest_ : before->stamped_after;
+  agent.stamped_before = before;
+  agent.stamped_after = after;
+  (before == nullptr ? oldest_ : before->stamped_after) = &agent;
+  (after == nullptr ? newest_ : after->stamped_before) = &agent;
+}
+
+void FreeAgents::unlink(Agent& agent) {
+  Agent* const before = std::exchange(agent.stamped_before, nullptr);
+  Agent* const after = std::exchange(agent.stamped_after, nullptr);
+  (before == nullptr ? oldest_ : before->stamped_after) = after;
+  (after == nullptr ? newest_ : after->stamped_before) = before;
+}
+
+void FreeAgents::note_fresh(Agent& agent) {
+  if (agent.fresh_place != Agent::kNotFresh) return;
+  agent.fresh_place = fresh_.size();
+  fresh_.push_back(&agent);
+}
+
+void FreeAgents::forget_fresh(Agent& agent) {
+  if (agent.fresh_place == Agent::kNotFresh) return;
+  fresh_[agent.fresh_place] = fresh_.back();
+  fresh_[agent.fresh_place]->fresh_place = agent.fresh_place;
+  fresh_.pop_back();
+  agent.fresh_place = Agent::kNotFresh;
+}
+
+void FreeAgents::clear_fresh() {
+  for (Agent* agent : fresh_) agent->fresh_place = Agent::kNotFresh;
+  fresh_.clear();
 }
 
 void FreeAgents::begin_freest_first() {
   has_freest_first_ = true;
   std::vector<Agent*> all;
-  for (const auto& [stamp, agent] : by_stamp_) all.push_back(agent);
+  for (Agent* at = oldest_; at != nullptr; at = at->stamped_after) all.push_back(at);
   fill_freest_first(std::move(all));
 }
 

@@ -148,15 +148,15 @@ class FreeAgents {
   // true. Whether it did.
   template <class Visit>
   bool visit_grown(uint64_t since, Visit visit) const {
-    for (auto at = by_stamp_.rbegin(); at != by_stamp_.rend() && at->first > since; ++at) {
-      if (visit(at->second)) return true;
+    for (Agent* at = newest_; at != nullptr && at->grown_at > since; at = at->stamped_before) {
+      if (visit(at)) return true;
     }
     return false;
   }
-  // Those stamped since clear_fresh().
-  const AgentSet& fresh() const { return fresh_; }
-  void clear_fresh() { fresh_.clear(); }
-  void forget_fresh(Agent& agent) { fresh_.erase(&agent); }
+  // Those stamped since clear_fresh(), in no order.
+  const std::vector<Agent*>& fresh() const { return fresh_; }
+  void clear_fresh();
+  void forget_fresh(Agent& agent);
   // What is free on all of them together for the role: unreserved, or reserved for it.
   ResourceVector sum(const RoleName& role) const;
 
@@ -166,6 +166,10 @@ class FreeAgents {
   // Its weight and key, of what is free now.
   void weigh(Agent& agent, const ResourceVector& cluster_total) const;
   void stamp(Agent& agent);
+  void note_fresh(Agent& agent);
+  // Into the list of those that are listed, by its stamp, and out of it.
+  void link(Agent& agent);
+  void unlink(Agent& agent);
   void put_in(Agent& agent, const ResourceVector& cluster_total);
   void count_in(Agent& agent, const ResourceVector& cluster_total);
   void take_out(Agent& agent, const ResourceVector& free);
@@ -181,8 +185,10 @@ class FreeAgents {
   std::array<int64_t, kLackingCount> lacking_count_ = {};
   std::array<uint64_t, kLackingCount> lacking_changed_ = {};
   std::map<RoleName, AgentsByFree> reserved_;
-  std::map<uint64_t, Agent*> by_stamp_;
-  AgentSet fresh_;
+  // Of those that are listed, the ones with the least and the largest stamp.
+  Agent* oldest_ = nullptr;
+  Agent* newest_ = nullptr;
+  std::vector<Agent*> fresh_;
   ResourceVector sum_;  // unreserved
   std::map<RoleName, ResourceVector> reserved_sum_;
   uint64_t stamp_ = 0;

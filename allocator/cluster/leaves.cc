@@ -22,6 +22,12 @@ bool AskEntry::has_headroom() const {
   return false;
 }
 
+std::optional<Filter> Framework::filter_on(const Agent& agent) const {
+  if (filtered_on(agent) == Filtered::kNo) return std::nullopt;
+  if (filtered_on(agent) == Filtered::kForAReason) return reasons.at(agent.id);
+  return Filter{.until = declines[agent.slot].until};
+}
+
 bool AskEntry::leaf_wants() const { return leaf->owner->active && !leaf->owner->suppressed; }
 
 bool Leaf::wants_offers() const {

@@ -120,13 +120,20 @@ struct Framework {
   bool suppressed = false;
 
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};
-  IndexedMap<AgentId, Filter> filters = {};
-  // By the agent's slot, as far as it is not beyond the end: whether there is a filter.
+  // By the agent's slot, as far as it is not beyond the end: whether there is a filter, and, if it
+  // is for a time, until when.
   enum class Filtered : uint8_t { kNo, kForATime, kForAReason };
-  std::vector<Filtered> filtered = {};
+  struct Decline {
+    Filtered filtered = Filtered::kNo;
+    Time until = {};
+  };
+  std::vector<Decline> declines = {};
+  IndexedMap<AgentId, Filter> reasons = {};  // of those for a reason
+  size_t filter_count = 0;                   // of both
   Filtered filtered_on(const Agent& agent) const {
-    return agent.slot < filtered.size() ? filtered[agent.slot] : Filtered::kNo;
+    return agent.slot < declines.size() ? declines[agent.slot].filtered : Filtered::kNo;
   }
+  std::optional<Filter> filter_on(const Agent& agent) const;
   Leaf* own = nullptr;                    // in its own role; there as long as the framework is
   std::map<RoleName, Leaf*> leaves = {};  // all, so its own is the first
 };
@@ -149,8 +156,8 @@ struct Leaf : Node {
   int64_t tasks = 0;                  // that count in it
   ResourceVector estimated = {};  // of what agents only estimate to be free: counts in nothing else
 
-  AgentSet retry = {};            // agents to look at again whatever their stamp
-  std::set<OfferId> offers = {};  // outstanding
+  AgentSet retry = {};    // agents to look at again whatever their stamp
+  OfferList offers = {};  // outstanding
 
   // Open offers only, which go to the framework's own leaf.
   uint64_t tried_at = 0;                          // as AskEntry's

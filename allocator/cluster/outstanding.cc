@@ -8,7 +8,51 @@ namespace {
 // So many that have ended are never worth a look at all.
 constexpr size_t kEndedMax = 64;
 
+using Place = OutstandingOffer::Place OutstandingOffer::*;
+
+// Ids only grow, so what is new comes last.
+void append(OfferList& list, OutstandingOffer& offer, Place place) {
+  (offer.*place).before = list.last;
+  (list.last == nullptr ? list.first : (list.last->*place).after) = &offer;
+  list.last = &offer;
+}
+
+void remove(OfferList& list, OutstandingOffer& offer, Place place) {
+  const auto [before, after] = offer.*place;
+  (before == nullptr ? list.first : (before->*place).after) = after;
+  (after == nullptr ? list.last : (after->*place).before) = before;
+  offer.*place = {};
+}
+
+std::vector<OfferId> ids_in(const OfferList& list, Place place) {
+  std::vector<OfferId> ids;
+  for (const OutstandingOffer* o = list.first; o != nullptr; o = (o->*place).after) {
+    ids.push_back(o->grant->offer.id);
+  }
+  return ids;
+}
+
+bool is_in(const OfferList& list, const OutstandingOffer& offer, Place place) {
+  const auto [before, after] = offer.*place;
+  return (before == nullptr ? list.first : (before->*place).after) == &offer &&
+         (after == nullptr ? list.last : (after->*place).before) == &offer;
+}
+
 }  // namespace
+
+std::vector<OfferId> offers_of(const Agent& agent) {
+  return ids_in(agent.offers, &OutstandingOffer::at_agent);
+}
+std::vector<OfferId> offers_of(const Leaf& leaf) {
+  return ids_in(leaf.offers, &OutstandingOffer::at_leaf);
+}
+
+bool OutstandingOffers::is_at_agent(const OutstandingOffer& offer) {
+  return is_in(offer.agent->offers, offer, &OutstandingOffer::at_agent);
+}
+bool OutstandingOffers::is_at_leaf(const OutstandingOffer& offer) {
+  return is_in(offer.leaf->offers, offer, &OutstandingOffer::at_leaf);
+}
 
 void OutstandingOffers::add(OutstandingOffer offer) {
   const OfferId id = offer.grant->offer.id;
@@ -21,19 +65,20 @@ void OutstandingOffers::add(OutstandingOffer offer) {
   by_expiry_.insert(
       is_last ? by_expiry_.end() : std::upper_bound(by_expiry_.begin(), by_expiry_.end(), entry),
       entry);
-  offer.agent->offers.insert(id);
-  offer.leaf->offers.insert(id);
   if (offer.grant->offer.gang != 0) by_gang_[offer.grant->offer.gang].insert(id);
-  CHECK(offers_.emplace(id, std::move(offer)).second) << "offer " << id.value();
+  const auto [at, is_new] = offers_.emplace(id, std::move(offer));
+  CHECK(is_new) << "offer " << id.value();
+  append(at->second.agent->offers, at->second, &OutstandingOffer::at_agent);
+  append(at->second.leaf->offers, at->second, &OutstandingOffer::at_leaf);
 }
 
 OutstandingOffer OutstandingOffers::take(const OfferId& id) {
   const auto at = offers_.find(id);
   CHECK(at != offers_.end()) << "offer " << id.value() << " is not outstanding";
+  remove(at->second.agent->offers, at->second, &OutstandingOffer::at_agent);
+  remove(at->second.leaf->offers, at->second, &OutstandingOffer::at_leaf);
   OutstandingOffer offer = std::move(at->second);
   offers_.erase(at);
-  offer.agent->offers.erase(id);
-  offer.leaf->offers.erase(id);
   if (const auto gang = by_gang_.find(offer.grant->offer.gang); gang != by_gang_.end()) {
     gang->second.erase(id);
     if (gang->second.empty()) by_gang_.erase(gang);

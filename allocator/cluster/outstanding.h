@@ -7,6 +7,7 @@
 #include <set>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "allocator/cluster/leaves.h"
 #include "allocator/values.h"
@@ -20,7 +21,19 @@ struct OutstandingOffer : Booked {
   int64_t ports = 0;  // that its fills want
   // What was free at the agent when it was made, with what it holds.
   ResourceVector free_then = {};
+
+  // Its place in a list of offers.
+  struct Place {
+    OutstandingOffer* before = nullptr;
+    OutstandingOffer* after = nullptr;
+  };
+  Place at_agent = {};
+  Place at_leaf = {};
 };
+
+// The ids in the list, in order.
+std::vector<OfferId> offers_of(const Agent& agent);
+std::vector<OfferId> offers_of(const Leaf& leaf);
 
 class OutstandingOffers {
  public:
@@ -31,6 +44,9 @@ class OutstandingOffers {
   // Takes it away from all three. CHECKs that it is here.
   OutstandingOffer take(const OfferId& id);
   const OutstandingOffer* find(const OfferId& id) const;
+  // Whether it is in the list of its agent, and in that of its leaf.
+  static bool is_at_agent(const OutstandingOffer& offer);
+  static bool is_at_leaf(const OutstandingOffer& offer);
   // The offers of a gang, by id. Empty if there are none any more.
   const std::set<OfferId>& of_gang(uint64_t gang) const;
   // The one that expires first and when. O(1) over many calls.

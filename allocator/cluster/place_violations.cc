@@ -16,7 +16,7 @@ void Cluster::check_parts(std::vector<Violation>& found) const {
     };
     Books sums;
     for (const auto& [ref, task] : a->tasks) sums.allocate(task);
-    for (const OfferId& offer : a->offers) sums.offer(*outstanding.find(offer));
+    for (const OfferId& offer : offers_of(*a)) sums.offer(*outstanding.find(offer));
     if (!(sums.allocated == a->allocated) || !(sums.offered == a->offered)) {
       wrong("what is unreserved is not the sum over its tasks and offers");
     }
@@ -114,7 +114,7 @@ void Cluster::check_places(std::vector<Violation>& found) const {
       count_all_tasks(from_ground);
       if (!(from_ground.counts == ask->counts)) wrong("it miscounts where its tasks are");
       if (dirty) continue;
-      for (const OfferId& offer_id : ask->leaf->offers) {
+      for (const OfferId& offer_id : offers_of(*ask->leaf)) {
         const OutstandingOffer& offer = *outstanding.find(offer_id);
         // Older ones may be from when more was allowed.
         if (offer_id.value() <= offers_before) continue;

@@ -56,7 +56,8 @@ std::optional<Time> Cluster::next_deadline() const {
   std::optional<Time> next;
   const auto consider = [&](Time at) { next = next ? std::min(*next, at) : at; };
   if (const auto expiry = outstanding.first_to_expire()) consider(expiry->first);
-  if (!filter_timers_.empty()) consider(filter_timers_.begin()->at);
+  forget_ended_filter_timers();
+  if (!filter_timers_.empty()) consider(filter_timers_.front().at);
   if (!alarms_.empty()) consider(alarms_.begin()->at);
   return next;
 }

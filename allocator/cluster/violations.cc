@@ -40,7 +40,7 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
     }
     Held offered;
     int64_t ports = 0;
-    for (const OfferId& offer_id : a->offers) {
+    for (const OfferId& offer_id : offers_of(*a)) {
       const OutstandingOffer* offer = outstanding.find(offer_id);
       if (offer == nullptr || offer->agent != a.get()) {
         wrong("an offer is noted that is not outstanding here");
@@ -107,8 +107,8 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
     if (l.mode == OfferMode::kOpen && l.open_on.count(offer.agent) == 0) {
       wrong("an open offer is not noted");
     }
-    if (l.offers.count(offer_id) == 0) wrong("it is not noted at its leaf");
-    if (offer.agent->offers.count(offer_id) == 0) wrong("it is not noted at its agent");
+    if (!OutstandingOffers::is_at_leaf(offer)) wrong("it is not noted at its leaf");
+    if (!OutstandingOffers::is_at_agent(offer)) wrong("it is not noted at its agent");
     if (offer.grant->role != l.role->name) wrong("offered in another role");
   }
   for (const auto& [id, l] : leaves) {

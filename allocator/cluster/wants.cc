@@ -108,7 +108,7 @@ void Cluster::count_all_tasks(AskEntry& ask) const {
     if (count > 0) ask.counts.add(*a, count);
   }
   for (const auto& [role, l] : ask.leaf->owner->leaves) {
-    for (const OfferId& id : l->offers) {
+    for (const OfferId& id : offers_of(*l)) {
       const OutstandingOffer& offer = *outstanding.find(id);
       for (const AskFill& fill : offer.grant->offer.fills) {
         if (fill.ask == ask.ask.name) ask.counts.add(*offer.agent, fill.count);

@@ -280,7 +280,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
     found.wanted = found.most = 0;
   }
   if (is_filtered(l, a, now_)) {
-    const Filter& filter = l.owner->filters.at(a.id);
+    const Filter filter = *l.owner->filter_on(a);
     found.until = filter.until;
     if (filter.until) return is(Hindrance::kDeclinedForTime);
     if (filter.wrong_agent && *filter.wrong_agent == a.attributes) {
@@ -326,7 +326,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
   };
   // As if there were no offers: what is free in all, and of this what the role may use.
   Books without_offers = a;
-  for (const OfferId& id : a.offers) without_offers.end_offered(*cluster_.outstanding.find(id));
+  for (const OfferId& id : offers_of(a)) without_offers.end_offered(*cluster_.outstanding.find(id));
   const bool is_kept = !a.keep.is_zero() && a.claimant != entry;  // for another
   if (!is_kept) without_offers.keep = {};
   without_offers.compute_free();
@@ -371,7 +371,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
   }
   const bool is_free = entry == nullptr ? !a.usable(role).empty() : room_for(*entry, a, 1) > 0;
   if (!is_free) {
-    for (const OfferId& id : a.offers) {
+    for (const OfferId& id : offers_of(a)) {
       const OutstandingOffer& offer = *cluster_.outstanding.find(id);
       add_holder(found.holders, {offer.leaf->framework, offer.resources.amounts});
     }

@@ -131,12 +131,11 @@ Fitting::There Fitting::there(const Agent& a) const {
 }
 
 bool Fitting::is_declined(const Agent& a, const Books& books) const {
-  const auto& filters = entry_.leaf->owner->filters;
-  const auto at = filters.find(a.id);
-  if (at == filters.end()) return false;
+  const std::optional<Filter> filter = entry_.leaf->owner->filter_on(a);
+  if (!filter) return false;
   // Asks that are declared anew lift what was said with a reason.
-  const bool is_lifted = is_anew_ && !at->second.until;
-  return !is_lifted && still_holds(at->second, a, books, now_);
+  const bool is_lifted = is_anew_ && !filter->until;
+  return !is_lifted && still_holds(*filter, a, books, now_);
 }
 
 bool Fitting::suits(const Agent& a) const {

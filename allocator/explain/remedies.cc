@@ -388,7 +388,7 @@ class RemedySearch {
       }
     }
     if (offers) {
-      for (const OfferId& id : a.offers) {
+      for (const OfferId& id : offers_of(a)) {
         const OutstandingOffer& offer = *cluster_.outstanding.find(id);
         // What it declines itself, or lets expire, it is not offered again for a while.
         if (offer.leaf->owner == entry_.leaf->owner) continue;
@@ -438,7 +438,7 @@ class RemedySearch {
       }
       if (would_help(&Fitting::There::is_declined, false)) {
         Remedy remedy{.kind = RemedyKind::kDeclineLifted, .agent = a.id};
-        const std::optional<Time> until = entry_.leaf->owner->filters.at(a.id).until;
+        const std::optional<Time> until = entry_.leaf->owner->filter_on(a)->until;
         if (until && comes(*until)) remedy.until = until;
         add_first(std::move(remedy));
       }

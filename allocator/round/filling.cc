@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "allocator/cluster/prefetch.h"
 #include "allocator/round/round.h"
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
@@ -59,7 +60,7 @@ void Round::keep_places() {
     if (!waiting_.gate.is_owed(ask, now_) || !is_usable(ask, a, now_)) continue;
     if (!denial(cluster_, ask, true).is_none()) continue;
     give(ask, a, {.leaf = ask.leaf}, cluster_.demanding, 1);
-    record_.given.back().from_claim = true;
+    if (cluster_.options.is_audited) record_.given.back().from_claim = true;
   }
 }
 
@@ -75,8 +76,8 @@ void Round::fill() {
     // While an agent that grew may still serve someone, all that want offers are asked, least share
     // first. After that only those that changed themselves have anything new to look at.
     while (!cluster_.free_agents.fresh().empty() &&
-           !may_fit_someone(**cluster_.free_agents.fresh().begin())) {
-      cluster_.free_agents.forget_fresh(**cluster_.free_agents.fresh().begin());
+           !may_fit_someone(*cluster_.free_agents.fresh().back())) {
+      cluster_.free_agents.forget_fresh(*cluster_.free_agents.fresh().back());
     }
     const LeafOrder& order =
         cluster_.free_agents.fresh().empty() ? cluster_.untried : cluster_.demanding;
@@ -92,6 +93,7 @@ void Round::fill() {
     const Turn turn = turns_.next(order);
     if (turn.leaf == nullptr) return;
     Leaf& l = *turn.leaf;
+    prefetch(l);
     const bool given =
         l.mode == OfferMode::kOpen ? give_fair_piece(turn) : give_to_asks(turn, order);
     // Who was asked because of a guarantee and had no use for it is asked again in its turn by
@@ -232,8 +234,10 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   std::vector<Slice> last;
   const std::vector<Slice> given = carve_tasks(ask, a, count, &last);
   grant(l, a, given, &ask, count);
-  record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
-                           from_claim, owed_only_, a.keep});
+  if (cluster_.options.is_audited) {
+    record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
+                             from_claim, owed_only_, a.keep});
+  }
   const bool preferred =
       !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
   if (a.by_notice && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
@@ -305,12 +309,13 @@ void Round::note_denied(Leaf& l, const Denial& denied) {
 void Round::grant(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask, int64_t count,
                   uint64_t gang) {
   const bool revocable = !slices.empty() && slices.front().revocable;
-  const auto [at, is_new] = draft_of_.try_emplace({&l, &a, gang, revocable}, drafts_.size());
-  if (is_new) {
+  size_t& place = drafts_by_hash_.place_of(drafts_, l, a, gang, revocable);
+  if (place == DraftTable::kNone) {
+    place = drafts_.size();
     drafts_.push_back({.leaf = &l, .agent = &a, .gang = gang, .revocable = revocable});
     cluster_.remove_filter(l, a);  // One that has ended by its reason.
   }
-  Draft& draft = drafts_[at->second];
+  Draft& draft = drafts_[place];
   for (const Slice& slice : slices) add_slice(draft.slices, slice);
   ++grants_made_;
   cluster_.note_granted(l, a, slices, ask, count);

@@ -31,8 +31,10 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn) {
     std::vector<Slice> last;
     const std::vector<Slice> slices = carve_tasks(ask, *member.agent, member.count, &last);
     preferred = preferred && nearness(ask.ask.prefer, *member.agent) != Nearness::kAnywhere;
-    record_.given.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(),
-                             from_claim, owed_only_, member.agent->keep});
+    if (cluster_.options.is_audited) {
+      record_.given.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(),
+                               from_claim, owed_only_, member.agent->keep});
+    }
     grant(l, *member.agent, slices, &ask, member.count, gang);
   }
   for (const Seat& member : members) {

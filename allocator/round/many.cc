@@ -12,7 +12,7 @@ namespace proffer::fair {
 
 // A leaf whose next tasks are of one ask for which nothing counts but that they fit; else nothing.
 WaterFilling::Wish Round::wish_of(Leaf& l) const {
-  if (l.mode == OfferMode::kOpen || !l.owner->filters.empty()) return {};
+  if (l.mode == OfferMode::kOpen || l.owner->filter_count > 0) return {};
   AskEntry* one = nullptr;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;

@@ -17,7 +17,8 @@ bool Round::is_open(const Leaf& l, const Agent& a) const {
   // Filters that were for a time have ended already if they have.
   if (l.owner->filtered_on(a) == Framework::Filtered::kForATime) return false;
   // Of an agent that it was given a piece of in this decision, it may have more in the same offer.
-  const bool has_one = l.open_on.count(&a) > 0 && draft_of_.count({&l, &a}) == 0;
+  const bool has_one = l.open_on.count(&a) > 0 &&
+                       drafts_by_hash_.place_of(drafts_, l, a, 0, false) == DraftTable::kNone;
   return is_open_to(l, a, now_, has_one);
 }
 
@@ -121,8 +122,10 @@ bool Round::give_fair_piece(const Turn& turn) {
     note_permitted(l, *a);
     return false;
   }
-  record_.given.push_back(
-      {&l, a, piece, rank_of(l), !turn.within.empty(), false, owed_only_, a->keep});
+  if (cluster_.options.is_audited) {
+    record_.given.push_back(
+        {&l, a, piece, rank_of(l), !turn.within.empty(), false, owed_only_, a->keep});
+  }
   grant(l, *a, piece, nullptr, 0);
   return true;
 }
@@ -143,7 +146,9 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   const OpenPlace place = place_open(l, most);
   if (Agent* const a = place.agent) {
     const std::vector<Slice> all = piece_for(l, *a, most);
-    record_.given.push_back({&l, a, all, rank_of(l), !turn.within.empty()});
+    if (cluster_.options.is_audited) {
+      record_.given.push_back({&l, a, all, rank_of(l), !turn.within.empty()});
+    }
     grant(l, *a, all, nullptr, 0);
     return true;
   }

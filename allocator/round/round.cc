@@ -2,6 +2,7 @@
 
 #include "allocator/round/round.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace proffer::fair {
@@ -35,7 +36,7 @@ Decision Round::decide() {
   decision.grants = make_offers();
   waiting_.gate.close(now_);
   cluster_.free_agents.clear_fresh();
-  cluster_.grown.clear();
+  cluster_.clear_grown();
   cluster_.vacated.clear();
   cluster_.dirty = false;
   cluster_.decided_at = now_;
@@ -93,10 +94,31 @@ void Round::thaw(bool more_is_free) {
   if (owed_only_) ask_withheld();
 }
 
-size_t Round::DraftHash::operator()(const DraftKey& key) const {
-  const auto number = [](const void* at) { return reinterpret_cast<uintptr_t>(at) / 64; };
-  return (number(key.leaf) * 0x9e3779b97f4a7c15u) ^ (number(key.agent) * 0xff51afd7ed558ccdu) ^
-         (key.gang * 2 + (key.revocable ? 1 : 0));
+size_t& Round::DraftTable::place_of(const std::vector<Draft>& drafts, const Leaf& leaf,
+                                    const Agent& agent, uint64_t gang, bool revocable) {
+  constexpr size_t kPlacesMin = 8;
+  const auto hash_of = [](const Leaf* l, const Agent* a) {
+    const auto number = [](const void* at) { return reinterpret_cast<uintptr_t>(at) / 64; };
+    const uint64_t hash = number(l) * 0x9e3779b97f4a7c15u ^ number(a) * 0xff51afd7ed558ccdu;
+    return static_cast<size_t>(hash ^ (hash >> 32));
+  };
+  if (places_.size() < 2 * (drafts.size() + 1)) {
+    places_.assign(std::max(kPlacesMin, places_.size() * 2), kNone);
+    for (size_t i = 0; i < drafts.size(); ++i) {
+      size_t at = hash_of(drafts[i].leaf, drafts[i].agent) & (places_.size() - 1);
+      while (places_[at] != kNone) at = (at + 1) & (places_.size() - 1);
+      places_[at] = i;
+    }
+  }
+  size_t at = hash_of(&leaf, &agent) & (places_.size() - 1);
+  for (; places_[at] != kNone; at = (at + 1) & (places_.size() - 1)) {
+    const Draft& draft = drafts[places_[at]];
+    if (draft.leaf == &leaf && draft.agent == &agent && draft.gang == gang &&
+        draft.revocable == revocable) {
+      break;
+    }
+  }
+  return places_[at];
 }
 
 std::vector<SharedGrant> Round::make_offers() {

@@ -49,15 +49,17 @@ class Round {
     std::vector<AskFill> fills = {};
     int64_t ports = 0;
   };
-  struct DraftKey {
-    const Leaf* leaf = nullptr;
-    const Agent* agent = nullptr;
-    uint64_t gang = 0;
-    bool revocable = false;
-    bool operator==(const DraftKey&) const = default;
-  };
-  struct DraftHash {
-    size_t operator()(const DraftKey& key) const;
+  // Where drafts are, by hash. Only looked up. It may hold as many places as there are drafts and a
+  // new one.
+  class DraftTable {
+   public:
+    static constexpr size_t kNone = ~size_t{0};
+    // kNone if there is none; that is for the caller to set if it makes one.
+    size_t& place_of(const std::vector<Draft>& drafts, const Leaf& leaf, const Agent& agent,
+                     uint64_t gang, bool revocable);
+
+   private:
+    std::vector<size_t> places_;  // a power of two, half of them empty
   };
 
   // --- round.cc --------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ class Round {
   const Time now_;
   Turns turns_;
   std::vector<Draft> drafts_;
-  std::unordered_map<DraftKey, size_t, DraftHash> draft_of_;  // looked up only
+  mutable DraftTable drafts_by_hash_;
   uint64_t grants_made_ = 0;
   std::vector<Leaf*> frozen_;  // not in the orders in the rest of this decision
   Claims::FirstWithDue first_with_due_;

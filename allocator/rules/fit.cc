@@ -19,10 +19,15 @@ bool still_holds(const Filter& filter, const Agent& a, const Books& books, Time 
 }
 
 bool is_filtered(const Leaf& l, const Agent& a, Time now) {
-  if (l.owner->filtered_on(a) == Framework::Filtered::kNo) return false;
-  const auto at = l.owner->filters.find(a.id);
-  if (at == l.owner->filters.end()) return false;
-  return still_holds(at->second, a, a, now);
+  switch (l.owner->filtered_on(a)) {
+    case Framework::Filtered::kNo:
+      return false;
+    case Framework::Filtered::kForATime:
+      return now < l.owner->declines[a.slot].until;
+    case Framework::Filtered::kForAReason:
+      return still_holds(l.owner->reasons.at(a.id), a, a, now);
+  }
+  return false;
 }
 
 bool suits(const AskEntry& ask, const Agent& a, Time now) {

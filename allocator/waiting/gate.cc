@@ -164,6 +164,7 @@ void Gate::assign(Time now) {
     }
   }
   if (agents.empty()) return;
+  std::sort(agents.begin(), agents.end(), AgentById());
   struct Waiter {
     AskEntry* ask = nullptr;
     int64_t ran = 0;  // of what it is entitled to, in parts of kTaskOne

@@ -42,7 +42,8 @@ Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEn
       if (task.lent && !task.ends_by) lent.push_back({&task, ref});
     }
     int64_t fits_here = room();
-    for (auto id = a.offers.rbegin(); id != a.offers.rend() && fits_here < most; ++id) {
+    const std::vector<OfferId> offers = offers_of(a);
+    for (auto id = offers.rbegin(); id != offers.rend() && fits_here < most; ++id) {
       const OutstandingOffer& offer = *cluster.outstanding.find(*id);
       if (!offer.lent) continue;
       books.end_offered(offer);

@@ -113,7 +113,7 @@ BENCHMARK(quota_freed_asks)->Unit(benchmark::kMicrosecond);
 void quota_declare_roles(benchmark::State& state) {
   const RoleTable roles = quota_roles(kQuotaRoles);
   for (auto _ : state) {
-    Allocator allocator{AllocatorOptions{}};
+    Allocator allocator{AllocatorOptions{.is_audited = false}};
     for (const auto& [role, settings] : roles) allocator.set_role(role, settings);
   }
 }

@@ -72,7 +72,7 @@ struct Cluster {
     tasks.pop_back();
   }
 
-  Allocator allocator{AllocatorOptions{}};
+  Allocator allocator{AllocatorOptions{.is_audited = false}};
   std::map<FrameworkId, ResourceVector> shapes;
   std::deque<Task> tasks;
   uint64_t number = 0;
@@ -124,7 +124,7 @@ BENCHMARK(fill_an_empty_cluster)
 
 // All offers have been declined for an hour; one agent's worth becomes free and is declined again.
 void everything_declined(benchmark::State& state) {
-  Allocator allocator{AllocatorOptions{}};
+  Allocator allocator{AllocatorOptions{.is_audited = false}};
   Time now = Time() + seconds(1);
   for (int64_t i = 0; i < state.range(0); ++i) {
     allocator.set_agent(

@@ -53,9 +53,10 @@ RoleTable quota_roles(int64_t count) {
 
 World::World(const WorldOptions& options)
     : options_(options),
-      allocator_(AllocatorOptions{
-          .placement = options.placement,
-          .roles = options.quota ? quota_roles(options.frameworks) : RoleTable()}) {
+      allocator_(
+          AllocatorOptions{.placement = options.placement,
+                           .roles = options.quota ? quota_roles(options.frameworks) : RoleTable(),
+                           .is_audited = false}) {
   for (int64_t i = 0; i < options.agents; ++i) {
     allocator_.set_agent(AgentId(text("agent-", 100'000 + i)),
                          {.slices = {Slice{.resources = {.amounts = agent_amounts(options)}}},
