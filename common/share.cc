@@ -50,13 +50,17 @@ double Share::approximate() const {                                           //
 }
 
 Share dominant_share(const ResourceVector& used, const ResourceVector& total, int64_t weight) {
-  Share largest = Share::of(0, 1, weight);
+  int64_t most = 0;
+  int64_t of = 1;
   for (const ResourceKind kind : kResourceKinds) {
     if (total[kind] <= 0 || used[kind] <= 0) continue;
     const int64_t amount = std::min(used[kind], kAmountMax);
-    largest = std::max(largest, Share::of(amount, std::min(total[kind], kAmountMax), weight));
+    const int64_t whole = std::min(total[kind], kAmountMax);
+    if (Uint128(amount) * Uint128(of) <= Uint128(most) * Uint128(whole)) continue;
+    most = amount;
+    of = whole;
   }
-  return largest;
+  return Share::of(most, of, weight);
 }
 
 ResourceKind dominant_kind(const ResourceVector& used, const ResourceVector& total) {

@@ -23,6 +23,7 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
       place->slot = free_agent_slots_.back();
       free_agent_slots_.pop_back();
     }
+    find_rank(*place);
   }
   Agent& a = *place;
   Books brought;
@@ -57,6 +58,28 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   refresh(a, true);
   if (is_reserved_otherwise) forget_too_little(a);
   return a;
+}
+
+// Between those of its neighbours, and nearer to the one before, since agents often come in the
+// order of their ids. If no number is left there, all get new ones: O(agents), as what follows when
+// there are other agents.
+void Cluster::find_rank(Agent& a) {
+  constexpr uint64_t kMiddle = uint64_t{1} << 63;
+  constexpr uint64_t kFar = uint64_t{1} << 32;
+  constexpr uint64_t kNear = uint64_t{1} << 20;
+  const auto at = agents.find(a.id);
+  const auto next = std::next(at);
+  const uint64_t after = next == agents.end() ? 0 : next->second->rank;
+  if (at == agents.begin()) {
+    a.rank = next == agents.end() ? kMiddle : after - kFar;
+    return;
+  }
+  const uint64_t before = std::prev(at)->second->rank;
+  a.rank = next == agents.end() ? before + kFar : before + std::min((after - before) / 2, kNear);
+  if (a.rank != before) return;
+  uint64_t rank = kMiddle;
+  for (const auto& [id, other] : agents) other->rank = rank += kFar;
+  free_agents.weigh_anew(total);
 }
 
 Agent& Cluster::set_agent_active(const AgentId& id, bool active) {

@@ -114,7 +114,8 @@ struct OfferList {
 
 struct Agent : Books {
   AgentId id = {};
-  size_t slot = 0;  // a small number of its own, by which others keep what they know of it
+  size_t slot = 0;    // a small number of its own, by which others keep what they know of it
+  uint64_t rank = 0;  // ranks are in the order of ids, which are slower to compare
   Attributes attributes = {};
   uint64_t attributes_version = 0;  // never used twice, whatever agent; for caches
   bool active = true;

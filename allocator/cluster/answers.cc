@@ -73,7 +73,8 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     if (const auto gang = gangs.find(task.claim.gang); gang != gangs.end()) {
       --gang->second[task.ask];
     }
-    Leaf& of_task = task.claim.role.empty() ? l : leaf_in(*l.owner, task.claim.role);
+    const bool is_here = task.claim.role.empty() || task.claim.role == l.role->name;
+    Leaf& of_task = is_here ? l : leaf_in(*l.owner, task.claim.role);
     add_task(a, of_task, std::move(task));
   }
   const UseLater use = std::move(use_later_);
@@ -158,6 +159,7 @@ void Cluster::forget_notice(Agent& a, const TaskRef& ref, const Task& task) {
 void Cluster::release(const AgentId& id, const FrameworkId& framework, const TaskId& task) {
   mark_dirty();
   Agent& a = agent(id);
+  prefetch(a);
   const auto at = a.tasks.find({framework, task});
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
                              << id.str();

@@ -245,6 +245,7 @@ class Cluster {
     ResourceVector offered = {};
   };
 
+  void find_rank(Agent& agent);  // of one that is new
   // The leaf of the framework in the role, which must be within its own; it is made if need be.
   Leaf& leaf_in(Framework& of, const RoleName& role);
   std::unique_ptr<AskEntry> make_ask(Framework& of, const Ask& ask);

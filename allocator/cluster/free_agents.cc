@@ -11,6 +11,18 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
+bool is_first_by_id(const Agent* a, const Agent* b) {
+  return a->rank != b->rank ? a->rank < b->rank : a->id < b->id;
+}
+
+// Agents are often alike and came in the order of their ids.
+template <class Less>
+void sort_if_need_be(std::vector<Agent*>& agents, Less less) {
+  if (!std::is_sorted(agents.begin(), agents.end(), less)) {
+    std::sort(agents.begin(), agents.end(), less);
+  }
+}
+
 // What is free only of estimates is lent, not offered from here.
 bool has_something_free(const Agent& agent) {
   if (!agent.free.amounts.is_zero()) return true;
@@ -90,7 +102,7 @@ void AgentsByFree::insert(int64_t key, Agent& agent, const ResourceVector& free)
   std::vector<Entry>& entries = block.entries;
   const auto at = std::partition_point(entries.begin(), entries.end(),
                                        [&](const Entry& e) { return comes_before(e, key, agent); });
-  const Entry entry{key, &agent, amounts_of(free), agent.grown_at};
+  const Entry entry{key, agent.rank, &agent, amounts_of(free), agent.grown_at};
   block.latest = std::max(block.latest, entry.stamp);
   for (size_t k = 0; k < kResourceKindCount; ++k) {
     block.most[k] = entries.empty() ? entry.free[k] : std::max(block.most[k], entry.free[k]);
@@ -148,7 +160,7 @@ void AgentsByFree::append(int64_t key, Agent& agent, const ResourceVector& free)
   }
   Block& block = blocks_.back();
   const Entry& entry =
-      block.entries.emplace_back(Entry{key, &agent, amounts_of(free), agent.grown_at});
+      block.entries.emplace_back(Entry{key, agent.rank, &agent, amounts_of(free), agent.grown_at});
   for (size_t k = 0; k < kResourceKindCount; ++k) {
     block.most[k] = std::max(block.most[k], entry.free[k]);
   }
@@ -238,8 +250,8 @@ void FreeAgents::weigh_anew(const ResourceVector& cluster_total) {
     agent->reserved_listed.clear();
     all.push_back(agent);
   }
-  std::sort(all.begin(), all.end(), [](const Agent* a, const Agent* b) {
-    return a->key != b->key ? a->key < b->key : a->id < b->id;
+  sort_if_need_be(all, [](const Agent* a, const Agent* b) {
+    return a->key != b->key ? a->key < b->key : is_first_by_id(a, b);
   });
   for (Agent* agent : all) {
     by_free_[agent->has_gpus() ? 1 : 0].append(agent->key, *agent, agent->free.amounts);
@@ -360,9 +372,9 @@ void FreeAgents::begin_freest_first() {
 }
 
 void FreeAgents::fill_freest_first(std::vector<Agent*> agents) {
-  std::sort(agents.begin(), agents.end(), [](const Agent* a, const Agent* b) {
+  sort_if_need_be(agents, [](const Agent* a, const Agent* b) {
     return a->weighted_free != b->weighted_free ? a->weighted_free > b->weighted_free
-                                                : a->id < b->id;
+                                                : is_first_by_id(a, b);
   });
   for (Agent* agent : agents) {
     freest_first_.append(-agent->weighted_free, *agent, agent->free.amounts);

@@ -80,6 +80,7 @@ class AgentsByFree {
   using Amounts = std::array<int64_t, kResourceKindCount>;
   struct Entry {
     int64_t key = 0;
+    uint64_t rank = 0;  // the agent's
     Agent* agent = nullptr;
     Amounts free = {};
     uint64_t stamp = 0;
@@ -98,7 +99,9 @@ class AgentsByFree {
     return true;
   }
   static bool comes_before(const Entry& entry, int64_t key, const Agent& agent) {
-    return entry.key != key ? entry.key < key : entry.agent->id < agent.id;
+    if (entry.key != key) return entry.key < key;
+    if (entry.rank != agent.rank) return entry.rank < agent.rank;
+    return entry.agent != &agent && entry.agent->id < agent.id;
   }
   static void find_most(Block& block);
   // The first whose last entry has at least this key.

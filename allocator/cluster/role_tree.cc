@@ -14,6 +14,13 @@ namespace {
 
 __extension__ typedef __int128 Int128;
 
+// Where it is to be put into the set: those that take turns go from one end to the other.
+NodeSet::const_iterator hint(const NodeSet& siblings, const Node* node) {
+  const NodeByShare comes_before;
+  return !siblings.empty() && comes_before(node, *siblings.begin()) ? siblings.begin()
+                                                                    : siblings.end();
+}
+
 }  // namespace
 
 bool NodeByShare::operator()(const Node* a, const Node* b) const {
@@ -310,9 +317,9 @@ void RoleTree::enter(Node& node, int order) {
   for (Node* at = &node; at->parent != nullptr && !at->in_order[order]; at = at->parent) {
     NodeSet& siblings = at->parent->in_orders[order];
     if (at->spare[order].empty()) {
-      at->element[order] = siblings.insert(at).first;
+      at->element[order] = siblings.insert(hint(siblings, at), at);
     } else {
-      at->element[order] = siblings.insert(std::move(at->spare[order])).position;
+      at->element[order] = siblings.insert(hint(siblings, at), std::move(at->spare[order]));
     }
     at->in_order[order] = true;
   }
@@ -335,7 +342,9 @@ void RoleTree::move(Node& node, int order) {
   const auto next = std::next(at);
   const bool is_right = (at == siblings.begin() || comes_before(*std::prev(at), &node)) &&
                         (next == siblings.end() || comes_before(&node, *next));
-  if (!is_right) node.element[order] = siblings.insert(siblings.extract(at)).position;
+  if (is_right) return;
+  NodeSet::node_type element = siblings.extract(at);
+  node.element[order] = siblings.insert(hint(siblings, &node), std::move(element));
 }
 
 // --- orders -------------------------------------------------------------------------------------

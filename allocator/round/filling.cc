@@ -232,8 +232,7 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   const bool from_claim = ask.claims(a);
   const bool is_kept = from_claim && !a.keep.is_zero();
   std::vector<Slice> last;
-  const std::vector<Slice> given = carve_tasks(ask, a, count, &last);
-  grant(l, a, given, &ask, count);
+  grant(l, a, carve_tasks(ask, a, count, &last), &ask, count);
   if (cluster_.options.is_audited) {
     record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
                              from_claim, owed_only_, a.keep});
@@ -306,7 +305,7 @@ void Round::note_denied(Leaf& l, const Denial& denied) {
   }
 }
 
-void Round::grant(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry* ask, int64_t count,
+void Round::grant(Leaf& l, Agent& a, std::vector<Slice> slices, AskEntry* ask, int64_t count,
                   uint64_t gang) {
   const bool revocable = !slices.empty() && slices.front().revocable;
   size_t& place = drafts_by_hash_.place_of(drafts_, l, a, gang, revocable);
@@ -316,9 +315,13 @@ void Round::grant(Leaf& l, Agent& a, const std::vector<Slice>& slices, AskEntry*
     cluster_.remove_filter(l, a);  // One that has ended by its reason.
   }
   Draft& draft = drafts_[place];
-  for (const Slice& slice : slices) add_slice(draft.slices, slice);
   ++grants_made_;
   cluster_.note_granted(l, a, slices, ask, count);
+  if (draft.slices.empty() && slices.size() == 1) {
+    draft.slices = std::move(slices);
+  } else {
+    for (const Slice& slice : slices) add_slice(draft.slices, slice);
+  }
   if (ask == nullptr) return;
   draft.ports += ask->ask.ports * count;
   const auto fill = std::find_if(draft.fills.begin(), draft.fills.end(),

@@ -145,11 +145,11 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   const ResourceVector most = permitted(cluster_, l);
   const OpenPlace place = place_open(l, most);
   if (Agent* const a = place.agent) {
-    const std::vector<Slice> all = piece_for(l, *a, most);
+    std::vector<Slice> all = piece_for(l, *a, most);
     if (cluster_.options.is_audited) {
       record_.given.push_back({&l, a, all, rank_of(l), !turn.within.empty()});
     }
-    grant(l, *a, all, nullptr, 0);
+    grant(l, *a, std::move(all), nullptr, 0);
     return true;
   }
   l.retry.clear();

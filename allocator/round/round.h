@@ -91,8 +91,8 @@ class Round {
                         const LeafOrder& order, Rank* before_last) const;
   void note_given(AskEntry& ask, bool from_claim, bool preferred);
   void note_denied(Leaf& leaf, const Denial& denied);
-  void grant(Leaf& leaf, Agent& agent, const std::vector<Slice>& slices, AskEntry* ask,
-             int64_t count, uint64_t gang = 0);
+  void grant(Leaf& leaf, Agent& agent, std::vector<Slice> slices, AskEntry* ask, int64_t count,
+             uint64_t gang = 0);
   void freeze(Leaf& leaf);
 
   // --- many.cc ---------------------------------------------------------------------------------

@@ -16,18 +16,15 @@ constexpr size_t kRoot = 0;
 WaterFilling::WaterFilling(const Cluster& cluster, const LeafOrder& order, const WishOf& wish_of)
     : cluster_(cluster) {
   add(cluster.tree.root(), kRoot, order, wish_of);
-  for (const Side& side : sides_) served_ = std::max(served_, side.served);
+  for (const Key& key : keys_) served_ = std::max(served_, key.served);
 }
 
 // What comes first among siblings is the same as in the order, which is sorted and so a heap.
 size_t WaterFilling::add(const Node& node, size_t parent, const LeafOrder& order,
                          const WishOf& wish_of) {
   const size_t number = sides_.size();
-  sides_.push_back({.node = &node,
-                    .use = node.use(),
-                    .share = node.share,
-                    .served = node.served,
-                    .parent = parent});
+  sides_.push_back({.use = node.use(), .parent = parent});
+  keys_.push_back({node.share, node.served, &node});
   if (node.is_leaf) {
     Leaf& leaf = const_cast<Leaf&>(static_cast<const Leaf&>(node));
     Wish wish = wish_of(leaf);
@@ -45,8 +42,8 @@ size_t WaterFilling::add(const Node& node, size_t parent, const LeafOrder& order
 
 // As NodeByShare.
 bool WaterFilling::comes_before(size_t a, size_t b) const {
-  const Side& first = sides_[a];
-  const Side& second = sides_[b];
+  const Key& first = keys_[a];
+  const Key& second = keys_[b];
   const auto by_share = first.share <=> second.share;
   if (by_share != 0) return by_share < 0;
   if (first.served != second.served) return first.served < second.served;
@@ -92,21 +89,21 @@ Rank WaterFilling::rank_of(size_t leaf) const {
   size_t depth = 0;
   for (size_t at = leaf; at != kRoot; at = sides_[at].parent) ++depth;
   Rank rank(depth);
-  for (size_t at = leaf; at != kRoot; at = sides_[at].parent) rank[--depth] = sides_[at].share;
+  for (size_t at = leaf; at != kRoot; at = sides_[at].parent) rank[--depth] = keys_[at].share;
   return rank;
 }
 
 void WaterFilling::give(size_t leaf) {
   Side& to = sides_[leaf];
-  to.before = rank_of(leaf);
+  if (cluster_.options.is_audited) to.before = rank_of(leaf);
   ++to.given;
   ++served_;
   const ResourceVector& more = to.wish.ask->ask.shape;
   for (size_t at = leaf; at != kRoot; at = sides_[at].parent) {
     Side& side = sides_[at];
     side.use += more;
-    side.served = served_;
-    side.share = dominant_share(side.use, cluster_.total, side.node->weight);
+    keys_[at].served = served_;
+    keys_[at].share = dominant_share(side.use, cluster_.total, keys_[at].node->weight);
     sink_top(sides_[side.parent].children);
   }
 }
@@ -131,15 +128,17 @@ std::vector<Batch> WaterFilling::fill(int64_t agents, const ResourceVector& free
     if (begins_agent) --agents;
     give(leaf);
   }
-  std::vector<const Side*> given;
-  for (const Side& side : sides_) {
-    if (side.given > 0) given.push_back(&side);
+  std::vector<size_t> given;
+  for (size_t i = 0; i < sides_.size(); ++i) {
+    if (sides_[i].given > 0) given.push_back(i);
   }
   std::sort(given.begin(), given.end(),
-            [](const Side* a, const Side* b) { return a->served < b->served; });
+            [&](size_t a, size_t b) { return keys_[a].served < keys_[b].served; });
   std::vector<Batch> batches;
   batches.reserve(given.size());
-  for (const Side* side : given) batches.push_back({side->wish.ask, side->given, side->before});
+  for (const size_t i : given) {
+    batches.push_back({sides_[i].wish.ask, sides_[i].given, sides_[i].before});
+  }
   return batches;
 }
 

@@ -48,16 +48,20 @@ class WaterFilling {
  private:
   // A node of the order as the filling goes.
   struct Side {
-    const Node* node = nullptr;
     ResourceVector use = {};
-    Share share = {};
-    uint64_t served = 0;
     size_t parent = 0;
     std::vector<size_t> children = {};  // a heap, the first to be served on top
     Wish wish = {};                     // of a leaf
     int64_t each = 0;                   // of its tasks that one agent has room for
     int64_t given = 0;
-    Rank before = {};
+    Rank before = {};  // only for violations()
+  };
+
+  // By which it is compared with its siblings.
+  struct Key {
+    Share share = {};
+    uint64_t served = 0;
+    const Node* node = nullptr;
   };
 
   size_t add(const Node& node, size_t parent, const LeafOrder& order, const WishOf& wish_of);
@@ -70,6 +74,7 @@ class WaterFilling {
 
   const Cluster& cluster_;
   std::vector<Side> sides_;  // the root comes first
+  std::vector<Key> keys_;    // of each; close together, since most of the time goes into comparing
   ResourceVector largest_shape_;
   uint64_t served_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include "allocator/rules/entitled_tasks.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "allocator/rules/fit.h"
@@ -97,6 +98,11 @@ bool find_entitled_tasks(const Cluster& cluster) {
   const ResourceVector total = cluster.usable_total();
   Table table;
   add_role(cluster, cluster.tree.root(), total, -1, table);
+  const bool some_ask = std::any_of(table.asks.begin(), table.asks.end(), [](const auto& entries) {
+    return std::any_of(entries.begin(), entries.end(),
+                       [](const AskEntry* e) { return e != nullptr; });
+  });
+  if (!some_ask) return false;  // Nobody is owed anything.
   if (all_fits(total, table.nodes)) {
     for (size_t i = 0; i < table.asks.size(); ++i) {
       for (size_t j = 0; j < table.asks[i].size(); ++j) {

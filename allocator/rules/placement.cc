@@ -170,6 +170,13 @@ bool is_open_to(const Leaf& l, const Agent& a, Time now, bool has_one) {
 }
 
 std::vector<Slice> piece_for(const Leaf& l, const Agent& a, const ResourceVector& most) {
+  if (a.parts.empty() && a.free.gpus.empty()) {  // Nearly always.
+    const ResourceVector& all = a.free.amounts;
+    const ResourceVector some = all.min(most.max(ResourceVector()));
+    const auto lacks = [&](ResourceKind kind) { return some[kind] == 0 && all[kind] > 0; };
+    if (some.is_zero() || lacks(ResourceKind::kCpus) || lacks(ResourceKind::kMem)) return {};
+    return {Slice{.resources = {.amounts = some}}};
+  }
   const std::vector<Slice> free = a.usable(l.role->name);
   std::vector<Slice> piece = piece_of(free, most);
   const ResourceVector all = sum_of(free).amounts;
