@@ -232,7 +232,8 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   const bool from_claim = ask.claims(a);
   const bool is_kept = from_claim && !a.keep.is_zero();
   std::vector<Slice> last;
-  grant(l, a, carve_tasks(ask, a, count, &last), &ask, count);
+  grant(l, a, carve_tasks(ask, a, count, cluster_.options.is_audited ? &last : nullptr), &ask,
+        count);
   if (cluster_.options.is_audited) {
     record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
                              from_claim, owed_only_, a.keep});

@@ -51,16 +51,19 @@ bool WaterFilling::comes_before(size_t a, size_t b) const {
   return by_label != 0 ? by_label < 0 : !first.node->is_leaf && second.node->is_leaf;
 }
 
+// It nearly always sinks to the bottom, or almost: so from there up to its place.
 void WaterFilling::sink_top(std::vector<size_t>& heap) const {
   const size_t sinking = heap.front();
   size_t at = 0;
-  while (true) {
-    size_t below = 2 * at + 1;
-    if (below >= heap.size()) break;
+  for (size_t below = 1; below < heap.size(); below = 2 * at + 1) {
     if (below + 1 < heap.size() && comes_before(heap[below + 1], heap[below])) ++below;
-    if (!comes_before(heap[below], sinking)) break;
     heap[at] = heap[below];
     at = below;
+  }
+  for (size_t above; at > 0; at = above) {
+    above = (at - 1) / 2;
+    if (!comes_before(sinking, heap[above])) break;
+    heap[at] = heap[above];
   }
   heap[at] = sinking;
 }

@@ -140,16 +140,19 @@ std::vector<Slice> carve_tasks(const AskEntry& ask, const Agent& a, int64_t coun
   const Leaf& l = *ask.leaf;
   const ResourceVector& shape = ask.ask.shape;
   std::vector<Slice> given;
-  if (a.parts.empty()) {
+  if (a.parts.empty() && shape[ResourceKind::kGpus] == 0) {
     given.push_back({.resources = {.amounts = shape * count}});
-    last->push_back({.resources = {.amounts = shape}});
-    if (shape[ResourceKind::kGpus] == 0) return given;
-    given.front().resources = {};
+    if (last != nullptr) last->push_back({.resources = {.amounts = shape}});
+    return given;
+  }
+  if (a.parts.empty()) {
+    Slice& all = given.emplace_back();
     Resources left = ask.claims(a) ? a.free_and_kept() : a.free;
     for (int64_t i = 0; i < count; ++i) {
-      last->front().resources = carve(shape, left);
-      left -= last->front().resources;
-      given.front().resources += last->front().resources;
+      Resources one = carve(shape, left);
+      left -= one;
+      all.resources += one;
+      if (last != nullptr) *last = {Slice{.resources = std::move(one)}};
     }
     return given;
   }
@@ -157,8 +160,8 @@ std::vector<Slice> carve_tasks(const AskEntry& ask, const Agent& a, int64_t coun
   for (int64_t i = 0; i < count; ++i) {
     std::optional<std::vector<Slice>> taken = take(shape, left);
     CHECK(taken) << count << " of " << to_text(shape) << " on agent " << a.id.str();
-    *last = *std::move(taken);
-    for (const Slice& slice : *last) add_slice(given, slice);
+    for (const Slice& slice : *taken) add_slice(given, slice);
+    if (last != nullptr) *last = *std::move(taken);
   }
   return given;
 }
