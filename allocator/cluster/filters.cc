@@ -9,7 +9,7 @@ namespace proffer::fair {
 namespace {
 
 // So many timers of filters that were removed are never worth a look at all.
-constexpr size_t kEndedMax = 64;
+constexpr size_t kEndedTimersMax = 64;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ void Cluster::add_filter(Leaf& l, Agent& a, Filter filter) {
   }
   decline = {Framework::Filtered::kForATime, *filter.until};
   ++timed_filters_;
-  if (filter_timers_.size() > 2 * timed_filters_ + kEndedMax) {
+  if (filter_timers_.size() > 2 * timed_filters_ + kEndedTimersMax) {
     forget_filter_timers([](const FilterTimer& timer) { return !is_due_once(timer); });
   }
   filter_timers_.push_back({*filter.until, &f, &a});

@@ -8,23 +8,23 @@ namespace {
 // So many that have ended are never worth a look at all.
 constexpr size_t kEndedMax = 64;
 
-using Place = OutstandingOffer::Place OutstandingOffer::*;
+using PlaceIn = OutstandingOffer::Place OutstandingOffer::*;
 
 // Ids only grow, so what is new comes last.
-void append(OfferList& list, OutstandingOffer& offer, Place place) {
+void append(OfferList& list, OutstandingOffer& offer, PlaceIn place) {
   (offer.*place).before = list.last;
   (list.last == nullptr ? list.first : (list.last->*place).after) = &offer;
   list.last = &offer;
 }
 
-void remove(OfferList& list, OutstandingOffer& offer, Place place) {
+void remove(OfferList& list, OutstandingOffer& offer, PlaceIn place) {
   const auto [before, after] = offer.*place;
   (before == nullptr ? list.first : (before->*place).after) = after;
   (after == nullptr ? list.last : (after->*place).before) = before;
   offer.*place = {};
 }
 
-std::vector<OfferId> ids_in(const OfferList& list, Place place) {
+std::vector<OfferId> ids_in(const OfferList& list, PlaceIn place) {
   std::vector<OfferId> ids;
   for (const OutstandingOffer* o = list.first; o != nullptr; o = (o->*place).after) {
     ids.push_back(o->grant->offer.id);
@@ -32,7 +32,7 @@ std::vector<OfferId> ids_in(const OfferList& list, Place place) {
   return ids;
 }
 
-bool is_in(const OfferList& list, const OutstandingOffer& offer, Place place) {
+bool is_in(const OfferList& list, const OutstandingOffer& offer, PlaceIn place) {
   const auto [before, after] = offer.*place;
   return (before == nullptr ? list.first : (before->*place).after) == &offer &&
          (after == nullptr ? list.last : (after->*place).before) == &offer;
