@@ -58,6 +58,7 @@ void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<st
     const Remedy& remedy = ask.remedies[i];
     std::string what = to_text(remedy);
     if (remedy.until) what += text(", within ", age(*remedy.until - now));
+    if (!remedy.first.empty()) what += text(", unless taken first by ", listed(remedy.first));
     lines.push_back(line(i == 0 ? "would fit" : "", what));
   }
 }

@@ -61,11 +61,14 @@ struct Remedy {
   FrameworkId framework = {};      // unclaimed: whose ask has the agent
   std::vector<Ending> ends = {};   // none of them can be left out; at most kRemedyEndsMax
   std::optional<Time> until = {};  // when it comes by itself at the latest, if it does
+  // Frameworks with an ask that comes before it and may take what becomes free; at most
+  // kRemedyEndsMax. None: the next decision gives the ask something.
+  std::vector<std::string> first = {};
   bool operator==(const Remedy&) const = default;
 };
 
 // "if mem is at most 3276.8", "after 2 tasks of role 'ads' (f-1: t-1, t-2) end on agent a1";
-// without the time.
+// without the time, and without those that come first.
 std::string to_text(const Remedy& remedy);
 
 // What more has to end together helps nobody to understand.

@@ -232,7 +232,7 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
   found.claimed = claimed_for(waiting_, entry).value_or(AgentId());
   found.first = owed_before(entry);
   if (!found.could_ever_fit) found.changes = impossible(cluster_, entry);
-  found.remedies = remedies_for(cluster_, entry, now_);
+  found.remedies = remedies_for(cluster_, waiting_.gate, entry, now_);
   return found;
 }
 

@@ -71,6 +71,13 @@ void Supposed::give_up_headroom(const AskEntry& entry) {
   }
 }
 
+Books without_keep(const Books& books) {
+  Books then = books;
+  then.keep = {};
+  then.compute_free();
+  return then;
+}
+
 // --- would it fit --------------------------------------------------------------------------------
 
 Fitting::Fitting(const Cluster& cluster, const AskEntry& entry, Time now, bool waits)
@@ -99,6 +106,9 @@ Fitting::Fitting(const Cluster& cluster, const AskEntry& entry, Ask declared, Ti
 }
 
 void Fitting::look_around() {
+  for (const Agent* a : entry_.set_aside) {
+    if (!a->keep.is_zero()) own_[a] = without_keep(*a);
+  }
   for (const auto& [id, a] : cluster_.agents) {
     const int64_t here = room(there(*a));
     if (here == 0) continue;
@@ -122,12 +132,16 @@ int64_t Fitting::most_in_group(const Agent& a) const {
 }
 
 Fitting::There Fitting::there(const Agent& a) const {
+  const auto own = own_.find(&a);
+  const Books& books = own == own_.end() ? a : own->second;
+  // Of an ask that is declared anew nobody knows for whom its agents are then.
+  const bool is_own = a.claimant == &entry_ && !(is_anew_ && a.by_notice);
   return {.agent = &a,
-          .books = &a,
+          .books = &books,
           .ports_left = a.ports_left(),
           .serves = a.serves(),
-          .is_declined = is_declined(a, a),
-          .is_claimed = a.is_set_aside() && a.claimant != &entry_};
+          .is_declined = is_declined(a, books),
+          .is_claimed = a.is_set_aside() && !is_own};
 }
 
 bool Fitting::is_declined(const Agent& a, const Books& books) const {

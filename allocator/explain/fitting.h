@@ -14,6 +14,8 @@
 
 namespace proffer::fair {
 
+class Gate;
+
 // Uses and settings of roles as if something had ended or were set, until this goes out of scope.
 // What is offered of asks too, so that entitlements are as they would be; the orders by share are
 // not touched. Nothing else may use the allocator meanwhile.
@@ -37,6 +39,9 @@ class Supposed {
   const Cluster& cluster_;
   std::vector<std::function<void()>> undo_;
 };
+
+// As if nothing were kept there for a claim.
+Books without_keep(const Books& books);
 
 // One ask, as it is or as it would be declared, and the agents that it could use now.
 class Fitting {
@@ -104,11 +109,14 @@ class Fitting {
   std::optional<ConstraintMatcher> matcher_ = {};  // none: the entry's
   std::map<std::string, Group> groups_ = {};
   std::map<const Agent*, int64_t> rooms_ = {};  // looked up only
+  // Of agents where something is kept for the ask: as if it were not. Looked up only.
+  std::map<const Agent*, Books> own_ = {};
   std::vector<const Agent*> usable_ = {};
   int64_t places_ = 0;
 };
 
 // What would make the ask fit: see remedies.cc.
-std::vector<Remedy> remedies_for(const Cluster& cluster, const AskEntry& entry, Time now);
+std::vector<Remedy> remedies_for(const Cluster& cluster, const Gate& gate, const AskEntry& entry,
+                                 Time now);
 
 }  // namespace proffer::fair

@@ -7,19 +7,14 @@
 // books; O(roles with guarantees * log(amounts)) if headroom is held. Off the path of decisions.
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
 
+#include "allocator/explain/endings.h"
 #include "allocator/explain/fitting.h"
+#include "allocator/explain/largest.h"
+#include "allocator/explain/rivals.h"
 
 namespace proffer::fair {
 namespace {
-
-constexpr int64_t kWholeDevice = 1'000;
-
-constexpr int kTriesMax = 1'000;
-// Each computes all entitlements anew.
-constexpr int kTriesWithoutBorrowingMax = 100;
 
 // The amounts that a shape may have of a kind, in order, from 1: of gpus parts of a device, then
 // whole ones.
@@ -32,48 +27,18 @@ int64_t place_of(ResourceKind kind, int64_t amount) {
   return amount / kWholeDevice + kWholeDevice - 1;
 }
 
-// The largest in [low, high] of which `holds`; it holds of `low`, and of all below one of which it
-// holds.
-template <class Holds>
-int64_t largest(int64_t low, int64_t high, Holds holds) {
-  while (low < high) {
-    const int64_t middle = high - (high - low) / 2;
-    if (holds(middle)) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  return low;
-}
-
-// A task or an offer of somebody on one agent.
-struct Occupant {
-  const Task* task = nullptr;  // nullptr: an offer
-  TaskRef ref = {};
-  const OutstandingOffer* offer = nullptr;
-  ResourceVector amounts = {};
-  const Leaf* leaf = nullptr;
-};
-using Occupants = std::vector<Occupant>;
-
-ResourceVector sum_of(const Occupants& occupants) {
-  ResourceVector sum;
-  for (const Occupant& one : occupants) sum += one.amounts;
-  return sum;
-}
-
 }  // namespace
 
 class RemedySearch {
  public:
-  RemedySearch(const Cluster& cluster, const AskEntry& entry, Time now)
+  RemedySearch(const Cluster& cluster, const Gate& gate, const AskEntry& entry, Time now)
       : cluster_(cluster),
         entry_(entry),
         ask_(entry.ask),
         now_(now),
         as_it_is_(cluster, entry, now),
-        tries_left_(ask_.borrow ? kTriesMax : kTriesWithoutBorrowingMax) {}
+        rivals_(cluster, gate, entry, now),
+        endings_(cluster, entry, as_it_is_) {}
 
   std::vector<Remedy> all() {
     if (as_it_is_.fits()) return {};
@@ -84,7 +49,7 @@ class RemedySearch {
     end_what_is_there();
     change_agents();
     if (Fitting(cluster_, entry_, now_, false).fits() && comes(wait_ends())) {
-      found_.push_back({.kind = RemedyKind::kWaitEnds, .until = wait_ends()});
+      add({.kind = RemedyKind::kWaitEnds, .until = wait_ends()}, {});
     }
     return std::move(found_);
   }
@@ -95,6 +60,11 @@ class RemedySearch {
   bool comes(Time at) const { return !entry_.expires || at < *entry_.expires; }
   bool would_fit(Ask declared) const {
     return Fitting(cluster_, entry_, std::move(declared), now_).fits();
+  }
+
+  void add(Remedy remedy, const Rivals::Change& change) {
+    remedy.first = rivals_.before(change);
+    found_.push_back(std::move(remedy));
   }
 
   // --- changes of the ask ------------------------------------------------------------------------
@@ -113,8 +83,7 @@ class RemedySearch {
       return would_fit(std::move(less));
     };
     if (!fits_with(0)) return;
-    found_.push_back(
-        {.kind = RemedyKind::kTakesLess, .amount = largest(0, ask_.ports - 1, fits_with)});
+    add_anew({.kind = RemedyKind::kTakesLess, .amount = largest(0, ask_.ports - 1, fits_with)});
   }
 
   void take_less_of(ResourceKind kind) {
@@ -142,8 +111,7 @@ class RemedySearch {
       best = largest(1, best,
                      [&](int64_t place) { return least.denied_of(with(place).shape).is_none(); });
     }
-    found_.push_back(
-        {.kind = RemedyKind::kTakesLess, .resource = kind, .amount = amount_at(kind, best)});
+    add_anew({.kind = RemedyKind::kTakesLess, .resource = kind, .amount = amount_at(kind, best)});
   }
 
   void start_fewer_together() {
@@ -154,8 +122,7 @@ class RemedySearch {
       return would_fit(std::move(fewer));
     };
     if (!fits_with(1)) return;
-    found_.push_back(
-        {.kind = RemedyKind::kFewerTogether, .amount = largest(1, ask_.gang - 1, fits_with)});
+    add_anew({.kind = RemedyKind::kFewerTogether, .amount = largest(1, ask_.gang - 1, fits_with)});
   }
 
   void insist_on_less() {
@@ -163,20 +130,50 @@ class RemedySearch {
       Ask less = ask_;
       less.constraints.erase(less.constraints.begin() + static_cast<std::ptrdiff_t>(i));
       if (!would_fit(std::move(less))) continue;
-      found_.push_back({.kind = RemedyKind::kWithoutConstraint,
-                        .constraint = proffer::to_text(ask_.constraints[i])});
+      add_anew({.kind = RemedyKind::kWithoutConstraint,
+                .constraint = proffer::to_text(ask_.constraints[i])});
     }
     for (size_t i = 0; i < ask_.max_per.size(); ++i) {
       Ask less = ask_;
       less.max_per.erase(less.max_per.begin() + static_cast<std::ptrdiff_t>(i));
       if (!would_fit(std::move(less))) continue;
-      found_.push_back(
-          {.kind = RemedyKind::kWithoutMaxPer, .constraint = ask_.max_per[i].attribute});
+      add_anew({.kind = RemedyKind::kWithoutMaxPer, .constraint = ask_.max_per[i].attribute});
     }
     if (ask_.borrow) return;
     Ask more = ask_;
     more.borrow = true;
-    if (would_fit(std::move(more))) found_.push_back({.kind = RemedyKind::kMayBorrow});
+    if (would_fit(std::move(more))) add_anew({.kind = RemedyKind::kMayBorrow});
+  }
+
+  // What is set aside for the ask is for others too once it is another one; and its framework does
+  // not decline any more what it declined for a reason.
+  void add_anew(Remedy remedy) {
+    std::vector<Books> books;
+    books.reserve(entry_.set_aside.size());
+    Rivals::Change released{.declares_anew = true};
+    for (const Agent* a : entry_.set_aside) {
+      books.push_back(without_keep(*a));
+      released.more.emplace_back(a, &books.back());
+    }
+    const std::vector<std::string> own = rivals_.before(not_declined(true));
+    remedy.first = rivals_.before(released);
+    for (const std::string& name : own) {
+      const auto at = std::find(remedy.first.begin(), remedy.first.end(), name);
+      if (at == remedy.first.end()) remedy.first.push_back(name);
+    }
+    found_.push_back(std::move(remedy));
+  }
+
+  // Its framework declines nothing any more.
+  Rivals::Change not_declined(bool declares_anew) const {
+    const Framework& owner = *entry_.leaf->owner;
+    Rivals::Change change{.only = &owner, .entitles_anew = true, .declares_anew = declares_anew};
+    for (const auto& [id, a] : cluster_.agents) {
+      const std::optional<Filter> filter = owner.filter_on(*a);
+      if (!filter || (declares_anew && filter->until)) continue;
+      change.more.emplace_back(a.get(), a.get());
+    }
+    return change;
   }
 
   // --- changes of quota --------------------------------------------------------------------------
@@ -219,8 +216,8 @@ class RemedySearch {
       if (most && *most < use[kind]) settings.limit.set(kind, use[kind]);
     }
     if (!fits_with(role, settings)) return false;
-    found_.push_back(
-        {.kind = RemedyKind::kLimitRaised, .role = role.name, .quota = settings.limit});
+    add_as_if(role, settings,
+              {.kind = RemedyKind::kLimitRaised, .role = role.name, .quota = settings.limit});
     return true;
   }
 
@@ -243,27 +240,26 @@ class RemedySearch {
                                  return fits_with(at, less);
                                }));
       }
-      found_.push_back(
-          {.kind = RemedyKind::kGuaranteeLowered, .role = name, .quota = settings.guarantee});
+      add_as_if(*role, settings,
+                {.kind = RemedyKind::kGuaranteeLowered, .role = name, .quota = settings.guarantee});
     }
+  }
+
+  void add_as_if(Role& role, const RoleSettings& settings, Remedy remedy) {
+    Supposed as_if(cluster_);
+    as_if.set(role, settings);
+    add(std::move(remedy), {.entitles_anew = true});
   }
 
   // --- what would have to end --------------------------------------------------------------------
 
-  struct Release {
-    const Agent* agent = nullptr;
-    Occupants what = {};
-    int64_t worth = 0;
-    auto cost() const { return std::tuple(what.size(), worth); }
-  };
-
   void end_what_is_there() {
-    const std::optional<Release> tasks = cheapest(true, false);
-    const std::optional<Release> offers = cheapest(false, true);
+    const std::optional<Release> tasks = endings_.cheapest(true, false);
+    const std::optional<Release> offers = endings_.cheapest(false, true);
     if (tasks) note(*tasks, RemedyKind::kTasksEnd);
     if (offers) note(*offers, RemedyKind::kOffersEnd);
     if (tasks || offers) return;
-    if (const std::optional<Release> both = cheapest(true, true)) {
+    if (const std::optional<Release> both = endings_.cheapest(true, true)) {
       note(*both, RemedyKind::kTasksEnd);
     }
   }
@@ -285,138 +281,12 @@ class RemedySearch {
       if (!at) remedy.until.reset();
     }
     if (remedy.until && !comes(*remedy.until)) remedy.until.reset();
-    found_.push_back(std::move(remedy));
-  }
-
-  // The fewest on one agent, of equals the least; the smallest set is found if it is one, else one
-  // of which none can be left out.
-  std::optional<Release> cheapest(bool tasks, bool offers) {
-    std::optional<Release> best;
-    const auto consider = [&](Release release) {
-      if (!best || release.cost() < best->cost()) best = std::move(release);
-    };
-    const bool needs_place = !as_it_is_.has_places();
-    const Denial denied = as_it_is_.denied();
-    for (const auto& [id, agent] : cluster_.agents) {
-      const Agent& a = *agent;
-      const Fitting::There there = as_it_is_.there(a);
-      const bool is_place = there.serves && !there.is_claimed && as_it_is_.suits(a);
-      if (needs_place && !is_place) continue;
-      Occupants all = occupants_of(a, tasks, offers, needs_place ? Denial() : denied);
-      if (all.empty()) continue;
-      const ResourceVector free = proffer::sum_of(a.usable(entry_.leaf->role->name)).amounts;
-      if (needs_place && !ask_.shape.fits_in(free + sum_of(all))) continue;
-      const ResourceVector lacking =
-          needs_place ? (ask_.shape - free).max(ResourceVector()) : entry_.at_once();
-      for (const Occupant& one : all) {
-        if (needs_place && ask_.gang == 1 && !lacking.fits_in(one.amounts)) continue;
-        Release release{.agent = &a, .what = {one}, .worth = worth_of(one.amounts)};
-        if (best && best->cost() <= release.cost()) continue;
-        if (fits_without(a, release.what)) consider(std::move(release));
-      }
-      if (all.size() == 1 || (best && best->what.size() == 1)) continue;
-      if (needs_place && !may_hold(all, lacking)) continue;
-      if (std::optional<Release> several = several_on(a, std::move(all), lacking)) {
-        consider(*std::move(several));
-      }
-      if (tries_left_ <= 0) break;
-    }
-    return best;
-  }
-
-  // Whether so few as may be told could hold that much at all.
-  static bool may_hold(const Occupants& all, const ResourceVector& lacking) {
-    return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
-      if (lacking[kind] == 0) return true;
-      std::vector<int64_t> amounts;
-      for (const Occupant& one : all) amounts.push_back(one.amounts[kind]);
-      std::sort(amounts.rbegin(), amounts.rend());
-      amounts.resize(std::min(amounts.size(), kRemedyEndsMax));
-      return std::accumulate(amounts.begin(), amounts.end(), int64_t{0}) >= lacking[kind];
-    });
-  }
-
-  // Those that hold most of what is lacking first; none that is not needed.
-  std::optional<Release> several_on(const Agent& a, Occupants all, const ResourceVector& lacking) {
-    const auto helps = [&](const Occupant& one) {
-      return worth_of(lacking.is_zero() ? one.amounts : one.amounts.min(lacking));
-    };
-    std::stable_sort(all.begin(), all.end(),
-                     [&](const Occupant& x, const Occupant& y) { return helps(x) > helps(y); });
-    const auto first = [&](int64_t count) {
-      return Occupants(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
-    };
-    const auto count = static_cast<int64_t>(all.size());
-    if (!fits_without(a, all)) return std::nullopt;
-    const int64_t spared = largest(
-        0, count - 1, [&](int64_t without) { return fits_without(a, first(count - without)); });
-    Occupants needed = first(count - spared);
-    if (needed.size() > kRemedyEndsMax) return std::nullopt;
-    for (size_t i = needed.size(); i-- > 0 && needed.size() > 1;) {
-      Occupants fewer = needed;
-      fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-      if (fits_without(a, fewer)) needed = std::move(fewer);
-    }
-    // When no more may be tried nothing is known to be needed.
-    if (tries_left_ <= 0) return std::nullopt;
-    Release release{.agent = &a, .what = std::move(needed)};
-    release.worth = worth_of(sum_of(release.what));
-    return release;
-  }
-
-  int64_t worth_of(const ResourceVector& amounts) const {
-    return weighted(amounts, cluster_.total);
-  }
-
-  // Tasks of others, and offers to them, that may help against the denial, if there is one. Of its
-  // own tasks nothing is said: its framework knows them, and would only change one for another.
-  Occupants occupants_of(const Agent& a, bool tasks, bool offers, const Denial& denied) const {
-    const auto helps = [&](const Occupant& one) {
-      if (denied.is_none()) return true;
-      if (one.amounts[denied.kind] == 0) return false;
-      return denied.why != Denial::Why::kLimit ||
-             is_within(one.leaf->role->name, denied.role->name);
-    };
-    Occupants all;
-    const auto consider = [&](Occupant one) {
-      if (helps(one)) all.push_back(std::move(one));
-    };
-    if (tasks) {
-      for (const auto& [ref, task] : a.tasks) {
-        if (task.leaf->owner == entry_.leaf->owner) continue;
-        consider({.task = &task, .ref = ref, .amounts = task.resources.amounts, .leaf = task.leaf});
-      }
-    }
-    if (offers) {
-      for (const OfferId& id : offers_of(a)) {
-        const OutstandingOffer& offer = *cluster_.outstanding.find(id);
-        // What it declines itself, or lets expire, it is not offered again for a while.
-        if (offer.leaf->owner == entry_.leaf->owner) continue;
-        consider({.offer = &offer, .amounts = offer.resources.amounts, .leaf = offer.leaf});
-      }
-    }
-    return all;
-  }
-
-  bool fits_without(const Agent& a, const Occupants& ended) {
-    if (--tries_left_ < 0) return false;
-    Books books = a;
-    Fitting::There there = as_it_is_.there(a);
     Supposed as_if(cluster_);
-    for (const Occupant& one : ended) {
-      if (one.task != nullptr) {
-        books.end_allocated(*one.task);
-        as_if.end(a, *one.task);
-      } else {
-        books.end_offered(*one.offer);
-        as_if.end(*one.offer);
-        there.ports_left += one.offer->ports;
-      }
-    }
-    books.compute_free();
-    there.books = &books;
-    there.is_declined = as_it_is_.is_declined(a, books);  // It may have been too little.
-    return as_it_is_.fits(there);
+    std::map<const Agent*, Books> then;
+    Rivals::Change change;
+    endings_.end_as_if(release, as_if, then, change.ended);
+    for (const auto& [a, books] : then) change.more.emplace_back(a, &books);
+    add(std::move(remedy), change);
   }
 
   // --- changes of agents -------------------------------------------------------------------------
@@ -432,20 +302,29 @@ class RemedySearch {
         then.*what = value;
         return as_it_is_.fits(then);
       };
-      if (a.active == a.draining && would_help(&Fitting::There::serves, true)) {
+      // What it may have that may not borrow depends on which asks some agent could serve.
+      if (ask_.borrow && a.active == a.draining && would_help(&Fitting::There::serves, true)) {
         add_first(
-            {.kind = a.active ? RemedyKind::kUndrained : RemedyKind::kConnected, .agent = a.id});
+            {.kind = a.active ? RemedyKind::kUndrained : RemedyKind::kConnected, .agent = a.id},
+            {.more = {{&a, &a}}, .entitles_anew = true});
       }
       if (would_help(&Fitting::There::is_declined, false)) {
         Remedy remedy{.kind = RemedyKind::kDeclineLifted, .agent = a.id};
         const std::optional<Time> until = entry_.leaf->owner->filter_on(a)->until;
         if (until && comes(*until)) remedy.until = until;
-        add_first(std::move(remedy));
+        add_first(std::move(remedy), not_declined(false));
       }
-      if (ask_.borrow && would_help(&Fitting::There::is_claimed, false)) {
-        add_first({.kind = RemedyKind::kUnclaimed,
-                   .agent = a.id,
-                   .framework = a.claimant->leaf->framework});
+      if (ask_.borrow && a.claimant != nullptr && a.claimant->leaf->owner != entry_.leaf->owner) {
+        const Books books = without_keep(a);
+        Fitting::There then = there;
+        then.is_claimed = false;
+        then.books = &books;
+        if (as_it_is_.fits(then)) {
+          add_first({.kind = RemedyKind::kUnclaimed,
+                     .agent = a.id,
+                     .framework = a.claimant->leaf->framework},
+                    {.more = {{&a, &books}}, .entitles_anew = true});
+        }
       }
       unreserve(a, there);
     }
@@ -463,19 +342,19 @@ class RemedySearch {
       Fitting::There then = there;
       then.books = &books;
       if (!as_it_is_.fits(then)) continue;
-      add_first({.kind = RemedyKind::kUnreserved, .agent = a.id, .role = part.reserved_for});
+      add_first({.kind = RemedyKind::kUnreserved, .agent = a.id, .role = part.reserved_for},
+                {.more = {{&a, &books}}, .entitles_anew = true});
     }
   }
 
   // One of a kind: the one that comes first by itself, else the first agent by name.
-  void add_first(Remedy remedy) {
+  void add_first(Remedy remedy, const Rivals::Change& change) {
     const auto known = std::find_if(found_.begin(), found_.end(),
                                     [&](const Remedy& other) { return other.kind == remedy.kind; });
-    if (known == found_.end()) {
-      found_.push_back(std::move(remedy));
-    } else if (remedy.until && (!known->until || *remedy.until < *known->until)) {
-      *known = std::move(remedy);
-    }
+    if (known == found_.end()) return add(std::move(remedy), change);
+    if (!remedy.until || (known->until && *known->until <= *remedy.until)) return;
+    remedy.first = rivals_.before(change);
+    *known = std::move(remedy);
   }
 
   const Cluster& cluster_;
@@ -483,13 +362,15 @@ class RemedySearch {
   const Ask& ask_;
   const Time now_;
   const Fitting as_it_is_;
-  int tries_left_ = 0;
+  const Rivals rivals_;
+  Endings endings_;
   std::vector<Remedy> found_ = {};
 };
 
-std::vector<Remedy> remedies_for(const Cluster& cluster, const AskEntry& entry, Time now) {
+std::vector<Remedy> remedies_for(const Cluster& cluster, const Gate& gate, const AskEntry& entry,
+                                 Time now) {
   if (entry.unmet() == 0 || !entry.leaf->owner->active || entry.leaf->owner->suppressed) return {};
-  return RemedySearch(cluster, entry, now).all();
+  return RemedySearch(cluster, gate, entry, now).all();
 }
 
 }  // namespace proffer::fair

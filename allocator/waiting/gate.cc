@@ -101,8 +101,9 @@ void Gate::settle_recounted(Time now) {
   cluster_.recounted.clear();
 }
 
-bool Gate::is_owed(const AskEntry& ask, Time now) const {
-  return (ask.placed + ask.ask.gang) * kTaskOne <= ask.entitled + arrears(ask, now) + kSlack;
+bool Gate::is_owed(const AskEntry& ask, Time now, int64_t ended) const {
+  return (ask.placed - ended + ask.ask.gang) * kTaskOne <=
+         ask.entitled + arrears(ask, now) + kSlack;
 }
 
 bool Gate::is_another_owed(const Leaf& besides, Time now) const {

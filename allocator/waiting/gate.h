@@ -37,8 +37,8 @@ class Gate {
   void close(Time now);
   // Whether all that is wanted fits what there is: then nobody is owed anything before others.
   bool is_open() const { return !some_lack_; }
-  // Whether the ask is entitled to one task more, or to one gang.
-  bool is_owed(const AskEntry& ask, Time now) const;
+  // Whether the ask is entitled to one task more, or to one gang, once so many have ended.
+  bool is_owed(const AskEntry& ask, Time now, int64_t ended = 0) const;
   // Whether an ask of another leaf is owed a task that it may have. O(asks).
   bool is_another_owed(const Leaf& besides, Time now) const;
   // How many, at most `most`.

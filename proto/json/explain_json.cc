@@ -65,6 +65,7 @@ void fields(F& f, typename F::template Of<Remedy>& remedy) {
   if (F::kReads || !remedy.quota.empty()) f.value("quota", remedy.quota);
   f.text_if_any("framework", remedy.framework);
   f.rows_if_any("ends", remedy.ends);
+  f.texts_if_any("first", remedy.first);
   f.seconds("until_s", remedy.until);
 }
 

@@ -61,7 +61,8 @@ TEST(ExplainLines, SayWhatKeepsEachAskFromEachAgent) {
       {.kind = RemedyKind::kTasksEnd,
        .agent = AgentId("a1"),
        .ends = {{FrameworkId("batch-1-1"), RoleName("batch"), TaskId("map-1")},
-                {FrameworkId("batch-1-1"), RoleName("batch"), TaskId("map-7")}}},
+                {FrameworkId("batch-1-1"), RoleName("batch"), TaskId("map-7")}},
+       .first = {"ads-1-3", "batch-1-1"}},
       {.kind = RemedyKind::kDeclineLifted, .agent = AgentId("a3"), .until = Time() + seconds(104)}};
   AskExplanation big{.ask = AskName("big"),
                      .shape = ResourceVector::of(16'000, 0),
@@ -91,7 +92,8 @@ ask         'web' wants 3 of cpus:4;mem:512 and 1 port; 1 offered
                        R"(, the first for another 4s [a3]
 first       eng/ads-1-3, which is entitled to 33 cpus and has 19
 would fit   if cpus ≤ 1.5
-            after 2 tasks of role 'batch' (batch-1-1: map-1, map-7) end on agent a1
+            after 2 tasks of role 'batch' (batch-1-1: map-1, map-7) end on agent a1, )"
+                       R"(unless taken first by ads-1-3, batch-1-1
             when the framework declines agent a3 no more, within 4s
 ask         'big' wants 1 of cpus:16; 0 offered
             fits no agent: it takes 16 cpus, but the most that an agent has is 4

@@ -72,7 +72,8 @@ Explanation full() {
        .agent = AgentId("a1"),
        .ends = {{FrameworkId("f"), RoleName("eng"), TaskId("t-1")},
                 {FrameworkId("g"), RoleName("ops"), TaskId(), 17}},
-       .until = Time() + seconds(130)},
+       .until = Time() + seconds(130),
+       .first = {"h", "i"}},
       {.kind = RemedyKind::kLimitRaised, .role = RoleName("eng"), .quota = quota},
       {.kind = RemedyKind::kUnclaimed, .agent = AgentId("a2"), .framework = FrameworkId("g")}};
   all.fair.asks = {ask};

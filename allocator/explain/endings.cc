@@ -1,0 +1,197 @@
+// What would have to end: cheapest() is the story. Each try is made on the books, changed a little.
+
+#include "allocator/explain/endings.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "allocator/explain/largest.h"
+
+namespace proffer::fair {
+namespace {
+
+constexpr int kTriesMax = 1'000;
+// Each computes all entitlements anew.
+constexpr int kTriesWithoutBorrowingMax = 100;
+
+ResourceVector sum_of(const Occupants& occupants) {
+  ResourceVector sum;
+  for (const Occupant& one : occupants) sum += one.amounts;
+  return sum;
+}
+
+// Whether so few as may be told could hold that much at all.
+bool may_hold(const Occupants& all, const ResourceVector& lacking) {
+  return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    if (lacking[kind] == 0) return true;
+    std::vector<int64_t> amounts;
+    for (const Occupant& one : all) amounts.push_back(one.amounts[kind]);
+    std::sort(amounts.rbegin(), amounts.rend());
+    amounts.resize(std::min(amounts.size(), kRemedyEndsMax));
+    return std::accumulate(amounts.begin(), amounts.end(), int64_t{0}) >= lacking[kind];
+  });
+}
+
+}  // namespace
+
+Endings::Endings(const Cluster& cluster, const AskEntry& entry, const Fitting& as_it_is)
+    : cluster_(cluster),
+      entry_(entry),
+      as_it_is_(as_it_is),
+      tries_left_(entry.ask.borrow ? kTriesMax : kTriesWithoutBorrowingMax) {}
+
+void Endings::end_as_if(const Release& release, Supposed& as_if,
+                        std::map<const Agent*, Books>& then,
+                        std::map<const AskEntry*, int64_t>& ended) const {
+  const auto books_of = [&](const Agent& of) -> Books& {
+    return then.try_emplace(&of, *as_it_is_.there(of).books).first->second;
+  };
+  const auto note_ended = [&](const Leaf& l, const AskName& name, int64_t count) {
+    const auto ask = l.owner->asks.find(name);
+    if (ask != l.owner->asks.end()) ended[ask->second.get()] += count;
+  };
+  const Agent& a = *release.agent;
+  for (const Occupant& one : release.what) {
+    if (one.task != nullptr) {
+      books_of(a).end_allocated(*one.task);
+      as_if.end(a, *one.task);
+      note_ended(*one.leaf, one.task->ask, 1);
+      continue;
+    }
+    as_if.end(*one.offer);
+    std::vector<const OutstandingOffer*> offers = {one.offer};
+    if (const uint64_t gang = one.offer->grant->offer.gang; gang != 0) {
+      offers.clear();
+      for (const OfferId& id : cluster_.outstanding.of_gang(gang)) {
+        offers.push_back(cluster_.outstanding.find(id));
+      }
+    }
+    for (const OutstandingOffer* offer : offers) {
+      books_of(*offer->agent).end_offered(*offer);
+      for (const AskFill& fill : offer->grant->offer.fills) {
+        note_ended(*offer->leaf, fill.ask, fill.count);
+      }
+    }
+  }
+  for (auto& [of, books] : then) books.compute_free();
+}
+
+std::optional<Release> Endings::cheapest(bool tasks, bool offers) {
+  std::optional<Release> best;
+  const auto consider = [&](Release release) {
+    if (!best || release.cost() < best->cost()) best = std::move(release);
+  };
+  const bool needs_place = !as_it_is_.has_places();
+  const Denial denied = as_it_is_.denied();
+  for (const auto& [id, agent] : cluster_.agents) {
+    const Agent& a = *agent;
+    const Fitting::There there = as_it_is_.there(a);
+    const bool is_place = there.serves && !there.is_claimed && as_it_is_.suits(a);
+    if (needs_place && !is_place) continue;
+    Occupants all = occupants_of(a, tasks, offers, needs_place ? Denial() : denied);
+    if (all.empty()) continue;
+    const ResourceVector free =
+        proffer::sum_of(there.books->usable(entry_.leaf->role->name)).amounts;
+    if (needs_place && !entry_.ask.shape.fits_in(free + sum_of(all))) continue;
+    const ResourceVector lacking =
+        needs_place ? (entry_.ask.shape - free).max(ResourceVector()) : entry_.at_once();
+    for (const Occupant& one : all) {
+      if (needs_place && entry_.ask.gang == 1 && !lacking.fits_in(one.amounts)) continue;
+      Release release{.agent = &a, .what = {one}, .worth = worth_of(one.amounts)};
+      if (best && best->cost() <= release.cost()) continue;
+      if (fits_without(a, release.what)) consider(std::move(release));
+    }
+    if (all.size() == 1 || (best && best->what.size() == 1)) continue;
+    if (needs_place && !may_hold(all, lacking)) continue;
+    if (std::optional<Release> several = several_on(a, std::move(all), lacking)) {
+      consider(*std::move(several));
+    }
+    if (tries_left_ <= 0) break;
+  }
+  return best;
+}
+
+// Those that hold most of what is lacking first; none that is not needed.
+std::optional<Release> Endings::several_on(const Agent& a, Occupants all,
+                                           const ResourceVector& lacking) {
+  const auto helps = [&](const Occupant& one) {
+    return worth_of(lacking.is_zero() ? one.amounts : one.amounts.min(lacking));
+  };
+  std::stable_sort(all.begin(), all.end(),
+                   [&](const Occupant& x, const Occupant& y) { return helps(x) > helps(y); });
+  const auto first = [&](int64_t count) {
+    return Occupants(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
+  };
+  const auto count = static_cast<int64_t>(all.size());
+  if (!fits_without(a, all)) return std::nullopt;
+  const int64_t spared = largest(
+      0, count - 1, [&](int64_t without) { return fits_without(a, first(count - without)); });
+  Occupants needed = first(count - spared);
+  if (needed.size() > kRemedyEndsMax) return std::nullopt;
+  for (size_t i = needed.size(); i-- > 0 && needed.size() > 1;) {
+    Occupants fewer = needed;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
+    if (fits_without(a, fewer)) needed = std::move(fewer);
+  }
+  // When no more may be tried nothing is known to be needed.
+  if (tries_left_ <= 0) return std::nullopt;
+  Release release{.agent = &a, .what = std::move(needed)};
+  release.worth = worth_of(sum_of(release.what));
+  return release;
+}
+
+int64_t Endings::worth_of(const ResourceVector& amounts) const {
+  return weighted(amounts, cluster_.total);
+}
+
+// Tasks of others, and offers to them, that may help against the denial, if there is one.
+Occupants Endings::occupants_of(const Agent& a, bool tasks, bool offers,
+                                const Denial& denied) const {
+  const auto helps = [&](const Occupant& one) {
+    if (denied.is_none()) return true;
+    if (one.amounts[denied.kind] == 0) return false;
+    return denied.why != Denial::Why::kLimit || is_within(one.leaf->role->name, denied.role->name);
+  };
+  Occupants all;
+  const auto consider = [&](Occupant one) {
+    if (helps(one)) all.push_back(std::move(one));
+  };
+  if (tasks) {
+    for (const auto& [ref, task] : a.tasks) {
+      if (task.leaf->owner == entry_.leaf->owner) continue;
+      consider({.task = &task, .ref = ref, .amounts = task.resources.amounts, .leaf = task.leaf});
+    }
+  }
+  if (offers) {
+    for (const OfferId& id : offers_of(a)) {
+      const OutstandingOffer& offer = *cluster_.outstanding.find(id);
+      // What it declines itself, or lets expire, it is not offered again for a while.
+      if (offer.leaf->owner == entry_.leaf->owner) continue;
+      consider({.offer = &offer, .amounts = offer.resources.amounts, .leaf = offer.leaf});
+    }
+  }
+  return all;
+}
+
+bool Endings::fits_without(const Agent& a, const Occupants& ended) {
+  if (--tries_left_ < 0) return false;
+  Fitting::There there = as_it_is_.there(a);
+  Books books = *there.books;
+  Supposed as_if(cluster_);
+  for (const Occupant& one : ended) {
+    if (one.task != nullptr) {
+      books.end_allocated(*one.task);
+      as_if.end(a, *one.task);
+    } else {
+      books.end_offered(*one.offer);
+      as_if.end(*one.offer);
+      there.ports_left += one.offer->ports;
+    }
+  }
+  books.compute_free();
+  there.books = &books;
+  there.is_declined = as_it_is_.is_declined(a, books);  // It may have been too little.
+  return as_it_is_.fits(there);
+}
+
+}  // namespace proffer::fair

@@ -1,0 +1,59 @@
+#pragma once
+
+// What would have to end for an ask to fit: the fewest tasks and offers of others, all on one
+// agent. Of its own tasks nothing is said: its framework knows them, and would only change one for
+// another.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+#include "allocator/explain/fitting.h"
+
+namespace proffer::fair {
+
+// A task or an offer of somebody on one agent.
+struct Occupant {
+  const Task* task = nullptr;  // nullptr: an offer
+  TaskRef ref = {};
+  const OutstandingOffer* offer = nullptr;
+  ResourceVector amounts = {};
+  const Leaf* leaf = nullptr;
+};
+using Occupants = std::vector<Occupant>;
+
+// Some on one agent.
+struct Release {
+  const Agent* agent = nullptr;
+  Occupants what = {};
+  int64_t worth = 0;
+  auto cost() const { return std::tuple(what.size(), worth); }
+};
+
+class Endings {
+ public:
+  Endings(const Cluster& cluster, const AskEntry& entry, const Fitting& as_it_is);
+
+  // The fewest on one agent, of equals the least; the smallest set is found if it is one, else one
+  // of which none can be left out.
+  std::optional<Release> cheapest(bool tasks, bool offers);
+  // The books of the agents as they are then, and how many tasks of each ask have ended.
+  void end_as_if(const Release& release, Supposed& as_if, std::map<const Agent*, Books>& then,
+                 std::map<const AskEntry*, int64_t>& ended) const;
+
+ private:
+  std::optional<Release> several_on(const Agent& agent, Occupants all,
+                                    const ResourceVector& lacking);
+  int64_t worth_of(const ResourceVector& amounts) const;
+  Occupants occupants_of(const Agent& agent, bool tasks, bool offers, const Denial& denied) const;
+  bool fits_without(const Agent& agent, const Occupants& ended);
+
+  const Cluster& cluster_;
+  const AskEntry& entry_;
+  const Fitting& as_it_is_;
+  int tries_left_ = 0;
+};
+
+}  // namespace proffer::fair

@@ -1,0 +1,50 @@
+#pragma once
+
+// Who would take first what a change makes available: other asks that come before an ask by the
+// order of a decision, and that could use some of it. Where the order after the change is not
+// known, an ask counts as one that comes before.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "allocator/rules/denial.h"
+#include "allocator/waiting/gate.h"
+
+namespace proffer::fair {
+
+class Rivals {
+ public:
+  // What becomes available, and what of the order may be otherwise then.
+  struct Change {
+    // Agents on which more is free, with the books that they have then.
+    std::vector<std::pair<const Agent*, const Books*>> more = {};
+    std::map<const AskEntry*, int64_t> ended = {};  // how many of their tasks
+    const Framework* only = nullptr;                // nobody else finds more
+    bool entitles_anew = false;  // agents, settings or asks change, and with them entitlements
+    bool declares_anew = false;  // the ask itself is another one, without arrears
+  };
+
+  // O(asks).
+  Rivals(const Cluster& cluster, const Gate& gate, const AskEntry& ask, Time now);
+
+  // Their frameworks, at most kRemedyEndsMax. The use and the settings in the books are as they are
+  // after the change. O(asks * agents of the change).
+  std::vector<std::string> before(const Change& change) const;
+
+ private:
+  bool comes_before(const AskEntry& rival, const Change& change) const;
+  bool is_owed(const AskEntry& ask, const Change& change) const;
+  bool could_take(const AskEntry& rival, const Change& change) const;
+  bool could_take(const AskEntry& rival, const Agent& on, const Books& books,
+                  const Change& change) const;
+  bool could_take_open(const Leaf& rival, const Change& change) const;
+
+  const Cluster& cluster_;
+  const Gate& gate_;
+  const AskEntry& ask_;
+  const Time now_;
+  std::map<const AskEntry*, Denial> denied_ = {};  // before the change; looked up only
+};
+
+}  // namespace proffer::fair
