@@ -25,10 +25,11 @@ Allocator::~Allocator() = default;
 
 void Allocator::set_agent(const AgentId& id, AgentResources resources) {
   Agent& agent = cluster_->set_agent(id, std::move(resources));
-  // It may be too small now, or not have the attributes.
-  if (agent.claimant != nullptr && !fair::could_ever_fit(*agent.claimant, agent)) {
-    waiting_->leave(agent);
-  }
+  if (agent.claimant == nullptr) return;
+  // It may be too small now, or not have the attributes; and nothing is kept beside what is
+  // reserved.
+  const bool is_kept_in_vain = !agent.keep.is_zero() && !agent.parts.empty();
+  if (is_kept_in_vain || !fair::could_ever_fit(*agent.claimant, agent)) waiting_->leave(agent);
 }
 
 void Allocator::set_agent_active(const AgentId& id, bool active) {

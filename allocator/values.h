@@ -37,6 +37,9 @@ struct NaiveRules {
   bool eager_reclaim = false;  // no notice of who fits, no minimum runtime, no cap
 };
 
+// A hundredth of a CPU and 32 MiB, as Mesos has it.
+inline constexpr ResourceVector kMinOffer = ResourceVector::of(10, 32'000);
+
 struct AllocatorOptions {
   Duration offer_timeout = kOfferTimeout;  // the lease of each offer
   Duration claim_after = kClaimAfter;      // how long the first ask by share waits for a claim
@@ -46,6 +49,8 @@ struct AllocatorOptions {
   Duration minimum_runtime = kMinimumRuntime;  // of a victim
   // Victims within any minute: so many, or a tenth of the cluster's tasks if that is more.
   int64_t revokes_per_minute = kRevokesPerMinute;
+  // Open offers of less, in a kind of which the agent has any, are not made: nobody could use them.
+  ResourceVector min_offer = kMinOffer;
   RoleTable roles = {};  // must have passed check_roles()
   NaiveRules naive = {};
   // Whether decisions leave behind how each grant came about, for violations() to check. Else that
@@ -137,8 +142,12 @@ struct AskStatus {
   bool could_ever_fit = true;           // on some agent if it were empty
   std::optional<AgentId> claimed = {};  // the agent that is set aside for it
   std::vector<AgentId> set_aside = {};  // all that becomes free of these agents is for it
-  std::vector<AgentId> kept_on = {};    // on each of these, one task of its shape is
-  bool has_headroom = false;            // room for it is kept below the limits above it
+  struct Kept {
+    AgentId on = {};
+    ResourceVector amounts = {};
+  };
+  std::vector<Kept> kept = {};  // on other agents, so much of it is
+  bool has_headroom = false;    // room for it is kept below the limits above it
 };
 
 struct LeafStatus {

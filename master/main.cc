@@ -36,7 +36,9 @@ DEFINE_string(minimum_runtime, "30s",
 DEFINE_int64(revokes_per_minute, 10,
              "at most so many tasks are ended in a minute for what goes back, or a tenth of all");
 DEFINE_string(claim_after, "30s",
-              "how long the ask that is first by share waits before an agent is set aside for it");
+              "how long the ask that is first by share waits before something is kept for it");
+DEFINE_string(min_offer, "cpus:0.01;mem:32",
+              "open offers have at least so much of each kind that the agent has");
 
 // gflags calls it after it has printed what is wrong with a flag; its header does not declare it.
 namespace google {
@@ -87,6 +89,7 @@ master::MasterShellOptions options_from_flags() {
               2);
   }
   options.core.allocator.revokes_per_minute = FLAGS_revokes_per_minute;
+  options.core.allocator.min_offer = flag_value("min_offer", parse_shape(FLAGS_min_offer));
   options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);
   options.core.agent_timeout = flag_duration("agent_timeout", FLAGS_agent_timeout);
   options.core.reregistration_timeout =

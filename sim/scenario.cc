@@ -72,10 +72,19 @@ Result<void> set_revokes(std::string_view name, std::string_view value,
   return {};
 }
 
+Result<void> set_min_offer(std::string_view name, std::string_view value,
+                           master::MasterOptions& options) {
+  const Result<ResourceVector> parsed = parse_shape(value);
+  if (!parsed) return Error(parsed.error()).in(name);
+  options.allocator.min_offer = *parsed;
+  return {};
+}
+
 constexpr OptionRow kOptions[] = {
     {"agent_timeout", set_core<&master::MasterOptions::agent_timeout>},
     {"claim_after", set_allocator<&AllocatorOptions::claim_after>},
     {"heartbeat", set_core<&master::MasterOptions::heartbeat>},
+    {"min_offer", set_min_offer},
     {"minimum_runtime", set_allocator<&AllocatorOptions::minimum_runtime>},
     {"offer_timeout", set_allocator<&AllocatorOptions::offer_timeout>},
     {"placement", set_placement},

@@ -156,7 +156,7 @@ void Cluster::refresh(Agent& a, bool grew) {
   // What is set aside is looked at by the one who waits for it, and by those who come before
   // claims.
   update_demand(*a.claimant->leaf, true);
-  if (a.is_set_aside() && !a.by_notice) wake_promised(tree.root());
+  if (a.purpose == Purpose::kClaim) wake_promised(tree.root());
 }
 
 void Cluster::clear_grown() {
@@ -164,28 +164,34 @@ void Cluster::clear_grown() {
   grown.clear();
 }
 
-void Cluster::set_aside(Agent& a, AskEntry& ask, bool by_notice, const ResourceVector& keep) {
+void Cluster::set_aside(Agent& a, AskEntry& ask, Purpose purpose, const ResourceVector& keep) {
   free_agents.erase(a);
   a.keep = keep;
   a.compute_free();
-  keep.is_zero() ? void(keeping.erase(&a)) : void(keeping.insert(&a));
+  purpose == Purpose::kOwed ? void(owed.insert(&a)) : void(owed.erase(&a));
   if (a.claimant != nullptr) std::erase(a.claimant->set_aside, &a);
   a.claimant = &ask;
-  a.by_notice = by_notice;
+  a.purpose = purpose;
   const auto at = std::find_if(ask.set_aside.begin(), ask.set_aside.end(), [&](const Agent* other) {
-    return by_notice && (!other->by_notice || a.id < other->id);
+    return a.by_notice() && (!other->by_notice() || a.id < other->id);
   });
   ask.set_aside.insert(at, &a);
+  free_agents.insert(a, total);
+}
+
+void Cluster::change_keep(Agent& a, const ResourceVector& keep) {
+  free_agents.erase(a);
+  a.keep = keep;
+  a.compute_free();
   free_agents.insert(a, total);
 }
 
 void Cluster::end_set_aside(Agent& a) {
   std::erase(a.claimant->set_aside, &a);
   a.claimant = nullptr;
-  a.by_notice = false;
-  if (a.keep.is_zero()) return;
+  a.purpose = Purpose::kNone;
   a.keep = {};
-  keeping.erase(&a);
+  owed.erase(&a);
 }
 
 void Cluster::end_keep(Agent& a) {

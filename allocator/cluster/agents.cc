@@ -54,7 +54,7 @@ void Books::compute_free() {
   if (parts.empty()) {
     free = what_is_free(total, allocated, offered);
     if (keep.is_zero()) return;
-    kept = part_of(free, keep);
+    kept = part_of(free, (keep - lent).max(ResourceVector()));
     free -= kept;
     return;
   }
@@ -130,6 +130,14 @@ int64_t Books::counted_free_of(ResourceKind kind) const {
   int64_t sum = free.amounts[kind];
   for (const Part& part : parts) {
     if (!part.revocable) sum += part.free.amounts[kind];
+  }
+  return sum;
+}
+
+int64_t Books::counted_total_of(ResourceKind kind) const {
+  int64_t sum = total.amounts[kind];
+  for (const Part& part : parts) {
+    if (!part.revocable) sum += part.total.amounts[kind];
   }
   return sum;
 }
@@ -221,6 +229,8 @@ void Books::change(const Booked& booked, Held Books::*unreserved, Held Part::*ot
       held.remove(resources);
     }
   };
+  if (booked.lent)
+    lent += add ? booked.resources.amounts : ResourceVector() - booked.resources.amounts;
   if (booked.others.empty()) return apply(this->*unreserved, booked.resources);
   apply(this->*unreserved, booked.unreserved());
   for (const Slice& slice : booked.others) {

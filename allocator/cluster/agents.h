@@ -65,9 +65,11 @@ struct Books {
   Resources total = {};  // unreserved
   Held allocated = {};
   Held offered = {};
-  // Up to so much of what is neither is kept for a claim; only where nothing is reserved.
+  // Up to so much of what is neither is kept for a claim, with what is lent; only where nothing is
+  // reserved.
   ResourceVector keep = {};
-  Resources kept = {};           // of that, what there is
+  ResourceVector lent = {};      // of the claim, to others; where nothing is reserved
+  Resources kept = {};           // of what is to be kept, what there is
   Resources free = {};           // the rest, per kind and device
   std::vector<Part> parts = {};  // reserved ones by role, then the estimated one; most have none
 
@@ -84,6 +86,7 @@ struct Books {
   ResourceVector counted_offered() const;
   Resources counted_free() const;
   int64_t counted_free_of(ResourceKind kind) const;
+  int64_t counted_total_of(ResourceKind kind) const;
   // The estimated part, or nullptr.
   const Part* estimate() const;
   Part* estimate();
@@ -102,6 +105,14 @@ struct Books {
 
  private:
   void change(const Booked& booked, Held Books::*unreserved, Held Part::*other, bool add);
+};
+
+// Why something of an agent is set aside.
+enum class Purpose : uint8_t {
+  kNone,
+  kNotice,  // tasks were told to end for the ask (waiting/reclaims.h)
+  kOwed,    // the ask is owed it (waiting/gate.h)
+  kClaim,   // the ask has waited for long (waiting/claims.h)
 };
 
 // The outstanding offers of an agent, or of a leaf, the oldest first; kept by OutstandingOffers,
@@ -130,10 +141,10 @@ struct Agent : Books {
   int64_t free_port_count = 0;
   int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
 
-  // An ask that has a claim here. What is kept is for it alone; if nothing is kept, all that
-  // becomes free is.
+  // An ask for which something is set aside here, and why. What is kept is for it alone; if nothing
+  // is kept, all that becomes free is.
   AskEntry* claimant = nullptr;
-  bool by_notice = false;       // since tasks were told to end for it
+  Purpose purpose = Purpose::kNone;
   ResourceVector noticed = {};  // of tasks that have had a notice
   uint64_t growths = 0;         // how often something became free here
   bool is_grown = false;        // Cluster::grown has it
@@ -163,6 +174,7 @@ struct Agent : Books {
   mutable Fragments fragments = {};
 
   void count_free_ports();
+  bool by_notice() const { return purpose == Purpose::kNotice; }
   // Whether others may be given nothing here.
   bool is_set_aside() const { return claimant != nullptr && keep.is_zero(); }
   int64_t ports_left() const { return free_port_count - ports_offered; }

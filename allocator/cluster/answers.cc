@@ -6,6 +6,25 @@
 #include "allocator/cluster/prefetch.h"
 
 namespace proffer::fair {
+namespace {
+
+// What an open framework accepts is judged by the last answers, so many or up to twice as many.
+constexpr int64_t kAcceptedAnswers = 8;
+
+void note_accepted(Leaf& l, const ResourceVector& taken) {
+  if (taken.is_zero()) {
+    l.accepted = {};
+    return;
+  }
+  Leaf::Accepted& accepted = l.accepted;
+  if (accepted.answers == kAcceptedAnswers) {
+    accepted = {.before = accepted.lately};
+  }
+  accepted.lately += taken;
+  ++accepted.answers;
+}
+
+}  // namespace
 
 Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
                                  const Refusal& refusal, Time now) {
@@ -93,6 +112,9 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     if (!is_whole) break_gang(gang);
   }
 
+  if (is_open) note_accepted(l, taken);
+  // Where nothing is left, nothing was refused.
+  if (all_taken) return settled;
   if (!refusal.too_little.empty() || refusal.wrong_agent) {
     // Its answer is about what it saw: what became free meanwhile is news to it.
     seen -= taken;
@@ -180,11 +202,23 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
     if (of_framework->second.is_zero()) a.allocated_to.erase(of_framework);
     change_use(l, ResourceVector() - ended.resources.amounts, {});
   }
-  vacated.push_back({a.id, framework, ended.ask});
+  vacated.push_back(
+      {a.id, framework, ended.ask, l.role->name, ended.since, ended.ends_by.has_value()});
+  const auto ask = l.owner->asks.find(ended.ask);
+  // A claim may wait for what nobody expected to become free.
+  if (ask != l.owner->asks.end() && ask->second->ask.duration == kDurationMax) ++claimable_version;
   if (ended.resources.is_zero() && ended.others.empty() && ended.ports.empty()) return;
   refresh(a, true);
   // What was only lent does not show that things become free there.
   if (ended.lent) --a.growths;
+}
+
+void Cluster::note_runs(Time now) {
+  for (const Vacated& place : vacated) {
+    const auto l = leaves.find({place.framework, place.role});
+    if (place.was_told || l == leaves.end()) continue;
+    l->second->longest_run = std::max(l->second->longest_run, now - place.since);
+  }
 }
 
 // What the leaf and its ask know of a task that is not there any more, but for its share.

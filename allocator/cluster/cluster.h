@@ -96,6 +96,8 @@ class Cluster {
   std::vector<AskEntry*> fire_alarms(Time now);
   // Before a decision: what events only marked.
   void catch_up();
+  // How long tasks ran that have ended.
+  void note_runs(Time now);
   void remove_doubtful();
 
   // --- filters ----------------------------------------------------------------------------------
@@ -106,8 +108,9 @@ class Cluster {
 
   // --- what is set aside ------------------------------------------------------------------------
   // What becomes free on the agent is for the ask alone; with `keep`, up to so much of it.
-  // `by_notice`: since tasks were told to end for it there.
-  void set_aside(Agent& agent, AskEntry& ask, bool by_notice, const ResourceVector& keep = {});
+  void set_aside(Agent& agent, AskEntry& ask, Purpose purpose, const ResourceVector& keep = {});
+  // So much, from now on; refresh() is to follow.
+  void change_keep(Agent& agent, const ResourceVector& keep);
   // It is nobody's; refresh() is to follow.
   void end_set_aside(Agent& agent);
   // Nothing is kept there any more.
@@ -185,7 +188,7 @@ class Cluster {
   std::set<Leaf*> held_back;  // only emptied, the order does not matter
   AgentSet estimating;        // agents with an estimated part
   AgentSet draining;
-  AgentSet keeping;  // agents on which something is kept for an ask
+  AgentSet owed;  // agents on which something is kept for an ask that is owed it
   // Something became free there since the last decision. In no order; they are marked so.
   std::vector<Agent*> grown;
   void clear_grown();
@@ -195,6 +198,9 @@ class Cluster {
     AgentId agent = {};
     FrameworkId framework = {};
     AskName ask = {};
+    RoleName role = {};
+    Time since = {};        // when the task began
+    bool was_told = false;  // it had had a notice
   };
   std::vector<Vacated> vacated;
   // Asks whose count of placed tasks has changed since the gate looked; each is marked so.

@@ -154,6 +154,9 @@ struct Leaf : Node {
 
   std::vector<AskEntry*> order = {};  // by priority, then longest without a grant, then place
   int64_t tasks = 0;                  // that count in it
+  Duration longest_run = {};          // of those that have ended by themselves
+  // How much it is entitled to of what it holds and no ask of it declares, in parts of kTaskOne.
+  int64_t entitled_without_ask = 0;
   ResourceVector estimated = {};  // of what agents only estimate to be free: counts in nothing else
 
   AgentSet retry = {};    // agents to look at again whatever their stamp
@@ -162,6 +165,14 @@ struct Leaf : Node {
   // Open offers only, which go to the framework's own leaf.
   uint64_t tried_at = 0;                          // as AskEntry's
   std::unordered_set<const Agent*> open_on = {};  // with an outstanding open offer; never walked
+  // What its tasks took of the last such offers; nothing since it has declined one.
+  struct Accepted {
+    ResourceVector lately = {};
+    int64_t answers = 0;  // those are of so many
+    ResourceVector before = {};
+    ResourceVector sum() const { return before + lately; }
+  };
+  Accepted accepted = {};
   // Not zero: limits leave it nothing of these kinds (kinds_lacking()), and what is free without
   // them is of no use.
   size_t stopped = 0;

@@ -241,7 +241,7 @@ AskExplanation Explainer::explain_ask(const AskEntry& entry) const {
 Denial Explainer::denial_to(const Leaf& l, const AskEntry* entry, const Agent& a) const {
   if (entry != nullptr) return denial(cluster_, *entry);
   const ResourceVector free = sum_of(a.usable(l.role->name)).amounts;
-  if (free.is_zero() || !piece_for(l, a, permitted(cluster_, l)).empty()) return {};
+  if (free.is_zero() || !piece_for(cluster_, l, a, permitted(cluster_, l)).empty()) return {};
   return denial(cluster_, {.leaf = l, .amounts = free});
 }
 

@@ -135,7 +135,7 @@ Fitting::There Fitting::there(const Agent& a) const {
   const auto own = own_.find(&a);
   const Books& books = own == own_.end() ? a : own->second;
   // Of an ask that is declared anew nobody knows for whom its agents are then.
-  const bool is_own = a.claimant == &entry_ && !(is_anew_ && a.by_notice);
+  const bool is_own = a.claimant == &entry_ && !(is_anew_ && a.by_notice());
   return {.agent = &a,
           .books = &books,
           .ports_left = a.ports_left(),
@@ -204,7 +204,7 @@ Denial Fitting::denied_of(const ResourceVector& shape, const ResourceVector& fre
   if (is_anew_ && cluster_.options.reclaim == ReclaimMode::kOff) {
     // Its claim ends, and what is there for its role alone counts too.
     for (const Agent* a : entry_.set_aside) {
-      if (a->by_notice) continue;
+      if (a->by_notice()) continue;
       more += sum_of(a->usable(entry_.leaf->role->name)).amounts - a->free.amounts;
     }
   }

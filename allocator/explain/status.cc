@@ -22,10 +22,13 @@ void add_statuses(const Cluster& cluster, const Waiting& waiting, const Leaf& l,
     status.could_ever_fit =
         exceeded_limit(*ask).is_none() && could_ever_be_met(cluster, *ask, false);
     status.claimed = claimed_for(waiting, *ask);
-    for (const Agent* a : waiting.claims.agents_of(*ask)) status.set_aside.push_back(a->id);
     for (const Agent* a : waiting.reclaims.agents_of(*ask)) status.set_aside.push_back(a->id);
     for (const Agent* a : ask->set_aside) {
-      if (!a->keep.is_zero()) status.kept_on.push_back(a->id);
+      if (!a->keep.is_zero()) {
+        status.kept.push_back({a->id, (a->keep - a->lent).max(ResourceVector())});
+      } else if (!a->by_notice()) {
+        status.set_aside.push_back(a->id);
+      }
     }
     status.has_headroom = ask->has_headroom();
     statuses.push_back(std::move(status));

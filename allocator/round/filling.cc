@@ -151,11 +151,11 @@ bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
     if (ask->ask.gang > 1) {
       if (give_gang(*ask, turn)) return true;
     } else {
-      Agent* a = place(*ask);
-      if (a == nullptr && !turn.within.empty()) a = place_in_claims(*ask);
-      if (a == nullptr) continue;
-      give(*ask, *a, turn, order);
-      return true;
+      if (Agent* a = place(*ask)) {
+        give(*ask, *a, turn, order);
+        return true;
+      }
+      if (!turn.within.empty() && give_of_claims(*ask, turn, order)) return true;
     }
   }
   return false;
@@ -190,16 +190,26 @@ Agent* Round::place(AskEntry& ask) const {
   return best;
 }
 
-// Who is owed it does not wait behind who only waits: on what is set aside for claims of others it
-// may take what is free. The claims stay.
-Agent* Round::place_in_claims(const AskEntry& ask) const {
-  for (const auto& [order, claimant] : waiting_.claims.all()) {
-    if (claimant->leaf == ask.leaf) continue;
+// An ask that a guarantee covers does not wait behind one that only waits: it may take what is kept
+// for the claims of others. The claims stay.
+bool Round::give_of_claims(AskEntry& ask, const Turn& turn, const LeafOrder& order) {
+  for (const auto& [number, claimant] : waiting_.claims.all()) {
+    // A guarantee says nothing of the asks below the role that has it.
+    if (is_within(claimant->leaf->role->name, turn.within.back()->name)) continue;
     for (Agent* a : waiting_.claims.agents_of(*claimant)) {
-      if (is_usable(ask, *a, now_)) return a;
+      const bool is_enough = a->keep.is_zero() ? fits(ask.ask.shape, *a, ask.leaf->role->name)
+                                               : fits(ask.ask.shape, a->free_and_kept());
+      if (!is_enough || !suits(ask, *a, now_)) continue;
+      const ResourceVector keep = a->keep;
+      cluster_.change_keep(*a, {});
+      give(ask, *a, turn, order);
+      if (a->claimant == claimant) cluster_.change_keep(*a, keep);
+      // Beside the claim there may be something for others still.
+      cluster_.refresh(*a, true);
+      return true;
     }
   }
-  return nullptr;
+  return false;
 }
 
 void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& order, int64_t most) {
@@ -210,7 +220,7 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
   if (owed_only_ && turn.within.empty()) {
     count_max = waiting_.gate.owed_tasks(ask, count_max, now_);
   }
-  if (a.by_notice) {
+  if (a.by_notice()) {
     count_max = std::min(ask.unmet(), waiting_.reclaims.on(a).front().tasks);
   }
   // Asks of one priority take turns, so that none of them starves.
@@ -230,7 +240,7 @@ void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& ord
 void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count, Rank before_last) {
   Leaf& l = *ask.leaf;
   const bool from_claim = ask.claims(a);
-  const bool is_kept = from_claim && !a.keep.is_zero();
+  const bool is_owed = from_claim && a.purpose == Purpose::kOwed;
   std::vector<Slice> last;
   grant(l, a, carve_tasks(ask, a, count, cluster_.options.is_audited ? &last : nullptr), &ask,
         count);
@@ -240,9 +250,9 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
   }
   const bool preferred =
       !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
-  if (a.by_notice && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
+  if (a.by_notice() && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
   if (waiting_.gate.note_given(ask, a, now_)) thaw(true);
-  note_given(ask, from_claim && !is_kept, preferred);
+  note_given(ask, from_claim && !is_owed, preferred);
 }
 
 // What follows for the ask from having been given something.
@@ -251,13 +261,9 @@ void Round::note_given(AskEntry& ask, bool from_claim, bool preferred) {
   ask.granted_at = ++cluster_.grants;
   l.move_behind_peers(ask);
   if (preferred) cluster_.prefer_again(ask, now_);
-  if (waiting_.claims.has_claim(ask)) {
-    waiting_.claims.drop(ask);
-    thaw(true);
-  }
-  const bool had_headroom = waiting_.headroom.note_served(ask);
-  // Else it stays due: its next task does not wait again.
-  if (!from_claim && !had_headroom) waiting_.claims.wait_anew(ask, now_);
+  // The next task of one that had a claim does not wait again.
+  const bool stays_due = waiting_.headroom.note_served(ask) || from_claim;
+  if (waiting_.claims.note_given(ask, stays_due, now_)) thaw(true);
   if (ask.unmet() == 0 && waiting_.stop(ask)) thaw(true);
   cluster_.update_demand(l, false);
 }

@@ -38,7 +38,7 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn) {
     grant(l, *member.agent, slices, &ask, member.count, gang);
   }
   for (const Seat& member : members) {
-    if (!member.agent->by_notice) continue;
+    if (!member.agent->by_notice()) continue;
     if (waiting_.reclaims.note_given(ask, *member.agent, member.count)) thaw(true);
   }
   note_given(ask, from_claim, preferred);

@@ -9,6 +9,12 @@
 #include "allocator/rules/fit.h"
 
 namespace proffer::fair {
+namespace {
+
+// What there is of a claim on the agent.
+const Resources& to_lend(const Agent& a) { return a.keep.is_zero() ? a.free : a.kept; }
+
+}  // namespace
 
 // Whether something was lent: who holds what is estimated holds nothing that others are entitled
 // to, and may want less of that now.
@@ -17,7 +23,7 @@ bool Round::lend() {
   const bool some_claimed = std::any_of(claims.begin(), claims.end(), [&](const auto& claim) {
     const std::vector<Agent*> agents = waiting_.claims.agents_of(*claim.second);
     return std::any_of(agents.begin(), agents.end(),
-                       [](const Agent* a) { return !a->free.is_zero(); });
+                       [](const Agent* a) { return !to_lend(*a).is_zero(); });
   });
   const bool some_estimated =
       std::any_of(cluster_.estimating.begin(), cluster_.estimating.end(),
@@ -60,7 +66,10 @@ bool Round::lend_to(Leaf& l) {
     if (has_claim) continue;  // It has better to come.
     const auto give = [&](Agent& a, const Resources& free) {
       const Slice slice{.resources = carve(ask->ask.shape, free), .revocable = true};
+      const ResourceVector before = a.free.amounts;
       grant(l, a, {slice}, ask, 1);
+      // Other devices may be kept now, and more be free beside them.
+      if (!a.free.amounts.fits_in(before)) cluster_.refresh(a, true);
       note_given(*ask, false,
                  !ask->ask.prefer.empty() && nearness(ask->ask.prefer, a) != Nearness::kAnywhere);
       return true;
@@ -78,8 +87,8 @@ bool Round::lend_to(Leaf& l) {
         continue;
       for (Agent* const on : waiting_.claims.agents_of(*claimant)) {
         Agent& a = *on;
-        if (a.estimate() != nullptr || !fits(ask->ask.shape, a.free)) continue;
-        if (suits(*ask, a, now_)) return give(a, a.free);
+        if (a.estimate() != nullptr || !fits(ask->ask.shape, to_lend(a))) continue;
+        if (suits(*ask, a, now_)) return give(a, to_lend(a));
       }
     }
   }

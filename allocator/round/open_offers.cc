@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "allocator/round/round.h"
@@ -24,11 +25,31 @@ bool Round::is_open(const Leaf& l, const Agent& a) const {
 
 namespace {
 
+__extension__ typedef __int128 Int128;
+
 constexpr ResourceVector kAnything =
     ResourceVector::of(kAmountMax, kAmountMax, kAmountMax, kAmountMax);
 
 // So many agents are looked at sooner than the index.
 constexpr size_t kFewGrown = 32;
+
+// The most of `all` that is in the proportions of `accepted`, rounded up.
+ResourceVector in_proportion(const ResourceVector& all, const ResourceVector& accepted) {
+  std::optional<ResourceKind> least;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (accepted[kind] == 0) continue;
+    const bool is_less =
+        !least || Int128(all[kind]) * accepted[*least] < Int128(all[*least]) * accepted[kind];
+    if (is_less) least = kind;
+  }
+  ResourceVector piece;
+  for (const ResourceKind kind : kResourceKinds) {
+    if (accepted[kind] == 0) continue;
+    const Int128 wanted = Int128(accepted[kind]) * all[*least];
+    piece[kind] = static_cast<int64_t>((wanted + accepted[*least] - 1) / accepted[*least]);
+  }
+  return piece.min(all);
+}
 
 bool is_freer(const Agent& a, const Agent& b) {
   return a.weighted_free != b.weighted_free ? a.weighted_free > b.weighted_free : a.id < b.id;
@@ -37,16 +58,10 @@ bool is_freer(const Agent& a, const Agent& b) {
 }  // namespace
 
 // Whether there is a piece of the agent for a leaf that may have at most so much.
-bool Round::has_piece(const Leaf& l, const Agent& a, const ResourceVector& most) {
-  if (!a.parts.empty()) return !piece_for(l, a, most).empty();
-  const ResourceVector& free = a.free.amounts;
-  bool some = false;
-  for (const ResourceKind kind : kResourceKinds) {
-    const bool is_needed = kind == ResourceKind::kCpus || kind == ResourceKind::kMem;
-    if (is_needed && free[kind] > 0 && most[kind] <= 0) return false;
-    some = some || (free[kind] > 0 && most[kind] > 0);
-  }
-  return some;
+bool Round::has_piece(const Leaf& l, const Agent& a, const ResourceVector& most) const {
+  if (!a.parts.empty()) return !piece_for(cluster_, l, a, most).empty();
+  const ResourceVector piece = a.free.amounts.min(most).max(ResourceVector());
+  return !piece.is_zero() && is_worth_offering(cluster_, a, piece);
 }
 
 // The agent with most free that is open to the leaf and of which it may have something, if it may
@@ -116,7 +131,12 @@ bool Round::give_fair_piece(const Turn& turn) {
   for (const Role* role : turn.within) {
     most = most.min(role->settings.guarantee.amounts(most + role->use()) - role->use());
   }
-  const std::vector<Slice> piece = piece_for(l, *a, most);
+  const ResourceVector accepted = l.accepted.sum();
+  if (!a->allocated.amounts().is_zero() && !accepted.is_zero()) {
+    const ResourceVector all = sum_of(a->usable(l.role->name)).amounts;
+    most = in_proportion(all.min(most).max(ResourceVector()), accepted);
+  }
+  const std::vector<Slice> piece = piece_for(cluster_, l, *a, most);
   if (piece.empty()) {
     if (!turn.within.empty()) turns_.set_beyond(l, *turn.within.front());
     note_permitted(l, *a);
@@ -145,7 +165,7 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   const ResourceVector most = permitted(cluster_, l);
   const OpenPlace place = place_open(l, most);
   if (Agent* const a = place.agent) {
-    std::vector<Slice> all = piece_for(l, *a, most);
+    std::vector<Slice> all = piece_for(cluster_, l, *a, most);
     if (cluster_.options.is_audited) {
       record_.given.push_back({&l, a, all, rank_of(l), !turn.within.empty()});
     }

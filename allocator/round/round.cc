@@ -13,7 +13,7 @@ Decision Round::decide() {
   take_back_estimates(cluster_, now_);
   const auto take_back = [&] {
     if (take_back_lent(cluster_, waiting_.claims, now_)) return true;
-    const auto claims = [&] { return waiting_.claims.all().size() + cluster_.keeping.size(); };
+    const auto claims = [&] { return waiting_.claims.all().size() + cluster_.owed.size(); };
     const size_t before = claims();
     const bool is_more = waiting_.reclaims.reclaim(now_);
     if (claims() < before) thaw(true);
@@ -28,7 +28,7 @@ Decision Round::decide() {
       } while (less_is_held(before) || fill_open());
       waiting_.claims.assign(first_with_due_, waiting_.reclaims, waiting_.gate, now_);
     } while (take_back());
-  } while (lend() && !cluster_.held_back.empty());
+  } while (lend() && (!cluster_.held_back.empty() || !cluster_.free_agents.fresh().empty()));
 
   Decision decision;
   decision.rescinds = std::exchange(cluster_.rescinds, {});
@@ -47,8 +47,9 @@ void Round::let_time_pass() {
   end_leases();
   cluster_.end_filters(now_);
   for (AskEntry* ask : cluster_.fire_alarms(now_)) waiting_.stop(*ask);
+  cluster_.note_runs(now_);
   waiting_.gate.review(now_);
-  waiting_.claims.fire_timers(now_);
+  waiting_.claims.review(now_);
   waiting_.headroom.review(now_);
   waiting_.reclaims.end_idle(now_);
   cluster_.remove_doubtful();

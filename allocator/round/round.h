@@ -80,7 +80,7 @@ class Round {
   bool may_fit_someone(const Agent& agent) const;
   bool give_to_asks(const Turn& turn, const LeafOrder& order);
   Agent* place(AskEntry& ask) const;
-  Agent* place_in_claims(const AskEntry& ask) const;
+  bool give_of_claims(AskEntry& ask, const Turn& turn, const LeafOrder& order);
   // At most so many tasks.
   void give(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order,
             int64_t most = kAmountMax);
@@ -113,7 +113,7 @@ class Round {
     bool some_denied = false;  // an agent is open to the leaf, but it may have nothing of it
   };
   OpenPlace place_open(Leaf& leaf, const ResourceVector& most);
-  static bool has_piece(const Leaf& leaf, const Agent& agent, const ResourceVector& most);
+  bool has_piece(const Leaf& leaf, const Agent& agent, const ResourceVector& most) const;
 
   // --- lend.cc ---------------------------------------------------------------------------------
   bool lend();

@@ -86,7 +86,7 @@ void check_work_conservation(const Cluster& cluster, std::vector<Violation>& fou
       const bool unserved =
           l->mode == OfferMode::kOpen
               ? is_open_to(*l, *a, cluster.decided_at, l->open_on.count(a.get()) > 0) &&
-                    !piece_for(*l, *a, permitted(cluster, *l)).empty()
+                    !piece_for(cluster, *l, *a, permitted(cluster, *l)).empty()
               : std::any_of(l->order.begin(), l->order.end(), [&, agent = a.get()](AskEntry* ask) {
                   return ask->unmet() > 0 && denial(cluster, *ask).is_none() &&
                          is_usable(*ask, *agent, cluster.decided_at) &&

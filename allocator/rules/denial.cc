@@ -150,9 +150,7 @@ Denial denial(const Cluster& cluster, const Want& want) {
     ResourceVector left = cluster.free_agents.sum(l.role->name) + want.freed - held_for_others(l);
     if (want.claimant != nullptr) {
       for (const Agent* a : want.claimant->set_aside) {
-        if (a->by_notice) continue;
-        // What is free where only a part is kept counts for everybody already.
-        left += a->keep.is_zero() ? a->free.amounts : a->kept.amounts;
+        if (!a->by_notice()) left += a->is_set_aside() ? a->free.amounts : a->kept.amounts;
       }
     }
     for (const ResourceKind kind : kResourceKinds) {

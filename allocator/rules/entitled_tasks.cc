@@ -12,11 +12,13 @@ namespace {
 
 struct Table {
   std::vector<FluidNode> nodes = {};
-  std::vector<std::vector<AskEntry*>> asks = {};  // of each node; nullptr: tasks without an ask
+  // Where the answers go, for each ask of each node. For that of an open framework: nullptr.
+  std::vector<std::vector<int64_t*>> answers = {};
+  bool some_ask = false;
 };
 
 void add_asks(const Cluster& cluster, const Leaf& l, FluidNode& node,
-              std::vector<AskEntry*>& entries) {
+              std::vector<int64_t*>& answers) {
   for (AskEntry* ask : l.order) {
     ask->wanted_then = ask->wanted();
     ask->entitled = 0;
@@ -25,34 +27,35 @@ void add_asks(const Cluster& cluster, const Leaf& l, FluidNode& node,
     if (tasks_max == 0) continue;
     node.asks.push_back(
         {.shape = ask->ask.shape, .tasks_max = tasks_max, .priority = ask->ask.priority});
-    entries.push_back(ask);
+    answers.push_back(&ask->entitled);
   }
 }
 
-void add_leaf(const Cluster& cluster, const Leaf& l, const ResourceVector& total, int32_t parent,
+void add_leaf(const Cluster& cluster, Leaf& l, const ResourceVector& total, int32_t parent,
               Table& table) {
   FluidNode node{.parent = parent};
-  std::vector<AskEntry*> entries;
+  std::vector<int64_t*> answers;
   ResourceVector without_ask = l.use();
   for (AskEntry* ask : l.order) without_ask -= ask->ask.shape * ask->placed;
   without_ask = without_ask.max(ResourceVector());
   if (!without_ask.is_zero()) {
     node.asks.push_back(
         {.shape = without_ask, .tasks_max = 1, .priority = std::numeric_limits<int32_t>::max()});
-    entries.push_back(nullptr);
+    answers.push_back(&l.entitled_without_ask);
   }
   if (l.mode == OfferMode::kOpen && l.wants_offers()) {
     node.asks.push_back({.shape = total, .tasks_max = 1});
-    entries.push_back(nullptr);
+    answers.push_back(nullptr);
   }
   if (l.mode == OfferMode::kOpen) {
     for (AskEntry* ask : l.order) ask->wanted_then = ask->wanted();
   } else {
-    add_asks(cluster, l, node, entries);
+    add_asks(cluster, l, node, answers);
+    table.some_ask = table.some_ask || !l.order.empty();
   }
   if (node.asks.empty()) return;
   table.nodes.push_back(std::move(node));
-  table.asks.push_back(std::move(entries));
+  table.answers.push_back(std::move(answers));
 }
 
 void add_role(const Cluster& cluster, const Role& role, const ResourceVector& total, int32_t parent,
@@ -65,13 +68,13 @@ void add_role(const Cluster& cluster, const Role& role, const ResourceVector& to
     node.guarantee = role.settings.guarantee;
     node.limit = role.settings.limit;
   }
-  table.asks.emplace_back();
+  table.answers.emplace_back();
   for (const auto& [name, child] : role.roles) add_role(cluster, *child, total, place, table);
   for (const auto& [id, child] : role.leaves) add_leaf(cluster, *child, total, place, table);
   const bool is_empty = parent >= 0 && table.nodes.size() == static_cast<size_t>(place) + 1;
   if (!is_empty) return;
   table.nodes.pop_back();
-  table.asks.pop_back();
+  table.answers.pop_back();
 }
 
 // Whether all that is wanted fits what there is and all limits: then each ask is entitled to all
@@ -98,28 +101,24 @@ bool find_entitled_tasks(const Cluster& cluster) {
   const ResourceVector total = cluster.usable_total();
   Table table;
   add_role(cluster, cluster.tree.root(), total, -1, table);
-  const bool some_ask = std::any_of(table.asks.begin(), table.asks.end(), [](const auto& entries) {
-    return std::any_of(entries.begin(), entries.end(),
-                       [](const AskEntry* e) { return e != nullptr; });
-  });
-  if (!some_ask) return false;  // Nobody is owed anything.
+  if (!table.some_ask) return false;  // Nobody is owed anything.
   if (all_fits(total, table.nodes)) {
-    for (size_t i = 0; i < table.asks.size(); ++i) {
-      for (size_t j = 0; j < table.asks[i].size(); ++j) {
-        AskEntry* const ask = table.asks[i][j];
-        if (ask != nullptr) ask->entitled = table.nodes[i].asks[j].tasks_max * kTaskOne;
+    for (size_t i = 0; i < table.answers.size(); ++i) {
+      for (size_t j = 0; j < table.answers[i].size(); ++j) {
+        int64_t* const answer = table.answers[i][j];
+        if (answer != nullptr) *answer = table.nodes[i].asks[j].tasks_max * kTaskOne;
       }
     }
     return false;
   }
   const FluidShares shares = fill_fluid(total, table.nodes);
   bool some_lack = false;
-  for (size_t i = 0; i < table.asks.size(); ++i) {
-    for (size_t j = 0; j < table.asks[i].size(); ++j) {
-      AskEntry* const ask = table.asks[i][j];
+  for (size_t i = 0; i < table.answers.size(); ++i) {
+    for (size_t j = 0; j < table.answers[i].size(); ++j) {
+      int64_t* const answer = table.answers[i][j];
       const int64_t lacking = table.nodes[i].asks[j].tasks_max * kTaskOne - shares.tasks[i][j];
       some_lack = some_lack || lacking > kTaskOne / 256;
-      if (ask != nullptr) ask->entitled = shares.tasks[i][j];
+      if (answer != nullptr) *answer = shares.tasks[i][j];
     }
   }
   return some_lack;

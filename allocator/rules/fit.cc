@@ -163,7 +163,9 @@ std::vector<Seat> plan_gang(const Cluster& cluster, const AskEntry& ask, Time no
   const bool in_order = is_in_order(cluster.options.placement);
   int64_t room = 0;  // that there would be if max_per were of single agents
   AgentSet seen;
+  bool is_of_free = false;
   const auto consider = [&](Agent* a) {
+    if (is_of_free && ask.claims(*a)) return false;  // It has been looked at.
     if (!is_usable(ask, *a, now)) return false;
     if (!a->parts.empty() && !seen.insert(a).second) return false;
     agents.push_back(a);
@@ -175,6 +177,7 @@ std::vector<Seat> plan_gang(const Cluster& cluster, const AskEntry& ask, Time no
   for (Agent* a : ask.set_aside) is_enough = consider(a) || is_enough;
   if (!is_enough) {
     std::vector<Agent*> set_aside = std::exchange(agents, {});
+    is_of_free = true;
     visit_free(cluster, ask, std::cref(consider));
     if (!in_order) sort_by_policy(cluster, ask, agents);
     agents.insert(agents.begin(), set_aside.begin(), set_aside.end());

@@ -172,22 +172,23 @@ bool is_open_to(const Leaf& l, const Agent& a, Time now, bool has_one) {
   return a.parts.empty() || !a.usable(l.role->name).empty();
 }
 
-std::vector<Slice> piece_for(const Leaf& l, const Agent& a, const ResourceVector& most) {
+bool is_worth_offering(const Cluster& cluster, const Agent& a, const ResourceVector& amounts) {
+  const ResourceVector& least = cluster.options.min_offer;
+  return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    return amounts[kind] >= least[kind] || a.counted_total_of(kind) == 0;
+  });
+}
+
+std::vector<Slice> piece_for(const Cluster& cluster, const Leaf& l, const Agent& a,
+                             const ResourceVector& most) {
   if (a.parts.empty() && a.free.gpus.empty()) {  // Nearly always.
-    const ResourceVector& all = a.free.amounts;
-    const ResourceVector some = all.min(most.max(ResourceVector()));
-    const auto lacks = [&](ResourceKind kind) { return some[kind] == 0 && all[kind] > 0; };
-    if (some.is_zero() || lacks(ResourceKind::kCpus) || lacks(ResourceKind::kMem)) return {};
+    const ResourceVector some = a.free.amounts.min(most.max(ResourceVector()));
+    if (some.is_zero() || !is_worth_offering(cluster, a, some)) return {};
     return {Slice{.resources = {.amounts = some}}};
   }
-  const std::vector<Slice> free = a.usable(l.role->name);
-  std::vector<Slice> piece = piece_of(free, most);
-  const ResourceVector all = sum_of(free).amounts;
-  const ResourceVector some = sum_of(piece).amounts;
-  // Memory without a CPU, or the reverse, helps nobody.
-  for (const ResourceKind kind : {ResourceKind::kCpus, ResourceKind::kMem}) {
-    if (some[kind] == 0 && all[kind] > 0) return {};
-  }
+  std::vector<Slice> piece = piece_of(a.usable(l.role->name), most);
+  const ResourceVector amounts = sum_of(piece).amounts;
+  if (amounts.is_zero() || !is_worth_offering(cluster, a, amounts)) return {};
   return piece;
 }
 

@@ -44,7 +44,11 @@ std::vector<Slice> carve_tasks(const AskEntry& ask, const Agent& agent, int64_t 
 // Whether the leaf, which takes open offers, may have one of the agent: it has not declined it, and
 // does not have one, which is for the caller to say.
 bool is_open_to(const Leaf& leaf, const Agent& agent, Time now, bool has_one);
-// What of the agent's rest is at most so much; nothing if that is of no use to anybody.
-std::vector<Slice> piece_for(const Leaf& leaf, const Agent& agent, const ResourceVector& most);
+// What of the agent's rest is at most so much; nothing if that is less than the least that is
+// offered.
+std::vector<Slice> piece_for(const Cluster& cluster, const Leaf& leaf, const Agent& agent,
+                             const ResourceVector& most);
+// Whether an open offer of so much of the agent is of use.
+bool is_worth_offering(const Cluster& cluster, const Agent& agent, const ResourceVector& amounts);
 
 }  // namespace proffer::fair

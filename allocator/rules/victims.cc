@@ -9,8 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include "common/share.h"
-
 namespace proffer::fair {
 namespace {
 
@@ -27,10 +25,6 @@ std::vector<size_t> path_of(size_t borrower, const std::vector<Borrower>& borrow
   while (const auto above = borrowers[path.back()].above) path.push_back(*above);
   std::reverse(path.begin(), path.end());
   return path;
-}
-
-Share excess(const Borrower& borrower, const ResourceVector& total) {
-  return dominant_share((borrower.use - borrower.entitlement).max(ResourceVector()), total);
 }
 
 bool goes_before(const Queue& a, const Queue& b, const std::vector<Borrower>& borrowers,
@@ -88,6 +82,10 @@ std::vector<size_t> needed_of(std::vector<size_t> chosen, const FitTest& fits) {
 }
 
 }  // namespace
+
+Share excess(const Borrower& borrower, const ResourceVector& total) {
+  return dominant_share((borrower.use - borrower.entitlement).max(ResourceVector()), total);
+}
 
 ResourceVector entitlement_slack(const ResourceVector& total) {
   ResourceVector slack;

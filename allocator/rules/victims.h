@@ -16,6 +16,7 @@
 #include "common/offers.h"
 #include "common/resources.h"
 #include "common/roles.h"
+#include "common/share.h"
 #include "common/time.h"
 
 namespace proffer::fair {
@@ -48,6 +49,10 @@ ResourceVector entitlement_slack(const ResourceVector& total);
 // Whether what is held is under the guarantee: it names a kind of that, and the use of all such
 // kinds is within it.
 bool is_guaranteed(const Quota& guarantee, const ResourceVector& use, const ResourceVector& held);
+
+// How much of the cluster a borrower uses beyond its entitlement, in the kind of which that is
+// most.
+Share excess(const Borrower& borrower, const ResourceVector& total);
 
 // Whether the candidate may be taken: where its path parts from the claimant's, more is used than
 // there is an entitlement to of a kind that it holds, and it is under no guarantee of a role on its

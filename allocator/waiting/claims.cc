@@ -7,6 +7,7 @@
 
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
+#include "allocator/rules/prospect.h"
 #include "allocator/waiting/gate.h"
 #include "allocator/waiting/reclaims.h"
 #include "common/text.h"
@@ -16,6 +17,9 @@ namespace {
 
 // However short claim_after is, a claim stays at least so long where nothing becomes free.
 constexpr Duration kClaimReviewMin = seconds(1);
+// How many times longer an agent rests than it was claimed in vain.
+constexpr int64_t kAgentRestFactor = 9;
+constexpr Duration kClaimHoldMax = hours(24);
 
 // Whether who has `rank` comes after who has `other` by share. Where their ways part the deeper one
 // may be level with the other: what it has further down says nothing then.
@@ -44,7 +48,7 @@ void Claims::assign(const FirstWithDue& first_with_due, const Reclaims& reclaims
     if (l.mode == OfferMode::kOpen) return true;
     if (const AskEntry* claimed = claimed_in(l)) {
       // Who is behind waits for it, unless there is no telling how long.
-      if (!barrier && !waits_[*claimed].stuck) barrier = rank;
+      if (!barrier && !waits_[*claimed].is_stuck) barrier = rank;
       return true;
     }
     AskEntry* ask = claimable_ask(l, reclaims, gate, now);
@@ -91,72 +95,104 @@ bool Claims::may_be_served_later(const Leaf& l, Time now) const {
 }
 
 // Agents that are enough for one gang together: the kept ones, then those that need the least to
-// become free; of equals, the one with most free, then by id. Nothing if there are not enough.
-// O(agents log agents).
-std::vector<Agent*> Claims::claimable_agents(const AskEntry& ask, std::vector<Agent*> kept,
-                                             Time now) const {
-  struct Claimable {
+// become free; of equals, the one with most free, then by id. First only where all is expected to
+// end. O(agents log agents + tasks).
+Claims::Plan Claims::plan(const AskEntry& ask, const std::vector<Agent*>& kept, Time now) const {
+  struct Place {
+    int64_t unknown = 0;  // what tasks would have to leave of which nothing is known
     int64_t missing = 0;
     int64_t minus_free = 0;
     Agent* agent = nullptr;
-    int64_t capacity = 0;
+    int64_t tasks = 0;
+    Prospect prospect = {};
   };
-  std::vector<Seat> places;
-  for (Agent* a : kept) places.push_back({a, capacity(ask, *a)});
-  if (fill_places(ask.ask, ask.counts, ask.ask.gang, places) == ask.ask.gang) return kept;
-  std::vector<Claimable> candidates;
+  Plan found;
+  const auto place_on = [&](Agent* a, const Prospect& prospect, int64_t tasks) {
+    const ResourceVector wanted = ask.ask.shape * tasks;
+    const auto part = [&](const ResourceVector& there) {
+      return weighted((wanted - there).max(ResourceVector()), cluster_.total) / tasks;
+    };
+    return Place{.unknown = part(prospect.free + prospect.to_be_freed),
+                 .missing = part(prospect.free),
+                 .minus_free = -weighted(prospect.free, cluster_.total),
+                 .agent = a,
+                 .tasks = tasks,
+                 .prospect = prospect};
+  };
+  std::vector<std::pair<Agent*, Prospect>> prospects;
+  for (Agent* a : kept) prospects.emplace_back(a, prospect(ask, *a, now));
   for (const auto& [id, a] : cluster_.agents) {
     if (!a->serves() || a->claimant != nullptr || !could_ever_fit(ask, *a)) continue;
     if (is_filtered(*ask.leaf, *a, now) || ask.counts.room(ask.ask, *a, 1) == 0) continue;
-    ResourceVector free = a->free.amounts;
-    if (!a->parts.empty()) {
-      free = {};
-      for (const Slice& slice : a->usable(ask.leaf->role->name)) free += slice.resources.amounts;
+    if (const auto rests = rests_until(*a, now)) {
+      found.again_at = found.again_at ? std::min(*found.again_at, *rests) : *rests;
+      continue;
     }
-    Claimable candidate{.agent = a.get(), .capacity = capacity(ask, *a)};
-    const ResourceVector wanted = ask.ask.shape * candidate.capacity;
-    candidate.missing =
-        weighted((wanted - free).max(ResourceVector()), cluster_.total) / candidate.capacity;
-    candidate.minus_free = -weighted(free, cluster_.total);
-    candidates.push_back(candidate);
+    prospects.emplace_back(a.get(), prospect(ask, *a, now));
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.missing, a.minus_free) < std::tie(b.missing, b.minus_free);
-  });
-  for (const Claimable& candidate : candidates) {
-    places.push_back({candidate.agent, candidate.capacity});
+  for (const bool is_expected : {true, false}) {
+    std::vector<Place> possible;
+    size_t first = 0;
+    for (size_t i = 0; i < prospects.size(); ++i) {
+      const auto& [a, prospect] = prospects[i];
+      const int64_t tasks = is_expected ? prospect.expected : prospect.possible;
+      if (tasks > 0) possible.push_back(place_on(a, prospect, tasks));
+      if (i < kept.size()) first = possible.size();
+    }
+    std::stable_sort(possible.begin() + static_cast<std::ptrdiff_t>(first), possible.end(),
+                     [](const Place& a, const Place& b) {
+                       return std::tie(a.unknown, a.missing, a.minus_free) <
+                              std::tie(b.unknown, b.missing, b.minus_free);
+                     });
+    std::vector<Seat> places;
+    for (const Place& place : possible) {
+      places.push_back({place.agent, place.tasks});
+    }
+    if (fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) continue;
+    for (size_t i = 0; i < possible.size(); ++i) {
+      const auto& [agent, room, count] = places[i];
+      if (count == 0) continue;
+      ResourceVector keep = ask.ask.shape * count;
+      if (!is_expected) keep = (keep - possible[i].prospect.to_be_freed).max(ResourceVector());
+      if (keep.is_zero()) continue;
+      found.on.push_back({.agent = agent, .tasks = count, .keep = keep});
+    }
+    found.is_expected = is_expected;
+    if (!found.on.empty()) return found;
   }
-  if (fill_places(ask.ask, ask.counts, ask.ask.gang, places) < ask.ask.gang) return {};
-  for (size_t i = kept.size(); i < places.size(); ++i) {
-    if (places[i].count > 0) kept.push_back(places[i].agent);
-  }
-  return kept;
+  return found;
 }
 
 bool Claims::claim(AskEntry& ask, Time now) {
-  const std::vector<Agent*> agents = claimable_agents(ask, {}, now);
-  if (!agents.empty()) {
-    hold_for(ask, agents, ++claims_, now);
+  const Plan to_hold = plan(ask, {}, now);
+  if (!to_hold.on.empty()) {
+    hold_for(ask, to_hold, ++claims_, now);
     return true;
   }
   // Not looked at again until something that counts has changed.
   waits_[ask].tried = cluster_.claimable_version;
+  set_timer(ask, to_hold.again_at);
   if (!could_ever_be_met(cluster_, ask, true)) ask.hopeless_at = cluster_.agents_version;
   return false;
 }
 
-void Claims::hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order, Time now) {
+void Claims::hold_for(AskEntry& ask, const Plan& to_hold, uint64_t order, Time now) {
   Wait& wait = waits_[ask];
-  for (Agent* a : agents) {
-    cluster_.set_aside(*a, ask, false);
-    wait.claim.push_back({a, a->growths});
+  for (Claimed claimed : to_hold.on) {
+    Agent& a = *claimed.agent;
+    if (!a.parts.empty()) claimed.keep = {};
+    cluster_.set_aside(a, ask, Purpose::kClaim, claimed.keep);
+    claimed.had = a.kept.amounts + a.lent;
+    claimed.growths = a.growths;
+    wait.claim.push_back(claimed);
   }
   wait.order = order;
-  wait.stuck = false;
+  wait.is_expected = to_hold.is_expected;
+  wait.is_stuck = !to_hold.is_expected;
   due_.erase(&ask);
   claimed_.emplace(order, &ask);
   ++cluster_.claimable_version;
-  set_timer(ask, later(now, std::max(cluster_.options.claim_after, kClaimReviewMin)));
+  set_timer(ask, later(now, hold_of(wait)));
 }
 
 void Claims::drop(AskEntry& ask) {
@@ -181,11 +217,17 @@ void Claims::start_waiting(Leaf& l, Time now) {
   }
 }
 
-void Claims::wait_anew(AskEntry& ask, Time now) {
+bool Claims::note_given(AskEntry& ask, bool stays_due, Time now) {
   Wait& wait = waits_[ask];
+  const bool had_claim = !wait.claim.empty();
+  if (had_claim) drop(ask);
+  wait.hold = {};
+  wait.is_stuck = false;
+  if (stays_due) return had_claim;
   wait.since = now;
   wait.due = false;
   due_.erase(&ask);
+  return had_claim;
 }
 
 bool Claims::stop_waiting(AskEntry& ask) {
@@ -193,6 +235,8 @@ bool Claims::stop_waiting(AskEntry& ask) {
   const bool had_claim = !wait.claim.empty();
   if (had_claim) drop(ask);
   set_timer(ask, std::nullopt);
+  wait.hold = {};
+  wait.is_stuck = false;
   wait.due = false;
   due_.erase(&ask);
   return had_claim;
@@ -205,12 +249,19 @@ void Claims::set_timer(AskEntry& ask, std::optional<Time> at) {
   if (at) timers_.insert({*at, &ask});
 }
 
+// --- reviews ------------------------------------------------------------------------------------
+
+void Claims::review(Time now) {
+  fire_timers(now);
+  review_stuck(now);
+}
+
 void Claims::fire_timers(Time now) {
   while (!timers_.empty() && timers_.begin()->at <= now) {
     AskEntry& ask = *timers_.begin()->ask;
     Wait& wait = waits_[ask];
     if (!wait.claim.empty()) {
-      review(ask, now);
+      review_claim(ask, now);
       continue;
     }
     // Its last grant may have been later than when the timer was set.
@@ -221,36 +272,91 @@ void Claims::fire_timers(Time now) {
     }
     set_timer(ask, std::nullopt);
     wait.due = true;
+    wait.tried = 0;
     due_.insert(&ask);
+  }
+}
+
+// A claim that waits for tasks of which nothing is known keeps all that it needs once the others
+// are expected to end.
+void Claims::review_stuck(Time now) {
+  std::vector<AskEntry*> grown;
+  for (const auto& [order, ask] : claimed_) {
+    const Wait& wait = waits_[*ask];
+    const bool has_grown =
+        !wait.is_expected && std::any_of(wait.claim.begin(), wait.claim.end(),
+                                         [&](const auto& on) { return on.agent->is_grown; });
+    if (has_grown) grown.push_back(ask);
+  }
+  for (AskEntry* ask : grown) {
+    const Plan better = plan(*ask, agents_of(*ask), now);
+    if (!better.is_expected || better.on.empty()) continue;
+    const uint64_t order = waits_[*ask].order;
+    drop(*ask);
+    hold_for(*ask, better, order, now);
+    cluster_.update_demand(*ask->leaf, true);
   }
 }
 
 // Agents on which nothing has become free since the last review are exchanged, if others will do.
 // Who is denied by now (from borrowing more, say) holds nothing from others, unless it is a limit
 // below which room is kept for it too.
-void Claims::review(AskEntry& ask, Time now) {
+void Claims::review_claim(AskEntry& ask, Time now) {
   if (!ask.has_headroom() && !denial(cluster_, ask).is_none()) return drop(ask);
   Wait& wait = waits_[ask];
   std::vector<Agent*> kept;
   for (const Claimed& claimed : wait.claim) {
+    if (has_progressed(ask, claimed, now)) kept.push_back(claimed.agent);
+  }
+  if (kept.size() == wait.claim.size()) {
+    for (Claimed& claimed : wait.claim) {
+      claimed.had = claimed.agent->kept.amounts + claimed.agent->lent;
+      claimed.growths = claimed.agent->growths;
+    }
+    return set_timer(ask, later(now, hold_of(wait)));
+  }
+  for (const Claimed& claimed : wait.claim) {
     const Agent& a = *claimed.agent;
-    const bool is_enough = room_for(ask, a, capacity(ask, a)) == capacity(ask, a);
-    if (is_enough || a.growths != claimed.growths) kept.push_back(claimed.agent);
+    if (std::find(kept.begin(), kept.end(), &a) != kept.end()) continue;
+    if (rests_.size() <= a.slot) rests_.resize(a.slot + 1);
+    rests_[a.slot] = {a.attributes_version, later(now, hold_of(wait) * kAgentRestFactor)};
   }
-  const bool is_stuck = kept.size() < wait.claim.size();
-  const std::vector<Agent*> agents =
-      is_stuck ? claimable_agents(ask, std::move(kept), now) : std::vector<Agent*>();
-  if (agents.empty()) {
-    wait.stuck = is_stuck;
-    for (Claimed& claimed : wait.claim) claimed.growths = claimed.agent->growths;
-    set_timer(ask, later(now, std::max(cluster_.options.claim_after, kClaimReviewMin)));
-    return;
-  }
+  wait.hold = std::min(hold_of(wait) * 2, kClaimHoldMax);
+  const Plan other = plan(ask, kept, now);
+  if (other.on.empty()) return give_up(ask, other.again_at);
   const uint64_t order = wait.order;
   drop(ask);
-  hold_for(ask, agents, order, now);
+  hold_for(ask, other, order, now);
   // What ended since the last decision may be enough there already.
   cluster_.update_demand(*ask.leaf, true);
+}
+
+void Claims::give_up(AskEntry& ask, std::optional<Time> again_at) {
+  drop(ask);
+  Wait& wait = waits_[ask];
+  wait.is_stuck = true;
+  wait.tried = cluster_.claimable_version;
+  set_timer(ask, again_at);
+}
+
+// Whether there is enough for it, or more than when we last looked, or will be.
+bool Claims::has_progressed(const AskEntry& ask, const Claimed& claimed, Time now) const {
+  const Agent& a = *claimed.agent;
+  if (room_for(ask, a, claimed.tasks) == claimed.tasks) return true;
+  const bool has_grown = claimed.keep.is_zero() ? a.growths != claimed.growths
+                                                : !(a.kept.amounts + a.lent).fits_in(claimed.had);
+  return has_grown || prospect(ask, a, now).expected >= claimed.tasks;
+}
+
+Duration Claims::hold_of(const Wait& wait) const {
+  return std::max({wait.hold, cluster_.options.claim_after, kClaimReviewMin});
+}
+
+std::optional<Time> Claims::rests_until(const Agent& a, Time now) const {
+  if (a.slot >= rests_.size()) return std::nullopt;
+  const Rest& rest = rests_[a.slot];
+  if (rest.attributes_version != a.attributes_version || rest.until <= now) return std::nullopt;
+  return rest.until;
 }
 
 // --- questions ----------------------------------------------------------------------------------
@@ -276,7 +382,7 @@ void Claims::check(std::vector<Violation>& found) const {
     found.push_back({text("agent ", a.id.str(), ": ", what)});
   };
   for (const auto& [id, a] : cluster_.agents) {
-    if (a->claimant == nullptr || a->by_notice || !a->keep.is_zero()) continue;
+    if (a->purpose != Purpose::kClaim) continue;
     const AskEntry& ask = *a->claimant;
     const Wait& wait = waits_[ask];
     const bool is_mutual =

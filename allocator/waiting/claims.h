@@ -1,15 +1,22 @@
 #pragma once
 
 // Nobody starves. An ask that has waited for claim_after and whose leaf is first by share gets a
-// claim: an agent, or for a gang as many as it needs, on which what becomes free is set aside until
-// the ask fits. assign() is the story.
+// claim: on an agent, or for a gang on as many as it needs, as much as the ask takes is kept as it
+// becomes free, until the ask fits. (Where something is reserved, all that becomes free is.)
+// assign() is the story.
 //
 // A claim has all its agents at once and each agent has one claim, so a later claim takes nothing
 // of an earlier one: two gangs that each could hold half of what they need do not wait for each
-// other. One claim per leaf. A claim stays where it is while things become free there; an agent of
-// it where nothing does for claim_after, and that is not enough already, is exchanged for another:
-// tasks that never end must not decide who is served. What is set aside is lent meanwhile:
-// lending.h.
+// other. One claim per leaf. What is kept is lent meanwhile: lending.h.
+//
+// Tasks that never end must not decide who is served, nor keep what others could use. So a claim is
+// where tasks are expected to end (rules/prospect.h). If there are not enough such agents, it keeps
+// only what tasks would have to leave of which nothing is known, and the rest once they have; tasks
+// that never end count as part of the machine. An agent of a claim on which nothing becomes free
+// for claim_after, nor is expected to, and that is not enough already, is exchanged for another, or
+// the claim is given up. No claim is on such an agent for nine times as long, and the next claim of
+// the ask is kept for twice as long: an ask is served within some times the longest task, and an
+// agent where nothing ends is claimed in vain for a tenth of the time.
 
 #include <map>
 #include <optional>
@@ -33,8 +40,8 @@ class Claims {
   bool has_claim(const AskEntry& ask) const { return !waits_[ask].claim.empty(); }
   // It has waited for claim_after, or been served by a claim.
   bool is_due(const AskEntry& ask) const { return waits_[ask].due; }
-  // Nothing became free there in the last review, and no other agent will do.
-  bool is_stuck(const AskEntry& ask) const { return waits_[ask].stuck; }
+  // Its claim was given up, or waits for tasks of which nothing is known.
+  bool is_stuck(const AskEntry& ask) const { return waits_[ask].is_stuck; }
   std::vector<Agent*> agents_of(const AskEntry& ask) const;
   // The leaf's ask that has a claim, or nullptr: at most one.
   AskEntry* claimed_in(const Leaf& leaf) const;
@@ -48,11 +55,12 @@ class Claims {
   // At the end of a decision. Leaves in order of share, until one comes first that could be served
   // without a claim, or has one already: who has more waits for it. Of equals each may have one.
   void assign(const FirstWithDue& first_with_due, const Reclaims& reclaims, Gate& gate, Time now);
-  void fire_timers(Time now);
+  // At the beginning of a decision: who has waited long enough is due; claims end, or move.
+  void review(Time now);
   // Nothing fits its asks now.
   void start_waiting(Leaf& leaf, Time now);
-  // It was given something, and not from its claim: it is to wait again for one.
-  void wait_anew(AskEntry& ask, Time now);
+  // It was given something; unless it stays due, it is to wait again. Whether it had a claim.
+  bool note_given(AskEntry& ask, bool stays_due, Time now);
   // It is met, gone, or not wanted for now. Whether it had a claim.
   bool stop_waiting(AskEntry& ask);
   void drop(AskEntry& ask);
@@ -61,10 +69,20 @@ class Claims {
   void check(std::vector<Violation>& found) const;
 
  private:
-  // One of the agents that are set aside for an ask.
+  // One of the agents on which something is set aside for an ask.
   struct Claimed {
     Agent* agent = nullptr;
-    uint64_t growths = 0;  // of the agent when we last looked at it
+    int64_t tasks = 0;         // of the ask that are to run there
+    ResourceVector keep = {};  // zero: all that becomes free there
+    // When we last looked at it: what was kept or lent of that, and how often the agent had grown.
+    ResourceVector had = {};
+    uint64_t growths = 0;
+  };
+  // Where the tasks of an ask are to run; nothing if there is no way.
+  struct Plan {
+    std::vector<Claimed> on = {};
+    bool is_expected = false;           // all tasks that are in the way are expected to end
+    std::optional<Time> again_at = {};  // if there is no way: when there may be
   };
   // How an ask waits for its claim, and with it.
   struct Wait {
@@ -73,8 +91,15 @@ class Claims {
     bool due = false;
     std::vector<Claimed> claim = {};  // most often one
     uint64_t order = 0;               // earlier claims first
-    bool stuck = false;
+    bool is_expected = false;         // as in the plan
+    bool is_stuck = false;
+    Duration hold = {};  // how long its claim is kept where nothing ends; zero: as at first
     uint64_t tried = 0;  // version of the claimable world in which there was no agent for it
+  };
+  // No claim is to be on the agent before this, as long as it is the one that it was.
+  struct Rest {
+    uint64_t attributes_version = 0;
+    Time until = {};
   };
   struct Timer {
     Time at = {};
@@ -84,18 +109,24 @@ class Claims {
 
   AskEntry* claimable_ask(const Leaf& leaf, const Reclaims& reclaims, Gate& gate, Time now) const;
   bool may_be_served_later(const Leaf& leaf, Time now) const;
-  std::vector<Agent*> claimable_agents(const AskEntry& ask, std::vector<Agent*> kept,
-                                       Time now) const;
+  Plan plan(const AskEntry& ask, const std::vector<Agent*>& kept, Time now) const;
   bool claim(AskEntry& ask, Time now);
-  void hold_for(AskEntry& ask, const std::vector<Agent*>& agents, uint64_t order, Time now);
-  void review(AskEntry& ask, Time now);
+  void hold_for(AskEntry& ask, const Plan& plan, uint64_t order, Time now);
+  void give_up(AskEntry& ask, std::optional<Time> again_at);
+  void fire_timers(Time now);
+  void review_stuck(Time now);
+  void review_claim(AskEntry& ask, Time now);
+  bool has_progressed(const AskEntry& ask, const Claimed& claimed, Time now) const;
+  Duration hold_of(const Wait& wait) const;
   void set_timer(AskEntry& ask, std::optional<Time> at);
+  std::optional<Time> rests_until(const Agent& agent, Time now) const;
 
   Cluster& cluster_;
   AskTable<Wait> waits_;
   std::set<Timer> timers_;
   std::set<AskEntry*> due_;  // without a claim; only counted and searched, never walked
   std::map<uint64_t, AskEntry*> claimed_;  // by order
+  std::vector<Rest> rests_;                // by the agent's slot
   uint64_t claims_ = 0;
 };
 

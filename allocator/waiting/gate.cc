@@ -10,6 +10,7 @@
 #include "allocator/rules/denial.h"
 #include "allocator/rules/entitled_tasks.h"
 #include "allocator/rules/fit.h"
+#include "allocator/rules/prospect.h"
 #include "common/text.h"
 
 namespace proffer::fair {
@@ -56,7 +57,7 @@ void Gate::review(Time now) {
     settings_then_ = cluster_.settings_version;
     asks_then_ = cluster_.asks_version;
   }
-  const std::vector<Agent*> keeping(cluster_.keeping.begin(), cluster_.keeping.end());
+  const std::vector<Agent*> keeping(cluster_.owed.begin(), cluster_.owed.end());
   for (Agent* a : keeping) {
     const AskEntry& ask = *a->claimant;
     const bool holds = some_lack_ && ask.unmet() > 0 && ask.leaf->wants_offers() &&
@@ -130,18 +131,21 @@ bool Gate::is_above(const AskEntry& ask, Time now) const {
 
 int64_t Gate::claims_of(const AskEntry& ask) {
   return std::count_if(ask.set_aside.begin(), ask.set_aside.end(),
-                       [](const Agent* a) { return !a->keep.is_zero(); });
+                       [](const Agent* a) { return a->purpose == Purpose::kOwed; });
 }
 
-// What is free on the agent once all tasks of asks above their entitlement, and of those that are
-// not declared any more, have ended.
+// What is free on the agent once all tasks of asks above their entitlement have ended, but for
+// those that never end. The tasks of a leaf whose asks are not declared any more count as those of
+// one ask.
 ResourceVector Gate::soon_free(const Agent& a, Time now) const {
   ResourceVector soon = a.free.amounts;
   for (const auto& [ref, task] : a.tasks) {
+    if (outlook_of(task, now) == Outlook::kNever) continue;
     const auto ask = task.leaf->owner->asks.find(task.ask);
-    if (ask == task.leaf->owner->asks.end() || is_above(*ask->second, now)) {
-      soon += task.resources.amounts;
-    }
+    const bool is_over = ask == task.leaf->owner->asks.end()
+                             ? task.leaf->entitled_without_ask < kTaskOne - kSlack
+                             : is_above(*ask->second, now);
+    if (is_over) soon += task.resources.amounts;
   }
   return soon;
 }
@@ -200,7 +204,7 @@ void Gate::assign(Time now) {
       if (claims == 0) patience.claimed_at = now;
       if (patience.hold == Duration())
         patience.hold = std::max(cluster_.options.claim_after, seconds(1));
-      cluster_.set_aside(*a, ask, false, ask.ask.shape);
+      cluster_.set_aside(*a, ask, Purpose::kOwed, ask.ask.shape);
       break;
     }
   }
@@ -208,7 +212,7 @@ void Gate::assign(Time now) {
 
 bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
   if (cluster_.options.naive.no_gate) return false;
-  if (ask.claims(a) && !a.keep.is_zero()) {
+  if (ask.claims(a) && a.purpose == Purpose::kOwed) {
     cluster_.end_keep(a);
     patience_[ask] = {};
   }
@@ -217,7 +221,7 @@ bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
   bool some_ended = false;
   while (claims_of(ask) > 0 && owed_tasks(ask, kClaimsMax, now) < claims_of(ask)) {
     const auto last = std::find_if(ask.set_aside.rbegin(), ask.set_aside.rend(),
-                                   [](const Agent* on) { return !on->keep.is_zero(); });
+                                   [](const Agent* on) { return on->purpose == Purpose::kOwed; });
     cluster_.end_keep(**last);
     some_ended = true;
   }
@@ -228,7 +232,7 @@ bool Gate::stop(AskEntry& ask) {
   bool had_claim = false;
   const std::vector<Agent*> agents = ask.set_aside;
   for (Agent* a : agents) {
-    if (a->keep.is_zero()) continue;
+    if (a->purpose != Purpose::kOwed) continue;
     cluster_.end_keep(*a);
     had_claim = true;
   }
@@ -236,11 +240,11 @@ bool Gate::stop(AskEntry& ask) {
 }
 
 void Gate::check(std::vector<Violation>& found) const {
-  for (const Agent* a : cluster_.keeping) {
+  for (const Agent* a : cluster_.owed) {
     const auto wrong = [&](const std::string& what) {
       found.push_back({text("agent ", a->id.str(), ": ", what)});
     };
-    if (a->claimant == nullptr || a->keep.is_zero() || a->by_notice) {
+    if (a->claimant == nullptr || a->purpose != Purpose::kOwed) {
       wrong("it is noted that something is kept there, and nothing is");
       continue;
     }

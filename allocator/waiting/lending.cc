@@ -32,6 +32,7 @@ Obstacles obstacles_of(const Cluster& cluster, const Claims& claims, const AskEn
     Agent& a = *on;
     const int64_t most = ask.counts.room(ask.ask, a, std::min(capacity(ask, a), left));
     Books books = a;
+    books.keep = {};
     const auto room = [&] {
       books.compute_free();
       return count_that_fits(ask.ask.shape, books, role, most);

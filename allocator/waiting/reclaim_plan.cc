@@ -58,8 +58,9 @@ Share filled_by(const Quota& guarantee, const ResourceVector& use) {
 // What there is of an agent once some of its tasks have ended.
 class After {
  public:
-  // Those that have had their notice have ended already.
+  // Those that have had their notice have ended already, and nothing is kept for others.
   explicit After(const Agent& agent) : books_(agent) {
+    books_.keep = {};
     if (agent.noticed.is_zero()) return;
     for (const auto& [ref, task] : agent.tasks) {
       if (task.ends_by) end(task);
@@ -138,6 +139,7 @@ Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
       is_promised = is_promised || (role.has_guarantee() && is_within_guarantee(role, more));
       if (covers(role.settings.guarantee, then, more)) {
         promise = &role;
+        if (right.closest == nullptr) right.closest = &role;
         right.filled = filled_by(role.settings.guarantee, node->kept() + reclaims.awaited(*node));
       } else if (promise != nullptr &&
                  !is_at_most(then, entitlement, more, &promise->settings.guarantee)) {
@@ -235,6 +237,7 @@ class Planner {
       : cluster_(cluster),
         reclaims_(reclaims),
         ask_(ask),
+        promise_(right.closest),
         now_(now),
         ripe_(ripe),
         borrowers_(borrowers_for(*ask.leaf, right.reaches, cluster.leaves, cluster.total)),
@@ -278,10 +281,18 @@ class Planner {
 
     bool takes_claim = false;
     int band = -1;
+    size_t depth = 0;       // of the innermost role where a borrower's path parts
+    Share least_over = {};  // of the borrowers there, how much the least is above its entitlement
+    int64_t worth = 0;      // victims that are worth more than a task that runs on
     int64_t tasks = 0;
     int64_t excess = 0;
-    auto cost() const { return std::tuple(band, tasks, takes_claim, excess); }
+    bool costs_less_than(const Eviction& o) const {
+      return std::tie(band, depth, o.least_over, worth, tasks, takes_claim, excess) <
+             std::tie(o.band, o.depth, least_over, o.worth, o.tasks, o.takes_claim, o.excess);
+    }
   };
+  // How many tasks of a framework there are of each priority that could end, by band.
+  using Worths = std::map<std::pair<size_t, Band>, std::map<int32_t, int64_t>>;
   // What could end on one agent; candidates and victims pair up.
   struct Table {
     std::vector<Candidate> candidates = {};
@@ -295,7 +306,10 @@ class Planner {
     if (a.claimant == nullptr || a.claimant == &ask_) return true;
     // Behind those who wait for what was told to end; but not for several agents, of which others
     // could wait for some that it has.
-    if (a.by_notice) return ask_.ask.gang == 1;
+    if (a.by_notice()) return ask_.ask.gang == 1;
+    // A guarantee says nothing of the asks below the role that has it.
+    if (promise_ != nullptr && is_within(a.claimant->leaf->role->name, promise_->name))
+      return false;
     // Who only waits gives way to who has a right; nobody who has one does.
     return !right_of(cluster_, reclaims_, *a.claimant).any();
   }
@@ -312,7 +326,7 @@ class Planner {
       if (!eviction) continue;
       if (eviction->ripe_at) {
         note_ripe(eviction->ripe_at);
-      } else if (!best || eviction->cost() < best->cost()) {
+      } else if (!best || eviction->costs_less_than(*best)) {
         best = std::move(eviction);
       }
     }
@@ -357,9 +371,54 @@ class Planner {
       found.tasks += candidate.tasks;
       found.taken.emplace_back(candidate.borrower, candidate.amounts);
       found.victims.push_back(table.victims[i]);
+      const Borrower& outermost = outermost_of(candidate.borrower);
+      const Share over = excess(outermost, cluster_.total);
+      found.depth = std::max(found.depth, outermost.depth);
+      found.least_over = found.victims.size() == 1 ? over : std::min(found.least_over, over);
     }
+    found.worth = count_worthier(table, *chosen);
     found.excess = weighted((freed - lacking).max(ResourceVector()), cluster_.total);
     return found;
+  }
+
+  const Borrower& outermost_of(size_t borrower) const {
+    while (borrowers_.table[borrower].above) borrower = *borrowers_.table[borrower].above;
+    return borrowers_.table[borrower];
+  }
+
+  // How many of the chosen have a higher priority than a task of their framework and band that
+  // could end in their place, on whatever agent.
+  int64_t count_worthier(const Table& table, const std::vector<size_t>& chosen) const {
+    Worths left;
+    const auto place_of = [&](size_t i) {
+      return std::pair(table.candidates[i].borrower, table.candidates[i].band);
+    };
+    for (const size_t i : chosen) {
+      const auto known = worths().find(place_of(i));
+      if (known != worths().end()) left.insert(*known);
+    }
+    for (const size_t i : chosen) --left[place_of(i)][table.candidates[i].priority];
+    return std::count_if(chosen.begin(), chosen.end(), [&](size_t i) {
+      const std::map<int32_t, int64_t>& rest = left[place_of(i)];
+      return std::any_of(rest.begin(), rest.end(), [&](const auto& of_priority) {
+        return of_priority.first < table.candidates[i].priority && of_priority.second > 0;
+      });
+    });
+  }
+
+  // Of all agents that may be used, without those that have been chosen. O(tasks), once in a plan
+  // and again when some have been chosen.
+  const Worths& worths() const {
+    if (worths_) return *worths_;
+    worths_.emplace();
+    for (const auto& [id, a] : cluster_.agents) {
+      if (!may_be_used(*a)) continue;
+      for (const Candidate& candidate : table_of(*a).candidates) {
+        if (candidate.since > ripe_) continue;
+        ++(*worths_)[{candidate.borrower, candidate.band}][candidate.priority];
+      }
+    }
+    return *worths_;
   }
 
   Table table_of(const Agent& a) const {
@@ -441,6 +500,7 @@ class Planner {
     helps_ = helps_ || eviction.takes_claim || !eviction.victims.empty() ||
              !eviction.agent->noticed.is_zero();
     for (const auto& [borrower, amounts] : eviction.taken) borrowers_.take(borrower, amounts);
+    if (!eviction.victims.empty()) worths_.reset();
     for (Victim& victim : eviction.victims) {
       told_.insert(victim.begin(), victim.end());
       plan_.victims.push_back(std::move(victim));
@@ -453,12 +513,14 @@ class Planner {
   const Cluster& cluster_;
   const Reclaims& reclaims_;
   const AskEntry& ask_;
+  const Role* const promise_;  // the role whose guarantee gives the right, or nullptr
   const Time now_;
   const Time ripe_;
   Borrowers borrowers_;
   TaskCounts counts_;  // of the claimant's tasks, with those that are to come
   std::set<std::pair<Agent*, TaskRef>> told_;  // searched, and in an order that is not used
   std::map<const Agent*, int64_t> planned_;    // looked up only
+  mutable std::optional<Worths> worths_;       // while nothing more is chosen
   bool helps_ = false;                         // something that is not free now comes into it
   ReclaimPlan plan_;
 };

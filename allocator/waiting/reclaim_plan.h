@@ -2,8 +2,10 @@
 
 // What would have to end for an ask to fit somewhere. Reads only. right_of() says on whose account
 // an ask may claim, plan_reclaim() looks for the agent where that costs least: whose highest band
-// among the victims is lowest, then fewest victims, then no claim of somebody else that has to give
-// way, then least freed in vain, then by id.
+// among the victims is lowest; then where the victims' borrowers are most above their entitlement;
+// then where fewest victims are worth more to their framework than a task that runs on elsewhere;
+// then fewest victims, then no claim of another ask that has to give way, then least freed in vain,
+// then by id.
 
 #include <optional>
 #include <utility>
@@ -18,6 +20,7 @@ class Reclaims;
 // On whose account an ask may take something back.
 struct Right {
   const Role* promise = nullptr;  // whose unmet guarantee covers it; nullptr: its share alone
+  const Role* closest = nullptr;  // of such roles, the one that is furthest from the root
   Share filled = {};              // how much of that guarantee is
   // For each node on its way up, whether what is held by siblings of that node may be taken.
   std::vector<bool> reaches = {};

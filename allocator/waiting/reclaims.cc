@@ -222,10 +222,10 @@ void Reclaims::look_again_at(Time at) { again_at_ = again_at_ ? std::min(*again_
 // --- what is set aside --------------------------------------------------------------------------
 
 void Reclaims::set_aside(AskEntry& ask, Agent& a, int64_t tasks, Time until) {
-  if (!a.keep.is_zero()) cluster_.end_keep(a);
-  if (a.claimant != nullptr && !a.by_notice) claims_.drop(*a.claimant);
+  if (a.purpose == Purpose::kOwed) cluster_.end_keep(a);
+  if (a.purpose == Purpose::kClaim) claims_.drop(*a.claimant);
   if (find(a, ask) == nullptr) reclaims_[&a].push_back({.ask = &ask});
-  if (a.claimant == nullptr) cluster_.set_aside(a, ask, true);
+  if (a.claimant == nullptr) cluster_.set_aside(a, ask, Purpose::kNotice);
   cluster_.update_demand(*ask.leaf, true);  // It may be enough already.
   at(a, ask).until = until;
   cases_[ask].agents.insert(&a);
@@ -281,7 +281,7 @@ void Reclaims::end(Agent& a, AskEntry& ask) {
   ++cluster_.claimable_version;
   if (!here.empty()) {
     AskEntry& next = *here.front().ask;
-    if (a.claimant != &next) cluster_.set_aside(a, next, true);
+    if (a.claimant != &next) cluster_.set_aside(a, next, Purpose::kNotice);
     cluster_.update_demand(*next.leaf, true);
     return;
   }

@@ -25,7 +25,7 @@ void Reclaims::check_set_aside(std::vector<Violation>& found) const {
       found.push_back({text("agent ", name, what)});
     };
     const std::vector<Reclaim>& reclaims = on(*a);
-    if (a->by_notice == reclaims.empty()) wrong(" is not known as set aside by notices");
+    if (a->by_notice() == reclaims.empty()) wrong(" is not known as set aside by notices");
     for (const Reclaim& reclaim : reclaims) {
       const AskEntry& ask = *reclaim.ask;
       if (agents_of(ask).count(a.get()) == 0 || !a->serves() || !ask.leaf->wants_offers()) {

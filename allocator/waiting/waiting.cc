@@ -21,15 +21,16 @@ void Waiting::forget(AskEntry& ask) {
 }
 
 void Waiting::leave(Agent& a) {
-  if (!a.keep.is_zero()) cluster_.end_keep(a);
-  if (a.claimant != nullptr && !a.by_notice) claims.drop(*a.claimant);
+  if (a.purpose == Purpose::kOwed) cluster_.end_keep(a);
+  if (a.purpose == Purpose::kClaim) claims.drop(*a.claimant);
   reclaims.end_on(a);
 }
 
 void Waiting::refuse(const Framework& f, Agent& a) {
   AskEntry* const ask = a.claimant;
-  if (ask != nullptr && ask->leaf->owner == &f && !a.keep.is_zero()) return cluster_.end_keep(a);
-  if (ask != nullptr && ask->leaf->owner == &f && claims.has_claim(*ask)) claims.drop(*ask);
+  if (ask == nullptr || ask->leaf->owner != &f) return;
+  if (a.purpose == Purpose::kOwed) return cluster_.end_keep(a);
+  if (claims.has_claim(*ask)) claims.drop(*ask);
 }
 
 std::optional<Time> Waiting::next_deadline() const {

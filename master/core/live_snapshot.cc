@@ -19,6 +19,7 @@ std::map<std::string, std::string> options_of(const MasterOptions& options) {
   const AllocatorOptions& allocator = options.allocator;
   return {{"agent_timeout", to_text(options.agent_timeout)},
           {"claim_after", to_text(allocator.claim_after)},
+          {"min_offer", to_text(allocator.min_offer)},
           {"minimum_runtime", to_text(allocator.minimum_runtime)},
           {"offer_timeout", to_text(allocator.offer_timeout)},
           {"placement", std::string(proffer::to_text(allocator.placement))},

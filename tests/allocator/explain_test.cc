@@ -274,7 +274,7 @@ TEST(Explain, WhatIsSetAsideForAnotherIsToldSo) {
   s.framework("late").asks("cpus:1", 1);
   s.decide();
   const AskExplanation ask = explain(s, "late").asks.at(0);
-  ASSERT_EQ(reasons(ask), Texts{"1 claimed"});
+  ASSERT_EQ(reasons(ask), Texts{"1 claimed cpus"});
   EXPECT_EQ(to_text(ask.hindered[0]), "set aside for big, which has waited longer");
 }
 
@@ -289,7 +289,7 @@ TEST(Explain, WhatIsHeldForAnAskThatIsOwedATaskIsToldSo) {
   s.advance(seconds(1));
   s.framework("cpus").ends(1);
   s.advance(seconds(1));
-  ASSERT_EQ(s.framework("both").ask().kept_on, (std::vector<AgentId>{AgentId("a1")}));
+  ASSERT_EQ(s.framework("both").ask().kept.at(0).on, AgentId("a1"));
 
   const AskExplanation ask = explain(s, "cpus").asks.at(0);
   ASSERT_EQ(reasons(ask), Texts{"1 owed cpus"});

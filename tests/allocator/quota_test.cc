@@ -111,7 +111,7 @@ TEST(Guarantee, HoldsNothingAnyMoreOnceAnOpenOfferHasMetIt) {
   s.framework("p").asks("cpus:1;mem:1GiB");
   s.framework("open").in_role("q", OfferMode::kOpen);
   s.decide();
-  EXPECT_EQ(s.framework("open").offers(), Offers{"a2 cpus:2;mem:11264"});
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a2 cpus:2;mem:8192"});
   EXPECT_EQ(s.framework("p").offers(), Offers{"a1 cpus:1;mem:1024"});
 }
 

@@ -262,7 +262,7 @@ TEST(Reclaim, DoesNotKillInVainWhereTheNaiveRuleFlaps) {
 
   Story naive({.naive = {.eager_reclaim = true}});
   lend_splinters(naive);
-  EXPECT_GT(naive.revokes(), 40);
+  EXPECT_GT(naive.revokes(), 20);
   EXPECT_EQ(naive.runs("eng"), 0);
 }
 

@@ -66,7 +66,7 @@ class LiveCluster {
     }
     for (const LeafStatus& leaf : s_->allocator().leaves()) {
       for (const AskStatus& ask : leaf.asks) {
-        for (const AgentId& on : ask.kept_on) all.insert({leaf.framework.str(), on.str()});
+        for (const auto& [on, amounts] : ask.kept) all.insert({leaf.framework.str(), on.str()});
         for (const AgentId& on : ask.set_aside) all.insert({leaf.framework.str(), on.str()});
         if (ask.has_headroom) all.insert({leaf.framework.str(), "headroom " + ask.ask.str()});
       }

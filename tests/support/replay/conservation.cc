@@ -11,15 +11,15 @@ namespace proffer::replay {
 
 namespace {
 
-// One task of this shape, or what there is of it. Which devices are kept for one that does not fit
-// yet cannot be said from outside: then all are.
-void take_out(const ResourceVector& shape, Resources& rest) {
-  if (fits(shape, rest)) {
-    rest -= carve(shape, rest);
+// So much, or what there is of it. Which devices are kept where there is not enough yet cannot be
+// said from outside: then all are.
+void take_out(const ResourceVector& kept, Resources& rest) {
+  if (fits(kept, rest)) {
+    rest -= carve(kept, rest);
     return;
   }
-  rest.amounts = (rest.amounts - shape).max(ResourceVector());
-  if (shape[ResourceKind::kGpus] == 0) return;
+  rest.amounts = (rest.amounts - kept).max(ResourceVector());
+  if (kept[ResourceKind::kGpus] == 0) return;
   rest.amounts[ResourceKind::kGpus] = 0;
   rest.gpus.clear();
 }
@@ -27,9 +27,9 @@ void take_out(const ResourceVector& shape, Resources& rest) {
 }  // namespace
 
 // What is free of the agent for the role in one reservation state, for each such state; without
-// what is kept there for another group.
+// what is kept there.
 std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on,
-                                        const Group* kept_for) const {
+                                        const ResourceVector& kept) const {
   std::vector<Resources> free;
   std::map<RoleName, Resources> held = held_of(on);
   for (const auto& [reserved_for, part] : parts_of(on)) {
@@ -42,7 +42,7 @@ std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on,
       }
     }
     std::erase_if(rest.gpus, [](const GpuDevice& device) { return device.milli <= 0; });
-    if (kept_for != nullptr) take_out(kept_for->spec->resources, rest);
+    take_out(kept, rest);
     free.push_back(std::move(rest));
   }
   return free;
@@ -50,7 +50,7 @@ std::vector<Resources> Replay::free_for(const RoleName& role, const AgentId& on,
 
 // At least so many tasks of the group fit what is free there, by all that can be said from outside.
 int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId& on, int64_t most,
-                        const Group* kept_for) const {
+                        const ResourceVector& kept) const {
   const Agent& agent = agents_.at(on);
   const Ask& ask = group.spec->ask;
   if (!agent.active || agent.draining) return 0;
@@ -68,7 +68,7 @@ int64_t Replay::room_on(const FrameworkId& id, const Group& group, const AgentId
   }
   int64_t room = 0;
   // One slice at a time: whether parts of several would do is the allocator's own choice.
-  for (Resources& free : free_for(role_of(id, group), on, kept_for)) {
+  for (Resources& free : free_for(role_of(id, group), on, kept)) {
     while (room < most && fits(group.spec->resources, free)) {
       free -= carve(group.spec->resources, free);
       ++room;
@@ -239,7 +239,7 @@ void Replay::audit_work_conservation() {
     for (const AskStatus& ask : leaf.asks) {
       claims.whole.insert(ask.set_aside.begin(), ask.set_aside.end());
       const Group* group = group_of(leaf.framework, ask.ask);
-      for (const AgentId& agent : ask.kept_on) claims.of_a_task[agent] = group;
+      for (const auto& [on, amounts] : ask.kept) claims.parts[on] = {group, amounts};
       if (!ask.has_headroom || group == nullptr) continue;
       kept.push_back({group, leaf.role, group->spec->resources * group->spec->ask.gang});
     }
@@ -270,12 +270,12 @@ bool Replay::fits_what_is_free(const FrameworkId& id, const Group& group, const 
   ResourceVector free;
   for (const auto& [agent, described] : agents_) {
     if (claims.whole.count(agent) > 0 || !described.active || described.draining) continue;
-    const auto claim = claims.of_a_task.find(agent);
-    const bool is_of_another = claim != claims.of_a_task.end() && claim->second != &group;
-    const Group* const kept_for = is_of_another ? claim->second : nullptr;
-    for (const Resources& each : free_for(role, agent, kept_for)) free += each.amounts;
+    const auto claim = claims.parts.find(agent);
+    const bool is_of_another = claim != claims.parts.end() && claim->second.group != &group;
+    const ResourceVector apart = is_of_another ? claim->second.amounts : ResourceVector();
+    for (const Resources& each : free_for(role, agent, apart)) free += each.amounts;
     if (is_choosy(group) && !is_preferred(group, agent)) continue;
-    rooms.emplace_back(agent, room_on(id, group, agent, gang, kept_for));
+    rooms.emplace_back(agent, room_on(id, group, agent, gang, apart));
     room += rooms.back().second;
   }
   if (room < gang) return false;

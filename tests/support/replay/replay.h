@@ -159,13 +159,17 @@ class Replay {
   // --- conservation.cc --------------------------------------------------------------------------
   void audit_work_conservation();
   int64_t room_on(const FrameworkId& id, const Group& group, const AgentId& agent, int64_t most,
-                  const Group* kept_for) const;
+                  const ResourceVector& kept) const;
   std::vector<Resources> free_for(const RoleName& role, const AgentId& agent,
-                                  const Group* kept_for) const;
+                                  const ResourceVector& kept) const;
   // What is set aside, by agent: all that becomes free, or one task of a group.
   struct Claims {
     std::set<AgentId> whole = {};
-    std::map<AgentId, const Group*> of_a_task = {};
+    struct Part {
+      const Group* group = nullptr;
+      ResourceVector amounts = {};
+    };
+    std::map<AgentId, Part> parts = {};
   };
   ResourceVector unmet_guarantee(const RoleName& role) const;
   ResourceVector held_for_others(const RoleName& role) const;

@@ -1,0 +1,30 @@
+#pragma once
+
+// Whether a task will end, as far as that can be known, and what becomes free then. A task is
+// expected to end as long as it has run for less than twice the duration that its ask declares, or,
+// without that, twice the longest that a task of its framework has run before it ended by itself.
+// One that is declared to run until somebody ends it (kDurationMax) never ends. One that was told
+// to end does, and so does one that has only been lent what it uses. Of the others nothing is
+// known.
+
+#include <cstdint>
+
+#include "allocator/cluster/cluster.h"
+
+namespace proffer::fair {
+
+enum class Outlook : uint8_t { kEnds, kUnknown, kNever };
+Outlook outlook_of(const Task& task, Time now);
+
+// How many tasks of an ask an agent may have room for, at most a gang, by all but max_per. What is
+// offered counts as if tasks that are expected to end had it.
+struct Prospect {
+  int64_t expected = 0;             // once all tasks have ended that are expected to
+  int64_t possible = 0;             // and those of which nothing is known
+  ResourceVector free = {};         // for the ask, now
+  ResourceVector to_be_freed = {};  // by tasks that are expected to end, and offers
+};
+// The ask could_ever_fit() there. O(tasks of the agent).
+Prospect prospect(const AskEntry& ask, const Agent& agent, Time now);
+
+}  // namespace proffer::fair
