@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -132,15 +133,20 @@ bool could_be_met(const RoleName& role, const MasterWord& word) {
     if (may_have_more(one.ask, of_ask, *guaranteed, word)) asks.push_back(&one.ask);
   }
   if (asks.empty()) return false;
-  return std::any_of(word.live.agents.begin(), word.live.agents.end(),
-                     [&](const proto::LiveAgent& agent) {
-                       if (agent.state != proto::AgentState::kActive || agent.drains_for)
-                         return false;
-                       const Resources free = free_without_borrowers(agent, role, word);
-                       return std::any_of(asks.begin(), asks.end(), [&](const Ask* ask) {
-                         return ask->shape.fits_in(free.amounts) && ask->ports <= free.ports.size();
-                       });
-                     });
+  std::set<AgentId> own;
+  for (const proto::FrameworkRow& framework : word.frameworks) {
+    if (!is_within(framework.role, role)) continue;
+    for (const proto::AskRow& ask : framework.asks) own.insert(ask.claimed);
+  }
+  return std::any_of(
+      word.live.agents.begin(), word.live.agents.end(), [&](const proto::LiveAgent& agent) {
+        const bool serves = agent.state == proto::AgentState::kActive && !agent.drains_for;
+        if (!serves || own.count(agent.agent) > 0) return false;
+        const Resources free = free_without_borrowers(agent, role, word);
+        return std::any_of(asks.begin(), asks.end(), [&](const Ask* ask) {
+          return ask->shape.fits_in(free.amounts) && ask->ports <= free.ports.size();
+        });
+      });
 }
 
 }  // namespace proffer::sim

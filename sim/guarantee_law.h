@@ -15,13 +15,15 @@ namespace proffer::sim {
 // What a master says of one moment.
 struct MasterWord {
   std::vector<proto::RoleRow> roles = {};
+  std::vector<proto::FrameworkRow> frameworks = {};
   std::vector<proto::TaskRow> tasks = {};
   proto::LiveSnapshot live = {};
 };
 
 // Whether an ask within the guarantee of `role` would fit on some agent if all who borrow gave back
 // what they run there, each until it is above its entitlement no more: the lowest band first, then
-// the youngest. False of a role that is not listed. O(asks × agents × tasks).
+// the youngest. Agents with a claim of an ask of the role itself do not count: a guarantee says
+// nothing of those below it. False of a role that is not listed. O(asks × agents × tasks).
 bool could_be_met(const RoleName& role, const MasterWord& word);
 
 }  // namespace proffer::sim

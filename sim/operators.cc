@@ -152,6 +152,7 @@ void Simulation::watch_guarantees() {
   MasterWord word{.roles = master_->core().roles()};
   for (const proto::RoleRow& row : word.roles) {
     if (!row.guarantee_met && word.live.agents.empty()) {
+      word.frameworks = master_->core().frameworks();
       word.tasks = master_->core().tasks({});
       word.live = master_->core().live_snapshot(world_.now());
     }

@@ -19,7 +19,8 @@ struct OutstandingOffer : Booked {
   Leaf* leaf = nullptr;
   Agent* agent = nullptr;
   int64_t ports = 0;  // that its fills want
-  // What was free at the agent when it was made, with what it holds.
+  // What was free at the agent when it was made, with what it holds; if more was kept back of what
+  // it might have held, what it holds.
   ResourceVector free_then = {};
 
   // Its place in a list of offers.

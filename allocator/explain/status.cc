@@ -40,8 +40,7 @@ void add_statuses(const Cluster& cluster, const Waiting& waiting, const Leaf& l,
 std::optional<AgentId> claimed_for(const Waiting& waiting, const AskEntry& ask) {
   const AgentSet& owed = waiting.reclaims.agents_of(ask);
   if (!owed.empty()) return (*owed.begin())->id;
-  const std::vector<Agent*> claimed = waiting.claims.agents_of(ask);
-  return claimed.empty() ? std::nullopt : std::optional(claimed.front()->id);
+  return ask.set_aside.empty() ? std::nullopt : std::optional(ask.set_aside.front()->id);
 }
 
 std::vector<RoleStatus> role_statuses(const Cluster& cluster) {

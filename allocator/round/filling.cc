@@ -312,8 +312,8 @@ void Round::note_denied(Leaf& l, const Denial& denied) {
   }
 }
 
-void Round::grant(Leaf& l, Agent& a, std::vector<Slice> slices, AskEntry* ask, int64_t count,
-                  uint64_t gang) {
+Round::Draft& Round::grant(Leaf& l, Agent& a, std::vector<Slice> slices, AskEntry* ask,
+                           int64_t count, uint64_t gang) {
   const bool revocable = !slices.empty() && slices.front().revocable;
   size_t& place = drafts_by_hash_.place_of(drafts_, l, a, gang, revocable);
   if (place == DraftTable::kNone) {
@@ -329,7 +329,7 @@ void Round::grant(Leaf& l, Agent& a, std::vector<Slice> slices, AskEntry* ask, i
   } else {
     for (const Slice& slice : slices) add_slice(draft.slices, slice);
   }
-  if (ask == nullptr) return;
+  if (ask == nullptr) return draft;
   draft.ports += ask->ask.ports * count;
   const auto fill = std::find_if(draft.fills.begin(), draft.fills.end(),
                                  [&](const AskFill& f) { return f.ask == ask->ask.name; });
@@ -338,6 +338,7 @@ void Round::grant(Leaf& l, Agent& a, std::vector<Slice> slices, AskEntry* ask, i
   } else {
     fill->count += count;
   }
+  return draft;
 }
 
 void Round::freeze(Leaf& l) {

@@ -34,7 +34,7 @@ constexpr ResourceVector kAnything =
 constexpr size_t kFewGrown = 32;
 
 // The most of `all` that is in the proportions of `accepted`, rounded up.
-ResourceVector in_proportion(const ResourceVector& all, const ResourceVector& accepted) {
+ResourceVector part_like(const ResourceVector& all, const ResourceVector& accepted) {
   std::optional<ResourceKind> least;
   for (const ResourceKind kind : kResourceKinds) {
     if (accepted[kind] == 0) continue;
@@ -49,6 +49,18 @@ ResourceVector in_proportion(const ResourceVector& all, const ResourceVector& ac
     piece[kind] = static_cast<int64_t>((wanted + accepted[*least] - 1) / accepted[*least]);
   }
   return piece.min(all);
+}
+
+// `most`, and of each kind the rest too, if that is less than what is offered and may be had.
+ResourceVector with_rest(ResourceVector most, const ResourceVector& all,
+                         const ResourceVector& permitted, const ResourceVector& least) {
+  for (const ResourceKind kind : kResourceKinds) {
+    const bool is_little = all[kind] - most[kind] < least[kind];
+    if (most[kind] > 0 && is_little && all[kind] <= permitted[kind]) {
+      most[kind] = std::max(most[kind], all[kind]);
+    }
+  }
+  return most;
 }
 
 bool is_freer(const Agent& a, const Agent& b) {
@@ -132,9 +144,12 @@ bool Round::give_fair_piece(const Turn& turn) {
     most = most.min(role->settings.guarantee.amounts(most + role->use()) - role->use());
   }
   const ResourceVector accepted = l.accepted.sum();
-  if (!a->allocated.amounts().is_zero() && !accepted.is_zero()) {
-    const ResourceVector all = sum_of(a->usable(l.role->name)).amounts;
-    most = in_proportion(all.min(most).max(ResourceVector()), accepted);
+  const bool in_proportion = !a->allocated.amounts().is_zero() && !accepted.is_zero();
+  const ResourceVector all = sum_of(a->usable(l.role->name)).amounts;
+  if (in_proportion) {
+    most = part_like(all.min(most).max(ResourceVector()), accepted);
+  } else if (turn.within.empty()) {
+    most = with_rest(most, all, permitted(cluster_, l), cluster_.options.min_offer);
   }
   const std::vector<Slice> piece = piece_for(cluster_, l, *a, most);
   if (piece.empty()) {
@@ -146,7 +161,8 @@ bool Round::give_fair_piece(const Turn& turn) {
     record_.given.push_back(
         {&l, a, piece, rank_of(l), !turn.within.empty(), false, owed_only_, a->keep});
   }
-  grant(l, *a, piece, nullptr, 0);
+  // What it says of that it does not say of all that is free.
+  grant(l, *a, piece, nullptr, 0).in_proportion = in_proportion;
   return true;
 }
 
@@ -169,7 +185,7 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
     if (cluster_.options.is_audited) {
       record_.given.push_back({&l, a, all, rank_of(l), !turn.within.empty()});
     }
-    grant(l, *a, std::move(all), nullptr, 0);
+    grant(l, *a, std::move(all), nullptr, 0).in_proportion = false;
     return true;
   }
   l.retry.clear();

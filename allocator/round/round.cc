@@ -147,7 +147,8 @@ std::vector<SharedGrant> Round::make_offers() {
     offer.leaf = draft.leaf;
     offer.agent = draft.agent;
     offer.ports = draft.ports;
-    offer.free_then = draft.agent->counted_free().amounts + offer.resources.amounts;
+    offer.free_then = offer.resources.amounts;
+    if (!draft.in_proportion) offer.free_then += draft.agent->counted_free().amounts;
     cluster_.outstanding.add(std::move(offer));
   }
   return grants;

@@ -48,6 +48,7 @@ class Round {
     std::vector<Slice> slices = {};
     std::vector<AskFill> fills = {};
     int64_t ports = 0;
+    bool in_proportion = false;  // an open offer of less than the leaf might have had
   };
   // Where drafts are, by hash. Only looked up. It may hold as many places as there are drafts and a
   // new one.
@@ -91,8 +92,9 @@ class Round {
                         const LeafOrder& order, Rank* before_last) const;
   void note_given(AskEntry& ask, bool from_claim, bool preferred);
   void note_denied(Leaf& leaf, const Denial& denied);
-  void grant(Leaf& leaf, Agent& agent, std::vector<Slice> slices, AskEntry* ask, int64_t count,
-             uint64_t gang = 0);
+  // Returns the draft that it is a part of now, which is there until the next grant.
+  Draft& grant(Leaf& leaf, Agent& agent, std::vector<Slice> slices, AskEntry* ask, int64_t count,
+               uint64_t gang = 0);
   void freeze(Leaf& leaf);
 
   // --- many.cc ---------------------------------------------------------------------------------

@@ -89,6 +89,16 @@ TEST(GuaranteeLaw, TakesNothingThatIsPromisedToOthers) {
   EXPECT_TRUE(word.could_be_met());
 }
 
+TEST(GuaranteeLaw, WantsNothingOfWhatIsKeptForAnAskOfTheRoleItself) {
+  Word word(1'000);
+  EXPECT_TRUE(word.could_be_met());
+  const proto::AskRow claimant{.ask = AskName("large"), .claimed = AgentId("a1")};
+  word.all().frameworks.push_back({.role = kOther, .asks = {claimant}});
+  EXPECT_TRUE(word.could_be_met());
+  word.all().frameworks.push_back({.role = kOwner, .asks = {claimant}});
+  EXPECT_FALSE(word.could_be_met());
+}
+
 TEST(GuaranteeLaw, CountsPorts) {
   Word word(1'000);
   word.all().live.agents[0].total.ports = PortSet({{31000, 31000}});
