@@ -28,12 +28,23 @@ struct Bounds {
   double p50 = 0;
   double utilisation = 0;
   int64_t revokes = 0;
+  double long_lacks = 0;  // likewise; whole tasks cannot always be where fluid ones could
 };
 // The goal is 0.80 and 0.90 on both.
-constexpr Bounds kOnOneAgent = {
-    .p1 = 0.85, .p5 = 0.93, .p10 = 0.95, .p25 = 0.97, .p50 = 0.98, .utilisation = 0.985};
-constexpr Bounds kOnTenAgents = {
-    .p1 = 0.80, .p5 = 0.90, .p10 = 0.93, .p25 = 0.96, .p50 = 0.98, .utilisation = 0.985};
+constexpr Bounds kOnOneAgent = {.p1 = 0.85,
+                                .p5 = 0.93,
+                                .p10 = 0.95,
+                                .p25 = 0.97,
+                                .p50 = 0.98,
+                                .utilisation = 0.985,
+                                .long_lacks = 0.02};
+constexpr Bounds kOnTenAgents = {.p1 = 0.80,
+                                 .p5 = 0.90,
+                                 .p10 = 0.93,
+                                 .p25 = 0.96,
+                                 .p50 = 0.98,
+                                 .utilisation = 0.985,
+                                 .long_lacks = 0.05};
 
 void expect_within(const TreeOptions& options, const Bounds& bounds) {
   std::vector<Measured> all;
@@ -53,6 +64,7 @@ void expect_within(const TreeOptions& options, const Bounds& bounds) {
   EXPECT_GE(summary.of_entitlement.p50, bounds.p50);
   EXPECT_GE(summary.utilisation, bounds.utilisation);
   EXPECT_LE(summary.revokes, bounds.revokes);
+  EXPECT_LE(summary.long_lacks, bounds.long_lacks);
 }
 
 TEST(FairChurn, UseFollowsEntitlementOnOneAgent) { expect_within({.agents = 1}, kOnOneAgent); }

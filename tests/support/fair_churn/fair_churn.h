@@ -94,8 +94,19 @@ struct Share {
   double empty_ratio() const { return empty_mean / from_empty; }
 };
 
+inline constexpr Duration kLongLack = seconds(60);
+
+// A framework or a role that has been below its entitlement for some time: of the kind of which it
+// is entitled to most it had too little for one more of its largest tasks.
+struct Lack {
+  uint64_t seed = 0;
+  std::string name = {};
+  Duration longest = {};  // without an end, as sampled
+};
+
 struct Measured {
   std::vector<Share> shares = {};
+  std::vector<Lack> lacks = {};  // of all frameworks and roles
   double utilisation = 0;        // of the kind that is used most, mean over time
   double empty_utilisation = 0;  // likewise of what the allocator gives from empty
   int64_t revokes = 0;
@@ -114,6 +125,8 @@ struct MeasureOptions {
 Measured measure(const Tree& tree, const MeasureOptions& options);
 
 struct Summary {
+  Lack longest_lack = {};
+  double long_lacks = 0;  // the part of the frameworks and roles that lacked for over kLongLack
   // The least, and percentiles, of all frameworks of all trees.
   struct Percentiles {
     size_t count = 0;

@@ -1,6 +1,7 @@
 // Replays a tree and compares use with entitlement. Read measure() first.
 
 #include <algorithm>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -69,6 +70,54 @@ Summary::Percentiles percentiles(std::vector<double> ratios) {
           .p50 = at(50)};
 }
 
+// The frameworks and roles of a tree, and for how long each has lacked a task at most.
+class Lacks {
+ public:
+  explicit Lacks(const Tree& tree) {
+    std::map<RoleName, size_t> known;
+    for (size_t i = 0; i < tree.leaves.size(); ++i) {
+      const Leaf& leaf = tree.leaves[i];
+      const auto largest_need = static_cast<double>(leaf.largest_need());
+      watched_.push_back({{tree.seed, leaf.framework, {}}, {i}, leaf.entitled, largest_need});
+      for (RoleName role(leaf.role); !role.empty(); role = parent_of(role)) {
+        const auto [at, is_new] = known.try_emplace(role, watched_.size());
+        if (is_new) watched_.push_back({{tree.seed, text("role ", role.str()), {}}});
+        Watched& of_role = watched_[at->second];
+        of_role.leaves.push_back(i);
+        add(of_role.entitled, leaf.entitled);
+        of_role.largest_need = std::max(of_role.largest_need, largest_need);
+      }
+    }
+  }
+
+  void sample(const std::vector<Amounts>& use, Duration since_last) {
+    for (Watched& one : watched_) {
+      const size_t kind = largest(one.entitled);
+      double has = 0;
+      for (const size_t leaf : one.leaves) has += use[leaf][kind];
+      const bool lacks = has + one.largest_need < one.entitled[kind];
+      one.now = lacks ? one.now + since_last : Duration();
+      one.lack.longest = std::max(one.lack.longest, one.now);
+    }
+  }
+
+  std::vector<Lack> all() const {
+    std::vector<Lack> lacks;
+    for (const Watched& one : watched_) lacks.push_back(one.lack);
+    return lacks;
+  }
+
+ private:
+  struct Watched {
+    Lack lack = {};
+    std::vector<size_t> leaves = {};
+    Amounts entitled = {};
+    double largest_need = 0;
+    Duration now = {};
+  };
+  std::vector<Watched> watched_;
+};
+
 std::string row(std::string_view name, const Summary::Percentiles& p) {
   return fmt::format("{:<16} {:>6} {:>6.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>6.2f} {:>6.2f}\n", name,
                      p.count, p.least, p.p1, p.p5, p.p10, p.p25, p.p50);
@@ -83,11 +132,13 @@ Measured measure(const Tree& tree, const MeasureOptions& options) {
                                      .cpu_clock = options.cpu_clock,
                                      .decisions_max = kDecisionsMax});
   std::vector<Amounts> mean(tree.leaves.size());
+  Lacks lacks(tree);
   double samples = 0;
   for (Duration at = kFirstSample; at <= kLastSample; at = at + kEachSample) {
     run.run_until(at);
     const std::vector<Amounts> use = use_of(run, tree);
     for (size_t i = 0; i < use.size(); ++i) add(mean[i], use[i]);
+    lacks.sample(use, kEachSample);
     ++samples;
   }
   for (Amounts& each : mean) {
@@ -95,7 +146,8 @@ Measured measure(const Tree& tree, const MeasureOptions& options) {
   }
 
   const std::vector<Amounts> empty = from_empty(tree, options);
-  Measured measured{.utilisation = utilisation_of(mean, tree.pool),
+  Measured measured{.lacks = lacks.all(),
+                    .utilisation = utilisation_of(mean, tree.pool),
                     .empty_utilisation = utilisation_of(empty, tree.pool),
                     .revokes = run.revokes(),
                     .decisions = run.decisions(),
@@ -124,10 +176,16 @@ Summary summarise(const std::vector<Measured>& all) {
   Summary summary;
   std::vector<double> ratios;
   std::vector<double> empty_ratios;
+  double watched = 0;
   for (const Measured& each : all) {
     for (const Share& share : each.shares) {
       if (share.counts) ratios.push_back(share.ratio());
       if (share.empty_counts) empty_ratios.push_back(share.empty_ratio());
+    }
+    for (const Lack& lack : each.lacks) {
+      if (lack.longest > summary.longest_lack.longest) summary.longest_lack = lack;
+      summary.long_lacks += lack.longest > kLongLack ? 1 : 0;
+      ++watched;
     }
     summary.utilisation += each.utilisation / static_cast<double>(all.size());
     summary.empty_utilisation += each.empty_utilisation / static_cast<double>(all.size());
@@ -135,6 +193,7 @@ Summary summarise(const std::vector<Measured>& all) {
     summary.decisions += each.decisions;
     summary.decision_cpu = summary.decision_cpu + each.decision_cpu;
   }
+  if (watched > 0) summary.long_lacks /= watched;
   summary.of_entitlement = percentiles(std::move(ratios));
   summary.of_empty = percentiles(std::move(empty_ratios));
   return summary;
@@ -148,6 +207,11 @@ std::string to_text(const Summary& summary) {
   out += fmt::format("utilisation {:.4f} (from empty {:.4f}), {} revokes, {} decisions",
                      summary.utilisation, summary.empty_utilisation, summary.revokes,
                      summary.decisions);
+  out += fmt::format(
+      "; {:.1f} % of frameworks and roles lacked a task for over {:.0f} s, longest {:.0f} s ({} of "
+      "seed {})",
+      summary.long_lacks * 100, kLongLack.seconds(), summary.longest_lack.longest.seconds(),
+      summary.longest_lack.name, summary.longest_lack.seed);
   if (summary.decision_cpu > Duration()) {
     out += fmt::format(" of {:.2f} s of CPU time", summary.decision_cpu.seconds());
   }
