@@ -123,13 +123,28 @@ bool Round::may_fit_someone(const Agent& a) const {
                           : cluster_.least_shape->fits_in(a.counted_free().amounts));
 }
 
+// What a guarantee covers is owed too, unless another ask below the same role is owed a task and
+// waits for it: else nothing would ever be free long enough to be kept for that.
+bool Round::comes_with_owed(const AskEntry& ask, const Turn& turn) const {
+  if (waiting_.gate.is_owed(ask, now_)) return true;
+  if (turn.within.empty()) return false;
+  bool another_waits = false;
+  for_each_leaf(*turn.within.back(), [&](const Leaf& l) {
+    if (another_waits || &l == ask.leaf || !l.wants_offers()) return;
+    another_waits = std::any_of(l.order.begin(), l.order.end(), [&](const AskEntry* other) {
+      return other->unmet() > 0 && waiting_.claims.is_waiting(*other) &&
+             waiting_.gate.is_owed(*other, now_) && denial(cluster_, *other).is_none();
+    });
+  });
+  return !another_waits;
+}
+
 bool Round::give_to_asks(const Turn& turn, const LeafOrder& order) {
   Leaf& l = *turn.leaf;
   const Claims& claims = waiting_.claims;
   for (AskEntry* ask : l.order) {
     if (ask->unmet() == 0) continue;
-    // What a guarantee covers is owed too.
-    if (owed_only_ && turn.within.empty() && !waiting_.gate.is_owed(*ask, now_)) continue;
+    if (owed_only_ && !comes_with_owed(*ask, turn)) continue;
     if (const Role* promise = turn.exceeded(ask->at_once())) {
       turns_.set_beyond(l, *promise);
       continue;

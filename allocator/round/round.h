@@ -79,6 +79,7 @@ class Round {
   void fill();
   bool is_withheld(const Leaf& leaf);
   bool may_fit_someone(const Agent& agent) const;
+  bool comes_with_owed(const AskEntry& ask, const Turn& turn) const;
   bool give_to_asks(const Turn& turn, const LeafOrder& order);
   Agent* place(AskEntry& ask) const;
   bool give_of_claims(AskEntry& ask, const Turn& turn, const LeafOrder& order);

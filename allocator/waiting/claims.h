@@ -40,6 +40,8 @@ class Claims {
   bool has_claim(const AskEntry& ask) const { return !waits_[ask].claim.empty(); }
   // It has waited for claim_after, or been served by a claim.
   bool is_due(const AskEntry& ask) const { return waits_[ask].due; }
+  // Nothing has fitted it since it was last given something.
+  bool is_waiting(const AskEntry& ask) const { return is_due(ask) || waits_[ask].timer; }
   // Its claim was given up, or waits for tasks of which nothing is known.
   bool is_stuck(const AskEntry& ask) const { return waits_[ask].is_stuck; }
   std::vector<Agent*> agents_of(const AskEntry& ask) const;

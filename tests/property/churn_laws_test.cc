@@ -1,0 +1,113 @@
+// Laws that hold while tasks come and go, over random small clusters: large tasks beside streams of
+// small ones are served, and what cannot run leaves the cluster to others.
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "common/prng.h"
+#include "common/text.h"
+#include "tests/support/replay/story.h"
+#include "tests/support/seeds.h"
+
+namespace proffer::churn_laws_test {
+namespace {
+
+using replay::Replay;
+using replay::Story;
+
+constexpr int64_t kEndless = 20'000;
+
+std::string shape(int64_t cpus) { return text("cpus:", cpus, ";mem:", cpus, "GiB"); }
+
+// Tasks of the shape without end, each of another duration around `mean`.
+void endless(Story& s, const std::string& name, int64_t cpus, Duration mean) {
+  s.tasks(name, shape(cpus), kEndless, mean);
+  s.scenario().frameworks.back().tasks.back().duration_spread = 500'000;
+}
+
+// --- large asks in guaranteed roles -------------------------------------------------------------
+
+struct Large {
+  Story story = {};
+  int64_t tasks = 0;
+  Duration bound = {};
+};
+
+// Some machines, a role with a guarantee of a part of them that has small tasks without end and a
+// few tasks as large as a machine, and others with small tasks without end.
+Large draw_large(uint64_t seed) {
+  Prng random(seed);
+  Large drawn;
+  const int64_t machines = random.between(2, 4);
+  const int64_t cpus = random.between(2, 8);
+  const Duration mean = seconds(random.between(5, 15));
+  for (int64_t i = 1; i <= machines; ++i) drawn.story.agent(text("a", i), shape(cpus));
+  drawn.story.role("team", text("cpus:", random.between(cpus, cpus * (machines - 1))));
+  drawn.story.framework("small", random.chance(1, 2) ? "team" : "team/small");
+  endless(drawn.story, "s", 1, mean);
+  for (int64_t i = random.between(1, 3); i > 0; --i) {
+    drawn.story.framework(text("other", i), text("other", i));
+    endless(drawn.story, "s", 1, mean);
+  }
+  drawn.tasks = random.between(1, 3);
+  drawn.story.framework("large", random.chance(1, 2) ? "team" : "team/large");
+  drawn.story.tasks("l", shape(cpus), drawn.tasks, seconds(10), seconds(30));
+  // It is owed a task, or has waited, and all that is on its machine ends; one after the other.
+  drawn.bound = seconds(30) + (kClaimAfter + mean * 3 + seconds(10)) * drawn.tasks * 2;
+  return drawn;
+}
+
+TEST(ChurnLaws, LargeAsksInGuaranteedRolesAreServedWithinABound) {
+  for (const uint64_t seed : Seeds(200)) {
+    const Large drawn = draw_large(seed);
+    Replay run = drawn.story.play();
+    run.run_until(drawn.bound);
+    ASSERT_TRUE(run.wrong().empty()) << "seed " << seed << ": " << run.wrong()[0];
+    ASSERT_EQ(run.group("large", "l").finished, drawn.tasks) << "seed " << seed;
+  }
+}
+
+// --- use of what there is -----------------------------------------------------------------------
+
+// Machines on some of which a service never ends, small tasks without end, and asks that cannot run
+// as long as the services do: a gang of all machines, tasks as large as a machine.
+Story draw_blocked(uint64_t seed, int64_t& total) {
+  Prng random(seed);
+  Story s;
+  const int64_t machines = random.between(2, 8);
+  const int64_t cpus = random.between(4, 16);
+  total = machines * cpus;
+  for (int64_t i = 1; i <= machines; ++i) s.agent(text("a", i), shape(cpus));
+  s.framework("service", "service");
+  s.tasks("s", shape(random.between(1, cpus / 2)), random.chance(1, 2) ? machines : 1);
+  s.ask().max_per = {{"host", 1}};
+  s.framework("small", "small");
+  endless(s, "s", 1, seconds(random.between(10, 60)));
+  for (int64_t i = random.between(1, machines); i > 0; --i) {
+    s.framework(text("large", i), text("large", i));
+    s.tasks("l", shape(cpus), machines, seconds(60), seconds(60));
+    s.ask().gang = machines;
+  }
+  return s;
+}
+
+TEST(ChurnLaws, WhatCannotRunLeavesTheClusterToOthers) {
+  for (const uint64_t seed : Seeds(30)) {
+    int64_t total = 0;
+    Replay run = draw_blocked(seed, total).play({.trace = false});
+    int64_t used = 0;
+    int64_t samples = 0;
+    for (int64_t second = 120; second <= 1'200; second += 10) {
+      run.run_until(seconds(second));
+      used += run.use(RoleName("small"))[ResourceKind::kCpus] / 1'000 +
+              run.use(RoleName("service"))[ResourceKind::kCpus] / 1'000;
+      ++samples;
+    }
+    ASSERT_TRUE(run.wrong().empty()) << "seed " << seed << ": " << run.wrong()[0];
+    ASSERT_GE(used * 100, samples * total * 90) << "seed " << seed;
+  }
+}
+
+}  // namespace
+}  // namespace proffer::churn_laws_test
