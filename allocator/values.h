@@ -49,7 +49,7 @@ struct AllocatorOptions {
   Duration minimum_runtime = kMinimumRuntime;  // of a victim
   // Victims within any minute: so many, or a tenth of the cluster's tasks if that is more.
   int64_t revokes_per_minute = kRevokesPerMinute;
-  // Open offers of less, in a kind of which the agent has any, are not made: nobody could use them.
+  // Open offers have at least so much of each kind that the agent has: less is of no use.
   ResourceVector min_offer = kMinOffer;
   RoleTable roles = {};  // must have passed check_roles()
   NaiveRules naive = {};

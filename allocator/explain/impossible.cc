@@ -62,7 +62,7 @@ std::vector<HinderedAgents> unmet_constraints(const Cluster& cluster, const AskE
   return found;
 }
 
-// The gang, of which each task has an agent.
+// Each task of the gang has an agent, but all together have not.
 HinderedAgents too_large_gang(const Cluster& cluster, const AskEntry& entry) {
   const TaskCounts none(entry.ask);
   int64_t room = 0;

@@ -12,7 +12,7 @@
 
 namespace proffer::fair {
 
-// The first kind of which `shape` takes more than there is for it; or nothing.
+// The first kind in which `shape` needs more than `there` has; or nothing.
 std::optional<ResourceKind> lacking(const ResourceVector& shape, const Resources& there);
 // What of the kind is for a task that takes `wanted`: of gpus, on one device or whole ones.
 int64_t most_for(ResourceKind kind, int64_t wanted, const Resources& there);

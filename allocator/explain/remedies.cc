@@ -302,7 +302,7 @@ class RemedySearch {
         then.*what = value;
         return as_it_is_.fits(then);
       };
-      // What it may have that may not borrow depends on which asks some agent could serve.
+      // How much an ask may have that may not borrow depends on the asks that agents could serve.
       if (ask_.borrow && a.active == a.draining && would_help(&Fitting::There::serves, true)) {
         add_first(
             {.kind = a.active ? RemedyKind::kUndrained : RemedyKind::kConnected, .agent = a.id},

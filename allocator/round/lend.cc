@@ -11,7 +11,7 @@
 namespace proffer::fair {
 namespace {
 
-// What there is of a claim on the agent.
+// The resources that are kept for a claim on the agent.
 const Resources& to_lend(const Agent& a) { return a.keep.is_zero() ? a.free : a.kept; }
 
 }  // namespace

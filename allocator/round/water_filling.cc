@@ -68,7 +68,7 @@ void WaterFilling::sink_top(std::vector<size_t>& heap) const {
   heap[at] = sinking;
 }
 
-// It wants nothing more in this way, nor do the roles above it of which it was the last.
+// The leaf wants nothing more in this way, nor does a role above it that has no other leaf left.
 void WaterFilling::remove_top(size_t side) {
   while (side != kRoot) {
     const size_t parent = sides_[side].parent;

@@ -37,7 +37,7 @@ Agent* better(const Cluster& cluster, const AskEntry& ask, Agent* a, Agent* b);
 void sort_by_policy(const Cluster& cluster, const AskEntry& ask, std::vector<Agent*>& agents);
 // The best one for a task of the ask of those that are set aside for nobody, or nullptr.
 Agent* place_anywhere(const Cluster& cluster, const AskEntry& ask, Time now);
-// The slices of so many tasks, of which `last`, if it is wanted, are those of the last one.
+// The slices of so many tasks. `last`, unless it is nullptr: those of the last task alone.
 std::vector<Slice> carve_tasks(const AskEntry& ask, const Agent& agent, int64_t count,
                                std::vector<Slice>* last);
 

@@ -20,7 +20,7 @@ Outlook outlook_of(const Task& task, Time now);
 // offered counts as if tasks that are expected to end had it.
 struct Prospect {
   int64_t expected = 0;             // once all tasks have ended that are expected to
-  int64_t possible = 0;             // and those of which nothing is known
+  int64_t possible = 0;             // and those that may end, as far as is known
   ResourceVector free = {};         // for the ask, now
   ResourceVector to_be_freed = {};  // by tasks that are expected to end, and offers
 };

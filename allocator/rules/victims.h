@@ -50,8 +50,8 @@ ResourceVector entitlement_slack(const ResourceVector& total);
 // kinds is within it.
 bool is_guaranteed(const Quota& guarantee, const ResourceVector& use, const ResourceVector& held);
 
-// How much of the cluster a borrower uses beyond its entitlement, in the kind of which that is
-// most.
+// The part of the cluster that a borrower uses beyond its entitlement, in the kind in which that
+// part is largest.
 Share excess(const Borrower& borrower, const ResourceVector& total);
 
 // Whether the candidate may be taken: where its path parts from the claimant's, more is used than

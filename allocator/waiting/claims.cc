@@ -99,7 +99,7 @@ bool Claims::may_be_served_later(const Leaf& l, Time now) const {
 // end. O(agents log agents + tasks).
 Claims::Plan Claims::plan(const AskEntry& ask, const std::vector<Agent*>& kept, Time now) const {
   struct Place {
-    int64_t unknown = 0;  // what tasks would have to leave of which nothing is known
+    int64_t unknown = 0;  // what unknown tasks would have to leave
     int64_t missing = 0;
     int64_t minus_free = 0;
     Agent* agent = nullptr;
@@ -277,8 +277,7 @@ void Claims::fire_timers(Time now) {
   }
 }
 
-// A claim that waits for tasks of which nothing is known keeps all that it needs once the others
-// are expected to end.
+// A claim that waits for unknown tasks keeps all that it needs once the rest is expected to end.
 void Claims::review_stuck(Time now) {
   std::vector<AskEntry*> grown;
   for (const auto& [order, ask] : claimed_) {

@@ -42,7 +42,7 @@ class Claims {
   bool is_due(const AskEntry& ask) const { return waits_[ask].due; }
   // Nothing has fitted it since it was last given something.
   bool is_waiting(const AskEntry& ask) const { return is_due(ask) || waits_[ask].timer; }
-  // Its claim was given up, or waits for tasks of which nothing is known.
+  // Its claim was given up, or waits for unknown tasks.
   bool is_stuck(const AskEntry& ask) const { return waits_[ask].is_stuck; }
   std::vector<Agent*> agents_of(const AskEntry& ask) const;
   // The leaf's ask that has a claim, or nullptr: at most one.
