@@ -71,15 +71,15 @@ struct RoleSettings {
 using RoleTable = std::map<RoleName, RoleSettings>;
 RoleTable table_of(const RoleWeights& weights);
 
-// Whether a table holds together; errors say the value, the rule and what to do
+// Whether a table is consistent. Errors say the value, the rule and what to do
 // (kInvalidArgument):
 // a weight outside kWeightMin..kWeightMax; an amount that is negative or above kAmountMax; a
-// guarantee above the role's own limit or that of a role above it; guarantees of a role's children
-// that together exceed its own, where it has one (a role without a guarantee of a kind counts with
-// the sum of its children's). O(roles * depth).
+// guarantee above the limit of the role or of a role above it; guarantees of a role's children that
+// together exceed the guarantee of the role, if it has one (a child without a guarantee of a kind
+// counts with the sum of its own children's). O(roles * depth).
 Result<void> check_roles(const RoleTable& table);
-// The same for a table in which `role` had these settings, if it holds together as it is. Looks at
-// the role, those above and below it, and those whose guarantees count in one above it: O(that).
+// The same if `role` had these settings; the table as it is must be consistent. Looks at the role,
+// the roles above and below it, and those whose guarantees count in a role above: O(of these).
 Result<void> check_role(const RoleTable& table, const RoleName& role, const RoleSettings& settings);
 
 }  // namespace proffer

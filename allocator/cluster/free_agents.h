@@ -142,9 +142,9 @@ class FreeAgents {
   const AgentsByFree& freest_first() const { return freest_first_; }
   void begin_freest_first();
   void end_freest_first();
-  // Of agents that have nothing of these kinds (kinds_lacking(); or of which something is reserved,
-  // so that there is no telling): whether there are any, and when it was last another, or one that
-  // changed.
+  // Agents that have nothing of these kinds (kinds_lacking()); an agent with reservations counts as
+  // one of them, since it may have nothing for some role. Whether there are any, and how often an
+  // agent became one of them or changed while it was one.
   bool any_lacking(size_t kinds) const { return lacking_count_[kinds] > 0; }
   uint64_t lacking_changed_at(size_t kinds) const { return lacking_changed_[kinds]; }
   // Those that are stamped later than `since`, the last one first, until visit(Agent*) returns

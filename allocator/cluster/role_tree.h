@@ -117,8 +117,8 @@ ResourceVector borrowed(const Node& node);
 // What is promised to a role and those below it and that they do not use: in each kind the larger
 // of its own promise and the sum of its children's. O(roles with guarantees below it).
 ResourceVector unmet_guarantee(const Role& role);
-// How much of its own guarantee it uses, in the kind of which that is most; kinds of which nothing
-// is promised do not count. CHECKs that it has one.
+// Use divided by guarantee, in the kind where that is largest. Kinds that the role's own guarantee
+// does not name do not count. CHECKs that the role has a guarantee.
 Share guarantee_filled(const Role& role);
 // Whether its use is within its own guarantee, and less than that in some kind.
 bool has_unmet_guarantee(const Role& role);

@@ -36,8 +36,9 @@ class Endings {
  public:
   Endings(const Cluster& cluster, const AskEntry& entry, const Fitting& as_it_is);
 
-  // The fewest on one agent, of equals the least; the smallest set is found if it is one, else one
-  // of which none can be left out.
+  // The smallest set of tasks and offers on one agent without which the ask fits; of sets of equal
+  // size the one with the least resources. If one task or offer is enough, that is the answer. Else
+  // the answer is a set in which each is needed, but a smaller set may exist.
   std::optional<Release> cheapest(bool tasks, bool offers);
   // The books of the agents as they are then, and how many tasks of each ask have ended.
   void end_as_if(const Release& release, Supposed& as_if, std::map<const Agent*, Books>& then,

@@ -134,8 +134,8 @@ int64_t Fitting::most_in_group(const Agent& a) const {
 Fitting::There Fitting::there(const Agent& a) const {
   const auto own = own_.find(&a);
   const Books& books = own == own_.end() ? a : own->second;
-  // Of an ask that is declared anew nobody knows for whom its agents are then.
-  const bool is_own = a.claimant == &entry_ && !(is_anew_ && a.by_notice());
+  // Of an ask that is declared anew too: Rivals says who may take what is set aside for it.
+  const bool is_own = a.claimant == &entry_;
   return {.agent = &a,
           .books = &books,
           .ports_left = a.ports_left(),

@@ -106,8 +106,9 @@ bool Rivals::could_take(const AskEntry& rival, const Change& change) const {
         was.why == Denial::Why::kLimit && is_within(ask_.leaf->role->name, was.role->name);
     if (shares_limit || was.why == Denial::Why::kEntitlement) return true;
     if (was.why == Denial::Why::kGuarantees) return true;
-    // If it is not denied any more, it has not looked at what is free anywhere. (What becomes free
-    // is not in the sum of which guarantees are held.)
+    // If it is no longer denied, it has not been tried on any agent since, so it may fit what is
+    // free already. (Held guarantees are compared with what is free now, without what the change
+    // frees.)
     const Denial::Why why = denial(cluster_, rival).why;
     return why == Denial::Why::kNone || why == Denial::Why::kGuarantees;
   }
