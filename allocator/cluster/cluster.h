@@ -126,6 +126,10 @@ class Cluster {
   // In or out of the orders, as the leaf wants offers now or not. `untried`: something of it has
   // not been tried.
   void update_demand(Leaf& leaf, bool untried);
+  // Out of all orders but `open`, for a part of a decision; update_demand() is to follow.
+  void leave_orders(Leaf& leaf);
+  // Something that is said by AskEntry::is_owed is otherwise now.
+  void note_owed(Leaf& leaf);
   void prefer_again(AskEntry& ask, Time now);  // its wait for where it would rather be begins anew
   void wake_all();                             // everybody should look at everything
   void wake_denied();                          // whom something may not stop any more
@@ -178,7 +182,12 @@ class Cluster {
   // Those that take open offers, but for those that are stopped, and for those to which no agent is
   // open in the decision that is made.
   LeafOrder open{tree, 2};
-  // These have looked at all agents that were stamped until then, but for those that are untried.
+  // Of those that are demanding and take asks, while some lack something: those with an ask that is
+  // owed a task, or below a guarantee.
+  LeafOrder owed_leaves{tree, 3};
+  bool some_lack = false;  // more is wanted than there is: kept by the gate
+  // The leaves of `open` have looked at all agents that were stamped until then, but for those that
+  // are untried.
   uint64_t open_tried_at = 0;
   // By what limits leave them nothing of (kinds_lacking()): leaves that take open offers and wait
   // until that is otherwise, or an agent that has none of it changes. The order does not matter.
@@ -252,6 +261,7 @@ class Cluster {
   };
 
   void find_rank(Agent& agent);  // of one that is new
+  bool may_be_owed(const Leaf& leaf) const;
   // The leaf of the framework in the role, which must be within its own; it is made if need be.
   Leaf& leaf_in(Framework& of, const RoleName& role);
   std::unique_ptr<AskEntry> make_ask(Framework& of, const Ask& ask);

@@ -41,6 +41,7 @@ struct AskEntry {
   int64_t entitled = 0;
   int64_t wanted_then = -1;
   bool is_recounted = false;  // Cluster::recounted has it
+  bool is_owed = false;       // a task, as the gate found last (waiting/gate.h)
   // Which grant was its last; the longest ago goes first within a priority.
   uint64_t granted_at = 0;
   // No agent whose stamp is not later fits it; zero: not looked yet.

@@ -145,7 +145,25 @@ void Cluster::update_demand(Leaf& l, bool is_untried) {
   }
   tree.set_wishes(l, wants,
                   {wants, wants && (is_untried || untried.contains(l)),
-                   wants && l.mode == OfferMode::kOpen && l.stopped == 0});
+                   wants && l.mode == OfferMode::kOpen && l.stopped == 0, wants && may_be_owed(l)});
+}
+
+void Cluster::leave_orders(Leaf& l) {
+  tree.set_wishes(l, l.wants, {false, false, open.contains(l), false});
+}
+
+void Cluster::note_owed(Leaf& l) {
+  const bool is_in = demanding.contains(l) && may_be_owed(l);
+  if (is_in != owed_leaves.contains(l)) is_in ? owed_leaves.insert(l) : owed_leaves.erase(l);
+}
+
+bool Cluster::may_be_owed(const Leaf& l) const {
+  if (!some_lack || l.mode == OfferMode::kOpen) return false;
+  for (const Role* role = l.role; promises_any() && role != nullptr; role = role->parent) {
+    if (role->has_guarantee()) return true;
+  }
+  return std::any_of(l.order.begin(), l.order.end(),
+                     [](const AskEntry* ask) { return ask->is_owed && ask->unmet() > 0; });
 }
 
 void Cluster::stop(Leaf& l, size_t kinds) {

@@ -28,10 +28,10 @@ struct Leaf;
 struct Node;
 struct Role;
 
-// There are three orders over the same tree: of all leaves that want offers, of those that should
-// look at more than the agents that grew, and of those that take open offers and may be made one
-// (see Cluster::demanding, untried and open).
-inline constexpr int kOrders = 3;
+// There are four orders over the same tree: of all leaves that want offers, of those that should
+// look at more than the agents that grew, of those that take open offers and may be made one, and
+// of those that may be owed a task (see Cluster::demanding, untried, open and owed_leaves).
+inline constexpr int kOrders = 4;
 using InOrders = std::array<bool, kOrders>;
 
 struct NodeByShare {

@@ -124,6 +124,9 @@ void Cluster::check_leaves(std::vector<Violation>& found) const {
     if (demanding.contains(*l) != l->wants_offers() || l->wants != l->wants_offers()) {
       wrong("what it wants and its asks disagree");
     }
+    if (owed_leaves.contains(*l) != (l->wants && may_be_owed(*l))) {
+      wrong("what it is owed and its asks disagree");
+    }
     if (!dirty && !l->is_needed()) wrong("nobody needs it");
   }
   for (const auto& [id, f] : frameworks) {

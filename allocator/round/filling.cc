@@ -79,13 +79,14 @@ void Round::fill() {
            !may_fit_someone(*cluster_.free_agents.fresh().back())) {
       cluster_.free_agents.forget_fresh(*cluster_.free_agents.fresh().back());
     }
-    const LeafOrder& order =
-        cluster_.free_agents.fresh().empty() ? cluster_.untried : cluster_.demanding;
+    const LeafOrder& order = cluster_.free_agents.fresh().empty() ? cluster_.untried
+                             : owed_only_                         ? those_owed()
+                                                                  : cluster_.demanding;
     if (order.asking_count() == 0) return;  // All is for fill_open().
     // Not so often that the look at all of them would cost more than the turns between.
     const auto agents = static_cast<int64_t>(cluster_.free_agents.fresh().size());
-    if (turns >= next_many && agents >= order.asking_count()) {
-      fill_many();
+    if (turns >= next_many && agents >= cluster_.demanding.asking_count()) {
+      fill_many(order);
       next_many = turns + order.asking_count() + agents / kAgentsPerTurn;
       continue;
     }
@@ -101,12 +102,17 @@ void Round::fill() {
     if (given || turns_.is_beyond(l, turn.within)) continue;
     if (owed_only_ && is_withheld(l)) {
       withheld_.emplace_back(&l, cluster_.untried.contains(l));
-      cluster_.demanding.erase(l);
-      cluster_.untried.erase(l);
+      cluster_.leave_orders(l);
       continue;
     }
     freeze(l);
   }
+}
+
+// Those that may be given something while only what is owed is. What is fair for open frameworks
+// is found in turn with all others, by share.
+const LeafOrder& Round::those_owed() const {
+  return cluster_.open_frameworks > 0 ? cluster_.demanding : cluster_.owed_leaves;
 }
 
 // Whether something of the leaf waits until what is owed to others is given.
@@ -358,9 +364,8 @@ Round::Draft& Round::grant(Leaf& l, Agent& a, std::vector<Slice> slices, AskEntr
 
 void Round::freeze(Leaf& l) {
   if (cluster_.demanding.contains(l)) frozen_.push_back(&l);
-  cluster_.demanding.erase(l);
   if (l.mode == OfferMode::kOpen && cluster_.untried.contains(l)) open_untried_.push_back(&l);
-  cluster_.untried.erase(l);
+  cluster_.leave_orders(l);
   if (l.mode == OfferMode::kOpen) return;
   // Those that want nothing now have not looked at these agents.
   for (AskEntry* ask : l.order) {

@@ -33,10 +33,10 @@ WaterFilling::Wish Round::wish_of(Leaf& l) const {
   return {one, most};
 }
 
-void Round::fill_many() {
+void Round::fill_many(const LeafOrder& order) {
   if (!fills_up(cluster_.options.placement) || cluster_.promises_any()) return;
   if (cluster_.some_inflexible) return;
-  WaterFilling filling(cluster_, cluster_.demanding, [&](Leaf& l) { return wish_of(l); });
+  WaterFilling filling(cluster_, order, [&](Leaf& l) { return wish_of(l); });
   if (!filling.may_begin()) return;
   // Of the agents on which any of these tasks fits, the least that there is of each kind.
   int64_t agents = 0;

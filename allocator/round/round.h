@@ -77,6 +77,7 @@ class Round {
   void keep_places();
   void ask_withheld();
   void fill();
+  const LeafOrder& those_owed() const;
   bool is_withheld(const Leaf& leaf);
   bool may_fit_someone(const Agent& agent) const;
   bool comes_with_owed(const AskEntry& ask, const Turn& turn) const;
@@ -99,7 +100,7 @@ class Round {
   void freeze(Leaf& leaf);
 
   // --- many.cc ---------------------------------------------------------------------------------
-  void fill_many();
+  void fill_many(const LeafOrder& order);
   WaterFilling::Wish wish_of(Leaf& leaf) const;
 
   // --- gangs.cc --------------------------------------------------------------------------------

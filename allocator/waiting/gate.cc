@@ -33,6 +33,10 @@ constexpr Duration kHoldMax = hours(24);
 constexpr Duration kEntitlementsAge = milliseconds(250);
 constexpr size_t kManyLeaves = 64;
 
+bool wants_more(const AskEntry& ask) {
+  return ask.unmet() > 0 && ask.leaf_wants() && ask.leaf->mode == OfferMode::kAsks;
+}
+
 }  // namespace
 
 // --- what is owed -------------------------------------------------------------------------------
@@ -50,17 +54,21 @@ void Gate::review(Time now) {
     for (const auto& [id, l] : cluster_.leaves) {
       for (const AskEntry* ask : l->order) settle_arrears(*ask, now);
     }
-    some_lack_ = find_entitled_tasks(cluster_);
+    cluster_.some_lack = find_entitled_tasks(cluster_);
+    note_all_owed(now);
     cluster_.entitlements_old = false;
     found_at_ = now;
     agents_then_ = cluster_.agents_version;
     settings_then_ = cluster_.settings_version;
     asks_then_ = cluster_.asks_version;
   }
+  while (!soon_owed_.empty() && soon_owed_.begin()->first <= now) {
+    note_owed(*soon_owed_.begin()->second, now);
+  }
   const std::vector<Agent*> keeping(cluster_.owed.begin(), cluster_.owed.end());
   for (Agent* a : keeping) {
     const AskEntry& ask = *a->claimant;
-    const bool holds = some_lack_ && ask.unmet() > 0 && ask.leaf->wants_offers() &&
+    const bool holds = cluster_.some_lack && ask.unmet() > 0 && ask.leaf->wants_offers() &&
                        is_owed(ask, now) && suits(ask, *a, now) && a->parts.empty() &&
                        denial(cluster_, ask).is_none();
     if (!holds || is_in_vain(ask, now)) cluster_.end_keep(*a);
@@ -86,8 +94,11 @@ int64_t Gate::arrears(const AskEntry& ask, Time now) const {
   if (now <= row.since) return row.amount;
   const Int128 lacked = Int128(ask.entitled - row.placed * kTaskOne) * (now - row.since).micros() /
                         kArrearsPeriod.micros();
-  const int64_t most = std::max(kArrearsMax, ask.ask.gang) * kTaskOne;
-  return static_cast<int64_t>(std::clamp<Int128>(row.amount + lacked, 0, most));
+  return static_cast<int64_t>(std::clamp<Int128>(row.amount + lacked, 0, arrears_max(ask)));
+}
+
+int64_t Gate::arrears_max(const AskEntry& ask) {
+  return std::max(kArrearsMax, ask.ask.gang) * kTaskOne;
 }
 
 void Gate::settle_arrears(const AskEntry& ask, Time now) {
@@ -97,24 +108,85 @@ void Gate::settle_arrears(const AskEntry& ask, Time now) {
 void Gate::settle_recounted(Time now) {
   for (AskEntry* ask : cluster_.recounted) {
     settle_arrears(*ask, now);
+    note_owed(*ask, now);
     ask->is_recounted = false;
   }
   cluster_.recounted.clear();
 }
 
+// It is owed a task with so many in arrears, which may be less than nothing.
+int64_t Gate::owed_from(const AskEntry& ask, int64_t ended) {
+  return (ask.placed - ended + ask.ask.gang) * kTaskOne - ask.entitled - kSlack;
+}
+
 bool Gate::is_owed(const AskEntry& ask, Time now, int64_t ended) const {
-  return (ask.placed - ended + ask.ask.gang) * kTaskOne <=
-         ask.entitled + arrears(ask, now) + kSlack;
+  return arrears(ask, now) >= owed_from(ask, ended);
+}
+
+// Its arrears have just been settled, or its time has come.
+void Gate::note_owed(AskEntry& ask, Time now) {
+  const bool is_owed_now = cluster_.some_lack && is_owed(ask, now);
+  set_owed_at(ask, is_owed_now ? std::nullopt : owed_at(ask));
+  if (is_owed_now == ask.is_owed) return;
+  ask.is_owed = is_owed_now;
+  is_owed_now ? insert_owed(ask) : erase_owed(ask);
+  cluster_.note_owed(*ask.leaf);
+}
+
+void Gate::note_all_owed(Time now) {
+  for (const auto& [id, l] : cluster_.leaves) {
+    for (AskEntry* ask : l->order) note_owed(*ask, now);
+    cluster_.note_owed(*l);
+  }
+}
+
+// When it will be owed a task, if it runs as many until then; never: nothing.
+std::optional<Time> Gate::owed_at(const AskEntry& ask) const {
+  const Arrears& row = arrears_[ask];
+  const int64_t growth = ask.entitled - row.placed * kTaskOne;  // in kArrearsPeriod
+  const int64_t lacking = owed_from(ask, 0) - row.amount;
+  if (!cluster_.some_lack || growth <= 0 || owed_from(ask, 0) > arrears_max(ask)) {
+    return std::nullopt;
+  }
+  const Int128 wait = (Int128(lacking) * kArrearsPeriod.micros() + growth - 1) / growth;
+  if (wait > kDurationMax.micros()) return std::nullopt;
+  return later(row.since, microseconds(static_cast<int64_t>(wait)));
+}
+
+void Gate::insert_owed(AskEntry& ask) {
+  marks_[ask].place = owed_.size();
+  owed_.push_back(&ask);
+}
+
+void Gate::erase_owed(const AskEntry& ask) {
+  const size_t place = marks_[ask].place;
+  owed_[place] = owed_.back();
+  marks_[*owed_[place]].place = place;
+  owed_.pop_back();
+}
+
+void Gate::set_owed_at(AskEntry& ask, std::optional<Time> at) {
+  std::optional<Time>& known = marks_[ask].owed_at;
+  if (known == at) return;
+  if (known) soon_owed_.erase({*known, &ask});
+  if (at) soon_owed_.insert({*at, &ask});
+  known = at;
+}
+
+void Gate::forget(AskEntry& ask) {
+  set_owed_at(ask, std::nullopt);
+  if (ask.is_owed) erase_owed(ask);
+  ask.is_owed = false;
+  arrears_.forget(ask);
+  patience_.forget(ask);
+  marks_.forget(ask);
 }
 
 bool Gate::is_another_owed(const Leaf& besides, Time now) const {
-  if (!some_lack_) return false;
-  return std::any_of(cluster_.leaves.begin(), cluster_.leaves.end(), [&](const auto& l) {
-    const Leaf& other = *l.second;
-    if (&other == &besides || !other.wants_offers() || other.mode == OfferMode::kOpen) return false;
-    return std::any_of(other.order.begin(), other.order.end(), [&](const AskEntry* ask) {
-      return ask->unmet() > 0 && is_owed(*ask, now) && denial(cluster_, *ask).is_none();
-    });
+  if (!cluster_.some_lack) return false;
+  return std::any_of(owed_.begin(), owed_.end(), [&](const AskEntry* ask) {
+    return ask->leaf != &besides && wants_more(*ask) && is_owed(*ask, now) &&
+           denial(cluster_, *ask).is_none();
   });
 }
 
@@ -161,7 +233,7 @@ bool Gate::may_claim(const AskEntry& ask, const Agent& a, const ResourceVector& 
 }
 
 void Gate::assign(Time now) {
-  if (!some_lack_) return;
+  if (!cluster_.some_lack) return;
   std::vector<Agent*> agents;
   for (Agent* a : cluster_.grown) {
     if (a->serves() && a->claimant == nullptr && a->parts.empty() && !a->free.amounts.is_zero()) {
@@ -175,23 +247,31 @@ void Gate::assign(Time now) {
     int64_t ran = 0;  // of what it is entitled to, in parts of kTaskOne
   };
   std::vector<Waiter> candidates;
-  for (const auto& [id, l] : cluster_.leaves) {
-    if (!l->wants_offers() || l->mode == OfferMode::kOpen) continue;
-    for (AskEntry* ask : l->order) {
-      if (ask->unmet() == 0 || ask->ask.gang > 1 || ask->only_preferred(now)) continue;
-      if (now < patience_[*ask].claims_after) continue;
-      const int64_t claims = claims_of(*ask);
-      if (claims >= kClaimsMax || owed_tasks(*ask, kClaimsMax, now) <= claims) continue;
-      if (!denial(cluster_, *ask).is_none()) continue;
-      const Int128 ran = ask->placed * kTaskOne - arrears(*ask, now);
-      candidates.push_back(
-          {ask, static_cast<int64_t>(ran * kTaskOne / std::max<int64_t>(ask->entitled, 1))});
-    }
+  for (AskEntry* ask : owed_) {
+    if (!wants_more(*ask) || ask->ask.gang > 1 || ask->only_preferred(now)) continue;
+    if (now < patience_[*ask].claims_after) continue;
+    const int64_t claims = claims_of(*ask);
+    if (claims >= kClaimsMax || owed_tasks(*ask, kClaimsMax, now) <= claims) continue;
+    if (!denial(cluster_, *ask).is_none()) continue;
+    const Int128 ran = ask->placed * kTaskOne - arrears(*ask, now);
+    candidates.push_back(
+        {ask, static_cast<int64_t>(ran * kTaskOne / std::max<int64_t>(ask->entitled, 1))});
   }
-  std::stable_sort(candidates.begin(), candidates.end(), [](const Waiter& a, const Waiter& b) {
+  const auto comes_before = [](const AskEntry* a, const AskEntry* b) {
+    if (a->leaf != b->leaf) {
+      return std::tie(a->leaf->framework, a->leaf->role->name) <
+             std::tie(b->leaf->framework, b->leaf->role->name);
+    }
+    const std::vector<AskEntry*>& order = a->leaf->order;
+    return std::find(order.begin(), order.end(), a) < std::find(order.begin(), order.end(), b);
+  };
+  std::sort(candidates.begin(), candidates.end(), [&](const Waiter& a, const Waiter& b) {
     const uint64_t served_a = a.ask->leaf->served;
     const uint64_t served_b = b.ask->leaf->served;
-    return std::tie(a.ran, served_a) < std::tie(b.ran, served_b);
+    if (a.ran != b.ran || served_a != served_b) {
+      return std::tie(a.ran, served_a) < std::tie(b.ran, served_b);
+    }
+    return comes_before(a.ask, b.ask);
   });
   for (Agent* a : agents) {
     const ResourceVector soon = soon_free(*a, now);
@@ -216,6 +296,7 @@ bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
     cluster_.end_keep(a);
     patience_[ask] = {};
   }
+  note_owed(ask, now);
   patience_[ask].claimed_at = now;
   // A claim is for a task that it lacks.
   bool some_ended = false;
@@ -240,6 +321,17 @@ bool Gate::stop(AskEntry& ask) {
 }
 
 void Gate::check(std::vector<Violation>& found) const {
+  for (const auto& [id, l] : cluster_.leaves) {
+    for (const AskEntry* ask : l->order) {
+      const bool is_new = ask->is_recounted;  // Then the next decision finds it.
+      const bool is_noted = ask->is_owed && owed_[marks_[*ask].place] == ask;
+      if (ask->is_owed != is_noted ||
+          (!is_new && cluster_.some_lack && is_owed(*ask, cluster_.decided_at) && !is_noted)) {
+        found.push_back({text("ask ", ask->ask.name.str(), " of framework ", id.framework.str(),
+                              ": what it is owed is not noted")});
+      }
+    }
+  }
   for (const Agent* a : cluster_.owed) {
     const auto wrong = [&](const std::string& what) {
       found.push_back({text("agent ", a->id.str(), ": ", what)});

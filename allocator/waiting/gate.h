@@ -1,6 +1,6 @@
 #pragma once
 
-// The entitlement gate While more is wanted than there is, an
+// The entitlement gate: while more is wanted than there is, an
 // ask is *owed* a task as long as what runs of it and one task more is within its entitlement and
 // its arrears. What is owed comes first:
 //
@@ -18,7 +18,9 @@
 // whole task in kArrearsPeriod for a whole task too few. They are never less than zero: to use what
 // nobody else is owed costs nothing later.
 
-#include <map>
+#include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "allocator/cluster/ask_table.h"
@@ -36,7 +38,7 @@ class Gate {
   // At the end of it: arrears grow by what runs from now on.
   void close(Time now);
   // Whether all that is wanted fits what there is: then nobody is owed anything before others.
-  bool is_open() const { return !some_lack_; }
+  bool is_open() const { return !cluster_.some_lack; }
   // Whether the ask is entitled to one task more, or to one gang, once so many have ended.
   bool is_owed(const AskEntry& ask, Time now, int64_t ended = 0) const;
   // Whether an ask of another leaf is owed a task that it may have. O(asks).
@@ -50,10 +52,7 @@ class Gate {
   bool note_given(AskEntry& ask, Agent& agent, Time now);
   // It is met, or not wanted for now. Whether it had a claim.
   bool stop(AskEntry& ask);
-  void forget(const AskEntry& ask) {
-    arrears_.forget(ask);
-    patience_.forget(ask);
-  }
+  void forget(AskEntry& ask);
 
   void check(std::vector<Violation>& found) const;
 
@@ -72,6 +71,21 @@ class Gate {
     Time claims_after = {};  // no claim before this
   };
 
+  // Where the ask is in `owed_`, or when it will be owed a task.
+  struct Mark {
+    size_t place = 0;
+    std::optional<Time> owed_at = {};
+  };
+
+  static int64_t owed_from(const AskEntry& ask, int64_t ended);
+  static int64_t arrears_max(const AskEntry& ask);
+  // AskEntry::is_owed, and the leaf's place in the orders, are as they should be now.
+  void note_owed(AskEntry& ask, Time now);
+  void note_all_owed(Time now);
+  std::optional<Time> owed_at(const AskEntry& ask) const;
+  void set_owed_at(AskEntry& ask, std::optional<Time> at);
+  void insert_owed(AskEntry& ask);
+  void erase_owed(const AskEntry& ask);
   bool is_in_vain(const AskEntry& ask, Time now);
   int64_t arrears(const AskEntry& ask, Time now) const;
   // Its tasks or its entitlement are about to be others, or its tasks just are.
@@ -86,7 +100,12 @@ class Gate {
   Cluster& cluster_;
   AskTable<Arrears> arrears_;
   AskTable<Patience> patience_;
-  bool some_lack_ = false;
+  AskTable<Mark> marks_;
+  // Asks that are owed a task, but for those of which that is so no more since time has passed; in
+  // no order. So a decision looks at those only, and not at all asks.
+  std::vector<AskEntry*> owed_;
+  // When asks will be owed a task; of those at one instant the order does not matter.
+  std::set<std::pair<Time, AskEntry*>> soon_owed_;
   Time found_at_ = {};
   uint64_t agents_then_ = 0;
   uint64_t settings_then_ = 0;
