@@ -65,13 +65,18 @@ void Gate::review(Time now) {
   while (!soon_owed_.empty() && soon_owed_.begin()->first <= now) {
     note_owed(*soon_owed_.begin()->second, now);
   }
+  review_at_.reset();
   const std::vector<Agent*> keeping(cluster_.owed.begin(), cluster_.owed.end());
   for (Agent* a : keeping) {
     const AskEntry& ask = *a->claimant;
     const bool holds = cluster_.some_lack && ask.unmet() > 0 && ask.leaf->wants_offers() &&
                        is_owed(ask, now) && suits(ask, *a, now) && a->parts.empty() &&
                        denial(cluster_, ask).is_none();
-    if (!holds || is_in_vain(ask, now)) cluster_.end_keep(*a);
+    if (!holds || is_in_vain(ask, now)) {
+      cluster_.end_keep(*a);
+    } else {
+      review_later(ask);
+    }
   }
 }
 
@@ -87,6 +92,12 @@ bool Gate::is_in_vain(const AskEntry& ask, Time now) {
   patience.claims_after = later(now, patience.hold * kRestFactor);
   patience.hold = std::min(patience.hold * 2, kHoldMax);
   return true;
+}
+
+void Gate::review_later(const AskEntry& ask) {
+  const Patience& patience = patience_[ask];
+  const Time at = later(patience.claimed_at, patience.hold);
+  review_at_ = review_at_ ? std::min(*review_at_, at) : at;
 }
 
 int64_t Gate::arrears(const AskEntry& ask, Time now) const {
@@ -285,6 +296,7 @@ void Gate::assign(Time now) {
       if (patience.hold == Duration())
         patience.hold = std::max(cluster_.options.claim_after, seconds(1));
       cluster_.set_aside(*a, ask, Purpose::kOwed, ask.ask.shape);
+      review_later(ask);
       break;
     }
   }

@@ -37,6 +37,9 @@ class Gate {
   void review(Time now);
   // At the end of it: arrears grow by what runs from now on.
   void close(Time now);
+  // When claims will have been kept long enough, if nothing happens before: an idle cluster must
+  // not keep them for ever.
+  std::optional<Time> next_deadline() const { return review_at_; }
   // Whether all that is wanted fits what there is: then nobody is owed anything before others.
   bool is_open() const { return !cluster_.some_lack; }
   // Whether the ask is entitled to one task more, or to one gang, once so many have ended.
@@ -87,6 +90,7 @@ class Gate {
   void insert_owed(AskEntry& ask);
   void erase_owed(const AskEntry& ask);
   bool is_in_vain(const AskEntry& ask, Time now);
+  void review_later(const AskEntry& ask);
   int64_t arrears(const AskEntry& ask, Time now) const;
   // Its tasks or its entitlement are about to be others, or its tasks just are.
   void settle_arrears(const AskEntry& ask, Time now);
@@ -106,6 +110,7 @@ class Gate {
   std::vector<AskEntry*> owed_;
   // When asks will be owed a task; of those at one instant the order does not matter.
   std::set<std::pair<Time, AskEntry*>> soon_owed_;
+  std::optional<Time> review_at_ = {};  // may be earlier than true
   Time found_at_ = {};
   uint64_t agents_then_ = 0;
   uint64_t settings_then_ = 0;

@@ -35,8 +35,8 @@ void Waiting::refuse(const Framework& f, Agent& a) {
 
 std::optional<Time> Waiting::next_deadline() const {
   std::optional<Time> next;
-  for (const std::optional<Time>& at :
-       {claims.next_deadline(), headroom.next_deadline(), reclaims.next_deadline()}) {
+  for (const std::optional<Time>& at : {gate.next_deadline(), claims.next_deadline(),
+                                        headroom.next_deadline(), reclaims.next_deadline()}) {
     if (at) next = next ? std::min(*next, *at) : *at;
   }
   return next;
