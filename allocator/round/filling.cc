@@ -38,6 +38,7 @@ void Round::fill_asks() {
 void Round::fill_owed() {
   owed_only_ = own_only_ = true;
   keep_places();
+  waiting_.gate.update_orders(now_);
   fill();
   waiting_.gate.assign(now_);
   owed_only_ = own_only_ = false;

@@ -98,6 +98,7 @@ bool all_fits(const ResourceVector& total, const std::vector<FluidNode>& nodes) 
 }  // namespace
 
 bool find_entitled_tasks(const Cluster& cluster) {
+  if (!cluster.least_shape) return false;  // No ask is declared: nobody is owed anything.
   const ResourceVector total = cluster.usable_total();
   Table table;
   add_role(cluster, cluster.tree.root(), total, -1, table);

@@ -63,7 +63,9 @@ void Gate::review(Time now) {
     asks_then_ = cluster_.asks_version;
   }
   while (!soon_owed_.empty() && soon_owed_.begin()->first <= now) {
-    note_owed(*soon_owed_.begin()->second, now);
+    AskEntry& ask = *soon_owed_.begin()->second;
+    set_look_at(ask, std::nullopt);
+    note_owed(ask, now);
   }
   review_at_.reset();
   const std::vector<Agent*> keeping(cluster_.owed.begin(), cluster_.owed.end());
@@ -80,9 +82,7 @@ void Gate::review(Time now) {
   }
 }
 
-void Gate::close(Time now) {
-  if (!cluster_.options.naive.no_gate) settle_recounted(now);
-}
+void Gate::close(Time now) { update_orders(now); }
 
 // Whether the claims of the ask have been kept long enough; then it has none for a while.
 bool Gate::is_in_vain(const AskEntry& ask, Time now) {
@@ -134,14 +134,30 @@ bool Gate::is_owed(const AskEntry& ask, Time now, int64_t ended) const {
   return arrears(ask, now) >= owed_from(ask, ended);
 }
 
-// Its arrears have just been settled, or its time has come.
+// Its arrears have just been settled, or it is time to look again. A look that turns out to be
+// early only costs another, so one that is noted stays.
 void Gate::note_owed(AskEntry& ask, Time now) {
   const bool is_owed_now = cluster_.some_lack && is_owed(ask, now);
-  set_owed_at(ask, is_owed_now ? std::nullopt : owed_at(ask));
-  if (is_owed_now == ask.is_owed) return;
-  ask.is_owed = is_owed_now;
-  is_owed_now ? insert_owed(ask) : erase_owed(ask);
-  cluster_.note_owed(*ask.leaf);
+  set_owed(ask, is_owed_now);
+  if (is_owed_now) return;
+  const std::optional<Time> at = owed_at(ask);
+  const std::optional<Time>& known = marks_[ask].look_at;
+  if (at && (!known || *at < *known)) set_look_at(ask, at);
+}
+
+void Gate::set_owed(AskEntry& ask, bool is_owed) {
+  if (ask.is_owed == is_owed) return;
+  ask.is_owed = is_owed;
+  turned_.push_back(&ask);
+  if (is_owed) {
+    marks_[ask].place = owed_.size();
+    owed_.push_back(&ask);
+    return;
+  }
+  const size_t place = marks_[ask].place;
+  owed_[place] = owed_.back();
+  marks_[*owed_[place]].place = place;
+  owed_.pop_back();
 }
 
 void Gate::note_all_owed(Time now) {
@@ -149,6 +165,13 @@ void Gate::note_all_owed(Time now) {
     for (AskEntry* ask : l->order) note_owed(*ask, now);
     cluster_.note_owed(*l);
   }
+}
+
+void Gate::update_orders(Time now) {
+  if (cluster_.options.naive.no_gate) return;
+  settle_recounted(now);
+  for (const AskEntry* ask : turned_) cluster_.note_owed(*ask->leaf);
+  turned_.clear();
 }
 
 // When it will be owed a task, if it runs as many until then; never: nothing.
@@ -164,30 +187,17 @@ std::optional<Time> Gate::owed_at(const AskEntry& ask) const {
   return later(row.since, microseconds(static_cast<int64_t>(wait)));
 }
 
-void Gate::insert_owed(AskEntry& ask) {
-  marks_[ask].place = owed_.size();
-  owed_.push_back(&ask);
-}
-
-void Gate::erase_owed(const AskEntry& ask) {
-  const size_t place = marks_[ask].place;
-  owed_[place] = owed_.back();
-  marks_[*owed_[place]].place = place;
-  owed_.pop_back();
-}
-
-void Gate::set_owed_at(AskEntry& ask, std::optional<Time> at) {
-  std::optional<Time>& known = marks_[ask].owed_at;
-  if (known == at) return;
+void Gate::set_look_at(AskEntry& ask, std::optional<Time> at) {
+  std::optional<Time>& known = marks_[ask].look_at;
   if (known) soon_owed_.erase({*known, &ask});
   if (at) soon_owed_.insert({*at, &ask});
   known = at;
 }
 
 void Gate::forget(AskEntry& ask) {
-  set_owed_at(ask, std::nullopt);
-  if (ask.is_owed) erase_owed(ask);
-  ask.is_owed = false;
+  set_look_at(ask, std::nullopt);
+  set_owed(ask, false);
+  std::erase(turned_, &ask);
   arrears_.forget(ask);
   patience_.forget(ask);
   marks_.forget(ask);
@@ -308,7 +318,7 @@ bool Gate::note_given(AskEntry& ask, Agent& a, Time now) {
     cluster_.end_keep(a);
     patience_[ask] = {};
   }
-  note_owed(ask, now);
+  if (!is_owed(ask, now)) set_owed(ask, false);
   patience_[ask].claimed_at = now;
   // A claim is for a task that it lacks.
   bool some_ended = false;

@@ -35,6 +35,8 @@ class Gate {
   // At the beginning of a decision: entitlements are those of now, and claims of asks that are not
   // owed anything end.
   void review(Time now);
+  // Cluster::owed_leaves is as it should be by what has been given, or taken back, so far.
+  void update_orders(Time now);
   // At the end of it: arrears grow by what runs from now on.
   void close(Time now);
   // When claims will have been kept long enough, if nothing happens before: an idle cluster must
@@ -74,21 +76,20 @@ class Gate {
     Time claims_after = {};  // no claim before this
   };
 
-  // Where the ask is in `owed_`, or when it will be owed a task.
+  // Where the ask is in `owed_`, and when it may be owed a task next.
   struct Mark {
     size_t place = 0;
-    std::optional<Time> owed_at = {};
+    std::optional<Time> look_at = {};
   };
 
   static int64_t owed_from(const AskEntry& ask, int64_t ended);
   static int64_t arrears_max(const AskEntry& ask);
-  // AskEntry::is_owed, and the leaf's place in the orders, are as they should be now.
+  // AskEntry::is_owed is as it should be now, and noted is when to look again.
   void note_owed(AskEntry& ask, Time now);
   void note_all_owed(Time now);
+  void set_owed(AskEntry& ask, bool is_owed);
   std::optional<Time> owed_at(const AskEntry& ask) const;
-  void set_owed_at(AskEntry& ask, std::optional<Time> at);
-  void insert_owed(AskEntry& ask);
-  void erase_owed(const AskEntry& ask);
+  void set_look_at(AskEntry& ask, std::optional<Time> at);
   bool is_in_vain(const AskEntry& ask, Time now);
   void review_later(const AskEntry& ask);
   int64_t arrears(const AskEntry& ask, Time now) const;
@@ -108,7 +109,8 @@ class Gate {
   // Asks that are owed a task, but for those of which that is so no more since time has passed; in
   // no order. So a decision looks at those only, and not at all asks.
   std::vector<AskEntry*> owed_;
-  // When asks will be owed a task; of those at one instant the order does not matter.
+  std::vector<AskEntry*> turned_;  // of which AskEntry::is_owed has changed since update_orders()
+  // When asks may be owed a task next; of those at one instant the order does not matter.
   std::set<std::pair<Time, AskEntry*>> soon_owed_;
   std::optional<Time> review_at_ = {};  // may be earlier than true
   Time found_at_ = {};
