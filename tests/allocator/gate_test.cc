@@ -86,5 +86,35 @@ TEST(Gate, ManyFrameworksInARoleHaveOneShare) {
   EXPECT_EQ(s.framework("s").tasks(), 4);
 }
 
+// A service runs on the only agent, and an ask that is owed a task waits for all of it. What is
+// kept for it is given up in time, though nothing happens; if the service is declared to have no
+// end, nothing is kept.
+TEST(Gate, ClaimWhereAServiceRunsIsGivenUpInAQuietCluster) {
+  for (const Duration declared : {Duration(), kDurationMax}) {
+    AllocatorScenario s;
+    s.agent("a1", "cpus:8;mem:8GiB");
+    s.framework("service").asks({.name = AskName("task"),
+                                 .shape = parse_shape("cpus:6;mem:6GiB").value(),
+                                 .count = 1,
+                                 .duration = declared});
+    s.run_until_nothing_fits();
+    s.framework("large").asks("cpus:8;mem:8GiB", 1);
+    s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+    s.run_until_nothing_fits();
+    bool was_kept = false;
+    for (int second = 0; second < 200 && !was_kept; ++second) {
+      s.framework("small").ends(s.framework("small").tasks());
+      s.advance(seconds(1));
+      was_kept = !s.framework("large").ask().kept.empty();
+      if (!was_kept) s.run_until_nothing_fits();
+    }
+    EXPECT_EQ(was_kept, declared == Duration());
+    s.advance(kClaimAfter * 2 + seconds(1));
+    s.framework("small").accepts_all();
+    s.run_until_nothing_fits();
+    EXPECT_EQ(s.framework("small").tasks(), 2);
+  }
+}
+
 }  // namespace
 }  // namespace proffer

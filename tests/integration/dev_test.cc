@@ -3,6 +3,7 @@
 #include <csignal>
 #include <filesystem>
 #include <sstream>
+#include <tuple>
 
 #include <gtest/gtest.h>
 
@@ -328,6 +329,23 @@ TEST(Agent, TwoOfOneDirectoryOrOneNameAreRefusedWithAHint) {
   ASSERT_TRUE(members.has_value());
   EXPECT_FALSE(fs::exists(std::get<std::string>(members->at("socket"))));
   EXPECT_EQ(cluster.proffer({"run", "--", "echo fine"}).out, "fine\n");
+}
+
+TEST(Master, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
+  TemporaryDirectory home;
+  const std::tuple<std::string, std::string, std::string> rows[] = {
+      {"--min_offer=wrong", "wrong", "min_offer"},
+      {"--min_offer=cpus:-1", "'-1'", "min_offer"},
+      {"--placement=wrong", "'wrong'", "best_fit"},
+  };
+  for (const auto& [flag, says, allows] : rows) {
+    const Exit refused = run({program("proffer-master"), "--data_dir=" + (home / "m"), "--port=0",
+                              "--http_port=0", flag});
+    EXPECT_EQ(refused.code, 2) << flag << ": " << refused.err;
+    EXPECT_NE(refused.err.find(says), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find(allows), std::string::npos) << refused.err;
+    EXPECT_FALSE(fs::exists(home / "m")) << flag;
+  }
 }
 
 TEST(Agent, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
