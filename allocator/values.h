@@ -201,8 +201,9 @@ struct ReclaimOutlook {
     kNoRight,        // no unmet guarantee covers it, nor its fair share if that counts
     kNobodyBorrows,  // nobody is above its entitlement that could give it back
     kWouldNotFit,    // it would fit nowhere even if all that may be taken back ended
-    kTooYoung,       // until: when tasks have run long enough for it to fit
-    kCap,            // enough others were told to end; until: when more may be
+    kTooEarly,  // it had its fair share, and others' tasks may end by themselves; until: when not
+    kTooYoung,  // until: when tasks have run long enough for it to fit
+    kCap,       // enough others were told to end; until: when more may be
   };
   Why why = Why::kNothingWanted;
   RoleName promise = {};  // whose guarantee covers the ask; empty: it is its share

@@ -122,6 +122,7 @@ inline constexpr Duration kExecutorReregisterTimeout = seconds(10);
 inline constexpr Duration kClaimAfter = seconds(30);
 inline constexpr Duration kRevokeGrace = seconds(10);
 inline constexpr Duration kMinimumRuntime = seconds(30);
+inline constexpr Duration kReclaimPatience = minutes(2);  // of an ask that had its fair share
 inline constexpr int64_t kRevokesPerMinute = 10;
 inline constexpr Duration kKillGrace = seconds(5);
 

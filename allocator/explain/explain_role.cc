@@ -44,6 +44,8 @@ std::string words_of(const ReclaimOutlook& outlook) {
       return "nobody else has borrowed what it needs";
     case Why::kWouldNotFit:
       return "it would fit on no agent even if all ended that may have to";
+    case Why::kTooEarly:
+      return "it had its fair share a short while ago, and tasks of others may end by themselves";
     case Why::kTooYoung:
       return "the tasks that would have to end are younger than the minimum runtime";
     case Why::kCap:

@@ -40,6 +40,10 @@ ReclaimOutlook Explainer::reclaim_outlook(const FrameworkId& framework, const As
   const Right right = right_of(cluster_, waiting_.reclaims, ask);
   if (!right.any()) return {.why = Why::kNoRight};
   if (right.promise != nullptr) outlook.promise = right.promise->name;
+  const std::optional<Time> patient = waiting_.reclaims.patient_until(ask);
+  if (right.promise == nullptr && patient && now_ < *patient) {
+    return {.why = Why::kTooEarly, .until = patient};
+  }
 
   ReclaimPlan plan = plan_reclaim(cluster_, waiting_.reclaims, ask, right, now_,
                                   now_ - cluster_.options.minimum_runtime);

@@ -48,6 +48,7 @@ void Round::let_time_pass() {
   cluster_.end_filters(now_);
   for (AskEntry* ask : cluster_.fire_alarms(now_)) waiting_.stop(*ask);
   cluster_.note_runs(now_);
+  waiting_.reclaims.note_ends(now_);
   waiting_.gate.review(now_);
   waiting_.claims.review(now_);
   waiting_.headroom.review(now_);

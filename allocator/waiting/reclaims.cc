@@ -116,7 +116,14 @@ std::vector<Reclaims::Claimant> Reclaims::claimants(Time now) {
         if (cluster_.changes != of_ask.seen) look_again_at(of_ask.after);
         continue;
       }
-      if (std::optional<Claimant> one = claimant(*ask)) found.push_back(*std::move(one));
+      std::optional<Claimant> one = claimant(*ask);
+      if (!one) continue;
+      const std::optional<Time> patient = patient_until(*ask);
+      if (one->right.promise == nullptr && patient && now < *patient) {
+        look_again_at(*patient);
+        continue;
+      }
+      found.push_back(*std::move(one));
     }
   };
   if (cluster_.options.reclaim == ReclaimMode::kFairShare) {
@@ -169,6 +176,26 @@ bool Reclaims::Claimant::comes_before(const Claimant& o) const {
   }
   return std::pair(-int64_t{ask->ask.priority}, ask->place) <
          std::pair(-int64_t{o.ask->ask.priority}, o.ask->place);
+}
+
+void Reclaims::note_ends(Time now) {
+  // Without the gate no ask knows what it is entitled to.
+  if (cluster_.options.reclaim != ReclaimMode::kFairShare || cluster_.options.naive.no_gate) return;
+  std::unordered_map<const AskEntry*, int64_t> ended;  // looked up only
+  const auto visit_ended = [&](const std::function<void(AskEntry&)>& visit) {
+    for (const Cluster::Vacated& place : cluster_.vacated) {
+      const auto framework = cluster_.frameworks.find(place.framework);
+      if (place.was_told || framework == cluster_.frameworks.end()) continue;
+      const auto ask = framework->second->asks.find(place.ask);
+      if (ask != framework->second->asks.end()) visit(*ask->second);
+    }
+  };
+  visit_ended([&](const AskEntry& ask) { ++ended[&ask]; });
+  visit_ended([&](AskEntry& ask) {
+    const int64_t before = ask.placed + ended.at(&ask);
+    const bool lacked = (before + ask.ask.gang) * kTaskOne <= ask.entitled;
+    if (!lacked) cases_[ask].patient_until = later(now, kReclaimPatience);
+  });
 }
 
 // --- notices ------------------------------------------------------------------------------------

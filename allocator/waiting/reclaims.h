@@ -55,6 +55,8 @@ class Reclaims {
   bool is_short(const AskEntry& ask) const;
   // It did not use what was taken back for it.
   bool is_refused(const AskEntry& ask) const { return cases_[ask].is_refused; }
+  // Until when an ask that claims by its share alone waits for tasks that end by themselves.
+  std::optional<Time> patient_until(const AskEntry& ask) const { return cases_[ask].patient_until; }
   // When so many victims may be told to end.
   Time cap_open(int64_t count, Time now) const;
   std::optional<Time> next_deadline() const { return again_at_; }
@@ -63,7 +65,10 @@ class Reclaims {
   // Returns whether there is more to give: somebody's claim had to give way, or who has something
   // set aside now fits there.
   bool reclaim(Time now);
-  // At the beginning of a decision: whatever no claimant waits for any more.
+  // At the beginning of a decision, while entitlements are those of the last one: asks that had
+  // what they are entitled to, and have not since tasks of them ended, are patient for a while.
+  void note_ends(Time now);
+  // Likewise: whatever no claimant waits for any more.
   void end_idle(Time now);
   // The claimant has been given so many tasks there. Whether the agent is not set aside for it any
   // more.
@@ -84,8 +89,9 @@ class Reclaims {
   struct Case {
     AgentSet agents = {};
     int64_t coming = 0;
-    uint64_t seen = 0;                 // version of everything in which there was no way; 0: none
-    Time after = {};                   // not looked at again before this
+    uint64_t seen = 0;  // version of everything in which there was no way; 0: none
+    Time after = {};    // not looked at again before this
+    std::optional<Time> patient_until = {};
     std::optional<Time> ripe_at = {};  // when something is old enough to be told to end
     bool is_on_trial = false;          // it was given what was taken back and has not answered
     bool is_refused = false;

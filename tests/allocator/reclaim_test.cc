@@ -610,6 +610,28 @@ TEST(FairShareReclaim, IsAmongFrameworksOfARoleToo) {
   EXPECT_EQ(s.runs("second"), 3);
 }
 
+// Others' tasks may end by themselves.
+TEST(FairShareReclaim, WaitsAWhileForWhatItsOwnEndsLost) {
+  Story s({.reclaim = ReclaimMode::kFairShare});
+  s.agent("a1", "cpus:12;mem:10GiB");
+  s.wants("first", kOne, 100);
+  s.wants("second", kOne, 100);
+  s.lives(minutes(1));
+  ASSERT_EQ(s.runs("first"), 6);
+  const Time ended = s.now();
+  s.finishes("first", 2);
+  s.lives(seconds(1));
+  ASSERT_EQ(s.runs("second"), 8);
+  s.wants("first", kOne, 100);
+  s.lives(kReclaimPatience - seconds(10));
+  EXPECT_EQ(s.revokes(), 0);
+  EXPECT_EQ(s.outlook("first").why, Why::kTooEarly);
+  EXPECT_EQ(s.outlook("first").until, ended + kReclaimPatience);
+  s.lives(minutes(1));
+  EXPECT_EQ(s.revokes("second"), 2);
+  EXPECT_EQ(s.runs("first"), 6);
+}
+
 TEST(FairShareReclaim, ServesGuaranteesFirst) {
   Story s({.reclaim = ReclaimMode::kFairShare, .revokes_per_minute = 2});
   s.agent("a1", "cpus:12;mem:10GiB");

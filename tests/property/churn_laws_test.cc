@@ -121,5 +121,40 @@ TEST(ChurnLaws, LargeTasksThatCannotRunLeaveTheClusterToOthers) {
   }
 }
 
+// --- reclaims ------------------------------------------------------------------------------------
+
+// Some machines and tenants with tasks without end, which last minutes; the tenants come within the
+// first minute, and all that is lent may be taken back.
+Story draw_tenants(uint64_t seed) {
+  Prng random(seed);
+  Story s;
+  s.scenario().options["reclaim"] = "fair_share";
+  const int64_t machines = random.between(1, 4);
+  const int64_t cpus = random.between(4, 12);
+  for (int64_t i = 1; i <= machines; ++i) s.agent(text("a", i), shape(cpus));
+  for (int64_t i = random.between(2, 5); i > 0; --i) {
+    const std::string name = text("t", i);
+    s.role(name, "", "", random.chance(1, 3) ? 2 * kWeightOne : kWeightOne);
+    s.framework(name, name, sim::Takes::kAsks, seconds(random.between(0, 60)));
+    endless(s, "s", random.between(1, 3), seconds(random.between(30, 120)));
+  }
+  return s;
+}
+
+// In 25 hours of 100 clusters; a reclaim for a framework that still lacks a task when its patience
+// ends is right. Without patience there are over 400.
+TEST(ChurnLaws, NextToNothingIsReclaimedOnceAllHaveHadTheirPart) {
+  int64_t late = 0;
+  for (const uint64_t seed : Seeds(100)) {
+    Replay run = draw_tenants(seed).play({.trace = false});
+    run.run_until(minutes(5));
+    const int64_t early = run.revokes();
+    run.run_until(minutes(20));
+    ASSERT_TRUE(run.wrong().empty()) << "seed " << seed << ": " << run.wrong()[0];
+    late += run.revokes() - early;
+  }
+  EXPECT_LE(late, 25);
+}
+
 }  // namespace
 }  // namespace proffer::churn_laws_test
