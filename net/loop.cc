@@ -307,6 +307,7 @@ TurnHook::~TurnHook() {
 
 struct FdWatcher::Impl {
   uv_poll_t poll{};
+  int wanted = 0;  // what libuv was asked for last
   // Shared, so that the function may destroy the watcher that calls it.
   std::shared_ptr<std::function<void(Events)>> fn;
 };
@@ -327,17 +328,23 @@ FdWatcher::~FdWatcher() {
 }
 
 void FdWatcher::want(Events wanted) {
-  const int events = (wanted.readable ? UV_READABLE : 0) | (wanted.writable ? UV_WRITABLE : 0);
-  if (events == 0) {
+  impl_->wanted = (wanted.readable ? UV_READABLE : 0) | (wanted.writable ? UV_WRITABLE : 0);
+  if (impl_->wanted == 0) {
     uv_poll_stop(&impl_->poll);
     return;
   }
-  uv_poll_start(&impl_->poll, events, [](uv_poll_t* h, int status, int happened) {
-    const auto held = static_cast<Impl*>(h->data)->fn;
+  uv_poll_start(&impl_->poll, impl_->wanted, [](uv_poll_t* h, int status, int happened) {
+    auto* const impl = static_cast<Impl*>(h->data);
+    const auto held = impl->fn;
     if (!held) return;
-    // An error (the descriptor was closed behind our back, say) shows when one reads.
+    // An error (the other end closed with data unread, say) shows when one reads.
     (*held)(Events{.readable = status < 0 || (happened & UV_READABLE) != 0,
                    .writable = (happened & UV_WRITABLE) != 0});
+    // libuv stops at an error. One read may have found data that came before it, so the owner is
+    // called again until it has found the error and closed. `impl` is there: libuv frees it later.
+    if (status < 0 && impl->fn != nullptr && impl->wanted != 0) {
+      uv_poll_start(h, impl->wanted, h->poll_cb);
+    }
   });
 }
 

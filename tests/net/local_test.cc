@@ -124,6 +124,26 @@ TEST_F(Local, WhatAPeerSaidLastIsHeardThoughItCanBeSentNothingAnyMore) {
   EXPECT_EQ(server.frames[1].second, "last");
 }
 
+// The kernel reports an error on a connection whose other end closed with data unread, before the
+// data that this end has not read yet.
+TEST_F(Local, APeerThatClosesWithUnreadDataIsLostAfterItsLastFrame) {
+  Server server(loop_, path());
+  Fd raw = connect_local(path());
+  ASSERT_TRUE(send_all(raw, framed("here")));
+  ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() == 1; }));
+  ASSERT_TRUE(server.socket->send(server.frames[0].first, bytes("never read")));
+  char byte = 0;
+  ASSERT_TRUE(
+      run_until(loop_, [&] { return recv(raw.get(), &byte, 1, MSG_DONTWAIT | MSG_PEEK) == 1; }));
+  ASSERT_TRUE(send_all(raw, framed("last")));
+  raw = Fd();
+  ASSERT_TRUE(run_until(
+      loop_, [&] { return server.lost.size() == 1; }, seconds(10)));
+  EXPECT_EQ(server.frames.back().second, "last");
+  EXPECT_EQ(server.lost[0], std::pair(server.frames[0].first, PeerLoss::kDisconnected));
+  EXPECT_EQ(server.socket->peers(), 0u);
+}
+
 TEST_F(Local, NoticesAKilledProcess) {
   Server server(loop_, path());
   const pid_t child = fork();
