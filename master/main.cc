@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "master/shell/master_shell.h"
 #include "net/daemon_flags.h"
+#include "net/descriptors.h"
 
 DEFINE_string(address, "127.0.0.1", "the address to serve on");
 DEFINE_int32(port, 5050, "port for agents, schedulers and the CLI; 0: any free one");
@@ -117,6 +118,7 @@ int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
 
+  raise_descriptor_limit();  // A connection for each agent and scheduler.
   Loop loop;
   Result<std::unique_ptr<master::MasterShell>> shell =
       master::MasterShell::start(loop, options_from_flags());

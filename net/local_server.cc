@@ -88,6 +88,10 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
       if (fd.get() < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) return;
         if (errno == ECONNABORTED) continue;
+        ++counts.unaccepted;
+        LOG_EVERY_N(ERROR, 50) << "connections wait because none can be accepted; raise the limit "
+                                  "of open descriptors if there are too many socket="
+                               << path << " reason=\"" << std::strerror(errno) << '"';
         watcher->want({});
         accept_timer.arm(loop.now() + kAcceptAgain);
         return;

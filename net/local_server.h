@@ -43,10 +43,11 @@ class LocalServer {
   struct Counters {
     uint64_t frames_received = 0;  // handed to on_frame
     uint64_t frames_sent = 0;
-    uint64_t malformed = 0;  // connections that were not frames
-    uint64_t overflows = 0;  // peers dropped because they read too slowly
-    uint64_t refused = 0;    // connections over peers_max, or of other users
-    uint64_t silent = 0;     // connections that said nothing in time
+    uint64_t malformed = 0;   // connections that were not frames
+    uint64_t overflows = 0;   // peers dropped because they read too slowly
+    uint64_t refused = 0;     // connections over peers_max, or of other users
+    uint64_t silent = 0;      // connections that said nothing in time
+    uint64_t unaccepted = 0;  // attempts to accept that failed, for want of descriptors mostly
     bool operator==(const Counters&) const = default;
   };
 

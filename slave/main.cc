@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <utility>
 
 #include <gflags/gflags.h>
 
@@ -121,9 +122,11 @@ int main(int argc, char** argv) {
   google::InitGoogleLogging(argv[0]);
   std::signal(SIGPIPE, SIG_IGN);
 
+  agent::AgentShellOptions options = options_from_flags();
+  options.descriptors = raise_descriptor_limit();
   Loop loop;
   Result<std::unique_ptr<agent::AgentShell>> shell =
-      agent::AgentShell::start(loop, options_from_flags());
+      agent::AgentShell::start(loop, std::move(options));
   if (!shell) exit_with(shell.error(), 1);
   for (const int signal : {SIGINT, SIGTERM}) {
     loop.on_signal(signal, [&] { (*shell)->stop(FLAGS_tasks_on_exit == "kill"); });

@@ -37,6 +37,8 @@ struct AgentOptions {
   Duration executor_reregister_timeout = kExecutorReregisterTimeout;
   Duration executor_heartbeat = kHeartbeatInterval;
   Duration executor_timeout = kAgentTimeout;
+  // More are not started: each takes descriptors of this process, of which there is a limit.
+  size_t executors_max = kTasksPerAgentMax;
   uint64_t seed = 0;  // for jitter
 };
 

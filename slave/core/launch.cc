@@ -98,7 +98,13 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   }
   // An executor id is for one program, and either shared or one task's own.
   const auto at = executors_.find({run.framework, executor});
-  if (at == executors_.end()) return std::nullopt;
+  if (at == executors_.end()) {
+    if (executors_.size() < options_.executors_max) return std::nullopt;
+    return LaunchRefusal{TaskReason::kAgentFull,
+                         text("the agent has ", executors_.size(),
+                              " executors; it may open so many descriptors for ",
+                              options_.executors_max, " (ulimit -n)")};
+  }
   const LiveExecutor& there = at->second;
   const bool own = spec.executor_id.empty();
   if (!there.leaving && (own || there.own || there.program != spec.executor)) {

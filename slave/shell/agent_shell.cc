@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <utility>
 
 #include <unistd.h>
@@ -21,6 +22,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
+#include "slave/shell/descriptors.h"
 #include "slave/shell/machine.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
@@ -71,6 +73,7 @@ struct AgentShell::Impl {
   std::unique_ptr<Timer> timer;
   std::unique_ptr<Dealer> dealer;
   std::string socket;
+  DescriptorShares shares;
   Result<void> outcome;
 
   proto::Encoder encoder;
@@ -118,6 +121,9 @@ struct AgentShell::Impl {
 
 Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options = std::move(given);
+  const size_t limit = options.descriptors.now;
+  shares =
+      descriptor_shares(limit > 0 ? limit : std::numeric_limits<int>::max(), kHttpConnectionsMax);
   Result<DirectoryLock> taken = DirectoryLock::take(options.work_dir);
   if (!taken) return std::move(taken).error();
   lock.emplace(*std::move(taken));
@@ -146,12 +152,14 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
       Supervisor::Options{.agent = options.core.name,
                           .socket = socket,
                           .http_address = to_text(http->address()),
-                          .bin_dir = bin_dir()},
+                          .bin_dir = bin_dir(),
+                          .descriptors = options.descriptors.at_start},
       Supervisor::Handlers{
           .on_exited = [this](const ExecutorExited& exited) { handle(exited); },
           .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); }});
 
   options.core.http_address = to_text(http->address());
+  options.core.executors_max = shares.executors;
   options.core.boot_id = boot_id();
   options.core.checkpoint = log->mark();
   options.core.fresh_secret = random_secret();
@@ -168,7 +176,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   connect();
   LOG(INFO) << "agent serves agent=" << options.core.name.str()
             << " http=" << options.core.http_address << " resources=\""
-            << to_text(options.core.total) << "\" master=" << to_text(options.master);
+            << to_text(options.core.total) << "\" master=" << to_text(options.master)
+            << " executors_max=" << shares.executors;
   return write_file_atomically(options.work_dir + "/address.json",
                                proto::json_line({{"http", options.core.http_address},
                                                  {"socket", socket},
@@ -226,7 +235,8 @@ Result<void> AgentShell::Impl::bind() {
       loop, socket,
       {.on_frame = [this](PeerId peer,
                           std::span<const std::byte> frame) { on_executor_frame(peer, frame); },
-       .on_lost = [this](PeerId peer, PeerLoss) { handle(ExecutorPeerLost{peer}); }});
+       .on_lost = [this](PeerId peer, PeerLoss) { handle(ExecutorPeerLost{peer}); }},
+      {.peers_max = shares.executor_peers});
   if (!bound) return std::move(bound).error();
   executors = *std::move(bound);
   return serve();
@@ -238,6 +248,7 @@ Result<void> AgentShell::Impl::serve() {
   const auto listen_at = [this](const Address& address) {
     HttpServer::Options web;
     web.address = address;
+    web.connections_max = shares.http_connections;
     web.handler = [this](const HttpRequest& request, HttpResponder responder) {
       on_request(request, std::move(responder));
     };
@@ -482,6 +493,9 @@ std::string AgentShell::Impl::metrics() const {
   text.counter("proffer_frames_received_total", "Frames from executors.", frames.frames_received);
   text.counter("proffer_frames_sent_total", "Frames to executors.", frames.frames_sent);
   text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
+  text.counter("proffer_accepts_failed_total",
+               "Connections of executors that could not be accepted, and were tried again.",
+               frames.unaccepted);
   text.gauge("proffer_peers", "Executors with a connection.",
              static_cast<int64_t>(executors->peers()));
   text.events(trace);

@@ -9,6 +9,7 @@
 
 #include "common/result.h"
 #include "net/address.h"
+#include "net/descriptors.h"
 #include "net/loop.h"
 #include "slave/core/agent.h"
 
@@ -20,6 +21,8 @@ struct AgentShellOptions {
   Address master = {"127.0.0.1", 5050};
   Address http = {"127.0.0.1", 5081};
   std::string work_dir = {};
+  // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
+  DescriptorLimits descriptors = {};
 };
 
 class AgentShell {

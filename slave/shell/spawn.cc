@@ -1,11 +1,13 @@
 #include "slave/shell/spawn.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "common/text.h"
@@ -63,6 +65,13 @@ Result<pid_t> spawn(SpawnOptions options) {
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (failed != 0) return start_error(options.arguments.front(), failed);
+  // posix_spawn() has no attribute for it, and lowering our own meanwhile would fail others of our
+  // threads. The program may begin with ours, for as long as this call takes.
+  rlimit limit = {};
+  if (options.descriptors > 0 && getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = std::min<rlim_t>(options.descriptors, limit.rlim_max);
+    prlimit(pid, RLIMIT_NOFILE, &limit, nullptr);
+  }
   return pid;
 }
 

@@ -3,6 +3,7 @@
 // posix_spawn as the agent needs it: a session of its own, signals as by default, no descriptor
 // beyond the three.
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct SpawnOptions {
   std::vector<std::string> environment = {};  // "NAME=value"
   std::string directory = "/";
   int input = -1;            // a descriptor, or -1: /dev/null
+  size_t descriptors = 0;    // its soft limit of open ones; 0: ours
   bool output_here = false;  // appended to `stdout` and `stderr` in `directory`; else as ours
 };
 

@@ -53,7 +53,8 @@ Result<void> Stem::start() {
   Result<pid_t> pid =
       spawn({.arguments = {program_},
              .environment = {"PROFFER_ROOM=" + std::string(executor::kLaunchBytesMax, ' ')},
-             .input = theirs.get()});
+             .input = theirs.get(),
+             .descriptors = descriptors_});
   if (!pid) {
     socket_ = Fd();
     return std::move(pid).error();

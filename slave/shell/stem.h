@@ -16,8 +16,9 @@ namespace proffer::agent {
 
 class Stem {
  public:
-  // `program` is proffer-executor's path.
-  explicit Stem(std::string program) : program_(std::move(program)) {}
+  // `program` is proffer-executor's path. `descriptors`: see SpawnOptions; executors inherit it.
+  explicit Stem(std::string program, size_t descriptors = 0)
+      : program_(std::move(program)), descriptors_(descriptors) {}
   // It ends by itself, as its socket closes.
   ~Stem() = default;
   Stem(const Stem&) = delete;
@@ -43,6 +44,7 @@ class Stem {
   Result<pid_t> ask(const std::string& request);
 
   std::string program_;
+  size_t descriptors_ = 0;
   pid_t pid_ = 0;
   Fd socket_;
 };

@@ -66,7 +66,7 @@ Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Options options, 
       sandboxes_(sandboxes),
       options_(std::move(options)),
       handlers_(std::move(handlers)),
-      stem_(options_.bin_dir + "/proffer-executor"),
+      stem_(options_.bin_dir + "/proffer-executor", options_.descriptors),
       sweep_timer_(loop, [this] { sweep(); }),
       adopted_timer_(loop, [this] { look_at_adopted(); }),
       leftover_timer_(loop, [this] { end_leftovers(); }) {
@@ -122,6 +122,7 @@ Result<pid_t> Supervisor::execute(const std::string& program, std::vector<std::s
   return spawn({.arguments = *std::move(arguments),
                 .environment = std::move(environment),
                 .directory = sandbox,
+                .descriptors = options_.descriptors,
                 .output_here = true});
 }
 

@@ -27,6 +27,7 @@ class Supervisor {
     std::string socket = {};        // of executors
     std::string http_address = {};  // where the files of sandboxes are served
     std::string bin_dir = {};       // where builtin executors lie
+    size_t descriptors = 0;         // soft limit of what is started; 0: this process's
   };
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {

@@ -257,6 +257,33 @@ TEST(Agent, AStopThatKeepsTasksAndARestartThatEndsThem) {
   EXPECT_NE(ended.err.find("killed"), std::string::npos) << ended.err;
 }
 
+// Each task takes two descriptors of a restarted agent: a socket and a pidfd.
+TEST(Agent, MoreTasksThanItsSoftLimitOfDescriptorsOutliveItsRestart) {
+  Cluster cluster({.agents = 1});
+  kill_agent(cluster);
+  const auto start_limited = [&] {
+    Words command = {"/bin/sh", "-c", "ulimit -Sn 70; exec \"$0\" \"$@\""};
+    const Words agent = cluster.agent_command("agent-1", "cpus:40;mem:4096");
+    command.insert(command.end(), agent.begin(), agent.end());
+    return std::make_unique<Process>(command);
+  };
+  auto agent = start_limited();
+  TemporaryDirectory files;
+  const auto tasks =
+      cluster.start({"run", "--count", "40", "--cpus", "1", "--mem", "16", "--name", "s", "--",
+                     "ulimit -Sn >> " + (files / "limits") + "; exec sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("s") == 40; }));
+  agent->kill(SIGKILL);
+  agent->wait();
+  agent = start_limited();
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 40); }));
+  EXPECT_EQ(cluster.running_tasks("s"), 40);
+  // What is raised is the agent's own limit, not that of tasks.
+  std::string expected;
+  for (int i = 0; i < 40; ++i) expected += "70\n";
+  EXPECT_TRUE(eventually([&] { return read_file(files / "limits") == expected; }));
+}
+
 std::string checkpoint_of(const Cluster& cluster) {
   return cluster.dir() + "/agent-1/checkpoint.log";
 }

@@ -270,14 +270,19 @@ pid_t Cluster::pid_of(const std::string& name) const {
   return static_cast<pid_t>(std::get<int64_t>(members->at("pid")));
 }
 
-std::unique_ptr<Process> Cluster::start_agent(const std::string& name, const std::string& resources,
-                                              const Words& more) const {
+Words Cluster::agent_command(const std::string& name, const std::string& resources,
+                             const Words& more) const {
   Words command = {program("proffer-agent"), "--master=" + master_,
                    "--name=" + name,         "--work_dir=" + dir() + "/" + name,
                    "--http_port=0",          "--resources=" + resources,
                    "--tasks_on_exit=kill",   "--heartbeat=1s"};
   command.insert(command.end(), more.begin(), more.end());
-  return std::make_unique<Process>(command);
+  return command;
+}
+
+std::unique_ptr<Process> Cluster::start_agent(const std::string& name, const std::string& resources,
+                                              const Words& more) const {
+  return std::make_unique<Process>(agent_command(name, resources, more));
 }
 
 int Cluster::running_tasks(const std::string& framework) const {

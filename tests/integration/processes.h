@@ -120,6 +120,9 @@ class Cluster {
   // An agent that dev does not know, with `dev`'s flags: a new one, or one that was killed.
   std::unique_ptr<Process> start_agent(const std::string& name, const std::string& resources,
                                        const Words& more = {}) const;
+  // What start_agent runs.
+  Words agent_command(const std::string& name, const std::string& resources,
+                      const Words& more = {}) const;
   // How many tasks `proffer tasks` shows as running, of frameworks whose id begins so.
   int running_tasks(const std::string& framework = "") const;
 

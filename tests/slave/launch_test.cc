@@ -180,6 +180,27 @@ TEST(Launch, EveryRefusedLaunchHasATerminalUpdateWithAReason) {
   }
 }
 
+TEST(Launch, NoMoreExecutorsAreStartedThanThereAreDescriptorsForButASharedOneTakesTasks) {
+  AgentScenario s;
+  s.options.executors_max = 2;
+  s.crash_and_restart();
+  s.registered();
+  proto::RunTask shared = command_task("t1");
+  shared.spec.executor = proto::kBatchExecutor;
+  shared.spec.executor_id = ExecutorId("workers");
+  s.run(shared);
+  s.running("t2");
+  s.run(command_task("t3"));
+  shared.spec.id = TaskId("t4");
+  s.run(shared);
+  EXPECT_EQ(s.updates(), (Lines{"t2 1 running none", "t3 1 refused agent_full"}));
+  s.exits("t2");
+  s.take<StartExecutor>();
+  s.run(command_task("t5"));
+  EXPECT_EQ(s.updates(), (Lines{"t2 2 failed executor_ended"}));
+  EXPECT_EQ(s.take<StartExecutor>().size(), 1u);
+}
+
 TEST(Launch, AnExecutorThatCannotBeStartedFailsItsTask) {
   AgentScenario s;
   s.registered();
