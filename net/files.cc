@@ -1,6 +1,6 @@
-// Paths that cannot leave their root. First the path's text is refused if it is hostile by itself,
-// then links are resolved and the result compared with the root, then the result is opened part by
-// part without following links, so that a link swapped in meanwhile leads nowhere.
+// Paths that cannot leave their root. The path's text is refused if it is hostile by itself; then
+// Walk goes down part by part from the root's descriptor. The kernel is never asked to follow a
+// link or to go up: Walk reads links itself, and goes up by coming down again from the root.
 
 #include "net/files.h"
 
@@ -22,6 +22,8 @@ namespace proffer {
 namespace {
 
 constexpr size_t kPathBytesMax = 4096;
+constexpr int kLinksMax = 40;     // as the kernel has it
+constexpr int kStepsMax = 4'096;  // links that go up and down again cost this many at most
 
 Error world_error(std::string_view path, int error) {
   const std::string what = text(quoted(path), ": ", std::strerror(error));
@@ -45,10 +47,7 @@ Time modified_time(const struct stat& status) {
   return Time::from_nanos(int64_t{status.st_mtim.tv_sec} * 1'000'000'000 + status.st_mtim.tv_nsec);
 }
 
-}  // namespace
-
-Result<std::filesystem::path> confine(const std::filesystem::path& root,
-                                      std::string_view relative) {
+Result<void> check_text(std::string_view relative) {
   if (relative.size() > kPathBytesMax) {
     return Error::invalid_argument(text("path ", quoted(relative), " is too long"));
   }
@@ -63,47 +62,141 @@ Result<std::filesystem::path> confine(const std::filesystem::path& root,
       return Error::invalid_argument(text("path ", quoted(relative), " must not contain '..'"));
     }
   }
-  std::error_code error;
-  const std::filesystem::path top = std::filesystem::canonical(root, error);
-  if (error) return world_error(root.native(), error.value());
-  std::filesystem::path real = std::filesystem::canonical(top / relative, error);
-  if (error) return world_error(relative, error.value());
-  const auto [end_of_top, at] = std::mismatch(top.begin(), top.end(), real.begin(), real.end());
-  static_cast<void>(at);
-  if (end_of_top != top.end()) {
-    return Error::failed_precondition(
-        text(quoted(relative), " leads out of the directory that is served"));
-  }
-  return real;
+  return {};
 }
 
-Result<OpenFile> open_confined(const std::filesystem::path& root, std::string_view relative) {
-  const Result<std::filesystem::path> real = confine(root, relative);
-  if (!real) return real.error();
-  std::error_code error;
-  const std::filesystem::path top = std::filesystem::canonical(root, error);
-  if (error) return world_error(root.native(), error.value());
-
-  Fd at(open(top.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (at.get() < 0) return world_error(relative, errno);
-  for (const std::filesystem::path& part : real->lexically_relative(top)) {
-    if (part == "." || part.empty()) continue;
-    if (part == "..") return world_error(relative, ENOENT);  // the root was moved meanwhile
-    // O_NONBLOCK: opening a FIFO would wait for a writer.
-    Fd next(
-        openat(at.get(), part.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
-    if (next.get() < 0) return world_error(relative, errno);
-    at = std::move(next);
+// From a root to what a path in it means.
+class Walk {
+ public:
+  Walk(const FilesRoot& root, std::string_view relative) : root_(root), relative_(relative) {
+    add(relative);
   }
-  struct stat status {};
-  if (fstat(at.get(), &status) != 0) return world_error(relative, errno);
+
+  Result<void> go() {
+    if (Result<void> begun = descend(); !begun) return begun;
+    user_ = status_.st_uid;
+    while (!todo_.empty()) {
+      const std::string part = std::move(todo_.back());
+      todo_.pop_back();
+      if (!S_ISDIR(status_.st_mode)) return world_error(relative_, ENOTDIR);
+      if (part.empty() || part == ".") continue;
+      if (part == "..") {
+        if (done_.empty()) return leads_out();
+        done_.pop_back();
+        if (Result<void> down = descend(); !down) return down;
+        continue;
+      }
+      Fd next;
+      if (Result<void> stepped = step(at_.get(), part, next); !stepped) return stepped;
+      if (S_ISLNK(status_.st_mode)) {
+        if (Result<void> followed = follow(next.get()); !followed) return followed;
+        continue;
+      }
+      at_ = std::move(next);
+      done_.push_back(part);
+    }
+    return {};
+  }
+
+  int at() const { return at_.get(); }
+  const struct stat& status() const { return status_; }  // of it
+  uid_t user() const { return user_; }                   // whose the root is
+
+ private:
+  Error leads_out() const {
+    return Error::failed_precondition(
+        text(quoted(relative_), " leads out of the directory that is served"));
+  }
+
+  // Before what is still to do; an empty last part stands for "is a directory".
+  void add(std::string_view path) {
+    std::vector<std::string_view> parts = split(path, '/');
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) todo_.emplace_back(*part);
+  }
+
+  Result<void> step(int from, const std::string& part, Fd& next) {
+    if (++steps_ > kStepsMax) return world_error(relative_, ELOOP);
+    next = Fd(openat(from, part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (next.get() < 0 || fstat(next.get(), &status_) != 0) return world_error(relative_, errno);
+    return {};
+  }
+
+  // To the directory that done_ names, which nobody may have exchanged for a link meanwhile.
+  Result<void> descend() {
+    Fd next;
+    if (Result<void> begun = step(root_.directory.get(), ".", next); !begun) return begun;
+    at_ = std::move(next);
+    for (const std::string& part : done_) {
+      if (Result<void> stepped = step(at_.get(), part, next); !stepped) return stepped;
+      if (!S_ISDIR(status_.st_mode)) return world_error(relative_, ENOTDIR);
+      at_ = std::move(next);
+    }
+    return {};
+  }
+
+  // A link in the directory where we are; afterwards status_ is that of the directory from which
+  // its target counts.
+  Result<void> follow(int link) {
+    if (++links_ > kLinksMax) return world_error(relative_, ELOOP);
+    char buffer[kPathBytesMax];
+    const ssize_t bytes = readlinkat(link, "", buffer, sizeof buffer);
+    if (bytes < 0) return world_error(relative_, errno);
+    std::string_view target(buffer, static_cast<size_t>(bytes));
+    if (!target.starts_with('/')) {
+      add(target);
+      if (fstat(at_.get(), &status_) != 0) return world_error(relative_, errno);
+      return {};
+    }
+    const std::string& top = root_.path.native();
+    const bool is_inside = !top.empty() && target.starts_with(top) &&
+                           (target.size() == top.size() || target[top.size()] == '/');
+    if (!is_inside) return leads_out();
+    add(target.substr(top.size()));
+    done_.clear();
+    return descend();
+  }
+
+  const FilesRoot& root_;
+  const std::string_view relative_;  // as it was asked for
+  std::vector<std::string> todo_;    // the next part is the last
+  std::vector<std::string> done_;    // directories, and at the end what was asked for
+  Fd at_;
+  struct stat status_ = {};
+  uid_t user_ = 0;
+  int links_ = 0;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+Result<FilesRoot> open_root(const std::filesystem::path& path) {
+  std::error_code error;
+  FilesRoot root{.path = std::filesystem::canonical(path, error)};
+  if (error) return world_error(path.native(), error.value());
+  root.directory = Fd(open(root.path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (root.directory.get() < 0) return world_error(path.native(), errno);
+  return root;
+}
+
+Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative) {
+  if (Result<void> valid = check_text(relative); !valid) return std::move(valid).error();
+  Walk walk(root, relative);
+  if (Result<void> arrived = walk.go(); !arrived) return std::move(arrived).error();
+  const struct stat& status = walk.status();
   OpenFile file;
   file.is_directory = S_ISDIR(status.st_mode);
   if (!file.is_directory && !S_ISREG(status.st_mode)) {
     return Error::failed_precondition(text(quoted(relative), " is neither a file nor a directory"));
   }
+  // This process may read more than the root's user, who may link what he cannot read.
+  if (!file.is_directory && status.st_nlink > 1 && status.st_uid != walk.user()) {
+    return Error::failed_precondition(text(quoted(relative), " is a file of another user"));
+  }
   file.bytes = file.is_directory ? 0 : int64_t{status.st_size};
-  file.fd = std::move(at);
+  // What was looked at, whatever its name means by now.
+  file.fd = Fd(open(text("/proc/self/fd/", walk.at()).c_str(),
+                    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (file.fd.get() < 0) return world_error(relative, errno);
   return file;
 }
 

@@ -25,10 +25,15 @@ struct DirEntry {
 // Entries of one directory that are listed; the rest is left out.
 inline constexpr size_t kDirEntriesMax = 10'000;
 
-// The real path of `relative` under `root`, with symbolic links resolved. Errors: kInvalidArgument
-// (absolute, a NUL, a ".." part, too long), kNotFound, kFailedPrecondition (a link leads out of the
-// root).
-Result<std::filesystem::path> confine(const std::filesystem::path& root, std::string_view relative);
+// An open directory; nothing outside it is served. Who moves it, or puts a link in its place, does
+// not change what it is.
+struct FilesRoot {
+  Fd directory = {};
+  std::filesystem::path path = {};  // real: what an absolute link inside must begin with
+};
+
+// Follows links in `path`, which is not a stranger's. Errors: kNotFound, kFailedPrecondition.
+Result<FilesRoot> open_root(const std::filesystem::path& path);
 
 struct OpenFile {
   Fd fd = {};
@@ -36,11 +41,12 @@ struct OpenFile {
   int64_t bytes = 0;
 };
 
-// Opens a regular file or a directory for reading. Between the check and the opening nobody can
-// swap a link in: each part of the confined path is opened without following links. Never blocks on
-// a FIFO. Errors: as confine(), and kFailedPrecondition for devices, FIFOs and what may not be
-// read.
-Result<OpenFile> open_confined(const std::filesystem::path& root, std::string_view relative);
+// Opens a regular file or a directory for reading. Symbolic links are followed here, part by part,
+// as long as they stay inside, so there is no check that somebody could outrun by swapping a link
+// in. Never opens a FIFO or a device. Errors: kInvalidArgument (absolute, a NUL, a ".." part, too
+// long), kNotFound, kFailedPrecondition (a link leads out of the root, or to too many others; a
+// device or FIFO; a hard link to a file of another user than the root's; what may not be read).
+Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative);
 
 // Regular files and directories, bytewise by name. Links are listed as what they are not: left out.
 Result<std::vector<DirEntry>> list_directory(const OpenFile& directory);

@@ -8,7 +8,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -94,8 +93,8 @@ class HttpResponder {
 
 // What a path below the files' prefix means.
 struct ServedPath {
-  std::filesystem::path root = {};  // nothing outside it is ever served
-  std::string relative = {};        // "" is the root itself
+  FilesRoot root = {};        // nothing outside it is ever served
+  std::string relative = {};  // "" is the root itself
   // Asked at the end of the file while a reader follows: may more come? None: no. Called from the
   // server's threads.
   std::function<bool()> is_growing = {};

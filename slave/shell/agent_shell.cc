@@ -97,8 +97,10 @@ struct AgentShell::Impl {
   void step(const AgentEvent& event);
   bool persist();
   void compact();
-  void note(const proto::CheckpointRecord& record);
   void follow(const proto::CheckpointRecord& record);
+  void recall(const proto::CheckpointRecord& record);
+  void assign(const FrameworkId& framework, std::string_view name, const ExecutorId& executor,
+              uint64_t run);
   void end(Result<void> why);
 
   void on(const SendToMaster& send);
@@ -142,7 +144,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
         .with_hint(text("give --name=", identity->agent.str(), " or another --work_dir"));
   }
 
-  sandboxes = std::make_unique<Sandboxes>(options.work_dir + "/sandboxes");
+  sandboxes = std::make_unique<Sandboxes>(options.work_dir);
   Result<std::string> path = executor_socket(options.work_dir);
   if (!path) return std::move(path).error();
   socket = *std::move(path);
@@ -170,7 +172,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
     return std::move(slices).error().in("--reserved");
   }
   core = std::make_unique<Agent>(options.core, *snapshot);
-  for (const proto::CheckpointRecord& record : snapshot->records) follow(record);
+  for (const proto::CheckpointRecord& record : snapshot->records) recall(record);
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
   timer->arm(core->next_deadline());
   connect();
@@ -330,7 +332,7 @@ bool AgentShell::Impl::persist() {
   std::vector<std::string> records;
   for (const proto::CheckpointRecord& record : out.records) {
     records.push_back(proto::encode_record(record));
-    note(record);
+    follow(record);
   }
   Result<void> written = log->append(records);
   if (written && out.sync) written = log->sync();
@@ -363,24 +365,37 @@ void AgentShell::Impl::compact() {
   }
 }
 
-// What readers of files need to know of tasks.
-void AgentShell::Impl::note(const proto::CheckpointRecord& record) {
-  follow(record);
-  const auto* task = std::get_if<proto::TaskRecord>(&record);
-  if (task != nullptr && task->executor.str() != task->spec.id.str() && !task->executor.empty()) {
-    sandboxes->link_task(task->framework, task->spec.id, task->executor);
-  }
-}
-
-// Whether a task's files may still grow.
+// What readers of files need to know of tasks: where they are, and whether they may still grow.
+// The sandbox of an executor is noted when it is made.
 void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
   if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
     sandboxes->task_began(task->framework, task->spec.id);
+    if (task->executor.str() != task->spec.id.str()) {
+      assign(task->framework, task->spec.id.str(), task->executor, task->run);
+    }
   } else if (const auto* update = std::get_if<proto::UpdateRecord>(&record)) {
     if (proto::is_terminal(update->status.state)) {
       sandboxes->task_ended(update->framework, update->status.task);
     }
   }
+}
+
+// Of an earlier life, which may not have noted all: an earlier version, or a loss of power.
+void AgentShell::Impl::recall(const proto::CheckpointRecord& record) {
+  follow(record);
+  if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
+    assign(task->framework, task->spec.id.str(), task->executor, task->run);
+  } else if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+    assign(executor->framework, executor->executor.str(), executor->executor, executor->run);
+  }
+}
+
+void AgentShell::Impl::assign(const FrameworkId& framework, std::string_view name,
+                              const ExecutorId& executor, uint64_t run) {
+  if (run == 0) return;  // it has not begun yet
+  const Result<void> noted = sandboxes->assign(framework, name, executor, run);
+  if (noted) return;
+  LOG_EVERY_N(WARNING, 30) << noted.error().message();
 }
 
 void AgentShell::Impl::end(Result<void> why) {

@@ -1,13 +1,78 @@
 #include "slave/shell/sandboxes.h"
 
+#include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <system_error>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/text.h"
 
 namespace proffer::agent {
+namespace {
 
-namespace fs = std::filesystem;
+constexpr mode_t kForAll = 0755;
+constexpr mode_t kForThisUser = 0700;
+
+Error cannot(std::string_view what, int error) {
+  const std::error_code code(error, std::generic_category());
+  const std::string message = text("cannot ", what, ": ", code.message());
+  return code == std::errc::no_space_on_device ? Error::resource_exhausted(message)
+                                               : Error::unavailable(message);
+}
+
+// The directory `name` in `at`, not through a link; no descriptor, and errno, if there is none.
+Fd enter(const Fd& at, std::string_view name) {
+  if (at.get() < 0) return Fd();
+  return Fd(
+      openat(at.get(), std::string(name).c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+Fd enter_top(const std::string& path) {
+  return Fd(open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+}
+
+Fd make_top(const std::string& path) {
+  Fd top = enter_top(path);
+  if (top.get() >= 0 || errno != ENOENT) return top;
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  return enter_top(path);
+}
+
+// As enter(), and makes it if need be: also where a task put a link or a file, which is removed.
+Fd enter_or_make(const Fd& at, const std::string& name, mode_t mode) {
+  Fd entered = enter(at, name);
+  if (entered.get() >= 0 || at.get() < 0) return entered;
+  if (errno == ENOTDIR || errno == ELOOP) unlinkat(at.get(), name.c_str(), 0);
+  if (mkdirat(at.get(), name.c_str(), mode) != 0 && errno != EEXIST) return Fd();
+  return enter(at, name);
+}
+
+struct Run {
+  std::string executor = {};
+  std::string number = {};
+};
+
+std::optional<Run> read_run(const Fd& at, std::string_view name) {
+  char buffer[256];
+  const ssize_t bytes = readlinkat(at.get(), std::string(name).c_str(), buffer, sizeof buffer);
+  if (bytes <= 0) return std::nullopt;
+  const std::string_view found(buffer, static_cast<size_t>(bytes));
+  const size_t slash = found.find('/');
+  if (slash == std::string_view::npos) return std::nullopt;
+  const Run run{std::string(found.substr(0, slash)), std::string(found.substr(slash + 1))};
+  // One name each: nothing that leads elsewhere.
+  if (!is_valid_name(run.executor) || !parse_whole("run", run.number, 1, INT64_MAX)) {
+    return std::nullopt;
+  }
+  return run;
+}
+
+}  // namespace
 
 std::string Sandboxes::path_of(const FrameworkId& framework, const ExecutorId& executor,
                                uint64_t run) const {
@@ -16,31 +81,36 @@ std::string Sandboxes::path_of(const FrameworkId& framework, const ExecutorId& e
 
 Result<std::string> Sandboxes::make(const FrameworkId& framework, const ExecutorId& executor,
                                     uint64_t run) const {
-  const std::string path = path_of(framework, executor, run);
-  std::error_code error;
-  // An executor's directory may have been the link of a task that shared another one.
-  const fs::path parent = fs::path(path).parent_path();
-  if (fs::is_symlink(parent, error)) fs::remove(parent, error);
-  error.clear();
-  fs::create_directories(path, error);
-  if (!error) fs::permissions(path, fs::perms::owner_all, error);
-  if (error) {
-    const std::string message =
-        text("cannot make the sandbox ", quoted(path), ": ", error.message());
-    return error == std::errc::no_space_on_device ? Error::resource_exhausted(message)
-                                                  : Error::unavailable(message);
+  std::string path = path_of(framework, executor, run);
+  const Fd all = enter_or_make(make_top(root_), framework.str(), kForAll);
+  const Fd runs = enter_or_make(all, executor.str(), kForAll);
+  if (enter_or_make(runs, std::to_string(run), kForThisUser).get() < 0) {
+    return cannot(text("make the sandbox ", quoted(path)), errno);
+  }
+  if (Result<void> assigned = assign(framework, executor.str(), executor, run); !assigned) {
+    return std::move(assigned).error();
   }
   return path;
 }
 
-void Sandboxes::link_task(const FrameworkId& framework, const TaskId& task,
-                          const ExecutorId& executor) const {
-  const fs::path link = fs::path(root_) / framework.str() / task.str();
-  std::error_code error;
-  fs::create_directories(link.parent_path(), error);
-  if (fs::is_symlink(link, error)) fs::remove(link, error);
-  // Without it only the URL by the executor's name works.
-  fs::create_directory_symlink(executor.str(), link, error);
+Result<void> Sandboxes::assign(const FrameworkId& framework, std::string_view name,
+                               const ExecutorId& executor, uint64_t run) const {
+  const std::string entry(name);
+  const std::string fresh = text("~", name);  // no name begins so
+  const std::string to = text(executor.str(), "/", run);
+  const auto failed = [&] { return cannot(text("note the sandbox of ", quoted(name)), errno); };
+  const Fd at = enter_or_make(make_top(runs_), framework.str(), kForAll);
+  if (at.get() < 0) return failed();
+  if (symlinkat(to.c_str(), at.get(), entry.c_str()) == 0) return {};
+  if (errno != EEXIST) return failed();
+  const std::optional<Run> former = read_run(at, name);
+  if (former && text(former->executor, "/", former->number) == to) return {};
+  unlinkat(at.get(), fresh.c_str(), 0);
+  if (symlinkat(to.c_str(), at.get(), fresh.c_str()) != 0 ||
+      renameat(at.get(), fresh.c_str(), at.get(), entry.c_str()) != 0) {
+    return failed();
+  }
+  return {};
 }
 
 void Sandboxes::task_began(const FrameworkId& framework, const TaskId& task) {
@@ -65,23 +135,23 @@ Result<ServedPath> Sandboxes::resolve(std::string_view rest) const {
         text("files are at /v1/files/<framework>/<task>/<path>, not at ", quoted(rest)));
   }
 
-  const fs::path runs = fs::path(root_) / framework / task;
-  uint64_t newest = 0;
-  std::error_code error;
-  for (fs::directory_iterator at(runs, error), end; !error && at != end; at.increment(error)) {
-    const Result<int64_t> run = parse_whole("run", at->path().filename().string(), 1, INT64_MAX);
-    if (run) newest = std::max(newest, static_cast<uint64_t>(*run));
+  const std::optional<Run> run = read_run(enter(enter_top(runs_), framework), task);
+  Fd sandbox;
+  if (run) {
+    sandbox = enter(enter(enter(enter_top(root_), framework), run->executor), run->number);
   }
-  if (newest == 0) {
+  if (sandbox.get() < 0) {
     return Error::not_found(
         text("this agent has no sandbox of task ", quoted(text(framework, "/", task))));
   }
-  return ServedPath{.root = runs / std::to_string(newest),
-                    .relative = std::string(path),
-                    .is_growing = [live = live_, name = Name(framework, task)] {
-                      const std::lock_guard lock(live->mutex);
-                      return live->tasks.contains(name);
-                    }};
+  return ServedPath{
+      .root = {.directory = std::move(sandbox),
+               .path = text(root_, "/", framework, "/", run->executor, "/", run->number)},
+      .relative = std::string(path),
+      .is_growing = [live = live_, name = Name(framework, task)] {
+        const std::lock_guard lock(live->mutex);
+        return live->tasks.contains(name);
+      }};
 }
 
 }  // namespace proffer::agent

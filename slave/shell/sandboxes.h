@@ -2,6 +2,11 @@
 
 // Where executors live on the disk: <work_dir>/sandboxes/<framework>/<executor>/<run>, and what
 // /v1/files/<framework>/<task>/<path> means.
+//
+// Tasks may write below sandboxes/. So nothing there is taken at its word: which run is whose is
+// written in <work_dir>/runs/<framework>/<name>, for the executor and for each task that shares it,
+// as a link that is read and never followed ("<executor>/<run>"); and sandboxes are entered part by
+// part, never through a link.
 
 #include <memory>
 #include <mutex>
@@ -18,22 +23,24 @@ namespace proffer::agent {
 
 class Sandboxes {
  public:
-  // `root` is an absolute path; it is made when the first sandbox is.
-  explicit Sandboxes(std::string root) : root_(std::move(root)) {}
+  // `work_dir` is an absolute path; what is below it is made when the first sandbox is.
+  explicit Sandboxes(const std::string& work_dir)
+      : root_(work_dir + "/sandboxes"), runs_(work_dir + "/runs") {}
 
   std::string path_of(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) const;
-  // Makes the directory, only for this user. Errors: kUnavailable, kResourceExhausted (disk full).
+  // Makes the directory, only for this user, and it is that executor's newest from now on. Errors:
+  // kUnavailable, kResourceExhausted (disk full).
   Result<std::string> make(const FrameworkId& framework, const ExecutorId& executor,
                            uint64_t run) const;
-  // A task that shares the executor `executor` is found there by its own name, too.
-  void link_task(const FrameworkId& framework, const TaskId& task,
-                 const ExecutorId& executor) const;
+  // The files of `name`, a task or an executor, are those of this run.
+  Result<void> assign(const FrameworkId& framework, std::string_view name,
+                      const ExecutorId& executor, uint64_t run) const;
 
   // Whether its files may still grow; a reader that follows them waits as long. Any thread.
   void task_began(const FrameworkId& framework, const TaskId& task);
   void task_ended(const FrameworkId& framework, const TaskId& task);
 
-  // "<framework>/<task>/<path>": the newest run of the task's executor. Any thread.
+  // "<framework>/<task>/<path>": the run that was last assigned. Any thread.
   // Errors: kInvalidArgument, kNotFound.
   Result<ServedPath> resolve(std::string_view rest) const;
 
@@ -44,6 +51,7 @@ class Sandboxes {
     std::set<Name> tasks;
   };
   std::string root_;
+  std::string runs_;
   std::shared_ptr<Live> live_ = std::make_shared<Live>();
 };
 

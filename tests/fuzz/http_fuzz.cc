@@ -42,9 +42,11 @@ class Server {
     };
     options.files = {
         .prefix = "/v1/files/",
-        .resolve = [root = dir_.path() / "box"](std::string_view rest) -> Result<ServedPath> {
+        .resolve = [box = dir_.path() / "box"](std::string_view rest) -> Result<ServedPath> {
           if (!rest.starts_with("task/")) return Error::not_found("no such task");
-          return ServedPath{.root = root, .relative = std::string(rest.substr(5))};
+          Result<FilesRoot> root = open_root(box);
+          if (!root) return root.error();
+          return ServedPath{.root = *std::move(root), .relative = std::string(rest.substr(5))};
         },
         .encode_directory = [](const std::vector<DirEntry>&) { return std::string("{}"); }};
     Result<std::unique_ptr<HttpServer>> listening = HttpServer::listen(loop_, std::move(options));

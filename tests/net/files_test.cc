@@ -40,13 +40,13 @@ TEST(Files, WithinTheRootAreFoundAlsoThroughLinks) {
   const Tree tree;
   for (const std::string path :
        {"stdout", "sub/deep", "inner", "inner_absolute/deep", "sub//deep", "./stdout"}) {
-    const Result<OpenFile> file = open_confined(tree.root, path);
+    const Result<OpenFile> file = open_confined(*open_root(tree.root), path);
     ASSERT_TRUE(file) << path << ": " << file.error().message();
     EXPECT_FALSE(file->is_directory);
     EXPECT_GT(file->bytes, 0) << path;
   }
   for (const std::string path : {"", ".", "sub", "inner_absolute", "sub/"}) {
-    const Result<OpenFile> file = open_confined(tree.root, path);
+    const Result<OpenFile> file = open_confined(*open_root(tree.root), path);
     ASSERT_TRUE(file) << path << ": " << file.error().message();
     EXPECT_TRUE(file->is_directory) << path;
   }
@@ -76,7 +76,7 @@ TEST(Files, OutsideTheRootAreNeverOpened) {
       {"%2e%2e/outside/secret", ErrorCode::kNotFound},  // Decoding is done once, elsewhere.
   };
   for (const auto& row : rows) {
-    const Result<OpenFile> file = open_confined(tree.root, row.path);
+    const Result<OpenFile> file = open_confined(*open_root(tree.root), row.path);
     ASSERT_FALSE(file) << row.path;
     EXPECT_EQ(file.error().code(), row.code) << row.path << ": " << file.error().message();
   }
@@ -85,14 +85,72 @@ TEST(Files, OutsideTheRootAreNeverOpened) {
 TEST(Files, ThatAreNoFilesAreRefusedWithoutWaiting) {
   const Tree tree;
   ASSERT_EQ(mkfifo((tree.root / "fifo").c_str(), 0600), 0);
-  const Result<OpenFile> file = open_confined(tree.root, "fifo");
+  const Result<OpenFile> file = open_confined(*open_root(tree.root), "fifo");
   ASSERT_FALSE(file);
   EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition);
 }
 
+TEST(Files, LinksThatGoUpAndDownStayInside) {
+  const Tree tree;
+  fs::create_directories(tree.root / "sub/a/b");
+  fs::create_symlink("../../deep", tree.root / "sub/a/b/back");
+  fs::create_symlink("sub/a/b/back", tree.root / "chain");
+  fs::create_symlink("../../../../outside/secret", tree.root / "sub/a/b/away");
+  fs::create_symlink("../root/stdout", tree.root / "around");
+  fs::create_symlink(tree.root.string() + "-twin/secret", tree.root / "beside");
+  const FilesRoot root = *open_root(tree.root);
+  for (const std::string path : {"sub/a/b/back", "chain"}) {
+    const Result<OpenFile> file = open_confined(root, path);
+    ASSERT_TRUE(file) << path << ": " << file.error().message();
+    EXPECT_EQ(file->bytes, 4) << path;
+  }
+  for (const std::string path : {"sub/a/b/away", "around", "beside"}) {
+    const Result<OpenFile> file = open_confined(root, path);
+    ASSERT_FALSE(file) << path;
+    EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition) << path;
+  }
+  // Whatever its path leads to meanwhile.
+  fs::rename(tree.root, tree.dir.path() / "moved");
+  fs::create_symlink("outside", tree.root);
+  EXPECT_TRUE(open_confined(root, "stdout"));
+  EXPECT_EQ(open_confined(root, "secret").error().code(), ErrorCode::kNotFound);
+  EXPECT_FALSE(open_confined(root, "inner_absolute/../../outside/secret"));
+}
+
+TEST(Files, LinksThatCostTooMuchAreRefused) {
+  const Tree tree;
+  std::string deep;
+  std::string up;
+  for (int i = 0; i < 200; ++i) {
+    deep += "d/";
+    up += "../";
+  }
+  fs::create_directories(tree.root / deep);
+  fs::create_symlink(deep + up + deep + up + deep, tree.root / "yoyo");
+  const Result<OpenFile> file = open_confined(*open_root(tree.root), "yoyo");
+  ASSERT_FALSE(file);
+  EXPECT_EQ(file.error().code(), ErrorCode::kFailedPrecondition);
+}
+
+// Who may not read a file may still give it a name in his own directory.
+TEST(Files, HardLinksToWhatIsAnothersAreRefused) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can give a directory to another user";
+  const Tree tree;
+  fs::create_hard_link(tree.root / "stdout", tree.root / "own");
+  fs::create_hard_link(tree.dir.path() / "outside/secret", tree.root / "hard");
+  const FilesRoot root = *open_root(tree.root);
+  EXPECT_TRUE(open_confined(root, "hard"));
+  constexpr uid_t kOther = 65'534;
+  for (const std::string path : {"", "stdout"}) {
+    ASSERT_EQ(chown((tree.root / path).c_str(), kOther, kOther), 0);
+  }
+  EXPECT_TRUE(open_confined(root, "own"));
+  EXPECT_EQ(open_confined(root, "hard").error().code(), ErrorCode::kFailedPrecondition);
+}
+
 TEST(Files, AreListedByNameWithoutLinks) {
   const Tree tree;
-  const Result<OpenFile> directory = open_confined(tree.root, "");
+  const Result<OpenFile> directory = open_confined(*open_root(tree.root), "");
   ASSERT_TRUE(directory);
   const Result<std::vector<DirEntry>> entries = list_directory(*directory);
   ASSERT_TRUE(entries);

@@ -39,7 +39,7 @@ class Http : public testing::Test {
     options.files = {.prefix = "/files/",
                      .resolve = [this](std::string_view rest) -> Result<ServedPath> {
                        if (!rest.starts_with("task/")) return Error::not_found("no such task");
-                       return ServedPath{.root = dir_.path() / "box",
+                       return ServedPath{.root = *open_root(dir_.path() / "box"),
                                          .relative = std::string(rest.substr(5)),
                                          .is_growing = [this] { return is_growing_.load(); }};
                      },

@@ -85,7 +85,7 @@ TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
   std::string root = (fs::temp_directory_path() / "proffer-supervisor-XXXXXX").string();
   ASSERT_NE(mkdtemp(root.data()), nullptr);
   Loop loop;
-  const Sandboxes sandboxes(root + "/sandboxes");
+  const Sandboxes sandboxes(root);
   Supervisor supervisor(loop, sandboxes,
                         {.agent = AgentId("a1"),
                          .socket = root + "/nobody.sock",

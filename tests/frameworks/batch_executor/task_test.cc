@@ -67,7 +67,7 @@ class BatchTask : public ::testing::Test {
                 .files = {.prefix = "/v1/files/",
                           .resolve = [root](std::string_view rest) -> Result<ServedPath> {
                             const size_t slash = rest.find('/');  // "framework/task/path"
-                            return ServedPath{.root = root,
+                            return ServedPath{.root = *open_root(root),
                                               .relative = std::string(rest.substr(slash + 1))};
                           },
                           .encode_directory = [](const std::vector<DirEntry>&) { return "[]"; }}});

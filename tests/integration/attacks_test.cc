@@ -1,0 +1,83 @@
+// What tasks and strangers do to a real cluster to get more than is theirs, and do not get.
+
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "net/address.h"
+#include "proto/json/json.h"
+#include "tests/integration/processes.h"
+#include "tests/net/support.h"
+
+namespace proffer::test {
+namespace {
+
+class Attacks : public testing::Test {
+ protected:
+  static void SetUpTestSuite() { cluster_ = new Cluster(); }
+  static void TearDownTestSuite() {
+    delete cluster_;
+    cluster_ = nullptr;
+  }
+
+  // Where agent-1 serves HTTP.
+  static uint16_t agent_port() {
+    const auto members =
+        proto::parse_json_line(read_file(cluster_->dir() + "/agent-1/address.json"));
+    CHECK(members);
+    return parse_address("http", std::get<std::string>(members->at("http")))->port;
+  }
+  // The whole answer of agent-1.
+  static std::string get(const std::string& target) {
+    const Fd fd = net_test::connect_tcp(agent_port());
+    net_test::send_all(
+        fd, "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+    return net_test::receive_all(fd);
+  }
+  static int status_of(const std::string& answer) {
+    return answer.size() < 12 ? 0 : std::atoi(answer.c_str() + 9);
+  }
+
+  static Cluster* cluster_;
+};
+Cluster* Attacks::cluster_ = nullptr;
+
+// A task may write beside its sandbox while it runs as the agent's user. What it puts there is
+// nothing that the agent made.
+TEST_F(Attacks, ATaskMakesItsAgentServeNothingBesideItsSandbox) {
+  const std::unique_ptr<Process> run = cluster_->start(
+      {"run", "--name", "thief", "--",
+       "ln -s stdout inner; ln -s \"$PWD/stdout\" whole; ln -s /etc/passwd out; mkfifo pipe; "
+       "ln -s / ../99; mkdir ../98; ln -s /etc/passwd ../98/passwd; "
+       "echo \"mine $PROFFER_FRAMEWORK_ID/$PROFFER_TASK_ID\"; exec sleep 1000"});
+  const std::optional<std::string> line = run->line_with("mine ");
+  ASSERT_TRUE(line) << run->err();
+  const std::string files = "/v1/files/" + line->substr(line->find(' ') + 1) + "/";
+
+  for (const char* mine : {"stdout", "inner", "whole"}) {
+    const std::string answer = get(files + mine);
+    EXPECT_EQ(status_of(answer), 200) << mine << ": " << answer;
+    EXPECT_NE(answer.find("mine "), std::string::npos) << mine << ": " << answer;
+  }
+  for (const char* others : {"etc/passwd", "passwd", "out", "pipe", "99/etc/passwd"}) {
+    const std::string answer = get(files + others);
+    EXPECT_GE(status_of(answer), 400) << others << ": " << answer;
+    EXPECT_LT(status_of(answer), 500) << others << ": " << answer;
+  }
+
+  // Nor when its executor's directory is exchanged while it runs.
+  const std::string sandboxes = cluster_->dir() + "/agent-1/sandboxes/";
+  const std::string executor = sandboxes + line->substr(line->find(' ') + 1);
+  ASSERT_EQ(std::rename(executor.c_str(), (executor + ".old").c_str()), 0);
+  const std::string fake = cluster_->dir() + "/fake";
+  const Exit made =
+      proffer::test::run({"/bin/sh", "-c",
+                          "mkdir '" + fake + "' && for run in 1 2 3 4 5 6 7 8 9; do ln -s / '" +
+                              fake + "'/$run; done && ln -s '" + fake + "' '" + executor + "'"});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_EQ(status_of(get(files + "etc/passwd")), 404);
+}
+
+}  // namespace
+}  // namespace proffer::test
