@@ -76,6 +76,7 @@ class Simulation {
 
   // --- what a test may look at, or spoil -------------------------------------------------------
   World& world() { return world_; }
+  Network& network() { return network_; }
   Journal& journal() { return journal_; }
   MasterNode& master() { return *master_; }
   std::vector<std::unique_ptr<AgentNode>>& agents() { return agents_; }

@@ -38,6 +38,8 @@ std::optional<Time> Agent::State::next_deadline() const {
 }
 
 void Agent::State::on(const Tick&, Step& step) {
+  const std::optional<Time> first = deadlines_.next();
+  step.late = first && *first + kLateTick < step.now;
   while (const std::optional<Deadline> due = deadlines_.pop(step.now)) {
     on_deadline(*due, step);
   }
@@ -57,8 +59,10 @@ void Agent::State::on_deadline(const Deadline& due, Step& step) {
     case Deadline::Kind::kExecutorSession:
       return session_overdue(executor, step);
     case Deadline::Kind::kExecutorKill:
+      if (step.late) return deadlines_.arm(due, step.now + kLeaveGrace);
       return kill_executor(executor, step);
     case Deadline::Kind::kTaskKill:
+      if (step.late) return deadlines_.arm(due, step.now + kKillMargin);
       return kill_overdue({due.framework, TaskId(due.id)}, step);
   }
   LOG(FATAL) << "deadline " << static_cast<int>(due.kind);

@@ -3,6 +3,7 @@
 // executor_gone.
 
 #include <algorithm>
+#include <utility>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -204,8 +205,7 @@ void Agent::State::forget_peer(const ExecutorKey& key, Step& step) {
   executor.peer.reset();
   deadlines_.cancel({Deadline::Kind::kExecutorPulse, key.first, key.second.str()});
   // Its process may be about to end, or to come back with a new connection.
-  deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
-                 step.now + options_.executor_start_timeout);
+  await_hello(key, executor, step);
 }
 
 // As master_pulse: both clocks of one executor.
@@ -223,11 +223,30 @@ void Agent::State::executor_pulse(const ExecutorKey& key, Step& step) {
                           executor.last_sent + options_.executor_heartbeat));
 }
 
+Duration Agent::State::hello_timeout(const LiveExecutor& executor) const {
+  return executor.away ? options_.executor_reregister_timeout : options_.executor_start_timeout;
+}
+
+// Two deadlines, the first shortly before the second.
+void Agent::State::await_hello(const ExecutorKey& key, LiveExecutor& executor, Step& step) {
+  const Duration timeout = hello_timeout(executor);
+  executor.overdue = false;
+  deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
+                 step.now + timeout - std::min(kLastLook, timeout / 2));
+}
+
 // An executor without a session for so long is of no use to anybody; its tasks cannot even be
 // killed. One of an earlier life was given its time by recovery; its tasks are lost when it has
-// ended, and the master waits no longer.
+// ended, and the master waits no longer. If it is the agent that stood still, the executor has all
+// of its time again.
 void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
+  if (step.late) return await_hello(key, executor, step);
+  if (!std::exchange(executor.overdue, true)) {
+    const Duration timeout = hello_timeout(executor);
+    return deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
+                          step.now + std::min(kLastLook, timeout / 2));
+  }
   if (executor.away) {
     trace(TraceLevel::kMisbehaved, "executor did not come back",
           {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);

@@ -198,8 +198,7 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
          {"executor", key.second.str()},
          {"run", std::to_string(executor.run)}},
         step);
-  deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
-                 step.now + options_.executor_start_timeout);
+  await_hello(key, executor, step);
   executors_.insert_or_assign(key, std::move(executor));
 }
 

@@ -65,8 +65,7 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
          {"executor", key.second.str()},
          {"pid", std::to_string(executor.pid)}},
         step);
-  deadlines_.arm({Deadline::Kind::kExecutorSession, key.first, key.second.str()},
-                 step.now + options_.executor_reregister_timeout);
+  await_hello(key, adopted, step);
 }
 
 // Updates that were told, but not yet on the disk when its machine lost its power: their numbers

@@ -28,6 +28,11 @@ inline constexpr Duration kLeaveGrace = seconds(5);
 // A registration that the master refused for good is tried again after this; an operator may have
 // corrected what was wrong.
 inline constexpr Duration kRefusedWait = seconds(30);
+// An executor is killed for its silence only if a deadline this long before found it silent, too.
+inline constexpr Duration kLastLook = seconds(1);
+// A tick this late says that the agent stood still (SIGSTOP, a suspended or starved machine): what
+// executors said meanwhile has not been read yet.
+inline constexpr Duration kLateTick = milliseconds(500);
 // How often it is said that a process of a damaged checkpoint cannot be ended.
 inline constexpr Duration kLeftoversReport = seconds(30);
 
@@ -35,6 +40,7 @@ inline constexpr Duration kLeftoversReport = seconds(30);
 struct Step {
   Time now = {};
   AgentOutbox& out;
+  bool late = false;  // a tick that came kLateTick after what it is for
 };
 
 using TraceFields = std::vector<std::pair<std::string_view, std::string>>;
@@ -81,6 +87,7 @@ class Agent::State {
     bool leaving = false;              // takes no more tasks
     bool shutdown = false;             // was asked to end
     bool killed = false;
+    bool overdue = false;  // found silent by the deadline before the last one
     // Of an earlier life, and not back yet. Its tasks are lost if it ends now.
     bool away = false;
     std::optional<PeerId> peer = {};  // while it has a session
@@ -157,6 +164,8 @@ class Agent::State {
   void send_to_executor(LiveExecutor& executor, proto::BoxedMessage message, Step& step);
   void deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task, Step& step);
   void executor_pulse(const ExecutorKey& key, Step& step);
+  void await_hello(const ExecutorKey& key, LiveExecutor& executor, Step& step);
+  Duration hello_timeout(const LiveExecutor& executor) const;
   void session_overdue(const ExecutorKey& key, Step& step);
   void executor_gone(const ExecutorKey& key, proto::TaskReason reason, const std::string& message,
                      const Ending& ending, Step& step);

@@ -1,5 +1,7 @@
 // What an agent does with what its predecessor ran: it finds it and goes on with it.
 
+#include <algorithm>
+
 #include "common/text.h"
 #include "tests/slave/agent_scenario.h"
 
@@ -255,6 +257,53 @@ TEST(Recovery, AnExecutorThatCameBackIsLikeAnyOther) {
   s.is_gone("t3");
   EXPECT_EQ(s.updates(), (Lines{"t1 2 killed killed_by_scheduler", "t2 2 failed executor_ended",
                                 "t3 2 killed killed_by_scheduler"}));
+}
+
+// SIGSTOP or a machine without a free CPU: executors have said hello, and nobody has read it yet.
+TEST(Recovery, AnAgentThatStoodStillGivesExecutorsTheirTimeAgain) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.running("t2");
+  restart(s);
+  s.is_found("t1");
+  s.is_found("t2");
+  s.now = s.now + seconds(30);
+  s.tick();
+  EXPECT_TRUE(s.take<KillExecutor>().empty());
+  s.pass(seconds(5));
+  s.hello_again("t1");
+  // Nor does it wait for ever.
+  s.pass(seconds(5));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+  EXPECT_EQ(registered_tasks(s), (Lines{"t1 running 1", "t2 running 1"}));
+}
+
+// A clock read once does not say whether the agent or the executor was slow.
+TEST(Recovery, AnExecutorIsFoundSilentTwiceBeforeItIsKilled) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  restart(s);
+  s.is_found("t1");
+  int ticks = 0;
+  while (s.take<KillExecutor>().empty()) {
+    ASSERT_LT(++ticks, 10);
+    s.now = std::max(s.now, *s.core->next_deadline());
+    s.tick();
+  }
+  EXPECT_GT(ticks, 1);
+}
+
+TEST(Recovery, AnAgentThatStoodStillKillsNoExecutorThatItStarted) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  const PeerId peer = s.running("t2");
+  s.tell(peer, "t2", TaskState::kFinished, 2);
+  s.now = s.now + minutes(2);
+  s.tick();
+  EXPECT_TRUE(s.take<KillExecutor>().empty());
 }
 
 TEST(Recovery, ASharedExecutorIsTakenBackAlsoWithoutTasksAndGetsTheNext) {
