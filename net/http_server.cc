@@ -7,6 +7,9 @@
 //
 // One mutex guards what the loop and the threads share. libmicrohttpd must not be stopped while a
 // connection is suspended, so every suspension goes through suspend(), which refuses once closing.
+//
+// Who keeps a connection and asks nothing, asks slowly, or does not read, must not keep others out:
+// HttpGuests ends such connections when their time is over, and earlier when there are many.
 
 #include "net/http_server.h"
 
@@ -25,6 +28,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/http_guests.h"
 
 namespace proffer {
 namespace {
@@ -36,6 +40,11 @@ constexpr int kHttpBacklog = 1024;
 constexpr size_t kBlockBytes = 16 * 1024;
 constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 
+constexpr Duration kGuestsEvery =
+    milliseconds(500);  // how often overdue connections are looked for
+constexpr int64_t kLongAnswerBytes = int64_t{1} << 20;  // of a file; less is a short answer
+constexpr size_t kConnectionsLeast = 8;
+
 struct Shared;
 
 // One request and its answer. `shared->mutex` guards what is marked (m).
@@ -46,6 +55,8 @@ struct Exchange {
   std::shared_ptr<Shared> shared;
   HttpRequest request;  // written by the server's thread until it is posted
   bool is_body_too_large = false;
+  HttpGuest* guest = nullptr;  // while there is a connection
+  bool is_long = false;        // counts as a long answer; the connection's thread only
 
   MHD_Connection* connection = nullptr;  // (m) none once libmicrohttpd has finished with it
   Phase phase = Phase::kReading;         // (m)
@@ -73,9 +84,40 @@ struct Shared : std::enable_shared_from_this<Shared> {
   bool is_sweep_asked = false;              // (m)
   std::unordered_set<Exchange*> suspended;  // (m)
   std::function<void()> start_sweep;        // loop thread; empty once closed
+  HttpGuests guests;                        // (m)
+  bool is_watch_asked = false;              // (m)
+  std::function<void()> start_watch;        // loop thread; empty once closed
 
-  Shared(Loop& on, HttpServer::Options o) : loop(on), options(std::move(o)) {}
+  Shared(Loop& on, HttpServer::Options o)
+      : loop(on), options(std::move(o)), guests(options.connections_max) {}
+
+  // Asks for the timer that ends overdue connections. Under the mutex.
+  void watch() {
+    if (is_watch_asked || is_closing) return;
+    is_watch_asked = true;
+    loop.post([weak = weak_from_this()] {
+      const auto held = weak.lock();
+      if (held && held->start_watch) held->start_watch();
+    });
+  }
 };
+
+// The answer that is about to be queued is a short one, or a long one, for which there may be no
+// room. In the connection's thread.
+void begin_short(Exchange& exchange) {
+  const std::lock_guard lock(exchange.shared->mutex);
+  exchange.shared->guests.is_answered(*exchange.guest, exchange.shared->loop.now());
+  exchange.shared->watch();
+}
+
+bool begin_long(Exchange& exchange) {
+  {
+    const std::lock_guard lock(exchange.shared->mutex);
+    exchange.is_long = exchange.shared->guests.take_long();
+  }
+  if (!exchange.is_long) begin_short(exchange);
+  return exchange.is_long;
+}
 
 // Puts the connection to sleep; false if the server is closing. Under the mutex, in the
 // connection's thread. The sweeping timer is asked for whoever must be woken by time.
@@ -210,6 +252,11 @@ MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view m
   return queue_body(connection, status, kTextType, text(message, "\n"));
 }
 
+MHD_Result queue_no_room(MHD_Connection* connection) {
+  return queue_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
+                    "too many streams and large files are being read here; try again later");
+}
+
 int status_of(const Error& error) {
   switch (error.code()) {
     case ErrorCode::kInvalidArgument:
@@ -262,8 +309,10 @@ MHD_Result queue_answer(const ExchangePtr& exchange) {
   if (!exchange->is_stream) {
     const std::string body = std::move(exchange->bytes);
     exchange->bytes.clear();
+    begin_short(*exchange);
     return queue_body(exchange->connection, exchange->status, exchange->content_type, body);
   }
+  if (!begin_long(*exchange)) return queue_no_room(exchange->connection);
   MHD_Response* response = MHD_create_response_from_callback(
       MHD_SIZE_UNKNOWN, kBlockBytes, &read_stream, new ExchangePtr(exchange),
       [](void* owner) { delete static_cast<ExchangePtr*>(owner); });
@@ -308,6 +357,7 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
     if (!parsed) return queue_text(exchange->connection, 400, parsed.error().message());
     offset = *parsed;
   }
+  if (!begin_long(*exchange)) return queue_no_room(exchange->connection);
   auto* follower = new Follower{exchange, std::move(file.fd), offset, std::move(served.is_growing)};
   MHD_Response* response =
       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlockBytes, &read_follower, follower,
@@ -327,6 +377,11 @@ MHD_Result queue_file(const ExchangePtr& exchange, OpenFile file, std::string_vi
   MHD_Connection* connection = exchange->connection;
   const ByteRange range =
       parse_byte_range(exchange->request.header("range").value_or(""), file.bytes);
+  if (range.count < kLongAnswerBytes) {
+    begin_short(*exchange);
+  } else if (!begin_long(*exchange)) {
+    return queue_no_room(connection);
+  }
   if (range.kind == ByteRange::Kind::kUnsatisfiable) {
     MHD_Response* response =
         MHD_create_response_from_buffer(0, const_cast<char*>(""), MHD_RESPMEM_PERSISTENT);
@@ -352,9 +407,13 @@ MHD_Result serve_file(const ExchangePtr& exchange) {
   const HttpRequest& request = exchange->request;
   MHD_Connection* connection = exchange->connection;
   const auto refuse = [&](const Error& error) {
+    begin_short(*exchange);
     return queue_text(connection, status_of(error), error.message());
   };
-  if (request.method == "POST") return queue_text(connection, 405, "files can only be read");
+  if (request.method == "POST") {
+    begin_short(*exchange);
+    return queue_text(connection, 405, "files can only be read");
+  }
   Result<ServedPath> served =
       route.resolve(std::string_view(request.path).substr(route.prefix.size()));
   if (!served) return refuse(served.error());
@@ -363,6 +422,7 @@ MHD_Result serve_file(const ExchangePtr& exchange) {
   if (file->is_directory) {
     const Result<std::vector<DirEntry>> entries = list_directory(*file);
     if (!entries) return refuse(entries.error());
+    begin_short(*exchange);
     if (!route.encode_directory) return queue_text(connection, 404, "this is a directory");
     return queue_body(connection, 200, "application/json", route.encode_directory(*entries));
   }
@@ -484,9 +544,23 @@ struct HttpServer::Impl {
   MHD_Daemon* daemon = nullptr;
   Address address;
   Timer sweep_timer;
+  Timer watch_timer;
 
   explicit Impl(std::shared_ptr<Shared> s)
-      : shared(std::move(s)), sweep_timer(shared->loop, [this] { sweep(); }) {}
+      : shared(std::move(s)),
+        sweep_timer(shared->loop, [this] { sweep(); }),
+        watch_timer(shared->loop, [this] { watch(); }) {}
+
+  // Ends connections whose time is over, as long as there are any to watch.
+  void watch() {
+    const Time now = shared->loop.now();
+    const std::lock_guard lock(shared->mutex);
+    shared->guests.end_overdue(now, shared->options.request_max);
+    shared->is_watch_asked = shared->guests.is_watched();
+    if (shared->is_watch_asked) {
+      watch_timer.arm(now + std::min(kGuestsEvery, shared->options.request_max));
+    }
+  }
 
   // Wakes followers each time, streams each second.
   void sweep() {
@@ -525,7 +599,12 @@ struct HttpServer::Impl {
   MHD_Result dispatch(const ExchangePtr& exchange) {
     const FilesRoute& files = shared->options.files;
     MHD_Connection* connection = exchange->connection;
+    {
+      const std::lock_guard lock(shared->mutex);
+      shared->guests.is_busy(*exchange->guest);
+    }
     if (exchange->is_body_too_large) {
+      begin_short(*exchange);
       return queue_text(connection, 413,
                         text("a body may have at most ", kHttpBodyBytesMax, " bytes"));
     }
@@ -535,7 +614,10 @@ struct HttpServer::Impl {
       exchange->phase = Exchange::Phase::kQueued;
       return result;
     }
-    if (!shared->options.handler) return queue_text(connection, 404, "nothing is served here");
+    if (!shared->options.handler) {
+      begin_short(*exchange);
+      return queue_text(connection, 404, "nothing is served here");
+    }
     {
       const std::lock_guard lock(shared->mutex);
       exchange->phase = Exchange::Phase::kWaiting;
@@ -553,6 +635,8 @@ struct HttpServer::Impl {
       auto exchange = std::make_shared<Exchange>();
       exchange->shared = shared;
       exchange->connection = connection;
+      exchange->guest = static_cast<HttpGuest*>(
+          MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context);
       *slot = new ExchangePtr(exchange);  // until on_completed
       if (!read_head(*exchange, url, method)) {
         return queue_text(connection, 400, "the request's target is not a well-formed path");
@@ -594,6 +678,22 @@ struct HttpServer::Impl {
     }
   }
 
+  void on_connection(MHD_Connection* connection, void** context,
+                     MHD_ConnectionNotificationCode code) {
+    const std::lock_guard lock(shared->mutex);
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+      auto* guest = new HttpGuest;  // until the connection is closed
+      guest->fd =
+          MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+      *context = guest;
+      shared->guests.comes(*guest, shared->loop.now());
+      return shared->watch();
+    }
+    const std::unique_ptr<HttpGuest> guest(
+        static_cast<HttpGuest*>(std::exchange(*context, nullptr)));
+    if (guest != nullptr) shared->guests.goes(*guest);
+  }
+
   void on_completed(void** slot) {
     if (*slot == nullptr) return;
     const std::unique_ptr<ExchangePtr> owner(static_cast<ExchangePtr*>(*slot));
@@ -607,6 +707,9 @@ struct HttpServer::Impl {
       exchange->sleep = Exchange::Sleep::kNone;
       exchange->bytes = {};
       is_stream = exchange->is_stream;
+      if (exchange->is_long) shared->guests.give_long_back();
+      shared->guests.waits(*std::exchange(exchange->guest, nullptr), shared->loop.now());
+      shared->watch();
     }
     if (!is_stream) return;
     shared->loop.post([exchange] {
@@ -675,12 +778,15 @@ HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options options) {
   Result<Listener> listener = open_listener(options.address);
   if (!listener) return listener.error();
-  const size_t connections_max = std::max<size_t>(options.connections_max, kHttpThreads);
+  const size_t connections_max = std::max(options.connections_max, kConnectionsLeast);
+  options.connections_max = connections_max;
   auto impl = std::make_shared<Impl>(std::make_shared<Shared>(loop, std::move(options)));
   impl->address = {impl->shared->options.address.host, listener->port};
   impl->shared->start_sweep = [raw = impl.get()] {
     if (!raw->sweep_timer.is_armed()) raw->sweep_timer.arm(raw->shared->loop.now() + kFollowEvery);
   };
+
+  impl->shared->start_watch = [raw = impl.get()] { raw->watch(); };
 
   const MHD_AccessHandlerCallback on_request =
       [](void* self, MHD_Connection* connection, const char* url, const char* method, const char*,
@@ -691,6 +797,11 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options optio
   const MHD_RequestCompletedCallback on_completed = [](void* self, MHD_Connection*, void** slot,
                                                        MHD_RequestTerminationCode) {
     static_cast<Impl*>(self)->on_completed(slot);
+  };
+  const MHD_NotifyConnectionCallback on_connection = [](void* self, MHD_Connection* connection,
+                                                        void** context,
+                                                        MHD_ConnectionNotificationCode code) {
+    static_cast<Impl*>(self)->on_connection(connection, context, code);
   };
   // Escapes are decoded by percent_decoded(), which refuses what libmicrohttpd would let pass.
   size_t (*const keep_escapes)(void*, MHD_Connection*, char*) =
@@ -705,7 +816,8 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options optio
       MHD_OPTION_THREAD_POOL_SIZE, unsigned{kHttpThreads}, MHD_OPTION_CONNECTION_LIMIT,
       static_cast<unsigned>(connections_max), MHD_OPTION_CONNECTION_TIMEOUT, kIdleSecondsMax,
       MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHttpRequestBytesMax, MHD_OPTION_UNESCAPE_CALLBACK,
-      keep_escapes, nullptr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, impl.get(), MHD_OPTION_END);
+      keep_escapes, nullptr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, impl.get(),
+      MHD_OPTION_NOTIFY_CONNECTION, on_connection, impl.get(), MHD_OPTION_END);
   if (impl->daemon == nullptr) {
     return Error::unavailable(text("cannot start the HTTP server on ", to_text(impl->address), ": ",
                                    std::strerror(errno)));
@@ -716,6 +828,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options optio
 
 HttpServer::~HttpServer() {
   impl_->shared->start_sweep = {};
+  impl_->shared->start_watch = {};
   {
     const std::lock_guard lock(impl_->shared->mutex);
     impl_->shared->is_closing = true;

@@ -23,7 +23,12 @@
 
 namespace proffer {
 
-inline constexpr size_t kHttpConnectionsMax = 2'000;  // more wait to be accepted, or are closed
+// Of these an eighth is kept free: of more, the one closes that has kept us waiting for a request
+// the longest. At most three quarters may be long answers: followers, streams, large files; more
+// get 503.
+inline constexpr size_t kHttpConnectionsMax = 2'000;
+inline constexpr Duration kHttpRequestMax = seconds(10);   // until a request has been read
+inline constexpr Duration kHttpAnswerMax = seconds(60);    // until the peer has read a short answer
 inline constexpr size_t kHttpRequestBytesMax = 32 * 1024;  // line and headers; more are refused
 inline constexpr size_t kHttpBodyBytesMax = 256 * 1024;    // of a POST; more get 413
 inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;   // waiting for a slow reader of a stream
@@ -120,6 +125,7 @@ class HttpServer {
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
     FilesRoute files = {};
     size_t connections_max = kHttpConnectionsMax;
+    Duration request_max = kHttpRequestMax;
   };
   // Errors: kInvalidArgument (address), kFailedPrecondition (port in use, or no such local
   // address), kUnavailable.

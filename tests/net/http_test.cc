@@ -32,7 +32,7 @@ class Http : public testing::Test {
   }
 
   void start() {
-    HttpServer::Options options;
+    HttpServer::Options options = options_;
     options.handler = [this](const HttpRequest& request, HttpResponder responder) {
       answer(request, std::move(responder));
     };
@@ -98,9 +98,29 @@ class Http : public testing::Test {
     return answer.size() < 12 ? 0 : std::stoi(answer.substr(9, 3));
   }
 
+  // Of a request that waits ten seconds at most; 0: no answer.
+  int answer_in_time(const std::string& target) {
+    const Fd fd = connect_tcp(server_->port());
+    send_all(fd, text("GET ", target, " HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"));
+    std::string answer;
+    run_until(
+        loop_, [&] { return has_ended(fd, &answer); }, seconds(10));
+    return status_of(answer);
+  }
+  // Whether the other end has closed, without waiting; what came before goes to `all`.
+  static bool has_ended(const Fd& fd, std::string* all = nullptr) {
+    char buffer[4096];
+    while (true) {
+      const ssize_t count = recv(fd.get(), buffer, sizeof buffer, MSG_DONTWAIT);
+      if (count <= 0) return count == 0 || (errno != EAGAIN && errno != EINTR);
+      if (all != nullptr) all->append(buffer, static_cast<size_t>(count));
+    }
+  }
+
   TempDir dir_;
   std::atomic<bool> is_growing_ = false;
   Loop loop_;
+  HttpServer::Options options_;
   int asked_ = 0;
   int closed_ = 0;
   std::vector<HttpResponder> later_;
@@ -202,6 +222,84 @@ TEST_F(Http, ManyConnectionsAtOnce) {
   }
   ASSERT_TRUE(run_until(loop_, [&] { return asked_ == 300; }));
   for (const Fd& fd : clients) EXPECT_EQ(body_of(receive_all(fd)), "ok\n");
+}
+
+// Also one that always sends a little more.
+TEST_F(Http, WhoDoesNotSendHisRequestInTimeIsNotWaitedFor) {
+  server_.reset();
+  options_.request_max = milliseconds(200);
+  start();
+  for (const std::string& begun : {std::string(), std::string("GET /healthz HT"),
+                                   std::string("POST /echo HTTP/1.1\r\nHost: x\r\n"
+                                               "Content-Length: 1000\r\n\r\nbo")}) {
+    const Fd fd = connect_tcp(server_->port());
+    send_all(fd, begun);
+    EXPECT_TRUE(run_until(
+        loop_,
+        [&] {
+          send_all(fd, "x");
+          return has_ended(fd);
+        },
+        seconds(30)))
+        << begun;
+  }
+  EXPECT_EQ(asked_, 0);
+  EXPECT_EQ(body_of(get("/healthz")), "ok\n");
+  // What waits for our answer is in time.
+  Timer answerer(loop_, [&] { later_.at(0).respond_text(200, "at last"); });
+  answerer.arm(loop_.now() + milliseconds(600));
+  EXPECT_EQ(body_of(get("/later")), "at last");
+}
+
+TEST_F(Http, ThousandsThatAskNothingKeepNobodyOut) {
+  server_.reset();
+  options_.connections_max = 16;
+  start();
+  std::vector<Fd> idle;
+  for (int i = 0; i < 200; ++i) {
+    idle.push_back(connect_tcp(server_->port()));
+    ASSERT_GE(idle.back().get(), 0) << i;
+    send_all(idle.back(), "GET /healthz HT");
+    if (i % 20 == 0) {
+      EXPECT_EQ(answer_in_time("/healthz"), 200) << i;
+    }
+  }
+  EXPECT_EQ(answer_in_time("/healthz"), 200);
+  EXPECT_LE(server_->connections(), 16u);
+}
+
+TEST_F(Http, FollowersAndStreamsLeaveRoomForShortRequests) {
+  server_.reset();
+  options_.connections_max = 16;
+  start();
+  is_growing_ = true;
+  std::vector<Fd> followers;
+  for (int i = 0; i < 40; ++i) {
+    followers.push_back(connect_tcp(server_->port()));
+    ASSERT_GE(followers.back().get(), 0) << i;
+    send_all(followers.back(), "GET /files/task/stdout?follow=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::string answer;
+    if (i < 12) {
+      ASSERT_TRUE(receive_until(followers.back(), answer, "0123456789")) << i;
+      continue;
+    }
+    ASSERT_TRUE(receive_until(followers.back(), answer, "try again")) << i << answer;
+    EXPECT_EQ(status_of(answer), 503) << i;
+  }
+  EXPECT_EQ(answer_in_time("/healthz"), 200);
+  EXPECT_EQ(answer_in_time("/files/task/stdout"), 200);
+  EXPECT_EQ(answer_in_time("/stream"), 503);
+  ASSERT_TRUE(stream_.has_value());
+  EXPECT_TRUE(stream_->is_closed());
+  // One goes, another may come.
+  followers.erase(followers.begin(), followers.begin() + 2);
+  ASSERT_TRUE(run_until(loop_, [&] {
+    const Fd fd = connect_tcp(server_->port());
+    send_all(fd, "GET /files/task/stdout?follow=1 HTTP/1.1\r\nHost: x\r\n\r\n");
+    std::string answer;
+    receive_until(fd, answer, "\r\n\r\n");
+    return status_of(answer) == 200;
+  }));
 }
 
 TEST_F(Http, StreamsWithBackpressureUntilFinished) {

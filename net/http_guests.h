@@ -1,0 +1,97 @@
+#pragma once
+
+// Whom the HTTP server may ask to leave: connections whose request is not there yet, and those that
+// do not read a short answer.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+
+#include <sys/socket.h>
+
+#include "common/time.h"
+#include "net/http_server.h"
+
+namespace proffer {
+
+// A connection, from its beginning to its end.
+struct HttpGuest {
+  int fd = -1;
+  uint64_t turn = 0;  // in which of HttpGuests' lists it is, and where
+  bool is_answered = false;
+};
+
+// Connections, and which of them may be ended: those of which we wait for a request, and those that
+// have not read a short answer. The others wait for us, or count as long. Under the mutex.
+class HttpGuests {
+ public:
+  explicit HttpGuests(size_t max) : max_(max) {}
+
+  void comes(HttpGuest& guest, Time now) {
+    if (++count_ > max_ - max_ / 8) end_one();
+    waits(guest, now);
+  }
+  void goes(HttpGuest& guest) {
+    is_busy(guest);
+    --count_;
+  }
+  // For its next request.
+  void waits(HttpGuest& guest, Time now) { put(guest, now, false); }
+  // To be read by the peer.
+  void is_answered(HttpGuest& guest, Time now) { put(guest, now, true); }
+  void is_busy(HttpGuest& guest) {
+    if (guest.turn == 0) return;
+    (guest.is_answered ? answered_ : waiting_).erase(guest.turn);
+    guest.turn = 0;
+  }
+
+  // Whether there is room for one more long answer. Each is given back.
+  bool take_long() {
+    if (long_ >= max_ - max_ / 4) return false;
+    ++long_;
+    return true;
+  }
+  void give_long_back() { --long_; }
+
+  void end_overdue(Time now, Duration request_max) {
+    end_older(waiting_, now - request_max);
+    end_older(answered_, now - kHttpAnswerMax);
+  }
+  bool is_watched() const { return !waiting_.empty() || !answered_.empty(); }
+
+ private:
+  struct Entry {
+    Time since = {};
+    HttpGuest* guest = nullptr;
+  };
+  using List = std::map<uint64_t, Entry>;  // the oldest comes first
+
+  void put(HttpGuest& guest, Time now, bool is_answered) {
+    is_busy(guest);
+    guest.turn = ++turns_;
+    guest.is_answered = is_answered;
+    (is_answered ? answered_ : waiting_).emplace(guest.turn, Entry{now, &guest});
+  }
+  void end_one() {
+    if (!waiting_.empty()) return end(waiting_);
+    if (!answered_.empty()) return end(answered_);
+  }
+  void end_older(List& list, Time than) {
+    while (!list.empty() && list.begin()->second.since <= than) end(list);
+  }
+  // Its thread notices, and tells that it goes; until then the descriptor is this connection's.
+  void end(List& list) {
+    HttpGuest& guest = *list.begin()->second.guest;
+    ::shutdown(guest.fd, SHUT_RDWR);
+    is_busy(guest);
+  }
+
+  const size_t max_;
+  size_t count_ = 0;
+  size_t long_ = 0;
+  uint64_t turns_ = 0;
+  List waiting_;
+  List answered_;
+};
+
+}  // namespace proffer
