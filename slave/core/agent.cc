@@ -14,6 +14,7 @@ namespace proffer::agent {
 
 Agent::State::State(AgentOptions options, const AgentSnapshot& snapshot)
     : options_(std::move(options)),
+      given_(options_.total),
       prng_(options_.seed),
       heartbeat_(options_.heartbeat),
       master_timeout_(options_.master_timeout) {

@@ -75,9 +75,10 @@ void Agent::State::kill_overdue(const TaskKey& key, Step& step) {
 }
 
 // What every task does at its end, whoever ended it; its executor is the caller's.
-void Agent::State::task_ended(const TaskKey& key, Step&) {
+void Agent::State::task_ended(const TaskKey& key, Step& step) {
   live_.erase(key);
   deadlines_.cancel({Deadline::Kind::kTaskKill, key.first, key.second.str()});
+  offer_less(step);
 }
 
 void Agent::State::on_shutdown_framework(const FrameworkId& framework, Step& step) {

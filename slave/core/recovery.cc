@@ -47,7 +47,12 @@ void Agent::State::begin(Step& step) {
     deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
                    step.now + options_.executor_reregister_timeout + kLeaveGrace);
   }
-  cover_what_runs(step);
+  cover_what_runs();
+  if (!(options_.total == given_)) {
+    trace(TraceLevel::kOperator,
+          "what runs here takes more than the agent was given; it offers less as tasks end",
+          {{"used", to_text(ledger_.used())}, {"total", to_text(options_.total)}}, step);
+  }
   finish_recovery(step);
 }
 
@@ -92,9 +97,10 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
 
 // An agent that was started again with less than what runs on it has at least that: the master
 // would otherwise count below zero.
-void Agent::State::cover_what_runs(Step& step) {
+void Agent::State::cover_what_runs() {
   const Resources& used = ledger_.used();
   Resources& total = options_.total;
+  total = given_;
   if (total.contains(used)) return;
   for (const GpuDevice& device : used.gpus) {
     const auto at = std::lower_bound(total.gpus.begin(), total.gpus.end(),
@@ -107,10 +113,18 @@ void Agent::State::cover_what_runs(Step& step) {
   for (const ResourceKind kind : kResourceKinds) {
     total.amounts[kind] = std::max(total.amounts[kind], used.amounts[kind]);
   }
-  trace(TraceLevel::kOperator,
-        "what runs here takes more than the agent was given; it offers as much until it is started "
-        "again",
-        {{"used", to_text(used)}, {"total", to_text(total)}}, step);
+}
+
+// A task ended. The master hears of a smaller total by a new registration only, which also tells
+// it of the end: it never counts with one of the two alone.
+void Agent::State::offer_less(Step& step) {
+  if (options_.total == given_) return;
+  const Resources before = options_.total;
+  cover_what_runs();
+  if (options_.total == before || stopping_) return;
+  if (session_ == Session::kRegistering || session_ == Session::kRegistered) {
+    reset_master("the agent has less to offer", step);
+  }
 }
 
 void Agent::State::executor_is_back(const ExecutorKey& key, Step& step) {

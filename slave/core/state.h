@@ -115,7 +115,8 @@ class Agent::State {
 
   // recovery.cc
   void begin(Step& step);
-  void cover_what_runs(Step& step);
+  void cover_what_runs();
+  void offer_less(Step& step);
   void adopt(const ExecutorKey& key, const proto::ExecutorRecord& executor, Step& step);
   void place(const TaskKey& key, const TaskEntry& task, Step& step);
   void executor_is_back(const ExecutorKey& key, Step& step);
@@ -182,7 +183,8 @@ class Agent::State {
   void task_ended(const TaskKey& key, Step& step);
   void finish_stop(Step& step);
 
-  AgentOptions options_;
+  AgentOptions options_;  // its total covers what runs
+  Resources given_;       // the total that this life was started with
   Prng prng_;
   Ledger ledger_;
   Deadlines deadlines_;

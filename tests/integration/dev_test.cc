@@ -284,6 +284,29 @@ TEST(Agent, MoreTasksThanItsSoftLimitOfDescriptorsOutliveItsRestart) {
   EXPECT_TRUE(eventually([&] { return read_file(files / "limits") == expected; }));
 }
 
+TEST(Agent, RestartedWithLessThanRunsItOffersLessOnceTasksEnd) {
+  Cluster cluster({.agents = 1});
+  WaitingTask small(cluster);
+  ASSERT_TRUE(small.started);
+  TemporaryDirectory files;
+  const auto large = cluster.start({"run", "--name", "l", "--cpus", "3", "--",
+                                    "until [ -e " + (files / "go") + " ]; do sleep 0.05; done"});
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks() == 2; }));
+  kill_agent(cluster);
+  const auto agent = cluster.start_agent("agent-1", "cpus:2;mem:4096");
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 2); }));
+  const auto cpus = [&] {
+    const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
+    return agents && agents->size() == 1 ? agents->front().total.amounts[ResourceKind::kCpus] : -1;
+  };
+  EXPECT_EQ(cpus(), 4'000);
+  write_file(files / "go", "");
+  EXPECT_EQ(large->wait().code, 0);
+  EXPECT_TRUE(eventually([&] { return is_back(cluster, *agent, 1) && cpus() == 2'000; }));
+  write_file(small.files / "go", "");
+  EXPECT_EQ(small.run->wait().code, 7);
+}
+
 std::string checkpoint_of(const Cluster& cluster) {
   return cluster.dir() + "/agent-1/checkpoint.log";
 }

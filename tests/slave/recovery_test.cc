@@ -369,6 +369,38 @@ TEST(Recovery, AnAgentThatIsGivenLessThanRunsHasAtLeastThat) {
   EXPECT_EQ(to_text(registers[0].ports), "[31000-31001,31005]");
 }
 
+TEST(Recovery, AnAgentThatIsGivenLessThanRunsOffersLessAsTasksEnd) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1", "cpus:2;mem:64;ports:[31005-31005]"));
+  s.hello("t1");
+  s.run(command_task("t2", "cpus:1;mem:64"));
+  s.hello("t2");
+  s.options.total = scenario::resources_of("cpus:1;mem:1024;ports:[31000-31001]");
+  restart(s);
+  const PeerId one = s.comes_back("t1");
+  const PeerId two = s.comes_back("t2");
+  s.welcome();
+  s.told_master<proto::RegisterAgent>();
+  const auto registered_total = [&] {
+    EXPECT_EQ(s.take<ResetMaster>().size(), 1u);
+    s.step(MasterDisconnected{});
+    s.connect();
+    const auto registers = s.told_master<proto::RegisterAgent>();
+    EXPECT_EQ(registers.size(), 1u);
+    s.welcome();
+    return registers.empty() ? std::string()
+                             : text(to_text(registers[0].slices.at(0).resources.amounts), " ",
+                                    to_text(registers[0].ports));
+  };
+  s.tell(one, "t1", TaskState::kFinished, 1);
+  EXPECT_EQ(registered_total(), "cpus:1;mem:1024 [31000-31001]");
+  EXPECT_EQ(s.core->status().total.amounts, ResourceVector::of(1'000, 1'024'000));
+  // From then on its total does not change.
+  s.tell(two, "t2", TaskState::kFinished, 1);
+  EXPECT_TRUE(s.take<ResetMaster>().empty());
+}
+
 TEST(Recovery, AStopWithKillingEndsAlsoWhatIsStillLookedFor) {
   AgentScenario s;
   s.registered();
