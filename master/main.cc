@@ -11,10 +11,14 @@
 #include "master/shell/master_shell.h"
 #include "net/daemon_flags.h"
 #include "net/descriptors.h"
+#include "net/http_hosts.h"
 
 DEFINE_string(address, "127.0.0.1", "the address to serve on");
 DEFINE_int32(port, 5050, "port for agents, schedulers and the CLI; 0: any free one");
 DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on");
+DEFINE_string(http_names, "",
+              "host names, besides those of loopback, by which browsers and tools may ask for it, "
+              "such as \"cluster.example\"");
 DEFINE_int32(http_port, 5080, "port for HTTP; 0: any free one");
 DEFINE_string(data_dir, "/var/lib/proffer/master", "the registry and address.json");
 DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
@@ -63,6 +67,7 @@ master::MasterShellOptions options_from_flags() {
   master::MasterShellOptions options;
   options.address = {FLAGS_address, flag_port("port", FLAGS_port)};
   options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
+  options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.data_dir = FLAGS_data_dir;
   if (options.data_dir.empty()) {
     exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);

@@ -29,6 +29,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/http_guests.h"
+#include "net/http_hosts.h"
 
 namespace proffer {
 namespace {
@@ -644,6 +645,11 @@ struct HttpServer::Impl {
       const std::string& name = exchange->request.method;
       if (name != "GET" && name != "HEAD" && name != "POST") {
         return queue_text(connection, 405, "only GET, HEAD and POST are served");
+      }
+      const HttpServer::Options& options = shared->options;
+      if (const std::optional<HttpRefusal> refusal =
+              refuse_strangers(exchange->request, options.address.host, options.names)) {
+        return queue_text(connection, refusal->status, refusal->message);
       }
       return MHD_YES;
     }

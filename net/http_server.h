@@ -122,6 +122,8 @@ class HttpServer {
  public:
   struct Options {
     Address address = {"127.0.0.1", 0};  // a numeric address or "localhost"; port 0: any free one
+    // By which it may be asked for besides loopback ones and `address`, in the header Host.
+    std::vector<std::string> names = {};
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
     FilesRoute files = {};
     size_t connections_max = kHttpConnectionsMax;

@@ -9,11 +9,15 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/daemon_flags.h"
+#include "net/http_hosts.h"
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
 
 DEFINE_string(master, "", "host:port of the master; default $PROFFER_MASTER or 127.0.0.1:5050");
 DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on: status, metrics, files");
+DEFINE_string(http_names, "",
+              "host names, besides those of loopback, by which browsers and tools may ask for it, "
+              "such as \"cluster.example\"");
 DEFINE_int32(http_port, 5081, "port for HTTP; 0: any free one");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
@@ -69,6 +73,7 @@ agent::AgentShellOptions options_from_flags() {
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }
+  options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.work_dir = FLAGS_work_dir;
   if (options.work_dir.empty()) {
     exit_with(Error::invalid_argument("--work_dir must name a directory"), 2);

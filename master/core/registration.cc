@@ -3,6 +3,7 @@
 
 #include "master/core/registration.h"
 
+#include <algorithm>
 #include <set>
 
 #include "common/roles.h"
@@ -49,6 +50,27 @@ Result<void> check_attributes(const Attributes& attributes) {
     }
   }
   return {};
+}
+
+// What tools put into a URL: "host:port" or "[::1]:port", and nothing besides; none is fine.
+Result<void> check_http_address(std::string_view address) {
+  if (address.empty()) return {};
+  const auto is_host = [](std::string_view host, std::string_view more) {
+    return !host.empty() && std::all_of(host.begin(), host.end(), [&](char c) {
+      return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') ||
+             more.find(c) != std::string_view::npos;
+    });
+  };
+  const size_t colon = std::min(address.rfind(':'), address.size());
+  const std::string_view host = address.substr(0, colon);
+  const bool is_v6 = host.size() > 2 && host.front() == '[' && host.back() == ']';
+  const bool valid = (is_v6 ? is_host(host.substr(1, host.size() - 2), ":.")
+                            : is_host(host, "._-ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ")) &&
+                     colon < address.size() &&
+                     parse_whole("port", address.substr(colon + 1), 1, 65'535);
+  if (valid) return {};
+  return Error::invalid_argument(text("the HTTP address of an agent must be host:port, as in ",
+                                      "127.0.0.1:5081 or [::1]:5081, not ", quoted(address)));
 }
 
 Result<void> check_slices(proto::RegisterAgent& agent) {
@@ -129,6 +151,7 @@ Result<void> check_registration(Registration& registration) {
   if (!is_valid_secret(agent.secret.str())) {
     return Error::invalid_argument("the secret must be 32 hexadecimal digits");
   }
+  if (Result<void> checked = check_http_address(agent.http_address); !checked) return checked;
   if (Result<void> checked = check_attributes(agent.attributes); !checked) return checked;
   if (Result<void> checked = check_slices(agent); !checked) return checked;
 

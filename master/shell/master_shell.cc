@@ -146,6 +146,7 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
 
   HttpServer::Options web;
   web.address = options.http;
+  web.names = options.http_names;
   web.handler = [this](const HttpRequest& request, HttpResponder responder) {
     on_request(request, std::move(responder));
   };

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "common/result.h"
 #include "master/core/master.h"
@@ -17,6 +18,7 @@ struct MasterShellOptions {
   MasterOptions core = {};  // leader and started_at are filled in here
   Address address = {"127.0.0.1", 5050};
   Address http = {"127.0.0.1", 5080};
+  std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string data_dir = {};
 };
 

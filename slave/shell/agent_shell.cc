@@ -250,6 +250,7 @@ Result<void> AgentShell::Impl::serve() {
   const auto listen_at = [this](const Address& address) {
     HttpServer::Options web;
     web.address = address;
+    web.names = options.http_names;
     web.connections_max = shares.http_connections;
     web.handler = [this](const HttpRequest& request, HttpResponder responder) {
       on_request(request, std::move(responder));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/result.h"
 #include "net/address.h"
@@ -20,6 +21,7 @@ struct AgentShellOptions {
   std::optional<Resources> resources = {};  // none: what this machine has
   Address master = {"127.0.0.1", 5050};
   Address http = {"127.0.0.1", 5081};
+  std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string work_dir = {};
   // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
   DescriptorLimits descriptors = {};

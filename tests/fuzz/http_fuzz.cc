@@ -26,6 +26,7 @@ class Server {
     fs::create_symlink("../secret", dir_.path() / "box/out");
     fs::create_symlink("../..", dir_.path() / "box/sub/up");
     HttpServer::Options options;
+    options.names = {"a"};
     options.handler = [](const HttpRequest& request, HttpResponder responder) {
       CHECK(request.path.starts_with('/')) << request.path;
       CHECK(request.path.find('\0') == std::string::npos);

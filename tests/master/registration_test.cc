@@ -81,6 +81,50 @@ TEST(AgentRegistration, EndsTheOlderSessionOfTheSameAgent) {
   EXPECT_EQ(s.agent_row("a1").state, AgentState::kActive);
 }
 
+// Tools make URLs of it.
+TEST(AgentRegistration, TakesAnHttpAddressThatIsOneOrNone) {
+  const struct {
+    std::string_view address;
+    bool is_taken;
+  } rows[] = {
+      {"", true},
+      {"127.0.0.1:5081", true},
+      {"[::1]:5081", true},
+      {"node-7.example:1", true},
+      {"127.0.0.1", false},
+      {"127.0.0.1:", false},
+      {"127.0.0.1:0", false},
+      {"127.0.0.1:65536", false},
+      {":5081", false},
+      {"::1:5081", false},
+      {"[]:5081", false},
+      {"[::1]", false},
+      {"http://127.0.0.1:5081", false},
+      {"user@127.0.0.1:5081", false},
+      {"127.0.0.1:5081/v1", false},
+      {"127.0.0.1/?:5081", false},
+      {"127.0.0.1:5081\r\nX:1", false},
+      {"a b:5081", false},
+  };
+  for (const auto& row : rows) {
+    SCOPED_TRACE(row.address);
+    MasterScenario s;
+    TestAgent& agent = s.agent("a1");
+    proto::RegisterAgent message = agent.registration();
+    message.http_address = row.address;
+    agent.connect();
+    agent.sends(message);
+    if (row.is_taken) {
+      EXPECT_TRUE(agent.is_connected());
+      EXPECT_EQ(s.master->agents().size(), 1u);
+      continue;
+    }
+    const proto::ErrorMessage error = refused(agent);
+    EXPECT_EQ(error.code, ErrorCode::kInvalidArgument);
+    EXPECT_NE(error.message.find("host:port"), std::string::npos) << error.message;
+  }
+}
+
 TEST(AgentRegistration, RefusesWhatDoesNotAddUpAndDisturbsNobody) {
   struct Row {
     std::string_view what;

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "net/http_hosts.h"
 #include "net/http_server.h"
 #include "tests/net/support.h"
 
@@ -33,6 +34,7 @@ class Http : public testing::Test {
 
   void start() {
     HttpServer::Options options = options_;
+    options.names = {"x"};
     options.handler = [this](const HttpRequest& request, HttpResponder responder) {
       answer(request, std::move(responder));
     };
@@ -170,6 +172,65 @@ TEST_F(Http, RefusesOtherMethodsLargeBodiesAndBrokenTargets) {
   EXPECT_TRUE(long_target.empty() || status_of(long_target) >= 400) << long_target.substr(0, 80);
   EXPECT_EQ(asked_, 0);
   EXPECT_EQ(body_of(get("/healthz")), "ok\n");
+}
+
+// A browser says for whom it asks, and for whose page.
+TEST_F(Http, AnswersNoPageOfAStranger) {
+  const struct {
+    const char* headers;
+    int status;
+  } rows[] = {
+      {"Host: localhost\r\n", 200},
+      {"Host: LocalHost:5080\r\n", 200},  // a tunnel's port
+      {"Host: 127.0.0.1:1\r\n", 200},
+      {"Host: 127.8.9.1\r\n", 200},
+      {"Host: [::1]:5080\r\n", 200},
+      {"Host: x:5080\r\n", 200},  // as a flag says
+      {"Host: localhost:5080\r\nOrigin: http://localhost:5080\r\n", 200},
+      {"Host: x\r\nOrigin: https://X\r\n", 200},
+      {"Host: evil.example\r\n", 421},
+      {"Host: evil.example:5080\r\n", 421},
+      {"Host: localhost.evil.example\r\n", 421},
+      {"Host: 127.0.0.1.evil.example\r\n", 421},
+      {"Host: 10.0.0.1\r\n", 421},
+      {"Host: 0.0.0.0\r\n", 421},
+      {"Host: [::2]\r\n", 421},
+      {"Host: \r\n", 400},
+      {"Host: localhost@evil.example\r\n", 400},
+      {"Host: localhost:80:80\r\n", 400},
+      {"Host: localhost\r\nHost: evil.example\r\n", 400},
+      {"Host: localhost:5080\r\nOrigin: http://evil.example\r\n", 403},
+      {"Host: localhost:5080\r\nOrigin: http://localhost:3000\r\n", 403},
+      {"Host: localhost\r\nOrigin: null\r\n", 403},
+      {"Host: localhost\r\nOrigin: ftp://localhost\r\n", 403},
+      {"Host: evil.example\r\nOrigin: http://evil.example\r\n", 421},
+  };
+  int allowed = 0;
+  for (const auto& row : rows) {
+    if (row.status == 200) ++allowed;
+    const std::string answer =
+        ask(text("GET /healthz HTTP/1.1\r\nConnection: close\r\n", row.headers, "\r\n"));
+    EXPECT_EQ(status_of(answer), row.status) << row.headers << answer;
+    if (row.status == 421) {
+      EXPECT_NE(answer.find("localhost"), std::string::npos) << answer;
+    }
+  }
+  EXPECT_EQ(asked_, allowed);
+  // Nor files. Old tools name no host.
+  EXPECT_EQ(status_of(ask("GET /files/task/stdout HTTP/1.1\r\nHost: evil\r\n"
+                          "Connection: close\r\n\r\n")),
+            421);
+  EXPECT_EQ(status_of(ask("GET /healthz HTTP/1.0\r\n\r\n")), 200);
+  EXPECT_EQ(status_of(ask("GET /healthz HTTP/1.0\r\nOrigin: http://evil\r\n\r\n")), 403);
+}
+
+TEST(HttpNames, AreHostsWithoutPorts) {
+  EXPECT_EQ(*parse_http_names(""), std::vector<std::string>());
+  EXPECT_EQ(*parse_http_names("Cluster.Example, proxy"),
+            (std::vector<std::string>{"cluster.example", "proxy"}));
+  for (const char* wrong : {"a,", ",", "a:80", "http://a", "a b", "*"}) {
+    EXPECT_FALSE(parse_http_names(wrong)) << wrong;
+  }
 }
 
 TEST_F(Http, GarbageDisturbsNobody) {
