@@ -5,22 +5,12 @@
 #include <algorithm>
 
 namespace proffer {
-namespace {
-
-constexpr int kDoublingsMax =
-    30;  // keeps the product within 64 bits; the maximum comes long before
-
-}  // namespace
 
 Duration Backoff::next() {
-  Duration wait = limits_.min;
-  for (int i = 0; i < std::min(attempts_, kDoublingsMax) && wait < limits_.max; ++i) {
-    wait = wait * 2;
-  }
-  wait = std::min(wait, limits_.max);
-  ++attempts_;
-  const int64_t half = wait.nanos() / 2;
-  return Duration::nanos(prng_.between(wait.nanos() - half, wait.nanos()));
+  const Duration grown = wait_ + wait_ * limits_.growth_percent / 100;
+  wait_ = std::min(std::max(grown, limits_.min), limits_.max);
+  const int64_t half = wait_.nanos() / 2;
+  return Duration::nanos(prng_.between(wait_.nanos() - half, wait_.nanos()));
 }
 
 }  // namespace proffer

@@ -36,7 +36,7 @@ class LocalClient {
     std::string path = {};
     bool keep_connected = true;  // try again by itself, after failures and disconnects
     uint64_t seed = 0;           // of the jitter; give each process its own
-    BackoffLimits backoff = {};
+    BackoffLimits backoff = kLocalBackoff;
     size_t outgoing_bytes_max = kOutgoingBytesPerPeerMax;  // over it the session ends
   };
 

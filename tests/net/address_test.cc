@@ -74,6 +74,20 @@ TEST(Backoff, DoublesUpToItsMaximumWithJitter) {
   EXPECT_LE(backoff.next(), limits.min);
 }
 
+TEST(Backoff, WithinOneMachineAWaitIsAPartOfTheTimeAway) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Backoff backoff(kLocalBackoff, seed);
+    Duration away = Duration();
+    int attempts = 0;
+    for (; away < minutes(10); ++attempts) {
+      const Duration wait = backoff.next();
+      EXPECT_LE(wait, std::min(kLocalBackoff.min + away / 2, seconds(1))) << to_text(away);
+      away = away + wait;
+    }
+    EXPECT_LT(attempts, 1'000);  // 10 minutes long, the half of a second apart at least
+  }
+}
+
 TEST(Backoff, SpreadsPeersAndRepeatsItselfForASeed) {
   std::set<Duration> waits;
   for (uint64_t seed = 0; seed < 100; ++seed) waits.insert(Backoff({}, seed).next());
