@@ -28,6 +28,11 @@ namespace {
 // longer.
 constexpr Duration kSettleMax = seconds(2);
 
+std::string words_of_signal(int signal) {
+  const char* name = sigabbrev_np(signal);
+  return text("signal ", signal, " (SIG", name == nullptr ? "?" : name, ")");
+}
+
 }  // namespace
 
 struct CommandExecutor::Impl {
@@ -44,7 +49,8 @@ struct CommandExecutor::Impl {
     bool own = false;  // this executor is for it alone
     Duration kill_grace = {};
     bool kill_asked = false;
-    std::optional<int> wait_status = {};  // once the command itself has ended
+    std::optional<int> executor_signal = {};  // was sent to this executor while the command ran
+    std::optional<int> wait_status = {};      // once the command itself has ended
     Time ended_at = {};
     std::unique_ptr<Timer> force = {};  // SIGKILL when the grace is over
   };
@@ -55,6 +61,7 @@ struct CommandExecutor::Impl {
   proto::Encoder encoder;
   std::map<TaskId, Running> running;
   bool ending = false;
+  std::optional<int> signal_sent = {};  // to this executor, which ends by it
   Timer driver_timer;
   Timer settle_timer;
   std::unique_ptr<LocalClient> agent;
@@ -78,6 +85,7 @@ struct CommandExecutor::Impl {
 
   void start_task(const proto::RunTask& run);
   void end_task(const TaskId& id, Duration grace);
+  void on_signal(int signal);
   void end_everything();
   void watch(const proto::RunTask& run);
   void look(const TaskId& id);
@@ -94,7 +102,7 @@ void CommandExecutor::Impl::start() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   loop.on_signal(SIGCHLD, [this] { reap(); });
   for (const int signal : {SIGTERM, SIGINT}) {
-    loop.on_signal(signal, [this] { end_everything(); });
+    loop.on_signal(signal, [this, signal] { on_signal(signal); });
   }
   agent = std::make_unique<LocalClient>(
       loop,
@@ -147,7 +155,11 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   command.data = told_ports(run.assignment.ports);
   step(sdk::TellUpdate{
       {.task = run.spec.id, .state = proto::TaskState::kRunning, .data = command.data}});
-  if (ending) return end_task(run.spec.id, run.spec.kill_grace);
+  if (ending) {
+    command.executor_signal = signal_sent;
+    command.kill_asked = !signal_sent;
+    return end_task(run.spec.id, run.spec.kill_grace);
+  }
   if (run.spec.health) watch(run);
 }
 
@@ -206,13 +218,14 @@ CommandExecutor::Impl::Watch* CommandExecutor::Impl::watch_of_command(pid_t pid)
 
 void CommandExecutor::Impl::on(const sdk::EndTask& end) {
   const auto at = running.find(end.task);
-  if (at != running.end()) end_task(end.task, end.grace.value_or(at->second.kill_grace));
+  if (at == running.end()) return;
+  at->second.kill_asked |= !at->second.wait_status;
+  end_task(end.task, end.grace.value_or(at->second.kill_grace));
 }
 
 void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   Running& command = running.at(id);
   if (command.wait_status) return;
-  command.kill_asked = true;
   command.watch.reset();
   kill(-command.pid, grace > Duration() ? SIGTERM : SIGKILL);
   if (grace <= Duration()) return;
@@ -226,7 +239,19 @@ void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   }
 }
 
-void CommandExecutor::Impl::on(const sdk::EndAll&) { end_everything(); }
+void CommandExecutor::Impl::on(const sdk::EndAll&) {
+  for (auto& [id, command] : running) command.kill_asked |= !command.wait_status;
+  end_everything();
+}
+
+// Not from our agent, which would say it in a message: an operator's, or the command's own.
+void CommandExecutor::Impl::on_signal(int signal) {
+  if (!ending) signal_sent = signal;
+  for (auto& [id, command] : running) {
+    if (!command.wait_status && !command.executor_signal) command.executor_signal = signal;
+  }
+  end_everything();
+}
 
 void CommandExecutor::Impl::end_everything() {
   ending = true;
@@ -292,9 +317,7 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command) {
     status.state = proto::TaskState::kFailed;
     status.reason = proto::TaskReason::kCommandSignalled;
     status.signal = WTERMSIG(how);
-    const char* name = sigabbrev_np(WTERMSIG(how));
-    status.message = text("the command was ended by signal ", WTERMSIG(how), " (SIG",
-                          name == nullptr ? "?" : name, ")");
+    status.message = text("the command was ended by ", words_of_signal(WTERMSIG(how)));
   } else {
     status.reason = proto::TaskReason::kCommandExited;
     status.exit_code = WEXITSTATUS(how);
@@ -307,6 +330,11 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command) {
   if (command.kill_asked) {
     status.state = proto::TaskState::kKilled;
     status.reason = proto::TaskReason::kKilledByScheduler;
+  } else if (command.executor_signal) {
+    status.state = proto::TaskState::kFailed;
+    status.reason = proto::TaskReason::kExecutorEnded;
+    status.message = text("its executor was sent ", words_of_signal(*command.executor_signal),
+                          " by something on its machine, and ended it");
   }
   step(sdk::TellUpdate{std::move(status)});
   ending |= command.own;

@@ -79,5 +79,33 @@ TEST_F(Attacks, ATaskMakesItsAgentServeNothingBesideItsSandbox) {
   EXPECT_EQ(status_of(get(files + "etc/passwd")), 404);
 }
 
+// It ends its own executor by that, and with it itself. Nobody else is named as the one who did it.
+TEST_F(Attacks, ATaskThatEndsItsExecutorIsNotToldAsKilledByItsScheduler) {
+  for (const char* signal : {"TERM", "INT", "KILL"}) {
+    SCOPED_TRACE(signal);
+    const Exit ended = cluster_->proffer(
+        {"run", "--json", "--", "kill -" + std::string(signal) + " $PPID; exec sleep 1000"});
+    EXPECT_NE(ended.code, 0);
+    EXPECT_NE(ended.out.find("\"state\":\"failed\""), std::string::npos) << ended.out;
+    EXPECT_NE(ended.out.find("\"reason\":\"executor_ended\""), std::string::npos) << ended.out;
+  }
+  const Exit told = cluster_->proffer({"run", "--", "kill -TERM $PPID; exec sleep 1000"});
+  EXPECT_NE(told.err.find("its executor was sent signal 15 (SIGTERM)"), std::string::npos)
+      << told.err;
+}
+
+// A page in a browser, by a name of its own that means 127.0.0.1.
+TEST_F(Attacks, AStrangersPageTalksToNoDaemon) {
+  const uint16_t master = parse_address("http", cluster_->http())->port;
+  for (const auto& [port, path] : {std::pair(master, "/v1/agents"), {agent_port(), "/v1/status"}}) {
+    for (const auto& [host, status] : {std::pair("evil.example", 421), {"localhost", 200}}) {
+      const Fd fd = net_test::connect_tcp(port);
+      net_test::send_all(fd, std::string("GET ") + path + " HTTP/1.1\r\nHost: " + host +
+                                 "\r\nConnection: close\r\n\r\n");
+      EXPECT_EQ(status_of(net_test::receive_all(fd)), status) << path << " " << host;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace proffer::test
