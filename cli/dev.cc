@@ -2,6 +2,7 @@
 // Read Dev::go first. It restarts nothing; it says what ended, and at the end it leaves nothing
 // behind.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -19,6 +20,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "cli/programs.h"
+#include "common/resources.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "net/loop.h"
@@ -53,6 +55,36 @@ struct DevOptions {
 };
 
 using Addresses = std::map<std::string, proto::JsonValue>;
+
+// All that agents get together: what --resources says, or the usual ones.
+PortSet ports_of(const DevOptions& options) {
+  const Result<Resources> given = parse_agent_resources(options.resources);
+  return given && !given->ports.empty() ? given->ports : PortSet({{kFirstPort, kLastPort}});
+}
+
+// The agents of one machine must not hand out the same ports: the `number`th of `agents` parts.
+PortSet part_of_ports(const PortSet& all, int64_t number, int64_t agents) {
+  const std::vector<uint16_t> ports = *all.lowest(all.size());
+  std::vector<PortRange> part;
+  const auto size = static_cast<int64_t>(ports.size());
+  for (int64_t i = size * (number - 1) / agents; i < size * number / agents; ++i) {
+    const uint16_t port = ports[static_cast<size_t>(i)];
+    part.push_back({port, port});
+  }
+  return PortSet(std::move(part));
+}
+
+// Of a valid text, that is, what else it says.
+std::string without_ports(std::string_view resources) {
+  std::string rest;
+  while (!resources.empty()) {
+    const size_t end = std::min(resources.find(';'), resources.size());
+    const std::string_view item = resources.substr(0, end);
+    if (item.find("ports") == std::string_view::npos) rest += text(rest.empty() ? "" : ";", item);
+    resources.remove_prefix(std::min(end + 1, resources.size()));
+  }
+  return rest;
+}
 
 // What a daemon wrote once it served; none while it has not.
 std::optional<Addresses> read_addresses(const std::string& path) {
@@ -183,12 +215,8 @@ Result<void> Dev::start_agent(int64_t number) {
   if (!program) return program.error();
   const std::string name = text("agent-", number);
   std::string resources =
-      options_.resources.empty() ? even_part(options_.agents) : options_.resources;
-  if (resources.find("ports:") == std::string::npos) {
-    const int64_t each = (kLastPort - kFirstPort + 1) / options_.agents;
-    const int64_t first = kFirstPort + (number - 1) * each;
-    resources += text(";ports:[", first, "-", first + each - 1, "]");
-  }
+      options_.resources.empty() ? even_part(options_.agents) : without_ports(options_.resources);
+  resources += text(";ports:", to_text(part_of_ports(ports_of(options_), number, options_.agents)));
   std::vector<std::string> command = {*program,
                                       "--master=" + text_of(master_, "address"),
                                       "--name=" + name,
@@ -416,6 +444,10 @@ Result<void> check(const DevOptions& options) {
   if (!options.resources.empty()) {
     const Result<Resources> parsed = parse_agent_resources(options.resources);
     if (!parsed) return Error(parsed.error()).in("--resources");
+    if (!parsed->ports.empty() && parsed->ports.size() < options.agents) {
+      return Error::invalid_argument(text("--resources must have a port for each of ",
+                                          options.agents, " agents, not ", parsed->ports.size()));
+    }
   }
   if (const Result<Attributes> parsed = parse_attributes(options.attributes); !parsed) {
     return Error(parsed.error()).in("--attributes");
@@ -440,8 +472,10 @@ int run_dev(const Words& words) {
   Arguments arguments("proffer dev [--agents N] [options]",
                       "start a local cluster: a master and agents as processes on this machine");
   arguments.option("--agents", &options.agents, "how many agents (1)");
-  arguments.option("--resources", &options.resources,
-                   "of each agent, as in 'cpus:2;mem:2048' (an even part of this machine)");
+  arguments.option(
+      "--resources", &options.resources,
+      "of each agent, as in 'cpus:2;mem:2048' (an even part of this machine); ports are "
+      "divided between the agents");
   arguments.option("--attributes", &options.attributes, "of each agent, as in 'rack:r1;disk:ssd'");
   arguments.option("--weights", &options.weights, "of roles, as in ads=2,batch=0.5");
   arguments.option("--port", &options.port, "the master's port; 0: any free one (5050)");

@@ -65,6 +65,8 @@ struct AgentShell::Impl {
   AgentShellOptions options;
   std::optional<DirectoryLock> lock;
   std::unique_ptr<CheckpointLog> log;
+  // Who this agent is, once more: a master takes it back only by its secret.
+  std::unique_ptr<CheckpointLog> identity_log;
   std::unique_ptr<Sandboxes> sandboxes;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<LocalServer> executors;
@@ -88,6 +90,8 @@ struct AgentShell::Impl {
   Result<void> start(AgentShellOptions given);
   Result<AgentSnapshot> restore();
   Result<AgentSnapshot> salvage(const std::string& path, const Error& why);
+  Result<void> restore_identity(AgentSnapshot& snapshot);
+  Result<void> keep_identity(const std::vector<std::string>& records);
   Result<void> bind();
   Result<void> serve();
   std::optional<Address> former_http() const;
@@ -135,6 +139,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
 
   Result<AgentSnapshot> snapshot = restore();
   if (!snapshot) return std::move(snapshot).error();
+  if (Result<void> known = restore_identity(*snapshot); !known) return known;
   for (const proto::CheckpointRecord& record : snapshot->records) {
     const auto* identity = std::get_if<proto::AgentIdentity>(&record);
     if (identity == nullptr || identity->agent == options.core.name) continue;
@@ -230,6 +235,44 @@ Result<AgentSnapshot> AgentShell::Impl::salvage(const std::string& path, const E
   if (written) written = log->sync();  // The identity is among them.
   if (!written) return std::move(written).error();
   return snapshot;
+}
+
+// An identity that the checkpoint has lost is read from its own file, and the other way round.
+Result<void> AgentShell::Impl::restore_identity(AgentSnapshot& snapshot) {
+  const std::string path = options.work_dir + "/identity";
+  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
+  if (!opened && opened.error().code() == ErrorCode::kCorruption) {
+    LOG(WARNING) << "the file of the agent's identity is damaged: " << opened.error().message();
+    opened = CheckpointLog::open(path);
+  }
+  if (!opened) return std::move(opened).error();
+  identity_log = std::move(opened->log);
+  std::vector<std::string> known;
+  for (const proto::CheckpointRecord& record : snapshot.records) {
+    if (std::holds_alternative<proto::AgentIdentity>(record))
+      known = {proto::encode_record(record)};
+  }
+  if (!known.empty()) {
+    // The checkpoint has it, so a full disk does not keep the agent from its tasks.
+    Result<void> kept = known == opened->records ? Result<void>() : keep_identity(known);
+    if (!kept) LOG(ERROR) << "the agent's identity has no second file: " << kept.error().message();
+    return {};
+  }
+  for (const std::string& bytes : opened->records) {
+    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
+    if (!record) return std::move(record).error().in(text("reading ", path));
+    if (!std::holds_alternative<proto::AgentIdentity>(*record)) continue;
+    LOG(WARNING) << "the checkpoint has lost the agent's identity, which is read from " << path;
+    snapshot.records.insert(snapshot.records.begin(), *std::move(record));
+    if (Result<void> written = log->append({bytes}); !written) return written;
+    return log->sync();
+  }
+  return {};
+}
+
+Result<void> AgentShell::Impl::keep_identity(const std::vector<std::string>& records) {
+  if (Result<void> written = identity_log->rewrite(records); !written) return written;
+  return identity_log->sync();
 }
 
 Result<void> AgentShell::Impl::bind() {
@@ -331,12 +374,15 @@ void AgentShell::Impl::step(const AgentEvent& event) {
 bool AgentShell::Impl::persist() {
   if (out.records.empty()) return true;
   std::vector<std::string> records;
+  std::vector<std::string> identity;
   for (const proto::CheckpointRecord& record : out.records) {
     records.push_back(proto::encode_record(record));
+    if (std::holds_alternative<proto::AgentIdentity>(record)) identity = {records.back()};
     follow(record);
   }
   Result<void> written = log->append(records);
   if (written && out.sync) written = log->sync();
+  if (written && !identity.empty()) written = keep_identity(identity);
   if (!written) {
     LOG(ERROR) << "the checkpoint cannot be written, the agent ends (its tasks run on until it is "
                   "started again); make room or correct the disk, then start it: "

@@ -71,10 +71,26 @@ TEST(Dev, SaysThatThereIsNoTemporaryDirectory) {
   }
 }
 
+TEST(Dev, DividesPortsBetweenItsAgents) {
+  const Cluster cluster(
+      {.agents = 3, .resources = "cpus:1;ports:[32100-32105,32200-32203];mem:256"});
+  const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
+  ASSERT_TRUE(agents.has_value());
+  PortSet all;
+  for (const proto::AgentRow& row : *agents) {
+    EXPECT_GE(row.total.ports.size(), 3) << row.agent.str();
+    EXPECT_FALSE(all.intersects(row.total.ports)) << row.agent.str();
+    all += row.total.ports;
+    EXPECT_EQ(row.total.amounts, ResourceVector::of(1'000, 256'000));
+  }
+  EXPECT_EQ(to_text(all), "[32100-32105,32200-32203]");
+}
+
 TEST(Dev, RefusesWrongValuesBeforeItStartsAnything) {
   TemporaryDirectory home;
   const std::pair<Words, std::string> rows[] = {
       {{"--agents", "0"}, "from 1 to"},
+      {{"--agents", "3", "--resources", "cpus:1;ports:[31000-31001]"}, "a port for each of 3"},
       {{"--resources", "cpus:-1"}, "'-1'"},
       {{"--resources", "cpus:0"}, "more than zero"},
       {{"--resources", "cpu:1"}, "did you mean 'cpus'"},
@@ -360,6 +376,32 @@ TEST(Agent, WithADamagedCheckpointItEndsWhatThatStillNamesAndBeginsAnew) {
   EXPECT_FALSE(is_alive(task.pid));
   EXPECT_TRUE(fs::exists(checkpoint_of(cluster) + ".damaged-1"));
   EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
+}
+
+// Its master would refuse another secret under this name until the old agent is given up, after ten
+// minutes.
+TEST(Agent, WithTheBeginningOfItsCheckpointZeroedItIsStillTheSameAgent) {
+  Cluster cluster({.agents = 1});
+  kill_agent(cluster);
+  std::string bytes = read_file(checkpoint_of(cluster));
+  bytes.replace(0, std::min<size_t>(512, bytes.size()), std::min<size_t>(512, bytes.size()), '\0');
+  write_file(checkpoint_of(cluster), bytes);
+  const auto agent = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 0); }));
+  EXPECT_EQ(cluster.proffer({"run", "--", "echo again"}).out, "again\n");
+
+  // Its second file is made anew, and serves the next time, too.
+  agent->kill(SIGKILL);
+  agent->wait();
+  fs::remove(checkpoint_of(cluster));
+  const auto again = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  EXPECT_TRUE(eventually([&] { return is_back(cluster, *again, 0); }));
+  again->kill(SIGKILL);
+  again->wait();
+  fs::remove(cluster.dir() + "/agent-1/identity");
+  const auto without = cluster.start_agent("agent-1", "cpus:4;mem:4096");
+  EXPECT_TRUE(eventually([&] { return is_back(cluster, *without, 0); }));
+  EXPECT_TRUE(fs::exists(cluster.dir() + "/agent-1/identity"));
 }
 
 TEST(Agent, TwoOfOneDirectoryOrOneNameAreRefusedWithAHint) {
