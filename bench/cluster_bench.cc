@@ -175,8 +175,8 @@ struct Outcome {
 class MasterProcess {
  public:
   MasterProcess()
-      : process_({test::program("proffer-master"), "--port=0", "--http_port=0",
-                  "--data_dir=" + (home_ / "master"), "--minloglevel=1"}) {
+      : process_({test::program("proffer-master"), "--socket=", "--insecure_tcp", "--port=0",
+                  "--http_port=0", "--data_dir=" + (home_ / "master"), "--minloglevel=1"}) {
     const std::string path = home_ / "master/address.json";
     wait_until("the master", 30, [&] { return access(path.c_str(), R_OK) == 0; });
     const std::string json = test::read_file(path);

@@ -39,7 +39,7 @@ void ConformanceProxy::on_scheduler_frame(PeerId peer, std::span<const std::byte
     link.dealer = std::make_unique<Dealer>(
         loop_,
         Dealer::Options{
-            .endpoint = tcp_endpoint(master_), .keep_connected = false, .seed = ++seeds_},
+            .endpoint = zmq_endpoint(master_), .keep_connected = false, .seed = ++seeds_},
         Dealer::Handlers{
             .on_connected =
                 [this, peer] {

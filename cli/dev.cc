@@ -36,6 +36,7 @@ constexpr int64_t kAgentsMax = 200;
 constexpr Duration kStartTimeout = seconds(30);
 constexpr Duration kPoll = milliseconds(10);
 constexpr Duration kStopTimeout = seconds(10);  // kill grace of tasks and a margin
+constexpr int64_t kNoPort = -1;                 // no TCP
 constexpr int64_t kFirstPort = 31'000;
 constexpr int64_t kLastPort = 31'999;
 
@@ -47,7 +48,7 @@ struct DevOptions {
   std::string weights = {};
   std::string offer_timeout = {};
   std::string claim_after = {};
-  int64_t port = 5050;
+  int64_t port = kNoPort;
   int64_t http_port = 5080;
   bool keep = false;
   bool no_service = false;
@@ -194,11 +195,15 @@ Result<void> Dev::start_master() {
   if (!program) return program.error();
   std::vector<std::string> command = {*program,
                                       "--data_dir=" + dir_of("master"),
-                                      text("--port=", options_.port),
+                                      "--socket=" + dir_of("master.sock"),
                                       text("--http_port=", options_.http_port),
                                       "--heartbeat=1s",
                                       "--agent_timeout=5s",
                                       "--weights=" + options_.weights};
+  if (options_.port != kNoPort) {
+    command.push_back("--insecure_tcp");
+    command.push_back(text("--port=", options_.port));
+  }
   if (!options_.offer_timeout.empty()) {
     command.push_back("--offer_timeout=" + options_.offer_timeout);
   }
@@ -340,7 +345,7 @@ void Dev::say_where() {
   if (!service_.empty()) print_line("service  the scheduler of `proffer service apply`");
   print_line(text("files    ", options_.dir, options_.keep ? "" : " (removed at the end)"));
   print_line("");
-  const bool is_default = master == "127.0.0.1:5050";
+  const bool is_default = master == to_text(local_master());
   const std::string flag = is_default ? "" : " --master=" + master;
   print_line(text("try      proffer run", flag, " -- echo hello"));
   print_line(text("         proffer status", flag));
@@ -410,7 +415,7 @@ Result<void> prepare_dir(const DevOptions& options, bool is_default) {
     if (pid != nullptr && ::kill(static_cast<pid_t>(*pid), 0) == 0) {
       return Error::failed_precondition(text("a cluster is running already in ",
                                              quoted(options.dir), " (process ", *pid, ")"))
-          .with_hint("use it, end it, or give this one its own --dir, --port=0 and --http-port=0");
+          .with_hint("use it, end it, or give this one its own --dir and --http-port=0");
     }
   }
   if (is_default) fs::remove_all(options.dir, error);
@@ -436,7 +441,7 @@ Result<void> check(const DevOptions& options) {
   }
   for (const auto& [name, port] : {std::pair<std::string_view, int64_t>("--port", options.port),
                                    {"--http-port", options.http_port}}) {
-    if (port < 0 || port > 65535) {
+    if ((port < 0 || port > 65535) && !(name == "--port" && port == kNoPort)) {
       return Error::invalid_argument(
           text(name, " must be from 0 (any free port) to 65535, not ", port));
     }
@@ -478,7 +483,9 @@ int run_dev(const Words& words) {
       "divided between the agents");
   arguments.option("--attributes", &options.attributes, "of each agent, as in 'rack:r1;disk:ssd'");
   arguments.option("--weights", &options.weights, "of roles, as in ads=2,batch=0.5");
-  arguments.option("--port", &options.port, "the master's port; 0: any free one (5050)");
+  arguments.option(
+      "--port", &options.port,
+      "serve TCP too, without knowing who connects, on this port; 0: any free one (none)");
   arguments.option("--http-port", &options.http_port, "its HTTP port; 0: any free one (5080)");
   arguments.option("--offer-timeout", &options.offer_timeout, "lease of offers (30s)");
   arguments.option("--claim-after", &options.claim_after,

@@ -70,11 +70,12 @@ bool LocalCluster::owns(const std::string& name) const {
   return name == "master" || std::find(agents_.begin(), agents_.end(), name) != agents_.end();
 }
 
-Result<void> LocalCluster::start_master(int port) {
+Result<void> LocalCluster::start_master() {
   const Result<std::string> program = find_program("master");
   if (!program) return program.error();
   std::vector<std::string> command = {*program, "--data_dir=" + dir_of("master"),
-                                      text("--port=", port), "--http_port=0", "--heartbeat=1s"};
+                                      "--socket=" + dir_of("master.sock"), "--http_port=0",
+                                      "--heartbeat=1s"};
   for (const std::string& flag : options_.master_flags) command.push_back(flag);
   std::error_code ignored;
   fs::remove(dir_of("master") + "/address.json", ignored);
@@ -112,7 +113,7 @@ Result<void> LocalCluster::start_agent(const std::string& name, int64_t first_po
 }
 
 Result<void> LocalCluster::start() {
-  if (Result<void> started = start_master(0); !started) return started;
+  if (Result<void> started = start_master(); !started) return started;
   for (int i = 1; i <= options_.agents; ++i) {
     Result<void> started = start_agent(text("agent-", i), kFirstPort + i * kPortsEach);
     if (!started) return started;
@@ -133,6 +134,6 @@ bool LocalCluster::kill(const std::string& name) {
   return turn_until(loop_, kEndTimeout, [&] { return !children_.is_running(name); });
 }
 
-Result<void> LocalCluster::start_master_again() { return start_master(master_.port); }
+Result<void> LocalCluster::start_master_again() { return start_master(); }
 
 }  // namespace proffer::cli

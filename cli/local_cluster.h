@@ -42,7 +42,7 @@ class LocalCluster {
   bool owns(const std::string& name) const;
 
  private:
-  Result<void> start_master(int port);
+  Result<void> start_master();
   Result<void> start_agent(const std::string& name, int64_t first_port);
   std::string dir_of(const std::string& name) const { return options_.dir + "/" + name; }
 

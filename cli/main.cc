@@ -57,8 +57,9 @@ void print_usage(std::FILE* where) {
                  std::string(command.what).c_str());
   }
   std::fputs(
-      "\nproffer COMMAND --help says more. The master is at --master=HOST:PORT, else "
-      "$PROFFER_MASTER,\nelse 127.0.0.1:5050.\n",
+      "\nproffer COMMAND --help says more. The master is at --master=SOCKET or --master=HOST:PORT, "
+      "else\n$PROFFER_MASTER, else it is the one of this machine: that of your own `proffer dev`, "
+      "else\n/run/proffer/master.sock.\n",
       where);
 }
 

@@ -16,7 +16,7 @@ Error unreachable(const Address& master, std::string_view why) {
   return Error::unavailable(text("cannot reach a master at ", to_text(master), ": ", why))
       .with_hint(
           "start a local cluster with `proffer dev`, or say where the master is with "
-          "--master=HOST:PORT or $PROFFER_MASTER");
+          "--master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER");
 }
 
 std::string name_of(const proto::TaskRow& row) {
@@ -27,12 +27,12 @@ std::string name_of(const proto::TaskRow& row) {
 
 Result<Address> master_address(const std::string& flag) {
   constexpr uint16_t kDefaultPort = 5050;
-  if (!flag.empty()) return parse_address("--master", flag, kDefaultPort);
+  if (!flag.empty()) return parse_socket_or_address("--master", flag, kDefaultPort);
   const char* variable = std::getenv("PROFFER_MASTER");
   if (variable != nullptr && *variable != '\0') {
-    return parse_address("$PROFFER_MASTER", variable, kDefaultPort);
+    return parse_socket_or_address("$PROFFER_MASTER", variable, kDefaultPort);
   }
-  return Address{"127.0.0.1", kDefaultPort};
+  return local_master();
 }
 
 Result<CallResult> call(const Address& master, std::string_view method, std::string_view arguments,
@@ -46,7 +46,7 @@ Result<CallResult> call(const Address& master, std::string_view method, std::str
   proto::Encoder encoder;
   std::unique_ptr<Dealer> dealer;
   dealer = std::make_unique<Dealer>(
-      loop, Dealer::Options{.endpoint = tcp_endpoint(master), .keep_connected = false},
+      loop, Dealer::Options{.endpoint = zmq_endpoint(master), .keep_connected = false},
       Dealer::Handlers{
           .on_connected =
               [&] {

@@ -13,7 +13,7 @@
 
 namespace proffer::cli {
 
-// --master, else $PROFFER_MASTER, else 127.0.0.1:5050. Errors: kInvalidArgument.
+// --master, else $PROFFER_MASTER, else local_master(). Errors: kInvalidArgument.
 Result<Address> master_address(const std::string& flag);
 
 struct CallResult {

@@ -129,7 +129,7 @@ int Run::go() {
     finish(Error::unavailable(text("cannot reach a master at ", to_text(options_.master), " in ",
                                    to_text(kConnectTimeout)))
                .with_hint("start a local cluster with `proffer dev`, or say where the master is "
-                          "with --master=HOST:PORT or $PROFFER_MASTER"));
+                          "with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"));
   });
   declare();
   return scheduler_.run();
@@ -346,7 +346,7 @@ int run_run(const Words& words) {
   RunOptions options;
   Arguments arguments("proffer run [options] -- CMD…",
                       "run a command on the cluster, stream its output, return its exit code");
-  arguments.option("--master", &master_flag, "the master's HOST:PORT");
+  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
   arguments.option("--cpus", &cpus, "CPUs of each task (1)");
   arguments.option("--mem", &mem, "memory of each task, in MiB or with a unit (128)");
   arguments.option("--disk", &disk, "disk of each task, in MiB or with a unit");

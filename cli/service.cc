@@ -40,7 +40,7 @@ struct ServiceFlags {
 };
 
 void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
-  arguments.option("--master", &common->master, "the master's HOST:PORT");
+  arguments.option("--master", &common->master, "the master's socket, or HOST:PORT");
   arguments.option("--framework", &common->framework, "the scheduler's name or id (service)");
   arguments.flag("--json", &common->json, "print one JSON object");
   if (!waits) return;
@@ -65,11 +65,9 @@ class Client {
   // The scheduler's answer. A request that got none is made again with the same id: what was done
   // is not done twice.
   Result<std::string> ask(const proto::ServiceCall& what) const {
-    const char* user = std::getenv("USER");
     const std::string call_json =
         proto::request_call_json({.framework = common_.framework,
                                   .id = random_name(),
-                                  .principal = user != nullptr ? user : "",
                                   .timeout = kRequestTimeout,
                                   .data = proto::service_call_json(what)});
     for (int attempt = 1;; ++attempt) {

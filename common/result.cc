@@ -6,8 +6,9 @@ namespace proffer {
 namespace {
 
 constexpr std::array<std::string_view, kErrorCodeCount> kNames = {
-    "invalid_argument", "not_found", "already_exists", "failed_precondition", "resource_exhausted",
-    "unavailable",      "timeout",   "corruption",     "unsupported",         "internal",
+    "invalid_argument",   "not_found",   "already_exists",    "failed_precondition",
+    "resource_exhausted", "unavailable", "timeout",           "corruption",
+    "unsupported",        "internal",    "permission_denied",
 };
 
 }  // namespace

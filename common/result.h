@@ -24,8 +24,9 @@ enum class ErrorCode : uint8_t {
   kCorruption,
   kUnsupported,
   kInternal,
+  kPermissionDenied,
 };
-inline constexpr size_t kErrorCodeCount = 10;
+inline constexpr size_t kErrorCodeCount = 11;
 
 // "invalid_argument", "not_found", …; the `code` of an error printed as JSON.
 std::string_view to_text(ErrorCode code);
@@ -53,6 +54,9 @@ class [[nodiscard]] Error {
   static Error corruption(std::string m) { return {ErrorCode::kCorruption, std::move(m)}; }
   static Error unsupported(std::string m) { return {ErrorCode::kUnsupported, std::move(m)}; }
   static Error internal(std::string m) { return {ErrorCode::kInternal, std::move(m)}; }
+  static Error permission_denied(std::string m) {
+    return {ErrorCode::kPermissionDenied, std::move(m)};
+  }
 
   ErrorCode code() const { return code_; }
   const std::string& message() const { return message_; }

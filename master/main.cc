@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include <gflags/gflags.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/roles.h"
@@ -12,14 +13,23 @@
 #include "net/daemon_flags.h"
 #include "net/descriptors.h"
 #include "net/http_hosts.h"
+#include "net/users.h"
 
-DEFINE_string(address, "127.0.0.1", "the address to serve on");
-DEFINE_int32(port, 5050, "port for agents, schedulers and the CLI; 0: any free one");
+DEFINE_string(socket, "/run/proffer/master.sock",
+              "Unix socket for agents, schedulers and the CLI; the kernel says who each peer is");
+DEFINE_bool(insecure_tcp, false,
+            "serve on TCP too, for development: each peer there has all the rights of the user "
+            "that runs the master");
+DEFINE_string(address, "127.0.0.1", "the address to serve on with --insecure_tcp");
+DEFINE_int32(port, 5050, "the port to serve on with --insecure_tcp; 0: any free one");
 DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on");
 DEFINE_string(http_names, "",
               "host names, besides those of loopback, by which browsers and tools may ask for it, "
               "such as \"cluster.example\"");
 DEFINE_int32(http_port, 5080, "port for HTTP; 0: any free one");
+DEFINE_string(operators_group, "",
+              "members of this group may do what root may: drain, set roles, kill tasks of others");
+DEFINE_string(agent_users, "", "users that may register agents, beside root and its own: NAME,...");
 DEFINE_string(data_dir, "/var/lib/proffer/master", "the registry and address.json");
 DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
 DEFINE_string(offer_timeout, "30s", "how long an offer may stay unanswered");
@@ -63,11 +73,52 @@ ReclaimMode reclaim_from_flag() {
             2);
 }
 
+master::PolicyOptions policy_from_flags() {
+  master::PolicyOptions policy{.master_uid = geteuid()};
+  if (!FLAGS_operators_group.empty()) {
+    policy.operators_group = find_group(FLAGS_operators_group);
+    if (!policy.operators_group) {
+      exit_with(Error::invalid_argument(
+                    text("--operators_group: there is no group ", quoted(FLAGS_operators_group)))
+                    .with_hint("make it with: groupadd --system " + FLAGS_operators_group),
+                2);
+    }
+  }
+  if (FLAGS_agent_users.empty()) return policy;
+  for (const std::string_view name : split(FLAGS_agent_users, ',')) {
+    const std::optional<uint32_t> uid = find_uid(std::string(name));
+    if (!uid) {
+      exit_with(Error::invalid_argument(text("--agent_users: there is no user ", quoted(name))), 2);
+    }
+    policy.agent_uids.insert(*uid);
+  }
+  return policy;
+}
+
 master::MasterShellOptions options_from_flags() {
   master::MasterShellOptions options;
-  options.address = {FLAGS_address, flag_port("port", FLAGS_port)};
+  options.socket = FLAGS_socket;
+  if (!options.socket.empty()) {
+    // A name alone is a file here, not a host.
+    const std::string path =
+        FLAGS_socket.find('/') == std::string::npos ? text("./", FLAGS_socket) : FLAGS_socket;
+    options.socket = flag_value("socket", parse_socket_or_address("--socket", path)).socket;
+  }
+  if (FLAGS_insecure_tcp) options.tcp = {FLAGS_address, flag_port("port", FLAGS_port)};
+  if (!FLAGS_insecure_tcp && !gflags::GetCommandLineFlagInfoOrDie("port").is_default) {
+    exit_with(
+        Error::unsupported("--port needs --insecure_tcp: on TCP nothing says which user a peer is")
+            .with_hint("leave --port out: agents, schedulers and the CLI use --socket"),
+        2);
+  }
+  if (options.socket.empty() && !options.tcp) {
+    exit_with(Error::invalid_argument("--socket must name a Unix socket, not ''")
+                  .with_hint("or serve on TCP alone with --insecure_tcp"),
+              2);
+  }
   options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
+  options.core.policy = policy_from_flags();
   options.data_dir = FLAGS_data_dir;
   if (options.data_dir.empty()) {
     exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);

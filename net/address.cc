@@ -1,10 +1,15 @@
-// host:port: what people type, what sockets take, and whether others can reach it.
+// host:port or a path: what people type, what sockets take, and whether others can reach it.
 
 #include "net/address.h"
 
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 #include <arpa/inet.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include "common/text.h"
 
@@ -74,11 +79,38 @@ Result<Address> parse_address(std::string_view what, std::string_view text_given
   return address;
 }
 
+Result<Address> parse_socket_or_address(std::string_view what, std::string_view text_given,
+                                        uint16_t default_port) {
+  if (text_given.find('/') == std::string_view::npos) {
+    return parse_address(what, text_given, default_port);
+  }
+  constexpr size_t kPathBytesMax = sizeof(sockaddr_un::sun_path) - 1;
+  if (text_given.size() > kPathBytesMax) {
+    return Error::invalid_argument(text(what, " ", quoted(text_given), " is longer than the ",
+                                        kPathBytesMax, " bytes of a socket's path"));
+  }
+  if (text_given.find('\0') != std::string_view::npos) return not_an_address(what, text_given);
+  return Address{.socket = std::string(text_given)};
+}
+
 std::string to_text(const Address& address) {
+  if (!address.socket.empty()) return address.socket;
   return text(bracketed(address.host), ":", address.port);
 }
 
-std::string tcp_endpoint(const Address& address) { return text("tcp://", to_text(address)); }
+std::string zmq_endpoint(const Address& address) {
+  return text(address.socket.empty() ? "tcp://" : "ipc://", to_text(address));
+}
+
+Address local_master() {
+  std::error_code failed;
+  const std::string temporary = std::filesystem::temp_directory_path(failed).string();
+  std::string own = text(temporary, "/proffer-dev-", getuid(), "/master.sock");
+  struct stat found = {};
+  const bool is_there = !failed && lstat(own.c_str(), &found) == 0 && S_ISSOCK(found.st_mode) &&
+                        found.st_uid == getuid();
+  return {.socket = is_there ? std::move(own) : std::string(kMasterSocket)};
+}
 
 std::string http_url(const Address& address) { return text("http://", to_text(address)); }
 

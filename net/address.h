@@ -1,6 +1,6 @@
 #pragma once
 
-// host:port as people write it.
+// Where something listens, as people write it: host:port, or the path of a Unix socket.
 
 #include <cstdint>
 #include <string>
@@ -13,6 +13,7 @@ namespace proffer {
 struct Address {
   std::string host = {};  // a name, an IPv4 address, or an IPv6 address without brackets
   uint16_t port = 0;
+  std::string socket = {};  // the path of a Unix socket; then there is no host and no port
   bool operator==(const Address&) const = default;
 };
 
@@ -21,10 +22,18 @@ struct Address {
 // allowed; `what` names the value ("--master").
 Result<Address> parse_address(std::string_view what, std::string_view text,
                               uint16_t default_port = 0);
-// "127.0.0.1:5050", "[::1]:5050"; parses back.
+// As parse_address(), or the path of a Unix socket: what has a '/', as in /run/proffer/master.sock.
+// A path is not longer than the kernel allows.
+Result<Address> parse_socket_or_address(std::string_view what, std::string_view text,
+                                        uint16_t default_port = 0);
+// "127.0.0.1:5050", "[::1]:5050", "/run/proffer/master.sock"; parses back.
 std::string to_text(const Address& address);
-// "tcp://127.0.0.1:5050", for Router and Dealer.
-std::string tcp_endpoint(const Address& address);
+// "tcp://127.0.0.1:5050", "ipc:///run/proffer/master.sock", for Router and Dealer.
+std::string zmq_endpoint(const Address& address);
+// Where this machine's master is unless somebody says: the socket of one's own `proffer dev` if
+// there is one, else kMasterSocket.
+Address local_master();
+inline constexpr std::string_view kMasterSocket = "/run/proffer/master.sock";
 // "http://127.0.0.1:5080".
 std::string http_url(const Address& address);
 

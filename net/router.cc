@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <zmq.h>
 
 #include "common/check.h"
@@ -84,10 +85,25 @@ Error bind_error(const std::string& endpoint, int error) {
           .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
     case EINVAL:
     case EPROTONOSUPPORT:
-      return Error::invalid_argument(text(quoted(endpoint), " is not tcp://host:port"));
+      return Error::invalid_argument(
+          text(quoted(endpoint), " is neither tcp://host:port nor ipc:///path"));
     default:
       return Error::unavailable(text("cannot bind ", endpoint, ": ", zmq_strerror(error)));
   }
+}
+
+// What libzmq writes as the address of a peer on a Unix socket: "localhost:uid:gid:pid". That of a
+// TCP peer is a number; so no peer can choose this form.
+std::optional<Router::Process> process_in(std::string_view address) {
+  const std::vector<std::string_view> parts = split(address, ':');
+  if (parts.size() != 4 || parts[0] != "localhost") return std::nullopt;
+  const Result<int64_t> uid = parse_whole("uid", parts[1], 0, UINT32_MAX);
+  const Result<int64_t> gid = parse_whole("gid", parts[2], 0, UINT32_MAX);
+  const Result<int64_t> pid = parse_whole("pid", parts[3], 0, INT32_MAX);
+  if (!uid || !gid || !pid) return std::nullopt;
+  return Router::Process{.uid = static_cast<uint32_t>(*uid),
+                         .gid = static_cast<uint32_t>(*gid),
+                         .pid = static_cast<int32_t>(*pid)};
 }
 
 uint16_t port_of(const std::string& endpoint) {
@@ -484,15 +500,29 @@ Router::~Router() {
 
 Result<std::unique_ptr<Router>> Router::bind(Loop& loop, const std::string& endpoint,
                                              Handlers handlers, Options options) {
-  if (!endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
-  auto impl = std::make_shared<Impl>(loop, std::move(handlers), options);
-  if (endpoint.find('[') != std::string::npos) impl->socket.set(ZMQ_IPV6, 1);
-  if (uninterrupted([&] { return zmq_bind(impl->socket.get(), endpoint.c_str()); }) != 0) {
+  std::unique_ptr<Router> router(
+      new Router(std::make_shared<Impl>(loop, std::move(handlers), options)));
+  if (Result<void> listening = router->listen(endpoint); !listening) {
+    return std::move(listening).error();
+  }
+  return router;
+}
+
+Result<void> Router::listen(const std::string& endpoint) {
+  constexpr std::string_view kIpc = "ipc://";
+  const bool is_ipc = endpoint.starts_with(kIpc) && endpoint.size() > kIpc.size();
+  if (!is_ipc && !endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
+  if (endpoint.find('[') != std::string::npos) impl_->socket.set(ZMQ_IPV6, 1);
+  if (uninterrupted([&] { return zmq_bind(impl_->socket.get(), endpoint.c_str()); }) != 0) {
     return bind_error(endpoint, zmq_errno());
   }
-  impl->bound = impl->socket.get_text(ZMQ_LAST_ENDPOINT);
-  impl->bound_port = port_of(impl->bound);
-  return std::unique_ptr<Router>(new Router(std::move(impl)));
+  // The umask forbids others to connect; who they are is asked of the kernel.
+  if (is_ipc && chmod(endpoint.c_str() + kIpc.size(), 0666) != 0) {
+    return bind_error(endpoint, errno);
+  }
+  impl_->bound = impl_->socket.get_text(ZMQ_LAST_ENDPOINT);
+  if (!is_ipc) impl_->bound_port = port_of(impl_->bound);
+  return {};
 }
 
 const std::string& Router::endpoint() const { return impl_->bound; }
@@ -512,6 +542,11 @@ bool Router::is_connected(PeerId peer) const {
 size_t Router::queued(PeerId peer) const {
   const auto found = impl_->by_id.find(peer);
   return found == impl_->by_id.end() ? 0 : found->second->queue.size();
+}
+
+std::optional<Router::Process> Router::process_of(PeerId peer) const {
+  const auto found = impl_->by_id.find(peer);
+  return found == impl_->by_id.end() ? std::nullopt : process_in(found->second->address);
 }
 
 std::string Router::peer_address(PeerId peer) const {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The listening side of messages: a ZeroMQ ROUTER whose peers are DEALERs.
+// The listening side of messages: a ZeroMQ ROUTER whose peers are DEALERs, on a Unix socket, a TCP
+// port of this machine, or both.
 //
 // A peer is one connection. It becomes known with its first well-formed frame and gets a PeerId
 // that is never given again; after a reconnect it is another peer. One message is exactly one frame
@@ -13,6 +14,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -26,6 +28,13 @@ namespace proffer {
 
 class Router {
  public:
+  // The process at the other end of a Unix socket, as the kernel says.
+  struct Process {
+    uint32_t uid = 0;
+    uint32_t gid = 0;
+    int32_t pid = 0;
+    bool operator==(const Process&) const = default;
+  };
   struct Handlers {
     // The bytes are valid during the call only and not aligned.
     std::function<void(PeerId, std::span<const std::byte>)> on_frame = {};
@@ -52,8 +61,10 @@ class Router {
     bool operator==(const Counters&) const = default;
   };
 
-  // Binds "tcp://127.0.0.1:5050" (port 0: any free one; "tcp://[::1]:0"). Errors: kInvalidArgument
-  // (not such an endpoint), kFailedPrecondition (in use, or no such local address), kUnavailable.
+  // Binds "tcp://127.0.0.1:5050" (port 0: any free one; "tcp://[::1]:0"), or "ipc:///path", to
+  // which all users of this machine may connect. What is at the path is replaced: hold a lock on
+  // its meaning first. Errors: kInvalidArgument (not such an endpoint), kFailedPrecondition (in
+  // use, or no such local address), kUnavailable.
   static Result<std::unique_ptr<Router>> bind(Loop& loop, const std::string& endpoint,
                                               Handlers handlers, Options options);
   static Result<std::unique_ptr<Router>> bind(Loop& loop, const std::string& endpoint,
@@ -65,7 +76,11 @@ class Router {
   Router(const Router&) = delete;
   Router& operator=(const Router&) = delete;
 
-  // The real address, with the port that was given: "tcp://127.0.0.1:41003".
+  // Listens there too, as bind() says.
+  Result<void> listen(const std::string& endpoint);
+
+  // The real address of what was bound last, with the port that was given:
+  // "tcp://127.0.0.1:41003".
   const std::string& endpoint() const;
   uint16_t port() const;
 
@@ -81,6 +96,8 @@ class Router {
   size_t peers() const;                         // with a session
   size_t queued(PeerId peer) const;             // frames waiting here for a slow peer
   std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1"
+  // Of a peer that came by a Unix socket; none of others, and of unknown ones.
+  std::optional<Process> process_of(PeerId peer) const;
   const Counters& counters() const;
 
  private:

@@ -36,6 +36,8 @@ void say_in_version(Message& message, uint32_t version) {
     for (AgentTask& task : part->tasks) {
       for (TaskStatus& status : task.unacknowledged) say(status, version);
     }
+  } else if (auto* error = std::get_if<ErrorMessage>(&message)) {
+    if (error->code == ErrorCode::kPermissionDenied) error->code = ErrorCode::kFailedPrecondition;
   } else if (auto* accept = std::get_if<Accept>(&message)) {
     std::erase_if(accept->operations,
                   [](const Operation& o) { return !std::holds_alternative<Launch>(o); });

@@ -53,9 +53,10 @@ SchedulerOptions options_from(int argc, char** argv, std::string_view name) {
     master = named;
   }
   if (master) {
-    Result<Address> address = parse_address(from, *master, kMasterPort);
+    Result<Address> address = parse_socket_or_address(from, *master, kMasterPort);
     if (!address) {
-      exit_with(std::move(address).error().with_hint("as in --master=127.0.0.1:5050"));
+      exit_with(std::move(address).error().with_hint(
+          "as in --master=/run/proffer/master.sock or --master=127.0.0.1:5050"));
     }
     options.master = to_text(*address);
   }

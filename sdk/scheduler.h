@@ -32,7 +32,7 @@ struct SchedulerOptions {
   std::string name = {};
   RoleName role = RoleName("default");
   OfferMode mode = OfferMode::kAsks;
-  std::string master = "127.0.0.1:5050";
+  std::string master = {};  // a socket's path or HOST:PORT; empty: the master of this machine
   std::string user = {};
   // How long the tasks outlive this process. Zero: they end with the connection.
   Duration failover_timeout = kFailoverTimeout;
@@ -41,8 +41,9 @@ struct SchedulerOptions {
   std::string session_file = {};
 };
 
-// --master=HOST:PORT (else $PROFFER_MASTER, else the default), --role=ROLE, --name=NAME,
-// --session_file=PATH; other arguments are left alone. Prints what is wrong and exits with 2.
+// --master=SOCKET or --master=HOST:PORT (else $PROFFER_MASTER, else the master of this machine),
+// --role=ROLE, --name=NAME, --session_file=PATH; other arguments are left alone. Prints what is
+// wrong and exits with 2.
 SchedulerOptions options_from(int argc, char** argv, std::string_view name);
 
 class SchedulerHost;

@@ -75,13 +75,14 @@ void MasterNode::fail(const std::string& why) {
 }
 
 void MasterNode::operator_kill(const std::string& task) {
-  if (is_up()) step(master::OperatorKill{++calls_, task, std::nullopt});
+  if (is_up()) step(master::OperatorKill{++calls_, user_, task, std::nullopt});
 }
 
 void MasterNode::call(master::FrameworkCall call,
                       std::function<void(const Result<std::string>&)> answered) {
   if (!is_up()) return;
   call.call = ++calls_;
+  call.by = user_;
   answers_[call.call] = std::move(answered);
   step(std::move(call));
 }

@@ -59,6 +59,7 @@ class MasterNode final : public Node, public Listener {
     answers_[operation.call] = [refused = std::move(refused)](const Result<std::string>& result) {
       if (!result && refused) refused(result.error());
     };
+    operation.by = user_;
     step(std::move(operation));
   }
   // A user's request to a framework; `call` is filled in. What waits when it ends is not answered.
@@ -70,7 +71,7 @@ class MasterNode final : public Node, public Listener {
   void tick() override { step(master::Tick{}); }
   std::vector<Violation> violations() const override { return core_->violations(); }
   void on_peer_frame(PeerId peer, proto::Envelope envelope) override {
-    step(master::FrameReceived{peer, std::move(envelope)});
+    step(master::FrameReceived{peer, std::move(envelope), user_});
   }
   void on_peer_lost(PeerId peer) override { step(master::PeerLost{peer}); }
 
@@ -82,6 +83,9 @@ class MasterNode final : public Node, public Listener {
   void compare_admitted();
   void fail(const std::string& why);
 
+  // All that happens here is of one user, who runs the master.
+  const PrincipalPtr user_ =
+      std::make_shared<Principal>(Principal{.user = "root", .uid = 0, .groups = {0}});
   Network& network_;
   master::MasterOptions options_;
   Party party_;

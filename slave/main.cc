@@ -13,7 +13,9 @@
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
 
-DEFINE_string(master, "", "host:port of the master; default $PROFFER_MASTER or 127.0.0.1:5050");
+DEFINE_string(
+    master, "",
+    "socket of the master, or host:port; default $PROFFER_MASTER, or the one of this machine");
 DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on: status, metrics, files");
 DEFINE_string(http_names, "",
               "host names, besides those of loopback, by which browsers and tools may ask for it, "
@@ -49,11 +51,12 @@ Address master_from_flags() {
   std::string given = FLAGS_master;
   if (given.empty()) {
     const char* variable = std::getenv("PROFFER_MASTER");
-    given = variable != nullptr && *variable != '\0' ? variable : "127.0.0.1:5050";
+    if (variable == nullptr || *variable == '\0') return local_master();
+    given = variable;
   }
-  const Result<Address> address = parse_address("--master", given, 5050);
+  const Result<Address> address = parse_socket_or_address("--master", given, 5050);
   if (!address) exit_with(address.error(), 2);
-  if (address->port == 0) {
+  if (address->socket.empty() && address->port == 0) {
     exit_with(Error::invalid_argument("--master must name a port from 1 to 65535, not 0"), 2);
   }
   return *address;
@@ -63,13 +66,13 @@ agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
   options.master = master_from_flags();
   options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
-  for (const auto& [flag, host] : {std::pair("--master", options.master.host),
-                                   std::pair("--http_address", options.http.host)}) {
-    if (is_loopback(host)) continue;
+  for (const auto& [flag, address] :
+       {std::pair("--master", options.master), std::pair("--http_address", options.http)}) {
+    if (!address.socket.empty() || is_loopback(address.host)) continue;
     exit_with(Error::unsupported(text(flag,
                                       " must be an address of this machine, as in "
                                       "127.0.0.1, not ",
-                                      quoted(host)))
+                                      quoted(address.host)))
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }

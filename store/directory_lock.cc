@@ -35,14 +35,14 @@ constexpr int kHeirsMillis = 5'000;
 constexpr int kLookMillis = 5;
 
 // Makes the directory, and its name durable in its parent.
-Result<void> make_directory(const std::string& directory) {
+Result<void> make_directory(const std::string& directory, mode_t mode) {
   std::error_code code;
   const std::filesystem::path path = std::filesystem::absolute(directory, code);
   if (code) return failure("cannot use directory", directory, code.value());
   if (std::filesystem::is_directory(path, code)) return {};
   std::filesystem::create_directories(path.parent_path(), code);
   if (code) return failure("cannot make directory", path.parent_path().string(), code.value());
-  if (::mkdir(path.c_str(), 0700) != 0 && errno != EEXIST) {
+  if (::mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
     return failure("cannot make directory", directory, errno);
   }
   const int parent = ::open(path.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -79,11 +79,25 @@ bool has_ended(const std::string& id) {
 }  // namespace
 
 Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
-  if (Result<void> made = make_directory(directory); !made) return std::move(made).error();
-  const std::string path = directory + "/lock";
+  if (Result<void> made = make_directory(directory, 0700); !made) return std::move(made).error();
+  return lock(directory + "/lock", "directory " + proffer::quoted(directory),
+              "give this one a directory of its own");
+}
+
+Result<DirectoryLock> DirectoryLock::take_socket(const std::string& socket) {
+  const std::string folder = std::filesystem::path(socket).parent_path().string();
+  if (!folder.empty()) {
+    if (Result<void> made = make_directory(folder, 0755); !made) return std::move(made).error();
+  }
+  return lock(socket + ".lock", "socket " + proffer::quoted(socket),
+              "give this one a socket of its own");
+}
+
+Result<DirectoryLock> DirectoryLock::lock(const std::string& path, const std::string& what,
+                                          const std::string& hint) {
   const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return failure("cannot open", path, errno);
-  DirectoryLock lock(fd);
+  DirectoryLock taken(fd);
   int waited_millis = 0;
   while (::flock(fd, LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -95,17 +109,16 @@ Result<DirectoryLock> DirectoryLock::take(const std::string& directory) {
       waited_millis += kLookMillis;
       continue;
     }
-    return Error::failed_precondition(text("directory ", proffer::quoted(directory),
-                                           " is in use by another process",
+    return Error::failed_precondition(text(what, " is in use by another process",
                                            id.empty() ? std::string() : " (pid " + id + ")"))
-        .with_hint("end that process first, or give this one a directory of its own");
+        .with_hint("end that process first, or " + hint);
   }
   // Only for people: the lock itself is the kernel's.
   const std::string id = text(::getpid(), "\n");
   if (::ftruncate(fd, 0) != 0 || ::pwrite(fd, id.data(), id.size(), 0) < 0) {
     return failure("cannot write", path, errno);
   }
-  return lock;
+  return taken;
 }
 
 DirectoryLock::~DirectoryLock() {

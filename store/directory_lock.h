@@ -1,7 +1,7 @@
 #pragma once
 
-// One process per directory: masters take it on their data directory, agents on their work
-// directory, before they bind or write anything.
+// One process per directory, and per socket: masters take it on their data directory and on their
+// socket, agents on their work directory, before they bind or write anything.
 
 #include <string>
 
@@ -17,6 +17,10 @@ class DirectoryLock {
   // a hint; kUnavailable: the directory cannot be made or written. Waits up to 5 s only for
   // children of a holder that has ended: one that was killed while it started a program.
   static Result<DirectoryLock> take(const std::string& directory);
+  // Locks the file `<socket>.lock`, and makes its folder if that is missing (mode 0755: others must
+  // reach the socket, and nobody else replace it). Binding a socket takes it from another process
+  // that has it, so the lock comes first. Errors: as take().
+  static Result<DirectoryLock> take_socket(const std::string& socket);
 
   ~DirectoryLock();
   DirectoryLock(DirectoryLock&& other) noexcept;
@@ -24,6 +28,8 @@ class DirectoryLock {
 
  private:
   explicit DirectoryLock(int fd) : fd_(fd) {}
+  static Result<DirectoryLock> lock(const std::string& path, const std::string& what,
+                                    const std::string& hint);
   int fd_ = -1;
 };
 

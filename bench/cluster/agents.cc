@@ -62,7 +62,7 @@ class SimAgent {
         core_(options_of(phase, number), AgentSnapshot{}),
         timer_(loop, [this] { handle(Tick{}); }),
         dealer_(loop,
-                {.endpoint = tcp_endpoint({"127.0.0.1", phase.master_port}),
+                {.endpoint = zmq_endpoint({"127.0.0.1", phase.master_port}),
                  .seed = static_cast<uint64_t>(number)},
                 {.on_connected = [this] { handle(MasterConnected{}); },
                  .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },

@@ -42,7 +42,7 @@ void run_echo_clients(const Echo& echo, Shared& shared) {
   for (int i = 0; i < echo.peers; ++i) {
     dealers.push_back(std::make_unique<Dealer>(
         loop,
-        Dealer::Options{.endpoint = tcp_endpoint({"127.0.0.1", echo.port}),
+        Dealer::Options{.endpoint = zmq_endpoint({"127.0.0.1", echo.port}),
                         .seed = static_cast<uint64_t>(i)},
         Dealer::Handlers{.on_connected = [&] { ++connected; },
                          .on_frame =

@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "frameworks/batch/core/job.h"
 #include "frameworks/batch/shell/run.h"
+#include "net/address.h"
 
 namespace proffer::batch {
 namespace {
@@ -30,7 +31,7 @@ Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
 
 int main(int argc, char** argv) {
   RunOptions options;
-  options.master = "127.0.0.1:5050";
+  options.master = to_text(local_master());
   if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr && *master != '\0') {
     options.master = master;
   }
@@ -70,7 +71,8 @@ int main(int argc, char** argv) {
       ->allow_extra_args(false);
   run_command->add_option("--env", env, "NAME=value for the tasks; can be repeated")
       ->allow_extra_args(false);
-  run_command->add_option("--master", options.master, "The master's HOST:PORT [$PROFFER_MASTER]");
+  run_command->add_option("--master", options.master,
+                          "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
   run_command->add_flag("--json", options.json, "One JSON object per line");
 
   try {

@@ -8,6 +8,7 @@
 #include <glog/logging.h>
 
 #include "frameworks/service/shell/scheduler.h"
+#include "net/address.h"
 
 namespace proffer::service {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 int main(int argc, char** argv) {
   RunOptions run;
   SchedulerOptions scheduler;
-  run.master = "127.0.0.1:5050";
+  run.master = to_text(local_master());
   if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr && *master != '\0') {
     run.master = master;
   }
@@ -32,13 +33,14 @@ int main(int argc, char** argv) {
       "  command: \"exec python3 -m http.server $PORT_http --bind 127.0.0.1\"\n"
       "  ports: [http]");
   run_command->add_option("FILE", run.app_file, "App file (YAML)")->required();
-  run_command->add_option("--master", run.master, "The master's HOST:PORT [$PROFFER_MASTER]");
+  run_command->add_option("--master", run.master,
+                          "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
   run_command->add_option("--role", run.role, "Role that is charged [default]");
   run_command->add_flag("--json", run.json, "One JSON object per line");
   CLI::App* scheduler_command = app.add_subcommand(
       "scheduler", "Serve apply, list, status, scale and stop of `proffer service`");
   scheduler_command->add_option("--master", scheduler.master,
-                                "The master's HOST:PORT [$PROFFER_MASTER]");
+                                "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
   scheduler_command->add_option("--role", scheduler.role, "Role that is charged [default]");
   scheduler_command->add_option("--name", scheduler.name, "Name of the framework [service]");
   scheduler_command

@@ -16,6 +16,9 @@ Result<Agent*> Master::State::find_agent(const AgentId& id) {
 }
 
 void Master::State::on_drain(const DrainAgent& message, Step& step) {
+  if (Result<void> may = permit(message.by, Action::kDrainAgent, message.agent.str(), step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
   Result<Agent*> found = find_agent(message.agent);
   if (!found) return answer(message.call, std::move(found).error(), step);
   Agent& agent = **found;
@@ -45,6 +48,9 @@ void Master::State::mark_drained_tasks(Agent& agent, Step& step) {
 
 // Who has left has left; what is being killed is killed.
 void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
+  if (Result<void> may = permit(message.by, Action::kDrainAgent, message.agent.str(), step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
   Result<Agent*> found = find_agent(message.agent);
   if (!found) return answer(message.call, std::move(found).error(), step);
   Agent& agent = **found;

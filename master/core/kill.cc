@@ -51,6 +51,11 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
                    .with_hint("give more of the name"));
   }
   Task& task = exact.empty() ? *tasks_.find(found.front()->key) : *exact.front();
+  if (Result<void> may = permit(message.by, Action::kKillTask, to_text(task.key), step,
+                                frameworks_.find(task.key.framework)->record.user);
+      !may) {
+    return say(std::move(may).error());
+  }
   kill(task, {.by = proto::TaskReason::kKilledByOperator}, step, bounded(message.grace));
   say(std::string());
 }

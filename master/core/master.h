@@ -11,7 +11,9 @@
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "common/principal.h"
 #include "common/trace.h"
+#include "master/core/policy.h"
 #include "proto/explain.h"
 #include "proto/live_snapshot.h"
 #include "proto/messages.h"
@@ -30,6 +32,7 @@ struct MasterOptions {
   std::optional<Duration> silence = {};
   Duration reregistration_timeout = kReregistrationTimeout;  // after which it is removed
   size_t ended_kept = kEndedTasksKept;                       // tasks that have ended, for who asks
+  PolicyOptions policy = {};
   AllocatorOptions allocator = {};
 
   Duration silence_max() const { return silence.value_or(agent_timeout); }
@@ -41,6 +44,7 @@ struct MasterOptions {
 struct FrameReceived {
   PeerId peer = {};
   proto::Envelope envelope = {};
+  PrincipalPtr by = {};
 };
 // The frame could not be decoded, or the peer broke a rule of the transport.
 struct FrameMalformed {
@@ -51,9 +55,10 @@ struct FrameMalformed {
 struct PeerLost {
   PeerId peer = {};
 };
-// An operator kills a task, given as FRAMEWORK/TASK or a unique prefix. Answered under `call`.
+// A user kills a task, given as FRAMEWORK/TASK or a unique prefix. Answered under `call`.
 struct OperatorKill {
   uint64_t call = 0;
+  PrincipalPtr by = {};
   std::string task = {};
   std::optional<Duration> grace = {};
 };
@@ -61,16 +66,19 @@ struct OperatorKill {
 // (none: that of revokes). One that is being drained already gets the new time.
 struct DrainAgent {
   uint64_t call = 0;
+  PrincipalPtr by = {};
   AgentId agent = {};
   std::optional<Duration> grace = {};
 };
 struct UndrainAgent {
   uint64_t call = 0;
+  PrincipalPtr by = {};
   AgentId agent = {};
 };
 // What is not said stays as it is; `unset`: as the master's options have it.
 struct SetRole {
   uint64_t call = 0;
+  PrincipalPtr by = {};
   RoleName role = {};
   std::optional<int64_t> weight = {};  // milli
   std::optional<Quota> guarantee = {};
@@ -81,6 +89,7 @@ struct SetRole {
 // of what is reserved by operations and not in use, is so no longer (no amounts: all of it).
 struct ReserveForRole {
   uint64_t call = 0;
+  PrincipalPtr by = {};
   AgentId agent = {};
   RoleName role = {};
   ResourceVector amounts = {};
@@ -92,7 +101,7 @@ struct FrameworkCall {
   uint64_t call = 0;
   std::string framework = {};
   std::string id = {};  // a name: who tries again gives the same one
-  std::string principal = {};
+  PrincipalPtr by = {};
   Duration timeout = {};
   std::string data = {};
 };

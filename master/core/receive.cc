@@ -17,7 +17,7 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
     step.trace(TraceLevel::kMessage, "late frame ignored", {{"peer", peer_text(frame.peer)}});
     return;
   }
-  Peer* peer = open(frame.peer, step);
+  Peer* peer = open(frame.peer, frame.by, step);
   if (peer == nullptr) return;
   switch (peer->channel.admit(frame.envelope)) {
     case proto::Channel::Verdict::kDeliver:
@@ -45,7 +45,7 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
 }
 
 void Master::State::on_malformed(const FrameMalformed& frame, Step& step) {
-  if (sessions_.was_closed(frame.peer) || open(frame.peer, step) == nullptr) return;
+  if (sessions_.was_closed(frame.peer) || open(frame.peer, nullptr, step) == nullptr) return;
   step.trace(TraceLevel::kMisbehaved, "malformed frame",
              {{"peer", peer_text(frame.peer)}, {"error", frame.error.message()}});
   end_session(frame.peer, frame.error, true, step);
@@ -162,9 +162,10 @@ bool Master::State::on_scheduler_message(Framework& framework, proto::Message& m
 
 // The entry of a connection, made when we first hear of it; nullptr, and the peer is told, if there
 // is no room.
-Peer* Master::State::open(PeerId id, Step& step) {
+Peer* Master::State::open(PeerId id, const PrincipalPtr& by, Step& step) {
   if (Peer* known = sessions_.find(id)) return known;
   if (Peer* opened = sessions_.open(id, step.now)) {
+    opened->by = by;
     deadlines_.arm({.kind = DeadlineKind::kPeerSilent, .peer = id, .id = {}},
                    step.now + options_.silence_max());
     return opened;
@@ -179,6 +180,21 @@ Peer* Master::State::open(PeerId id, Step& step) {
                                                  .ends_session = true})});
   step.out.actions.emplace_back(Drop{id});
   return nullptr;
+}
+
+Result<void> Master::State::permit(const PrincipalPtr& by, Action action, std::string_view object,
+                                   Step& step, std::string_view owner) {
+  Result<void> permitted = check_permission(options_.policy, by.get(), action, owner);
+  const bool is_own = by != nullptr && by->user == owner;
+  const bool is_common = is_own || action == Action::kSubscribe || action == Action::kRegisterAgent;
+  if (!permitted || !is_common) {
+    step.trace(permitted ? TraceLevel::kLongLived : TraceLevel::kMisbehaved,
+               permitted ? "audit: done" : "audit: refused",
+               {{"user", by == nullptr ? "?" : by->user},
+                {"action", quoted(to_text(action))},
+                {"of", quoted(object)}});
+  }
+  return permitted;
 }
 
 void Master::State::send(PeerId id, proto::BoxedMessage message, Step& step) {

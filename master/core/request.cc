@@ -22,10 +22,6 @@ Result<void> check_call(const FrameworkCall& call) {
                                         to_text(kTimeoutMin), " to ", to_text(kTimeoutMax),
                                         ", not ", call.timeout.nanos(), " ns"));
   }
-  if (call.principal.size() > kNameBytesMax) {
-    return Error::invalid_argument(
-        text("the principal has at most ", kNameBytesMax, " bytes, not ", call.principal.size()));
-  }
   if (call.data.size() > kRelayedBytesMax) {
     return Error::resource_exhausted(text("a request to a framework has at most ", kRelayedBytesMax,
                                           " bytes, not ", call.data.size()))
@@ -43,11 +39,13 @@ DeadlineKey deadline_of(uint64_t relay) {
 void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
   // Decide.
   Result<Framework*> found = find_relay_target(call);
-  if (!found) {
-    step.out.actions.emplace_back(Answer{call.call, std::move(found).error()});
-    return;
-  }
+  if (!found) return answer(call.call, std::move(found).error(), step);
   Framework& framework = **found;
+  if (Result<void> may = permit(call.by, Action::kCallFramework, framework.id().str(), step,
+                                framework.record.user);
+      !may) {
+    return answer(call.call, std::move(may).error(), step);
+  }
 
   // Apply. Numbers are of this life of the master, so that no answer to an earlier one is taken for
   // an answer to this.
@@ -61,7 +59,7 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
   send(framework.peer,
        proto::FrameworkRequest{.relay = relay,
                                .id = std::move(call.id),
-                               .principal = std::move(call.principal),
+                               .principal = call.by->user,
                                .data = std::move(call.data),
                                .timeout = call.timeout},
        step);

@@ -28,6 +28,9 @@ Resources without(Resources of, const Resources& used) {
 }  // namespace
 
 void Master::State::on_reserve(const ReserveForRole& message, Step& step) {
+  if (Result<void> may = permit(message.by, Action::kReserve, message.agent.str(), step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
   Result<ReservationChange> change =
       message.unreserve ? plan_unreserve(message) : plan_reserve(message);
   if (!change) return answer(message.call, std::move(change).error(), step);

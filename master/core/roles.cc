@@ -11,6 +11,9 @@ namespace proffer::master {
 
 void Master::State::on_set_role(const SetRole& message, Step& step) {
   // Decide.
+  if (Result<void> may = permit(message.by, Action::kSetRole, message.role.str(), step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
   const Result<RoleSettings> wanted = settings_wanted(message);
   if (!wanted) return answer(message.call, wanted.error(), step);
 

@@ -11,6 +11,7 @@
 #include "common/ids.h"
 #include "common/indexed_map.h"
 #include "common/limits.h"
+#include "common/principal.h"
 #include "proto/channel.h"
 #include "proto/messages.h"
 
@@ -35,6 +36,7 @@ struct Peer {
   PeerKind kind = PeerKind::kNew;
   AgentId agent = {};          // of an agent
   FrameworkId framework = {};  // of a scheduler
+  PrincipalPtr by = {};        // as of its first frame; the kernel names no other later
   proto::Channel channel = {};
   Time heard_at = {};
   Time said_at = {};

@@ -74,7 +74,11 @@ class Master::State {
   bool on_registering_message(Peer& peer, proto::Message& message, Step& step);
   bool on_agent_message(Agent& agent, proto::Message& message, Step& step);
   bool on_scheduler_message(Framework& framework, proto::Message& message, Step& step);
-  Peer* open(PeerId id, Step& step);
+  Peer* open(PeerId id, const PrincipalPtr& by, Step& step);
+  // Whether the principal may; what is refused, and what an operator does, leaves an audit line.
+  // `object`: of what, for the line.
+  Result<void> permit(const PrincipalPtr& by, Action action, std::string_view object, Step& step,
+                      std::string_view owner = {});
   void send(PeerId peer, proto::BoxedMessage message, Step& step);
   void send_error(PeerId peer, const Error& error, bool ends_session, bool retry, Step& step);
   // The peer is told why, and its connection ends, with all that follows from it.
@@ -115,7 +119,8 @@ class Master::State {
 
   // subscribe.cc, teardown.cc
   void on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step);
-  Result<Framework*> find_subscriber(const proto::Subscribe& message);
+  Result<Framework*> find_subscriber(const proto::Subscribe& message, const PrincipalPtr& by,
+                                     Step& step);
   Framework& create_framework(proto::Subscribe&& message, Step& step);
   void update_record(Framework& framework, const proto::Subscribe& message, Step& step);
   // What was of its connection ends: offers, asks, questions.

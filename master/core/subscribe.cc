@@ -18,11 +18,12 @@ constexpr size_t kNameInIdBytesMax = 64;
 
 void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step) {
   const PeerId peer_id = peer.id;
-  // Take.
+  // Take. What it says of its user is for nobody: the kernel says who it is.
   message.failover_timeout = std::clamp(message.failover_timeout, Duration(), kFailoverMax);
 
   // Decide.
-  Result<Framework*> found = find_subscriber(message);
+  message.user = peer.by == nullptr ? std::string() : peer.by->user;
+  Result<Framework*> found = find_subscriber(message, peer.by, step);
   if (!found) {
     step.trace(TraceLevel::kMisbehaved, "framework refused",
                {{"name", quoted(message.name)}, {"error", found.error().message()}});
@@ -74,7 +75,8 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
 }
 
 // The framework that this is, nullptr for a new one, or why it may not be either.
-Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& message) {
+Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& message,
+                                                  const PrincipalPtr& by, Step& step) {
   if (Result<void> checked = check_name("framework name", message.name); !checked) {
     return std::move(checked).error();
   }
@@ -100,9 +102,16 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     }
   }
   if (known == nullptr) {
+    if (Result<void> may = permit(by, Action::kSubscribe, message.name, step); !may) {
+      return std::move(may).error();
+    }
     if (frameworks_.size() < kFrameworksMax) return known;
     return Error::resource_exhausted(
         text("the cluster has ", kFrameworksMax, " frameworks, the most"));
+  }
+  if (Result<void> may = permit(by, Action::kResume, known->id().str(), step, known->record.user);
+      !may) {
+    return std::move(may).error();
   }
   if (known->record.role != message.role || known->record.mode != message.mode) {
     return Error::invalid_argument(text("framework ", quoted(known->id().str()),

@@ -128,25 +128,26 @@ bool is_operator_method(std::string_view method) {
 }
 
 Result<MasterEvent> operator_event(std::string_view method, std::string_view arguments,
-                                   uint64_t call) {
+                                   uint64_t call, const PrincipalPtr& by) {
   const auto wrong = [&](Error error) {
     return Result<MasterEvent>(std::move(error).in(text("arguments of ", method)));
   };
   if (method == "kill") {
     Result<proto::KillCall> kill = proto::parse_kill_call(arguments);
     if (!kill) return wrong(std::move(kill).error());
-    return MasterEvent(OperatorKill{call, std::move(kill->task), kill->grace});
+    return MasterEvent(OperatorKill{call, by, std::move(kill->task), kill->grace});
   }
   if (method == "drain" || method == "undrain") {
     Result<proto::DrainCall> drain = proto::parse_drain_call(arguments);
     if (!drain) return wrong(std::move(drain).error());
-    if (method == "undrain") return MasterEvent(UndrainAgent{call, std::move(drain->agent)});
-    return MasterEvent(DrainAgent{call, std::move(drain->agent), drain->grace});
+    if (method == "undrain") return MasterEvent(UndrainAgent{call, by, std::move(drain->agent)});
+    return MasterEvent(DrainAgent{call, by, std::move(drain->agent), drain->grace});
   }
   if (method == "role_set") {
     Result<proto::RoleSetCall> set = proto::parse_role_set_call(arguments);
     if (!set) return wrong(std::move(set).error());
     return MasterEvent(SetRole{.call = call,
+                               .by = by,
                                .role = std::move(set->role),
                                .weight = set->weight,
                                .guarantee = set->guarantee,
@@ -156,6 +157,7 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
   Result<proto::ReserveCall> part = proto::parse_reserve_call(arguments);
   if (!part) return wrong(std::move(part).error());
   return MasterEvent(ReserveForRole{.call = call,
+                                    .by = by,
                                     .agent = std::move(part->agent),
                                     .role = std::move(part->role),
                                     .amounts = part->amounts,

@@ -28,7 +28,7 @@ bool is_operator_method(std::string_view method);
 // The event of such a call, answered under `call`, with JSON as of proto/json as `arguments`.
 // Errors: kInvalidArgument for the arguments.
 Result<MasterEvent> operator_event(std::string_view method, std::string_view arguments,
-                                   uint64_t call);
+                                   uint64_t call, const PrincipalPtr& by);
 
 // The methods that read_api knows.
 const std::vector<std::string_view>& read_methods();

@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 
 #include <unistd.h>
@@ -17,9 +18,11 @@
 #include "net/http_server.h"
 #include "net/router.h"
 #include "net/trace_log.h"
+#include "net/users.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
+#include "store/directory_lock.h"
 #include "store/sqlite_store.h"
 
 namespace proffer::master {
@@ -89,7 +92,8 @@ struct MasterShell::Impl {
   std::unique_ptr<Router> router;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Timer> timer;
-  Address address;
+  std::optional<DirectoryLock> socket_lock;
+  std::unordered_map<PeerId, PrincipalPtr> principals;  // of connections; looked up only
   Result<void> outcome;
 
   proto::Encoder encoder;
@@ -108,6 +112,8 @@ struct MasterShell::Impl {
   std::map<uint64_t, WaitingCall> calls_waiting;  // by our number; each is answered by the core
 
   Result<void> start(MasterShellOptions options);
+  Result<std::string> serve(const MasterShellOptions& options);
+  PrincipalPtr principal_of(PeerId peer);
   Result<MasterSnapshot> restore();
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_call(PeerId peer, const proto::Call& call);
@@ -136,13 +142,8 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
   core = std::make_unique<Master>(options.core, *snapshot);
   timer = std::make_unique<Timer>(loop, [this] { step(Tick{}); });
 
-  Result<std::unique_ptr<Router>> bound = Router::bind(
-      loop, tcp_endpoint(options.address),
-      {.on_frame = [this](PeerId peer, std::span<const std::byte> frame) { on_frame(peer, frame); },
-       .on_lost = [this](PeerId peer, PeerLoss) { step(PeerLost{peer}); }});
-  if (!bound) return std::move(bound).error();
-  router = *std::move(bound);
-  address = {options.address.host, router->port()};
+  Result<std::string> served = serve(options);
+  if (!served) return std::move(served).error();
 
   HttpServer::Options web;
   web.address = options.http;
@@ -155,13 +156,57 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
   http = *std::move(listening);
 
   timer->arm(core->next_deadline());
-  LOG(INFO) << "master serves address=" << to_text(address) << " http=" << to_text(http->address())
+  LOG(INFO) << "master serves address=" << *served << " http=" << to_text(http->address())
             << " leader=" << leader->value();
   return write_file_atomically(options.data_dir + "/address.json",
-                               proto::json_line({{"address", to_text(address)},
+                               proto::json_line({{"address", *served},
                                                  {"http", to_text(http->address())},
                                                  {"pid", static_cast<int64_t>(getpid())}}) +
                                    "\n");
+}
+
+// Where it may be reached: the socket if there is one.
+Result<std::string> MasterShell::Impl::serve(const MasterShellOptions& options) {
+  const Router::Handlers handlers = {
+      .on_frame = [this](PeerId peer, std::span<const std::byte> frame) { on_frame(peer, frame); },
+      .on_lost =
+          [this](PeerId peer, PeerLoss) {
+            principals.erase(peer);
+            step(PeerLost{peer});
+          }};
+  const auto listen = [&](const Address& at) -> Result<void> {
+    if (router != nullptr) return router->listen(zmq_endpoint(at));
+    Result<std::unique_ptr<Router>> bound = Router::bind(loop, zmq_endpoint(at), handlers);
+    if (!bound) return std::move(bound).error();
+    router = *std::move(bound);
+    return {};
+  };
+  std::string served;
+  if (options.tcp) {
+    if (Result<void> listening = listen(*options.tcp); !listening)
+      return std::move(listening).error();
+    served = to_text(Address{options.tcp->host, router->port()});
+    LOG(WARNING) << "every user who reaches " << served << " has all the rights of user "
+                 << user_name(geteuid()) << " here (--insecure_tcp)";
+  }
+  if (options.socket.empty()) return served;
+  Result<DirectoryLock> taken = DirectoryLock::take_socket(options.socket);
+  if (!taken) return std::move(taken).error();
+  socket_lock.emplace(*std::move(taken));
+  const Address socket = {.socket = options.socket};
+  if (Result<void> listening = listen(socket); !listening) return std::move(listening).error();
+  return to_text(socket);
+}
+
+// The user database is asked once for each connection.
+PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
+  PrincipalPtr& known = principals[peer];
+  if (known != nullptr) return known;
+  const std::optional<Router::Process> process = router->process_of(peer);
+  const uint32_t uid = process ? process->uid : geteuid();  // By TCP: only with --insecure_tcp.
+  known = std::make_shared<Principal>(
+      Principal{.user = user_name(uid), .uid = uid, .groups = groups_of(uid)});
+  return known;
 }
 
 Result<MasterSnapshot> MasterShell::Impl::restore() {
@@ -180,7 +225,7 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
   Result<proto::Envelope> envelope = proto::decode(frame);
   if (!envelope) return step(FrameMalformed{peer, std::move(envelope).error()});
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(peer, *call);
-  step(FrameReceived{peer, *std::move(envelope)});
+  step(FrameReceived{peer, *std::move(envelope), principal_of(peer)});
 }
 
 void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
@@ -189,7 +234,8 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                  .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
   };
   if (is_operator_method(call.method)) {
-    Result<MasterEvent> event = operator_event(call.method, call.json, calls + 1);
+    Result<MasterEvent> event =
+        operator_event(call.method, call.json, calls + 1, principal_of(peer));
     if (!event) return refuse(event.error());
     calls_waiting[++calls] = {peer, call.id};
     return step(*std::move(event));
@@ -201,7 +247,7 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     return step(FrameworkCall{.call = calls,
                               .framework = std::move(request->framework),
                               .id = std::move(request->id),
-                              .principal = std::move(request->principal),
+                              .by = principal_of(peer),
                               .timeout = request->timeout,
                               .data = std::move(request->data)});
   }
@@ -284,6 +330,7 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
       }
     } else if (const auto* ended = std::get_if<Drop>(&action)) {
       router->drop(ended->peer);
+      principals.erase(ended->peer);
     } else if (auto* answer = std::get_if<Answer>(&action)) {
       const auto at = calls_waiting.find(answer->call);
       if (at == calls_waiting.end()) continue;
@@ -379,8 +426,6 @@ Result<std::unique_ptr<MasterShell>> MasterShell::start(Loop& loop, MasterShellO
 
 MasterShell::MasterShell(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 MasterShell::~MasterShell() = default;
-const Address& MasterShell::address() const { return impl_->address; }
-const Address& MasterShell::http_address() const { return impl_->http->address(); }
 const Result<void>& MasterShell::outcome() const { return impl_->outcome; }
 
 }  // namespace proffer::master

@@ -4,6 +4,7 @@
 // nothing.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,8 @@ namespace proffer::master {
 
 struct MasterShellOptions {
   MasterOptions core = {};  // leader and started_at are filled in here
-  Address address = {"127.0.0.1", 5050};
+  std::string socket = {};  // its path; empty: none
+  std::optional<Address> tcp = {};
   Address http = {"127.0.0.1", 5080};
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string data_dir = {};
@@ -31,8 +33,6 @@ class MasterShell {
   MasterShell(const MasterShell&) = delete;
   MasterShell& operator=(const MasterShell&) = delete;
 
-  const Address& address() const;
-  const Address& http_address() const;
   // Why the loop was stopped, if the registry failed.
   const Result<void>& outcome() const;
 

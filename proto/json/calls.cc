@@ -176,7 +176,6 @@ Result<ExplainCall> parse_explain_call(std::string_view json) {
 
 std::string request_call_json(const RequestCall& call) {
   Json out = {{"framework", call.framework}, {"id", call.id}};
-  if (!call.principal.empty()) out["principal"] = call.principal;
   out["timeout_s"] = print_seconds(call.timeout);
   out["data"] = call.data;
   return to_json_text(out);
@@ -191,7 +190,6 @@ Result<RequestCall> parse_request_call(std::string_view json) {
         in.require("id");
         in.text("framework", call.framework);
         in.text("id", call.id);
-        in.text("principal", call.principal);
         in.seconds("timeout_s", call.timeout);
         in.text("data", call.data);
       });

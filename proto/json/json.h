@@ -134,12 +134,12 @@ Result<ExplainCall> parse_explain_call(std::string_view json);
 struct RequestCall {
   std::string framework = {};
   std::string id = {};
-  std::string principal = {};  // who asks, for people
   Duration timeout = seconds(30);
   std::string data = {};
   bool operator==(const RequestCall&) const = default;
 };
-// {"framework","id","principal","timeout_s","data"}
+// {"framework","id","timeout_s","data"}; the "principal" of an older client is not believed: the
+// kernel says who asks.
 std::string request_call_json(const RequestCall& call);
 Result<RequestCall> parse_request_call(std::string_view json);
 // Its answer, {"data"}. Errors: kUnsupported, the framework's answer is not UTF-8;

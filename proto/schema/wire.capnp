@@ -522,6 +522,7 @@ struct Failure {
 enum ErrorCode {
   invalidArgument @0; notFound @1; alreadyExists @2; failedPrecondition @3; resourceExhausted @4;
   unavailable @5; timeout @6; corruption @7; unsupported @8; internal @9;
+  permissionDenied @10;
 }
 
 # The typed refusal of the last message, or of the session.

@@ -33,15 +33,18 @@ std::optional<SessionFile> open_session_file(const std::string& path) {
 }
 
 Dealer::Options dealer_options(const std::string& master) {
-  Result<Address> address = parse_address("the master's address", master, kMasterPort);
-  if (!address) exit_with(std::move(address).error().with_hint("as in 127.0.0.1:5050"));
-  return {.endpoint = tcp_endpoint(*address), .seed = random_seed()};
+  if (master.empty()) return {.endpoint = zmq_endpoint(local_master()), .seed = random_seed()};
+  Result<Address> address = parse_socket_or_address("the master's address", master, kMasterPort);
+  if (!address)
+    exit_with(
+        std::move(address).error().with_hint("as in /run/proffer/master.sock or 127.0.0.1:5050"));
+  return {.endpoint = zmq_endpoint(*address), .seed = random_seed()};
 }
 
 }  // namespace
 
 LoopHost::LoopHost(const SchedulerOptions& options)
-    : master_(options.master),
+    : master_(options.master.empty() ? to_text(local_master()) : options.master),
       session_file_(open_session_file(options.session_file)),
       secret_(session_file_ ? session_file_->secret() : random_secret()),
       timer_(loop_, [this] { guest_->on_timer(); }),

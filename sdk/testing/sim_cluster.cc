@@ -334,7 +334,6 @@ void SimCluster::request(const SimScheduler& scheduler, std::string data,
   CHECK(inside_->master->is_up()) << "SimCluster: the master is down";
   inside_->master->call({.framework = scheduler.framework().str(),
                          .id = text("request-", ++inside_->requests),
-                         .principal = "test",
                          .timeout = timeout,
                          .data = std::move(data)},
                         std::move(answered));

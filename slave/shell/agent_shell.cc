@@ -327,7 +327,7 @@ std::optional<Address> AgentShell::Impl::former_http() const {
 
 void AgentShell::Impl::connect() {
   dealer = std::make_unique<Dealer>(
-      loop, Dealer::Options{.endpoint = tcp_endpoint(options.master), .seed = options.core.seed},
+      loop, Dealer::Options{.endpoint = zmq_endpoint(options.master), .seed = options.core.seed},
       Dealer::Handlers{
           .on_connected = [this] { handle(MasterConnected{}); },
           .on_frame = [this](std::span<const std::byte> frame) { on_master_frame(frame); },

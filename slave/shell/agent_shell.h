@@ -19,7 +19,7 @@ namespace proffer::agent {
 struct AgentShellOptions {
   AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are filled in here
   std::optional<Resources> resources = {};  // none: what this machine has
-  Address master = {"127.0.0.1", 5050};
+  Address master = {};
   Address http = {"127.0.0.1", 5081};
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string work_dir = {};

@@ -61,10 +61,9 @@ class HealthChecks : public testing::Test {
   std::unique_ptr<Process> restart_master() {
     ::kill(cluster_.pid_of("master"), SIGKILL);
     EXPECT_TRUE(cluster_.dev().line_with("master").has_value());  // It says what ended.
-    const std::string port = cluster_.master().substr(cluster_.master().find(':') + 1);
     auto master = std::make_unique<Process>(
         Words{program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-              "--port=" + port, "--http_port=0", "--heartbeat=1s"});
+              "--socket=" + cluster_.master(), "--http_port=0", "--heartbeat=1s"});
     EXPECT_TRUE(eventually([&] { return cluster_.proffer({"status"}).code == 0; }));
     return master;
   }

@@ -40,19 +40,19 @@ proto::Subscribe subscribe() {
 class RawPeer {
  public:
   explicit RawPeer(const std::string& master)
-      : dealer_(
-            loop_,
-            {.endpoint = tcp_endpoint(*parse_address("master", master)), .keep_connected = false},
-            {.on_connected = [this] { note([this] { connected_ = true; }); },
-             .on_frame =
-                 [this](std::span<const std::byte> frame) {
-                   auto envelope = proto::decode(frame);
-                   note([&] {
-                     if (envelope) heard_.push_back(std::move(*envelope->message));
-                   });
-                 },
-             .on_disconnected = [this](const std::string&) { note([this] { ended_ = true; }); },
-             .on_failed = [this](const std::string&) { note([this] { ended_ = true; }); }}) {
+      : dealer_(loop_,
+                {.endpoint = zmq_endpoint(*parse_socket_or_address("master", master)),
+                 .keep_connected = false},
+                {.on_connected = [this] { note([this] { connected_ = true; }); },
+                 .on_frame =
+                     [this](std::span<const std::byte> frame) {
+                       auto envelope = proto::decode(frame);
+                       note([&] {
+                         if (envelope) heard_.push_back(std::move(*envelope->message));
+                       });
+                     },
+                 .on_disconnected = [this](const std::string&) { note([this] { ended_ = true; }); },
+                 .on_failed = [this](const std::string&) { note([this] { ended_ = true; }); }}) {
     dealer_.connect();
     CHECK(turn_until([this] { return connected_; }));
   }

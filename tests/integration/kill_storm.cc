@@ -127,7 +127,7 @@ class Storm {
   Prng prng_;
   const RecordFile journal_;
   std::deque<Member> members_;  // the master is the first
-  std::string master_;          // HOST:PORT
+  std::string master_;          // its socket
   std::vector<std::string> failures_;
 };
 
@@ -154,13 +154,13 @@ bool Storm::await_address(Member& member) {
 
 bool Storm::start_all() {
   const std::string timeout = text("--agent_timeout=", kAgentTimeoutMillis * slowdown(), "ms");
-  members_.push_back({.kind = "master",
-                      .name = "master",
-                      .command = {program("proffer-master"), "--data_dir=" + path("master"),
-                                  "--port=0", "--http_port=0", "--heartbeat=1s", timeout}});
+  members_.push_back(
+      {.kind = "master",
+       .name = "master",
+       .command = {program("proffer-master"), "--data_dir=" + path("master"),
+                   "--socket=" + path("master.sock"), "--http_port=0", "--heartbeat=1s", timeout}});
   start(members_.front());
   if (!await_address(members_.front())) return false;
-  members_.front().command[2] = "--port=" + master_.substr(master_.find(':') + 1);
   for (int i = 1; i <= options_.agents; ++i) {
     const std::string name = text("agent-", i);
     members_.push_back(

@@ -36,10 +36,9 @@ class Platform : public testing::Test {
   std::unique_ptr<Process> restart_master() {
     ::kill(cluster_.pid_of("master"), SIGKILL);
     EXPECT_TRUE(cluster_.dev().line_with("master").has_value());  // It says what ended.
-    const std::string port = cluster_.master().substr(cluster_.master().find(':') + 1);
     auto master = std::make_unique<Process>(
         Words{program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-              "--port=" + port, "--http_port=0", "--heartbeat=1s"});
+              "--socket=" + cluster_.master(), "--http_port=0", "--heartbeat=1s"});
     EXPECT_TRUE(eventually([&] { return cluster_.proffer({"status"}).code == 0; }));
     return master;
   }
@@ -47,14 +46,11 @@ class Platform : public testing::Test {
   std::string ask(const std::string& words, std::string id = "", Duration timeout = seconds(20),
                   const std::string& framework = "store") {
     if (id.empty()) id = text("r", ++requests_);
-    const Result<cli::CallResult> answer =
-        cli::call(*parse_address("master", cluster_.master(), 0), "request",
-                  proto::request_call_json({.framework = framework,
-                                            .id = id,
-                                            .principal = "tester",
-                                            .timeout = timeout * slowdown(),
-                                            .data = words}),
-                  seconds(30) * slowdown());
+    const Result<cli::CallResult> answer = cli::call(
+        *parse_socket_or_address("master", cluster_.master(), 0), "request",
+        proto::request_call_json(
+            {.framework = framework, .id = id, .timeout = timeout * slowdown(), .data = words}),
+        seconds(30) * slowdown());
     if (!answer) {
       return text(to_text(answer.error().code()), ": ", answer.error().message());
     }

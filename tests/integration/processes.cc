@@ -224,7 +224,6 @@ Cluster::Cluster(const Options& options) {
                    "--json",
                    "--dir",
                    dir(),
-                   "--port=0",
                    "--http-port=0",
                    "--resources",
                    options.resources,

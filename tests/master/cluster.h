@@ -25,6 +25,13 @@ namespace proffer::master {
 
 class MasterScenario;
 
+// Runs the master too; what others may not do is tested in policy_test.cc.
+inline PrincipalPtr user_with_all_rights() {
+  static const auto* const kUser =
+      new PrincipalPtr(std::make_shared<Principal>(Principal{.user = "ada", .uid = 0}));
+  return *kUser;
+}
+
 // One end of a connection, played by the test.
 class TestPeer {
  public:
@@ -63,12 +70,20 @@ class TestPeer {
     return taken.empty() ? T{} : taken.back();
   }
 
+  PrincipalPtr by = user_with_all_rights();    // whose process it is
   bool silent = false;                         // sends no heartbeats while time passes
   uint32_t version = proto::kProtocolVersion;  // that it speaks
   std::vector<proto::Message> inbox = {};
 
  protected:
   friend class MasterScenario;
+
+  // Runs the master too; what others may not do is tested in policy_test.cc.
+  inline PrincipalPtr user_with_all_rights() {
+    static const auto* const kUser =
+        new PrincipalPtr(std::make_shared<Principal>(Principal{.user = "ada", .uid = 0}));
+    return *kUser;
+  }
   virtual void on_message(const proto::Message&) {}
 
   MasterScenario& scenario_;
@@ -361,6 +376,7 @@ class MasterScenario {
   template <class Call>
   Result<void> operates(Call call) {
     call.call = ++calls_;
+    if (call.by == nullptr) call.by = user_with_all_rights();
     step(std::move(call));
     EXPECT_FALSE(answers.empty());
     EXPECT_EQ(answers.back().call, calls_);
@@ -376,7 +392,7 @@ class MasterScenario {
     step(FrameworkCall{.call = ++calls_,
                        .framework = framework,
                        .id = id,
-                       .principal = "ada",
+                       .by = user_with_all_rights(),
                        .timeout = timeout,
                        .data = data});
     return calls_;
@@ -515,7 +531,7 @@ inline void TestPeer::sends(proto::Message message) {
       {.version = version, .leader = {}, .sequence = ++sent_, .message = std::move(message)});
 }
 inline void TestPeer::sends_frame(proto::Envelope envelope) {
-  scenario_.step(FrameReceived{peer_, std::move(envelope)});
+  scenario_.step(FrameReceived{peer_, std::move(envelope), by});
 }
 inline void TestPeer::lose() {
   dropped_ = true;

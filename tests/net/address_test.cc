@@ -45,8 +45,23 @@ TEST(Address, SaysWhatIsWrongAndWhatIsAllowed) {
   }
 }
 
+TEST(Address, OfAMasterMayBeASocket) {
+  for (const std::string path : {"/run/proffer/master.sock", "./m.sock", "dir/with:colon"}) {
+    const Result<Address> parsed = parse_socket_or_address("--master", path, 5050);
+    ASSERT_TRUE(parsed) << path;
+    EXPECT_EQ(*parsed, Address{.socket = path});
+    EXPECT_EQ(to_text(*parsed), path);
+  }
+  EXPECT_EQ(*parse_socket_or_address("--master", "host", 5050), (Address{"host", 5050}));
+  const Result<Address> long_one =
+      parse_socket_or_address("--master", "/" + std::string(108, 'x'), 5050);
+  ASSERT_FALSE(long_one);
+  EXPECT_NE(long_one.error().message().find("107 bytes"), std::string::npos);
+}
+
 TEST(Address, MakesEndpointsAndUrls) {
-  EXPECT_EQ(tcp_endpoint({"::1", 5050}), "tcp://[::1]:5050");
+  EXPECT_EQ(zmq_endpoint({"::1", 5050}), "tcp://[::1]:5050");
+  EXPECT_EQ(zmq_endpoint({.socket = "/run/m.sock"}), "ipc:///run/m.sock");
   EXPECT_EQ(http_url({"127.0.0.1", 80}), "http://127.0.0.1:80");
 }
 

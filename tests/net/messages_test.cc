@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zmq.h>
@@ -168,7 +169,7 @@ TEST(Messages, EndpointsInUseOrWrongAreRefusedWithAReason) {
   EXPECT_NE(again.error().hint().find("another port"), std::string::npos);
 
   for (const std::string wrong :
-       {"", "tcp://", "ipc:///run/x", "udp://127.0.0.1:1", "127.0.0.1:5050", "tcp://127.0.0.1:x"}) {
+       {"", "tcp://", "ipc://", "udp://127.0.0.1:1", "127.0.0.1:5050", "tcp://127.0.0.1:x"}) {
     const auto refused = Router::bind(loop, wrong, {});
     ASSERT_FALSE(refused) << wrong;
     EXPECT_EQ(refused.error().code(), ErrorCode::kInvalidArgument) << wrong;
@@ -178,10 +179,30 @@ TEST(Messages, EndpointsInUseOrWrongAreRefusedWithAReason) {
   EXPECT_EQ(remote.error().code(), ErrorCode::kFailedPrecondition);
 }
 
+TEST(Messages, TheKernelSaysWhoIsAtTheOtherEndOfAUnixSocket) {
+  Loop loop;
+  const std::string path = text("/tmp/proffer-messages-", getpid(), ".sock");
+  Server server(loop, text("ipc://", path));
+  ASSERT_TRUE(server.socket->listen("tcp://127.0.0.1:0"));
+  struct stat status = {};
+  ASSERT_EQ(stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0666u);  // All may connect, whatever the umask.
+
+  Client local(loop, {.endpoint = text("ipc://", path)}, "from here");
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  const auto process = server.socket->process_of(server.frames[0].first);
+  EXPECT_EQ(process, (Router::Process{.uid = getuid(), .gid = getgid(), .pid = getpid()}));
+
+  Client remote(loop, {.endpoint = text("tcp://127.0.0.1:", server.socket->port())},
+                "from anywhere");
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 2; }));
+  EXPECT_EQ(server.socket->process_of(server.frames[1].first), std::nullopt);
+}
+
 TEST(Messages, AClientConnectsOnceTheServerIsThere) {
   Loop loop;
   auto [reserved, port] = net_test::reserve_port();
-  Client client(loop, {.endpoint = tcp_endpoint({"127.0.0.1", port}),
+  Client client(loop, {.endpoint = zmq_endpoint({"127.0.0.1", port}),
                        .backoff = {.min = milliseconds(1), .max = milliseconds(20)}});
   ASSERT_TRUE(run_until(loop, [&] { return client.failures.size() >= 3; }));
   EXPECT_NE(client.failures[0].find(text(port)), std::string::npos);
@@ -189,7 +210,7 @@ TEST(Messages, AClientConnectsOnceTheServerIsThere) {
   EXPECT_FALSE(client.socket->send(bytes("nobody hears this")));
 
   reserved = Fd();
-  Server server(loop, tcp_endpoint({"127.0.0.1", port}));
+  Server server(loop, zmq_endpoint({"127.0.0.1", port}));
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
   EXPECT_EQ(server.frames[0].second, "hello");
   EXPECT_TRUE(client.disconnects.empty());

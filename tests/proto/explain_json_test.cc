@@ -216,7 +216,6 @@ TEST(ExplainJson, ACallNamesOneThing) {
 TEST(RequestJson, ReadsBackAsItWas) {
   const RequestCall call{.framework = "web",
                          .id = "scale-7",
-                         .principal = "ada",
                          .timeout = milliseconds(1'500),
                          .data = "line one\nline \"two\" ü"};
   EXPECT_EQ(*parse_request_call(request_call_json(call)), call);

@@ -28,7 +28,7 @@ TEST_F(Options, HaveDefaults) {
   const SchedulerOptions o = options({});
   EXPECT_EQ(o.name, "hello");
   EXPECT_EQ(o.role, RoleName("default"));
-  EXPECT_EQ(o.master, "127.0.0.1:5050");
+  EXPECT_TRUE(o.master.empty());
   EXPECT_TRUE(o.session_file.empty());
   EXPECT_FALSE(o.user.empty());
 }

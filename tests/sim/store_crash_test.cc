@@ -189,7 +189,7 @@ class Pair {
     if (!to_master_.empty() && (to_driver_.empty() || random_.chance(1, 2))) {
       proto::Envelope envelope = std::move(to_master_.front());
       to_master_.pop_front();
-      tell_master(master::FrameReceived{peer_, std::move(envelope)});
+      tell_master(master::FrameReceived{peer_, std::move(envelope), by_});
     } else if (!to_driver_.empty()) {
       proto::Envelope envelope = std::move(to_driver_.front());
       to_driver_.pop_front();
@@ -241,6 +241,8 @@ class Pair {
   std::deque<proto::Envelope> to_driver_;
   std::deque<proto::StoreResult> told_;
   PeerId peer_ = {};
+  const PrincipalPtr by_ =
+      std::make_shared<Principal>(Principal{.user = "root", .uid = 0, .groups = {0}});
   uint64_t peers_ = 0;
   uint64_t lives_ = 0;
 

@@ -131,7 +131,9 @@ class Runner {
   void give_up_unless_subscribed() {
     if (!scheduler_.framework().empty() || std::exchange(ending_, true)) return;
     error_ = Error::unavailable(text("cannot reach a master at ", options_.master))
-                 .with_hint("start one with `proffer dev`, or name one with --master HOST:PORT");
+                 .with_hint(
+                     "start one with `proffer dev`, or name one with --master SOCKET or --master "
+                     "HOST:PORT");
     exit_code_ = kUnreachableCode;
     scheduler_.stop(exit_code_);
   }

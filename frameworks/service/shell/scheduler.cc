@@ -193,7 +193,7 @@ class Attached {
     print_error(
         Error::unavailable(text("no master at ", options_.master, " in ", to_text(kMasterWait)))
             .with_hint("start a local cluster with `proffer dev`, or say where the master "
-                       "is with --master=HOST:PORT or $PROFFER_MASTER"),
+                       "is with --master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER"),
         options_.json);
     exit_code_ = kUnreachableCode;
     host_.scheduler().stop(kUnreachableCode);

@@ -10,7 +10,7 @@ namespace proffer::service {
 
 struct RunOptions {
   std::string app_file = {};
-  std::string master = {};  // host:port
+  std::string master = {};  // a socket's path or host:port; empty: local_master()
   std::string role = "default";
   bool json = false;
 };

@@ -26,7 +26,7 @@ class Broken {
   Broken(const Address& master, std::string never)
       : never_(std::move(never)),
         secret_(random_secret()),
-        dealer_(loop_, {.endpoint = tcp_endpoint(master), .seed = random_seed()},
+        dealer_(loop_, {.endpoint = zmq_endpoint(master), .seed = random_seed()},
                 {.on_connected = [this] { on_connected(); },
                  .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); }}),
         beat_(loop_, [this] { on_beat(); }) {}
@@ -118,7 +118,8 @@ class Broken {
 
 int main(int argc, char** argv) {
   const char* named = std::getenv("PROFFER_MASTER");
-  const Result<Address> master = parse_address("$PROFFER_MASTER", named == nullptr ? "" : named);
+  const Result<Address> master =
+      parse_socket_or_address("$PROFFER_MASTER", named == nullptr ? "" : named);
   if (!master || argc != 2) return 2;
   Broken(*master, argv[1]).run();
 }

@@ -1,0 +1,61 @@
+#include "master/core/policy.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "common/text.h"
+
+namespace proffer::master {
+namespace {
+
+struct Rule {
+  std::string_view text;  // what is refused
+  bool owner = false;
+  bool agent_user = false;  // and operators always
+};
+
+constexpr std::array<Rule, kActionCount> kRules = {{
+    {.text = "run tasks here, since they would run as the user that runs the agents"},
+    {.text = "continue a framework of another user", .owner = true},
+    {.text = "send a request to a framework of another user", .owner = true},
+    {.text = "kill a task of another user", .owner = true},
+    {.text = "register an agent", .agent_user = true},
+    {.text = "drain an agent"},
+    {.text = "change a role"},
+    {.text = "reserve resources"},
+}};
+
+const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }
+
+bool is_operator(const PolicyOptions& options, const Principal& by) {
+  if (by.uid == 0 || by.uid == options.master_uid) return true;
+  return options.operators_group &&
+         std::find(by.groups.begin(), by.groups.end(), *options.operators_group) != by.groups.end();
+}
+
+std::string who_may(const Rule& rule, std::string_view owner) {
+  std::string who = "root, the user that runs the master and the operators' group may";
+  if (rule.owner) return text("user ", quoted(owner), ", ", who);
+  if (rule.agent_user) return text("the users of --agent_users, ", who);
+  return who;
+}
+
+}  // namespace
+
+std::string_view to_text(Action action) { return rule_of(action).text; }
+
+Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
+                              std::string_view owner) {
+  const Rule& rule = rule_of(action);
+  if (by != nullptr) {
+    if (is_operator(options, *by)) return {};
+    if (rule.owner && (owner.empty() || owner == by->user)) return {};
+    if (rule.agent_user && options.agent_uids.contains(by->uid)) return {};
+  }
+  const std::string user = by == nullptr ? "an unknown user" : text("user ", quoted(by->user));
+  return Error::permission_denied(text(user, " may not ", rule.text))
+      .with_hint(who_may(rule, owner));
+}
+
+}  // namespace proffer::master

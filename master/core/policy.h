@@ -1,0 +1,42 @@
+#pragma once
+
+// Who may do what: one table of action × relation (DESIGN §6). A principal is the owner of its own
+// frameworks and their tasks; an operator is root, the user that runs the master, or a member of
+// the operators' group.
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "common/principal.h"
+#include "common/result.h"
+
+namespace proffer::master {
+
+enum class Action : uint8_t {
+  kSubscribe,      // a new framework: until tasks run as their own user, for operators only
+  kResume,         // a framework's next session
+  kCallFramework,  // a request to it
+  kKillTask,
+  kRegisterAgent,
+  kDrainAgent,
+  kSetRole,
+  kReserve,
+};
+inline constexpr size_t kActionCount = 8;
+// "kill a task of another user", after "may not".
+std::string_view to_text(Action action);
+
+struct PolicyOptions {
+  uint32_t master_uid = 0;                       // the user that runs the master
+  std::optional<uint32_t> operators_group = {};  // a group id
+  std::set<uint32_t> agent_uids = {};            // that may register agents, beside operators
+};
+
+// Errors: kPermissionDenied, with who may. `owner`: the user of the framework or task; empty: none
+// is known, which is as good as nobody's, and any principal's.
+Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
+                              std::string_view owner = {});
+
+}  // namespace proffer::master

@@ -1,0 +1,22 @@
+#pragma once
+
+// Users and groups, as the user database of this machine has them. May read files; answers are
+// those of now.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace proffer {
+
+// "alice"; "uid 4711" if the database has no name for it.
+std::string user_name(uint32_t uid);
+// All groups of the user, also the supplementary ones; none if the database does not know it.
+std::vector<uint32_t> groups_of(uint32_t uid);
+
+// Of the user or group of this name; none if the database does not know it.
+std::optional<uint32_t> find_uid(const std::string& user);
+std::optional<uint32_t> find_group(const std::string& group);
+
+}  // namespace proffer

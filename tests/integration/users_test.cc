@@ -1,0 +1,111 @@
+// Another user of the same machine: what it sees, and that it changes nothing. Needs root, to be
+// somebody else.
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::users_test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr uid_t kNobody = 65'534;
+
+class OtherUser : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "not run: only root can become another user";
+    fs::permissions(home_.path(), fs::perms::owner_all | fs::perms::others_exec);
+    ASSERT_EQ(chown(own_.path().c_str(), kNobody, kNobody), 0);
+    // The build may lie where others may not look.
+    for (const char* name : {"proffer", "proffer-agent"}) {
+      fs::copy_file(program(name), home_ / name);
+    }
+    master_ = std::make_unique<Process>(
+        Words{program("proffer-master"), "--data_dir=" + (home_ / "master"), "--socket=" + socket(),
+              "--http_port=0", "--heartbeat=1s"});
+    ASSERT_TRUE(eventually([&] { return as_root({"status"}).code == 0; })) << master_->err();
+    agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket(),
+                                             "--name=a1", "--work_dir=" + (home_ / "agent"),
+                                             "--http_port=0", "--resources=cpus:2;mem:512",
+                                             "--tasks_on_exit=kill"});
+    ASSERT_TRUE(
+        eventually([&] { return as_root({"agents"}).out.find("a1") != std::string::npos; }));
+  }
+
+  std::string socket() const { return home_ / "run/master.sock"; }
+  Exit as_root(Words words) const {
+    words.insert(words.begin(), program("proffer"));
+    return run(words, {{"PROFFER_MASTER", socket()}});
+  }
+  Exit as_nobody(Words words) const {
+    const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    words.front() = home_ / words.front();
+    words.insert(words.begin(), become.begin(), become.end());
+    return run(words, {{"PROFFER_MASTER", socket()}, {"TMPDIR", own_.path()}});
+  }
+
+  TemporaryDirectory home_;
+  TemporaryDirectory own_;  // of the other user
+  std::unique_ptr<Process> master_;
+  std::unique_ptr<Process> agent_;
+};
+
+TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
+  Process task({program("proffer"), "run", "--", "sleep", "1000"}, {{"PROFFER_MASTER", socket()}});
+  ASSERT_TRUE(
+      eventually([&] { return as_root({"tasks"}).out.find("running") != std::string::npos; }));
+
+  EXPECT_EQ(as_nobody({"proffer", "status"}).code, 0);
+  EXPECT_THAT(as_nobody({"proffer", "agents"}).out, HasSubstr("a1"));
+
+  const std::pair<Words, std::string> attacks[] = {
+      {{"run", "--", "id"}, "may not run tasks here"},
+      {{"role", "set", "eng", "--weight", "5"}, "may not change a role"},
+      {{"drain", "a1"}, "may not drain an agent"},
+      {{"undrain", "a1"}, "may not drain an agent"},
+      {{"reserve", "a1", "eng", "cpus:1"}, "may not reserve resources"},
+      {{"kill", "run-"}, "may not kill a task of another user"},
+      {{"service", "list", "--framework", "run-"}, "may not send a request to a framework"},
+  };
+  for (const auto& [words, says] : attacks) {
+    Words command = {"proffer"};
+    command.insert(command.end(), words.begin(), words.end());
+    const Exit refused = as_nobody(command);
+    EXPECT_NE(refused.code, 0) << words.front();
+    EXPECT_THAT(refused.err, HasSubstr(says)) << words.front();
+    EXPECT_THAT(refused.err, HasSubstr("nobody")) << words.front();
+  }
+  EXPECT_THAT(as_root({"tasks"}).out, HasSubstr("running"));
+  EXPECT_THAT(as_root({"roles"}).out, Not(HasSubstr("eng")));
+  task.kill(SIGINT);
+  task.wait();
+}
+
+// It would be given the tasks of others.
+TEST_F(OtherUser, RegistersNoAgent) {
+  const Exit refused = as_nobody({"proffer-agent", "--name=evil", "--work_dir=" + (own_ / "evil"),
+                                  "--http_port=0", "--resources=cpus:64;mem:1024"});
+  EXPECT_THAT(refused.err, HasSubstr("user 'nobody' may not register an agent"));
+  EXPECT_THAT(as_root({"agents"}).out, Not(HasSubstr("evil")));
+}
+
+// The socket's place belongs to one master.
+TEST_F(OtherUser, TheSocketIsNotTaken) {
+  const Exit second = run({program("proffer-master"), "--data_dir=" + (home_ / "other"),
+                           "--socket=" + socket(), "--http_port=0"});
+  EXPECT_EQ(second.code, 1);
+  EXPECT_THAT(second.err, HasSubstr("is in use by another process"));
+  EXPECT_EQ(as_root({"status"}).code, 0);
+}
+
+}  // namespace
+}  // namespace proffer::users_test

@@ -1,0 +1,115 @@
+// Who may do what: the table, and that the master's core asks it.
+
+#include "master/core/policy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/master/cluster.h"
+
+namespace proffer::master::policy_test {
+namespace {
+
+using testing::HasSubstr;
+
+PrincipalPtr user(const std::string& name, uint32_t uid, std::vector<uint32_t> groups = {}) {
+  return std::make_shared<Principal>(
+      Principal{.user = name, .uid = uid, .groups = std::move(groups)});
+}
+
+TEST(Policy, IsOneTable) {
+  const PolicyOptions options{.master_uid = 900, .operators_group = 50, .agent_uids = {901}};
+  const PrincipalPtr root = user("root", 0);
+  const PrincipalPtr master = user("proffer", 900);
+  const PrincipalPtr operator_ = user("olga", 1000, {1000, 50});
+  const PrincipalPtr agent = user("agent", 901);
+  const PrincipalPtr owner = user("ada", 1001, {1001});
+  const PrincipalPtr other = user("bob", 1002, {1002});
+  const struct {
+    Action action;
+    std::vector<PrincipalPtr> may_not;
+  } rows[] = {
+      {Action::kSubscribe, {agent, owner, other, nullptr}},
+      {Action::kResume, {agent, other, nullptr}},
+      {Action::kCallFramework, {agent, other, nullptr}},
+      {Action::kKillTask, {agent, other, nullptr}},
+      {Action::kRegisterAgent, {owner, other, nullptr}},
+      {Action::kDrainAgent, {agent, owner, other, nullptr}},
+      {Action::kSetRole, {agent, owner, other, nullptr}},
+      {Action::kReserve, {agent, owner, other, nullptr}},
+  };
+  ASSERT_EQ(std::size(rows), kActionCount);
+  for (const auto& [action, may_not] : rows) {
+    for (const PrincipalPtr& by : {root, master, operator_, agent, owner, other, PrincipalPtr()}) {
+      const Result<void> may = check_permission(options, by.get(), action, "ada");
+      const bool expected = std::find(may_not.begin(), may_not.end(), by) == may_not.end();
+      EXPECT_EQ(may.has_value(), expected)
+          << to_text(action) << " by " << (by == nullptr ? "nobody" : by->user);
+      EXPECT_TRUE(may || may.error().code() == ErrorCode::kPermissionDenied);
+    }
+  }
+}
+
+TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("web");
+  f.asks("cpus:1;mem:64", 1);
+  s.settle();
+  ASSERT_EQ(s.master->frameworks().at(0).user, "ada");
+  ASSERT_EQ(f.offers.size(), 1u);
+  f.accepts({f.offers.front()}, {TestScheduler::spec("t1", "cpus:1;mem:64")});
+  s.settle();
+
+  const PrincipalPtr bob = user("bob", 1002);
+  EXPECT_THAT(s.calls(OperatorKill{.by = bob, .task = "t1"}),
+              HasSubstr("user 'bob' may not kill a task of another user"));
+  EXPECT_THAT(s.calls(DrainAgent{.by = bob, .agent = AgentId("a1")}),
+              HasSubstr("may not drain an agent"));
+  EXPECT_THAT(s.calls(UndrainAgent{.by = bob, .agent = AgentId("a1")}),
+              HasSubstr("may not drain an agent"));
+  EXPECT_THAT(s.calls(SetRole{.by = bob, .role = RoleName("eng"), .weight = 2000}),
+              HasSubstr("may not change a role"));
+  EXPECT_THAT(s.calls(ReserveForRole{.by = bob, .agent = AgentId("a1"), .role = RoleName("eng")}),
+              HasSubstr("may not reserve resources"));
+  EXPECT_THAT(
+      s.calls(FrameworkCall{.framework = "web", .id = "r1", .by = bob, .timeout = seconds(1)}),
+      HasSubstr("may not send a request to a framework of another user"));
+  EXPECT_EQ(s.traced("audit: refused"), 6);
+
+  TestAgent& forged = s.agent("a2", "cpus:4;mem:4096");
+  forged.by = bob;
+  forged.registers();
+  s.settle();
+  EXPECT_TRUE(forged.was_dropped());
+  EXPECT_EQ(s.master->agents().size(), 1u);
+  EXPECT_EQ(s.traced("audit: refused"), 7);
+
+  TestScheduler& foreign = s.scheduler("mine");
+  foreign.by = bob;
+  foreign.subscribes();
+  s.settle();
+  EXPECT_TRUE(foreign.was_dropped());
+  EXPECT_EQ(s.master->frameworks().size(), 1u);
+  EXPECT_EQ(s.traced("audit: refused"), 8);
+
+  EXPECT_EQ(s.calls(OperatorKill{.task = "t1"}), "done");
+}
+
+// A stolen id and secret are of no use to another user.
+TEST(Policy, AFrameworkGoesOnOnlyForItsUser) {
+  MasterScenario s;
+  TestScheduler& f = s.subscribed("web");
+  const PrincipalPtr owner = f.by;
+  f.by = user("bob", 1002);
+  f.subscribes();
+  s.settle();
+  EXPECT_TRUE(f.was_dropped());
+  f.by = owner;
+  f.subscribes();
+  s.settle();
+  EXPECT_TRUE(f.is_connected());
+}
+
+}  // namespace
+}  // namespace proffer::master::policy_test
