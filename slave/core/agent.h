@@ -26,6 +26,8 @@ struct AgentOptions {
   Attributes attributes = {};
   Resources total = {};
   ReservedByRole reserved = {};  // of these; fits in them
+  // Of `total`, those that cannot be bound now. Ports of tasks that are found again are among them.
+  PortSet ports_in_use = {};
   std::string http_address = {};
   std::string boot_id = {};                 // which boot of the machine this is
   uint32_t checkpoint = 0;                  // which log the snapshot is of: another after damage

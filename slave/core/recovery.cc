@@ -4,6 +4,8 @@
 // its executor is known to have ended. Read State::begin first.
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -47,6 +49,7 @@ void Agent::State::begin(Step& step) {
     deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
                    step.now + options_.executor_reregister_timeout + kLeaveGrace);
   }
+  leave_out_ports(step);
   cover_what_runs();
   if (!(options_.total == given_)) {
     trace(TraceLevel::kOperator,
@@ -93,6 +96,23 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
        .message = task.record.run == 0 ? "the agent restarted before the task was started"
                                        : "the machine restarted"},
       step, 0, kUnsyncedMax));
+}
+
+// Ports on which others listen are of no use to tasks. The tasks of this agent listen, too.
+void Agent::State::leave_out_ports(Step& step) {
+  PortSet others = options_.ports_in_use;
+  others -= ledger_.used().ports;
+  if (others.empty()) return;
+  given_.ports -= others;
+  // A registration has room for so many ranges, with those of tasks.
+  std::vector<PortRange> ranges = given_.ports.ranges();
+  if (ranges.size() > kPortRangesMax / 2) {
+    ranges.resize(kPortRangesMax / 2);
+    given_.ports = PortSet(std::move(ranges));
+  }
+  trace(TraceLevel::kOperator,
+        "ports that cannot be bound are not offered until the agent is started again",
+        {{"ports", to_text(others)}}, step);
 }
 
 // An agent that was started again with less than what runs on it has at least that: the master

@@ -115,6 +115,7 @@ class Agent::State {
 
   // recovery.cc
   void begin(Step& step);
+  void leave_out_ports(Step& step);
   void cover_what_runs();
   void offer_less(Step& step);
   void adopt(const ExecutorKey& key, const proto::ExecutorRecord& executor, Step& step);

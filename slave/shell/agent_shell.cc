@@ -172,6 +172,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
   options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
+  options.core.ports_in_use = ports_in_use(options.core.total.ports);
   if (Result<std::vector<Slice>> slices = to_slices(options.core.total, options.core.reserved);
       !slices) {
     return std::move(slices).error().in("--reserved");

@@ -10,8 +10,13 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <utility>
+#include <vector>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sched.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/un.h>
@@ -19,6 +24,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/fd.h"
 
 namespace proffer::agent {
 namespace {
@@ -119,6 +125,26 @@ Resources detect_resources(const std::string& work_dir) {
                                      std::min(mib_of_disk(work_dir) * 1000, kAmountMax));
   found.ports = PortSet({{31000, 32000}});
   return found;
+}
+
+PortSet ports_in_use(const PortSet& ports) {
+  std::vector<PortRange> found;
+  const std::vector<uint16_t> all = *ports.lowest(ports.size());
+  for (const uint16_t port : all) {
+    const Fd fd(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (fd.get() < 0) return PortSet();  // Nothing is known of any port then.
+    // Connections that a listener had before do not count.
+    const int on = 1;
+    setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    sockaddr_in address = {};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_ANY);
+    address.sin_port = htons(port);
+    if (bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+      found.push_back({port, port});
+    }
+  }
+  return PortSet(std::move(found));
 }
 
 Result<std::string> executor_socket(const std::string& work_dir) {

@@ -14,6 +14,10 @@ namespace proffer::agent {
 // less a tenth, and the ports 31000 to 32000. Limits of the own cgroup count.
 Resources detect_resources(const std::string& work_dir);
 
+// Those of `ports` that no task could listen on now: another process does, or this user may not.
+// O(ports).
+PortSet ports_in_use(const PortSet& ports);
+
 // The socket of the executors of the agent in `work_dir` (an absolute path):
 // $XDG_RUNTIME_DIR or the temporary directory, proffer-<uid>/<8 hex>.sock. Makes the folder, which
 // only this user may enter. Errors: kFailedPrecondition if it is somebody else's or open to others,

@@ -6,8 +6,11 @@
 #include <tuple>
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include "common/text.h"
+#include "net/fd.h"
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "store/checkpoint_log.h"
@@ -322,6 +325,28 @@ TEST(Agent, RestartedWithLessThanRunsItOffersLessOnceTasksEnd) {
   EXPECT_TRUE(eventually([&] { return is_back(cluster, *agent, 1) && cpus() == 2'000; }));
   write_file(small.files / "go", "");
   EXPECT_EQ(small.run->wait().code, 7);
+}
+
+TEST(Agent, DoesNotOfferAPortOnWhichSomebodyListens) {
+  Cluster cluster({.agents = 1});
+  kill_agent(cluster);
+  const Fd listener(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  auto* const any = reinterpret_cast<sockaddr*>(&address);
+  ASSERT_EQ(bind(listener.get(), any, size), 0);
+  ASSERT_EQ(listen(listener.get(), 1), 0);
+  ASSERT_EQ(getsockname(listener.get(), any, &size), 0);
+  const int port = ntohs(address.sin_port);
+  const auto agent =
+      cluster.start_agent("agent-1", "cpus:4;mem:4096;ports:[" + std::to_string(port - 1) + "-" +
+                                         std::to_string(port + 1) + "]");
+  ASSERT_TRUE(eventually([&] { return is_back(cluster, *agent, 0); }));
+  const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
+  ASSERT_TRUE(agents && agents->size() == 1);
+  EXPECT_FALSE(agents->front().total.ports.contains(static_cast<uint16_t>(port)));
 }
 
 std::string checkpoint_of(const Cluster& cluster) {

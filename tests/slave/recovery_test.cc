@@ -401,6 +401,26 @@ TEST(Recovery, AnAgentThatIsGivenLessThanRunsOffersLessAsTasksEnd) {
   EXPECT_TRUE(s.take<ResetMaster>().empty());
 }
 
+TEST(Recovery, PortsOnWhichOthersListenAreNotOfferedButThoseOfItsTasksAre) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1", "cpus:1;mem:64;ports:[31003-31003]"));
+  const PeerId before = s.hello("t1");
+  EXPECT_NE(before, PeerId());
+  s.options.ports_in_use = PortSet({{31003, 31004}});
+  restart(s);
+  const PeerId peer = s.comes_back("t1");
+  auto registers = s.told_master<proto::RegisterAgent>();
+  ASSERT_EQ(registers.size(), 1u);
+  EXPECT_EQ(to_text(registers[0].ports), "[31000-31003,31005-31009]");
+  EXPECT_TRUE(s.has_traced("ports that cannot be bound"));
+  s.welcome();
+  // It keeps the port of a task that ends.
+  s.tell(peer, "t1", TaskState::kFinished, 1);
+  EXPECT_TRUE(s.take<ResetMaster>().empty());
+  EXPECT_EQ(to_text(s.core->status().total.ports), "[31000-31003,31005-31009]");
+}
+
 TEST(Recovery, AStopWithKillingEndsAlsoWhatIsStillLookedFor) {
   AgentScenario s;
   s.registered();
