@@ -22,6 +22,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/accept_guard.h"
 #include "net/zmq_socket.h"
 
 namespace proffer {
@@ -512,6 +513,7 @@ Result<void> Router::listen(const std::string& endpoint) {
   constexpr std::string_view kIpc = "ipc://";
   const bool is_ipc = endpoint.starts_with(kIpc) && endpoint.size() > kIpc.size();
   if (!is_ipc && !endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
+  if (is_ipc) guard_accept();
   if (endpoint.find('[') != std::string::npos) impl_->socket.set(ZMQ_IPV6, 1);
   if (uninterrupted([&] { return zmq_bind(impl_->socket.get(), endpoint.c_str()); }) != 0) {
     return bind_error(endpoint, zmq_errno());

@@ -5,8 +5,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include "net/fd.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::users_test {
@@ -30,10 +33,10 @@ class OtherUser : public testing::Test {
       fs::copy_file(program(name), home_ / name);
     }
     master_ = std::make_unique<Process>(
-        Words{program("proffer-master"), "--data_dir=" + (home_ / "master"), "--socket=" + socket(),
-              "--http_port=0", "--heartbeat=1s"});
+        Words{program("proffer-master"), "--data_dir=" + (home_ / "master"),
+              "--socket=" + socket_path(), "--http_port=0", "--heartbeat=1s"});
     ASSERT_TRUE(eventually([&] { return as_root({"status"}).code == 0; })) << master_->err();
-    agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket(),
+    agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket_path(),
                                              "--name=a1", "--work_dir=" + (home_ / "agent"),
                                              "--http_port=0", "--resources=cpus:2;mem:512",
                                              "--tasks_on_exit=kill"});
@@ -41,16 +44,16 @@ class OtherUser : public testing::Test {
         eventually([&] { return as_root({"agents"}).out.find("a1") != std::string::npos; }));
   }
 
-  std::string socket() const { return home_ / "run/master.sock"; }
+  std::string socket_path() const { return home_ / "run/master.sock"; }
   Exit as_root(Words words) const {
     words.insert(words.begin(), program("proffer"));
-    return run(words, {{"PROFFER_MASTER", socket()}});
+    return run(words, {{"PROFFER_MASTER", socket_path()}});
   }
   Exit as_nobody(Words words) const {
     const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
     words.front() = home_ / words.front();
     words.insert(words.begin(), become.begin(), become.end());
-    return run(words, {{"PROFFER_MASTER", socket()}, {"TMPDIR", own_.path()}});
+    return run(words, {{"PROFFER_MASTER", socket_path()}, {"TMPDIR", own_.path()}});
   }
 
   TemporaryDirectory home_;
@@ -60,7 +63,8 @@ class OtherUser : public testing::Test {
 };
 
 TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
-  Process task({program("proffer"), "run", "--", "sleep", "1000"}, {{"PROFFER_MASTER", socket()}});
+  Process task({program("proffer"), "run", "--", "sleep", "1000"},
+               {{"PROFFER_MASTER", socket_path()}});
   ASSERT_TRUE(
       eventually([&] { return as_root({"tasks"}).out.find("running") != std::string::npos; }));
 
@@ -98,10 +102,37 @@ TEST_F(OtherUser, RegistersNoAgent) {
   EXPECT_THAT(as_root({"agents"}).out, Not(HasSubstr("evil")));
 }
 
+// libzmq would abort where no descriptor is left. With a low limit of the master's, since a high
+// one only takes longer.
+TEST_F(OtherUser, ManyConnectionsDoNotEndTheMaster) {
+  const std::string crowded = home_ / "crowded.sock";
+  Process master({"/bin/sh", "-c", "ulimit -n 200; exec \"$@\"", "sh", program("proffer-master"),
+                  "--data_dir=" + (home_ / "crowded"), "--socket=" + crowded, "--http_port=0"});
+  const auto answers = [&] {
+    return run({program("proffer"), "status"}, {{"PROFFER_MASTER", crowded}}).code == 0;
+  };
+  ASSERT_TRUE(eventually(answers)) << master.err();
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  crowded.copy(address.sun_path, sizeof address.sun_path - 1);
+  std::vector<Fd> connections;
+  for (int i = 0; i < 500; ++i) {
+    Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const timeval patience{5, 0};
+    setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    ASSERT_EQ(connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0) << i;
+    connections.push_back(std::move(fd));
+  }
+  connections.clear();
+  EXPECT_TRUE(eventually(answers)) << master.err();
+  EXPECT_TRUE(is_alive(master.pid()));
+  master.kill(SIGTERM);
+  EXPECT_EQ(master.wait().code, 0);
+}
+
 // The socket's place belongs to one master.
 TEST_F(OtherUser, TheSocketIsNotTaken) {
   const Exit second = run({program("proffer-master"), "--data_dir=" + (home_ / "other"),
-                           "--socket=" + socket(), "--http_port=0"});
+                           "--socket=" + socket_path(), "--http_port=0"});
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.err, HasSubstr("is in use by another process"));
   EXPECT_EQ(as_root({"status"}).code, 0);

@@ -1,0 +1,13 @@
+#pragma once
+
+// Inside net only: libzmq and accept() without a descriptor.
+
+namespace proffer {
+
+// Call once before libzmq listens on a Unix socket: libzmq 4.3.4 aborts the process if accept()
+// finds no descriptor left there (ipc_listener.cpp; for TCP it goes on), so that any user who may
+// connect could end it. From then on such a connection is taken with a descriptor that is held in
+// reserve, and shut at once; libzmq is told that its peer had gone.
+void guard_accept();
+
+}  // namespace proffer
