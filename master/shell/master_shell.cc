@@ -85,6 +85,11 @@ Result<std::string> arguments_of(const HttpRequest& request) {
 
 struct MasterShell::Impl {
   explicit Impl(Loop& l) : loop(l) {}
+  // While the lock is held, the path is nobody else's.
+  ~Impl() {
+    router.reset();
+    if (socket_lock) ::unlink(socket.c_str());
+  }
 
   Loop& loop;
   std::unique_ptr<SqliteStore> store;
@@ -92,6 +97,7 @@ struct MasterShell::Impl {
   std::unique_ptr<Router> router;
   std::unique_ptr<HttpServer> http;
   std::unique_ptr<Timer> timer;
+  std::string socket;  // its path, once socket_lock is held
   std::optional<DirectoryLock> socket_lock;
   std::unordered_map<PeerId, PrincipalPtr> principals;  // of connections; looked up only
   Result<void> outcome;
@@ -193,9 +199,10 @@ Result<std::string> MasterShell::Impl::serve(const MasterShellOptions& options) 
   Result<DirectoryLock> taken = DirectoryLock::take_socket(options.socket);
   if (!taken) return std::move(taken).error();
   socket_lock.emplace(*std::move(taken));
-  const Address socket = {.socket = options.socket};
-  if (Result<void> listening = listen(socket); !listening) return std::move(listening).error();
-  return to_text(socket);
+  socket = options.socket;
+  const Address at = {.socket = socket};
+  if (Result<void> listening = listen(at); !listening) return std::move(listening).error();
+  return to_text(at);
 }
 
 // The user database is asked once for each connection.

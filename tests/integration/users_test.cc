@@ -127,6 +127,7 @@ TEST_F(OtherUser, ManyConnectionsDoNotEndTheMaster) {
   EXPECT_TRUE(is_alive(master.pid()));
   master.kill(SIGTERM);
   EXPECT_EQ(master.wait().code, 0);
+  EXPECT_FALSE(fs::exists(crowded));
 }
 
 // The socket's place belongs to one master.
