@@ -102,7 +102,7 @@ master::MasterShellOptions options_from_flags() {
     // A name alone is a file here, not a host.
     const std::string path =
         FLAGS_socket.find('/') == std::string::npos ? text("./", FLAGS_socket) : FLAGS_socket;
-    options.socket = flag_value("socket", parse_socket_or_address("--socket", path)).socket;
+    options.socket = flag_value("socket", parse_socket_or_address("path", path)).socket;
   }
   if (FLAGS_insecure_tcp) options.tcp = {FLAGS_address, flag_port("port", FLAGS_port)};
   if (!FLAGS_insecure_tcp && !gflags::GetCommandLineFlagInfoOrDie("port").is_default) {

@@ -89,6 +89,11 @@ Result<DirectoryLock> DirectoryLock::take_socket(const std::string& socket) {
   if (!folder.empty()) {
     if (Result<void> made = make_directory(folder, 0755); !made) return std::move(made).error();
   }
+  struct stat found = {};
+  if (::lstat(socket.c_str(), &found) == 0 && !S_ISSOCK(found.st_mode)) {
+    return Error::failed_precondition(
+        text("something else than a socket is at ", proffer::quoted(socket)));
+  }
   return lock(socket + ".lock", "socket " + proffer::quoted(socket),
               "give this one a socket of its own");
 }

@@ -17,9 +17,10 @@ class DirectoryLock {
   // a hint; kUnavailable: the directory cannot be made or written. Waits up to 5 s only for
   // children of a holder that has ended: one that was killed while it started a program.
   static Result<DirectoryLock> take(const std::string& directory);
-  // Locks the file `<socket>.lock`, and makes its folder if that is missing (mode 0755: others must
-  // reach the socket, and nobody else replace it). Binding a socket takes it from another process
-  // that has it, so the lock comes first. Errors: as take().
+  // For a path that is free or a socket's. Locks the file `<socket>.lock`, and makes its folder if
+  // that is missing (mode 0755: others must reach the socket, and nobody else replace it). Binding
+  // a socket takes it from another process that has it, so the lock comes first. Errors: as take(),
+  // and kFailedPrecondition: something else is at the path.
   static Result<DirectoryLock> take_socket(const std::string& socket);
 
   ~DirectoryLock();

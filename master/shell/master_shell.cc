@@ -197,7 +197,11 @@ Result<std::string> MasterShell::Impl::serve(const MasterShellOptions& options) 
   }
   if (options.socket.empty()) return served;
   Result<DirectoryLock> taken = DirectoryLock::take_socket(options.socket);
-  if (!taken) return std::move(taken).error();
+  if (!taken) {
+    Error error = std::move(taken).error();
+    if (!error.hint().empty()) return error;
+    return std::move(error).with_hint("--socket names another place");
+  }
   socket_lock.emplace(*std::move(taken));
   socket = options.socket;
   const Address at = {.socket = socket};

@@ -137,6 +137,14 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.err, HasSubstr("is in use by another process"));
   EXPECT_EQ(as_root({"status"}).code, 0);
+
+  // Nor is any other file: a bind would remove it.
+  write_file(home_ / "letter", "dear");
+  const Exit third = run({program("proffer-master"), "--data_dir=" + (home_ / "third"),
+                          "--socket=" + (home_ / "letter"), "--http_port=0"});
+  EXPECT_EQ(third.code, 1);
+  EXPECT_THAT(third.err, HasSubstr("something else than a socket is at"));
+  EXPECT_EQ(read_file(home_ / "letter"), "dear");
 }
 
 }  // namespace
