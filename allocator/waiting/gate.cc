@@ -140,7 +140,8 @@ void Gate::note_owed(AskEntry& ask, Time now) {
   const bool is_owed_now = cluster_.some_lack && is_owed(ask, now);
   set_owed(ask, is_owed_now);
   if (is_owed_now) return;
-  const std::optional<Time> at = owed_at(ask);
+  std::optional<Time> at = owed_at(ask);
+  if (at) at = std::max(*at, later(now, microseconds(1)));  // So that review() comes to its end.
   const std::optional<Time>& known = marks_[ask].look_at;
   if (at && (!known || *at < *known)) set_look_at(ask, at);
 }
