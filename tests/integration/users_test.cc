@@ -44,6 +44,16 @@ class OtherUser : public testing::Test {
         eventually([&] { return as_root({"agents"}).out.find("a1") != std::string::npos; }));
   }
 
+  // The agent ends its executors; killed, it would leave them.
+  void TearDown() override {
+    for (const auto& daemon : {agent_.get(), master_.get()}) {
+      if (daemon == nullptr) continue;
+      daemon->kill(SIGTERM);
+      EXPECT_EQ(daemon->wait().code, 0) << daemon->err();
+    }
+    EXPECT_EQ(processes_of(home_.path()), std::vector<pid_t>());
+  }
+
   std::string socket_path() const { return home_ / "run/master.sock"; }
   Exit as_root(Words words) const {
     words.insert(words.begin(), program("proffer"));
