@@ -79,7 +79,7 @@ RoleTable table_of(const RoleWeights& weights);
 // counts with the sum of its own children's). O(roles * depth).
 Result<void> check_roles(const RoleTable& table);
 // The same if `role` had these settings; the table as it is must be consistent. Looks at the role,
-// the roles above and below it, and those whose guarantees count in a role above: O(of these).
+// the roles above and below it, and the roles that add their guarantee to one above: O(these).
 Result<void> check_role(const RoleTable& table, const RoleName& role, const RoleSettings& settings);
 
 }  // namespace proffer

@@ -25,8 +25,8 @@ struct DirEntry {
 // Entries of one directory that are listed; the rest is left out.
 inline constexpr size_t kDirEntriesMax = 10'000;
 
-// An open directory; nothing outside it is served. Who moves it, or puts a link in its place, does
-// not change what it is.
+// An open directory; nothing outside it is served. It stays the same
+// directory when somebody moves it, or puts a link in its place.
 struct FilesRoot {
   Fd directory = {};
   std::filesystem::path path = {};  // real: what an absolute link inside must begin with

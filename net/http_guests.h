@@ -21,8 +21,8 @@ struct HttpGuest {
   bool is_answered = false;
 };
 
-// Connections, and which of them may be ended: those of which we wait for a request, and those that
-// have not read a short answer. The others wait for us, or count as long. Under the mutex.
+// Connections, and which of them may be ended: those that owe us a request, and those that have not
+// read a short answer. The others wait for us, or count as long. Under the mutex.
 class HttpGuests {
  public:
   explicit HttpGuests(size_t max) : max_(max) {}

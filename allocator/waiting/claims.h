@@ -11,8 +11,8 @@
 //
 // Tasks that never end must not decide who is served, nor keep what others could use. So a claim is
 // where tasks are expected to end (rules/prospect.h). If there are not enough such agents, it keeps
-// only what tasks would have to leave of which nothing is known, and the rest once they have; tasks
-// that never end count as part of the machine. An agent of a claim on which nothing becomes free
+// only what tasks of unknown end would have to leave, and the rest once they have; tasks that never
+// end count as part of the machine. An agent of a claim on which nothing becomes free
 // for claim_after, nor is expected to, and that is not enough already, is exchanged for another, or
 // the claim is given up. No claim is on such an agent for nine times as long, and the next claim of
 // the ask is kept for twice as long: an ask is served within some times the longest task, and an

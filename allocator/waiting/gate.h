@@ -106,10 +106,10 @@ class Gate {
   AskTable<Arrears> arrears_;
   AskTable<Patience> patience_;
   AskTable<Mark> marks_;
-  // Asks that are owed a task, but for those of which that is so no more since time has passed; in
-  // no order. So a decision looks at those only, and not at all asks.
+  // Asks that are owed a task, in no order: a decision looks at these only, not at all asks. Some
+  // may be owed none any more, since time has passed.
   std::vector<AskEntry*> owed_;
-  std::vector<AskEntry*> turned_;  // of which AskEntry::is_owed has changed since update_orders()
+  std::vector<AskEntry*> turned_;  // their AskEntry::is_owed has changed since update_orders()
   // When asks may be owed a task next; of those at one instant the order does not matter.
   std::set<std::pair<Time, AskEntry*>> soon_owed_;
   std::optional<Time> review_at_ = {};  // may be earlier than true

@@ -10,9 +10,9 @@ namespace proffer::master {
 namespace {
 
 struct Rule {
-  std::string_view text;  // what is refused
-  bool owner = false;
-  bool agent_user = false;  // and operators always
+  std::string_view text;  // the action, after "may not"
+  bool owner = false;     // permitted to these; to operators always
+  bool agent_user = false;
 };
 
 constexpr std::array<Rule, kActionCount> kRules = {{
@@ -36,7 +36,7 @@ bool is_operator(const PolicyOptions& options, const Principal& by) {
 
 std::string who_may(const Rule& rule, std::string_view owner) {
   std::string who = "root, the user that runs the master and the operators' group may";
-  if (rule.owner) return text("user ", quoted(owner), ", ", who);
+  if (rule.owner && !owner.empty()) return text("user ", quoted(owner), ", ", who);
   if (rule.agent_user) return text("the users of --agent_users, ", who);
   return who;
 }
@@ -50,7 +50,7 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
   const Rule& rule = rule_of(action);
   if (by != nullptr) {
     if (is_operator(options, *by)) return {};
-    if (rule.owner && (owner.empty() || owner == by->user)) return {};
+    if (rule.owner && !owner.empty() && owner == by->user) return {};
     if (rule.agent_user && options.agent_uids.contains(by->uid)) return {};
   }
   const std::string user = by == nullptr ? "an unknown user" : text("user ", quoted(by->user));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who may do what: one table of action × relation (DESIGN §6). A principal is the owner of its own
+// Permissions: one table of action × relation (DESIGN §6). A principal is the owner of its own
 // frameworks and their tasks; an operator is root, the user that runs the master, or a member of
 // the operators' group.
 
@@ -34,8 +34,8 @@ struct PolicyOptions {
   std::set<uint32_t> agent_uids = {};            // that may register agents, beside operators
 };
 
-// Errors: kPermissionDenied, with who may. `owner`: the user of the framework or task; empty: none
-// is known, which is as good as nobody's, and any principal's.
+// Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
+// task; empty: not known, then only operators may.
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner = {});
 

@@ -209,12 +209,15 @@ Result<std::string> MasterShell::Impl::serve(const MasterShellOptions& options) 
   return to_text(at);
 }
 
-// The user database is asked once for each connection.
+// The user database is asked once for each connection. nullptr if the kernel names no user: a
+// peer that speaks an old ZMTP has no address.
 PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   PrincipalPtr& known = principals[peer];
   if (known != nullptr) return known;
   const std::optional<Router::Process> process = router->process_of(peer);
-  const uint32_t uid = process ? process->uid : geteuid();  // By TCP: only with --insecure_tcp.
+  // TCP peers are there only with --insecure_tcp, and from this machine.
+  if (!process && !is_loopback(router->peer_address(peer))) return nullptr;
+  const uint32_t uid = process ? process->uid : geteuid();
   known = std::make_shared<Principal>(
       Principal{.user = user_name(uid), .uid = uid, .groups = groups_of(uid)});
   return known;

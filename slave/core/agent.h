@@ -39,7 +39,7 @@ struct AgentOptions {
   Duration executor_reregister_timeout = kExecutorReregisterTimeout;
   Duration executor_heartbeat = kHeartbeatInterval;
   Duration executor_timeout = kAgentTimeout;
-  // More are not started: each takes descriptors of this process, of which there is a limit.
+  // More are not started: each takes descriptors, and a process may have only so many.
   size_t executors_max = kTasksPerAgentMax;
   uint64_t seed = 0;  // for jitter
 };

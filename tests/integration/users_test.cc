@@ -9,7 +9,9 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "net/fd.h"
+#include "proto/json/json.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::users_test {
@@ -155,6 +157,34 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
   EXPECT_EQ(third.code, 1);
   EXPECT_THAT(third.err, HasSubstr("something else than a socket is at"));
   EXPECT_EQ(read_file(home_ / "letter"), "dear");
+}
+
+// For development: all who reach the port are the user of the master.
+TEST(InsecureTcp, IsForThoseThatAskForIt) {
+  TemporaryDirectory home;
+  const Words plain = {program("proffer-master"), "--data_dir=" + (home / "master"),
+                       "--socket=", "--http_port=0", "--port=0"};
+  const Exit refused = run(plain);
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_THAT(refused.err, HasSubstr("--port needs --insecure_tcp"));
+
+  Words command = plain;
+  command.push_back("--insecure_tcp");
+  Process master(command);
+  std::string address;
+  ASSERT_TRUE(eventually([&] {
+    const auto told = proto::parse_json_line(trimmed(read_file(home / "master/address.json")));
+    if (told) address = std::get<std::string>(told->at("address"));
+    return told.has_value();
+  }));
+  EXPECT_THAT(address, testing::StartsWith("127.0.0.1:"));
+  const Exit set = run({program("proffer"), "role", "set", "eng", "--weight", "2"},
+                       {{"PROFFER_MASTER", address}});
+  EXPECT_EQ(set.code, 0) << set.err;
+  master.kill(SIGTERM);
+  const Exit ended = master.wait();
+  EXPECT_EQ(ended.code, 0);
+  EXPECT_THAT(ended.err, HasSubstr("has all the rights of user"));
 }
 
 }  // namespace

@@ -50,6 +50,16 @@ TEST(Policy, IsOneTable) {
   }
 }
 
+// As of a framework that a master does not know any more, while its tasks still run.
+TEST(Policy, WhatHasNoKnownOwnerIsTheOperators) {
+  const PolicyOptions options{.master_uid = 900};
+  for (const Action action : {Action::kResume, Action::kCallFramework, Action::kKillTask}) {
+    EXPECT_FALSE(check_permission(options, user("bob", 1002).get(), action, "")) << to_text(action);
+    EXPECT_FALSE(check_permission(options, user("", 1003).get(), action, "")) << to_text(action);
+    EXPECT_TRUE(check_permission(options, user("proffer", 900).get(), action, ""));
+  }
+}
+
 TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
   MasterScenario s;
   s.registered_agent("a1");

@@ -96,8 +96,8 @@ struct Share {
 
 inline constexpr Duration kLongLack = seconds(60);
 
-// A framework or a role that has been below its entitlement for some time: of the kind of which it
-// is entitled to most it had too little for one more of its largest tasks.
+// A framework or a role that has been below its entitlement for some time: in the kind in which its
+// entitlement is largest, it lacked as much as its largest task takes.
 struct Lack {
   uint64_t seed = 0;
   std::string name = {};
