@@ -21,17 +21,18 @@ struct Command {
   std::string_view name;
   int (*run)(const Words&);  // null: becomes proffer-<name>
   std::string_view what;
+  bool has_verbs = false;
 };
 
 constexpr Command kCommands[] = {
     {"dev", run_dev, "start a local cluster: a master and some agents"},
     {"run", run_run, "run a command on the cluster and stream its output"},
-    {"batch", nullptr, "run MapReduce jobs: proffer batch run JOB.yaml"},
-    {"service", run_service, "keep apps running: proffer service run APP.yaml"},
+    {"batch", nullptr, "run MapReduce jobs: proffer batch run JOB.yaml", true},
+    {"service", run_service, "keep apps running: proffer service run APP.yaml", true},
     {"status", run_status, "the cluster in a few lines"},
     {"agents", run_agents, "the machines and what they have"},
     {"frameworks", run_frameworks, "the tenants and their shares"},
-    {"role", run_role, "what roles are owed and use: proffer role list|tree|set|unset"},
+    {"role", run_role, "what roles are owed and use: proffer role list|tree|set|unset", true},
     {"drain", run_drain, "empty an agent, for maintenance"},
     {"undrain", run_undrain, "an agent that was drained is of use again"},
     {"reserve", run_reserve, "a part of an agent for one role only"},
@@ -51,36 +52,70 @@ constexpr Command kCommands[] = {
 };
 
 void print_usage(std::FILE* where) {
-  std::fputs("usage: proffer COMMAND …\n\n", where);
+  std::fputs("usage: proffer [OPTION]… COMMAND …\n\n", where);
   for (const Command& command : kCommands) {
     std::fprintf(where, "  %-12s %s\n", std::string(command.name).c_str(),
                  std::string(command.what).c_str());
   }
   std::fputs(
-      "\nproffer COMMAND --help says more. The master is at --master=SOCKET or --master=HOST:PORT, "
+      "\nproffer COMMAND --help says more. Options may stand before the command too, as in\n"
+      "proffer --json tasks; except for --master, write those that take a value as "
+      "--OPTION=VALUE.\n"
+      "The master is at --master=SOCKET or --master=HOST:PORT, "
       "else\n$PROFFER_MASTER, else it is the one of this machine: that of your own `proffer dev`, "
       "else\n/run/proffer/master.sock.\n",
       where);
 }
 
-int command_line(int argc, char** argv) {
-  if (argc < 2) {
-    print_usage(stderr);
-    return kExitUsage;
+// A command line: `options` are the words before the command.
+struct Split {
+  Words options = {};
+  std::string command = {};  // empty: there is none
+  Words rest = {};
+};
+
+Split split_at_command(const Words& words) {
+  Split split;
+  auto word = words.begin();
+  for (; word != words.end() && word->starts_with("-"); ++word) {
+    split.options.push_back(*word);
+    const bool has_value = *word == "--master";
+    if (has_value && word + 1 != words.end()) split.options.push_back(*++word);
   }
-  const std::string_view name = argv[1];
-  const Words words(argv + 2, argv + argc);
-  if (name == "--help" || name == "-h" || name == "help") {
+  if (word == words.end()) return split;
+  split.command = *word;
+  split.rest.assign(word + 1, words.end());
+  return split;
+}
+
+int command_line(int argc, char** argv) {
+  const Words all(argv + 1, argv + argc);
+  if (!all.empty() && (all[0] == "--help" || all[0] == "-h" || all[0] == "help")) {
     print_usage(stdout);
     return after_output(0);
   }
-  if (name == "--version") {
+  if (!all.empty() && all[0] == "--version") {
     print_line("proffer " PROFFER_VERSION);
     return after_output(0);
+  }
+  const auto [options, name, rest] = split_at_command(all);
+  if (name.empty()) {
+    if (options.empty()) {
+      print_usage(stderr);
+    } else {
+      print_error(Error::invalid_argument(text("no command follows ", quoted(options.back())))
+                      .with_hint("proffer --help lists the commands"),
+                  false);
+    }
+    return kExitUsage;
   }
   std::vector<std::string_view> known;
   for (const Command& command : kCommands) {
     if (command.name == name) {
+      // Options before the command are options of the command, or of its verb.
+      Words words = rest;
+      const bool behind_verb = command.has_verbs && !rest.empty() && !rest[0].starts_with("-");
+      words.insert(words.begin() + (behind_verb ? 1 : 0), options.begin(), options.end());
       if (command.run != nullptr) return after_output(command.run(words));
       return print_error(become(name, words), false);
     }

@@ -11,6 +11,7 @@
 #include "common/text.h"
 #include "master/shell/master_shell.h"
 #include "net/daemon_flags.h"
+#include "net/daemon_help.h"
 #include "net/descriptors.h"
 #include "net/http_hosts.h"
 #include "net/users.h"
@@ -54,11 +55,6 @@ DEFINE_string(claim_after, "30s",
               "how long the ask that is first by share waits before something is kept for it");
 DEFINE_string(min_offer, "cpus:0.01;mem:32",
               "open offers have at least so much of each kind that the agent has");
-
-// gflags calls it after it has printed what is wrong with a flag; its header does not declare it.
-namespace google {
-extern void (*gflags_exitfunc)(int);
-}
 
 namespace {
 
@@ -163,14 +159,7 @@ master::MasterShellOptions options_from_flags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  google::gflags_exitfunc = [](int) { std::exit(2); };
-  gflags::SetUsageMessage("shares a cluster between frameworks; see docs/ARCHITECTURE.md");
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  if (argc > 1) {
-    exit_with(Error::invalid_argument(text("unexpected argument ", quoted(argv[1])))
-                  .with_hint("proffer-master takes only flags: proffer-master --help"),
-              2);
-  }
+  read_daemon_flags("Shares a cluster between frameworks.", __FILE__, argc, argv);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
 

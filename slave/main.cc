@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/daemon_flags.h"
+#include "net/daemon_help.h"
 #include "net/http_hosts.h"
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
@@ -37,11 +38,6 @@ DEFINE_string(executor_reregister_timeout, "10s",
 DEFINE_string(
     tasks_on_exit, "keep",
     "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
-
-// gflags calls it after it has printed what is wrong with a flag; its header does not declare it.
-namespace google {
-extern void (*gflags_exitfunc)(int);
-}
 
 namespace {
 
@@ -118,14 +114,7 @@ agent::AgentShellOptions options_from_flags() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  google::gflags_exitfunc = [](int) { std::exit(2); };
-  gflags::SetUsageMessage("runs a cluster's tasks on this machine; see docs/ARCHITECTURE.md");
-  gflags::ParseCommandLineFlags(&argc, &argv, true);
-  if (argc > 1) {
-    exit_with(Error::invalid_argument(text("unexpected argument ", quoted(argv[1])))
-                  .with_hint("proffer-agent takes only flags: proffer-agent --help"),
-              2);
-  }
+  read_daemon_flags("Runs a cluster's tasks on this machine.", __FILE__, argc, argv);
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   std::signal(SIGPIPE, SIG_IGN);
