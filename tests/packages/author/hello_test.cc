@@ -1,0 +1,15 @@
+#include "hello.h"
+
+#include <gtest/gtest.h>
+#include <proffer/sdk/testing/matchers.h>
+#include <proffer/sdk/testing/sim_cluster.h>
+
+TEST(Hello, IsSaidFiveTimes) {
+  proffer::sdk::SimCluster cluster({.seed = 7, .agents = 2});
+  int left = 5;
+  cluster.add({.name = "hello"},
+              [&](proffer::sdk::Scheduler& self) { hello::say_hello(self, left); });
+  cluster.run_for(proffer::seconds(10));
+  EXPECT_EQ(left, 0);
+  EXPECT_THAT(cluster, proffer::sdk::no_task_lost());
+}

@@ -1,0 +1,146 @@
+// What `cmake --install` leaves: programs that find each other wherever they lie, settings that the
+// daemons take, man pages, and what an author outside the source tree builds with.
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::installed_test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+using testing::HasSubstr;
+
+constexpr Seconds kBuildDeadline{240};
+
+// One tree for all tests: the prefix /usr below a folder.
+class Installed : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    root_ = std::make_unique<TemporaryDirectory>();
+    const Exit done = run({"cmake", "--install", program("") + "..", "--prefix", "/usr"},
+                          {{"DESTDIR", root_->path()}});
+    ASSERT_EQ(done.code, 0) << done.out << done.err;
+  }
+  static void TearDownTestSuite() { root_ = nullptr; }
+
+  // A path as it will be once the tree is the system's.
+  static std::string at(const std::string& path) { return root_->path() + path; }
+
+  static std::unique_ptr<TemporaryDirectory> root_;
+};
+std::unique_ptr<TemporaryDirectory> Installed::root_;
+
+// A master and an agent of the installed tree, with the installed settings.
+class Daemons {
+ public:
+  Daemons(const std::string& programs, const std::string& settings)
+      : master_({programs + "/proffer-master", "--flagfile=" + settings + "/master.flags",
+                 "--socket=" + socket(), "--data_dir=" + (home_ / "master"), "--http_port=0"}),
+        agent_({programs + "/proffer-agent", "--master=" + socket(),
+                "--flagfile=" + settings + "/agent.flags", "--work_dir=" + (home_ / "agent"),
+                "--http_port=0", "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"}) {}
+  ~Daemons() {
+    for (Process* daemon : {&agent_, &master_}) {
+      daemon->kill(SIGTERM);
+      EXPECT_EQ(daemon->wait().code, 0) << daemon->err();
+    }
+  }
+  Daemons(const Daemons&) = delete;
+  Daemons& operator=(const Daemons&) = delete;
+
+  std::string socket() const { return home_ / "run/master.sock"; }
+
+ private:
+  TemporaryDirectory home_;
+  Process master_;
+  Process agent_;
+};
+
+TEST_F(Installed, ProgramsFindEachOtherThroughTheLinkInBin) {
+  EXPECT_TRUE(fs::is_symlink(at("/usr/bin/proffer")));
+  const Exit batch = run({at("/usr/bin/proffer"), "batch", "--help"});
+  EXPECT_EQ(batch.code, 0) << batch.err;
+  const Daemons daemons(at("/usr/lib/proffer"), at("/etc/proffer"));
+  // It waits for the agent.
+  const Exit done = run({at("/usr/bin/proffer"), "run", "--", "echo from the tree"},
+                        {{"PROFFER_MASTER", daemons.socket()}});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(done.out, "from the tree\n");
+}
+
+TEST_F(Installed, UnitsNameProgramsAndSettingsThatAreInstalled) {
+  for (const std::string name : {"proffer-master", "proffer-agent", "proffer-service"}) {
+    const std::string unit = read_file(at("/usr/lib/systemd/system/" + name + ".service"));
+    EXPECT_THAT(unit, HasSubstr("\nExecStart=/usr/lib/proffer/" + name + " "));
+    int settings = 0;
+    for (size_t from = unit.find("/etc/"); from != std::string::npos;
+         from = unit.find("/etc/", from + 1)) {
+      const std::string path = unit.substr(from, unit.find_first_of(" \n", from) - from);
+      EXPECT_TRUE(fs::exists(at(path))) << name << " " << path;
+      ++settings;
+    }
+    EXPECT_EQ(settings, 1) << name;
+  }
+}
+
+// Every flag of --help is in the file of defaults, as a comment, and in the man page.
+TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlags) {
+  for (const std::string name : {"master", "agent"}) {
+    const std::string help = run({at("/usr/lib/proffer/proffer-" + name), "--help"}).out;
+    const std::string file = read_file(at("/etc/proffer/" + name + ".flags"));
+    const std::string page = at("/usr/share/man/man8/proffer-" + name + ".8.gz");
+    const std::string manual = run({"gzip", "-dc", page}).out;
+    int flags = 0;
+    for (size_t from = help.find("\n  --"); from != std::string::npos;
+         from = help.find("\n  --", from + 1)) {
+      const size_t begin = from + 5;
+      const std::string flag = help.substr(begin, help.find_first_of("=\n", begin) - begin);
+      EXPECT_THAT(manual, HasSubstr("\n  \\-\\-" + flag));
+      if (flag == "flagfile") continue;
+      EXPECT_THAT(file, HasSubstr("\n#--" + flag));
+      ++flags;
+    }
+    EXPECT_GE(flags, 10);
+    for (size_t line = 0; line < file.size(); line = file.find('\n', line) + 1) {
+      EXPECT_TRUE(file[line] == '#' || file[line] == '\n') << file.substr(line, 40);
+    }
+  }
+  EXPECT_TRUE(fs::exists(at("/usr/share/man/man1/proffer-run.1.gz")));
+}
+
+// tests/packages/author is the project of docs/guides/write-a-framework.md.
+TEST_F(Installed, AnAuthorBuildsOutsideTheSourceTree) {
+  const std::string source = std::string(PROFFER_SOURCE_DIR) + "/tests/packages/author";
+  const TemporaryDirectory build;
+  const Exit configured = run({"cmake", "-S", source, "-B", build.path(), "-G", "Ninja",
+                               "-DCMAKE_PREFIX_PATH=" + at("/usr")},
+                              {}, {}, kBuildDeadline);
+  ASSERT_EQ(configured.code, 0) << configured.out << configured.err;
+  const Exit built = run({"cmake", "--build", build.path()}, {}, {}, kBuildDeadline);
+  ASSERT_EQ(built.code, 0) << built.out << built.err;
+  const Exit tested = run({build / "hello_test"});
+  EXPECT_EQ(tested.code, 0) << tested.out;
+
+  const Exit by_pkg_config =
+      run({"/bin/sh", "-c",
+           "g++ -std=c++20 -o \"$0/by_pkg_config\" main.cc $(pkg-config --cflags --libs proffer)",
+           build.path()},
+          {{"PKG_CONFIG_PATH", at("/usr/lib/pkgconfig")}}, source, kBuildDeadline);
+  ASSERT_EQ(by_pkg_config.code, 0) << by_pkg_config.err;
+
+  const Daemons daemons(at("/usr/lib/proffer"), at("/etc/proffer"));
+  for (const char* program : {"hello", "by_pkg_config"}) {
+    const Exit ran = run({build / program, "--master=" + daemons.socket()});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_THAT(ran.out, HasSubstr("is finished"));
+  }
+}
+
+}  // namespace
+}  // namespace proffer::installed_test
