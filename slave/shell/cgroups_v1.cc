@@ -1,0 +1,395 @@
+// Read make_cgroups_v1 first: which hierarchies are used; then kill_all.
+
+#include "slave/shell/cgroups_v1.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "net/fd.h"
+
+namespace proffer::agent {
+namespace {
+
+using cgroups::read_keyed;
+using cgroups::read_number;
+using cgroups::read_pids;
+using cgroups::write_value;
+
+// What groups that ended may keep of file caches and still be used again: more would be taken
+// from the next.
+constexpr int64_t kKeptBytesMax = int64_t{16} << 20;
+// How often frozen processes are looked at until all of them are frozen.
+constexpr int kFreezeLooksMax = 100;
+
+// One mounted hierarchy, and the controllers that are in it.
+struct Hierarchy {
+  std::string folder = {};  // <mount>/<parent>/<agent>
+  std::vector<std::string> controllers = {};
+
+  bool has(std::string_view controller) const {
+    return std::find(controllers.begin(), controllers.end(), controller) != controllers.end();
+  }
+};
+
+// A group's directory in each hierarchy that has the controller; empty if none has.
+class CgroupsV1 : public Cgroups {
+ public:
+  CgroupsV1(std::vector<Hierarchy> hierarchies, GroupOptions options, Enforced enforced, Fd lock)
+      : hierarchies_(std::move(hierarchies)),
+        options_(std::move(options)),
+        enforced_(std::move(enforced)),
+        lock_(std::move(lock)) {
+    cpu_ = folder_of("cpu");
+    cpuacct_ = folder_of("cpuacct");
+    memory_ = folder_of("memory");
+    pids_ = folder_of("pids");
+    freezer_ = folder_of("freezer");
+  }
+  ~CgroupsV1() override;
+
+  const Enforced& enforced() const override { return enforced_; }
+  Result<void> make(const std::string& group) override;
+  Result<void> remove(const std::string& group) override;
+  bool renew(const std::string& group) override;
+  Result<bool> set_limits(const std::string& group, const GroupLimits& limits) override;
+  std::vector<std::string> entrances(const std::string& group) const override;
+  Result<void> attach(const std::string& group, pid_t pid) override;
+  bool kill_all(const std::string& group) override;
+  std::vector<pid_t> members(const std::string& group) const override;
+  GroupUsage usage(const std::string& group) const override;
+  std::vector<std::string> groups() const override;
+  std::string group_of(pid_t pid) const override;
+
+ private:
+  struct Group {
+    std::optional<GroupLimits> limits = {};
+    bool is_closed = false;  // no process may fork in it
+  };
+
+  std::string folder_of(std::string_view controller) const {
+    for (const Hierarchy& one : hierarchies_) {
+      if (one.has(controller)) return one.folder;
+    }
+    return {};
+  }
+  static std::string file(const std::string& folder, const std::string& group,
+                          std::string_view name) {
+    return text(folder, "/", group, "/", name);
+  }
+  Result<void> set_memory(const std::string& group, int64_t bytes) const;
+  bool freeze(const std::string& group) const;
+
+  std::vector<Hierarchy> hierarchies_;
+  GroupOptions options_;
+  Enforced enforced_;
+  Fd lock_;
+  std::string cpu_;
+  std::string cpuacct_;
+  std::string memory_;
+  std::string pids_;
+  std::string freezer_;
+  std::map<std::string, Group> groups_;
+};
+
+Error cannot_set(const std::string& path, int error) {
+  return Error::unavailable(text("cannot write ", path, ": ", std::strerror(error)));
+}
+
+// Nothing is removed that still holds a group.
+CgroupsV1::~CgroupsV1() {
+  for (auto one = hierarchies_.rbegin(); one != hierarchies_.rend(); ++one) {
+    if (rmdir(one->folder.c_str()) == 0) {
+      rmdir(one->folder.substr(0, one->folder.rfind('/')).c_str());
+    }
+  }
+}
+
+Result<void> CgroupsV1::make(const std::string& group) {
+  for (const Hierarchy& one : hierarchies_) {
+    const std::string path = text(one.folder, "/", group);
+    if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) continue;
+    const int error = errno;
+    const std::string message = text("cannot make the cgroup ", path, ": ", std::strerror(error));
+    for (const Hierarchy& made : hierarchies_) rmdir(text(made.folder, "/", group).c_str());
+    return error == ENOSPC || error == ENOMEM || error == EAGAIN
+               ? Error::resource_exhausted(message)
+               : Error::unavailable(message);
+  }
+  groups_[group] = {};
+  if (!pids_.empty()) {
+    const std::string path = file(pids_, group, "pids.max");
+    if (const int error = write_value(path, std::to_string(options_.processes_max)); error != 0) {
+      return cannot_set(path, error);
+    }
+  }
+  return {};
+}
+
+Result<void> CgroupsV1::remove(const std::string& group) {
+  for (const Hierarchy& one : hierarchies_) {
+    const std::string path = text(one.folder, "/", group);
+    if (rmdir(path.c_str()) == 0 || errno == ENOENT) continue;
+    const std::string message = text("cannot remove the cgroup ", path, ": ", std::strerror(errno));
+    return errno == EBUSY ? Error::failed_precondition(message) : Error::unavailable(message);
+  }
+  groups_.erase(group);
+  return {};
+}
+
+bool CgroupsV1::renew(const std::string& group) {
+  const auto at = groups_.find(group);
+  if (at == groups_.end()) return false;
+  // These counts cannot be set back.
+  if (!memory_.empty() &&
+      read_keyed(file(memory_, group, "memory.oom_control"), "oom_kill").value_or(0) > 0) {
+    return false;
+  }
+  if (options_.is_cpu_capped && !cpu_.empty() &&
+      read_keyed(file(cpu_, group, "cpu.stat"), "throttled_time").value_or(0) > 0) {
+    return false;
+  }
+  if (!memory_.empty()) {
+    const std::optional<int64_t> kept = read_number(file(memory_, group, "memory.usage_in_bytes"));
+    if (!kept || *kept > kKeptBytesMax) return false;
+    if (write_value(file(memory_, group, "memory.max_usage_in_bytes"), "0") != 0) return false;
+  }
+  if (!cpuacct_.empty() && write_value(file(cpuacct_, group, "cpuacct.usage"), "0") != 0) {
+    return false;
+  }
+  if (at->second.is_closed) {
+    if (write_value(file(pids_, group, "pids.max"), std::to_string(options_.processes_max)) != 0) {
+      return false;
+    }
+    at->second.is_closed = false;
+  }
+  return true;
+}
+
+// The limit with swap may not be below the one without it, at any moment.
+Result<void> CgroupsV1::set_memory(const std::string& group, int64_t bytes) const {
+  std::array<std::string, 2> paths = {file(memory_, group, "memory.limit_in_bytes"),
+                                      file(memory_, group, "memory.memsw.limit_in_bytes")};
+  const bool counts_swap = access(paths[1].c_str(), W_OK) == 0;
+  if (counts_swap && bytes > read_number(paths[1]).value_or(0)) std::swap(paths[0], paths[1]);
+  for (const std::string& path : paths) {
+    if (!counts_swap && path.ends_with("memory.memsw.limit_in_bytes")) continue;
+    if (const int error = write_value(path, std::to_string(bytes)); error != 0) {
+      return cannot_set(path, error);
+    }
+  }
+  return {};
+}
+
+Result<bool> CgroupsV1::set_limits(const std::string& group, const GroupLimits& limits) {
+  Group& known = groups_[group];
+  const GroupLimits before = known.limits.value_or(GroupLimits{.cpus_milli = -1});
+  if (!cpu_.empty() && before.cpus_milli != limits.cpus_milli) {
+    const std::string shares = file(cpu_, group, "cpu.shares");
+    int error = write_value(shares, std::to_string(cgroups::shares_of(limits.cpus_milli)));
+    if (error != 0) return cannot_set(shares, error);
+    const std::string quota = file(cpu_, group, "cpu.cfs_quota_us");
+    if (options_.is_cpu_capped) {
+      error = write_value(quota, std::to_string(cgroups::quota_of(limits.cpus_milli)));
+      if (error != 0) return cannot_set(quota, error);
+    }
+  }
+  GroupLimits now = limits;
+  bool is_whole = true;
+  if (!memory_.empty() && before.memory_bytes != limits.memory_bytes) {
+    // The kernel would try to free memory first, for as long as it takes.
+    const bool shrinks = !known.limits || limits.memory_bytes < before.memory_bytes;
+    is_whole = !shrinks || read_number(file(memory_, group, "memory.usage_in_bytes")).value_or(0) <=
+                               limits.memory_bytes;
+    if (is_whole) {
+      if (Result<void> set = set_memory(group, limits.memory_bytes); !set) {
+        return std::move(set).error();
+      }
+    } else {
+      now.memory_bytes = before.memory_bytes;
+    }
+  }
+  known.limits = now;
+  return is_whole;
+}
+
+// A thread that moves itself needs none of the locks that moving another process takes, which wait
+// for all forks of the machine. Processes of one thread are that thread.
+std::vector<std::string> CgroupsV1::entrances(const std::string& group) const {
+  std::vector<std::string> files;
+  for (const Hierarchy& one : hierarchies_) files.push_back(file(one.folder, group, "tasks"));
+  return files;
+}
+
+Result<void> CgroupsV1::attach(const std::string& group, pid_t pid) {
+  for (const Hierarchy& one : hierarchies_) {
+    const std::string path = file(one.folder, group, "cgroup.procs");
+    if (const int error = write_value(path, std::to_string(pid)); error != 0) {
+      return cannot_set(path, error);
+    }
+  }
+  return {};
+}
+
+// With a limit of no process at all, no fork succeeds: those that are seen are all that there will
+// be. Where the kernel has no such limit they are frozen first.
+bool CgroupsV1::kill_all(const std::string& group) {
+  std::vector<pid_t> left = members(group);
+  if (left.empty()) return false;
+  if (!pids_.empty()) {
+    if (write_value(file(pids_, group, "pids.max"), "0") == 0) groups_[group].is_closed = true;
+    left = members(group);
+  } else if (!freezer_.empty() && freeze(group)) {
+    left = members(group);
+  }
+  for (const pid_t pid : left) ::kill(pid, SIGKILL);
+  if (pids_.empty() && !freezer_.empty()) {
+    write_value(file(freezer_, group, "freezer.state"), "THAWED");
+  }
+  return true;
+}
+
+bool CgroupsV1::freeze(const std::string& group) const {
+  const std::string state = file(freezer_, group, "freezer.state");
+  if (write_value(state, "FROZEN") != 0) return false;
+  for (int look = 0; look < kFreezeLooksMax; ++look) {
+    if (cgroups::read_value(state).value_or("").starts_with("FROZEN")) return true;
+  }
+  return false;
+}
+
+std::vector<pid_t> CgroupsV1::members(const std::string& group) const {
+  const std::string& folder = !pids_.empty() ? pids_ : hierarchies_.front().folder;
+  return read_pids(file(folder, group, "cgroup.procs"));
+}
+
+GroupUsage CgroupsV1::usage(const std::string& group) const {
+  GroupUsage usage;
+  if (!cpuacct_.empty()) usage.cpu_nanos = read_number(file(cpuacct_, group, "cpuacct.usage"));
+  if (options_.is_cpu_capped && !cpu_.empty()) {
+    usage.throttled_nanos = read_keyed(file(cpu_, group, "cpu.stat"), "throttled_time");
+  }
+  if (!memory_.empty()) {
+    usage.memory_bytes = read_number(file(memory_, group, "memory.usage_in_bytes"));
+    usage.memory_peak_bytes = read_number(file(memory_, group, "memory.max_usage_in_bytes"));
+    usage.memory_limit_bytes = read_number(file(memory_, group, "memory.limit_in_bytes"));
+    usage.out_of_memory = read_keyed(file(memory_, group, "memory.oom_control"), "oom_kill");
+  }
+  if (!pids_.empty()) usage.processes = read_number(file(pids_, group, "pids.current"));
+  return usage;
+}
+
+std::vector<std::string> CgroupsV1::groups() const {
+  std::vector<std::string> names;
+  for (const Hierarchy& one : hierarchies_) {
+    for (std::string& name : cgroups::directories_in(one.folder)) names.push_back(std::move(name));
+  }
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+std::string CgroupsV1::group_of(pid_t pid) const {
+  // Processes are in the same group of each hierarchy.
+  const std::string controller = pids_.empty() ? enforced_.limits.front() : "pids";
+  const std::string path = cgroups::path_of(pid, [&](std::string_view controllers) {
+    const std::vector<std::string_view> names = split(controllers, ',');
+    return std::find(names.begin(), names.end(), controller) != names.end();
+  });
+  return cgroups::group_in(path, options_);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Cgroups>> make_cgroups_v1(const std::vector<CgroupMount>& mounts,
+                                                 const GroupOptions& options) {
+  constexpr std::array<std::string_view, 3> kLimits = {"pids", "memory", "cpu"};
+  constexpr std::array<std::string_view, 2> kOthers = {"cpuacct", "freezer"};
+  Enforced enforced{.by = "cgroups v1"};
+  std::vector<Hierarchy> hierarchies;
+  Fd lock;
+  const auto has = [](const auto& one, std::string_view controller) {
+    return std::find(one.controllers.begin(), one.controllers.end(), controller) !=
+           one.controllers.end();
+  };
+  // Nothing, or why the controller cannot be used. The first directory is locked.
+  const auto use = [&](std::string_view controller) -> std::optional<Error> {
+    const auto is_its = [&](const auto& one) { return has(one, controller); };
+    if (std::any_of(hierarchies.begin(), hierarchies.end(), is_its)) return std::nullopt;
+    const auto mount = std::find_if(mounts.begin(), mounts.end(), is_its);
+    if (mount == mounts.end()) return Error::unsupported("its controller is not mounted");
+    const std::string parent = text(mount->path, "/", options.parent);
+    const std::string folder = text(parent, "/", options.agent);
+    if (lock.get() < 0) {
+      Result<Fd> locked = cgroups::lock_folder(folder);
+      if (!locked) return std::move(locked).error();
+      lock = *std::move(locked);
+    }
+    for (const std::string& path : {parent, folder}) {
+      if (mkdir(path.c_str(), 0755) == 0 || errno == EEXIST) continue;
+      return Error::unsupported(text("cannot make ", path, ": ", std::strerror(errno)));
+    }
+    hierarchies.push_back({.folder = folder, .controllers = mount->controllers});
+    return std::nullopt;
+  };
+  std::optional<Error> last;
+  for (const std::string_view controller : kLimits) {
+    std::optional<Error> failed = use(controller);
+    if (failed && failed->code() == ErrorCode::kFailedPrecondition) return *std::move(failed);
+    if (failed) {
+      enforced.missing.emplace_back(controller, failed->message());
+      last = std::move(failed);
+    } else {
+      enforced.limits.emplace_back(controller);
+    }
+  }
+  if (enforced.limits.empty()) {
+    const bool any = std::any_of(mounts.begin(), mounts.end(), [&](const CgroupMount& one) {
+      return std::any_of(kLimits.begin(), kLimits.end(),
+                         [&](std::string_view controller) { return has(one, controller); });
+    });
+    return any ? *std::move(last)
+               : Error::unsupported("no controller of cgroups v1 is mounted that limits");
+  }
+  // The freezer is for the end of a group where processes cannot be limited.
+  for (const std::string_view controller : kOthers) {
+    if (controller == "freezer" && enforced.limits.front() == "pids") continue;
+    use(controller);  // Without it less is known of usage, and a fork may escape its end.
+  }
+  std::sort(enforced.limits.begin(), enforced.limits.end());
+
+  const std::string shares = std::to_string(cgroups::shares_of(options.agent_cpus_milli));
+  std::vector<std::string> parents;
+  for (const Hierarchy& one : hierarchies) {
+    parents.push_back(one.folder.substr(0, one.folder.rfind('/')));
+    const std::string own = cgroups::path_of(getpid(), [&](std::string_view controllers) {
+      const std::vector<std::string_view> names = split(controllers, ',');
+      return std::any_of(names.begin(), names.end(),
+                         [&](std::string_view name) { return one.has(name); });
+    });
+    if (!cgroups::group_in(own, options).empty()) {
+      return Error::failed_precondition(
+          text("this process is in the cgroup ", own, ", which is of this agent's tasks"));
+    }
+    if (!one.has("cpu")) continue;
+    // All groups of the agent together have the weight of its CPUs, beside other groups.
+    write_value(one.folder + "/cpu.shares", shares);
+    const std::string all = parents.back() + "/cpu.shares";
+    if (read_number(all).value_or(0) < cgroups::shares_of(options.agent_cpus_milli)) {
+      write_value(all, shares);
+    }
+  }
+  cgroups::remove_abandoned(parents, options.agent);
+  return std::unique_ptr<Cgroups>(std::make_unique<CgroupsV1>(
+      std::move(hierarchies), options, std::move(enforced), std::move(lock)));
+}
+
+}  // namespace proffer::agent

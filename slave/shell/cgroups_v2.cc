@@ -1,0 +1,271 @@
+// One directory for a group; the kernel kills and counts by itself.
+
+#include "slave/shell/cgroups_v2.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <map>
+
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "net/fd.h"
+
+namespace proffer::agent {
+namespace {
+
+using cgroups::read_keyed;
+using cgroups::read_number;
+using cgroups::write_value;
+
+constexpr int64_t kNanosPerMicro = 1'000;
+
+Error cannot_write(const std::string& path, int error) {
+  return Error::unavailable(text("cannot write ", path, ": ", std::strerror(error)));
+}
+
+// The sum of "key=number" over all lines: io.stat has one for each device.
+std::optional<int64_t> sum_of_devices(const std::string& path, std::string_view key) {
+  const std::optional<std::string> value = cgroups::read_value(path);
+  if (!value) return std::nullopt;
+  int64_t sum = 0;
+  for (const std::string_view line : split(*value, '\n')) {
+    for (const std::string_view field : split(line, ' ')) {
+      if (!field.starts_with(key) || field.size() <= key.size() || field[key.size()] != '=') {
+        continue;
+      }
+      int64_t number = 0;
+      const std::string_view digits = field.substr(key.size() + 1);
+      std::from_chars(digits.data(), digits.data() + digits.size(), number);
+      sum += number;
+    }
+  }
+  return sum;
+}
+
+class CgroupsV2 : public Cgroups {
+ public:
+  CgroupsV2(std::string folder, GroupOptions options, Enforced enforced, Fd lock)
+      : folder_(std::move(folder)),
+        options_(std::move(options)),
+        enforced_(std::move(enforced)),
+        lock_(std::move(lock)) {}
+  ~CgroupsV2() override;
+
+  const Enforced& enforced() const override { return enforced_; }
+  Result<void> make(const std::string& group) override;
+  Result<void> remove(const std::string& group) override;
+  // The kernel's counts begin only with a new group.
+  bool renew(const std::string&) override { return false; }
+  Result<bool> set_limits(const std::string& group, const GroupLimits& limits) override;
+  std::vector<std::string> entrances(const std::string& group) const override {
+    return {file(group, "cgroup.procs")};
+  }
+  Result<void> attach(const std::string& group, pid_t pid) override;
+  bool kill_all(const std::string& group) override;
+  std::vector<pid_t> members(const std::string& group) const override {
+    return cgroups::read_pids(file(group, "cgroup.procs"));
+  }
+  GroupUsage usage(const std::string& group) const override;
+  std::vector<std::string> groups() const override { return cgroups::directories_in(folder_); }
+  std::string group_of(pid_t pid) const override {
+    return cgroups::group_in(
+        cgroups::path_of(pid, [](std::string_view controllers) { return controllers.empty(); }),
+        options_);
+  }
+
+ private:
+  std::string file(const std::string& group, std::string_view name) const {
+    return text(folder_, "/", group, "/", name);
+  }
+  bool has(std::string_view limit) const {
+    return std::find(enforced_.limits.begin(), enforced_.limits.end(), limit) !=
+           enforced_.limits.end();
+  }
+
+  std::string folder_;  // <mount>/<parent>/<agent>
+  GroupOptions options_;
+  Enforced enforced_;
+  Fd lock_;
+  std::map<std::string, GroupLimits> limits_;
+};
+
+// Nothing is removed that still holds a group.
+CgroupsV2::~CgroupsV2() {
+  if (rmdir(folder_.c_str()) == 0) rmdir(folder_.substr(0, folder_.rfind('/')).c_str());
+}
+
+Result<void> CgroupsV2::make(const std::string& group) {
+  const std::string path = text(folder_, "/", group);
+  if (mkdir(path.c_str(), 0755) != 0 && errno != EEXIST) {
+    const int error = errno;
+    const std::string message = text("cannot make the cgroup ", path, ": ", std::strerror(error));
+    return error == EAGAIN || error == ENOMEM || error == ENOSPC
+               ? Error::resource_exhausted(message)
+               : Error::unavailable(message);
+  }
+  limits_.erase(group);
+  std::vector<std::pair<std::string, std::string>> values;
+  if (has("pids")) values.emplace_back("pids.max", std::to_string(options_.processes_max));
+  if (has("memory")) values.emplace_back("memory.oom.group", "1");
+  for (const auto& [name, value] : values) {
+    const std::string at = file(group, name);
+    if (const int error = write_value(at, value); error != 0) return cannot_write(at, error);
+  }
+  return {};
+}
+
+Result<void> CgroupsV2::remove(const std::string& group) {
+  const std::string path = text(folder_, "/", group);
+  if (rmdir(path.c_str()) != 0 && errno != ENOENT) {
+    const std::string message = text("cannot remove the cgroup ", path, ": ", std::strerror(errno));
+    return errno == EBUSY ? Error::failed_precondition(message) : Error::unavailable(message);
+  }
+  limits_.erase(group);
+  return {};
+}
+
+Result<bool> CgroupsV2::set_limits(const std::string& group, const GroupLimits& limits) {
+  const auto known = limits_.find(group);
+  const bool is_first = known == limits_.end();
+  const GroupLimits before = is_first ? GroupLimits{.cpus_milli = -1} : known->second;
+  std::vector<std::pair<std::string, std::string>> values;
+  GroupLimits now = limits;
+  if (has("cpu") && before.cpus_milli != limits.cpus_milli) {
+    // 1 to 10,000, of which 100 is the weight of a CPU, as 1,024 of v1.
+    values.emplace_back("cpu.weight",
+                        std::to_string(std::clamp<int64_t>(limits.cpus_milli / 10, 1, 10'000)));
+    if (options_.is_cpu_capped) {
+      values.emplace_back("cpu.max", text(cgroups::quota_of(limits.cpus_milli), " 100000"));
+    }
+  }
+  bool is_whole = true;
+  if (has("memory") && before.memory_bytes != limits.memory_bytes) {
+    // The kernel would kill, to make it true.
+    is_whole = read_number(file(group, "memory.current")).value_or(0) <= limits.memory_bytes;
+    if (is_whole) {
+      values.emplace_back("memory.max", std::to_string(limits.memory_bytes));
+      if (is_first && access(file(group, "memory.swap.max").c_str(), W_OK) == 0) {
+        values.emplace_back("memory.swap.max", "0");
+      }
+    } else {
+      now.memory_bytes = before.memory_bytes;
+    }
+  }
+  for (const auto& [name, value] : values) {
+    const std::string at = file(group, name);
+    if (const int error = write_value(at, value); error != 0) return cannot_write(at, error);
+  }
+  limits_[group] = now;
+  return is_whole;
+}
+
+Result<void> CgroupsV2::attach(const std::string& group, pid_t pid) {
+  const std::string at = file(group, "cgroup.procs");
+  if (const int error = write_value(at, std::to_string(pid)); error != 0) {
+    return cannot_write(at, error);
+  }
+  return {};
+}
+
+bool CgroupsV2::kill_all(const std::string& group) {
+  if (read_keyed(file(group, "cgroup.events"), "populated").value_or(0) == 0 &&
+      members(group).empty()) {
+    return false;
+  }
+  if (write_value(file(group, "cgroup.kill"), "1") == 0) return true;
+  // Before Linux 5.14: what is frozen does not fork, and can be killed.
+  const bool is_frozen = write_value(file(group, "cgroup.freeze"), "1") == 0;
+  for (const pid_t pid : members(group)) ::kill(pid, SIGKILL);
+  if (is_frozen) write_value(file(group, "cgroup.freeze"), "0");
+  return true;
+}
+
+GroupUsage CgroupsV2::usage(const std::string& group) const {
+  GroupUsage usage;
+  const std::string cpu = file(group, "cpu.stat");
+  usage.cpu_nanos = read_keyed(cpu, "usage_usec");
+  if (usage.cpu_nanos) *usage.cpu_nanos *= kNanosPerMicro;
+  if (options_.is_cpu_capped && has("cpu")) {
+    usage.throttled_nanos = read_keyed(cpu, "throttled_usec");
+    if (usage.throttled_nanos) *usage.throttled_nanos *= kNanosPerMicro;
+  }
+  if (has("memory")) {
+    usage.memory_bytes = read_number(file(group, "memory.current"));
+    usage.memory_peak_bytes = read_number(file(group, "memory.peak"));  // since Linux 5.19
+    usage.memory_limit_bytes = read_number(file(group, "memory.max"));
+    usage.out_of_memory = read_keyed(file(group, "memory.events"), "oom_kill");
+  }
+  if (has("pids")) usage.processes = read_number(file(group, "pids.current"));
+  const std::string io = file(group, "io.stat");
+  usage.read_bytes = sum_of_devices(io, "rbytes");
+  usage.written_bytes = sum_of_devices(io, "wbytes");
+  return usage;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Cgroups>> make_cgroups_v2(const std::vector<CgroupMount>& mounts,
+                                                 const GroupOptions& options, bool is_bare) {
+  const auto mount =
+      std::find_if(mounts.begin(), mounts.end(), [](const CgroupMount& one) { return one.is_v2; });
+  if (mount == mounts.end()) return Error::unsupported("cgroups v2 are not mounted");
+  Enforced enforced{.by = "cgroups v2"};
+  const std::string own =
+      cgroups::path_of(getpid(), [](std::string_view controllers) { return controllers.empty(); });
+  if (!cgroups::group_in(own, options).empty()) {
+    return Error::failed_precondition(
+        text("this process is in the cgroup ", own, ", which is of this agent's tasks"));
+  }
+  const std::string there = cgroups::read_value(mount->path + "/cgroup.controllers").value_or("");
+  const std::vector<std::string_view> words = split(trimmed(there), ' ');
+  const auto is_there = [&](std::string_view controller) {
+    return std::find(words.begin(), words.end(), controller) != words.end();
+  };
+  const std::string parent = text(mount->path, "/", options.parent);
+  const std::string folder = text(parent, "/", options.agent);
+  if (!is_bare && !is_there("cpu") && !is_there("memory") && !is_there("pids")) {
+    return Error::unsupported("cgroups v2 have no controller of cpu, memory or pids here");
+  }
+  Result<Fd> lock = cgroups::lock_folder(folder);
+  if (!lock) return std::move(lock).error();
+  // A controller is in a group if each group above has it for those below.
+  for (const std::string_view controller : {"cpu", "memory", "pids", "io"}) {
+    std::string reason = is_there(controller) ? "" : "cgroups v2 do not have its controller";
+    for (const std::string& above : {mount->path, parent, folder}) {
+      if (!reason.empty()) break;
+      const std::string at = above + "/cgroup.subtree_control";
+      const std::string now = cgroups::read_value(at).value_or("");
+      const std::vector<std::string_view> on = split(trimmed(now), ' ');
+      if (std::find(on.begin(), on.end(), controller) != on.end()) continue;
+      const int error = write_value(at, text("+", controller));
+      if (error != 0) reason = text("cannot write ", at, ": ", std::strerror(error));
+    }
+    if (controller == "io") continue;  // counted, not limited
+    if (reason.empty()) {
+      enforced.limits.emplace_back(controller);
+    } else {
+      enforced.missing.emplace_back(controller, reason);
+    }
+  }
+  if (!is_bare && enforced.limits.empty()) {
+    return Error::unsupported(enforced.missing.front().second);
+  }
+  const int64_t weight = std::clamp<int64_t>(options.agent_cpus_milli / 10, 1, 10'000);
+  for (const std::string& above : {folder, parent}) {
+    const std::string at = above + "/cpu.weight";
+    if (const std::optional<int64_t> now = read_number(at); now && *now < weight) {
+      write_value(at, std::to_string(weight));
+    }
+  }
+  cgroups::remove_abandoned({parent}, options.agent);
+  return std::unique_ptr<Cgroups>(
+      std::make_unique<CgroupsV2>(folder, options, std::move(enforced), *std::move(lock)));
+}
+
+}  // namespace proffer::agent
