@@ -13,9 +13,12 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/text.h"
 
 namespace proffer {
@@ -64,6 +67,46 @@ Result<void> check_text(std::string_view relative) {
   }
   return {};
 }
+
+// This thread opens files with the rights of `user` while the object lives; the process's other
+// threads do as before. The C library would change the groups of all threads, so the kernel is
+// asked directly.
+class OpenAs {
+ public:
+  explicit OpenAs(const std::optional<FileUser>& user) {
+    if (!user || user->uid == 0 || geteuid() != 0) return;
+    is_ready_ = false;
+    const int count = getgroups(0, nullptr);
+    former_.resize(static_cast<size_t>(std::max(count, 0)));
+    if (count < 0 || getgroups(count, former_.data()) != count) return;
+    is_other_ = true;
+    is_ready_ = set_groups({user->groups.begin(), user->groups.end()});
+    setfsgid(user->gid);
+    setfsuid(user->uid);  // Takes root's capabilities for files with it.
+    // There is no other way to ask whether it was done.
+    is_ready_ = is_ready_ && static_cast<uint32_t>(setfsuid(static_cast<uid_t>(-1))) == user->uid;
+  }
+  ~OpenAs() {
+    if (!is_other_) return;
+    setfsuid(geteuid());
+    setfsgid(getegid());
+    CHECK(set_groups(former_)) << "the groups of a thread cannot be set back";
+  }
+  OpenAs(const OpenAs&) = delete;
+  OpenAs& operator=(const OpenAs&) = delete;
+
+  // False: it is not that user, and nothing may be opened.
+  bool is_ready() const { return is_ready_; }
+
+ private:
+  static bool set_groups(const std::vector<gid_t>& groups) {
+    return syscall(SYS_setgroups, groups.size(), groups.data()) == 0;
+  }
+
+  bool is_ready_ = true;
+  bool is_other_ = false;
+  std::vector<gid_t> former_;
+};
 
 // From a root to what a path in it means.
 class Walk {
@@ -178,8 +221,11 @@ Result<FilesRoot> open_root(const std::filesystem::path& path) {
   return root;
 }
 
-Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative) {
+Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative,
+                               const std::optional<FileUser>& user) {
   if (Result<void> valid = check_text(relative); !valid) return std::move(valid).error();
+  const OpenAs as(user);
+  if (!as.is_ready()) return world_error(relative, EPERM);
   Walk walk(root, relative);
   if (Result<void> arrived = walk.go(); !arrived) return std::move(arrived).error();
   const struct stat& status = walk.status();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,13 @@ struct FilesRoot {
 // Follows links in `path`, which is not a stranger's. Errors: kNotFound, kFailedPrecondition.
 Result<FilesRoot> open_root(const std::filesystem::path& path);
 
+// A user with whose rights files are opened.
+struct FileUser {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> groups = {};
+};
+
 struct OpenFile {
   Fd fd = {};
   bool is_directory = false;
@@ -46,7 +54,11 @@ struct OpenFile {
 // in. Never opens a FIFO or a device. Errors: kInvalidArgument (absolute, a NUL, a ".." part, too
 // long), kNotFound, kFailedPrecondition (a link leads out of the root, or to too many others; a
 // device or FIFO; a hard link to a file of another user than the root's; what may not be read).
-Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative);
+//
+// With `user`, what that user may not read is not opened; only a process of root can be another
+// user, others open with their own rights.
+Result<OpenFile> open_confined(const FilesRoot& root, std::string_view relative,
+                               const std::optional<FileUser>& user = {});
 
 // Regular files and directories, bytewise by name. Links are listed as what they are not: left out.
 Result<std::vector<DirEntry>> list_directory(const OpenFile& directory);

@@ -6,9 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include <sys/socket.h>
+#include <unistd.h>
 
+#include "common/principal.h"
 #include "common/time.h"
 #include "net/http_server.h"
 
@@ -19,6 +22,8 @@ struct HttpGuest {
   int fd = -1;
   uint64_t turn = 0;  // in which of HttpGuests' lists it is, and where
   bool is_answered = false;
+  std::optional<uint32_t> uid = {};  // of a peer at a Unix socket
+  PrincipalPtr principal = {};       // looked up with its first request; its thread only
 };
 
 // Connections, and which of them may be ended: those that owe us a request, and those that have not
@@ -27,13 +32,22 @@ class HttpGuests {
  public:
   explicit HttpGuests(size_t max) : max_(max) {}
 
-  void comes(HttpGuest& guest, Time now) {
+  // False: its user has too many, and it is shut.
+  bool comes(HttpGuest& guest, Time now) {
     if (++count_ > max_ - max_ / 8) end_one();
+    if (guest.uid && ++by_user_[*guest.uid] > max_ / 4 && !is_unbounded(*guest.uid)) {
+      ::shutdown(guest.fd, SHUT_RDWR);
+      return false;
+    }
     waits(guest, now);
+    return true;
   }
   void goes(HttpGuest& guest) {
     is_busy(guest);
     --count_;
+    if (!guest.uid) return;
+    const auto at = by_user_.find(*guest.uid);
+    if (--at->second == 0) by_user_.erase(at);
   }
   // For its next request.
   void waits(HttpGuest& guest, Time now) { put(guest, now, false); }
@@ -66,6 +80,8 @@ class HttpGuests {
   };
   using List = std::map<uint64_t, Entry>;  // the oldest comes first
 
+  static bool is_unbounded(uint32_t uid) { return uid == 0 || uid == geteuid(); }
+
   void put(HttpGuest& guest, Time now, bool is_answered) {
     is_busy(guest);
     guest.turn = ++turns_;
@@ -89,6 +105,7 @@ class HttpGuests {
   const size_t max_;
   size_t count_ = 0;
   size_t long_ = 0;
+  std::map<uint32_t, size_t> by_user_;
   uint64_t turns_ = 0;
   List waiting_;
   List answered_;

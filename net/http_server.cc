@@ -19,9 +19,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include <arpa/inet.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -30,6 +28,8 @@
 #include "common/text.h"
 #include "net/http_guests.h"
 #include "net/http_hosts.h"
+#include "net/http_listener.h"
+#include "net/users.h"
 
 namespace proffer {
 namespace {
@@ -37,7 +37,6 @@ namespace {
 constexpr Duration kFollowEvery = milliseconds(50);  // how soon a follower sees what was appended
 constexpr Duration kLookEvery = seconds(1);          // whether a silent stream's reader has gone
 constexpr unsigned kIdleSecondsMax = 60;  // of a connection that neither reads nor writes
-constexpr int kHttpBacklog = 1024;
 constexpr size_t kBlockBytes = 16 * 1024;
 constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 
@@ -215,6 +214,40 @@ bool read_head(Exchange& exchange, const char* url, const char* method) {
   return true;
 }
 
+// Nobody, if the kernel does not name the peer.
+uint32_t uid_of_peer(int fd) {
+  constexpr uint32_t kNobody = 65'534;
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : kNobody;
+}
+
+// Takes the same time wherever they differ.
+bool is_same_secret(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  unsigned char differs = 0;
+  for (size_t i = 0; i < a.size(); ++i) differs |= static_cast<unsigned char>(a[i] ^ b[i]);
+  return differs == 0;
+}
+
+// At a Unix socket the user of the process that connected; at a port, with the token, the one that
+// runs this process.
+PrincipalPtr principal_of_peer(Exchange& exchange) {
+  HttpGuest& guest = *exchange.guest;
+  if (guest.uid) {
+    if (guest.principal == nullptr) guest.principal = principal_of(*guest.uid);
+    return guest.principal;
+  }
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string& token = exchange.shared->options.token;
+  const std::string_view given = exchange.request.header("authorization").value_or("");
+  if (token.empty() || !given.starts_with(kBearer) ||
+      !is_same_secret(given.substr(kBearer.size()), token)) {
+    return nullptr;
+  }
+  return principal_of(geteuid());
+}
+
 std::optional<std::string_view> first_of(const Pairs& pairs, std::string_view name) {
   for (const auto& [key, value] : pairs) {
     if (key == name) return value;
@@ -243,6 +276,9 @@ MHD_Result queue_body(MHD_Connection* connection, int status, std::string_view c
       body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_MUST_COPY);
   if (response == nullptr) return MHD_NO;
   add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
+  if (status == MHD_HTTP_UNAUTHORIZED) {
+    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"proffer\"");
+  }
   if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
     add_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
   }
@@ -265,6 +301,7 @@ int status_of(const Error& error) {
     case ErrorCode::kNotFound:
       return MHD_HTTP_NOT_FOUND;
     case ErrorCode::kFailedPrecondition:
+    case ErrorCode::kPermissionDenied:
       return MHD_HTTP_FORBIDDEN;
     case ErrorCode::kUnavailable:
       return MHD_HTTP_SERVICE_UNAVAILABLE;
@@ -409,16 +446,18 @@ MHD_Result serve_file(const ExchangePtr& exchange) {
   MHD_Connection* connection = exchange->connection;
   const auto refuse = [&](const Error& error) {
     begin_short(*exchange);
-    return queue_text(connection, status_of(error), error.message());
+    return queue_text(
+        connection, status_of(error),
+        error.hint().empty() ? error.message() : text(error.message(), "\n  hint: ", error.hint()));
   };
   if (request.method == "POST") {
     begin_short(*exchange);
     return queue_text(connection, 405, "files can only be read");
   }
   Result<ServedPath> served =
-      route.resolve(std::string_view(request.path).substr(route.prefix.size()));
+      route.resolve(std::string_view(request.path).substr(route.prefix.size()), request.principal);
   if (!served) return refuse(served.error());
-  Result<OpenFile> file = open_confined(served->root, served->relative);
+  Result<OpenFile> file = open_confined(served->root, served->relative, served->user);
   if (!file) return refuse(file.error());
   if (file->is_directory) {
     const Result<std::vector<DirEntry>> entries = list_directory(*file);
@@ -651,6 +690,13 @@ struct HttpServer::Impl {
               refuse_strangers(exchange->request, options.address.host, options.names)) {
         return queue_text(connection, refusal->status, refusal->message);
       }
+      exchange->request.principal = principal_of_peer(*exchange);
+      if (!options.token.empty() && exchange->request.principal == nullptr &&
+          exchange->request.path != kHttpOpenPath) {
+        return queue_text(connection, MHD_HTTP_UNAUTHORIZED,
+                          text("this port answers requests with a token only: ",
+                               "Authorization: Bearer TOKEN", options.token_hint));
+      }
       return MHD_YES;
     }
     const ExchangePtr exchange = *static_cast<ExchangePtr*>(*slot);
@@ -691,8 +737,12 @@ struct HttpServer::Impl {
       auto* guest = new HttpGuest;  // until the connection is closed
       guest->fd =
           MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+      if (!shared->options.address.socket.empty()) guest->uid = uid_of_peer(guest->fd);
       *context = guest;
-      shared->guests.comes(*guest, shared->loop.now());
+      if (!shared->guests.comes(*guest, shared->loop.now())) {
+        LOG_EVERY_N(WARNING, 100) << "a user has too many HTTP connections; more are shut user=\""
+                                  << user_name(*guest->uid) << '"';
+      }
       return shared->watch();
     }
     const std::unique_ptr<HttpGuest> guest(
@@ -724,70 +774,15 @@ struct HttpServer::Impl {
   }
 };
 
-namespace {
-
-struct Listener {
-  Fd fd;
-  uint16_t port = 0;
-};
-
-Result<Listener> open_listener(const Address& address) {
-  const std::string host = address.host == "localhost" ? "127.0.0.1" : address.host;
-  sockaddr_storage storage{};
-  socklen_t size = 0;
-  auto* v4 = reinterpret_cast<sockaddr_in*>(&storage);
-  auto* v6 = reinterpret_cast<sockaddr_in6*>(&storage);
-  if (inet_pton(AF_INET, host.c_str(), &v4->sin_addr) == 1) {
-    v4->sin_family = AF_INET;
-    v4->sin_port = htons(address.port);
-    size = sizeof *v4;
-  } else if (inet_pton(AF_INET6, host.c_str(), &v6->sin6_addr) == 1) {
-    v6->sin6_family = AF_INET6;
-    v6->sin6_port = htons(address.port);
-    size = sizeof *v6;
-  } else {
-    return Error::invalid_argument(text("HTTP address ", proffer::quoted(address.host),
-                                        " must be numeric, as 127.0.0.1, or localhost"));
-  }
-  const auto failed = [&](int error) -> Error {
-    if (error == EADDRINUSE) {
-      return Error::failed_precondition(text("HTTP port ", address.port,
-                                             " is in use by another program (listening on ",
-                                             to_text(address), ")"))
-          .with_hint("stop that program, or choose another --http_port; 0 takes any free one");
-    }
-    if (error == EADDRNOTAVAIL) {
-      return Error::failed_precondition(
-                 text(proffer::quoted(host), " is no address of this machine"))
-          .with_hint("127.0.0.1 serves this machine only, 0.0.0.0 all its addresses");
-    }
-    return Error::unavailable(
-        text("cannot listen on ", to_text(address), ": ", std::strerror(error)));
-  };
-  Fd fd(socket(storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  if (fd.get() < 0) return failed(errno);
-  const int on = 1;
-  setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on,
-             sizeof on);  // a quick restart finds TIME_WAIT
-  if (::bind(fd.get(), reinterpret_cast<sockaddr*>(&storage), size) != 0) return failed(errno);
-  if (::listen(fd.get(), kHttpBacklog) != 0) return failed(errno);
-  if (getsockname(fd.get(), reinterpret_cast<sockaddr*>(&storage), &size) != 0)
-    return failed(errno);
-  const uint16_t port = ntohs(storage.ss_family == AF_INET ? v4->sin_port : v6->sin6_port);
-  return Listener{std::move(fd), port};
-}
-
-}  // namespace
-
 HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options options) {
-  Result<Listener> listener = open_listener(options.address);
+  Result<HttpListener> listener = open_http_listener(options.address);
   if (!listener) return listener.error();
   const size_t connections_max = std::max(options.connections_max, kConnectionsLeast);
   options.connections_max = connections_max;
   auto impl = std::make_shared<Impl>(std::make_shared<Shared>(loop, std::move(options)));
-  impl->address = {impl->shared->options.address.host, listener->port};
+  impl->address = listener->address;
   impl->shared->start_sweep = [raw = impl.get()] {
     if (!raw->sweep_timer.is_armed()) raw->sweep_timer.arm(raw->shared->loop.now() + kFollowEvery);
   };
@@ -843,6 +838,7 @@ HttpServer::~HttpServer() {
     for (Exchange* exchange : sleepers) wake(*exchange);
   }
   MHD_stop_daemon(impl_->daemon);
+  if (!impl_->address.socket.empty()) ::unlink(impl_->address.socket.c_str());
 }
 
 const Address& HttpServer::address() const { return impl_->address; }

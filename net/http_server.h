@@ -5,6 +5,9 @@
 // The server's own threads read requests and serve files, so a slow disk never holds up the loop.
 // All other requests are handed to the loop and answered from there, now or later. Only GET and
 // HEAD, and POST with a small body; others get 405.
+//
+// At a Unix socket the kernel says which user asks. At a TCP port only the bearer of a token is
+// known: it has the rights of the user that runs this process.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "common/principal.h"
 #include "common/result.h"
 #include "net/address.h"
 #include "net/files.h"
@@ -33,9 +37,12 @@ inline constexpr size_t kHttpRequestBytesMax = 32 * 1024;  // line and headers; 
 inline constexpr size_t kHttpBodyBytesMax = 256 * 1024;    // of a POST; more get 413
 inline constexpr size_t kHttpStreamBytesMax = 64 * 1024;   // waiting for a slow reader of a stream
 inline constexpr int kHttpThreads = 2;
+// What is answered to everybody, also to those that have no token.
+inline constexpr std::string_view kHttpOpenPath = "/healthz";
 
 struct HttpRequest {
-  std::string method = {};  // "GET", "HEAD", "POST"
+  PrincipalPtr principal = {};  // the user that asks; nullptr: not known
+  std::string method = {};      // "GET", "HEAD", "POST"
   std::string path =
       {};  // decoded once; begins with '/'; hostile: may hold "..", "//", any byte but NUL
   std::vector<std::pair<std::string, std::string>> query = {};    // decoded
@@ -103,6 +110,7 @@ struct ServedPath {
   // Asked at the end of the file while a reader follows: may more come? None: no. Called from the
   // server's threads.
   std::function<bool()> is_growing = {};
+  std::optional<FileUser> user = {};  // with whose rights it is opened; none: those of this process
 };
 
 // Files at one prefix. Both functions are called from the server's threads, at the same time: they
@@ -110,8 +118,9 @@ struct ServedPath {
 struct FilesRoute {
   std::string prefix = {};  // "/v1/files/"; empty: no files
   // `rest` is the decoded path after the prefix, hostile. An error becomes 404 (kNotFound), 400
-  // (kInvalidArgument), 403 (kFailedPrecondition) or 500, with its message as the body.
-  std::function<Result<ServedPath>(std::string_view rest)> resolve = {};
+  // (kInvalidArgument), 403 (kFailedPrecondition, kPermissionDenied) or 500, with its message and
+  // its hint as the body.
+  std::function<Result<ServedPath>(std::string_view rest, const PrincipalPtr& by)> resolve = {};
   // The answer to a directory, as JSON.
   std::function<std::string(const std::vector<DirEntry>&)> encode_directory = {};
 };
@@ -121,18 +130,26 @@ struct FilesRoute {
 class HttpServer {
  public:
   struct Options {
-    Address address = {"127.0.0.1", 0};  // a numeric address or "localhost"; port 0: any free one
+    // A numeric address or "localhost", port 0: any free one; or the path of a Unix socket, which
+    // all users may connect to. Hold a lock on the path's meaning first.
+    Address address = {"127.0.0.1", 0};
+    // At a TCP port: requests must bear it ("Authorization: Bearer …"), but for kHttpOpenPath;
+    // others get 401. Empty: nobody is known there, and everybody is answered.
+    std::string token = {};
+    std::string token_hint = {};  // where the token is, for those that come without it
     // By which it may be asked for besides loopback ones and `address`, in the header Host.
     std::vector<std::string> names = {};
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
     FilesRoute files = {};
+    // At a Unix socket a user may have a quarter of them; more are shut. Root and the user of this
+    // process may have all.
     size_t connections_max = kHttpConnectionsMax;
     Duration request_max = kHttpRequestMax;
   };
-  // Errors: kInvalidArgument (address), kFailedPrecondition (port in use, or no such local
-  // address), kUnavailable.
+  // Errors: kInvalidArgument (address), kFailedPrecondition (port in use, no such local address, or
+  // no socket at the path), kUnavailable.
   static Result<std::unique_ptr<HttpServer>> listen(Loop& loop, Options options);
-  // Cuts all connections; waits for the server's threads.
+  // Cuts all connections; waits for the server's threads; removes its socket.
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -49,6 +49,11 @@ std::vector<uint32_t> groups_of(uint32_t uid) {
   return {groups.begin(), groups.end()};
 }
 
+PrincipalPtr principal_of(uint32_t uid) {
+  return std::make_shared<Principal>(
+      Principal{.user = user_name(uid), .uid = uid, .groups = groups_of(uid)});
+}
+
 std::optional<uint32_t> find_uid(const std::string& user) {
   const passwd* const found = getpwnam(user.c_str());
   return found == nullptr ? std::nullopt : std::optional<uint32_t>(found->pw_uid);

@@ -8,12 +8,17 @@
 #include <string>
 #include <vector>
 
+#include "common/principal.h"
+
 namespace proffer {
 
 // "alice"; "uid 4711" if the database has no name for it.
 std::string user_name(uint32_t uid);
 // All groups of the user, also the supplementary ones; none if the database does not know it.
 std::vector<uint32_t> groups_of(uint32_t uid);
+
+// The user with its groups.
+PrincipalPtr principal_of(uint32_t uid);
 
 // Of the user or group of this name; none if the database does not know it.
 std::optional<uint32_t> find_uid(const std::string& user);

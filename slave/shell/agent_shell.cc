@@ -300,7 +300,8 @@ Result<void> AgentShell::Impl::serve() {
       on_request(request, std::move(responder));
     };
     web.files = {.prefix = "/v1/files/",
-                 .resolve = [this](std::string_view rest) { return sandboxes->resolve(rest); },
+                 .resolve = [this](std::string_view rest,
+                                   const PrincipalPtr&) { return sandboxes->resolve(rest); },
                  .encode_directory = files_of};
     return HttpServer::listen(loop, std::move(web));
   };

@@ -43,7 +43,8 @@ class Server {
     };
     options.files = {
         .prefix = "/v1/files/",
-        .resolve = [box = dir_.path() / "box"](std::string_view rest) -> Result<ServedPath> {
+        .resolve = [box = dir_.path() / "box"](std::string_view rest,
+                                               const PrincipalPtr&) -> Result<ServedPath> {
           if (!rest.starts_with("task/")) return Error::not_found("no such task");
           Result<FilesRoot> root = open_root(box);
           if (!root) return root.error();

@@ -38,19 +38,20 @@ class Http : public testing::Test {
     options.handler = [this](const HttpRequest& request, HttpResponder responder) {
       answer(request, std::move(responder));
     };
-    options.files = {.prefix = "/files/",
-                     .resolve = [this](std::string_view rest) -> Result<ServedPath> {
-                       if (!rest.starts_with("task/")) return Error::not_found("no such task");
-                       return ServedPath{.root = *open_root(dir_.path() / "box"),
-                                         .relative = std::string(rest.substr(5)),
-                                         .is_growing = [this] { return is_growing_.load(); }};
-                     },
-                     .encode_directory =
-                         [](const std::vector<DirEntry>& entries) {
-                           std::string out;
-                           for (const DirEntry& entry : entries) out += entry.name + " ";
-                           return out;
-                         }};
+    options.files = {
+        .prefix = "/files/",
+        .resolve = [this](std::string_view rest, const PrincipalPtr&) -> Result<ServedPath> {
+          if (!rest.starts_with("task/")) return Error::not_found("no such task");
+          return ServedPath{.root = *open_root(dir_.path() / "box"),
+                            .relative = std::string(rest.substr(5)),
+                            .is_growing = [this] { return is_growing_.load(); }};
+        },
+        .encode_directory =
+            [](const std::vector<DirEntry>& entries) {
+              std::string out;
+              for (const DirEntry& entry : entries) out += entry.name + " ";
+              return out;
+            }};
     auto listening = HttpServer::listen(loop_, std::move(options));
     CHECK(listening) << listening.error().message();
     server_ = *std::move(listening);

@@ -16,6 +16,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -72,6 +73,20 @@ inline Fd connect_tcp(uint16_t port) {
     if (errno == EISCONN) break;  // Of the call that a signal cut short.
     if (errno != EINTR && errno != EALREADY) return Fd();
   }
+  return fd;
+}
+
+// A blocking connection to a Unix socket with a receive timeout; -1 if refused.
+inline Fd connect_path(const std::string& path) {
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const timeval timeout{60, 0};
+  setsockopt(fd.get(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
+  setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  CHECK_LT(path.size(), sizeof address.sun_path);
+  path.copy(address.sun_path, path.size());
+  if (connect(fd.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) return Fd();
   return fd;
 }
 

@@ -65,7 +65,8 @@ class BatchTask : public ::testing::Test {
         loop_, {.address = {"127.0.0.1", 0},
                 .handler = {},
                 .files = {.prefix = "/v1/files/",
-                          .resolve = [root](std::string_view rest) -> Result<ServedPath> {
+                          .resolve = [root](std::string_view rest,
+                                            const PrincipalPtr&) -> Result<ServedPath> {
                             const size_t slash = rest.find('/');  // "framework/task/path"
                             return ServedPath{.root = *open_root(root),
                                               .relative = std::string(rest.substr(slash + 1))};
