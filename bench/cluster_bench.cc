@@ -181,7 +181,8 @@ class MasterProcess {
     wait_until("the master", 30, [&] { return access(path.c_str(), R_OK) == 0; });
     const std::string json = test::read_file(path);
     port_ = port_in(json, "address");
-    http_port_ = port_in(json, "http");
+    http_port_ = port_in(json, "http_port");
+    token_ = trimmed(test::read_file(home_ / "master/http_token"));
   }
   pid_t pid() const { return process_.pid(); }
   uint16_t port() const { return port_; }
@@ -190,7 +191,8 @@ class MasterProcess {
     const test::Exit got =
         test::run({"bash", "-c",
                    text("exec 3<>/dev/tcp/127.0.0.1/", http_port_,
-                        "; printf 'GET /metrics HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3")});
+                        "; printf 'GET /metrics HTTP/1.0\\r\\nAuthorization: Bearer ", token_,
+                        "\\r\\n\\r\\n' >&3; cat <&3")});
     const std::string before = text("proffer_decision_seconds{quantile=\"", quantile, "\"} ");
     const size_t at = got.out.find(before);
     CHECK(at != std::string::npos) << got.out << got.err;
@@ -209,6 +211,7 @@ class MasterProcess {
   test::Process process_;
   uint16_t port_ = 0;
   uint16_t http_port_ = 0;
+  std::string token_;
 };
 
 Outcome run_phase(const std::string& name, Phase phase) {

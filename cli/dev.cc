@@ -49,7 +49,7 @@ struct DevOptions {
   std::string offer_timeout = {};
   std::string claim_after = {};
   int64_t port = kNoPort;
-  int64_t http_port = 5080;
+  int64_t http_port = kNoPort;
   bool keep = false;
   bool no_service = false;
   bool json = false;
@@ -186,6 +186,8 @@ Result<void> Dev::start_all() {
   return write_file_atomically(options_.dir + "/address.json",
                                proto::json_line({{"address", text_of(master_, "address")},
                                                  {"http", text_of(master_, "http")},
+                                                 {"http_port", text_of(master_, "http_port")},
+                                                 {"http_port", text_of(master_, "http_port")},
                                                  {"pid", static_cast<int64_t>(getpid())}}) +
                                    "\n");
 }
@@ -226,7 +228,6 @@ Result<void> Dev::start_agent(int64_t number) {
                                       "--master=" + text_of(master_, "address"),
                                       "--name=" + name,
                                       "--work_dir=" + dir_of(name),
-                                      "--http_port=0",
                                       "--resources=" + resources,
                                       "--attributes=" + options_.attributes,
                                       "--tasks_on_exit=kill",
@@ -314,7 +315,7 @@ Result<void> Dev::wait_for_agents() {
   for (const std::string& name : agents_) {
     Addresses addresses;
     if (Result<void> ready = wait_for(name, dir_of(name), &addresses); !ready) return ready;
-    sockets_.push_back(text_of(addresses, "socket"));
+    for (const char* const one : {"socket", "http"}) sockets_.push_back(text_of(addresses, one));
   }
   const Result<Address> master = master_address(text_of(master_, "address"));
   if (!master) return master.error();
@@ -336,11 +337,10 @@ void Dev::say_where() {
                                  {"dir", options_.dir}}));
     return;
   }
-  print_line(text("master   ", master, "  http://", text_of(master_, "http"), "/v1/status"));
+  print_line(text("master   ", master));
   for (const std::string& name : agents_) {
     const std::optional<Addresses> addresses = read_addresses(dir_of(name) + "/address.json");
-    print_line(
-        text(name, "  http://", addresses ? text_of(*addresses, "http") : "?", "/v1/status"));
+    print_line(text(name, "  HTTP at ", addresses ? text_of(*addresses, "http") : "?"));
   }
   if (!service_.empty()) print_line("service  the scheduler of `proffer service apply`");
   print_line(text("files    ", options_.dir, options_.keep ? "" : " (removed at the end)"));
@@ -349,6 +349,12 @@ void Dev::say_where() {
   const std::string flag = is_default ? "" : " --master=" + master;
   print_line(text("try      proffer run", flag, " -- echo hello"));
   print_line(text("         proffer status", flag));
+  print_line(text("         curl --unix-socket ", text_of(master_, "http"),
+                  " http://localhost/v1/status"));
+  if (const std::string port = text_of(master_, "http_port"); !port.empty()) {
+    print_line(text("         curl -H \"Authorization: Bearer $(cat ", dir_of("master"),
+                    "/http_token)\" http://", port, "/v1/status"));
+  }
   print_line("ready; Ctrl-C ends everything");
 }
 
@@ -415,7 +421,7 @@ Result<void> prepare_dir(const DevOptions& options, bool is_default) {
     if (pid != nullptr && ::kill(static_cast<pid_t>(*pid), 0) == 0) {
       return Error::failed_precondition(text("a cluster is running already in ",
                                              quoted(options.dir), " (process ", *pid, ")"))
-          .with_hint("use it, end it, or give this one its own --dir and --http-port=0");
+          .with_hint("use it, end it, or give this one its own --dir");
     }
   }
   if (is_default) fs::remove_all(options.dir, error);
@@ -441,7 +447,7 @@ Result<void> check(const DevOptions& options) {
   }
   for (const auto& [name, port] : {std::pair<std::string_view, int64_t>("--port", options.port),
                                    {"--http-port", options.http_port}}) {
-    if ((port < 0 || port > 65535) && !(name == "--port" && port == kNoPort)) {
+    if ((port < 0 || port > 65535) && port != kNoPort) {
       return Error::invalid_argument(
           text(name, " must be from 0 (any free port) to 65535, not ", port));
     }
@@ -486,7 +492,9 @@ int run_dev(const Words& words) {
   arguments.option(
       "--port", &options.port,
       "serve TCP too, without knowing who connects, on this port; 0: any free one (none)");
-  arguments.option("--http-port", &options.http_port, "its HTTP port; 0: any free one (5080)");
+  arguments.option("--http-port", &options.http_port,
+                   "serve HTTP on this port too, to those that have its token; 0: any free one "
+                   "(none)");
   arguments.option("--offer-timeout", &options.offer_timeout, "lease of offers (30s)");
   arguments.option("--claim-after", &options.claim_after,
                    "wait before an agent is set aside for an ask (30s)");

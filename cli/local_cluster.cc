@@ -58,7 +58,9 @@ LocalCluster::LocalCluster(Loop& loop, Children& children, Options options)
 LocalCluster::~LocalCluster() {
   std::error_code ignored;
   for (const std::string& name : agents_) {
-    if (const auto socket = address_of(dir_of(name), "socket")) fs::remove(*socket, ignored);
+    for (const char* const one : {"socket", "http"}) {
+      if (const auto socket = address_of(dir_of(name), one)) fs::remove(*socket, ignored);
+    }
   }
   for (const std::string& name : agents_) children_.signal(name, SIGKILL);
   children_.signal("master", SIGKILL);
@@ -74,8 +76,7 @@ Result<void> LocalCluster::start_master() {
   const Result<std::string> program = find_program("master");
   if (!program) return program.error();
   std::vector<std::string> command = {*program, "--data_dir=" + dir_of("master"),
-                                      "--socket=" + dir_of("master.sock"), "--http_port=0",
-                                      "--heartbeat=1s"};
+                                      "--socket=" + dir_of("master.sock"), "--heartbeat=1s"};
   for (const std::string& flag : options_.master_flags) command.push_back(flag);
   std::error_code ignored;
   fs::remove(dir_of("master") + "/address.json", ignored);
@@ -103,13 +104,13 @@ Result<void> LocalCluster::start_agent(const std::string& name, int64_t first_po
   const Result<std::string> program = find_program("agent");
   if (!program) return program.error();
   agents_.push_back(name);
-  return children_.start(name,
-                         {*program, "--master=" + to_text(master_), "--name=" + name,
-                          "--work_dir=" + dir_of(name), "--http_port=0",
-                          text("--resources=", options_.resources, ";ports:[", first_port, "-",
-                               first_port + kPortsEach - 1, "]"),
-                          "--tasks_on_exit=kill", "--heartbeat=1s"},
-                         dir_of(name + ".log"));
+  return children_.start(
+      name,
+      {*program, "--master=" + to_text(master_), "--name=" + name, "--work_dir=" + dir_of(name),
+       text("--resources=", options_.resources, ";ports:[", first_port, "-",
+            first_port + kPortsEach - 1, "]"),
+       "--tasks_on_exit=kill", "--heartbeat=1s"},
+      dir_of(name + ".log"));
 }
 
 Result<void> LocalCluster::start() {

@@ -150,11 +150,15 @@ void OutputStreams::Impl::start(std::unique_ptr<Transfer> transfer,
                                 const std::string& http_address) {
   CURL* curl = curl_easy_init();
   transfer->curl = curl;
+  const HttpPlace place = http_place(http_address);
   const std::string url =
-      text("http://", http_address, "/v1/files/", transfer->framework.str(), "/",
-           transfer->task.str(), "/", transfer->stream == Stream::kStdout ? "stdout" : "stderr",
+      text(place.url, "/v1/files/", transfer->framework.str(), "/", transfer->task.str(), "/",
+           transfer->stream == Stream::kStdout ? "stdout" : "stderr",
            "?follow=1&offset=", transfer->offset);
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+  if (!place.socket.empty()) {
+    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, place.socket.c_str());
+  }
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer.get());
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);

@@ -288,8 +288,10 @@ int show(const Words& words) {
   for (const proto::ServiceInstanceRow& one : page->instances) {
     const auto task = tasks.find(one.task);
     const std::string address = task == tasks.end() ? "" : task->second.http_address;
-    const std::string host =
-        address.empty() ? one.agent.str() : address.substr(0, address.rfind(':'));
+    const bool is_here = address.starts_with('/');  // A socket: the agent is on this machine.
+    const std::string host = is_here           ? "127.0.0.1"
+                             : address.empty() ? one.agent.str()
+                                               : address.substr(0, address.rfind(':'));
     std::string addresses;
     for (const auto& [name, port] : one.ports) {
       addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);

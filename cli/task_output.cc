@@ -5,6 +5,7 @@
 #include <curl/curl.h>
 
 #include "common/text.h"
+#include "net/address.h"
 
 namespace proffer::cli {
 namespace {
@@ -46,10 +47,14 @@ Result<void> stream_file(const proto::TaskRow& task, std::string_view file, bool
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(),
                                                                  curl_easy_cleanup);
   if (initialised != CURLE_OK || curl == nullptr) return Error::internal("cannot start libcurl");
-  const std::string url = text("http://", task.http_address, "/v1/files/", task.framework.str(),
-                               "/", task.task.str(), "/", file, follow ? "?follow=1" : "");
+  const HttpPlace place = http_place(task.http_address);
+  const std::string url = text(place.url, "/v1/files/", task.framework.str(), "/", task.task.str(),
+                               "/", file, follow ? "?follow=1" : "");
   Transfer transfer{.curl = curl.get(), .write = &write, .cancelled = &cancelled};
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
+  if (!place.socket.empty()) {
+    curl_easy_setopt(curl.get(), CURLOPT_UNIX_SOCKET_PATH, place.socket.c_str());
+  }
   curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, on_body);
   curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &transfer);
   curl_easy_setopt(curl.get(), CURLOPT_XFERINFOFUNCTION, on_progress);
@@ -70,6 +75,10 @@ Result<void> stream_file(const proto::TaskRow& task, std::string_view file, bool
   if (status == 404) {
     return Error::not_found(text("task ", quoted(task.task.str()), " has no file ", quoted(file),
                                  " on agent ", quoted(task.agent.str())));
+  }
+  if (status == 403) {
+    return Error::permission_denied(
+        text("agent ", quoted(task.agent.str()), ": ", trimmed(transfer.error_body)));
   }
   if (status >= 300) {
     return Error::internal(

@@ -12,6 +12,7 @@
 #include "master/shell/master_shell.h"
 #include "net/daemon_flags.h"
 #include "net/daemon_help.h"
+#include "net/daemon_http.h"
 #include "net/descriptors.h"
 #include "net/http_hosts.h"
 #include "net/users.h"
@@ -23,11 +24,13 @@ DEFINE_bool(insecure_tcp, false,
             "that runs the master");
 DEFINE_string(address, "127.0.0.1", "the address to serve on with --insecure_tcp");
 DEFINE_int32(port, 5050, "the port to serve on with --insecure_tcp; 0: any free one");
-DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on");
+DEFINE_string(http_address, "127.0.0.1", "the loopback address of --http_port");
 DEFINE_string(http_names, "",
               "host names, besides those of loopback, by which browsers and tools may ask for it, "
               "such as \"cluster.example\"");
-DEFINE_int32(http_port, 5080, "port for HTTP; 0: any free one");
+DEFINE_int32(http_port, proffer::kNoHttpPort,
+             "serve HTTP on this port too, beside the socket SOCKET-http.sock, to those that have "
+             "the token of DATA_DIR/http_token; 0: any free one; -1: none");
 DEFINE_string(operators_group, "",
               "members of this group may do what root may: drain, set roles, kill tasks of others");
 DEFINE_string(agent_users, "", "users that may register agents, beside root and its own: NAME,...");
@@ -112,17 +115,16 @@ master::MasterShellOptions options_from_flags() {
                   .with_hint("or serve on TCP alone with --insecure_tcp"),
               2);
   }
-  options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
+  options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.core.policy = policy_from_flags();
   options.data_dir = FLAGS_data_dir;
   if (options.data_dir.empty()) {
     exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
   }
-  if (!is_loopback(FLAGS_address) || !is_loopback(FLAGS_http_address)) {
+  if (!is_loopback(FLAGS_address)) {
     exit_with(Error::unsupported(
-                  text("the master serves only on this machine, not on ",
-                       quoted(is_loopback(FLAGS_address) ? FLAGS_http_address : FLAGS_address)))
+                  text("the master serves only on this machine, not on ", quoted(FLAGS_address)))
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }

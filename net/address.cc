@@ -112,7 +112,10 @@ Address local_master() {
   return {.socket = is_there ? std::move(own) : std::string(kMasterSocket)};
 }
 
-std::string http_url(const Address& address) { return text("http://", to_text(address)); }
+HttpPlace http_place(std::string_view address) {
+  if (address.starts_with('/')) return {.url = "http://localhost", .socket = std::string(address)};
+  return {.url = text("http://", address)};
+}
 
 bool is_loopback(std::string_view host) {
   const std::string name(host);

@@ -64,6 +64,7 @@ class MetricsText {
 
 // Writes `bytes` to `path` by a temporary file beside it and a rename: readers see all or nothing.
 // Errors: kUnavailable with the path and why.
-Result<void> write_file_atomically(const std::string& path, std::string_view bytes);
+Result<void> write_file_atomically(const std::string& path, std::string_view bytes,
+                                   mode_t mode = 0644);
 
 }  // namespace proffer

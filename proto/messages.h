@@ -366,7 +366,7 @@ struct RegisterAgent {
   Attributes attributes = {};
   std::vector<Slice> slices = {};
   PortSet ports = {};
-  std::string http_address = {};  // host:port of its files
+  std::string http_address = {};  // of its files: host:port, or the path of a Unix socket
   uint32_t tasks_follow = 0;
   // Another number than before: the agent may have forgotten what it was told. 0: it does not say.
   uint32_t memory = 0;

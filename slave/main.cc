@@ -10,6 +10,7 @@
 #include "common/text.h"
 #include "net/daemon_flags.h"
 #include "net/daemon_help.h"
+#include "net/daemon_http.h"
 #include "net/http_hosts.h"
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
@@ -17,11 +18,13 @@
 DEFINE_string(
     master, "",
     "socket of the master, or host:port; default $PROFFER_MASTER, or the one of this machine");
-DEFINE_string(http_address, "127.0.0.1", "the address to serve HTTP on: status, metrics, files");
+DEFINE_string(http_address, "127.0.0.1", "the loopback address of --http_port");
 DEFINE_string(http_names, "",
               "host names, besides those of loopback, by which browsers and tools may ask for it, "
               "such as \"cluster.example\"");
-DEFINE_int32(http_port, 5081, "port for HTTP; 0: any free one");
+DEFINE_int32(http_port, proffer::kNoHttpPort,
+             "serve HTTP (status, metrics, files) on this port too, beside its socket, to those "
+             "that have the token of WORK_DIR/http_token; 0: any free one; -1: none");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
 DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
@@ -61,14 +64,10 @@ Address master_from_flags() {
 agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
   options.master = master_from_flags();
-  options.http = {FLAGS_http_address, flag_port("http_port", FLAGS_http_port)};
-  for (const auto& [flag, address] :
-       {std::pair("--master", options.master), std::pair("--http_address", options.http)}) {
-    if (!address.socket.empty() || is_loopback(address.host)) continue;
-    exit_with(Error::unsupported(text(flag,
-                                      " must be an address of this machine, as in "
-                                      "127.0.0.1, not ",
-                                      quoted(address.host)))
+  options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);
+  if (options.master.socket.empty() && !is_loopback(options.master.host)) {
+    exit_with(Error::unsupported(text("--master must be an address of this machine, as in ",
+                                      "127.0.0.1, not ", quoted(options.master.host)))
                   .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }

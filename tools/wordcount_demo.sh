@@ -62,7 +62,7 @@ trap 'exit 143' TERM HUP
 
 # A session of its own, so that Ctrl-C reaches us alone and things end in order.
 mkdir "$home/cluster"
-setsid "$bin/proffer" dev --agents "$agents" --dir "$home/cluster" --http-port 0 \
+setsid "$bin/proffer" dev --agents "$agents" --dir "$home/cluster" \
   >"$home/dev.log" 2>&1 </dev/null &
 dev_pid=$!
 

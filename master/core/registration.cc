@@ -52,9 +52,15 @@ Result<void> check_attributes(const Attributes& attributes) {
   return {};
 }
 
-// What tools put into a URL: "host:port" or "[::1]:port", and nothing besides; none is fine.
+// What tools put into a URL: "host:port" or "[::1]:port", and nothing besides; or the path of a
+// Unix socket, as the kernel takes it and people can read it. None is fine.
 Result<void> check_http_address(std::string_view address) {
   if (address.empty()) return {};
+  constexpr size_t kSocketPathBytesMax = 107;
+  if (address.front() == '/' && address.size() <= kSocketPathBytesMax &&
+      std::none_of(address.begin(), address.end(), [](char c) { return c < ' ' || c == 0x7f; })) {
+    return {};
+  }
   const auto is_host = [](std::string_view host, std::string_view more) {
     return !host.empty() && std::all_of(host.begin(), host.end(), [&](char c) {
       return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F') ||
@@ -69,8 +75,9 @@ Result<void> check_http_address(std::string_view address) {
                      colon < address.size() &&
                      parse_whole("port", address.substr(colon + 1), 1, 65'535);
   if (valid) return {};
-  return Error::invalid_argument(text("the HTTP address of an agent must be host:port, as in ",
-                                      "127.0.0.1:5081 or [::1]:5081, not ", quoted(address)));
+  return Error::invalid_argument(
+      text("the HTTP address of an agent must be host:port or the path of ",
+           "a Unix socket, as in 127.0.0.1:5081 or /run/a.sock, not ", quoted(address)));
 }
 
 Result<void> check_slices(proto::RegisterAgent& agent) {

@@ -15,6 +15,7 @@
 #include "common/text.h"
 #include "master/shell/api.h"
 #include "master/shell/snapshot_pages.h"
+#include "net/daemon_http.h"
 #include "net/http_server.h"
 #include "net/router.h"
 #include "net/trace_log.h"
@@ -88,6 +89,7 @@ struct MasterShell::Impl {
   // While the lock is held, the path is nobody else's.
   ~Impl() {
     router.reset();
+    http.reset();
     if (socket_lock) ::unlink(socket.c_str());
   }
 
@@ -95,7 +97,7 @@ struct MasterShell::Impl {
   std::unique_ptr<SqliteStore> store;
   std::unique_ptr<Master> core;
   std::unique_ptr<Router> router;
-  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
   std::string socket;  // its path, once socket_lock is held
   std::optional<DirectoryLock> socket_lock;
@@ -151,22 +153,24 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
   Result<std::string> served = serve(options);
   if (!served) return std::move(served).error();
 
-  HttpServer::Options web;
-  web.address = options.http;
-  web.names = options.http_names;
-  web.handler = [this](const HttpRequest& request, HttpResponder responder) {
-    on_request(request, std::move(responder));
-  };
-  Result<std::unique_ptr<HttpServer>> listening = HttpServer::listen(loop, std::move(web));
+  Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
+      loop, {.socket = socket.empty() ? "" : http_socket_beside(socket),
+             .port = options.http_port,
+             .directory = options.data_dir,
+             .names = options.http_names,
+             .handler = [this](const HttpRequest& request, HttpResponder responder) {
+               on_request(request, std::move(responder));
+             }});
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
 
   timer->arm(core->next_deadline());
-  LOG(INFO) << "master serves address=" << *served << " http=" << to_text(http->address())
-            << " leader=" << leader->value();
+  LOG(INFO) << "master serves address=" << *served << " http=" << http->address()
+            << " http_port=" << http->port() << " leader=" << leader->value();
   return write_file_atomically(options.data_dir + "/address.json",
                                proto::json_line({{"address", *served},
-                                                 {"http", to_text(http->address())},
+                                                 {"http", http->address()},
+                                                 {"http_port", http->port()},
                                                  {"pid", static_cast<int64_t>(getpid())}}) +
                                    "\n");
 }
@@ -218,8 +222,7 @@ PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   // TCP peers are there only with --insecure_tcp, and from this machine.
   if (!process && !is_loopback(router->peer_address(peer))) return nullptr;
   const uint32_t uid = process ? process->uid : geteuid();
-  known = std::make_shared<Principal>(
-      Principal{.user = user_name(uid), .uid = uid, .groups = groups_of(uid)});
+  known = proffer::principal_of(uid);
   return known;
 }
 

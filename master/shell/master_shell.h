@@ -19,7 +19,7 @@ struct MasterShellOptions {
   MasterOptions core = {};  // leader and started_at are filled in here
   std::string socket = {};  // its path; empty: none
   std::optional<Address> tcp = {};
-  Address http = {"127.0.0.1", 5080};
+  std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string data_dir = {};
 };

@@ -556,7 +556,7 @@ struct RegisterAgent {
   attributes @2 :List(Attribute);  # At most 64, sorted by name.
   slices @3 :List(Slice);          # At most 64.
   ports @4 :List(PortRange);       # As in Resources.
-  httpAddress @5 :Text;            # host:port of its files, or empty; at most 264 bytes
+  httpAddress @5 :Text;            # of its files: host:port or a socket's path; at most 264 bytes
   tasksFollow @6 :UInt32;          # 0 to 10,000 registerTasks messages
   # Another number than in its last registration: the agent may have forgotten what it was told, by
   # a reboot or with a damaged checkpoint. 0: it does not say.

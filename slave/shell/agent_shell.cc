@@ -6,7 +6,6 @@
 
 #include <deque>
 #include <filesystem>
-#include <fstream>
 #include <limits>
 #include <utility>
 
@@ -14,6 +13,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/daemon_http.h"
 #include "net/dealer.h"
 #include "net/http_server.h"
 #include "net/local_server.h"
@@ -70,7 +70,7 @@ struct AgentShell::Impl {
   std::unique_ptr<Sandboxes> sandboxes;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<LocalServer> executors;
-  std::unique_ptr<HttpServer> http;
+  std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Agent> core;
   std::unique_ptr<Timer> timer;
   std::unique_ptr<Dealer> dealer;
@@ -94,7 +94,6 @@ struct AgentShell::Impl {
   Result<void> keep_identity(const std::vector<std::string>& records);
   Result<void> bind();
   Result<void> serve();
-  std::optional<Address> former_http() const;
   void connect();
 
   void handle(AgentEvent event);
@@ -158,14 +157,14 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
       loop, *sandboxes,
       Supervisor::Options{.agent = options.core.name,
                           .socket = socket,
-                          .http_address = to_text(http->address()),
+                          .http_address = http->address(),
                           .bin_dir = bin_dir(),
                           .descriptors = options.descriptors.at_start},
       Supervisor::Handlers{
           .on_exited = [this](const ExecutorExited& exited) { handle(exited); },
           .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); }});
 
-  options.core.http_address = to_text(http->address());
+  options.core.http_address = http->address();
   options.core.executors_max = shares.executors;
   options.core.boot_id = boot_id();
   options.core.checkpoint = log->mark();
@@ -182,12 +181,12 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
   timer->arm(core->next_deadline());
   connect();
-  LOG(INFO) << "agent serves agent=" << options.core.name.str()
-            << " http=" << options.core.http_address << " resources=\""
-            << to_text(options.core.total) << "\" master=" << to_text(options.master)
-            << " executors_max=" << shares.executors;
+  LOG(INFO) << "agent serves agent=" << options.core.name.str() << " http=" << http->address()
+            << " http_port=" << http->port() << " resources=\"" << to_text(options.core.total)
+            << "\" master=" << to_text(options.master) << " executors_max=" << shares.executors;
   return write_file_atomically(options.work_dir + "/address.json",
-                               proto::json_line({{"http", options.core.http_address},
+                               proto::json_line({{"http", http->address()},
+                                                 {"http_port", http->port()},
                                                  {"socket", socket},
                                                  {"pid", static_cast<int64_t>(getpid())}}) +
                                    "\n");
@@ -288,43 +287,24 @@ Result<void> AgentShell::Impl::bind() {
   return serve();
 }
 
-// Executors of an earlier life have told others where their files are. So if any port will do, it
-// is the one of that life, if nobody has taken it meanwhile.
+// The socket's place is the same in each life: executors have told others where their files are.
 Result<void> AgentShell::Impl::serve() {
-  const auto listen_at = [this](const Address& address) {
-    HttpServer::Options web;
-    web.address = address;
-    web.names = options.http_names;
-    web.connections_max = shares.http_connections;
-    web.handler = [this](const HttpRequest& request, HttpResponder responder) {
-      on_request(request, std::move(responder));
-    };
-    web.files = {.prefix = "/v1/files/",
+  Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
+      loop,
+      {.socket = http_socket_beside(socket),
+       .port = options.http_port,
+       .directory = options.work_dir,
+       .names = options.http_names,
+       .handler = [this](const HttpRequest& request,
+                         HttpResponder responder) { on_request(request, std::move(responder)); },
+       .files = {.prefix = "/v1/files/",
                  .resolve = [this](std::string_view rest,
                                    const PrincipalPtr&) { return sandboxes->resolve(rest); },
-                 .encode_directory = files_of};
-    return HttpServer::listen(loop, std::move(web));
-  };
-  const std::optional<Address> former = former_http();
-  const bool same = options.http.port == 0 && former && former->host == options.http.host;
-  Result<std::unique_ptr<HttpServer>> listening = listen_at(same ? *former : options.http);
-  if (!listening && same) listening = listen_at(options.http);
+                 .encode_directory = files_of},
+       .connections_max = shares.http_connections});
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
   return {};
-}
-
-std::optional<Address> AgentShell::Impl::former_http() const {
-  std::ifstream file(options.work_dir + "/address.json");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  const auto members = proto::parse_json_line(line);
-  if (!members) return std::nullopt;
-  const auto at = members->find("http");
-  const auto* told = at == members->end() ? nullptr : std::get_if<std::string>(&at->second);
-  if (told == nullptr) return std::nullopt;
-  const Result<Address> address = parse_address("http", *told, 0);
-  return address ? std::optional<Address>(*address) : std::nullopt;
 }
 
 void AgentShell::Impl::connect() {
@@ -579,7 +559,6 @@ Result<std::unique_ptr<AgentShell>> AgentShell::start(Loop& loop, AgentShellOpti
 AgentShell::AgentShell(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 AgentShell::~AgentShell() = default;
 void AgentShell::stop(bool kill_tasks) { impl_->handle(StopAsked{kill_tasks}); }
-const Address& AgentShell::http_address() const { return impl_->http->address(); }
 const Result<void>& AgentShell::outcome() const { return impl_->outcome; }
 
 }  // namespace proffer::agent

@@ -20,7 +20,7 @@ struct AgentShellOptions {
   AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are filled in here
   std::optional<Resources> resources = {};  // none: what this machine has
   Address master = {};
-  Address http = {"127.0.0.1", 5081};
+  std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string work_dir = {};
   // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
@@ -41,7 +41,6 @@ class AgentShell {
   // SIGTERM: the loop is stopped when it is done, at once unless tasks are to be killed.
   void stop(bool kill_tasks);
 
-  const Address& http_address() const;
   // Why the loop was stopped, if not because somebody asked.
   const Result<void>& outcome() const;
 

@@ -4,36 +4,25 @@
 #include <string>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
-#include "net/address.h"
-#include "proto/json/json.h"
+#include "common/text.h"
 #include "tests/integration/processes.h"
-#include "tests/net/support.h"
 
 namespace proffer::test {
 namespace {
 
 class Attacks : public testing::Test {
  protected:
-  static void SetUpTestSuite() { cluster_ = new Cluster(); }
+  static void SetUpTestSuite() { cluster_ = new Cluster({.more = {"--http-port=0"}}); }
   static void TearDownTestSuite() {
     delete cluster_;
     cluster_ = nullptr;
   }
 
-  // Where agent-1 serves HTTP.
-  static uint16_t agent_port() {
-    const auto members =
-        proto::parse_json_line(read_file(cluster_->dir() + "/agent-1/address.json"));
-    CHECK(members);
-    return parse_address("http", std::get<std::string>(members->at("http")))->port;
-  }
   // The whole answer of agent-1.
   static std::string get(const std::string& target) {
-    const Fd fd = net_test::connect_tcp(agent_port());
-    net_test::send_all(
-        fd, "GET " + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
-    return net_test::receive_all(fd);
+    return get_http(cluster_->told_by("agent-1", "http"), target);
   }
   static int status_of(const std::string& answer) {
     return answer.size() < 12 ? 0 : std::atoi(answer.c_str() + 9);
@@ -94,17 +83,34 @@ TEST_F(Attacks, ATaskThatEndsItsExecutorIsNotToldAsKilledByItsScheduler) {
       << told.err;
 }
 
-// A page in a browser, by a name of its own that means 127.0.0.1.
+// A page in a browser, by a name of its own that means 127.0.0.1. It reaches ports, if any is
+// served, and has no token.
 TEST_F(Attacks, AStrangersPageTalksToNoDaemon) {
-  const uint16_t master = parse_address("http", cluster_->http())->port;
-  for (const auto& [port, path] : {std::pair(master, "/v1/agents"), {agent_port(), "/v1/status"}}) {
-    for (const auto& [host, status] : {std::pair("evil.example", 421), {"localhost", 200}}) {
-      const Fd fd = net_test::connect_tcp(port);
-      net_test::send_all(fd, std::string("GET ") + path + " HTTP/1.1\r\nHost: " + host +
-                                 "\r\nConnection: close\r\n\r\n");
-      EXPECT_EQ(status_of(net_test::receive_all(fd)), status) << path << " " << host;
-    }
+  const std::string ask = "GET /v1/agents HTTP/1.1\r\nConnection: close\r\n";
+  const std::string port = cluster_->told_by("master", "http_port");
+  EXPECT_EQ(cluster_->told_by("agent-1", "http_port"), "");
+  const std::string evil = "Host: evil.example\r\n\r\n";
+  EXPECT_EQ(status_of(ask_http(port, ask + evil)), 421);
+  EXPECT_EQ(status_of(ask_http(cluster_->http(), ask + evil)), 421);
+  EXPECT_EQ(status_of(get_http(cluster_->http(), "/v1/agents")), 200);
+}
+
+// A user of this machine reaches ports, too, and cannot read the token.
+TEST_F(Attacks, APortIsForThoseThatHaveTheToken) {
+  const std::string port = cluster_->told_by("master", "http_port");
+  const std::string path = cluster_->dir() + "/master/http_token";
+  struct stat found {};
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600u);
+  EXPECT_EQ(status_of(get_http(port, "/healthz")), 200);
+  for (const char* target : {"/v1/agents", "/metrics", "/v1/tasks"}) {
+    const std::string answer = get_http(port, target);
+    EXPECT_EQ(status_of(answer), 401) << target;
+    EXPECT_NE(answer.find(path), std::string::npos) << answer;
   }
+  const std::string token(trimmed(read_file(path)));
+  EXPECT_EQ(status_of(get_http(port, "/v1/agents", "Authorization: Bearer " + token + "\r\n")),
+            200);
 }
 
 }  // namespace

@@ -52,11 +52,11 @@ TEST(Dev, InterruptLeavesNoProcessAndNoFileWhateverWasKilledBefore) {
 }
 
 TEST(Dev, SaysWhichPortIsInUse) {
-  Cluster cluster;
-  const std::string port = cluster.http().substr(cluster.http().find(':') + 1);
+  Cluster cluster({.more = {"--http-port=0"}});
+  const std::string served = cluster.told_by("master", "http_port");
+  const std::string port = served.substr(served.find(':') + 1);
   TemporaryDirectory home;
-  const Exit second =
-      run({program("proffer"), "dev", "--dir", home / "c", "--port", port, "--http-port", "0"});
+  const Exit second = run({program("proffer"), "dev", "--dir", home / "c", "--port", port});
   EXPECT_EQ(second.code, 1);
   EXPECT_NE(second.err.find(port), std::string::npos) << second.err;
   EXPECT_NE(second.err.find("in use"), std::string::npos) << second.err;
@@ -440,7 +440,7 @@ TEST(Agent, TwoOfOneDirectoryOrOneNameAreRefusedWithAHint) {
   TemporaryDirectory home;
   const Exit same_name =
       run({program("proffer-agent"), "--master=" + cluster.master(), "--name=agent-1",
-           "--work_dir=" + (home / "w"), "--http_port=0", "--resources=cpus:1"});
+           "--work_dir=" + (home / "w"), "--resources=cpus:1"});
   EXPECT_EQ(same_name.code, 1) << same_name.err;
   EXPECT_NE(same_name.err.find("--name"), std::string::npos) << same_name.err;
   const auto members = proto::parse_json_line(trimmed(read_file(home / "w/address.json")));
@@ -457,8 +457,7 @@ TEST(Master, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
       {"--placement=wrong", "'wrong'", "best_fit"},
   };
   for (const auto& [flag, says, allows] : rows) {
-    const Exit refused =
-        run({program("proffer-master"), "--data_dir=" + (home / "m"), "--http_port=0", flag});
+    const Exit refused = run({program("proffer-master"), "--data_dir=" + (home / "m"), flag});
     EXPECT_EQ(refused.code, 2) << flag << ": " << refused.err;
     EXPECT_NE(refused.err.find(says), std::string::npos) << refused.err;
     EXPECT_NE(refused.err.find(allows), std::string::npos) << refused.err;
@@ -477,6 +476,7 @@ TEST(Agent, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
       {"--master=nowhere", "--master"},
       {"--nonsense=1", "nonsense"},
       {"--http_port=99999", "65535"},
+      {"--http_address=0.0.0.0", "'0.0.0.0'"},
   };
   for (const auto& [flag, says] : rows) {
     const Exit refused = run({program("proffer-agent"), "--master=127.0.0.1:1", "--name=x",

@@ -63,7 +63,7 @@ class HealthChecks : public testing::Test {
     EXPECT_TRUE(cluster_.dev().line_with("master").has_value());  // It says what ended.
     auto master = std::make_unique<Process>(
         Words{program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-              "--socket=" + cluster_.master(), "--http_port=0", "--heartbeat=1s"});
+              "--socket=" + cluster_.master(), "--heartbeat=1s"});
     EXPECT_TRUE(eventually([&] { return cluster_.proffer({"status"}).code == 0; }));
     return master;
   }

@@ -154,23 +154,21 @@ bool Storm::await_address(Member& member) {
 
 bool Storm::start_all() {
   const std::string timeout = text("--agent_timeout=", kAgentTimeoutMillis * slowdown(), "ms");
-  members_.push_back(
-      {.kind = "master",
-       .name = "master",
-       .command = {program("proffer-master"), "--data_dir=" + path("master"),
-                   "--socket=" + path("master.sock"), "--http_port=0", "--heartbeat=1s", timeout}});
+  members_.push_back({.kind = "master",
+                      .name = "master",
+                      .command = {program("proffer-master"), "--data_dir=" + path("master"),
+                                  "--socket=" + path("master.sock"), "--heartbeat=1s", timeout}});
   start(members_.front());
   if (!await_address(members_.front())) return false;
   for (int i = 1; i <= options_.agents; ++i) {
     const std::string name = text("agent-", i);
-    members_.push_back(
-        {.kind = "agent",
-         .name = name,
-         .command = {program("proffer-agent"), "--master=" + master_, "--name=" + name,
-                     "--work_dir=" + path(name), "--http_port=0", "--heartbeat=1s",
-                     text("--executor_reregister_timeout=", 10 * slowdown(), "s"),
-                     text("--resources=cpus:", kCpus, ";mem:", kMem, ";ports:[", kFirstPort, "-",
-                          kFirstPort + kPorts - 1, "]")}});
+    members_.push_back({.kind = "agent",
+                        .name = name,
+                        .command = {program("proffer-agent"), "--master=" + master_,
+                                    "--name=" + name, "--work_dir=" + path(name), "--heartbeat=1s",
+                                    text("--executor_reregister_timeout=", 10 * slowdown(), "s"),
+                                    text("--resources=cpus:", kCpus, ";mem:", kMem, ";ports:[",
+                                         kFirstPort, "-", kFirstPort + kPorts - 1, "]")}});
     start(members_.back());
   }
   for (int i = 1; i <= options_.schedulers; ++i) {

@@ -23,11 +23,9 @@ class Operators : public testing::Test {
     const pid_t old = cluster_.pid_of("master");
     kill(old, SIGKILL);
     ASSERT_TRUE(eventually([&] { return !is_alive(old); }));
-    const std::string& http = cluster_.http();
     const std::string& master = cluster_.master();
     Words words = {program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-                   "--socket=" + master,      "--http_port=" + http.substr(http.rfind(':') + 1),
-                   "--heartbeat=1s",          "--agent_timeout=5s"};
+                   "--socket=" + master, "--heartbeat=1s", "--agent_timeout=5s"};
     words.insert(words.end(), more.begin(), more.end());
     master_ = std::make_unique<Process>(words);
     ASSERT_TRUE(eventually([&] { return proffer({"status"}).code == 0; }));

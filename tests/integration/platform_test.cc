@@ -38,7 +38,7 @@ class Platform : public testing::Test {
     EXPECT_TRUE(cluster_.dev().line_with("master").has_value());  // It says what ended.
     auto master = std::make_unique<Process>(
         Words{program("proffer-master"), "--data_dir=" + cluster_.dir() + "/master",
-              "--socket=" + cluster_.master(), "--http_port=0", "--heartbeat=1s"});
+              "--socket=" + cluster_.master(), "--heartbeat=1s"});
     EXPECT_TRUE(eventually([&] { return cluster_.proffer({"status"}).code == 0; }));
     return master;
   }
@@ -156,7 +156,8 @@ TEST_F(Platform, OffersAndExplainShowWhatAFrameworkHasAndWhyItHasNoMore) {
   ASSERT_TRUE(parsed);
   EXPECT_FALSE(parsed->fair.asks.at(0).could_ever_fit);
   // The same over HTTP.
-  const Exit web = run({"curl", "-s", "http://" + cluster_.http() + "/v1/explain?framework=store"});
+  const Exit web = run({"curl", "-s", "--unix-socket", cluster_.http(),
+                        "http://localhost/v1/explain?framework=store"});
   EXPECT_EQ(proto::parse_explanation(web.out)->answer, parsed->answer);
 
   ask("suppress");
@@ -202,7 +203,8 @@ TEST_F(Platform, ExplainOfRolesAndTasksSaysWhatWouldHaveToEnd) {
       cluster_.proffer({"explain", "task", "batch/" + running->task.str()}).out;
   EXPECT_THAT(victim, HasSubstr("for the ask "));
   EXPECT_THAT(victim, HasSubstr(" of web-1-2 in role eng"));
-  const Exit over_http = run({"curl", "-s", "http://" + cluster_.http() + "/v1/explain?role=ops"});
+  const Exit over_http =
+      run({"curl", "-s", "--unix-socket", cluster_.http(), "http://localhost/v1/explain?role=ops"});
   EXPECT_EQ(proto::parse_explained_role(over_http.out)->fair.role, RoleName("ops"));
 
   const Exit nowhere = cluster_.proffer({"explain", "role", "engg"});

@@ -17,7 +17,9 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/address.h"
 #include "proto/json/json.h"
+#include "tests/net/support.h"
 
 namespace proffer::test {
 namespace {
@@ -224,7 +226,6 @@ Cluster::Cluster(const Options& options) {
                    "--json",
                    "--dir",
                    dir(),
-                   "--http-port=0",
                    "--resources",
                    options.resources,
                    "--agents",
@@ -262,6 +263,13 @@ std::unique_ptr<Process> Cluster::start(Words words) const {
                                    std::map<std::string, std::string>{{"PROFFER_MASTER", master_}});
 }
 
+std::string Cluster::told_by(const std::string& name, const std::string& member) const {
+  const auto members =
+      proto::parse_json_line(trimmed(read_file(dir() + "/" + name + "/address.json")));
+  CHECK(members.has_value()) << name;
+  return std::get<std::string>(members->at(member));
+}
+
 pid_t Cluster::pid_of(const std::string& name) const {
   const auto members =
       proto::parse_json_line(trimmed(read_file(dir() + "/" + name + "/address.json")));
@@ -271,10 +279,13 @@ pid_t Cluster::pid_of(const std::string& name) const {
 
 Words Cluster::agent_command(const std::string& name, const std::string& resources,
                              const Words& more) const {
-  Words command = {program("proffer-agent"), "--master=" + master_,
-                   "--name=" + name,         "--work_dir=" + dir() + "/" + name,
-                   "--http_port=0",          "--resources=" + resources,
-                   "--tasks_on_exit=kill",   "--heartbeat=1s"};
+  Words command = {program("proffer-agent"),
+                   "--master=" + master_,
+                   "--name=" + name,
+                   "--work_dir=" + dir() + "/" + name,
+                   "--resources=" + resources,
+                   "--tasks_on_exit=kill",
+                   "--heartbeat=1s"};
   command.insert(command.end(), more.begin(), more.end());
   return command;
 }
@@ -282,6 +293,20 @@ Words Cluster::agent_command(const std::string& name, const std::string& resourc
 std::unique_ptr<Process> Cluster::start_agent(const std::string& name, const std::string& resources,
                                               const Words& more) const {
   return std::make_unique<Process>(agent_command(name, resources, more));
+}
+
+std::string ask_http(const std::string& place, const std::string& request) {
+  const HttpPlace at = http_place(place);
+  const Fd fd = at.socket.empty() ? net_test::connect_tcp(parse_address("http", place)->port)
+                                  : net_test::connect_path(at.socket);
+  net_test::send_all(fd, request);
+  return net_test::receive_all(fd);
+}
+
+std::string get_http(const std::string& place, const std::string& target,
+                     const std::string& headers) {
+  return ask_http(place, "GET " + target + " HTTP/1.1\r\nHost: localhost\r\n" + headers +
+                             "Connection: close\r\n\r\n");
 }
 
 int Cluster::running_tasks(const std::string& framework) const {

@@ -91,6 +91,11 @@ std::vector<pid_t> processes_of(const std::string& directory);
 void write_file(const std::string& path, const std::string& content);
 std::string read_file(const std::string& path);
 
+// The whole answer of an HTTP server, at a path or host:port; empty: it gave none.
+std::string ask_http(const std::string& place, const std::string& request);
+std::string get_http(const std::string& place, const std::string& target,
+                     const std::string& headers = "");
+
 // A local cluster by `proffer dev` on free ports in a directory of its own.
 class Cluster {
  public:
@@ -108,6 +113,7 @@ class Cluster {
   Cluster& operator=(const Cluster&) = delete;
 
   const std::string& master() const { return master_; }
+  // Where the master serves HTTP: a Unix socket.
   const std::string& http() const { return http_; }
   std::string dir() const { return home_ / "cluster"; }
   Process& dev() { return *dev_; }
@@ -115,6 +121,8 @@ class Cluster {
   Exit proffer(Words words, Seconds deadline = kDeadline) const;
   // The same, going on.
   std::unique_ptr<Process> start(Words words) const;
+  // What "master" or "agent-1" wrote into its address.json: "http", say.
+  std::string told_by(const std::string& name, const std::string& member) const;
   // The process of "master" or "agent-1", from its address.json.
   pid_t pid_of(const std::string& name) const;
   // An agent that dev does not know, with `dev`'s flags: a new one, or one that was killed.

@@ -263,14 +263,7 @@ TEST_F(RunCommand, ATaskThatFitsNowhereWaitsAndSaysWhy) {
 }
 
 TEST_F(RunCommand, HttpServesTheSameJson) {
-  // bash's /dev/tcp is enough of a client: no tool that a fresh machine lacks.
-  const std::string port = cluster_->http().substr(cluster_->http().find(':') + 1);
-  const auto get = [&](const std::string& path) {
-    return run({"bash", "-c",
-                "exec 3<>/dev/tcp/127.0.0.1/" + port + "; printf 'GET " + path +
-                    " HTTP/1.0\\r\\n\\r\\n' >&3; cat <&3"})
-        .out;
-  };
+  const auto get = [&](const std::string& path) { return get_http(cluster_->http(), path); };
   EXPECT_NE(get("/healthz").find("200"), std::string::npos);
   EXPECT_NE(get("/v1/agents").find("\"agent\":\"agent-1\""), std::string::npos);
   EXPECT_NE(get("/v1/tasks?ended=1&limit=1").find("{\"tasks\":["), std::string::npos);

@@ -34,14 +34,13 @@ class OtherUser : public testing::Test {
     for (const char* name : {"proffer", "proffer-agent"}) {
       fs::copy_file(program(name), home_ / name);
     }
-    master_ = std::make_unique<Process>(
-        Words{program("proffer-master"), "--data_dir=" + (home_ / "master"),
-              "--socket=" + socket_path(), "--http_port=0", "--heartbeat=1s"});
+    master_ = std::make_unique<Process>(Words{program("proffer-master"),
+                                              "--data_dir=" + (home_ / "master"),
+                                              "--socket=" + socket_path(), "--heartbeat=1s"});
     ASSERT_TRUE(eventually([&] { return as_root({"status"}).code == 0; })) << master_->err();
     agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket_path(),
                                              "--name=a1", "--work_dir=" + (home_ / "agent"),
-                                             "--http_port=0", "--resources=cpus:2;mem:512",
-                                             "--tasks_on_exit=kill"});
+                                             "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
     ASSERT_TRUE(
         eventually([&] { return as_root({"agents"}).out.find("a1") != std::string::npos; }));
   }
@@ -109,7 +108,7 @@ TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
 // It would be given the tasks of others.
 TEST_F(OtherUser, RegistersNoAgent) {
   const Exit refused = as_nobody({"proffer-agent", "--name=evil", "--work_dir=" + (own_ / "evil"),
-                                  "--http_port=0", "--resources=cpus:64;mem:1024"});
+                                  "--resources=cpus:64;mem:1024"});
   EXPECT_THAT(refused.err, HasSubstr("user 'nobody' may not register an agent"));
   EXPECT_THAT(as_root({"agents"}).out, Not(HasSubstr("evil")));
 }
@@ -119,7 +118,7 @@ TEST_F(OtherUser, RegistersNoAgent) {
 TEST_F(OtherUser, ManyConnectionsDoNotEndTheMaster) {
   const std::string crowded = home_ / "crowded.sock";
   Process master({"/bin/sh", "-c", "ulimit -n 200; exec \"$@\"", "sh", program("proffer-master"),
-                  "--data_dir=" + (home_ / "crowded"), "--socket=" + crowded, "--http_port=0"});
+                  "--data_dir=" + (home_ / "crowded"), "--socket=" + crowded});
   const auto answers = [&] {
     return run({program("proffer"), "status"}, {{"PROFFER_MASTER", crowded}}).code == 0;
   };
@@ -144,8 +143,8 @@ TEST_F(OtherUser, ManyConnectionsDoNotEndTheMaster) {
 
 // The socket's place belongs to one master.
 TEST_F(OtherUser, TheSocketIsNotTaken) {
-  const Exit second = run({program("proffer-master"), "--data_dir=" + (home_ / "other"),
-                           "--socket=" + socket_path(), "--http_port=0"});
+  const Exit second = run(
+      {program("proffer-master"), "--data_dir=" + (home_ / "other"), "--socket=" + socket_path()});
   EXPECT_EQ(second.code, 1);
   EXPECT_THAT(second.err, HasSubstr("is in use by another process"));
   EXPECT_EQ(as_root({"status"}).code, 0);
@@ -153,7 +152,7 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
   // Nor is any other file: a bind would remove it.
   write_file(home_ / "letter", "dear");
   const Exit third = run({program("proffer-master"), "--data_dir=" + (home_ / "third"),
-                          "--socket=" + (home_ / "letter"), "--http_port=0"});
+                          "--socket=" + (home_ / "letter")});
   EXPECT_EQ(third.code, 1);
   EXPECT_THAT(third.err, HasSubstr("something else than a socket is at"));
   EXPECT_EQ(read_file(home_ / "letter"), "dear");
@@ -163,7 +162,7 @@ TEST_F(OtherUser, TheSocketIsNotTaken) {
 TEST(InsecureTcp, IsForThoseThatAskForIt) {
   TemporaryDirectory home;
   const Words plain = {program("proffer-master"), "--data_dir=" + (home / "master"),
-                       "--socket=", "--http_port=0", "--port=0"};
+                       "--socket=", "--port=0"};
   const Exit refused = run(plain);
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.err, HasSubstr("--port needs --insecure_tcp"));

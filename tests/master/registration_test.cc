@@ -84,7 +84,7 @@ TEST(AgentRegistration, EndsTheOlderSessionOfTheSameAgent) {
 // Tools make URLs of it.
 TEST(AgentRegistration, TakesAnHttpAddressThatIsOneOrNone) {
   const struct {
-    std::string_view address;
+    std::string address;
     bool is_taken;
   } rows[] = {
       {"", true},
@@ -92,6 +92,13 @@ TEST(AgentRegistration, TakesAnHttpAddressThatIsOneOrNone) {
       {"[::1]:5081", true},
       {"node-7.example:1", true},
       {"127.0.0.1", false},
+      {"/run/proffer/agent-http.sock", true},
+      {"/tmp/a place/a.sock", true},
+      {"/" + std::string(106, 'a'), true},
+      {"/" + std::string(107, 'a'), false},
+      {"/run/a\nb", false},
+      {std::string("/run/\0b", 7), false},
+      {"run/a.sock", false},
       {"127.0.0.1:", false},
       {"127.0.0.1:0", false},
       {"127.0.0.1:65536", false},

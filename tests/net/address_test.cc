@@ -62,7 +62,10 @@ TEST(Address, OfAMasterMayBeASocket) {
 TEST(Address, MakesEndpointsAndUrls) {
   EXPECT_EQ(zmq_endpoint({"::1", 5050}), "tcp://[::1]:5050");
   EXPECT_EQ(zmq_endpoint({.socket = "/run/m.sock"}), "ipc:///run/m.sock");
-  EXPECT_EQ(http_url({"127.0.0.1", 80}), "http://127.0.0.1:80");
+  EXPECT_EQ(http_place("127.0.0.1:80").url, "http://127.0.0.1:80");
+  EXPECT_EQ(http_place("127.0.0.1:80").socket, "");
+  EXPECT_EQ(http_place("/run/a.sock").url, "http://localhost");
+  EXPECT_EQ(http_place("/run/a.sock").socket, "/run/a.sock");
 }
 
 TEST(Address, KnowsLoopbackWithoutAskingAnybody) {

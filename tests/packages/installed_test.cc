@@ -41,10 +41,10 @@ class Daemons {
  public:
   Daemons(const std::string& programs, const std::string& settings)
       : master_({programs + "/proffer-master", "--flagfile=" + settings + "/master.flags",
-                 "--socket=" + socket(), "--data_dir=" + (home_ / "master"), "--http_port=0"}),
+                 "--socket=" + socket(), "--data_dir=" + (home_ / "master")}),
         agent_({programs + "/proffer-agent", "--master=" + socket(),
                 "--flagfile=" + settings + "/agent.flags", "--work_dir=" + (home_ / "agent"),
-                "--http_port=0", "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"}) {}
+                "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"}) {}
   ~Daemons() {
     for (Process* daemon : {&agent_, &master_}) {
       daemon->kill(SIGTERM);

@@ -56,6 +56,12 @@ class Fetcher {
     void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
   };
 
+  // Where an agent serves the files of one map task.
+  struct Place {
+    std::string socket = {};  // its path; empty: the URL's host is connected to
+    std::string url = {};
+  };
+
   // Where a response's bytes go: a string or a file, never more than was asked for.
   struct Sink {
     int64_t room = 0;
@@ -68,11 +74,14 @@ class Fetcher {
 
   One try_once(uint32_t map, const std::string& path) {
     const MapOutput& source = plan_.maps[map];
-    const std::string base = text("http://", plan_.addresses[source.agent], "/v1/files/",
-                                  plan_.framework, "/", map_task_id(map, source.attempt), "/");
+    const std::string& address = plan_.addresses[source.agent];
+    const bool is_socket = address.starts_with('/');
+    const Place base{.socket = is_socket ? address : "",
+                     .url = text("http://", is_socket ? "localhost" : address, "/v1/files/",
+                                 plan_.framework, "/", map_task_id(map, source.attempt), "/")};
     std::string entry_bytes;
     Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
-    One one = get(base + "map.index",
+    One one = get(base, "map.index",
                   int64_t{plan_.partition} * static_cast<int64_t>(kIndexEntryBytes), to_text);
     if (one.trial != Trial::kDone) return one;
     const Result<IndexEntry> entry = decode_index_entry(entry_bytes);
@@ -83,7 +92,7 @@ class Fetcher {
     if (!file) return {.error = std::move(file).error()};
     BufferedWriter writer(file->get());
     Sink to_file{.room = entry->length, .file = &writer};
-    one = get(base + "map.out", entry->offset, to_file);
+    one = get(base, "map.out", entry->offset, to_file);
     if (one.error || one.trial != Trial::kDone) return one;
     if (const WriteOutcome flushed = writer.flush(); flushed.error)
       return {.error = *flushed.error};
@@ -95,12 +104,15 @@ class Fetcher {
   }
 
   // sink.room bytes from `offset` on.
-  One get(const std::string& url, int64_t offset, Sink& sink) {
+  One get(const Place& base, std::string_view file, int64_t offset, Sink& sink) {
     if (curl_ == nullptr) return {.error = Error::internal("libcurl gave no handle")};
     CURL* curl = curl_.get();
     const std::string range = text(offset, "-", offset + sink.room - 1);
     curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
+    curl_easy_setopt(curl, CURLOPT_URL, text(base.url, file).c_str());
+    if (!base.socket.empty()) {
+      curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, base.socket.c_str());
+    }
     curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
     curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
     curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");

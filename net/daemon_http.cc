@@ -1,0 +1,72 @@
+#include "net/daemon_http.h"
+
+#include <utility>
+
+#include <unistd.h>
+
+#include "common/text.h"
+#include "net/daemon_flags.h"
+#include "net/randomness.h"
+#include "net/trace_log.h"
+
+namespace proffer {
+
+std::string http_socket_beside(std::string_view socket) {
+  constexpr std::string_view kEnding = ".sock";
+  if (socket.ends_with(kEnding)) socket.remove_suffix(kEnding.size());
+  return text(socket, "-http", kEnding);
+}
+
+Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options options) {
+  auto http = std::make_unique<DaemonHttp>();
+  const auto listen_at = [&](Address address, std::string token) {
+    HttpServer::Options web;
+    web.address = std::move(address);
+    web.token = std::move(token);
+    web.names = options.names;
+    web.handler = options.handler;
+    web.files = options.files;
+    const bool are_both = !options.socket.empty() && options.port;
+    web.connections_max = are_both ? options.connections_max / 2 : options.connections_max;
+    web.token_hint = text("; the token is in ", options.directory, "/", kHttpTokenFile);
+    return HttpServer::listen(loop, std::move(web));
+  };
+  if (!options.socket.empty()) {
+    Result<std::unique_ptr<HttpServer>> listening = listen_at({.socket = options.socket}, "");
+    if (!listening) return std::move(listening).error();
+    http->at_socket_ = *std::move(listening);
+  }
+  const std::string path = text(options.directory, "/", kHttpTokenFile);
+  ::unlink(path.c_str());  // Of an earlier life: it opens nothing any more.
+  if (!options.port) return http;
+  const std::string token = random_secret().str();
+  constexpr mode_t kOnlyForItsUser = 0600;
+  if (Result<void> written = write_file_atomically(path, token + "\n", kOnlyForItsUser); !written) {
+    return std::move(written).error();
+  }
+  Result<std::unique_ptr<HttpServer>> listening = listen_at(*options.port, token);
+  if (!listening) return std::move(listening).error();
+  http->at_port_ = *std::move(listening);
+  return http;
+}
+
+std::string DaemonHttp::address() const {
+  return at_socket_ == nullptr ? port() : to_text(at_socket_->address());
+}
+
+std::string DaemonHttp::port() const {
+  return at_port_ == nullptr ? std::string() : to_text(at_port_->address());
+}
+
+std::optional<Address> http_port_from_flags(const std::string& host, int port) {
+  if (port == kNoHttpPort) return std::nullopt;
+  if (!is_loopback(host)) {
+    exit_with(Error::unsupported(text("--http_address must be an address of this machine, as in ",
+                                      "127.0.0.1, not ", quoted(host)))
+                  .with_hint("keys, which anything beyond loopback needs, are not there yet"),
+              2);
+  }
+  return Address{.host = host, .port = flag_port("http_port", port)};
+}
+
+}  // namespace proffer
