@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -24,10 +25,11 @@ namespace {
 constexpr int kAcceptsPerTurn = 64;
 constexpr Duration kAcceptAgain = milliseconds(100);  // when descriptors have run out
 
-bool is_of_this_user(int fd) {
+std::optional<uint32_t> uid_of_peer(int fd) {
   ucred other{};
   socklen_t size = sizeof other;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &other, &size) == 0 && other.uid == geteuid();
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;
+  return other.uid;
 }
 
 }  // namespace
@@ -35,6 +37,7 @@ bool is_of_this_user(int fd) {
 struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
   struct Connection {
     std::shared_ptr<FrameSocket> socket = {};
+    uint32_t uid = 0;
     bool has_spoken = false;
     Time since = {};
   };
@@ -45,6 +48,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
   std::string path;
   Fd listening;
   std::unordered_map<PeerId, Connection> connections;
+  std::unordered_map<uint32_t, size_t> connections_by_user;
   size_t spoken = 0;
   uint64_t last_id = 0;
   bool is_closed = false;
@@ -56,7 +60,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
   Impl(Loop& on, Handlers h, Options o)
       : loop(on),
         handlers(std::move(h)),
-        options(o),
+        options(std::move(o)),
         accept_timer(on, [this] { watcher->want({.readable = true}); }),
         silence_timer(on, [this] { shut_the_silent(); }) {}
 
@@ -75,6 +79,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
         0) {
       return refused("bind");
     }
+    if (options.connections_of && chmod(path.c_str(), 0666) != 0) return refused("open");
     if (listen(listening.get(), kListenBacklog) != 0) return refused("listen at");
     watcher =
         std::make_unique<FdWatcher>(loop, listening.get(), FdWatcher::Events{.readable = true},
@@ -96,12 +101,15 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
         accept_timer.arm(loop.now() + kAcceptAgain);
         return;
       }
-      if (connections.size() >= options.peers_max || !is_of_this_user(fd.get())) {
+      const std::optional<uint32_t> uid = uid_of_peer(fd.get());
+      if (connections.size() >= options.peers_max || !uid || !admits(*uid)) {
         ++counts.refused;
         continue;
       }
       const PeerId id(++last_id);
       Connection& connection = connections[id];
+      connection.uid = *uid;
+      ++connections_by_user[*uid];
       connection.since = loop.now();
       connection.socket = FrameSocket::make(
           loop, std::move(fd), options.outgoing_bytes_max,
@@ -114,6 +122,20 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
                }});
       if (!silence_timer.is_armed()) silence_timer.arm(loop.now() + options.speak_within);
     }
+  }
+
+  bool admits(uint32_t uid) const {
+    if (!options.connections_of) return uid == geteuid();
+    const auto at = connections_by_user.find(uid);
+    return (at == connections_by_user.end() ? 0 : at->second) < options.connections_of(uid);
+  }
+
+  using Connections = std::unordered_map<PeerId, Connection>;
+  Connections::iterator erase(Connections::iterator at) {
+    const auto user = connections_by_user.find(at->second.uid);
+    if (--user->second == 0) connections_by_user.erase(user);
+    at->second.socket->close();
+    return connections.erase(at);
   }
 
   void on_frame(PeerId id, std::span<const std::byte> frame) {
@@ -131,8 +153,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
     if (at == connections.end()) return false;
     const bool was_peer = at->second.has_spoken;
     if (was_peer) --spoken;
-    at->second.socket->close();
-    connections.erase(at);
+    erase(at);
     return was_peer;
   }
 
@@ -178,8 +199,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
         continue;
       }
       ++counts.silent;
-      at->second.socket->close();
-      at = connections.erase(at);
+      at = erase(at);
     }
     silence_timer.arm(next);
   }
@@ -204,7 +224,7 @@ LocalServer::~LocalServer() {
 
 Result<std::unique_ptr<LocalServer>> LocalServer::bind(Loop& loop, const std::string& path,
                                                        Handlers handlers, Options options) {
-  auto impl = std::make_shared<Impl>(loop, std::move(handlers), options);
+  auto impl = std::make_shared<Impl>(loop, std::move(handlers), std::move(options));
   if (Result<void> bound = impl->bind(path); !bound) return std::move(bound).error();
   return std::unique_ptr<LocalServer>(new LocalServer(std::move(impl)));
 }
@@ -220,6 +240,11 @@ const LocalServer::Counters& LocalServer::counters() const { return impl_->count
 bool LocalServer::is_connected(PeerId peer) const {
   const auto at = impl_->connections.find(peer);
   return at != impl_->connections.end() && at->second.has_spoken;
+}
+
+std::optional<uint32_t> LocalServer::uid_of(PeerId peer) const {
+  const auto at = impl_->connections.find(peer);
+  return at == impl_->connections.end() ? std::nullopt : std::optional(at->second.uid);
 }
 
 size_t LocalServer::queued(PeerId peer) const {

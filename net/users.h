@@ -20,7 +20,13 @@ std::vector<uint32_t> groups_of(uint32_t uid);
 // The user with its groups.
 PrincipalPtr principal_of(uint32_t uid);
 
+struct Account {
+  std::string name = {};
+  uint32_t uid = 0;
+  uint32_t gid = 0;  // the primary group
+};
 // Of the user or group of this name; none if the database does not know it.
+std::optional<Account> find_account(const std::string& user);
 std::optional<uint32_t> find_uid(const std::string& user);
 std::optional<uint32_t> find_group(const std::string& group);
 

@@ -77,6 +77,7 @@ struct Assignment {
   std::map<std::string, uint16_t> ports = {};  // by port name
   // Its slices are `resources` without ports; its role is empty if its master did not say.
   TaskClaim claim = {};
+  std::string user = {};  // that it runs as; empty if its master did not say
 
   bool operator==(const Assignment&) const = default;
 };

@@ -94,6 +94,7 @@ struct ExecutorRecord {
   // Of a damaged checkpoint, which does not say all that it runs: to be ended, not to be taken
   // back.
   bool leftover = false;
+  std::string user = {};  // that it runs as; empty: the agent's
   bool operator==(const ExecutorRecord&) const = default;
 };
 

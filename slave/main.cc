@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <gflags/gflags.h>
+#include <sys/stat.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -117,6 +118,7 @@ int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv[0]);
   std::signal(SIGPIPE, SIG_IGN);
+  umask(022);  // sandboxes are of other users, who pass through what is above them
 
   agent::AgentShellOptions options = options_from_flags();
   options.descriptors = raise_descriptor_limit();

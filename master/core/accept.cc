@@ -109,6 +109,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
 void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
                            proto::Assignment&& assignment, Step& step) {
   Agent& agent = *agents_.find(on);
+  assignment.user = framework.record.user;
   step.trace(TraceLevel::kShortLived, "task launched",
              {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
   send(agent.peer,

@@ -40,7 +40,8 @@ struct Agent {
   std::vector<Slice> slices = {};      // both together
   PortSet ports = {};
   std::string http_address = {};
-  uint32_t memory = 0;  // as it told
+  uint32_t memory = 0;         // as it told
+  std::string runs_only = {};  // the user whose tasks it runs; empty: it is root and runs all
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.
   ResourceVector most = {};
 

@@ -10,13 +10,14 @@ namespace proffer::master {
 namespace {
 
 struct Rule {
-  std::string_view text;  // the action, after "may not"
-  bool owner = false;     // permitted to these; to operators always
+  std::string_view text;   // the action, after "may not"
+  bool everybody = false;  // permitted to these; to operators always
+  bool owner = false;
   bool agent_user = false;
 };
 
 constexpr std::array<Rule, kActionCount> kRules = {{
-    {.text = "run tasks here, since they would run as the user that runs the agents"},
+    {.text = "begin a framework", .everybody = true},
     {.text = "continue a framework of another user", .owner = true},
     {.text = "send a request to a framework of another user", .owner = true},
     {.text = "kill a task of another user", .owner = true},
@@ -35,6 +36,7 @@ bool is_operator(const PolicyOptions& options, const Principal& by) {
 }
 
 std::string who_may(const Rule& rule, std::string_view owner) {
+  if (rule.everybody) return "every user that the kernel of this machine knows may";
   std::string who = "root, the user that runs the master and the operators' group may";
   if (rule.owner && !owner.empty()) return text("user ", quoted(owner), ", ", who);
   if (rule.agent_user) return text("the users of --agent_users, ", who);
@@ -49,7 +51,7 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
                               std::string_view owner) {
   const Rule& rule = rule_of(action);
   if (by != nullptr) {
-    if (is_operator(options, *by)) return {};
+    if (rule.everybody || is_operator(options, *by)) return {};
     if (rule.owner && !owner.empty() && owner == by->user) return {};
     if (rule.agent_user && options.agent_uids.contains(by->uid)) return {};
   }

@@ -15,7 +15,7 @@
 namespace proffer::master {
 
 enum class Action : uint8_t {
-  kSubscribe,      // a new framework: until tasks run as their own user, for operators only
+  kSubscribe,      // a new framework; its tasks run as the user of the principal
   kResume,         // a framework's next session
   kCallFramework,  // a request to it
   kKillTask,
@@ -35,7 +35,7 @@ struct PolicyOptions {
 };
 
 // Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
-// task; empty: not known, then only operators may.
+// task; empty: not known, then only operators may. Nothing is permitted to an unknown user.
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner = {});
 

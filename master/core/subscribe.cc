@@ -105,6 +105,7 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     if (Result<void> may = permit(by, Action::kSubscribe, message.name, step); !may) {
       return std::move(may).error();
     }
+    if (Result<void> may = agents_run_tasks_of(message.user); !may) return std::move(may).error();
     if (frameworks_.size() < kFrameworksMax) return known;
     return Error::resource_exhausted(
         text("the cluster has ", kFrameworksMax, " frameworks, the most"));
@@ -123,12 +124,25 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   return known;
 }
 
+// An agent that is not root runs only its own user's tasks.
+Result<void> Master::State::agents_run_tasks_of(const std::string& user) const {
+  for (const auto& [id, agent] : agents_.all()) {
+    if (!agent.connected() || agent.runs_only.empty() || agent.runs_only == user) continue;
+    return Error::permission_denied(text("user ", quoted(user), " may not run tasks here: agent ",
+                                         quoted(id.str()), " is not root and runs those of user ",
+                                         quoted(agent.runs_only), " only"))
+        .with_hint(text("run it as that user, or start the agents as root"));
+  }
+  return {};
+}
+
 // What a new session may change. A record only for those that may come back.
 void Master::State::update_record(Framework& framework, const proto::Subscribe& message,
                                   Step& step) {
   proto::FrameworkRecord record = framework.record;
   record.name = message.name;
-  record.user = message.user;
+  // An operator that continues it does not become its owner.
+  if (record.user.empty()) record.user = message.user;
   record.failover_timeout = message.failover_timeout;
   if (record == framework.record) return;
   const bool was_durable = framework.durable();

@@ -363,6 +363,7 @@ void WireReader::claim(wire::TaskClaim::Reader in, TaskClaim& out) {
 void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
   resources(in.getResources(), out.resources);
   if (in.hasClaim()) claim(in.getClaim(), out.claim);
+  c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
   const auto ports = in.getPorts();
   if (!count(ports.size(), "assigned ports", kPortNamesMax)) return;
   for (const wire::NamedPort::Reader port : ports) {

@@ -106,6 +106,7 @@ void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {
   text(in.getProgram(), "an executor", kCommandBytesMax, out.program);
   out.own = in.getOwn();
   out.leftover = in.getLeftover();
+  c_text(in.getUser(), "the user of an executor", kNameBytesMax, out.user);
 }
 
 void WireReader::fill(wire::ExecutorGone::Reader in, ExecutorGone& out) {

@@ -234,6 +234,7 @@ void write(const TaskClaim& claim, wire::TaskClaim::Builder out) {
 void write(const Assignment& assignment, wire::Assignment::Builder out) {
   write(assignment.resources, out.initResources());
   if (!assignment.claim.role.empty()) write(assignment.claim, out.initClaim());
+  if (!assignment.user.empty()) out.setUser(text_of(assignment.user));
   if (assignment.ports.empty()) return;
   auto ports = out.initPorts(static_cast<unsigned>(assignment.ports.size()));
   unsigned i = 0;
@@ -662,6 +663,7 @@ void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) 
   if (!record.program.empty()) out.setProgram(text_of(record.program));
   out.setOwn(record.own);
   out.setLeftover(record.leftover);
+  if (!record.user.empty()) out.setUser(text_of(record.user));
 }
 
 void write(const ExecutorGone& record, wire::CheckpointRecord::Builder entry) {

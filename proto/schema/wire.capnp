@@ -306,6 +306,9 @@ struct Assignment {
   ports @1 :List(NamedPort);  # At most 64, sorted by name.
   # Kept by the agent and told when it registers. Absent: no more than the resources is known.
   claim @2 :TaskClaim;
+  # The user that the task runs as; at most 128 bytes. Absent: the master does not say, as those
+  # before it did not.
+  user @3 :Text;
 }
 
 # One update of a task. Sent until acknowledged; at least once and in order of `sequence` for each
@@ -723,6 +726,7 @@ struct ExecutorRecord {
   own @8 :Bool;           # For one task only.
   # Of a damaged checkpoint, which does not say all that it runs: to be ended, not to be taken back.
   leftover @9 :Bool;
+  user @10 :Text;  # As Assignment.user.
 }
 
 struct ExecutorGone {

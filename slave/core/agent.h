@@ -22,6 +22,10 @@ namespace proffer::agent {
 
 struct AgentOptions {
   AgentId name = {};
+  // The user that the agent runs as. It runs tasks of every user if it is root, else only its own.
+  // Empty: users are not looked at, which is for simulations only.
+  std::string user = {};
+  bool is_root = false;
   Secret fresh_secret = {};  // from the system's randomness; used if the snapshot has no identity
   Attributes attributes = {};
   Resources total = {};
@@ -57,6 +61,7 @@ struct MasterFrame {
 struct ExecutorFrame {
   PeerId peer = {};
   proto::Envelope envelope = {};
+  std::string user = {};  // of its process, by the kernel; filled in for ExecutorHello
 };
 // Its connection is gone or its frames were malformed.
 struct ExecutorPeerLost {
@@ -113,13 +118,15 @@ struct SendToExecutor {
 struct DropExecutorPeer {
   PeerId peer = {};
 };
-// Start it in its own session, in sandbox <framework>/<executor>/<run> (made first), with stdout
-// and stderr there. `program` is kCommandExecutor, kBatchExecutor or a shell command line.
+// Start it as `user` (empty: the agent's), in its own session, in sandbox
+// <framework>/<executor>/<run> (made first), with stdout and stderr there. `program` is
+// kCommandExecutor, kBatchExecutor or a shell command line.
 struct StartExecutor {
   FrameworkId framework = {};
   ExecutorId executor = {};
   uint64_t run = 0;
   std::string program = {};
+  std::string user = {};
   Secret token = {};
   proto::Environment environment = {};  // of the executor, beside what every one gets
 };

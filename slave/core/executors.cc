@@ -95,7 +95,7 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
 
 void Agent::State::on(const ExecutorFrame& frame, Step& step) {
   const auto at = peers_.find(frame.peer);
-  if (at == peers_.end()) return on_hello(frame.peer, frame.envelope, step);
+  if (at == peers_.end()) return on_hello(frame, step);
   const ExecutorKey key = at->second;
   LiveExecutor& executor = executors_.at(key);
   switch (executor.channel.admit(frame.envelope)) {
@@ -111,27 +111,33 @@ void Agent::State::on(const ExecutorFrame& frame, Step& step) {
   on_executor_message(key, *frame.envelope.message, step);
 }
 
-void Agent::State::on_hello(PeerId peer, const proto::Envelope& envelope, Step& step) {
-  const auto* hello = std::get_if<proto::ExecutorHello>(&*envelope.message);
+bool Agent::State::is_its_user(const LiveExecutor& executor, const std::string& user) const {
+  if (options_.user.empty()) return true;
+  return user == (executor.user.empty() ? options_.user : executor.user);
+}
+
+void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
+  const auto* hello = std::get_if<proto::ExecutorHello>(&*frame.envelope.message);
   proto::Channel channel;
-  if (hello == nullptr || channel.admit(envelope) != proto::Channel::Verdict::kDeliver) {
-    return refuse_peer(peer, ErrorCode::kFailedPrecondition,
+  if (hello == nullptr || channel.admit(frame.envelope) != proto::Channel::Verdict::kDeliver) {
+    return refuse_peer(frame.peer, ErrorCode::kFailedPrecondition,
                        "the first message of an executor must be executor_hello", true, step);
   }
   const ExecutorKey key{hello->framework, hello->executor};
   const auto at = executors_.find(key);
-  if (at == executors_.end() || at->second.token != hello->token || at->second.killed) {
+  if (at == executors_.end() || at->second.token != hello->token || at->second.killed ||
+      !is_its_user(at->second, frame.user)) {
     return refuse_peer(
-        peer, ErrorCode::kNotFound,
+        frame.peer, ErrorCode::kNotFound,
         text("executor ", quoted(hello->executor.str()), " with this token is not known here"),
         false, step);
   }
   LiveExecutor& executor = at->second;
   if (executor.peer) drop_peer(key, step);
-  executor.peer = peer;
+  executor.peer = frame.peer;
   executor.channel = channel;
   executor.last_heard = step.now;
-  peers_[peer] = key;
+  peers_[frame.peer] = key;
   deadlines_.cancel({Deadline::Kind::kExecutorSession, key.first, key.second.str()});
   send_to_executor(executor,
                    proto::ExecutorWelcome{.session = SessionEpoch(++executor.sessions),

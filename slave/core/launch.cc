@@ -77,6 +77,14 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   if (spec.executor == proto::kCommandExecutor && spec.command.empty()) {
     return LaunchRefusal{TaskReason::kTaskInvalid, "the command is empty"};
   }
+  const std::string& user = run.assignment.user;
+  if (!options_.user.empty() && (options_.is_root ? user.empty() : user != options_.user)) {
+    return LaunchRefusal{TaskReason::kTaskInvalid,
+                         user.empty()
+                             ? std::string("its master does not say which user it runs as")
+                             : text("this agent is not root and runs tasks of user ",
+                                    quoted(options_.user), " only, not of ", quoted(user))};
+  }
   if (!gpus_are_named(run.assignment.resources)) {
     return LaunchRefusal{TaskReason::kTaskInvalid, "the gpu devices are not the amount of gpus"};
   }
@@ -96,7 +104,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
                          text("it takes ", to_text(run.assignment.resources), ", but of ",
                               to_text(options_.total), " are used ", to_text(ledger_.used()))};
   }
-  // An executor id is for one program, and either shared or one task's own.
+  // An executor id is for one program and one user, and either shared or one task's own.
   const auto at = executors_.find({run.framework, executor});
   if (at == executors_.end()) {
     if (executors_.size() < options_.executors_max) return std::nullopt;
@@ -107,13 +115,16 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   }
   const LiveExecutor& there = at->second;
   const bool own = spec.executor_id.empty();
-  if (!there.leaving && (own || there.own || there.program != spec.executor)) {
+  if (!there.leaving &&
+      (own || there.own || there.program != spec.executor || there.user != user)) {
     return LaunchRefusal{TaskReason::kTaskInvalid,
                          text("executor id ", quoted(executor.str()), " is in use by another")};
   }
   for (const TaskId& task : there.waiting) {
-    const proto::TaskSpec& other = ledger_.find({run.framework, task})->record.spec;
-    if (own || other.executor_id.empty() || other.executor != spec.executor) {
+    const proto::TaskRecord& waiting = ledger_.find({run.framework, task})->record;
+    const proto::TaskSpec& other = waiting.spec;
+    if (own || other.executor_id.empty() || other.executor != spec.executor ||
+        waiting.assignment.user != user) {
       return LaunchRefusal{TaskReason::kTaskInvalid,
                            text("executor id ", quoted(executor.str()), " is in use by another")};
     }
@@ -161,15 +172,17 @@ void Agent::State::assign(const TaskKey& task, const ExecutorKey& key, Step& ste
   if (executor.peer) deliver(key, executor, task.second, step);
 }
 
-// A run of its own for the first of `tasks`, which brings program, environment and token; the
+// A run of its own for the first of `tasks`, which brings program, user, environment and token; the
 // others share it.
 void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step) {
   CHECK(!tasks.empty());
-  const proto::TaskSpec& spec = ledger_.find({key.first, tasks.front()})->record.spec;
+  const proto::TaskRecord& first = ledger_.find({key.first, tasks.front()})->record;
+  const proto::TaskSpec& spec = first.spec;
   LiveExecutor executor;
   executor.run = ledger_.last_run() + 1;
   executor.token = live_.at({key.first, tasks.front()}).token;
   executor.program = spec.executor;
+  executor.user = first.assignment.user;
   executor.own = spec.executor_id.empty();
   executor.tasks.insert(tasks.begin(), tasks.end());
   record(proto::ExecutorRecord{.framework = key.first,
@@ -178,7 +191,8 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
                                .run = executor.run,
                                .boot_id = options_.boot_id,
                                .program = executor.program,
-                               .own = executor.own},
+                               .own = executor.own,
+                               .user = executor.user},
          step);
   for (const TaskId& task : executor.tasks) {
     proto::TaskRecord waited = ledger_.find({key.first, task})->record;
@@ -190,6 +204,7 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
       .executor = key.second,
       .run = executor.run,
       .program = executor.program,
+      .user = executor.user,
       .token = executor.token,
       .environment =
           executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment});

@@ -65,6 +65,7 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
   adopted.run = executor.run;
   adopted.token = executor.token;
   adopted.program = executor.program;
+  adopted.user = executor.user;
   adopted.own = executor.own;
   adopted.away = true;
   step.out.actions.push_back(AdoptExecutor{executor});

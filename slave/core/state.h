@@ -81,6 +81,7 @@ class Agent::State {
     uint64_t run = 0;
     Secret token = {};
     std::string program = {};
+    std::string user = {};
     bool own = false;                  // for one task only
     std::set<TaskId> tasks = {};       // live ones of this run
     std::vector<TaskId> waiting = {};  // for the next run, since this one is leaving
@@ -156,7 +157,8 @@ class Agent::State {
   void on(const ExecutorExited& exited, Step& step);
   void on(const ExecutorFrame& frame, Step& step);
   void on(const ExecutorPeerLost& lost, Step& step);
-  void on_hello(PeerId peer, const proto::Envelope& envelope, Step& step);
+  void on_hello(const ExecutorFrame& frame, Step& step);
+  bool is_its_user(const LiveExecutor& executor, const std::string& user) const;
   void on_executor_message(const ExecutorKey& key, const proto::Message& message, Step& step);
   void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& status, Step& step);
   void tell_held(const TaskKey& key, Step& step);

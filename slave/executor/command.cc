@@ -25,7 +25,9 @@ constexpr int kFirstPrivateFd = 3;  // everything above standard error is this p
 }  // namespace
 
 std::vector<std::string> task_environment(const proto::RunTask& run, const Surroundings& around) {
-  std::map<std::string, std::string> variables = {{"PATH", around.path}, {"HOME", around.sandbox}};
+  std::map<std::string, std::string> variables = {
+      {"PATH", around.path}, {"HOME", around.sandbox}, {"TMPDIR", around.sandbox},
+      {"LANG", "C.UTF-8"},   {"USER", around.user},    {"LOGNAME", around.user}};
   for (const auto& [name, value] : run.spec.environment) variables[name] = value;
   variables["PROFFER_TASK_ID"] = run.spec.id.str();
   variables["PROFFER_FRAMEWORK_ID"] = run.framework.str();

@@ -16,10 +16,12 @@ struct Surroundings {
   std::string sandbox = {};
   std::string agent = {};  // its name
   std::string path = {};   // $PATH
+  std::string user = {};   // that it runs as
 };
 
-// "NAME=value" for each variable of the task, sorted by name. What the task brings may replace PATH
-// and HOME, but not what Proffer says (PROFFER_… and PORT_… of its own).
+// "NAME=value" for each variable of the task, sorted by name. What the task brings may replace
+// PATH, HOME, LANG, TMPDIR and the user's name, but not what Proffer says (PROFFER_… and PORT_… of
+// its own).
 std::vector<std::string> task_environment(const proto::RunTask& run, const Surroundings& around);
 
 // One command line of /bin/sh, in a process group that has the number of its process.

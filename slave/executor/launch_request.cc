@@ -1,47 +1,116 @@
+// Head, group ids, then texts that end with a NUL: arguments, joins, and the environment last,
+// since it is taken over in one piece.
+
 #include "slave/executor/launch_request.h"
+
+#include <cstring>
 
 #include "common/text.h"
 
 namespace proffer::executor {
 namespace {
 
+struct Head {
+  uint32_t has_user = 0;
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  uint32_t groups = 0;
+  uint32_t arguments = 0;
+  uint32_t joins = 0;
+};
+
 bool is_variable(std::string_view text) {
   const size_t equals = text.find('=');
   return equals != std::string_view::npos && equals > 0;
 }
 
+template <typename Value>
+void append(std::string& bytes, const Value& value) {
+  bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// The first `count` texts of `bytes`, which are taken off it; false if there are fewer.
+bool take_texts(std::string_view& bytes, size_t count, std::vector<const char*>& out) {
+  for (size_t i = 0; i < count; ++i) {
+    const size_t end = bytes.find('\0');
+    if (end == std::string_view::npos) return false;
+    out.push_back(bytes.data());
+    bytes.remove_prefix(end + 1);
+  }
+  return true;
+}
+
 }  // namespace
 
-Result<std::string> encode_launch(const std::vector<std::string>& environment) {
+Result<std::string> encode_launch(const LaunchRequest& request) {
+  if (request.environment.empty()) return Error::invalid_argument("the environment is empty");
+  const RunAs user = request.run_as.value_or(RunAs());
+  if (user.groups.size() > kLaunchGroupsMax) {
+    return Error::resource_exhausted(
+        text("uid ", user.uid, " is in more than ", kLaunchGroupsMax, " groups"));
+  }
   std::string bytes;
-  for (const std::string& variable : environment) {
+  append(bytes, Head{.has_user = request.run_as ? 1U : 0U,
+                     .uid = user.uid,
+                     .gid = user.gid,
+                     .groups = static_cast<uint32_t>(user.groups.size()),
+                     .arguments = static_cast<uint32_t>(request.arguments.size()),
+                     .joins = static_cast<uint32_t>(request.joins.size())});
+  for (const uint32_t group : user.groups) append(bytes, group);
+  for (const auto* texts : {&request.arguments, &request.joins}) {
+    for (const std::string& one : *texts) {
+      if (one.find('\0') != std::string::npos) {
+        return Error::invalid_argument(text("a launch holds a NUL: ", quoted(one)));
+      }
+      bytes.append(one.c_str(), one.size() + 1);
+    }
+  }
+  const size_t before = bytes.size();
+  for (const std::string& variable : request.environment) {
     if (!is_variable(variable) || variable.find('\0') != std::string::npos) {
       return Error::invalid_argument(
           text("the environment holds what is no variable: ", quoted(variable)));
     }
-    bytes += variable;
-    bytes += '\0';
+    bytes.append(variable.c_str(), variable.size() + 1);
   }
-  if (bytes.empty()) return Error::invalid_argument("the environment is empty");
+  const size_t environment = bytes.size() - before;
+  if (request.arguments.empty() && environment > kEnvironmentRoom) {
+    return Error::resource_exhausted(text("an executor's environment of ", environment,
+                                          " bytes is larger than ", kEnvironmentRoom));
+  }
   if (bytes.size() > kLaunchBytesMax) {
-    return Error::resource_exhausted(text("an executor's environment of ", bytes.size(),
-                                          " bytes is larger than ", kLaunchBytesMax));
+    return Error::resource_exhausted(text("command line and environment have ", bytes.size(),
+                                          " bytes, more than ", kLaunchBytesMax));
   }
   return bytes;
 }
 
-Result<std::vector<std::string_view>> decode_launch(std::string_view bytes) {
-  if (bytes.empty() || bytes.size() > kLaunchBytesMax || bytes.back() != '\0') {
-    return Error::invalid_argument("no request of a launch");
+Result<LaunchView> decode_launch(std::string_view bytes) {
+  const Error none = Error::invalid_argument("no request of a launch");
+  Head head;
+  if (bytes.size() <= sizeof head || bytes.size() > kLaunchBytesMax || bytes.back() != '\0') {
+    return none;
   }
-  std::vector<std::string_view> environment;
+  std::memcpy(&head, bytes.data(), sizeof head);
+  bytes.remove_prefix(sizeof head);
+  LaunchView view;
+  if (head.groups > kLaunchGroupsMax || bytes.size() < head.groups * sizeof(uint32_t)) return none;
+  std::vector<uint32_t> groups(head.groups);
+  if (!groups.empty()) std::memcpy(groups.data(), bytes.data(), groups.size() * sizeof(uint32_t));
+  bytes.remove_prefix(groups.size() * sizeof(uint32_t));
+  if (head.has_user != 0) view.run_as = RunAs{head.uid, head.gid, std::move(groups)};
+  if (!take_texts(bytes, head.arguments, view.arguments) ||
+      !take_texts(bytes, head.joins, view.joins) || bytes.empty()) {
+    return none;
+  }
+  view.environment = bytes;
   while (!bytes.empty()) {
     const std::string_view variable = bytes.substr(0, bytes.find('\0'));
     if (!is_variable(variable)) return Error::invalid_argument("no variable");
-    environment.push_back(variable);
+    view.variables.push_back(variable.data());
     bytes.remove_prefix(variable.size() + 1);
   }
-  return environment;
+  return view;
 }
 
 }  // namespace proffer::executor

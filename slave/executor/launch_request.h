@@ -1,10 +1,11 @@
 #pragma once
 
-// What an agent asks of the stem (stem.h): one message of environment, "NAME=value" and a NUL for
-// each variable, over a socket that keeps messages apart; the answer is a pid, or an errno below 0.
-// Both ends are of one build.
+// What an agent asks of the stem (stem.h): one message over a socket that keeps messages apart; the
+// answer is a pid, or an errno below 0. Both ends are of one build.
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,13 +14,45 @@
 
 namespace proffer::executor {
 
-// What a stem has room for: some ten variables, two of which are paths of at most 4 KiB.
-inline constexpr size_t kLaunchBytesMax = 16 * 1024;
+// Room for the environment of an executor of commands, which is written over that of the stem: some
+// fifteen variables, four of which are paths of at most 4 KiB.
+inline constexpr size_t kEnvironmentRoom = 20 * 1024;
+// Of a whole request: an environment and a command line, each as large as a task's may be.
+inline constexpr size_t kLaunchBytesMax = 208 * 1024;
+inline constexpr size_t kLaunchGroupsMax = 1'024;
 
-// Errors: kInvalidArgument (a variable that is not NAME=value, or with a NUL), kResourceExhausted
-// (over kLaunchBytesMax).
-Result<std::string> encode_launch(const std::vector<std::string>& environment);
-// The variables, within `bytes`. Errors: kInvalidArgument.
-Result<std::vector<std::string_view>> decode_launch(std::string_view bytes);
+// The user that a process runs as.
+struct RunAs {
+  uint32_t uid = 0;
+  uint32_t gid = 0;
+  std::vector<uint32_t> groups = {};  // supplementary ones
+  bool operator==(const RunAs&) const = default;
+};
+
+struct LaunchRequest {
+  // "NAME=value"; PROFFER_SANDBOX says which directory the process begins in.
+  std::vector<std::string> environment = {};
+  // The program's path and its arguments. Empty: an executor of commands, which is the stem itself.
+  std::vector<std::string> arguments = {};
+  std::optional<RunAs> run_as = {};  // none: the user of the stem
+  // `cgroup.procs` and the like: files that the process writes "0" to before it is another user's.
+  std::vector<std::string> joins = {};
+};
+
+// Errors: kInvalidArgument (a variable that is not NAME=value; a NUL; no environment),
+// kResourceExhausted (over kLaunchBytesMax or kLaunchGroupsMax, or an executor of commands over
+// kEnvironmentRoom).
+Result<std::string> encode_launch(const LaunchRequest& request);
+
+// As LaunchRequest, within the bytes that were decoded: each text ends with a NUL there.
+struct LaunchView {
+  std::string_view environment = {};  // all variables, one after the other
+  std::vector<const char*> variables = {};
+  std::vector<const char*> arguments = {};
+  std::optional<RunAs> run_as = {};
+  std::vector<const char*> joins = {};
+};
+// Errors: kInvalidArgument.
+Result<LaunchView> decode_launch(std::string_view bytes);
 
 }  // namespace proffer::executor

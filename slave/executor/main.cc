@@ -32,7 +32,8 @@ int main() {
   options.agent_socket = variable("PROFFER_AGENT_SOCKET");
   options.around = {.sandbox = variable("PROFFER_SANDBOX"),
                     .agent = variable("PROFFER_AGENT"),
-                    .path = variable("PATH")};
+                    .path = variable("PATH"),
+                    .user = variable("USER")};
   Loop loop;
   const executor::CommandExecutor executor(loop, std::move(options));
   loop.run();

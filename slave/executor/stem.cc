@@ -1,5 +1,7 @@
 // One request is one fork. What can fail is done before it, so that the agent hears the reason.
 //
+// The stem runs as its agent does, and what it forks as the user of the task.
+//
 // The new process is made by clone with CLONE_PARENT: its parent is the agent, which waits for it
 // and hears how it ended. The stem has one thread, so all of it is copied; only the thread id that
 // libc keeps is the stem's, which matters to nothing here.
@@ -16,11 +18,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <fcntl.h>
+#include <grp.h>
 #include <signal.h>
+#include <sys/fsuid.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -35,6 +40,7 @@ namespace {
 
 constexpr int kAgent = STDIN_FILENO;
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX=";
+constexpr int kCannotBegin = 126;  // as a shell says of a program that it cannot run
 
 [[noreturn]] void refuse(const char* why) {
   std::fprintf(stderr, "error: proffer-executor: %s\n  hint: the agent starts it\n", why);
@@ -54,6 +60,27 @@ Room room_of_environment() {
   return {environ[0], static_cast<size_t>(*last + std::strlen(*last) + 1 - environ[0])};
 }
 
+// Gives this thread the rights of a user over files, and takes them back. What is opened meanwhile
+// is opened as that user would: a link that it put in its sandbox gains it nothing.
+class FilesAs {
+ public:
+  explicit FilesAs(const std::optional<RunAs>& user) : changed_(user && geteuid() == 0) {
+    if (!changed_) return;
+    setfsgid(user->gid);
+    setfsuid(user->uid);
+  }
+  ~FilesAs() {
+    if (!changed_) return;
+    setfsuid(geteuid());
+    setfsgid(getegid());
+  }
+  FilesAs(const FilesAs&) = delete;
+  FilesAs& operator=(const FilesAs&) = delete;
+
+ private:
+  bool changed_;
+};
+
 // Open descriptors of what the executor will stand on.
 struct Ground {
   int sandbox = -1;
@@ -61,9 +88,10 @@ struct Ground {
   int err = -1;
 
   // 0, or an errno.
-  int open_at(const char* path) {
-    constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-    sandbox = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  int open_at(const char* path, const std::optional<RunAs>& user) {
+    constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+    const FilesAs as(user);
+    sandbox = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (sandbox < 0) return errno;
     out = openat(sandbox, "stdout", kAppend, 0600);
     if (out < 0) return errno;
@@ -81,7 +109,7 @@ struct Ground {
 void take_environment(const Room& room, std::string_view bytes) {
   std::memset(room.begin, 0, room.bytes);
   std::memcpy(room.begin, bytes.data(), bytes.size());
-  static std::array<char*, kLaunchBytesMax / 2 + 1> pointers;  // a variable has two bytes at least
+  static std::array<char*, kEnvironmentRoom / 2 + 1> pointers;  // a variable has two bytes at least
   size_t count = 0;
   for (size_t at = 0; at < bytes.size(); at += std::strlen(room.begin + at) + 1) {
     pointers[count++] = room.begin + at;
@@ -90,23 +118,57 @@ void take_environment(const Room& room, std::string_view bytes) {
   environ = pointers.data();
 }
 
-void become_an_executor(const Ground& ground, int nothing) {
+// What goes wrong in the new process is told where its output goes.
+[[noreturn]] void give_up(const char* what) {
+  std::fprintf(stderr, "error: proffer-executor: cannot %s: %s\n", what, std::strerror(errno));
+  std::fflush(stderr);
+  _exit(kCannotBegin);
+}
+
+void join(const char* procs) {
+  const int file = open(procs, O_WRONLY | O_CLOEXEC);
+  if (file < 0 || write(file, "0", 1) != 1) give_up(procs);
+  close(file);
+}
+
+// In this order: the groups of processes are joined, and other groups and users taken, while this
+// is still permitted.
+void become(const LaunchView& request, const Ground& ground, int nothing) {
   setsid();
-  if (fchdir(ground.sandbox) != 0) _exit(1);
   dup2(nothing, STDIN_FILENO);
   dup2(ground.out, STDOUT_FILENO);
   dup2(ground.err, STDERR_FILENO);
+  if (fchdir(ground.sandbox) != 0) give_up("enter the sandbox");
   close_range(STDERR_FILENO + 1, ~0U, 0);
+  for (const char* procs : request.joins) join(procs);
+  umask(022);
+  if (!request.run_as) return;
+  const RunAs& user = *request.run_as;
+  // An agent that is not root runs only what is its own.
+  if (geteuid() != 0 && user.uid == geteuid()) return;
+  if (setgroups(user.groups.size(), user.groups.data()) != 0 ||
+      setresgid(user.gid, user.gid, user.gid) != 0 ||
+      setresuid(user.uid, user.uid, user.uid) != 0) {
+    give_up("become the user of the task");
+  }
 }
 
-// The path of the sandbox, ended by a NUL; nullptr if it is none.
-const char* sandbox_of(const std::vector<std::string_view>& environment) {
-  for (const std::string_view variable : environment) {
-    if (variable.substr(0, kSandboxVariable.size()) == kSandboxVariable) {
-      return variable.data() + kSandboxVariable.size();
+// The path of the sandbox; nullptr if it is none.
+const char* sandbox_of(const LaunchView& request) {
+  for (const char* variable : request.variables) {
+    if (std::strncmp(variable, kSandboxVariable.data(), kSandboxVariable.size()) == 0) {
+      return variable + kSandboxVariable.size();
     }
   }
   return nullptr;
+}
+
+[[noreturn]] void execute(LaunchView& request) {
+  request.variables.push_back(nullptr);
+  request.arguments.push_back(nullptr);
+  execve(request.arguments.front(), const_cast<char**>(request.arguments.data()),
+         const_cast<char**>(request.variables.data()));
+  give_up(request.arguments.front());
 }
 
 void answer(int32_t what) {
@@ -120,7 +182,7 @@ bool fork_executors() {
   int kind = 0;
   socklen_t size = sizeof kind;
   if (getsockopt(kAgent, SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_SEQPACKET ||
-      room.bytes < kLaunchBytesMax) {
+      room.bytes < kEnvironmentRoom) {
     refuse("no agent at standard input");
   }
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -131,10 +193,10 @@ bool fork_executors() {
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     const std::string_view bytes(request.data(), static_cast<size_t>(got));
-    const auto environment = decode_launch(bytes);
-    const char* sandbox = environment ? sandbox_of(*environment) : nullptr;
+    Result<LaunchView> launch = decode_launch(bytes);
+    const char* sandbox = launch ? sandbox_of(*launch) : nullptr;
     Ground ground;
-    const int failed = sandbox == nullptr ? EINVAL : ground.open_at(sandbox);
+    const int failed = sandbox == nullptr ? EINVAL : ground.open_at(sandbox, launch->run_as);
     if (failed != 0) {
       ground.close_all();
       answer(-failed);
@@ -142,8 +204,9 @@ bool fork_executors() {
     }
     const long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
     if (pid == 0) {
-      become_an_executor(ground, nothing);
-      take_environment(room, bytes);
+      become(*launch, ground, nothing);
+      if (!launch->arguments.empty()) execute(*launch);
+      take_environment(room, launch->environment);
       return true;
     }
     const int refused = errno;

@@ -1,18 +1,19 @@
 #pragma once
 
-// The stem: a proffer-executor that an agent starts once and that runs no task itself. Each command
-// task gets an executor that is forked from it: a process of its own, a child of the agent, at a
-// twentieth of what exec of this program costs (docs/adr/0015). The stem ends with its agent; what
-// was forked from it does not.
+// The stem: a proffer-executor that an agent starts once and that runs no task itself. Each
+// executor is forked from it: a process of its own, a child of the agent, as the user of its tasks.
+// An executor of commands goes on as that fork, at a twentieth of what exec of this program costs
+// (docs/adr/0015); for others their program is executed. The stem ends with its agent; what was
+// forked from it does not.
 
 #include "common/result.h"
 
 namespace proffer::executor {
 
-// Serves the agent at standard input. Returns, true, in each executor, once it has its session, its
-// sandbox as directory, its output and its environment, which /proc shows as if it had been
-// executed with it; or, false, in the stem, when the agent has gone. Exits with 2 and a word on
-// standard error if this was not started by an agent.
+// Serves the agent at standard input. Returns, true, in each executor of commands, once it has its
+// user, its session, its sandbox as directory, its output and its environment, which /proc shows as
+// if it had been executed with it; or, false, in the stem, when the agent has gone. Exits with 2
+// and a word on standard error if this was not started by an agent.
 bool fork_executors();
 
 }  // namespace proffer::executor

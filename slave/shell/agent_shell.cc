@@ -19,6 +19,7 @@
 #include "net/local_server.h"
 #include "net/randomness.h"
 #include "net/trace_log.h"
+#include "net/users.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
@@ -33,6 +34,7 @@
 namespace proffer::agent {
 namespace {
 
+constexpr size_t kSpareConnections = 8;   // of a user with executors
 constexpr Duration kLinger = seconds(1);  // for the last messages to the master
 
 std::string files_of(const std::vector<DirEntry>& entries) {
@@ -93,6 +95,7 @@ struct AgentShell::Impl {
   Result<void> restore_identity(AgentSnapshot& snapshot);
   Result<void> keep_identity(const std::vector<std::string>& records);
   Result<void> bind();
+  size_t connections_of(uint32_t uid) const;
   Result<void> serve();
   void connect();
 
@@ -148,6 +151,9 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
         .with_hint(text("give --name=", identity->agent.str(), " or another --work_dir"));
   }
 
+  options.core.user = user_name(geteuid());
+  options.core.is_root = geteuid() == 0;
+  if (Result<void> opened = let_others_pass(options.work_dir); !opened) return opened;
   sandboxes = std::make_unique<Sandboxes>(options.work_dir);
   Result<std::string> path = executor_socket(options.work_dir);
   if (!path) return std::move(path).error();
@@ -156,6 +162,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   supervisor = std::make_unique<Supervisor>(
       loop, *sandboxes,
       Supervisor::Options{.agent = options.core.name,
+                          .user = options.core.user,
                           .socket = socket,
                           .http_address = http->address(),
                           .bin_dir = bin_dir(),
@@ -281,10 +288,19 @@ Result<void> AgentShell::Impl::bind() {
       {.on_frame = [this](PeerId peer,
                           std::span<const std::byte> frame) { on_executor_frame(peer, frame); },
        .on_lost = [this](PeerId peer, PeerLoss) { handle(ExecutorPeerLost{peer}); }},
-      {.peers_max = shares.executor_peers});
+      {.peers_max = shares.executor_peers,
+       .connections_of = options.core.is_root ? [this](uint32_t uid) { return connections_of(uid); }
+                                              : std::function<size_t(uint32_t)>()});
   if (!bound) return std::move(bound).error();
   executors = *std::move(bound);
   return serve();
+}
+
+// What a user runs here may connect, and be replaced by a fresh connection; no more, so that no
+// user keeps the executors of others out.
+size_t AgentShell::Impl::connections_of(uint32_t uid) const {
+  const size_t runs = supervisor == nullptr ? 0 : supervisor->runs_of(uid);
+  return runs == 0 ? 0 : 2 * runs + kSpareConnections;
 }
 
 // The socket's place is the same in each life: executors have told others where their files are.
@@ -492,7 +508,12 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
     executors->drop(peer);
     return handle(ExecutorPeerLost{peer});
   }
-  handle(ExecutorFrame{peer, *std::move(envelope)});
+  ExecutorFrame event{.peer = peer, .envelope = *std::move(envelope)};
+  if (std::holds_alternative<proto::ExecutorHello>(*event.envelope.message)) {
+    const std::optional<uint32_t> uid = executors->uid_of(peer);
+    if (uid) event.user = supervisor->name_of(*uid);
+  }
+  handle(std::move(event));
 }
 
 // --- HTTP --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -117,6 +118,40 @@ int64_t mib_of_disk(const std::string& directory) {
   return free / kBytesPerMib * 9 / 10;
 }
 
+constexpr mode_t kPass = S_IXUSR | S_IXGRP | S_IXOTH;
+
+Result<void> make_folder(const std::string& folder, mode_t mode) {
+  if (mkdir(folder.c_str(), mode) == 0 || errno == EEXIST) return {};
+  return Error::unavailable(text("cannot make ", quoted(folder), ": ", std::strerror(errno)));
+}
+
+Result<std::string> folder_of_root() {
+  for (const char* folder : {"/run/proffer", "/run/proffer/agent"}) {
+    if (Result<void> made = make_folder(folder, 0755); !made) return std::move(made).error();
+  }
+  return std::string("/run/proffer/agent");
+}
+
+Result<std::string> folder_of_user() {
+  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
+  std::error_code ignored;
+  const std::string base = runtime != nullptr && *runtime == '/'
+                               ? runtime
+                               : std::filesystem::temp_directory_path(ignored).string();
+  std::string folder = text(base, "/proffer-", geteuid());
+  if (Result<void> made = make_folder(folder, 0700); !made) {
+    return std::move(made).error().with_hint("$XDG_RUNTIME_DIR or $TMPDIR say where it is made");
+  }
+  struct stat status = {};
+  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
+      status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
+    return Error::failed_precondition(
+               text(quoted(folder), " must be a directory that only this user may enter"))
+        .with_hint(text("remove it, or correct it: chmod 700 ", folder));
+  }
+  return folder;
+}
+
 }  // namespace
 
 Resources detect_resources(const std::string& work_dir) {
@@ -147,33 +182,40 @@ PortSet ports_in_use(const PortSet& ports) {
   return PortSet(std::move(found));
 }
 
-Result<std::string> executor_socket(const std::string& work_dir) {
-  const char* runtime = std::getenv("XDG_RUNTIME_DIR");
-  std::error_code ignored;
-  std::string base = runtime != nullptr && *runtime == '/'
-                         ? runtime
-                         : std::filesystem::temp_directory_path(ignored).string();
-  const std::string folder = text(base, "/proffer-", getuid());
-  if (mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
-    return Error::unavailable(text("cannot make ", quoted(folder), ": ", std::strerror(errno)))
-        .with_hint("$XDG_RUNTIME_DIR or $TMPDIR say where it is made");
-  }
+Result<void> let_others_pass(const std::string& work_dir) {
+  if (geteuid() != 0) return {};
   struct stat status = {};
-  if (lstat(folder.c_str(), &status) != 0 || !S_ISDIR(status.st_mode) ||
-      status.st_uid != getuid() || (status.st_mode & 077) != 0) {
-    return Error::failed_precondition(
-               text(quoted(folder), " must be a directory that only this user may enter"))
-        .with_hint(text("remove it, or correct it: chmod 700 ", folder));
+  if (stat(work_dir.c_str(), &status) != 0 ||
+      chmod(work_dir.c_str(), (status.st_mode & 07777) | kPass) != 0) {
+    return Error::unavailable(
+        text("cannot open ", quoted(work_dir), " to others: ", std::strerror(errno)));
   }
+  for (std::filesystem::path above = std::filesystem::path(work_dir).parent_path();
+       above.has_relative_path(); above = above.parent_path()) {
+    if (stat(above.c_str(), &status) != 0 || (status.st_mode & kPass) == kPass) continue;
+    LOG(WARNING) << "tasks of other users cannot start, since " << quoted(above.string())
+                 << " does not let them pass to their sandboxes: chmod a+x, or give another "
+                    "--work_dir";
+  }
+  return {};
+}
+
+Result<std::string> executor_socket(const std::string& work_dir) {
+  // HTTP has a socket beside it, with a name that is a little longer.
+  constexpr size_t kPathMax = sizeof(sockaddr_un::sun_path) - 1 - std::string_view("-http").size();
+  std::string path = work_dir + "/executors.sock";
+  if (path.size() <= kPathMax) return path;
+  Result<std::string> folder = geteuid() == 0 ? folder_of_root() : folder_of_user();
+  if (!folder) return folder;
   uint32_t hash = 2166136261u;  // FNV-1a
   for (const char c : work_dir) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
   char name[16];
   std::snprintf(name, sizeof name, "%08x.sock", hash);
-  std::string path = folder + "/" + name;
-  if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-    return Error::failed_precondition(text("the socket's path ", quoted(path), " is longer than ",
-                                           sizeof(sockaddr_un::sun_path) - 1, " bytes"))
-        .with_hint("set $XDG_RUNTIME_DIR or $TMPDIR to a shorter directory");
+  path = *folder + "/" + name;
+  if (path.size() > kPathMax) {
+    return Error::failed_precondition(
+               text("the socket's path ", quoted(path), " is longer than ", kPathMax, " bytes"))
+        .with_hint("give a shorter --work_dir, $XDG_RUNTIME_DIR or $TMPDIR");
   }
   return path;
 }

@@ -18,10 +18,16 @@ Resources detect_resources(const std::string& work_dir);
 // O(ports).
 PortSet ports_in_use(const PortSet& ports);
 
-// The socket of the executors of the agent in `work_dir` (an absolute path):
-// $XDG_RUNTIME_DIR or the temporary directory, proffer-<uid>/<8 hex>.sock. Makes the folder, which
-// only this user may enter. Errors: kFailedPrecondition if it is somebody else's or open to others,
-// or if the path is too long for a socket; kUnavailable.
+// Lets other users pass through `work_dir` to the sandboxes and sockets there that are theirs, if
+// this process is root and may run their tasks. Warns if a directory above keeps them out. Errors:
+// kUnavailable.
+Result<void> let_others_pass(const std::string& work_dir);
+
+// The socket of the executors of the agent in `work_dir` (an absolute path): executors.sock in it,
+// or, where that is longer than a socket's path may be, <8 hex>.sock in a folder that this makes:
+// /run/proffer/agent for root, else proffer-<uid> in $XDG_RUNTIME_DIR or the temporary directory,
+// which only this user may enter. Errors: kFailedPrecondition if the folder is somebody else's or
+// open to others, or if that path is too long, too; kUnavailable.
 Result<std::string> executor_socket(const std::string& work_dir);
 
 // The machine's host name, with what may not be in a name replaced by '-'.

@@ -14,8 +14,8 @@
 namespace proffer::agent {
 namespace {
 
-constexpr mode_t kForAll = 0755;
-constexpr mode_t kForThisUser = 0700;
+constexpr mode_t kToPass = 0711;  // their names are not secret, but need not be listed
+constexpr mode_t kForItsUser = 0700;
 
 Error cannot(std::string_view what, int error) {
   const std::error_code code(error, std::generic_category());
@@ -35,11 +35,12 @@ Fd enter_top(const std::string& path) {
   return Fd(open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-Fd make_top(const std::string& path) {
+Fd make_top(const std::string& path, mode_t mode) {
   Fd top = enter_top(path);
   if (top.get() >= 0 || errno != ENOENT) return top;
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  std::filesystem::create_directories(std::filesystem::path(path).parent_path(), error);
+  if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) return Fd();
   return enter_top(path);
 }
 
@@ -80,13 +81,14 @@ std::string Sandboxes::path_of(const FrameworkId& framework, const ExecutorId& e
 }
 
 Result<std::string> Sandboxes::make(const FrameworkId& framework, const ExecutorId& executor,
-                                    uint64_t run) const {
+                                    uint64_t run, const std::optional<Owner>& owner) const {
   std::string path = path_of(framework, executor, run);
-  const Fd all = enter_or_make(make_top(root_), framework.str(), kForAll);
-  const Fd runs = enter_or_make(all, executor.str(), kForAll);
-  if (enter_or_make(runs, std::to_string(run), kForThisUser).get() < 0) {
-    return cannot(text("make the sandbox ", quoted(path)), errno);
-  }
+  const Fd all = enter_or_make(make_top(root_, kToPass), framework.str(), kToPass);
+  const Fd runs = enter_or_make(all, executor.str(), kToPass);
+  const Fd sandbox = enter_or_make(runs, std::to_string(run), kForItsUser);
+  const bool is_theirs = sandbox.get() >= 0 && (!owner || fchownat(sandbox.get(), "", owner->uid,
+                                                                   owner->gid, AT_EMPTY_PATH) == 0);
+  if (!is_theirs) return cannot(text("make the sandbox ", quoted(path)), errno);
   if (Result<void> assigned = assign(framework, executor.str(), executor, run); !assigned) {
     return std::move(assigned).error();
   }
@@ -99,7 +101,7 @@ Result<void> Sandboxes::assign(const FrameworkId& framework, std::string_view na
   const std::string fresh = text("~", name);  // no name begins so
   const std::string to = text(executor.str(), "/", run);
   const auto failed = [&] { return cannot(text("note the sandbox of ", quoted(name)), errno); };
-  const Fd at = enter_or_make(make_top(runs_), framework.str(), kForAll);
+  const Fd at = enter_or_make(make_top(runs_, kForItsUser), framework.str(), kForItsUser);
   if (at.get() < 0) return failed();
   if (symlinkat(to.c_str(), at.get(), entry.c_str()) == 0) return {};
   if (errno != EEXIST) return failed();

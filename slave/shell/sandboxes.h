@@ -3,13 +3,14 @@
 // Where executors live on the disk: <work_dir>/sandboxes/<framework>/<executor>/<run>, and what
 // /v1/files/<framework>/<task>/<path> means.
 //
-// Tasks may write below sandboxes/. So nothing there is taken at its word: which run is whose is
-// written in <work_dir>/runs/<framework>/<name>, for the executor and for each task that shares it,
-// as a link that is read and never followed ("<executor>/<run>"); and sandboxes are entered part by
-// part, never through a link.
+// Tasks may write below sandboxes/ if they run as the agent's user. So nothing there is taken at
+// its word: which run is whose is written in <work_dir>/runs/<framework>/<name>, for the executor
+// and for each task that shares it, as a link that is read and never followed ("<executor>/<run>");
+// and sandboxes are entered part by part, never through a link.
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -23,15 +24,19 @@ namespace proffer::agent {
 
 class Sandboxes {
  public:
+  struct Owner {
+    uint32_t uid = 0;
+    uint32_t gid = 0;
+  };
   // `work_dir` is an absolute path; what is below it is made when the first sandbox is.
   explicit Sandboxes(const std::string& work_dir)
       : root_(work_dir + "/sandboxes"), runs_(work_dir + "/runs") {}
 
   std::string path_of(const FrameworkId& framework, const ExecutorId& executor, uint64_t run) const;
-  // Makes the directory, only for this user, and it is that executor's newest from now on. Errors:
-  // kUnavailable, kResourceExhausted (disk full).
-  Result<std::string> make(const FrameworkId& framework, const ExecutorId& executor,
-                           uint64_t run) const;
+  // Makes the directory, only for `owner` (none: this process's user), and it is that executor's
+  // newest from now on. Errors: kUnavailable, kResourceExhausted (disk full).
+  Result<std::string> make(const FrameworkId& framework, const ExecutorId& executor, uint64_t run,
+                           const std::optional<Owner>& owner = {}) const;
   // The files of `name`, a task or an executor, are those of this run.
   Result<void> assign(const FrameworkId& framework, std::string_view name,
                       const ExecutorId& executor, uint64_t run) const;

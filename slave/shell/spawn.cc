@@ -45,16 +45,11 @@ Result<pid_t> spawn(SpawnOptions options) {
   posix_spawnattr_setsigdefault(&attributes, &signals);
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addchdir_np(&files, options.directory.c_str());
+  posix_spawn_file_actions_addchdir_np(&files, "/");
   if (options.input >= 0) {
     posix_spawn_file_actions_adddup2(&files, options.input, STDIN_FILENO);
   } else {
     posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  }
-  if (options.output_here) {
-    constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND;
-    posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "stdout", kAppend, 0600);
-    posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "stderr", kAppend, 0600);
   }
   posix_spawn_file_actions_addclosefrom_np(&files, STDERR_FILENO + 1);
 

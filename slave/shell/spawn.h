@@ -1,7 +1,7 @@
 #pragma once
 
-// posix_spawn as the agent needs it: a session of its own, signals as by default, no descriptor
-// beyond the three.
+// posix_spawn as the agent needs it: a session of its own, in the top directory, signals as by
+// default, output as ours, no descriptor beyond the three.
 
 #include <cstddef>
 #include <string>
@@ -16,10 +16,8 @@ namespace proffer::agent {
 struct SpawnOptions {
   std::vector<std::string> arguments = {};    // the first is the program's path
   std::vector<std::string> environment = {};  // "NAME=value"
-  std::string directory = "/";
-  int input = -1;            // a descriptor, or -1: /dev/null
-  size_t descriptors = 0;    // its soft limit of open ones; 0: ours
-  bool output_here = false;  // appended to `stdout` and `stderr` in `directory`; else as ours
+  int input = -1;                             // a descriptor, or -1: /dev/null
+  size_t descriptors = 0;                     // its soft limit of open ones; 0: ours
 };
 
 // Errors: kInvalidArgument (a NUL in the environment), kResourceExhausted, kUnavailable.

@@ -14,7 +14,6 @@
 
 #include "common/check.h"
 #include "common/text.h"
-#include "slave/executor/launch_request.h"
 #include "slave/shell/spawn.h"
 
 namespace proffer::agent {
@@ -25,8 +24,8 @@ constexpr int kAnswerMillisMax = 5'000;
 
 }  // namespace
 
-Result<pid_t> Stem::fork(const std::vector<std::string>& environment) {
-  const Result<std::string> request = executor::encode_launch(environment);
+Result<pid_t> Stem::fork(const executor::LaunchRequest& launch) {
+  const Result<std::string> request = executor::encode_launch(launch);
   if (!request) return request.error();
   if (pid_ == 0) {
     if (Result<void> started = start(); !started) return std::move(started).error();
@@ -49,10 +48,12 @@ Result<void> Stem::start() {
   }
   const Fd theirs(ends[1]);
   socket_ = Fd(ends[0]);
+  const int room = static_cast<int>(2 * executor::kLaunchBytesMax);
+  setsockopt(socket_.get(), SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
   // Room for the environment of each executor (slave/executor/stem.cc).
   Result<pid_t> pid =
       spawn({.arguments = {program_},
-             .environment = {"PROFFER_ROOM=" + std::string(executor::kLaunchBytesMax, ' ')},
+             .environment = {"PROFFER_ROOM=" + std::string(executor::kEnvironmentRoom, ' ')},
              .input = theirs.get(),
              .descriptors = descriptors_});
   if (!pid) {

@@ -1,16 +1,16 @@
 #pragma once
 
 // The agent's end of the stem (slave/executor/stem.h): a process that is started at the first need,
-// again when it has ended, and forks an executor of commands at each call.
+// again when it has ended, and forks an executor at each call.
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <sys/types.h>
 
 #include "common/result.h"
 #include "net/fd.h"
+#include "slave/executor/launch_request.h"
 
 namespace proffer::agent {
 
@@ -24,13 +24,14 @@ class Stem {
   Stem(const Stem&) = delete;
   Stem& operator=(const Stem&) = delete;
 
-  // A child of this process in its own session, with this environment, in the directory that
-  // PROFFER_SANDBOX names there. Blocks for the fork, as posix_spawn would.
-  // Errors: kNotFound (no such program), kInvalidArgument (a NUL in the environment),
-  // kResourceExhausted (of processes, disk, or memory), kUnavailable. kTimeout: it has ended, or
-  // did not answer for 5 s and was ended; the next call starts another. It may have forked before:
-  // then there is a child more, of which nobody knows.
-  Result<pid_t> fork(const std::vector<std::string>& environment);
+  // A child of this process in its own session, in the directory that PROFFER_SANDBOX names, with
+  // its output there. Blocks for the fork, as posix_spawn would. What goes wrong in the child is
+  // written to `stderr` there, and it ends with 126.
+  // Errors: kNotFound (no such program), kInvalidArgument and kResourceExhausted of
+  // encode_launch(), kResourceExhausted (of processes, disk, or memory), kUnavailable. kTimeout: it
+  // has ended, or did not answer for 5 s and was ended; the next call starts another. It may have
+  // forked before: then there is a child more, of which nobody knows.
+  Result<pid_t> fork(const executor::LaunchRequest& request);
 
   // It is a child of this process, too, and not an executor; 0 if there is none.
   pid_t pid() const { return pid_; }

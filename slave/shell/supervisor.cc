@@ -17,7 +17,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
-#include "slave/shell/spawn.h"
+#include "net/users.h"
 
 namespace proffer::agent {
 namespace {
@@ -27,14 +27,23 @@ constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX";
 constexpr std::string_view kTokenVariable = "PROFFER_EXECUTOR_TOKEN";
 // What SIGKILL does not end within this long is in a wait that cannot be interrupted.
 constexpr Duration kSweepMax = seconds(5);
+constexpr Duration kUserKnownFor = seconds(5);
+constexpr size_t kUsersKept = 1'024;
 constexpr Duration kSweepAgain = milliseconds(100);
 constexpr Duration kLeftoverPoll = milliseconds(20);
 // How often an executor of an earlier life is looked at where the system has no pidfd.
 constexpr Duration kAdoptedPoll = milliseconds(500);
 
+const std::string& user_of(const StartExecutor& start, const Supervisor::Options& options) {
+  return start.user.empty() ? options.user : start.user;
+}
+
 std::vector<std::string> environment_of(const StartExecutor& start, const std::string& sandbox,
                                         const Supervisor::Options& options) {
-  std::map<std::string, std::string> variables = {{"PATH", std::string(kPath)}, {"HOME", sandbox}};
+  const std::string& user = user_of(start, options);
+  std::map<std::string, std::string> variables = {
+      {"PATH", std::string(kPath)}, {"HOME", sandbox}, {"TMPDIR", sandbox},
+      {"LANG", "C.UTF-8"},          {"USER", user},    {"LOGNAME", user}};
   for (const auto& [name, value] : start.environment) variables[name] = value;
   variables["PROFFER_AGENT"] = options.agent.str();
   variables["PROFFER_AGENT_HTTP"] = options.http_address;
@@ -48,9 +57,11 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   return environment;
 }
 
-// The program and its arguments. Builtin executors lie beside the agent.
+// The program and its arguments; none for an executor of commands, which the stem is. Builtin
+// executors lie beside the agent.
 Result<std::vector<std::string>> arguments_of(const std::string& program,
                                               const std::string& bin_dir) {
+  if (program == proto::kCommandExecutor) return std::vector<std::string>();
   if (program != proto::kBatchExecutor) return std::vector<std::string>{"/bin/sh", "-c", program};
   const std::string builtin = bin_dir + "/proffer-batch-executor";
   if (access(builtin.c_str(), X_OK) != 0) {
@@ -86,13 +97,24 @@ Supervisor::~Supervisor() {
 }
 
 Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
-  Result<std::string> sandbox = sandboxes_.make(start.framework, start.executor, start.run);
+  const std::string& name = user_of(start, options_);
+  const Result<executor::RunAs> user = find_user(name);
+  if (!user) return user.error();
+  // What runs as this process's user has its groups, too, and needs no rights to become it.
+  const bool is_other = user->uid != geteuid();
+  Result<std::vector<std::string>> arguments = arguments_of(start.program, options_.bin_dir);
+  if (!arguments) return std::move(arguments).error();
+  Result<std::string> sandbox = sandboxes_.make(
+      start.framework, start.executor, start.run,
+      is_other ? std::optional(Sandboxes::Owner{user->uid, user->gid}) : std::nullopt);
   if (!sandbox) return std::move(sandbox).error();
-  std::vector<std::string> environment = environment_of(start, *sandbox, options_);
-  const Result<pid_t> pid = start.program == proto::kCommandExecutor
-                                ? fork_command(environment)
-                                : execute(start.program, std::move(environment), *sandbox);
-  if (!pid) return pid.error();
+  const Result<pid_t> pid = fork({.environment = environment_of(start, *sandbox, options_),
+                                  .arguments = *std::move(arguments),
+                                  .run_as = is_other ? std::optional(*user) : std::nullopt});
+  if (!pid) {
+    return is_other ? Error(pid.error()).in(text("as user ", quoted(name), " in ", *sandbox))
+                    : pid.error();
+  }
   // It is there until it is reaped, ended or not.
   const std::optional<Process> process = find_process(*pid);
   const ExecutorStarted started{.framework = start.framework,
@@ -100,7 +122,8 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
                                 .run = start.run,
                                 .pid = *pid,
                                 .start_ticks = process ? process->start_ticks : 0};
-  runs_[*pid] = {started, *sandbox};
+  runs_[*pid] = {started, *sandbox, user->uid};
+  count_run(user->uid);
   live_sandboxes_.insert(*std::move(sandbox));
   return started;
 }
@@ -108,22 +131,48 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
 // A stem that ended or was stopped since it was last asked is somebody else's doing, so a fresh one
 // is asked. Should the first have forked before, that executor has the same token and would be
 // given the same tasks: it is ended while no run has its sandbox yet, so that it is nobody's.
-Result<pid_t> Supervisor::fork_command(const std::vector<std::string>& environment) {
-  Result<pid_t> forked = stem_.fork(environment);
+Result<pid_t> Supervisor::fork(const executor::LaunchRequest& request) {
+  Result<pid_t> forked = stem_.fork(request);
   if (forked || forked.error().code() != ErrorCode::kTimeout) return forked;
   end_strays();
-  return stem_.fork(environment);
+  return stem_.fork(request);
 }
 
-Result<pid_t> Supervisor::execute(const std::string& program, std::vector<std::string> environment,
-                                  const std::string& sandbox) const {
-  Result<std::vector<std::string>> arguments = arguments_of(program, options_.bin_dir);
-  if (!arguments) return std::move(arguments).error();
-  return spawn({.arguments = *std::move(arguments),
-                .environment = std::move(environment),
-                .directory = sandbox,
-                .descriptors = options_.descriptors,
-                .output_here = true});
+// The database is files or a service of the network: it is not asked for each task.
+Result<executor::RunAs> Supervisor::find_user(const std::string& user) {
+  if (user == options_.user) return executor::RunAs{geteuid(), getegid(), {}};
+  const Time now = loop_.now();
+  const auto at = users_.find(user);
+  if (at != users_.end() && now < at->second.at + kUserKnownFor) return at->second.run_as;
+  const std::optional<Account> account = find_account(user);
+  if (!account) {
+    return Error::not_found(text("this machine has no user ", quoted(user)))
+        .with_hint("the task would run as that user: make it, or use another agent");
+  }
+  if (users_.size() >= kUsersKept) users_.clear();
+  const executor::RunAs found{account->uid, account->gid, groups_of(account->uid)};
+  users_[user] = {found, now};
+  return found;
+}
+
+void Supervisor::count_run(uint32_t uid) { ++runs_by_user_[uid]; }
+
+void Supervisor::uncount_run(uint32_t uid) {
+  const auto at = runs_by_user_.find(uid);
+  if (--at->second == 0) runs_by_user_.erase(at);
+}
+
+std::string Supervisor::name_of(uint32_t uid) const {
+  if (uid == geteuid()) return options_.user;
+  for (const auto& [name, user] : users_) {
+    if (user.run_as.uid == uid) return name;
+  }
+  return user_name(uid);
+}
+
+size_t Supervisor::runs_of(uint32_t uid) const {
+  const auto at = runs_by_user_.find(uid);
+  return at == runs_by_user_.end() ? 0 : at->second;
 }
 
 void Supervisor::kill(const KillExecutor& kill) {
@@ -158,6 +207,7 @@ void Supervisor::reap() {
       exited.exit_code = WEXITSTATUS(status);
     }
     live_sandboxes_.erase(at->second.sandbox);
+    uncount_run(at->second.uid);
     runs_.erase(at);
     ended_.push_back({std::move(exited), loop_.now()});
   }
@@ -243,6 +293,10 @@ std::optional<Process> Supervisor::find_by_sandbox(const proto::ExecutorRecord& 
 void Supervisor::watch(const proto::ExecutorRecord& executor) {
   Adopted& adopted = adopted_[executor.run];
   adopted.record = executor;
+  const Result<executor::RunAs> user =
+      find_user(executor.user.empty() ? options_.user : executor.user);
+  adopted.uid = user ? user->uid : geteuid();
+  count_run(adopted.uid);
   adopted.pidfd = watch_process(executor.pid);
   // It may have ended, and its number be another's, before the descriptor was there; and without a
   // descriptor it is looked at now and then.
@@ -277,6 +331,7 @@ void Supervisor::end_adopted(AdoptedRuns::iterator at) {
   leftover_timer_.arm(loop_.now());
   at->second.watcher.reset();
   if (at->second.pidfd >= 0) close(at->second.pidfd);
+  uncount_run(at->second.uid);
   adopted_.erase(at);
 }
 

@@ -24,6 +24,7 @@ class Supervisor {
  public:
   struct Options {
     AgentId agent = {};
+    std::string user = {};          // that this process runs as
     std::string socket = {};        // of executors
     std::string http_address = {};  // where the files of sandboxes are served
     std::string bin_dir = {};       // where builtin executors lie
@@ -41,8 +42,9 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // A process in its own session and new sandbox. Errors: kNotFound (a builtin program is missing),
-  // kInvalidArgument (a NUL in the environment), kResourceExhausted, kUnavailable.
+  // A process in its own session and new sandbox, as its user. Errors: kNotFound (a builtin program
+  // is missing, or this machine does not know the user), kInvalidArgument (a NUL in the
+  // environment), kResourceExhausted, kUnavailable.
   Result<ExecutorStarted> start(const StartExecutor& start);
   // Finds an executor of an earlier life and watches it. None: it is gone, what it left is being
   // ended, and on_exited follows. O(processes) if its pid is not known.
@@ -51,10 +53,21 @@ class Supervisor {
   void kill(const KillExecutor& kill);
   void end_leftover(const proto::ExecutorRecord& executor);
 
+  // Executors that run as this user.
+  size_t runs_of(uint32_t uid) const;
+  // As net/users.h, quickly for users that have executors.
+  std::string name_of(uint32_t uid) const;
+
  private:
   struct Run {
     ExecutorStarted id;
     std::string sandbox;
+    uint32_t uid = 0;
+  };
+  // What the user database said lately.
+  struct KnownUser {
+    executor::RunAs run_as = {};
+    Time at = {};
   };
   struct Ended {
     ExecutorExited exited;
@@ -63,6 +76,7 @@ class Supervisor {
   // Of an earlier life, alive when last looked at.
   struct Adopted {
     proto::ExecutorRecord record = {};
+    uint32_t uid = 0;
     int pidfd = -1;  // or it is looked at again and again
     std::unique_ptr<FdWatcher> watcher = {};
   };
@@ -73,13 +87,14 @@ class Supervisor {
     std::optional<Time> since = {};
   };
   using AdoptedRuns = std::map<uint64_t, Adopted>;
-  Result<pid_t> execute(const std::string& program, std::vector<std::string> environment,
-                        const std::string& sandbox) const;
+  Result<executor::RunAs> find_user(const std::string& user);
+  void count_run(uint32_t uid);
+  void uncount_run(uint32_t uid);
   void watch(const proto::ExecutorRecord& executor);
   void look_at_adopted();
   void end_adopted(AdoptedRuns::iterator at);
   std::optional<Process> find_by_sandbox(const proto::ExecutorRecord& executor) const;
-  Result<pid_t> fork_command(const std::vector<std::string>& environment);
+  Result<pid_t> fork(const executor::LaunchRequest& request);
   void reap();
   void sweep();
   bool end_strays();
@@ -90,7 +105,9 @@ class Supervisor {
   const Sandboxes& sandboxes_;
   Options options_;
   Handlers handlers_;
-  Stem stem_;  // of the executors of commands
+  Stem stem_;
+  std::map<std::string, KnownUser> users_;
+  std::map<uint32_t, size_t> runs_by_user_;
   std::map<pid_t, Run> runs_;
   std::set<std::string> live_sandboxes_;
   std::vector<Ended> ended_;  // processes of theirs may be left

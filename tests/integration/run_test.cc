@@ -49,17 +49,23 @@ TEST_F(RunCommand, GivesTheTaskItsEnvironmentAndNothingOfTheAgents) {
       EXPECT_EQ(entry, "PROFFER_TASK_ID=envy-1");
     }
   }
-  for (const char* wanted : {"PATH", "HOME", "PROFFER_TASK_ID", "PROFFER_FRAMEWORK_ID",
-                             "PROFFER_AGENT", "PROFFER_SANDBOX", "LEVEL"}) {
-    EXPECT_EQ(names.count(wanted), 1u) << wanted;
-  }
+  const std::set<std::string> wanted = {"PATH",
+                                        "HOME",
+                                        "TMPDIR",
+                                        "LANG",
+                                        "USER",
+                                        "LOGNAME",
+                                        "PROFFER_TASK_ID",
+                                        "PROFFER_FRAMEWORK_ID",
+                                        "PROFFER_AGENT",
+                                        "PROFFER_SANDBOX",
+                                        "LEVEL"};
+  for (const std::string& name : wanted) EXPECT_EQ(names.count(name), 1u) << name;
   EXPECT_EQ(names.count("PROFFER_MASTER"), 0u);
   EXPECT_EQ(names.count("PROFFER_EXECUTOR_TOKEN"), 0u);
   // The shell that runs the command may add its own PWD, SHLVL and _.
   for (const std::string& name : names) {
-    EXPECT_TRUE(name.starts_with("PROFFER_") || name == "PATH" || name == "HOME" ||
-                name == "LEVEL" || name == "PWD" || name == "SHLVL" || name == "_")
-        << name;
+    EXPECT_TRUE(wanted.contains(name) || name == "PWD" || name == "SHLVL" || name == "_") << name;
   }
 }
 

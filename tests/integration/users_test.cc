@@ -2,6 +2,8 @@
 // somebody else.
 
 #include <filesystem>
+#include <fstream>
+#include <memory>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -31,7 +33,7 @@ class OtherUser : public testing::Test {
     fs::permissions(home_.path(), fs::perms::owner_all | fs::perms::others_exec);
     ASSERT_EQ(chown(own_.path().c_str(), kNobody, kNobody), 0);
     // The build may lie where others may not look.
-    for (const char* name : {"proffer", "proffer-agent"}) {
+    for (const char* name : {"proffer", "proffer-master", "proffer-agent", "proffer-executor"}) {
       fs::copy_file(program(name), home_ / name);
     }
     master_ = std::make_unique<Process>(Words{program("proffer-master"),
@@ -83,7 +85,6 @@ TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
   EXPECT_THAT(as_nobody({"proffer", "agents"}).out, HasSubstr("a1"));
 
   const std::pair<Words, std::string> attacks[] = {
-      {{"run", "--", "id"}, "may not run tasks here"},
       {{"role", "set", "eng", "--weight", "5"}, "may not change a role"},
       {{"drain", "a1"}, "may not drain an agent"},
       {{"undrain", "a1"}, "may not drain an agent"},
@@ -103,6 +104,97 @@ TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
   EXPECT_THAT(as_root({"roles"}).out, Not(HasSubstr("eng")));
   task.kill(SIGINT);
   task.wait();
+}
+
+// What a task of another user is, and what it may not: read what lies in root's sandbox, or in the
+// agent's files, or signal a task of root.
+TEST_F(OtherUser, RunsTasksAsItself) {
+  Process task(
+      {program("proffer"), "run", "--", "echo secret > file; echo $$ > $HOME/pid; sleep 1000"},
+      {{"PROFFER_MASTER", socket_path()}});
+  fs::path sandbox;
+  ASSERT_TRUE(eventually([&] {
+    std::error_code none;
+    for (const auto& entry : fs::recursive_directory_iterator(home_ / "agent/sandboxes", none)) {
+      if (entry.path().filename() == "pid" && fs::file_size(entry.path()) > 0) {
+        sandbox = entry.path().parent_path();
+      }
+    }
+    return !sandbox.empty();
+  }));
+  std::ifstream file(sandbox / "pid");
+  int pid = 0;
+  file >> pid;
+
+  const Exit own =
+      as_nobody({"proffer", "run", "--",
+                 "id -un; id -G; pwd; echo $HOME $TMPDIR; echo $USER; stat -c '%U %a' .; "
+                 "stat -c '%U %a' stdout; umask; ls -d ../.. | wc -l"});
+  EXPECT_EQ(own.code, 0) << own.err;
+  EXPECT_THAT(own.out, testing::MatchesRegex("nobody\n65534\n(/.*)\n/.* /.*\nnobody\nnobody 700\n"
+                                             "nobody 600\n0022\n1\n"))
+      << own.err;
+
+  const std::string attacks[] = {
+      "cat " + (sandbox / "file").string(),
+      "ls " + sandbox.string(),
+      "echo x >> " + (sandbox / "stdout").string(),
+      "ls " + (home_ / "agent"),
+      "cat " + (home_ / "agent/checkpoint.log"),
+      "cat " + (home_ / "agent/identity"),
+      "ls " + (home_ / "agent/sandboxes"),
+      "ls " + (home_ / "agent/runs"),
+      text("kill -9 ", pid),
+      text("cat /proc/", pid, "/environ"),
+      // The executor's own, which has the token, is not its task's to read.
+      "cat /proc/$PPID/environ",
+      "kill -9 1",
+      "touch /etc/proffer-attack",
+  };
+  for (const std::string& attack : attacks) {
+    const Exit refused = as_nobody({"proffer", "run", "--", attack});
+    EXPECT_NE(refused.code, 0) << attack << "\n" << refused.out;
+    EXPECT_THAT(refused.err, testing::ContainsRegex("ermi[ts]|ermission")) << attack;
+  }
+  EXPECT_TRUE(is_alive(pid));
+  task.kill(SIGINT);
+  task.wait();
+}
+
+// A machine that is not root's runs what is its user's.
+TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
+  const std::string socket = own_ / "run/master.sock";
+  const auto daemon = [&](Words words) {
+    const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    words.front() = home_ / words.front();
+    words.insert(words.begin(), become.begin(), become.end());
+    return std::make_unique<Process>(words);
+  };
+  const auto master = daemon(
+      {"proffer-master", "--data_dir=" + (own_ / "master"), "--socket=" + socket, "--http_port=0"});
+  const auto agent =
+      daemon({"proffer-agent", "--master=" + socket, "--name=own", "--work_dir=" + (own_ / "agent"),
+              "--http_port=0", "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
+  const auto proffer = [&](bool root, Words words) {
+    if (!root) words.front() = home_ / words.front();
+    if (root) words.front() = program(words.front());
+    const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+    if (!root) words.insert(words.begin(), become.begin(), become.end());
+    return run(words, {{"PROFFER_MASTER", socket}, {"TMPDIR", own_.path()}});
+  };
+  ASSERT_TRUE(eventually([&] {
+    return proffer(true, {"proffer", "agents"}).out.find("own") != std::string::npos;
+  })) << master->err()
+      << agent->err();
+  EXPECT_EQ(proffer(false, {"proffer", "run", "--", "id -un"}).out, "nobody\n");
+  const Exit refused = proffer(true, {"proffer", "run", "--", "id -un"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_THAT(refused.err,
+              HasSubstr("agent 'own' is not root and runs those of user 'nobody' only"));
+  for (const auto& daemon_ : {agent.get(), master.get()}) {
+    daemon_->kill(SIGTERM);
+    EXPECT_EQ(daemon_->wait().code, 0) << daemon_->err();
+  }
 }
 
 // It would be given the tasks of others.

@@ -29,7 +29,7 @@ TEST(Policy, IsOneTable) {
     Action action;
     std::vector<PrincipalPtr> may_not;
   } rows[] = {
-      {Action::kSubscribe, {agent, owner, other, nullptr}},
+      {Action::kSubscribe, {nullptr}},
       {Action::kResume, {agent, other, nullptr}},
       {Action::kCallFramework, {agent, other, nullptr}},
       {Action::kKillTask, {agent, other, nullptr}},
@@ -96,7 +96,7 @@ TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
   EXPECT_EQ(s.traced("audit: refused"), 7);
 
   TestScheduler& foreign = s.scheduler("mine");
-  foreign.by = bob;
+  foreign.by = nullptr;
   foreign.subscribes();
   s.settle();
   EXPECT_TRUE(foreign.was_dropped());
@@ -104,6 +104,50 @@ TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
   EXPECT_EQ(s.traced("audit: refused"), 8);
 
   EXPECT_EQ(s.calls(OperatorKill{.task = "t1"}), "done");
+}
+
+TEST(Policy, TasksRunAsTheUserOfTheirFramework) {
+  MasterScenario s;
+  TestAgent& a1 = s.registered_agent("a1");
+  TestScheduler& f = s.scheduler("mine");
+  f.by = user("bob", 1002);
+  f.subscribes();
+  f.asks("cpus:1;mem:64", 1);
+  s.settle();
+  ASSERT_EQ(f.offers.size(), 1u);
+  f.accepts({f.offers.front()}, {TestScheduler::spec("t1", "cpus:1;mem:64")});
+  s.settle();
+  EXPECT_EQ(a1.take_one<proto::RunTask>().assignment.user, "bob");
+}
+
+// Its tasks would be refused one by one.
+TEST(Policy, NobodyElseBeginsAFrameworkWhereAnAgentIsNotRoot) {
+  MasterOptions options;
+  options.policy.agent_uids = {900};
+  MasterScenario s(options);
+  TestAgent& own = s.agent("a1", "cpus:4;mem:4096");
+  own.by = user("olga", 900);
+  own.registers();
+  s.settle();
+  for (const auto& [name, uid, may] : {std::tuple("bob", 1002, false), std::tuple("root", 0, false),
+                                       std::tuple("olga", 900, true)}) {
+    TestScheduler& f = s.scheduler(name);
+    f.by = user(name, static_cast<uint32_t>(uid));
+    f.subscribes();
+    s.settle();
+    EXPECT_EQ(f.is_connected(), may) << name;
+  }
+}
+
+// An operator continues what is another's; its tasks do not become the operator's.
+TEST(Policy, AFrameworkKeepsItsUser) {
+  MasterScenario s;
+  TestScheduler& f = s.subscribed("web");
+  f.by = user("root", 0);
+  f.subscribes();
+  s.settle();
+  EXPECT_TRUE(f.is_connected());
+  EXPECT_EQ(s.master->frameworks().at(0).user, "ada");
 }
 
 // A stolen id and secret are of no use to another user.

@@ -160,7 +160,7 @@ class AgentScenario {
     step(ExecutorExited{start.framework, start.executor, start.run, {}, {}});
   }
   void from_executor(PeerId peer, proto::Message message) {
-    step(ExecutorFrame{peer, peers[peer].stamp(LeaderEpoch(), std::move(message))});
+    step(ExecutorFrame{peer, peers[peer].stamp(LeaderEpoch(), std::move(message)), user});
   }
   void tell(PeerId peer, const std::string& task, proto::TaskState state, uint64_t sequence) {
     from_executor(
@@ -226,6 +226,7 @@ class AgentScenario {
   }
 
   AgentOptions options;
+  std::string user = "";  // of the processes of executors
   std::unique_ptr<agent::Agent> core;
   Time now = Time::from_nanos(1'000'000'000);
   LeaderEpoch leader = kLeader;

@@ -201,6 +201,65 @@ TEST(Launch, NoMoreExecutorsAreStartedThanThereAreDescriptorsForButASharedOneTak
   EXPECT_EQ(s.take<StartExecutor>().size(), 1u);
 }
 
+proto::RunTask task_of(const std::string& user, const std::string& id,
+                       const std::string& executor = "") {
+  proto::RunTask task = command_task(id);
+  task.assignment.user = user;
+  if (executor.empty()) return task;
+  task.spec.executor = "./serve";
+  task.spec.executor_id = ExecutorId(executor);
+  return task;
+}
+
+TEST(Launch, AnAgentThatIsNotRootRunsOnlyTheTasksOfItsUser) {
+  for (const bool is_root : {true, false}) {
+    AgentScenario s;
+    s.options.user = "ada";
+    s.options.is_root = is_root;
+    s.crash_and_restart();
+    s.registered();
+    s.run(task_of("ada", "t1"));
+    s.run(task_of("bob", "t2"));
+    s.run(task_of("", "t3"));
+    std::vector<std::string> users;
+    for (const StartExecutor& start : s.take<StartExecutor>()) users.push_back(start.user);
+    EXPECT_EQ(users, is_root ? (Lines{"ada", "bob"}) : (Lines{"ada"}));
+    EXPECT_EQ(s.updates(), is_root
+                               ? (Lines{"t3 1 refused task_invalid"})
+                               : (Lines{"t2 1 refused task_invalid", "t3 1 refused task_invalid"}));
+  }
+}
+
+TEST(Launch, AnExecutorIsOfOneUser) {
+  AgentScenario s;
+  s.options.user = "root";
+  s.options.is_root = true;
+  s.crash_and_restart();
+  s.registered();
+  s.run(task_of("ada", "t1", "shared"));
+  s.run(task_of("bob", "t2", "shared"));
+  EXPECT_EQ(s.updates(), (Lines{"t2 1 refused task_invalid"}));
+  s.run(task_of("ada", "t3", "shared"));
+  EXPECT_TRUE(s.updates().empty());
+}
+
+// The token may have been read by another; the kernel's word cannot be forged.
+TEST(Launch, AnExecutorSpeaksOnlyAsItsUser) {
+  AgentScenario s;
+  s.options.user = "root";
+  s.options.is_root = true;
+  s.crash_and_restart();
+  s.registered();
+  s.run(task_of("ada", "t1"));
+  s.user = "bob";
+  s.hello("t1");
+  EXPECT_TRUE(s.told_executors<proto::RunTask>().empty());
+  EXPECT_EQ(s.told_executors<proto::ErrorMessage>().size(), 1u);
+  s.user = "ada";
+  s.hello_again("t1");
+  EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 1u);
+}
+
 TEST(Launch, AnExecutorThatCannotBeStartedFailsItsTask) {
   AgentScenario s;
   s.registered();

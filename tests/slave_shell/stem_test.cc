@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -68,16 +69,17 @@ class Forked : public testing::Test {
     return {{"HOME", sandbox},
             {"PATH", "/usr/bin:/bin"},
             {"PROFFER_AGENT", "a1"},
-            {"PROFFER_AGENT_SOCKET", (root_ / "nobody.sock").string()},
+            {"PROFFER_AGENT_SOCKET", (root_ / "no-agent.sock").string()},
             {"PROFFER_EXECUTOR_ID", "e1"},
             {"PROFFER_EXECUTOR_TOKEN", "0123456789abcdef0123456789abcdef"},
             {"PROFFER_FRAMEWORK_ID", "f1"},
-            {"PROFFER_SANDBOX", sandbox}};
+            {"PROFFER_SANDBOX", sandbox},
+            {"USER", "ada"}};
   }
   Result<pid_t> fork(const std::map<std::string, std::string>& variables) {
     std::vector<std::string> list;
     for (const auto& [name, value] : variables) list.push_back(name + "=" + value);
-    Result<pid_t> pid = stem_->fork(list);
+    Result<pid_t> pid = stem_->fork({.environment = list});
     if (pid) started_.push_back(*pid);
     return pid;
   }
@@ -121,6 +123,61 @@ TEST_F(Forked, ExecutorsAreOurChildrenWithWhatTheyWereGiven) {
   }
 }
 
+// The shell program prints who it is; the sandbox is nobody's, so its output can only be opened by
+// root or nobody.
+TEST_F(Forked, AProgramRunsAsItsUserWithItsGroupsAndNothingElse) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const executor::RunAs nobody{.uid = 65534, .gid = 65534, .groups = {65534, 4'711}};
+  const std::string box = sandbox("one");
+  ASSERT_EQ(chmod(root_.c_str(), 0711), 0);
+  ASSERT_EQ(chown(box.c_str(), nobody.uid, nobody.gid), 0);
+  const Result<pid_t> pid =
+      stem_->fork({.environment = {"PATH=/usr/bin:/bin", "PROFFER_SANDBOX=" + box},
+                   .arguments = {"/bin/sh", "-c", "id -u; id -g; id -G; pwd; cat /etc/shadow"},
+                   .run_as = nobody});
+  ASSERT_TRUE(pid) << pid.error().message();
+  EXPECT_NE(wait_for(*pid), 0) << "nobody may not read /etc/shadow";
+  std::ifstream file(root_ / "one/stdout");
+  const std::string out((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(out, "65534\n65534\n65534 4711\n" + box + "\n");
+  struct stat status = {};
+  ASSERT_EQ(stat((root_ / "one/stdout").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, nobody.uid);
+}
+
+// What the user put where its output goes gains it nothing: neither a link nor a file of root.
+TEST_F(Forked, OutputIsOpenedAsTheUserMay) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const executor::RunAs nobody{.uid = 65534, .gid = 65534};
+  ASSERT_EQ(chmod(root_.c_str(), 0711), 0);
+  std::ofstream(root_ / "secret") << "of root";
+  for (const bool link : {true, false}) {
+    const std::string box = sandbox(link ? "link" : "hard");
+    if (link) {
+      fs::create_symlink(root_ / "secret", box + "/stdout");
+    } else {
+      fs::create_hard_link(root_ / "secret", box + "/stdout");
+      ASSERT_EQ(chmod((box + "/stdout").c_str(), 0600), 0);
+    }
+    ASSERT_EQ(chown(box.c_str(), nobody.uid, nobody.gid), 0);
+    const Result<pid_t> pid = stem_->fork(
+        {.environment = {"PROFFER_SANDBOX=" + box}, .arguments = {"/bin/true"}, .run_as = nobody});
+    EXPECT_FALSE(pid) << box;
+  }
+}
+
+TEST_F(Forked, WhatCannotJoinItsGroupDoesNotRun) {
+  const std::string box = sandbox("one");
+  const Result<pid_t> pid = stem_->fork({.environment = {"PROFFER_SANDBOX=" + box},
+                                         .arguments = {"/bin/echo", "ran"},
+                                         .joins = {(root_ / "no-group/cgroup.procs").string()}});
+  ASSERT_TRUE(pid);
+  const std::optional<int> status = wait_for(*pid);
+  ASSERT_TRUE(status.has_value());
+  EXPECT_EQ(WEXITSTATUS(*status), 126);
+  EXPECT_EQ(fs::file_size(root_ / "one/stdout"), 0u);
+}
+
 TEST_F(Forked, ItsEndIsHeardByUs) {
   const Result<pid_t> pid = fork(environment(sandbox("one")));
   ASSERT_TRUE(pid);
@@ -157,7 +214,7 @@ TEST_F(Forked, WhatCannotBeStartedIsRefusedWithItsReasonAndTheNextOneStarts) {
   with_nul["PATH"] = std::string("a\0b", 3);
   EXPECT_EQ(fork(with_nul).error().code(), ErrorCode::kInvalidArgument);
   auto large = environment(sandbox("one"));
-  large["PATH"] = std::string(executor::kLaunchBytesMax, 'x');
+  large["PATH"] = std::string(executor::kEnvironmentRoom, 'x');
   EXPECT_EQ(fork(large).error().code(), ErrorCode::kResourceExhausted);
 
   const pid_t stem = stem_->pid();
@@ -203,23 +260,54 @@ TEST_F(Forked, WithoutTheProgramNothingStarts) {
 
 // --- the request -------------------------------------------------------------------------------
 
-TEST(LaunchRequest, CarriesItsVariables) {
-  const std::vector<std::string> variables = {"A=1", "EMPTY=", "TWO=a=b"};
-  const Result<std::string> bytes = executor::encode_launch(variables);
+using Texts = std::vector<std::string>;
+
+TEST(LaunchRequest, CarriesAllThatIsInIt) {
+  const Texts variables = {"A=1", "EMPTY=", "TWO=a=b"};
+  const executor::RunAs user{.uid = 1'000, .gid = 1'001, .groups = {1'001, 27}};
+  const Result<std::string> bytes = executor::encode_launch({.environment = variables,
+                                                             .arguments = {"/bin/sh", "-c", ""},
+                                                             .run_as = user,
+                                                             .joins = {"/sys/fs/cgroup/procs"}});
   ASSERT_TRUE(bytes);
   const auto decoded = executor::decode_launch(*bytes);
   ASSERT_TRUE(decoded);
-  EXPECT_TRUE(std::equal(decoded->begin(), decoded->end(), variables.begin(), variables.end()));
+  EXPECT_EQ(Texts(decoded->variables.begin(), decoded->variables.end()), variables);
+  EXPECT_EQ(decoded->environment, std::string_view("A=1\0EMPTY=\0TWO=a=b\0", 19));
+  EXPECT_EQ(Texts(decoded->arguments.begin(), decoded->arguments.end()),
+            (Texts{"/bin/sh", "-c", ""}));
+  EXPECT_EQ(Texts(decoded->joins.begin(), decoded->joins.end()), Texts{"/sys/fs/cgroup/procs"});
+  EXPECT_EQ(decoded->run_as, user);
+
+  const Result<std::string> least = executor::encode_launch({.environment = {"A=1"}});
+  ASSERT_TRUE(least);
+  EXPECT_EQ(executor::decode_launch(*least)->run_as, std::nullopt);
 }
 
-TEST(LaunchRequest, IsRefusedIfItIsNone) {
-  using namespace std::string_view_literals;
-  for (const std::string_view wrong : {""sv, "A=1"sv, "\0"sv, "A\0"sv, "=1\0"sv, "A=1\0\0"sv}) {
-    EXPECT_FALSE(executor::decode_launch(wrong)) << quoted(std::string(wrong));
+TEST(LaunchRequest, IsRefusedIfItIsCutOrDamaged) {
+  const std::string bytes = *executor::encode_launch({.environment = {"A=1"},
+                                                      .arguments = {"/bin/true"},
+                                                      .run_as = executor::RunAs{1, 2, {3, 4}},
+                                                      .joins = {"/x"}});
+  for (size_t size = 0; size < bytes.size(); ++size) {
+    EXPECT_FALSE(executor::decode_launch(std::string_view(bytes).substr(0, size))) << size;
+  }
+  // Counts that say more than there is.
+  for (size_t at = 0; at < 6 * sizeof(uint32_t); ++at) {
+    std::string wrong = bytes;
+    wrong[at] = static_cast<char>(0x7f);
+    (void)executor::decode_launch(wrong);  // whatever it finds lies within the bytes (ASan)
   }
   EXPECT_FALSE(executor::encode_launch({}));
-  EXPECT_FALSE(executor::encode_launch({"NONE"}));
-  EXPECT_FALSE(executor::encode_launch({"=x"}));
+  EXPECT_FALSE(executor::encode_launch({.environment = {"NONE"}}));
+  EXPECT_FALSE(executor::encode_launch({.environment = {"=x"}}));
+  EXPECT_FALSE(
+      executor::encode_launch({.environment = {"A=1"}, .arguments = {std::string("a\0b", 3)}}));
+  EXPECT_EQ(executor::encode_launch({.environment = {"A=1"},
+                                     .arguments = {std::string(executor::kLaunchBytesMax, 'x')}})
+                .error()
+                .code(),
+            ErrorCode::kResourceExhausted);
 }
 
 }  // namespace

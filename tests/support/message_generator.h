@@ -265,8 +265,10 @@ class MessageGenerator {
     return out;
   }
   Assignment assignment() {
-    return {
-        .resources = resources(), .ports = named_ports(), .claim = flip() ? claim() : TaskClaim{}};
+    return {.resources = resources(),
+            .ports = named_ports(),
+            .claim = flip() ? claim() : TaskClaim{},
+            .user = flip() ? name() : std::string()};
   }
   TaskStatus status() {
     TaskStatus out{.task = TaskId(name()),
@@ -541,7 +543,8 @@ class MessageGenerator {
          .boot_id = bytes(kNameBytesMax),
          .program = bytes(kNameBytesMax),
          .own = prng_.chance(1, 2),
-         .leftover = prng_.chance(1, 2)};
+         .leftover = prng_.chance(1, 2),
+         .user = prng_.chance(1, 2) ? name() : std::string()};
   }
   void make(ExecutorGone& r) {
     r = {.framework = FrameworkId(name()), .executor = ExecutorId(name())};
