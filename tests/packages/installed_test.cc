@@ -89,6 +89,20 @@ TEST_F(Installed, UnitsNameProgramsAndSettingsThatAreInstalled) {
   }
 }
 
+TEST_F(Installed, SystemdTakesTheUnitsInAnyPrefix) {
+  if (run({"systemd-analyze", "--version"}).code != 0) GTEST_SKIP() << "not run: no systemd here";
+  const TemporaryDirectory prefix;
+  const Exit done = run({"cmake", "--install", program("") + "..", "--component", "runtime",
+                         "--prefix", prefix.path()});
+  ASSERT_EQ(done.code, 0) << done.out << done.err;
+  for (const std::string name : {"proffer-master", "proffer-agent", "proffer-service"}) {
+    const std::string unit = prefix / "lib/systemd/system/" + name + ".service";
+    const Exit verified = run({"systemd-analyze", "verify", "--man=no", unit});
+    EXPECT_EQ(verified.code, 0) << verified.err;
+    EXPECT_EQ(verified.err, "") << name;
+  }
+}
+
 // Every flag of --help is in the file of defaults, as a comment, and in the man page.
 TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlags) {
   for (const std::string name : {"master", "agent"}) {

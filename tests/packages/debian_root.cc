@@ -1,0 +1,200 @@
+#include "tests/packages/debian_root.h"
+
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <sstream>
+
+#include <sys/stat.h>
+
+#include "common/text.h"
+
+namespace proffer::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kMirror = "http://deb.debian.org/debian";
+
+Words blank_separated(const std::string& text) {
+  std::istringstream stream(text);
+  Words words;
+  for (std::string word; stream >> word;) words.push_back(word);
+  return words;
+}
+
+// NAME="value" lines.
+std::map<std::string, std::string> read_environment(const std::string& file) {
+  std::map<std::string, std::string> environment;
+  std::istringstream stream(read_file(file));
+  for (std::string line; std::getline(stream, line);) {
+    const size_t equals = line.find('=');
+    if (line.starts_with("#") || equals == std::string::npos) continue;
+    std::string value = line.substr(equals + 1);
+    std::erase(value, '"');
+    environment[line.substr(0, equals)] = value;
+  }
+  return environment;
+}
+
+// Names of capabilities as systemd writes them ("CAP_SYS_TIME"), for setpriv ("-sys_time").
+std::string dropped(const std::string& names) {
+  std::string all;
+  for (std::string name : blank_separated(names)) {
+    for (char& c : name) c = static_cast<char>(std::tolower(c));
+    all += text(all.empty() ? "-" : ",-", name.substr(std::string("cap_").size()));
+  }
+  return all;
+}
+
+// A process that `parent` has forked; the kernel here lists no children.
+pid_t child_of(pid_t parent) {
+  pid_t child = 0;
+  eventually([&] {
+    for (const auto& entry : fs::directory_iterator("/proc")) {
+      const std::string stat = read_file(entry.path() / "stat");
+      const size_t name_end = stat.rfind(')');
+      if (name_end == std::string::npos) continue;
+      const Words fields = blank_separated(stat.substr(name_end + 1));
+      if (fields.size() < 2 || fields[1] != std::to_string(parent)) continue;
+      child = std::stoi(entry.path().filename());
+      return true;
+    }
+    return false;
+  });
+  return child;
+}
+
+}  // namespace
+
+DebianRoot::DebianRoot() {
+  // Users of the inside pass through.
+  fs::permissions(home_.path(), fs::perms(0755));
+  made_ =
+      run({"debootstrap", "--variant=minbase", "bookworm", root(), kMirror}, {}, {}, Seconds{900});
+}
+
+DebianRoot::~DebianRoot() { halt(); }
+
+Exit DebianRoot::in_root(Words words, Seconds deadline) const {
+  const Words enter = {
+      "chroot",        root(), "env", "-i", kSystemPath, "DEBIAN_FRONTEND=noninteractive",
+      "LC_ALL=C.UTF-8"};
+  words.insert(words.begin(), enter.begin(), enter.end());
+  return run(words, {}, {}, deadline);
+}
+
+Exit DebianRoot::apt_get(Words words) const {
+  words.insert(words.begin(), {"apt-get", "-y", "--no-install-recommends"});
+  return in_root(std::move(words));
+}
+
+std::set<std::string> DebianRoot::paths() const {
+  std::set<std::string> paths;
+  const auto is_left_out = [](const std::string& path) {
+    for (const char* folder : {"/debs", "/proc", "/sys", "/tmp", "/var/cache", "/var/log",
+                               "/var/lib/apt", "/var/lib/dpkg"}) {
+      if (path == folder) return true;
+    }
+    return path.ends_with("-") || path == "/etc/ld.so.cache";
+  };
+  for (auto entry = fs::recursive_directory_iterator(root()); entry != fs::end(entry); ++entry) {
+    const std::string path = entry->path().string().substr(root().size());
+    if (is_left_out(path)) {
+      entry.disable_recursion_pending();
+    } else {
+      paths.insert(path);
+    }
+  }
+  return paths;
+}
+
+Unit DebianRoot::unit(const std::string& name) const {
+  Unit unit;
+  std::string command;
+  std::map<std::string, std::string> environment;
+  std::istringstream stream(read_file(at("/usr/lib/systemd/system/" + name + ".service")));
+  std::string dropped_capabilities;
+  for (std::string line; std::getline(stream, line);) {
+    const size_t equals = line.find('=');
+    if (line.starts_with("#") || equals == std::string::npos) continue;
+    const std::string key = line.substr(0, equals);
+    const std::string value = line.substr(equals + 1);
+    if (key == "User") unit.user = value;
+    if (key == "ExecStart") command = value;
+    if (key == "UMask") unit.umask = value;
+    if (key == "NoNewPrivileges") unit.has_no_new_privileges = value == "yes";
+    if (key == "EnvironmentFile") environment = read_environment(at(value.substr(1)));
+    if (key != "CapabilityBoundingSet") continue;
+    if (value.empty()) {
+      unit.bounding_set = "-all";
+    } else {
+      dropped_capabilities += " " + value.substr(1);
+    }
+  }
+  if (!dropped_capabilities.empty()) unit.bounding_set = dropped(dropped_capabilities);
+  for (const std::string& word : blank_separated(command)) {
+    if (!word.starts_with("$")) {
+      unit.command.push_back(word);
+      continue;
+    }
+    for (const std::string& one : blank_separated(environment[word.substr(1)])) {
+      unit.command.push_back(one);
+    }
+  }
+  return unit;
+}
+
+void DebianRoot::boot() {
+  init_ = std::make_unique<Process>(
+      Words{"unshare", "--mount", "--pid", "--net", "--fork", "--kill-child",
+            "--mount-proc=" + at("/proc"), "/bin/sh", "-c",
+            "ip link set lo up && mount --rbind /sys \"$0/sys\" && echo up && "
+            "exec chroot \"$0\" sleep infinity",
+            root()});
+  if (!init_->line_with("up")) return;
+  inside_ = child_of(init_->pid());
+}
+
+Words DebianRoot::enter(const std::string& user) const {
+  return {"nsenter",
+          text("--target=", inside_),
+          "--mount",
+          "--pid",
+          "--net",
+          "chroot",
+          root(),
+          "env",
+          "-i",
+          kSystemPath,
+          "LC_ALL=C.UTF-8",
+          "setpriv",
+          "--reuid=" + user,
+          "--regid=" + user,
+          "--init-groups"};
+}
+
+std::unique_ptr<Process> DebianRoot::start(const Unit& unit) const {
+  Words words = enter(unit.user);
+  words.push_back("--bounding-set=" + unit.bounding_set);
+  if (unit.has_no_new_privileges) words.push_back("--no-new-privs");
+  for (const char* word : {"/bin/sh", "-c", "umask $0; exec \"$@\""}) words.push_back(word);
+  words.push_back(unit.umask);
+  words.insert(words.end(), unit.command.begin(), unit.command.end());
+  return std::make_unique<Process>(words);
+}
+
+Exit DebianRoot::stop(Process& started) {
+  kill(child_of(started.pid()), SIGTERM);
+  return started.wait();
+}
+
+Exit DebianRoot::as(const std::string& user, const std::string& shell_command,
+                    Seconds deadline) const {
+  Words words = enter(user);
+  for (const char* word : {"--reset-env", "/bin/sh", "-c"}) words.push_back(word);
+  words.push_back("cd; " + shell_command);
+  return run(words, {}, {}, deadline);
+}
+
+}  // namespace proffer::test
