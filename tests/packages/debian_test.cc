@@ -119,13 +119,13 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
   commands.erase(commands.begin());
   for (const std::string& command : commands) run_as_written(command);
 
-  // Tasks run as the agent's user until each runs as its own: those of others are refused.
-  for (const char* user : {"alice", "bob"}) {
-    const Exit refused = debian.as(user, "proffer run -- id -un");
-    EXPECT_EQ(refused.code, 1);
-    EXPECT_THAT(refused.err, HasSubstr("may not run tasks here"));
+  for (const std::string user : {"alice", "bob"}) {
+    const Exit ran = debian.as(user, "proffer run -- 'id -un; id -Gn; stat -c %U:%a .'");
+    EXPECT_EQ(ran.code, 0) << ran.err << agent->err();
+    EXPECT_EQ(ran.out, user + "\n" + user + "\n" + user + ":700\n");
     EXPECT_EQ(debian.as(user, "proffer role set research --weight 3").code, 1);
   }
+  EXPECT_EQ(debian.as("root", "proffer run -- id -un").out, "root\n");
 
   for (const std::string& command :
        commands_between(guide, "## Settings\n", "## Upgrade and remove\n")) {
@@ -136,7 +136,9 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
     }
     run_as_written(command);
   }
-  EXPECT_EQ(debian.as("bob", "proffer role set research --weight 3").code, 1);
+  const Exit refused = debian.as("bob", "proffer role set research --weight 3");
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("user 'bob' may not change a role"));
   EXPECT_TRUE(eventually([&] { return debian.as("root", "proffer service list").code == 0; }))
       << service->err();
 
