@@ -18,15 +18,18 @@ set(installed_programs proffer proffer-master proffer-agent proffer-executor pro
                        proffer-batch-executor proffer-service proffer-simulate proffer-sim)
 install(TARGETS ${installed_programs} RUNTIME DESTINATION lib/proffer COMPONENT runtime)
 
-# Files of defaults and man pages are what the programs' --help says.
+# Files of defaults, man pages and completion are what the programs' --help says.
 add_custom_command(OUTPUT ${made}/stamp
   COMMAND ${packaging}/from_help.sh $<TARGET_FILE_DIR:proffer> ${made} ${PROJECT_VERSION}
   COMMAND ${CMAKE_COMMAND} -E touch ${made}/stamp
   DEPENDS ${packaging}/from_help.sh ${packaging}/man_page.awk ${packaging}/flags_file.awk
+          ${packaging}/completion.bash
           ${installed_programs}
   VERBATIM)
 add_custom_target(from_help DEPENDS ${made}/stamp)
 install(DIRECTORY ${made}/man DESTINATION share COMPONENT runtime)
+install(FILES ${made}/completions/proffer DESTINATION share/bash-completion/completions
+        COMPONENT runtime)
 install(DIRECTORY examples/wordcount examples/scenarios
         DESTINATION share/doc/proffer/examples COMPONENT runtime)
 

@@ -44,7 +44,7 @@ class Daemons {
                  "--socket=" + socket(), "--data_dir=" + (home_ / "master")}),
         agent_({programs + "/proffer-agent", "--master=" + socket(),
                 "--flagfile=" + settings + "/agent.flags", "--work_dir=" + (home_ / "agent"),
-                "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"}) {}
+                "--resources=cpus:2;mem:512", "--tasks_on_exit=kill", "--name=the-agent"}) {}
   ~Daemons() {
     for (Process* daemon : {&agent_, &master_}) {
       daemon->kill(SIGTERM);
@@ -126,6 +126,36 @@ TEST_F(Installed, FilesOfDefaultsAndManPagesHaveAllFlags) {
     }
   }
   EXPECT_TRUE(fs::exists(at("/usr/share/man/man1/proffer-run.1.gz")));
+}
+
+// As bash asks when somebody types a word and presses the tabulator.
+TEST_F(Installed, BashCompletesCommandsVerbsAndOptions) {
+  const auto completed = [&](const std::string& line) {
+    const Exit done = run({"bash", "-c",
+                           "source \"$0\"; COMP_WORDS=($1); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); "
+                           "_proffer; echo \"${COMPREPLY[@]}\"",
+                           at("/usr/share/bash-completion/completions/proffer"), line});
+    EXPECT_EQ(done.err, "");
+    return done.out;
+  };
+  EXPECT_EQ(completed("proffer ag"), "agents agent\n");
+  EXPECT_EQ(completed("proffer --json stat"), "status\n");
+  EXPECT_EQ(completed("proffer role s"), "set\n");
+  EXPECT_EQ(completed("proffer role set --w"), "--weight\n");
+  EXPECT_EQ(completed("proffer run --gra"), "--grace\n");
+  EXPECT_EQ(completed("proffer master --offer"), "--offer_timeout\n");
+  EXPECT_EQ(completed("proffer run -- --gra"), "\n");
+
+  const Daemons daemons(at("/usr/lib/proffer"), at("/etc/proffer"));
+  const auto agent = [&] {
+    return run({"bash", "-c",
+                "source \"$0\"; COMP_WORDS=(\"$1\" drain ''); COMP_CWORD=2; _proffer; "
+                "echo \"${COMPREPLY[@]}\"",
+                at("/usr/share/bash-completion/completions/proffer"), at("/usr/bin/proffer")},
+               {{"PROFFER_MASTER", daemons.socket()}})
+        .out;
+  };
+  EXPECT_TRUE(eventually([&] { return agent() == "the-agent\n"; }));
 }
 
 // tests/packages/author is the project of docs/guides/write-a-framework.md.
