@@ -11,10 +11,14 @@
 #include <utility>
 #include <vector>
 
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zmq.h>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/peer_process.h"
+#include "net/users.h"
 #include "net/zmq_socket.h"
 
 namespace proffer {
@@ -24,14 +28,23 @@ enum class State : uint8_t { kClosed, kWaiting, kConnecting, kConnected };
 
 // A session that lasted this long was a good one: the next retry is quick again.
 constexpr Duration kGoodSession = seconds(1);
+constexpr std::string_view kUnixSocket = "ipc://";
 
 constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_SUCCEEDED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED |
                         ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                         ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
 
+bool may_serve_folder(uint32_t uid, std::string_view endpoint) {
+  if (uid == 0 || uid == geteuid()) return true;
+  const std::string path(endpoint.substr(kUnixSocket.size()));
+  struct stat folder = {};
+  return stat(path.substr(0, path.rfind('/') + 1).c_str(), &folder) == 0 && folder.st_uid == uid;
+}
+
 struct Session {
   ZmqSocket socket;
   ZmqMonitor monitor;
+  bool is_checked = false;  // the user of the other end
   explicit Session(Loop& loop) : socket(loop, ZMQ_DEALER), monitor(loop, socket, kEvents) {}
 };
 
@@ -146,6 +159,23 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     }
   }
 
+  // The kernel's word comes with the first frame of a connection; one session is one connection.
+  bool is_served_well(zmq_msg_t& frame) {
+    session->is_checked = true;
+    if (!options.endpoint.starts_with(kUnixSocket)) return true;
+    const char* address = zmq_msg_gets(&frame, "Peer-Address");
+    const std::optional<PeerProcess> process = peer_process(address == nullptr ? "" : address);
+    if (process && (options.may_serve ? options.may_serve(process->uid)
+                                      : may_serve_folder(process->uid, options.endpoint))) {
+      return true;
+    }
+    end_soon(text(options.endpoint, " is served by ",
+                  process ? text("user ", quoted(user_name(process->uid))) : "an unknown user",
+                  ", which is not trusted"),
+             true);
+    return false;
+  }
+
   // One message; false if there is none. The other end sends single frames: more parts are a broken
   // peer. An empty frame only asks whether we are here.
   bool receive_one() {
@@ -165,6 +195,8 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
         more = receive() >= 0 && zmq_msg_more(&frame) != 0;
       }
       end_soon(text(options.endpoint, " sent a message of several frames"), true);
+    } else if (!session->is_checked && !is_served_well(frame)) {
+      // Its reason is noted.
     } else if (zmq_msg_size(&frame) > 0 && state == State::kConnected && handlers.on_frame) {
       handlers.on_frame(
           {static_cast<const std::byte*>(zmq_msg_data(&frame)), zmq_msg_size(&frame)});

@@ -35,7 +35,11 @@ class Dealer {
     std::function<void(const std::string& reason)> on_failed = {};
   };
   struct Options {
-    std::string endpoint = {};   // "tcp://host:port"
+    std::string endpoint = {};  // "tcp://host:port", "ipc:///path"
+    // Whether a process of this user may be at the other end of a Unix socket: else the session
+    // ends before any frame of it is told. None: root, this process's user, and
+    // the owner of the folder that the socket lies in.
+    std::function<bool(uint32_t uid)> may_serve = {};
     bool keep_connected = true;  // try again by itself, after failures and disconnects
     uint64_t seed = 0;           // of the jitter; give each process its own
     BackoffLimits backoff = {};

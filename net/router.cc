@@ -93,20 +93,6 @@ Error bind_error(const std::string& endpoint, int error) {
   }
 }
 
-// What libzmq writes as the address of a peer on a Unix socket: "localhost:uid:gid:pid". That of a
-// TCP peer is a number; so no peer can choose this form.
-std::optional<Router::Process> process_in(std::string_view address) {
-  const std::vector<std::string_view> parts = split(address, ':');
-  if (parts.size() != 4 || parts[0] != "localhost") return std::nullopt;
-  const Result<int64_t> uid = parse_whole("uid", parts[1], 0, UINT32_MAX);
-  const Result<int64_t> gid = parse_whole("gid", parts[2], 0, UINT32_MAX);
-  const Result<int64_t> pid = parse_whole("pid", parts[3], 0, INT32_MAX);
-  if (!uid || !gid || !pid) return std::nullopt;
-  return Router::Process{.uid = static_cast<uint32_t>(*uid),
-                         .gid = static_cast<uint32_t>(*gid),
-                         .pid = static_cast<int32_t>(*pid)};
-}
-
 uint16_t port_of(const std::string& endpoint) {
   if (!endpoint.starts_with("tcp://")) return 0;
   const Result<int64_t> port =
@@ -546,9 +532,9 @@ size_t Router::queued(PeerId peer) const {
   return found == impl_->by_id.end() ? 0 : found->second->queue.size();
 }
 
-std::optional<Router::Process> Router::process_of(PeerId peer) const {
+std::optional<PeerProcess> Router::process_of(PeerId peer) const {
   const auto found = impl_->by_id.find(peer);
-  return found == impl_->by_id.end() ? std::nullopt : process_in(found->second->address);
+  return found == impl_->by_id.end() ? std::nullopt : peer_process(found->second->address);
 }
 
 std::string Router::peer_address(PeerId peer) const {

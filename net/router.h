@@ -23,18 +23,12 @@
 #include "common/result.h"
 #include "net/loop.h"
 #include "net/peer_loss.h"
+#include "net/peer_process.h"
 
 namespace proffer {
 
 class Router {
  public:
-  // The process at the other end of a Unix socket, as the kernel says.
-  struct Process {
-    uint32_t uid = 0;
-    uint32_t gid = 0;
-    int32_t pid = 0;
-    bool operator==(const Process&) const = default;
-  };
   struct Handlers {
     // The bytes are valid during the call only and not aligned.
     std::function<void(PeerId, std::span<const std::byte>)> on_frame = {};
@@ -97,7 +91,7 @@ class Router {
   size_t queued(PeerId peer) const;             // frames waiting here for a slow peer
   std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1"
   // Of a peer that came by a Unix socket; none of others, and of unknown ones.
-  std::optional<Process> process_of(PeerId peer) const;
+  std::optional<PeerProcess> process_of(PeerId peer) const;
   const Counters& counters() const;
 
  private:

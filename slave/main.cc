@@ -6,6 +6,7 @@
 
 #include <gflags/gflags.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -13,12 +14,16 @@
 #include "net/daemon_help.h"
 #include "net/daemon_http.h"
 #include "net/http_hosts.h"
+#include "net/users.h"
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
 
 DEFINE_string(
     master, "",
     "socket of the master, or host:port; default $PROFFER_MASTER, or the one of this machine");
+DEFINE_string(master_user, "",
+              "a user that may run the master, beside root and the user of this agent: the master "
+              "says as which user tasks run");
 DEFINE_string(http_address, "127.0.0.1", "the loopback address of --http_port");
 DEFINE_string(http_names, "",
               "host names, besides those of loopback, by which browsers and tools may ask for it, "
@@ -65,6 +70,22 @@ Address master_from_flags() {
 agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
   options.master = master_from_flags();
+  if (geteuid() == 0 && options.master.socket.empty()) {
+    exit_with(Error::unsupported(text("an agent that is root takes tasks only from the Unix socket "
+                                      "of a master, not from ",
+                                      to_text(options.master)))
+                  .with_hint("over TCP nothing says which user is at the other end: run the agent "
+                             "as another user, or use the socket"),
+              2);
+  }
+  if (!FLAGS_master_user.empty()) {
+    options.master_uid = find_uid(FLAGS_master_user);
+    if (!options.master_uid) {
+      exit_with(Error::not_found(
+                    text("--master_user: this machine has no user ", quoted(FLAGS_master_user))),
+                2);
+    }
+  }
   options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);
   if (options.master.socket.empty() && !is_loopback(options.master.host)) {
     exit_with(Error::unsupported(text("--master must be an address of this machine, as in ",

@@ -8,6 +8,7 @@
 
 #include "common/attributes.h"
 #include "common/offers.h"
+#include "common/principal.h"
 #include "master/core/reservations.h"
 #include "master/core/tasks.h"
 #include "proto/records.h"
@@ -40,8 +41,9 @@ struct Agent {
   std::vector<Slice> slices = {};      // both together
   PortSet ports = {};
   std::string http_address = {};
-  uint32_t memory = 0;         // as it told
-  std::string runs_only = {};  // the user whose tasks it runs; empty: it is root and runs all
+  uint32_t memory = 0;  // as it told
+  // Of its process. Root runs tasks of every user, others only their own. nullptr: not known.
+  PrincipalPtr by = {};
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.
   ResourceVector most = {};
 

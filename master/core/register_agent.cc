@@ -135,8 +135,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.ports = first.ports;
   agent.http_address = first.http_address;
   agent.memory = first.memory;
-  const PrincipalPtr& by = sessions_.find(peer_id)->by;
-  agent.runs_only = by == nullptr || by->uid == 0 ? std::string() : by->user;
+  agent.by = sessions_.find(peer_id)->by;
   agent.most = most;
   agent.registered_at = step.now;
   most_ += most;

@@ -119,7 +119,7 @@ class Master::State {
 
   // subscribe.cc, teardown.cc
   void on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step);
-  Result<void> agents_run_tasks_of(const std::string& user) const;
+  Result<void> agents_run_tasks_of(const Principal& by) const;
   Result<Framework*> find_subscriber(const proto::Subscribe& message, const PrincipalPtr& by,
                                      Step& step);
   Framework& create_framework(proto::Subscribe&& message, Step& step);

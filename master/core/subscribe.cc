@@ -86,6 +86,9 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   if (!is_valid_secret(message.secret.str())) {
     return Error::invalid_argument("the secret must be 32 hexadecimal digits");
   }
+  if (by != nullptr) {
+    if (Result<void> may = agents_run_tasks_of(*by); !may) return std::move(may).error();
+  }
   Framework* known = nullptr;
   if (message.framework.empty()) {
     known = frameworks_.find(message.secret);
@@ -105,7 +108,6 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     if (Result<void> may = permit(by, Action::kSubscribe, message.name, step); !may) {
       return std::move(may).error();
     }
-    if (Result<void> may = agents_run_tasks_of(message.user); !may) return std::move(may).error();
     if (frameworks_.size() < kFrameworksMax) return known;
     return Error::resource_exhausted(
         text("the cluster has ", kFrameworksMax, " frameworks, the most"));
@@ -124,13 +126,22 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   return known;
 }
 
-// An agent that is not root runs only its own user's tasks.
-Result<void> Master::State::agents_run_tasks_of(const std::string& user) const {
+// An agent that is not root runs only its own user's tasks; one that is, none of a peer that did
+// not prove its user: it would be root to every user of the machine.
+Result<void> Master::State::agents_run_tasks_of(const Principal& by) const {
   for (const auto& [id, agent] : agents_.all()) {
-    if (!agent.connected() || agent.runs_only.empty() || agent.runs_only == user) continue;
-    return Error::permission_denied(text("user ", quoted(user), " may not run tasks here: agent ",
-                                         quoted(id.str()), " is not root and runs those of user ",
-                                         quoted(agent.runs_only), " only"))
+    if (!agent.connected() || agent.by == nullptr) continue;
+    const bool is_root = agent.by->uid == 0 && !agent.by->is_unproven;
+    if (is_root ? !by.is_unproven : agent.by->user == by.user) continue;
+    if (is_root) {
+      return Error::permission_denied(text("over TCP no framework begins here: agent ",
+                                           quoted(id.str()),
+                                           " is root, and nothing says which user you are"))
+          .with_hint("use the master's Unix socket");
+    }
+    return Error::permission_denied(
+               text("user ", quoted(by.user), " may not run tasks here: agent ", quoted(id.str()),
+                    " is not root and runs those of user ", quoted(agent.by->user), " only"))
         .with_hint(text("run it as that user, or start the agents as root"));
   }
   return {};

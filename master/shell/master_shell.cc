@@ -218,12 +218,13 @@ Result<std::string> MasterShell::Impl::serve(const MasterShellOptions& options) 
 PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   PrincipalPtr& known = principals[peer];
   if (known != nullptr) return known;
-  const std::optional<Router::Process> process = router->process_of(peer);
+  const std::optional<PeerProcess> process = router->process_of(peer);
   // TCP peers are there only with --insecure_tcp, and from this machine.
   if (!process && !is_loopback(router->peer_address(peer))) return nullptr;
-  const uint32_t uid = process ? process->uid : geteuid();
-  known = proffer::principal_of(uid);
-  return known;
+  if (process) return known = proffer::principal_of(process->uid);
+  Principal unproven = *proffer::principal_of(geteuid());
+  unproven.is_unproven = true;
+  return known = std::make_shared<Principal>(std::move(unproven));
 }
 
 Result<MasterSnapshot> MasterShell::Impl::restore() {

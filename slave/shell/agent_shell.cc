@@ -325,11 +325,20 @@ Result<void> AgentShell::Impl::serve() {
 
 void AgentShell::Impl::connect() {
   dealer = std::make_unique<Dealer>(
-      loop, Dealer::Options{.endpoint = zmq_endpoint(options.master), .seed = options.core.seed},
+      loop,
+      Dealer::Options{
+          .endpoint = zmq_endpoint(options.master),
+          .may_serve = [trusted = options.master_uid](
+                           uint32_t uid) { return uid == 0 || uid == geteuid() || uid == trusted; },
+          .seed = options.core.seed},
       Dealer::Handlers{
           .on_connected = [this] { handle(MasterConnected{}); },
           .on_frame = [this](std::span<const std::byte> frame) { on_master_frame(frame); },
-          .on_disconnected = [this](const std::string&) { handle(MasterDisconnected{}); },
+          .on_disconnected =
+              [this](const std::string& reason) {
+                LOG(WARNING) << "the session with the master has ended reason=\"" << reason << '"';
+                handle(MasterDisconnected{});
+              },
           .on_failed =
               [this](const std::string& reason) {
                 ++attempts_failed;

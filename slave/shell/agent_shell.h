@@ -20,6 +20,8 @@ struct AgentShellOptions {
   AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are filled in here
   std::optional<Resources> resources = {};  // none: what this machine has
   Address master = {};
+  // That may run the master, beside root and this process's user: it says as which user tasks run.
+  std::optional<uint32_t> master_uid = {};
   std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string work_dir = {};

@@ -197,6 +197,45 @@ TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
   }
 }
 
+// What a master says, an agent does: as any user, if it is root.
+TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
+  const std::string socket = own_ / "run/master.sock";
+  const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+  Words words = become;
+  for (const std::string& word : Words{home_ / "proffer-master", "--data_dir=" + (own_ / "master"),
+                                       "--socket=" + socket, "--agent_users=root"}) {
+    words.push_back(word);
+  }
+  Process master(words);
+  const Words agent = {program("proffer-agent"), "--master=" + socket, "--name=a2",
+                       "--work_dir=" + (home_ / "second"), "--resources=cpus:2;mem:512"};
+  const Words agents = {program("proffer"), "agents"};
+  {
+    Process wary(agent);
+    ASSERT_TRUE(eventually([&] {
+      return run(agents, {{"PROFFER_MASTER", socket}}).out.find("a2") != std::string::npos;
+    }));
+    wary.kill(SIGTERM);
+    EXPECT_THAT(wary.wait().err,
+                HasSubstr("is served by user 'nobody', which is not trusted"));
+    EXPECT_THAT(run(agents, {{"PROFFER_MASTER", socket}}).out, Not(HasSubstr("active")));
+  }
+  Words told = agent;
+  told.push_back("--master_user=nobody");
+  Process trusting(told);
+  EXPECT_TRUE(eventually([&] {
+    return run(agents, {{"PROFFER_MASTER", socket}}).out.find("active") != std::string::npos;
+  }));
+  for (Process* daemon : {&trusting, &master}) {
+    daemon->kill(SIGTERM);
+    daemon->wait();
+  }
+  const Exit tcp = run({program("proffer-agent"), "--master=127.0.0.1:5050", "--name=a3",
+                        "--work_dir=" + (home_ / "third")});
+  EXPECT_EQ(tcp.code, 2);
+  EXPECT_THAT(tcp.err, HasSubstr("takes tasks only from the Unix socket of a master"));
+}
+
 // It would be given the tasks of others.
 TEST_F(OtherUser, RegistersNoAgent) {
   const Exit refused = as_nobody({"proffer-agent", "--name=evil", "--work_dir=" + (own_ / "evil"),

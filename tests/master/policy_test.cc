@@ -139,6 +139,25 @@ TEST(Policy, NobodyElseBeginsAFrameworkWhereAnAgentIsNotRoot) {
   }
 }
 
+// A TCP peer has the rights of the master's user; an agent that is root would make it root.
+TEST(Policy, NoFrameworkBeginsOverTcpBesideAnAgentThatIsRoot) {
+  for (const bool agent_is_unproven : {true, false}) {
+    MasterScenario s;
+    const PrincipalPtr proven = user("root", 0);
+    Principal tcp = *proven;
+    tcp.is_unproven = true;
+    TestAgent& a1 = s.agent("a1", "cpus:4;mem:4096");
+    a1.by = agent_is_unproven ? std::make_shared<Principal>(tcp) : proven;
+    a1.registers();
+    s.settle();
+    TestScheduler& f = s.scheduler("f");
+    f.by = std::make_shared<Principal>(tcp);
+    f.subscribes();
+    s.settle();
+    EXPECT_EQ(f.is_connected(), agent_is_unproven);
+  }
+}
+
 // An operator continues what is another's; its tasks do not become the operator's.
 TEST(Policy, AFrameworkKeepsItsUser) {
   MasterScenario s;

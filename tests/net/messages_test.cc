@@ -191,12 +191,33 @@ TEST(Messages, TheKernelSaysWhoIsAtTheOtherEndOfAUnixSocket) {
   Client local(loop, {.endpoint = text("ipc://", path)}, "from here");
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
   const auto process = server.socket->process_of(server.frames[0].first);
-  EXPECT_EQ(process, (Router::Process{.uid = getuid(), .gid = getgid(), .pid = getpid()}));
+  EXPECT_EQ(process, (PeerProcess{.uid = getuid(), .gid = getgid(), .pid = getpid()}));
 
   Client remote(loop, {.endpoint = text("tcp://127.0.0.1:", server.socket->port())},
                 "from anywhere");
   ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 2; }));
   EXPECT_EQ(server.socket->process_of(server.frames[1].first), std::nullopt);
+}
+
+// It would obey, or believe, another user of the machine.
+TEST(Messages, AClientLeavesAServerOfAUserItDoesNotTrust) {
+  Loop loop;
+  const std::string path = text("/tmp/proffer-served-", getpid(), ".sock");
+  Server server(loop, text("ipc://", path));
+  std::optional<uint32_t> served_by;
+  Client client(loop, {.endpoint = text("ipc://", path),
+                       .may_serve =
+                           [&](uint32_t uid) {
+                             served_by = uid;
+                             return false;
+                           },
+                       .keep_connected = false});
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  ASSERT_TRUE(server.socket->send(server.frames[0].first, bytes("obey")));
+  ASSERT_TRUE(run_until(loop, [&] { return client.disconnects.size() == 1; }));
+  EXPECT_EQ(served_by, getuid());
+  EXPECT_TRUE(client.frames.empty());
+  EXPECT_NE(client.disconnects[0].find("which is not trusted"), std::string::npos);
 }
 
 TEST(Messages, AClientConnectsOnceTheServerIsThere) {

@@ -1,0 +1,21 @@
+#include "net/peer_process.h"
+
+#include <vector>
+
+#include "common/text.h"
+
+namespace proffer {
+
+std::optional<PeerProcess> peer_process(std::string_view address) {
+  const std::vector<std::string_view> parts = split(address, ':');
+  if (parts.size() != 4 || parts[0] != "localhost") return std::nullopt;
+  const Result<int64_t> uid = parse_whole("uid", parts[1], 0, UINT32_MAX);
+  const Result<int64_t> gid = parse_whole("gid", parts[2], 0, UINT32_MAX);
+  const Result<int64_t> pid = parse_whole("pid", parts[3], 0, INT32_MAX);
+  if (!uid || !gid || !pid) return std::nullopt;
+  return PeerProcess{.uid = static_cast<uint32_t>(*uid),
+                     .gid = static_cast<uint32_t>(*gid),
+                     .pid = static_cast<int32_t>(*pid)};
+}
+
+}  // namespace proffer
