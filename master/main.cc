@@ -74,15 +74,7 @@ ReclaimMode reclaim_from_flag() {
 
 master::PolicyOptions policy_from_flags() {
   master::PolicyOptions policy{.master_uid = geteuid()};
-  if (!FLAGS_operators_group.empty()) {
-    policy.operators_group = find_group(FLAGS_operators_group);
-    if (!policy.operators_group) {
-      exit_with(Error::invalid_argument(
-                    text("--operators_group: there is no group ", quoted(FLAGS_operators_group)))
-                    .with_hint("make it with: groupadd --system " + FLAGS_operators_group),
-                2);
-    }
-  }
+  policy.operators_group = flag_group("operators_group", FLAGS_operators_group);
   if (FLAGS_agent_users.empty()) return policy;
   for (const std::string_view name : split(FLAGS_agent_users, ',')) {
     const std::optional<uint32_t> uid = find_uid(std::string(name));

@@ -5,6 +5,7 @@
 
 #include "common/intervals.h"
 #include "common/text.h"
+#include "net/users.h"
 
 namespace proffer {
 
@@ -18,6 +19,15 @@ Duration flag_duration(std::string_view flag, std::string_view text) {
   const Result<Duration> interval = parse_interval(proffer::text("--", flag), text);
   if (!interval) exit_with(interval.error(), 2);
   return *interval;
+}
+
+std::optional<uint32_t> flag_group(std::string_view flag, const std::string& name) {
+  if (name.empty()) return std::nullopt;
+  const std::optional<uint32_t> group = find_group(name);
+  if (group) return group;
+  exit_with(Error::invalid_argument(text("--", flag, ": there is no group ", quoted(name)))
+                .with_hint("make it with: groupadd --system " + name),
+            2);
 }
 
 uint16_t flag_port(std::string_view flag, int64_t port) {

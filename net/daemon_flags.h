@@ -2,6 +2,8 @@
 
 // What the daemons' flags have in common: texts into values, and a clear end when one is wrong.
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +22,8 @@ T flag_value(std::string_view flag, Result<T> parsed) {
   return *std::move(parsed);
 }
 
+// The id of the group, none for an empty name, or the end with status 2.
+std::optional<uint32_t> flag_group(std::string_view flag, const std::string& name);
 // A duration of at least kIntervalMin, or the end with status 2.
 Duration flag_duration(std::string_view flag, std::string_view text);
 // A port from 0 (any free one) to 65535, or the end with status 2.

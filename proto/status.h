@@ -96,6 +96,7 @@ struct TaskRow {
   TaskReason reason = TaskReason::kNone;
   std::string message = {};
   std::string command = {};  // cut to 200 bytes
+  std::string user = {};     // of its framework
   Resources resources = {};
   std::map<std::string, uint16_t> ports = {};
   std::optional<int32_t> exit_code = {};

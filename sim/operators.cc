@@ -153,7 +153,7 @@ void Simulation::watch_guarantees() {
   for (const proto::RoleRow& row : word.roles) {
     if (!row.guarantee_met && word.live.agents.empty()) {
       word.frameworks = master_->core().frameworks();
-      word.tasks = master_->core().tasks({});
+      word.tasks = master_->core().tasks({}, nullptr);
       word.live = master_->core().live_snapshot(world_.now());
     }
     if (row.guarantee_met || !could_be_met(row.role, word)) {

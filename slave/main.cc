@@ -31,6 +31,8 @@ DEFINE_string(http_names, "",
 DEFINE_int32(http_port, proffer::kNoHttpPort,
              "serve HTTP (status, metrics, files) on this port too, beside its socket, to those "
              "that have the token of WORK_DIR/http_token; 0: any free one; -1: none");
+DEFINE_string(operators_group, "",
+              "members of this group may read what root may: the files of all tasks");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
 DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
@@ -94,6 +96,7 @@ agent::AgentShellOptions options_from_flags() {
               2);
   }
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
+  options.operators_group = flag_group("operators_group", FLAGS_operators_group);
   options.work_dir = FLAGS_work_dir;
   if (options.work_dir.empty()) {
     exit_with(Error::invalid_argument("--work_dir must name a directory"), 2);

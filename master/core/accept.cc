@@ -120,6 +120,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   launched.ask = spec.ask;
   launched.executor = spec.executor_id;
   launched.command = spec.command.substr(0, kCommandShownBytes);
+  launched.user = framework.record.user;
   launched.assignment = std::move(assignment);
   launched.held = true;
   launched.spec = std::make_unique<proto::TaskSpec>(std::move(spec));
@@ -157,6 +158,7 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
                         .reason = refusal.reason,
                         .message = status.message,
                         .command = spec.command.substr(0, kCommandShownBytes),
+                        .user = framework.record.user,
                         .launched_at = step.now,
                         .changed_at = step.now});
   }

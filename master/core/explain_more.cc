@@ -105,28 +105,29 @@ Result<proto::ExplainedRole> Master::State::explain_role(std::string_view path) 
   return all;
 }
 
-Result<proto::ExplainedTask> Master::State::explain_task(std::string_view name) const {
+Result<proto::ExplainedTask> Master::State::explain_task(std::string_view name,
+                                                         const Principal* by) const {
   const size_t slash = name.find('/');
   if (slash == std::string_view::npos || slash == 0 || slash + 1 == name.size()) {
     return Error::invalid_argument(text("a task is named FRAMEWORK/TASK, not ", quoted(name)))
         .with_hint("proffer tasks lists them");
   }
-  Result<proto::TaskRow> row = find_task(name);
+  Result<proto::TaskRow> row = find_task(name, by);
   if (row) return explain_known(*std::move(row));
   if (row.error().code() != ErrorCode::kNotFound) return std::move(row).error();
   const Result<const Framework*> framework = frameworks_.named(name.substr(0, slash));
   if (!framework) return framework.error();
   const std::string id(name.substr(slash + 1));
-  row = find_task(text((*framework)->id().str(), "/", id));
+  row = find_task(text((*framework)->id().str(), "/", id), by);
   if (row) return explain_known(*std::move(row));
   if (row.error().code() != ErrorCode::kNotFound) return std::move(row).error();
   return explain_unknown(**framework, TaskId(id));
 }
 
 // The one of this name, or else the only one whose name begins so, also of those that have ended.
-Result<proto::TaskRow> Master::State::find_task(std::string_view name) const {
+Result<proto::TaskRow> Master::State::find_task(std::string_view name, const Principal* by) const {
   proto::TaskQuery query{.prefix = std::string(name), .ended = true, .limit = kNamesListedMax + 1};
-  std::vector<proto::TaskRow> rows = task_rows(query);
+  std::vector<proto::TaskRow> rows = task_rows(query, by);
   const auto name_of = [](const proto::TaskRow& row) {
     return text(row.framework.str(), "/", row.task.str());
   };
@@ -185,7 +186,7 @@ Result<proto::ExplainedTask> Master::State::explain_unknown(const Framework& fra
   if (fair.asks.empty()) {
     const proto::TaskQuery query{.prefix = text(framework.id().str(), "/"), .ended = true};
     std::vector<std::string> names;
-    for (const proto::TaskRow& row : task_rows(query)) names.push_back(row.task.str());
+    for (const proto::TaskRow& row : tasks_.rows(query)) names.push_back(row.task.str());
     return Error::not_found(text("the master knows no task ", quoted(id.str()), " of ",
                                  framework.id().str(), ", which asks for nothing more either"))
         .with_hint(hint_of(id.str(), names, text("tasks of ", framework.id().str())));

@@ -27,8 +27,9 @@ std::vector<proto::AgentRow> Master::agents() const { return state_->agent_rows(
 std::vector<proto::FrameworkRow> Master::frameworks() const { return state_->framework_rows(); }
 std::vector<proto::RoleRow> Master::roles() const { return state_->role_rows(); }
 std::vector<proto::OfferRow> Master::offers() const { return state_->offer_rows(); }
-std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query) const {
-  return state_->task_rows(query);
+std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query,
+                                          const Principal* by) const {
+  return state_->task_rows(query, by);
 }
 proto::LiveSnapshot Master::live_snapshot(Time now) const { return state_->live_snapshot(now); }
 Result<proto::Explanation> Master::explain(std::string_view framework) const {
@@ -37,8 +38,9 @@ Result<proto::Explanation> Master::explain(std::string_view framework) const {
 Result<proto::ExplainedRole> Master::explain_role(std::string_view path) const {
   return state_->explain_role(path);
 }
-Result<proto::ExplainedTask> Master::explain_task(std::string_view name) const {
-  return state_->explain_task(name);
+Result<proto::ExplainedTask> Master::explain_task(std::string_view name,
+                                                  const Principal* by) const {
+  return state_->explain_task(name, by);
 }
 MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Master::violations() const { return state_->violations(); }

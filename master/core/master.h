@@ -176,9 +176,10 @@ class Master {
   // What of the task, by FRAMEWORK/TASK or a unique prefix of it. Of one that the master does not
   // know it says what its framework waits for, if it waits for anything; else kNotFound names those
   // that are near. kInvalidArgument: no such form, or several match.
-  Result<proto::ExplainedTask> explain_task(std::string_view name) const;
-  // O(log tasks + limit).
-  std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query) const;
+  Result<proto::ExplainedTask> explain_task(std::string_view name, const Principal* by) const;
+  // Commands, and the texts of errors, are left out where `by` may not see them. O(log tasks +
+  // limit).
+  std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query, const Principal* by) const;
 
   // The cluster, its work and what it is ruled by: what a scenario is made of. O(agents + asks +
   // tasks).

@@ -25,6 +25,7 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "drain an agent"},
     {.text = "change a role"},
     {.text = "reserve resources"},
+    {.text = "see the command of a task of another user", .owner = true},
 }};
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }

@@ -23,8 +23,9 @@ enum class Action : uint8_t {
   kDrainAgent,
   kSetRole,
   kReserve,
+  kSeeTask,  // its command, and the texts of its errors
 };
-inline constexpr size_t kActionCount = 8;
+inline constexpr size_t kActionCount = 9;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 

@@ -54,11 +54,11 @@ class Master::State {
   std::vector<proto::FrameworkRow> framework_rows() const;
   std::vector<proto::RoleRow> role_rows() const;
   std::vector<proto::OfferRow> offer_rows() const;
-  std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query) const;
+  std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query, const Principal* by) const;
   // explain.cc, explain_more.cc
   Result<proto::Explanation> explain(std::string_view framework) const;
   Result<proto::ExplainedRole> explain_role(std::string_view path) const;
-  Result<proto::ExplainedTask> explain_task(std::string_view name) const;
+  Result<proto::ExplainedTask> explain_task(std::string_view name, const Principal* by) const;
   // live_snapshot.cc
   proto::LiveSnapshot live_snapshot(Time now) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }
@@ -247,7 +247,7 @@ class Master::State {
   void write_agent(const Agent& agent, Step& step);
 
   // explain_more.cc
-  Result<proto::TaskRow> find_task(std::string_view name) const;
+  Result<proto::TaskRow> find_task(std::string_view name, const Principal* by) const;
   proto::ExplainedTask explain_known(proto::TaskRow row) const;
   Result<proto::ExplainedTask> explain_unknown(const Framework& framework, const TaskId& id) const;
 

@@ -167,9 +167,14 @@ std::vector<proto::OfferRow> Master::State::offer_rows() const {
   return rows;
 }
 
-std::vector<proto::TaskRow> Master::State::task_rows(const proto::TaskQuery& query) const {
+std::vector<proto::TaskRow> Master::State::task_rows(const proto::TaskQuery& query,
+                                                     const Principal* by) const {
   std::vector<proto::TaskRow> rows = tasks_.rows(query);
   for (proto::TaskRow& row : rows) {
+    if (!check_permission(options_.policy, by, Action::kSeeTask, row.user)) {
+      row.command.clear();
+      row.message.clear();
+    }
     if (const Agent* agent = agents_.find(row.agent)) row.http_address = agent->http_address;
   }
   return rows;

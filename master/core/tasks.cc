@@ -186,6 +186,7 @@ proto::TaskRow row_of(const Task& task) {
           .reason = task.reason,
           .message = task.message,
           .command = task.command,
+          .user = task.user,
           .resources = task.assignment.resources,
           .ports = task.assignment.ports,
           .exit_code = task.exit_code,

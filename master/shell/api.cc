@@ -41,14 +41,14 @@ Page page_after(std::vector<Row> rows, const proto::TaskQuery& query, KeyOf key_
   return page_of(std::move(rows), query.limit, false, key_of, encode);
 }
 
-Result<Page> explain(const Master& core, const proto::ExplainCall& call) {
+Result<Page> explain(const Master& core, const proto::ExplainCall& call, const Principal* by) {
   if (!call.role.empty()) {
     const Result<proto::ExplainedRole> role = core.explain_role(call.role);
     if (!role) return role.error();
     return Page{.json = proto::explained_role_json(*role)};
   }
   if (!call.task.empty()) {
-    const Result<proto::ExplainedTask> task = core.explain_task(call.task);
+    const Result<proto::ExplainedTask> task = core.explain_task(call.task, by);
     if (!task) return task.error();
     return Page{.json = proto::explained_task_json(*task)};
   }
@@ -65,11 +65,12 @@ const std::vector<std::string_view>& read_methods() {
   return kMethods;
 }
 
-Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments) {
+Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments,
+                      const Principal* by) {
   if (method == "explain") {
     const Result<proto::ExplainCall> call = proto::parse_explain_call(arguments);
     if (!call) return Error(call.error()).in("arguments of explain");
-    return explain(core, *call);
+    return explain(core, *call, by);
   }
   Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
   if (!query) return std::move(query).error().in(text("arguments of ", method));
@@ -99,7 +100,7 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
         proto::offers_json);
   }
   if (method == "tasks") {
-    std::vector<proto::TaskRow> rows = core.tasks(*query);
+    std::vector<proto::TaskRow> rows = core.tasks(*query, by);
     const bool more = rows.size() == query->limit;
     return page_of(
         std::move(rows), query->limit, more,

@@ -20,8 +20,10 @@ struct Page {
 // `method` is "status", "agents", "frameworks", "roles", "tasks" or "offers" with JSON as of
 // proto::TaskQuery ("" for none) as `arguments`, or "explain" with that of
 // proto::explain_call_json. Errors: kNotFound with the known methods, kInvalidArgument for the
-// arguments. Pages have at most kReplyRowsMax rows and kJsonBytesMax bytes.
-Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments);
+// arguments. What `by` may not see is left out. Pages have at most kReplyRowsMax rows and
+// kJsonBytesMax bytes.
+Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments,
+                      const Principal* by);
 
 // What an operator may change: "kill", "drain", "undrain", "role_set", "reserve", "unreserve".
 bool is_operator_method(std::string_view method);

@@ -269,8 +269,9 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                               .timeout = request->timeout,
                               .data = std::move(request->data)});
   }
-  Result<Page> page = call.method == "snapshot" ? snapshots.page(*core, call.json, loop.now())
-                                                : read_api(*core, call.method, call.json);
+  Result<Page> page = call.method == "snapshot"
+                          ? snapshots.page(*core, call.json, loop.now())
+                          : read_api(*core, call.method, call.json, principal_of(peer).get());
   if (!page) return refuse(page.error());
   reply(peer, {.id = call.id, .json = std::move(page->json), .next = std::move(page->next)});
 }
@@ -290,9 +291,10 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                            "/v1/roles, /v1/tasks, /v1/offers, /v1/explain?framework=…, /metrics")));
   }
   const Result<std::string> arguments = arguments_of(request);
-  Result<Page> page =
-      arguments ? read_api(*core, std::string_view(request.path).substr(kApi.size()), *arguments)
-                : Result<Page>(arguments.error());
+  Result<Page> page = arguments
+                          ? read_api(*core, std::string_view(request.path).substr(kApi.size()),
+                                     *arguments, request.principal.get())
+                          : Result<Page>(arguments.error());
   if (!page) {
     return responder.respond_json(http_status(page.error().code()),
                                   proto::error_json(page.error()));

@@ -66,6 +66,7 @@ void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.word("reason", parse_task_reason, row.reason);
   f.text("message", row.message);
   f.text("command", row.command);
+  f.text_if_any("user", row.user);
   f.value("resources", row.resources);
   f.ports("ports", row.ports);
   f.whole("exit_code", row.exit_code);

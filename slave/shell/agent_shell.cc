@@ -24,6 +24,7 @@
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "slave/shell/descriptors.h"
+#include "slave/shell/file_policy.h"
 #include "slave/shell/machine.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
@@ -305,6 +306,7 @@ size_t AgentShell::Impl::connections_of(uint32_t uid) const {
 
 // The socket's place is the same in each life: executors have told others where their files are.
 Result<void> AgentShell::Impl::serve() {
+  const FilePolicy policy{.agent_uid = geteuid(), .operators_group = options.operators_group};
   Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
       loop,
       {.socket = http_socket_beside(socket),
@@ -314,8 +316,12 @@ Result<void> AgentShell::Impl::serve() {
        .handler = [this](const HttpRequest& request,
                          HttpResponder responder) { on_request(request, std::move(responder)); },
        .files = {.prefix = "/v1/files/",
-                 .resolve = [this](std::string_view rest,
-                                   const PrincipalPtr&) { return sandboxes->resolve(rest); },
+                 .resolve = [this, policy](std::string_view rest,
+                                           const PrincipalPtr& by) -> Result<ServedPath> {
+                   Result<ServedPath> served = sandboxes->resolve(rest);
+                   return served ? serve_to(policy, by, *std::move(served), rest)
+                                 : std::move(served);
+                 },
                  .encode_directory = files_of},
        .connections_max = shares.http_connections});
   if (!listening) return std::move(listening).error();

@@ -24,6 +24,7 @@ struct AgentShellOptions {
   std::optional<uint32_t> master_uid = {};
   std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
+  std::optional<uint32_t> operators_group = {};  // its members may read files of all users
   std::string work_dir = {};
   // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
   DescriptorLimits descriptors = {};

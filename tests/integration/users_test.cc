@@ -62,9 +62,13 @@ class OtherUser : public testing::Test {
     words.insert(words.begin(), program("proffer"));
     return run(words, {{"PROFFER_MASTER", socket_path()}});
   }
+  // `proffer …` by its copy.
   Exit as_nobody(Words words) const {
-    const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
     words.front() = home_ / words.front();
+    return nobody_runs(std::move(words));
+  }
+  Exit nobody_runs(Words words) const {
+    const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
     words.insert(words.begin(), become.begin(), become.end());
     return run(words, {{"PROFFER_MASTER", socket_path()}, {"TMPDIR", own_.path()}});
   }
@@ -161,6 +165,48 @@ TEST_F(OtherUser, RunsTasksAsItself) {
   task.wait();
 }
 
+// Names and amounts are public, what a task is made of is not.
+TEST_F(OtherUser, SeesNoCommandsFilesOrLogsOfOthers) {
+  Process task({program("proffer"), "run", "--", "echo whispered; exec sleep 1000 # secret"},
+               {{"PROFFER_MASTER", socket_path()}});
+  ASSERT_TRUE(task.line_with("whispered")) << task.err();
+  const std::string http = fs::path(socket_path()).replace_filename("master-http.sock");
+  const Words ask_tasks = {"/usr/bin/curl", "-sS", "--unix-socket", http,
+                           "http://localhost/v1/tasks"};
+  EXPECT_THAT(as_root({"tasks", "--json"}).out, HasSubstr("secret"));
+  EXPECT_THAT(run(ask_tasks).out, HasSubstr("secret"));
+
+  const Exit listed = as_nobody({"proffer", "tasks", "--json"});
+  EXPECT_THAT(listed.out, HasSubstr("\"user\":\"root\""));
+  EXPECT_THAT(listed.out, Not(HasSubstr("secret")));
+  const Exit over_http = nobody_runs(ask_tasks);
+  EXPECT_THAT(over_http.out, HasSubstr("\"user\":\"root\"")) << over_http.err;
+  EXPECT_THAT(over_http.out, Not(HasSubstr("secret")));
+  const auto rows = proto::parse_tasks(listed.out);
+  ASSERT_TRUE(rows && rows->size() == 1u) << listed.out;
+  const std::string name = rows->front().framework.str() + "/" + rows->front().task.str();
+  EXPECT_THAT(as_root({"explain", "task", name, "--json"}).out, HasSubstr("secret"));
+  EXPECT_THAT(as_nobody({"proffer", "explain", "task", name, "--json"}).out,
+              Not(HasSubstr("secret")));
+
+  EXPECT_THAT(as_root({"logs", name}).out, HasSubstr("whispered"));
+  const Exit logs = as_nobody({"proffer", "logs", name});
+  EXPECT_NE(logs.code, 0);
+  EXPECT_THAT(logs.err, HasSubstr("user 'nobody' may not read files of a task of another user"));
+  EXPECT_THAT(logs.err, HasSubstr("user 'root'"));
+  EXPECT_THAT(logs.out, Not(HasSubstr("whispered")));
+  const std::string files = "http://localhost/v1/files/" + name + "/";
+  for (const char* file : {"", "stdout", "stdout?follow=1"}) {
+    const Exit read = nobody_runs({"/usr/bin/curl", "-sS", "--path-as-is", "--unix-socket",
+                                   rows->front().http_address, files + file});
+    EXPECT_THAT(read.out, HasSubstr("may")) << file << read.err;
+    EXPECT_THAT(read.out, Not(HasSubstr("whispered"))) << file;
+    EXPECT_THAT(read.out, Not(HasSubstr("stdout\""))) << file;
+  }
+  task.kill(SIGINT);
+  task.wait();
+}
+
 // A machine that is not root's runs what is its user's.
 TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
   const std::string socket = own_ / "run/master.sock";
@@ -170,11 +216,11 @@ TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
     words.insert(words.begin(), become.begin(), become.end());
     return std::make_unique<Process>(words);
   };
-  const auto master = daemon(
-      {"proffer-master", "--data_dir=" + (own_ / "master"), "--socket=" + socket, "--http_port=0"});
+  const auto master =
+      daemon({"proffer-master", "--data_dir=" + (own_ / "master"), "--socket=" + socket});
   const auto agent =
       daemon({"proffer-agent", "--master=" + socket, "--name=own", "--work_dir=" + (own_ / "agent"),
-              "--http_port=0", "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
+              "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
   const auto proffer = [&](bool root, Words words) {
     if (!root) words.front() = home_ / words.front();
     if (root) words.front() = program(words.front());
@@ -216,8 +262,7 @@ TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
       return run(agents, {{"PROFFER_MASTER", socket}}).out.find("a2") != std::string::npos;
     }));
     wary.kill(SIGTERM);
-    EXPECT_THAT(wary.wait().err,
-                HasSubstr("is served by user 'nobody', which is not trusted"));
+    EXPECT_THAT(wary.wait().err, HasSubstr("is served by user 'nobody', which is not trusted"));
     EXPECT_THAT(run(agents, {{"PROFFER_MASTER", socket}}).out, Not(HasSubstr("active")));
   }
   Words told = agent;
@@ -234,6 +279,37 @@ TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
                         "--work_dir=" + (home_ / "third")});
   EXPECT_EQ(tcp.code, 2);
   EXPECT_THAT(tcp.err, HasSubstr("takes tasks only from the Unix socket of a master"));
+}
+
+// What a user's sandbox links to is opened as that user, also for operators.
+TEST_F(OtherUser, ALinkInASandboxGivesNoMoreThanItsUserMayRead) {
+  write_file(home_ / "root-only", "of root");
+  fs::permissions(home_ / "root-only", fs::perms::owner_read);
+  Words words = {home_ / "proffer", "run", "--",
+                 "echo mine > own; mkdir closed; echo x > closed/file; chmod 0 closed; "
+                 "echo $PROFFER_FRAMEWORK_ID/$PROFFER_TASK_ID; pwd; exec sleep 1000"};
+  const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+  words.insert(words.begin(), become.begin(), become.end());
+  Process task(words, {{"PROFFER_MASTER", socket_path()}, {"TMPDIR", own_.path()}});
+  const std::optional<std::string> name = task.line_with("/");
+  const std::optional<std::string> sandbox = task.line_with("/");
+  ASSERT_TRUE(name && sandbox) << task.err();
+  // As a user could where hard links to files of others are allowed.
+  fs::create_hard_link(home_ / "root-only", *sandbox + "/linked");
+  const std::string http = proto::parse_tasks(as_root({"tasks", "--json"}).out)->at(0).http_address;
+  for (const bool is_root : {true, false}) {
+    const auto read = [&](const std::string& file) {
+      const Words curl = {"/usr/bin/curl", "-sS", "--unix-socket", http,
+                          "http://localhost/v1/files/" + *name + "/" + file};
+      return is_root ? run(curl) : nobody_runs(curl);
+    };
+    EXPECT_EQ(read("own").out, "mine\n") << read("own").err;
+    EXPECT_THAT(read("linked").out, Not(HasSubstr("of root")));
+    EXPECT_THAT(read("closed/file").out, HasSubstr("may not be read"));
+  }
+  fs::remove(*sandbox + "/linked");
+  task.kill(SIGINT);
+  task.wait();
 }
 
 // It would be given the tasks of others.

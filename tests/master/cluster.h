@@ -415,8 +415,10 @@ class MasterScenario {
         trace.begin(), trace.end(), [&](const TraceEvent& event) { return event.what == what; }));
   }
   std::optional<proto::TaskRow> task(const FrameworkId& framework, const std::string& id) const {
+    const Principal root{.user = "root"};
     for (const proto::TaskRow& row : master->tasks(
-             {.prefix = framework.str() + "/" + id, .ended = true, .after = {}, .limit = 1})) {
+             {.prefix = framework.str() + "/" + id, .ended = true, .after = {}, .limit = 1},
+             &root)) {
       if (row.task.str() == id) return row;
     }
     return std::nullopt;

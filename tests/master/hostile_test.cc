@@ -134,7 +134,7 @@ class Storm {
     }
     s_.settle();
     EXPECT_EQ(s_.allocated(), "");
-    EXPECT_TRUE(s_.master->tasks({}).empty());
+    EXPECT_TRUE(s_.master->tasks({}, nullptr).empty());
     for (const TestAgent* agent : agents_) EXPECT_TRUE(agent->tasks.empty()) << agent->name;
   }
 

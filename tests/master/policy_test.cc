@@ -37,6 +37,7 @@ TEST(Policy, IsOneTable) {
       {Action::kDrainAgent, {agent, owner, other, nullptr}},
       {Action::kSetRole, {agent, owner, other, nullptr}},
       {Action::kReserve, {agent, owner, other, nullptr}},
+      {Action::kSeeTask, {agent, other, nullptr}},
   };
   ASSERT_EQ(std::size(rows), kActionCount);
   for (const auto& [action, may_not] : rows) {
@@ -53,10 +54,53 @@ TEST(Policy, IsOneTable) {
 // As of a framework that a master does not know any more, while its tasks still run.
 TEST(Policy, WhatHasNoKnownOwnerIsTheOperators) {
   const PolicyOptions options{.master_uid = 900};
-  for (const Action action : {Action::kResume, Action::kCallFramework, Action::kKillTask}) {
+  for (const Action action :
+       {Action::kResume, Action::kCallFramework, Action::kKillTask, Action::kSeeTask}) {
     EXPECT_FALSE(check_permission(options, user("bob", 1002).get(), action, "")) << to_text(action);
     EXPECT_FALSE(check_permission(options, user("", 1003).get(), action, "")) << to_text(action);
     EXPECT_TRUE(check_permission(options, user("proffer", 900).get(), action, ""));
+  }
+}
+
+// Names and amounts are public; commands, and what a task wrote as it ended, are not.
+TEST(Policy, OthersSeeATaskWithoutItsCommandAndMessage) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("web");
+  f.asks("cpus:1;mem:64", 2);
+  s.settle();
+  proto::TaskSpec runs = TestScheduler::spec("runs", "cpus:1;mem:64");
+  runs.command = "curl -u ada:secret";
+  proto::TaskSpec refused = TestScheduler::spec("refused", "cpus:99;mem:64");
+  refused.command = "curl -u ada:secret";
+  f.accepts({f.offers.front()}, {runs, refused});
+  s.settle();
+
+  const proto::TaskQuery all{.ended = true};
+  const PrincipalPtr ada = user("ada", 1001);
+  const PrincipalPtr root = user("root", 0);
+  for (const PrincipalPtr& by : {ada, root}) {
+    const std::vector<proto::TaskRow> rows = s.master->tasks(all, by.get());
+    ASSERT_EQ(rows.size(), 2u);
+    for (const proto::TaskRow& row : rows) EXPECT_EQ(row.command, "curl -u ada:secret");
+    EXPECT_NE(rows.at(0).message, "");
+    EXPECT_THAT(s.master->explain_task("web/refused", by.get())->answer,
+                HasSubstr(rows.at(0).message));
+  }
+  const PrincipalPtr bob = user("bob", 1002);
+  for (const PrincipalPtr& by : {bob, PrincipalPtr()}) {
+    const std::vector<proto::TaskRow> rows = s.master->tasks(all, by.get());
+    ASSERT_EQ(rows.size(), 2u);
+    for (const proto::TaskRow& row : rows) {
+      EXPECT_EQ(row.command, "");
+      EXPECT_EQ(row.message, "");
+      EXPECT_EQ(row.user, "ada");
+      const auto explained = s.master->explain_task(text("web/", row.task.str()), by.get());
+      ASSERT_TRUE(explained);
+      EXPECT_EQ(explained->row.command, "");
+      EXPECT_EQ(explained->row.message, "");
+    }
+    EXPECT_EQ(rows.at(1).resources.amounts, ResourceVector::of(1'000, 64'000));
   }
 }
 

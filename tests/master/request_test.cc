@@ -230,27 +230,27 @@ TEST(Explain, OfATaskSaysHowItStandsAndHowItEnded) {
   s.settle();
   f.accepts(f.offers, {f.spec("t1", "cpus:1"), f.spec("t2", "cpus:1")});
   s.settle();
-  const proto::ExplainedTask all = *s.master->explain_task("f/t1");
+  const proto::ExplainedTask all = *s.master->explain_task("f/t1", nullptr);
   EXPECT_TRUE(all.is_known);
   EXPECT_EQ(all.row.framework, FrameworkId("f-1-1"));
   EXPECT_EQ(all.row.agent, AgentId("a1"));
   ASSERT_TRUE(all.standing);
   EXPECT_EQ(all.standing->amounts, ResourceVector::of(1'000, 0));
-  EXPECT_EQ(s.master->explain_task("f-1-1/t2")->row.task, TaskId("t2"));
+  EXPECT_EQ(s.master->explain_task("f-1-1/t2", nullptr)->row.task, TaskId("t2"));
 
   // A prefix must be of one alone.
-  EXPECT_EQ(s.master->explain_task("f/t").error().message(),
+  EXPECT_EQ(s.master->explain_task("f/t", nullptr).error().message(),
             "'f-1-1/t' matches several tasks: f-1-1/t1, f-1-1/t2");
-  EXPECT_EQ(s.master->explain_task("t1").error().code(), ErrorCode::kInvalidArgument);
-  EXPECT_EQ(s.master->explain_task("nobody/t1").error().code(), ErrorCode::kNotFound);
-  const auto unknown = s.master->explain_task("f/t11");
+  EXPECT_EQ(s.master->explain_task("t1", nullptr).error().code(), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(s.master->explain_task("nobody/t1", nullptr).error().code(), ErrorCode::kNotFound);
+  const auto unknown = s.master->explain_task("f/t11", nullptr);
   ASSERT_FALSE(unknown) << "it asks for nothing, so this is a mistake";
   EXPECT_THAT(unknown.error().hint(), HasSubstr("did you mean 't1'?"));
 
   // Before its launch a task is one of an ask.
   f.asks("cpus:16", 2, "big");
   s.settle();
-  const proto::ExplainedTask later = *s.master->explain_task("f/later");
+  const proto::ExplainedTask later = *s.master->explain_task("f/later", nullptr);
   EXPECT_FALSE(later.is_known);
   ASSERT_EQ(later.asks.size(), 1u);
   EXPECT_THAT(later.answer, HasSubstr("the master knows no task 'later' of f-1-1"));

@@ -26,7 +26,7 @@ TEST(Task, IsLaunchedToldAcknowledgedAndOver) {
   EXPECT_EQ(s.allocated(), "");
   EXPECT_FALSE(a.has(f.id, "t1"));  // Acknowledged, so forgotten.
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kFinished);
-  EXPECT_TRUE(s.master->tasks({}).empty());
+  EXPECT_TRUE(s.master->tasks({}, nullptr).empty());
   EXPECT_EQ(s.master->status().tasks_ended, 1);
 }
 
