@@ -22,6 +22,7 @@
 #include <microhttpd.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/check.h"
@@ -366,7 +367,19 @@ struct Follower {
   Fd fd;
   int64_t offset = 0;
   std::function<bool()> is_growing;
+  bool is_output = false;
 };
+
+// What is not kept any more of a task's output, in its place; 0: nothing is missing here.
+size_t pass_over_hole(Follower& follower, char* out, size_t max) {
+  const off_t data = lseek(follower.fd.get(), follower.offset, SEEK_DATA);
+  if (data <= follower.offset) return 0;
+  const std::string note =
+      text("\n[", data - follower.offset, " bytes of this output are not kept]\n");
+  if (note.size() > max) return 0;
+  follower.offset = data;
+  return note.copy(out, max);
+}
 
 ssize_t read_follower(void* owner, uint64_t, char* out, size_t max) {
   Follower& follower = *static_cast<Follower*>(owner);
@@ -375,6 +388,15 @@ ssize_t read_follower(void* owner, uint64_t, char* out, size_t max) {
     if (count > 0) follower.offset += count;
     return count;
   };
+  if (follower.is_output) {
+    if (const size_t noted = pass_over_hole(follower, out, max); noted > 0) {
+      return static_cast<ssize_t>(noted);
+    }
+    struct stat status {};
+    if (fstat(follower.fd.get(), &status) == 0 && status.st_size < follower.offset) {
+      follower.offset = 0;
+    }
+  }
   ssize_t count = read_more();
   if (count == 0 && !(follower.is_growing && follower.is_growing())) {
     count = read_more();  // what was appended between the two questions
@@ -396,7 +418,8 @@ MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath
     offset = *parsed;
   }
   if (!begin_long(*exchange)) return queue_no_room(exchange->connection);
-  auto* follower = new Follower{exchange, std::move(file.fd), offset, std::move(served.is_growing)};
+  auto* follower = new Follower{exchange, std::move(file.fd), offset, std::move(served.is_growing),
+                                served.is_output};
   MHD_Response* response =
       MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlockBytes, &read_follower, follower,
                                         [](void* owner) { delete static_cast<Follower*>(owner); });
@@ -469,6 +492,12 @@ MHD_Result serve_file(const ExchangePtr& exchange) {
   const std::optional<std::string_view> follow = request.param("follow");
   if (follow && *follow != "0")
     return queue_follower(exchange, *std::move(file), *std::move(served));
+  const bool has_hole =
+      served->is_output && !request.header("range") && lseek(file->fd.get(), 0, SEEK_DATA) > 0;
+  if (has_hole) {
+    served->is_growing = {};
+    return queue_follower(exchange, *std::move(file), *std::move(served));
+  }
   return queue_file(exchange, *std::move(file), served->relative);
 }
 

@@ -110,6 +110,9 @@ struct ServedPath {
   // Asked at the end of the file while a reader follows: may more come? None: no. Called from the
   // server's threads.
   std::function<bool()> is_growing = {};
+  // Of a task: what is missing at its beginning is a hole, which is passed over and told; if it is
+  // cut, a reader that follows begins anew.
+  bool is_output = false;
   std::optional<FileUser> user = {};  // with whose rights it is opened; none: those of this process
 };
 

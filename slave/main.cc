@@ -1,5 +1,6 @@
 // proffer-agent: reads flags, wires the shell, runs the loop.
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <utility>
@@ -33,6 +34,15 @@ DEFINE_int32(http_port, proffer::kNoHttpPort,
              "that have the token of WORK_DIR/http_token; 0: any free one; -1: none");
 DEFINE_string(operators_group, "",
               "members of this group may read what root may: the files of all tasks");
+DEFINE_string(sandbox_age, "168h",
+              "how long the sandbox of an executor is kept after its end; shorter if the disk is "
+              "short");
+DEFINE_int64(disk_reserve, 256,
+             "if less is free on the disk of the work directory, in MiB, sandboxes that nobody "
+             "uses are removed, the oldest first");
+DEFINE_int64(output_max, 1024,
+             "so much of a task's stdout, and of its stderr, is kept while it runs, in MiB: the "
+             "last part; 0: all");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
 DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
@@ -69,6 +79,14 @@ Address master_from_flags() {
   return *address;
 }
 
+int64_t bytes_from_flag(std::string_view flag, int64_t mib) {
+  constexpr int64_t kMibMax = int64_t{1} << 40;
+  if (mib >= 0 && mib <= kMibMax) return mib << 20;
+  exit_with(
+      Error::invalid_argument(text("--", flag, " must be from 0 to ", kMibMax, " MiB, not ", mib)),
+      2);
+}
+
 agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
   options.master = master_from_flags();
@@ -97,6 +115,11 @@ agent::AgentShellOptions options_from_flags() {
   }
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.operators_group = flag_group("operators_group", FLAGS_operators_group);
+  options.housekeeping.sandbox_age = flag_duration("sandbox_age", FLAGS_sandbox_age);
+  options.housekeeping.every = std::clamp(
+      Duration::nanos(options.housekeeping.sandbox_age.nanos() / 2), seconds(1), seconds(60));
+  options.housekeeping.disk_reserve = bytes_from_flag("disk_reserve", FLAGS_disk_reserve);
+  options.housekeeping.output_max = bytes_from_flag("output_max", FLAGS_output_max);
   options.work_dir = FLAGS_work_dir;
   if (options.work_dir.empty()) {
     exit_with(Error::invalid_argument("--work_dir must name a directory"), 2);

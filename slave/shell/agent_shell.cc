@@ -71,10 +71,12 @@ struct AgentShell::Impl {
   // Who this agent is, once more: a master takes it back only by its secret.
   std::unique_ptr<CheckpointLog> identity_log;
   std::unique_ptr<Sandboxes> sandboxes;
+  RunsInUse in_use;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<LocalServer> executors;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Agent> core;
+  std::unique_ptr<Housekeeping> housekeeping;
   std::unique_ptr<Timer> timer;
   std::unique_ptr<Dealer> dealer;
   std::string socket;
@@ -186,6 +188,9 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   }
   core = std::make_unique<Agent>(options.core, *snapshot);
   for (const proto::CheckpointRecord& record : snapshot->records) recall(record);
+  options.housekeeping.sockets = std::filesystem::path(socket).parent_path();
+  housekeeping =
+      std::make_unique<Housekeeping>(options.work_dir, *sandboxes, in_use, options.housekeeping);
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
   timer->arm(core->next_deadline());
   connect();
@@ -428,6 +433,7 @@ void AgentShell::Impl::compact() {
 // What readers of files need to know of tasks: where they are, and whether they may still grow.
 // The sandbox of an executor is noted when it is made.
 void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
+  in_use.follow(record);
   if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
     sandboxes->task_began(task->framework, task->spec.id);
     if (task->executor.str() != task->spec.id.str()) {

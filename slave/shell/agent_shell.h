@@ -13,6 +13,7 @@
 #include "net/descriptors.h"
 #include "net/loop.h"
 #include "slave/core/agent.h"
+#include "slave/shell/housekeeping.h"
 
 namespace proffer::agent {
 
@@ -22,9 +23,10 @@ struct AgentShellOptions {
   Address master = {};
   // That may run the master, beside root and this process's user: it says as which user tasks run.
   std::optional<uint32_t> master_uid = {};
-  std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
-  std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
+  std::optional<Address> http_port = {};         // for HTTP beside the socket; only with a token
+  std::vector<std::string> http_names = {};      // by which it is asked for besides loopback ones
   std::optional<uint32_t> operators_group = {};  // its members may read files of all users
+  HousekeepingOptions housekeeping = {};
   std::string work_dir = {};
   // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
   DescriptorLimits descriptors = {};

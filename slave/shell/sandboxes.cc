@@ -2,9 +2,11 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -83,13 +85,14 @@ std::string Sandboxes::path_of(const FrameworkId& framework, const ExecutorId& e
 Result<std::string> Sandboxes::make(const FrameworkId& framework, const ExecutorId& executor,
                                     uint64_t run, const std::optional<Owner>& owner) const {
   std::string path = path_of(framework, executor, run);
+  const std::unique_lock lock(places_);
   const Fd all = enter_or_make(make_top(root_, kToPass), framework.str(), kToPass);
   const Fd runs = enter_or_make(all, executor.str(), kToPass);
   const Fd sandbox = enter_or_make(runs, std::to_string(run), kForItsUser);
   const bool is_theirs = sandbox.get() >= 0 && (!owner || fchownat(sandbox.get(), "", owner->uid,
                                                                    owner->gid, AT_EMPTY_PATH) == 0);
   if (!is_theirs) return cannot(text("make the sandbox ", quoted(path)), errno);
-  if (Result<void> assigned = assign(framework, executor.str(), executor, run); !assigned) {
+  if (Result<void> assigned = put(framework, executor.str(), executor, run); !assigned) {
     return std::move(assigned).error();
   }
   return path;
@@ -97,6 +100,12 @@ Result<std::string> Sandboxes::make(const FrameworkId& framework, const Executor
 
 Result<void> Sandboxes::assign(const FrameworkId& framework, std::string_view name,
                                const ExecutorId& executor, uint64_t run) const {
+  const std::lock_guard lock(places_);
+  return put(framework, name, executor, run);
+}
+
+Result<void> Sandboxes::put(const FrameworkId& framework, std::string_view name,
+                            const ExecutorId& executor, uint64_t run) const {
   const std::string entry(name);
   const std::string fresh = text("~", name);  // no name begins so
   const std::string to = text(executor.str(), "/", run);
@@ -113,6 +122,55 @@ Result<void> Sandboxes::assign(const FrameworkId& framework, std::string_view na
     return failed();
   }
   return {};
+}
+
+std::string Sandboxes::path_of(const RunKey& run) const {
+  return text(root_, "/", run.framework, "/", run.executor, "/", run.run);
+}
+
+void Sandboxes::touch(const RunKey& run) const {
+  const Fd runs = enter(enter(enter_top(root_), run.framework), run.executor);
+  if (runs.get() < 0) return;
+  utimensat(runs.get(), std::to_string(run.run).c_str(), nullptr, AT_SYMLINK_NOFOLLOW);
+}
+
+bool Sandboxes::move_run(const RunKey& run, const Fd& trash, const std::string& name) const {
+  const std::lock_guard lock(places_);
+  const Fd all = enter_top(root_);
+  const Fd executors = enter(all, run.framework);
+  const Fd runs = enter(executors, run.executor);
+  const std::string number = std::to_string(run.run);
+  // A directory that is moved must be writable, and a task may have closed it; root needs no mode.
+  if (runs.get() >= 0 && geteuid() != 0) fchmodat(runs.get(), number.c_str(), kForItsUser, 0);
+  if (runs.get() < 0 || renameat(runs.get(), number.c_str(), trash.get(), name.c_str()) != 0) {
+    return false;
+  }
+  // As far as they are empty.
+  unlinkat(executors.get(), run.executor.c_str(), AT_REMOVEDIR);
+  unlinkat(all.get(), run.framework.c_str(), AT_REMOVEDIR);
+  return true;
+}
+
+void Sandboxes::forget_removed(const std::string& framework) const {
+  const Fd all = enter_top(runs_);
+  const Fd folder(
+      openat(all.get(), framework.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  const std::unique_ptr<DIR, int (*)(DIR*)> names(
+      fdopendir(fcntl(folder.get(), F_DUPFD_CLOEXEC, 0)), &closedir);
+  if (names == nullptr) return;
+  while (const dirent* entry = readdir(names.get())) {
+    const std::string_view name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    // One by one: the loop may be waiting to note another.
+    const std::lock_guard lock(places_);
+    const std::optional<Run> run = read_run(folder, name);
+    const bool is_there =
+        run &&
+        enter(enter(enter(enter_top(root_), framework), run->executor), run->number).get() >= 0;
+    if (!is_there) unlinkat(folder.get(), entry->d_name, 0);
+  }
+  const std::lock_guard lock(places_);
+  unlinkat(all.get(), framework.c_str(), AT_REMOVEDIR);
 }
 
 void Sandboxes::task_began(const FrameworkId& framework, const TaskId& task) {
@@ -150,10 +208,12 @@ Result<ServedPath> Sandboxes::resolve(std::string_view rest) const {
       .root = {.directory = std::move(sandbox),
                .path = text(root_, "/", framework, "/", run->executor, "/", run->number)},
       .relative = std::string(path),
-      .is_growing = [live = live_, name = Name(framework, task)] {
-        const std::lock_guard lock(live->mutex);
-        return live->tasks.contains(name);
-      }};
+      .is_growing =
+          [live = live_, name = Name(framework, task)] {
+            const std::lock_guard lock(live->mutex);
+            return live->tasks.contains(name);
+          },
+      .is_output = path == "stdout" || path == "stderr"};
 }
 
 }  // namespace proffer::agent

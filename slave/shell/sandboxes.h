@@ -19,6 +19,7 @@
 #include "common/ids.h"
 #include "common/result.h"
 #include "net/http_server.h"
+#include "slave/shell/runs_in_use.h"
 
 namespace proffer::agent {
 
@@ -41,6 +42,17 @@ class Sandboxes {
   Result<void> assign(const FrameworkId& framework, std::string_view name,
                       const ExecutorId& executor, uint64_t run) const;
 
+  // For housekeeping, in its thread.
+  const std::string& root() const { return root_; }
+  std::string path_of(const RunKey& run) const;
+  // Its last change is now.
+  void touch(const RunKey& run) const;
+  // Into `trash`, under that name: nothing of it is served any more. False: it is not there, or
+  // cannot be moved.
+  bool move_run(const RunKey& run, const Fd& trash, const std::string& name) const;
+  // Names whose run is not there any more mean nothing any more.
+  void forget_removed(const std::string& framework) const;
+
   // Whether its files may still grow; a reader that follows them waits as long. Any thread.
   void task_began(const FrameworkId& framework, const TaskId& task);
   void task_ended(const FrameworkId& framework, const TaskId& task);
@@ -50,6 +62,8 @@ class Sandboxes {
   Result<ServedPath> resolve(std::string_view rest) const;
 
  private:
+  Result<void> put(const FrameworkId& framework, std::string_view name, const ExecutorId& executor,
+                   uint64_t run) const;
   using Name = std::pair<std::string, std::string>;
   struct Live {
     std::mutex mutex;
@@ -57,6 +71,7 @@ class Sandboxes {
   };
   std::string root_;
   std::string runs_;
+  mutable std::mutex places_;  // while folders are made, or removed because they are empty
   std::shared_ptr<Live> live_ = std::make_shared<Live>();
 };
 

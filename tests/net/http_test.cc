@@ -4,6 +4,7 @@
 #include <optional>
 #include <thread>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 
@@ -44,7 +45,8 @@ class Http : public testing::Test {
           if (!rest.starts_with("task/")) return Error::not_found("no such task");
           return ServedPath{.root = *open_root(dir_.path() / "box"),
                             .relative = std::string(rest.substr(5)),
-                            .is_growing = [this] { return is_growing_.load(); }};
+                            .is_growing = [this] { return is_growing_.load(); },
+                            .is_output = rest == "task/stdout"};
         },
         .encode_directory =
             [](const std::vector<DirEntry>& entries) {
@@ -476,6 +478,45 @@ TEST_F(Http, FollowsAGrowingFileToItsEnd) {
   dir_.append("box/stdout", "last words");
   is_growing_ = false;
   EXPECT_TRUE(wait_for("last words\r\n0\r\n\r\n"));
+}
+
+// As an agent leaves it of a task that says too much.
+TEST_F(Http, WhatIsNotKeptOfAnOutputIsPassedOver) {
+  constexpr off_t kBytes = off_t{1} << 20;
+  const std::string kept(kBytes / 2, 'k');
+  dir_.write("box/stdout", std::string(kBytes / 2, 'l') + kept);
+  const Fd file(open((dir_.path() / "box/stdout").c_str(), O_WRONLY | O_CLOEXEC));
+  if (fallocate(file.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, kBytes / 2) != 0) {
+    GTEST_SKIP() << "the file system has no holes";
+  }
+  const std::string note = text("\n[", kBytes / 2, " bytes of this output are not kept]\n");
+  EXPECT_NE(get("/files/task/stdout").find(note), std::string::npos);
+  const auto without_chunks = [](const std::string& answer) {
+    return std::count(answer.begin(), answer.end(), 'k');
+  };
+  EXPECT_GE(without_chunks(get("/files/task/stdout")), kBytes / 2);
+  EXPECT_NE(get("/files/task/stdout?follow=1").find(note), std::string::npos);
+  EXPECT_EQ(get(text("/files/task/stdout?follow=1&offset=", kBytes / 2)).find(note),
+            std::string::npos);
+  EXPECT_EQ(body_of(get("/files/task/stdout", "Range: bytes=0-1\r\n")), std::string(2, '\0'));
+
+  // A file system without holes: the file begins anew.
+  is_growing_ = true;
+  std::string answer;
+  const Fd fd = connect_tcp(server_->port());
+  send_all(fd, "GET /files/task/stdout?follow=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  ASSERT_TRUE(run_until(loop_, [&] {
+    has_ended(fd, &answer);
+    return without_chunks(answer) >= kBytes / 2;
+  }));
+  ASSERT_EQ(ftruncate(file.get(), 0), 0);
+  dir_.append("box/stdout", "anew");
+  EXPECT_TRUE(run_until(loop_, [&] {
+    has_ended(fd, &answer);
+    return answer.find("anew") != std::string::npos;
+  }));
+  is_growing_ = false;
+  EXPECT_TRUE(run_until(loop_, [&] { return has_ended(fd); }));
 }
 
 TEST_F(Http, AFollowerThatHasGoneIsForgotten) {

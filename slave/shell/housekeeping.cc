@@ -1,0 +1,327 @@
+// The story of a round: collect() finds sandboxes that nobody uses, oldest first, moves those whose
+// time is over into the folder `trash`, where they are served no more, and empties it. There a
+// directory is emptied entry by entry; one in it is moved up beside it, so that nothing is as deep
+// as a task can nest, and whatever an interrupted round left is found in the next.
+
+#include "slave/shell/housekeeping.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/check.h"
+#include "common/text.h"
+
+namespace proffer::agent {
+namespace {
+
+constexpr int kNiceness = 10;
+constexpr size_t kEndedMax = 200'000;      // of one round; the next goes on
+constexpr size_t kRunsAtOnce = 100;        // between two looks at whether it is over
+constexpr int64_t kHoleBytes = 64 * 1024;  // holes begin and end at multiples
+// A round over many sandboxes is rare, so that looking costs a hundredth of a CPU at most.
+constexpr int kRestForWork = 100;
+constexpr Duration kProgressEvery = seconds(10);
+constexpr const char* kOutputs[] = {"stdout", "stderr"};
+
+Time system_time() {
+  const auto since = std::chrono::system_clock::now().time_since_epoch();
+  return Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
+}
+
+int64_t changed_at(const struct stat& status) {
+  return int64_t{status.st_ctim.tv_sec} * 1'000'000'000 + status.st_ctim.tv_nsec;
+}
+
+using Directory = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// For its entries; nullptr if there is none, or it is a link.
+Directory open_directory(int at, const std::string& name) {
+  Fd fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.get() < 0 && errno == EACCES && geteuid() != 0) {  // Its user may have closed it.
+    fchmodat(at, name.c_str(), 0700, 0);
+    fd = Fd(openat(at, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  }
+  Directory directory(fd.get() < 0 ? nullptr : fdopendir(fd.get()), &closedir);
+  if (directory != nullptr) fd.release();
+  return directory;
+}
+
+// The next entry but "." and ".."; nullptr: there is none.
+const dirent* next_entry(const Directory& directory) {
+  while (const dirent* entry = readdir(directory.get())) {
+    const std::string_view name = entry->d_name;
+    if (name != "." && name != "..") return entry;
+  }
+  return nullptr;
+}
+
+// Its name may be anything that a task has made.
+void bound_output(int sandbox, const char* name, uid_t owner, int64_t bytes_max) {
+  struct stat status {};
+  if (fstatat(sandbox, name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode) ||
+      int64_t{status.st_blocks} * 512 <= bytes_max) {
+    return;
+  }
+  const Fd fd(openat(sandbox, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  // By what was opened: a task may exchange it, and may not cut files of others.
+  if (fd.get() < 0 || fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) ||
+      status.st_uid != owner || status.st_nlink != 1) {
+    return;
+  }
+  // What is left is enough for some time.
+  const int64_t end = (status.st_size - bytes_max / 4 * 3) / kHoleBytes * kHoleBytes;
+  if (end <= 0) return;
+  if (fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end) == 0) return;
+  // A file system without holes. It is appended to, so it begins anew.
+  if (errno != EOPNOTSUPP || ftruncate(fd.get(), 0) != 0) {
+    LOG_EVERY_N(WARNING, 60) << "the output of a task is larger than --output_max and cannot be "
+                                "cut reason=\""
+                             << std::strerror(errno) << '"';
+  }
+}
+
+}  // namespace
+
+void bound_outputs(const std::string& sandbox, int64_t bytes_max) {
+  struct stat status {};
+  const auto is_large = [&](const char* name) {
+    return lstat(text(sandbox, "/", name).c_str(), &status) == 0 &&
+           int64_t{status.st_blocks} * 512 > bytes_max;
+  };
+  if (!std::any_of(std::begin(kOutputs), std::end(kOutputs), is_large)) return;
+  const Fd fd(open(sandbox.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (fd.get() < 0 || fstat(fd.get(), &status) != 0) return;
+  const uid_t owner = status.st_uid;
+  for (const char* const name : kOutputs) bound_output(fd.get(), name, owner, bytes_max);
+}
+
+void remove_dead_sockets(const std::string& folder, Duration age) {
+  if (folder.empty()) return;
+  const Directory all = open_directory(AT_FDCWD, folder);
+  while (const dirent* entry = all == nullptr ? nullptr : next_entry(all)) {
+    const std::string path = text(folder, "/", entry->d_name);
+    sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+    struct stat status {};
+    if (path.size() >= sizeof address.sun_path || !path.ends_with(".sock") ||
+        lstat(path.c_str(), &status) != 0 || !S_ISSOCK(status.st_mode) ||
+        status.st_uid != geteuid() || Time::from_nanos(changed_at(status)) + age > system_time()) {
+      continue;
+    }
+    path.copy(address.sun_path, path.size());
+    const Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+        errno == ECONNREFUSED) {
+      unlinkat(dirfd(all.get()), entry->d_name, 0);
+    }
+  }
+}
+
+Housekeeping::Housekeeping(std::string work_dir, const Sandboxes& sandboxes,
+                           const RunsInUse& in_use, HousekeepingOptions options)
+    : work_dir_(std::move(work_dir)),
+      sandboxes_(sandboxes),
+      in_use_(in_use),
+      options_(options),
+      thread_([this] { go(); }) {}
+
+Housekeeping::~Housekeeping() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_over_ = true;
+  }
+  wakes_.notify_all();
+  thread_.join();
+}
+
+bool Housekeeping::is_over() const {
+  const std::lock_guard lock(mutex_);
+  return is_over_;
+}
+
+bool Housekeeping::wait(Duration span) {
+  std::unique_lock lock(mutex_);
+  return !wakes_.wait_for(lock, std::chrono::nanoseconds(span.nanos()),
+                          [this] { return is_over_; });
+}
+
+void Housekeeping::go() {
+  // Of this thread alone, on Linux.
+  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), kNiceness);
+  const std::string trash = work_dir_ + "/trash";
+  if (mkdir(trash.c_str(), 0700) != 0 && errno != EEXIST) {
+    LOG(ERROR) << "sandboxes cannot be removed: no folder " << quoted(trash) << " reason=\""
+               << std::strerror(errno) << '"';
+  }
+  trash_number_ = static_cast<uint64_t>(system_time().nanos());  // No name of an earlier life.
+  trash_ = Fd(open(trash.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  remove_dead_sockets(options_.sockets);
+  Time last_round;
+  Time next_round;
+  do {
+    if (options_.output_max > 0) {
+      for_each_executor([this](const RunKey& run) {
+        bound_outputs(sandboxes_.path_of(run), options_.output_max);
+      });
+    }
+    const Time now = system_time();
+    const bool is_due =
+        now >= next_round || (now >= last_round + options_.every && is_short_of_disk());
+    if (trash_.get() < 0 || !is_due) continue;
+    collect();
+    last_round = system_time();
+    next_round = last_round + std::max(options_.every, (last_round - now) * kRestForWork);
+  } while (wait(std::min(options_.output_every, options_.every)));
+}
+
+void Housekeeping::for_each_executor(const std::function<void(const RunKey&)>& what) const {
+  RunKey last;
+  while (!is_over()) {
+    const std::vector<RunKey> some = in_use_.executors_after(last, kRunsAtOnce);
+    if (some.empty()) return;
+    for (const RunKey& run : some) what(run);
+    last = some.back();
+  }
+}
+
+bool Housekeeping::is_short_of_disk() const {
+  struct statvfs disk = {};
+  if (fstatvfs(trash_.get(), &disk) != 0) return false;
+  return static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize) <
+         options_.disk_reserve;
+}
+
+void Housekeeping::collect() {
+  empty_trash();  // Of the life before.
+  // The age of a sandbox counts from its end, so what is in use is kept young.
+  for_each_executor([this](const RunKey& run) { sandboxes_.touch(run); });
+  const std::vector<Ended> all = find_ended();
+  const int64_t now = system_time().nanos();
+  std::set<std::string> frameworks;
+  size_t removed = 0;
+  for (const Ended& ended : all) {
+    const Duration age = nanoseconds(now - ended.since);
+    if (age < options_.sandbox_age && (age < options_.least_age || !is_short_of_disk())) break;
+    if (is_over()) break;
+    if (in_use_.contains(ended.run) ||
+        !sandboxes_.move_run(ended.run, trash_, std::to_string(++trash_number_))) {
+      continue;
+    }
+    frameworks.insert(ended.run.framework);
+    empty_trash();
+    note_progress(++removed);
+  }
+  for (const std::string& framework : frameworks) {
+    if (is_over()) return;
+    sandboxes_.forget_removed(framework);
+  }
+  if (removed > 0) LOG(INFO) << "sandboxes removed count=" << removed;
+}
+
+// That nobody uses, with the time of its last change: the oldest come first. An executor's end
+// changes its sandbox, too.
+std::vector<Housekeeping::Ended> Housekeeping::find_ended() const {
+  std::vector<Ended> found;
+  const Directory all = open_directory(AT_FDCWD, sandboxes_.root());
+  while (const dirent* framework = all == nullptr ? nullptr : next_entry(all)) {
+    const Directory executors = open_directory(dirfd(all.get()), framework->d_name);
+    while (const dirent* executor = executors == nullptr ? nullptr : next_entry(executors)) {
+      const Directory runs = open_directory(dirfd(executors.get()), executor->d_name);
+      while (const dirent* entry = runs == nullptr ? nullptr : next_entry(runs)) {
+        const Result<int64_t> number = parse_whole("run", entry->d_name, 1, INT64_MAX);
+        struct stat status {};
+        if (!number ||
+            fstatat(dirfd(runs.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+            !S_ISDIR(status.st_mode)) {
+          continue;  // Nothing that the agent made.
+        }
+        Ended ended{.since = changed_at(status),
+                    .run = {framework->d_name, executor->d_name, static_cast<uint64_t>(*number)}};
+        if (in_use_.contains(ended.run)) continue;
+        for (const char* const output : kOutputs) {
+          const std::string path = text(entry->d_name, "/", output);
+          if (fstatat(dirfd(runs.get()), path.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+            ended.since = std::max(ended.since, changed_at(status));
+          }
+        }
+        found.push_back(std::move(ended));
+        if (found.size() == kEndedMax || is_over()) break;
+      }
+      if (found.size() == kEndedMax || is_over()) break;
+    }
+    if (found.size() == kEndedMax || is_over()) break;
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+void Housekeeping::empty_trash() {
+  while (!is_over()) {
+    // What is moved up while it is read may or may not be seen: so it is begun again until there is
+    // nothing.
+    const Directory trash = open_directory(trash_.get(), ".");
+    bool found = false;
+    bool is_stuck = true;
+    while (const dirent* entry = trash == nullptr ? nullptr : next_entry(trash)) {
+      if (is_over()) return;
+      found = true;
+      const std::string name = entry->d_name;
+      empty(name);
+      if (unlinkat(trash_.get(), name.c_str(), AT_REMOVEDIR) == 0 ||
+          unlinkat(trash_.get(), name.c_str(), 0) == 0) {
+        is_stuck = false;
+      }
+    }
+    if (!found) return;
+    if (is_stuck) {
+      LOG_EVERY_N(WARNING, 60) << "what is in " << quoted(work_dir_ + "/trash")
+                               << " cannot be removed reason=\"" << std::strerror(errno) << '"';
+      return;
+    }
+  }
+}
+
+// Directories in it are moved up, beside it.
+void Housekeeping::empty(const std::string& name) {
+  const Directory directory = open_directory(trash_.get(), name);
+  if (directory == nullptr) return;
+  const int at = dirfd(directory.get());
+  fchmod(at, 0700);  // Its user may have closed it to itself.
+  while (const dirent* entry = next_entry(directory)) {
+    if (is_over()) return;
+    if (unlinkat(at, entry->d_name, 0) == 0 || unlinkat(at, entry->d_name, AT_REMOVEDIR) == 0) {
+      continue;
+    }
+    if (errno != ENOTEMPTY && errno != EEXIST) continue;
+    const std::string to = std::to_string(++trash_number_) + "~";
+    // A directory that is moved must be writable. Not as root, which needs no mode: a link that was
+    // put there meanwhile would be followed.
+    if (geteuid() != 0) fchmodat(at, entry->d_name, 0700, 0);
+    renameat(at, entry->d_name, trash_.get(), to.c_str());
+  }
+}
+
+void Housekeeping::note_progress(size_t removed) {
+  const Time now = system_time();
+  if (removed == 1) next_progress_ = now + kProgressEvery;
+  if (now < next_progress_) return;
+  next_progress_ = now + kProgressEvery;
+  LOG(INFO) << "removing sandboxes count=" << removed;
+}
+
+}  // namespace proffer::agent

@@ -1,0 +1,84 @@
+#pragma once
+
+// Room on the disk: sandboxes of executors that have ended are removed when they are old, and the
+// oldest of them when the disk becomes full; the output files of those that run keep their last
+// part. One thread of its own, so a hundred thousand sandboxes hold up nothing.
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "common/time.h"
+#include "net/fd.h"
+#include "slave/shell/runs_in_use.h"
+#include "slave/shell/sandboxes.h"
+
+namespace proffer::agent {
+
+struct HousekeepingOptions {
+  Duration sandbox_age = hours(24 * 7);     // of a sandbox that nobody uses any more
+  int64_t disk_reserve = int64_t{1} << 28;  // bytes that are to be free
+  // Also on a full disk a sandbox stays so long after its end: its output is being read.
+  Duration least_age = seconds(60);
+  // Of each stdout and stderr that is kept while its task runs; 0: all.
+  int64_t output_max = int64_t{1} << 30;
+  std::string sockets = {};            // the folder of the agents' sockets, also of dead ones
+  Duration every = seconds(60);        // sandboxes are looked through
+  Duration output_every = seconds(1);  // outputs are
+};
+
+// The files of `sandbox` that are outputs keep their last part if they hold more than `bytes_max`:
+// the first part becomes a hole, so that what writes and what follows them goes on where it was.
+void bound_outputs(const std::string& sandbox, int64_t bytes_max);
+
+// Sockets in `folder` of this process's user at which nobody listens: of agents that were killed
+// and are not started again. Those of at least `age`, since one that starts binds before it
+// listens.
+void remove_dead_sockets(const std::string& folder, Duration age = hours(1));
+
+class Housekeeping {
+ public:
+  // Begins at once, in its thread. `sandboxes` and `in_use` must outlive it.
+  Housekeeping(std::string work_dir, const Sandboxes& sandboxes, const RunsInUse& in_use,
+               HousekeepingOptions options);
+  // Ends after the entry that is being removed; the next life goes on.
+  ~Housekeeping();
+  Housekeeping(const Housekeeping&) = delete;
+  Housekeeping& operator=(const Housekeeping&) = delete;
+
+ private:
+  struct Ended {
+    int64_t since = 0;  // in nanoseconds of the system's clock
+    RunKey run = {};
+    auto operator<=>(const Ended&) const = default;
+  };
+  void go();
+  bool wait(Duration span);  // false: it is over
+  bool is_over() const;
+  void for_each_executor(const std::function<void(const RunKey&)>& what) const;
+  void collect();
+  std::vector<Ended> find_ended() const;
+  bool is_short_of_disk() const;
+  void empty_trash();
+  void empty(const std::string& name);
+  void note_progress(size_t removed);
+
+  const std::string work_dir_;
+  const Sandboxes& sandboxes_;
+  const RunsInUse& in_use_;
+  const HousekeepingOptions options_;
+  Fd trash_;
+  uint64_t trash_number_ = 0;
+  Time next_progress_ = {};
+
+  mutable std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool is_over_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace proffer::agent

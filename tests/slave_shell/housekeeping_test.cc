@@ -1,0 +1,241 @@
+// What is removed of sandboxes, and what never is.
+
+#include "slave/shell/housekeeping.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "slave/shell/runs_in_use.h"
+#include "slave/shell/sandboxes.h"
+#include "tests/net/support.h"
+
+namespace proffer::agent::housekeeping_test {
+namespace {
+
+namespace fs = std::filesystem;
+using net_test::TempDir;
+
+const FrameworkId kFramework("f-1");
+
+proto::ExecutorRecord executor(const std::string& id, uint64_t run) {
+  return {.framework = kFramework, .executor = ExecutorId(id), .run = run};
+}
+proto::TaskRecord task(const std::string& id, const std::string& of, uint64_t run) {
+  proto::TaskRecord record{.framework = kFramework, .executor = ExecutorId(of), .run = run};
+  record.spec.id = TaskId(id);
+  return record;
+}
+proto::UpdateRecord update(const std::string& id, proto::TaskState state, uint64_t sequence) {
+  proto::UpdateRecord record{.framework = kFramework};
+  record.status.task = TaskId(id);
+  record.status.state = state;
+  record.status.sequence = sequence;
+  return record;
+}
+RunKey run_of(const std::string& id, uint64_t run) { return {kFramework.str(), id, run}; }
+
+TEST(RunsInUse, ARunIsInUseUntilItsExecutorIsGoneAndItsTasksAreAcknowledged) {
+  RunsInUse in_use;
+  in_use.follow(task("t1", "e", 0));  // Its run has not begun.
+  EXPECT_FALSE(in_use.contains(run_of("e", 0)));
+  in_use.follow(executor("e", 7));
+  in_use.follow(task("t1", "e", 7));
+  in_use.follow(executor("e", 7));  // It has started.
+  in_use.follow(update("t1", proto::TaskState::kRunning, 1));
+  EXPECT_TRUE(in_use.contains(run_of("e", 7)));
+  EXPECT_FALSE(in_use.contains(run_of("e", 6)));
+  in_use.follow(update("t1", proto::TaskState::kFinished, 2));
+  in_use.follow(proto::ExecutorGone{kFramework, ExecutorId("e")});
+  EXPECT_TRUE(in_use.contains(run_of("e", 7))) << "nobody has heard how its task ended";
+  in_use.follow(proto::AcknowledgedRecord{kFramework, TaskId("t1"), 1});
+  EXPECT_TRUE(in_use.contains(run_of("e", 7)));
+  in_use.follow(proto::AcknowledgedRecord{kFramework, TaskId("t1"), 2});
+  EXPECT_FALSE(in_use.contains(run_of("e", 7)));
+}
+
+TEST(RunsInUse, ExecutorsAreListedInPieces) {
+  RunsInUse in_use;
+  for (uint64_t i = 1; i <= 5; ++i) in_use.follow(executor(text("e", i), i));
+  in_use.follow(executor("e1", 6));  // Its next run.
+  in_use.follow(proto::ExecutorGone{kFramework, ExecutorId("e3")});
+  std::vector<RunKey> all;
+  for (RunKey last;;) {
+    const std::vector<RunKey> some = in_use.executors_after(last, 2);
+    if (some.empty()) break;
+    all.insert(all.end(), some.begin(), some.end());
+    last = some.back();
+  }
+  EXPECT_EQ(all, (std::vector<RunKey>{run_of("e1", 6), run_of("e2", 2), run_of("e4", 4),
+                                      run_of("e5", 5)}));
+  EXPECT_FALSE(in_use.contains(run_of("e1", 1)));
+}
+
+class HousekeepingTest : public testing::Test {
+ protected:
+  std::string make(const std::string& id, uint64_t run) {
+    const Result<std::string> made = sandboxes_.make(kFramework, ExecutorId(id), run);
+    CHECK(made) << made.error().message();
+    return *made;
+  }
+  void begin(HousekeepingOptions options) {
+    options.every = milliseconds(10);
+    options.output_every = milliseconds(10);
+    housekeeping_ = std::make_unique<Housekeeping>(work_.path(), sandboxes_, in_use_, options);
+  }
+  static bool eventually(const std::function<bool()>& holds) {
+    for (int i = 0; i < 6'000 && !holds(); ++i) poll(nullptr, 0, 10);
+    return holds();
+  }
+  bool is_trash_empty() const {
+    return fs::exists(work_.path() / "trash") && fs::is_empty(work_.path() / "trash");
+  }
+
+  TempDir work_;
+  Sandboxes sandboxes_{work_.path()};
+  RunsInUse in_use_;
+  std::unique_ptr<Housekeeping> housekeeping_;
+};
+
+TEST_F(HousekeepingTest, RemovesWhatIsOldAndNotInUse) {
+  const std::string old = make("e1", 1);
+  const std::string used = make("e2", 2);
+  const std::string next = make("e1", 3);
+  ASSERT_TRUE(sandboxes_.assign(kFramework, "t1", ExecutorId("e1"), 1));
+  ASSERT_TRUE(sandboxes_.assign(kFramework, "t2", ExecutorId("e2"), 2));
+  in_use_.follow(executor("e2", 2));
+  in_use_.follow(executor("e1", 3));
+  work_.write("outside", "stays");
+  fs::create_directories(old + "/a/b/c");
+  fs::create_symlink(work_.path() / "outside", old + "/a/link");
+  fs::create_directory_symlink(work_.path(), old + "/a/b/around");
+  ASSERT_EQ(mkfifo((old + "/pipe").c_str(), 0600), 0);
+  std::ofstream(old + "/a/b/c/file") << "x";
+  fs::permissions(old + "/a/b", fs::perms::none);
+  fs::permissions(old, fs::perms::none);
+
+  begin({.sandbox_age = nanoseconds(1)});
+  EXPECT_TRUE(eventually([&] { return !fs::exists(old) && is_trash_empty(); }));
+  EXPECT_TRUE(eventually([&] { return !fs::is_symlink(work_.path() / "runs/f-1/t1"); }));
+  EXPECT_TRUE(fs::exists(used));
+  EXPECT_TRUE(fs::exists(next));
+  EXPECT_TRUE(fs::exists(work_.path() / "outside"));
+  EXPECT_TRUE(sandboxes_.resolve("f-1/e1/"));
+  EXPECT_TRUE(sandboxes_.resolve("f-1/t2/"));
+
+  // The last one takes its folders with it.
+  in_use_.follow(proto::ExecutorGone{kFramework, ExecutorId("e1")});
+  in_use_.follow(proto::ExecutorGone{kFramework, ExecutorId("e2")});
+  EXPECT_TRUE(eventually([&] {
+    return !fs::exists(work_.path() / "sandboxes/f-1") && !fs::exists(work_.path() / "runs/f-1");
+  }));
+  make("e9", 9);  // And they are made again.
+}
+
+TEST_F(HousekeepingTest, KeepsWhatIsYoungUnlessTheDiskIsShort) {
+  const std::string first = make("e1", 1);
+  const std::string second = make("e2", 2);
+  const std::string used = make("e3", 3);
+  in_use_.follow(executor("e3", 3));
+  begin({.sandbox_age = hours(1), .disk_reserve = 0, .least_age = nanoseconds(1)});
+  ASSERT_TRUE(eventually([&] { return is_trash_empty(); }));
+  poll(nullptr, 0, 100);
+  EXPECT_TRUE(fs::exists(first));
+  EXPECT_TRUE(fs::exists(second));
+
+  begin({.sandbox_age = hours(1), .disk_reserve = INT64_MAX, .least_age = hours(1)});
+  poll(nullptr, 0, 100);
+  EXPECT_TRUE(fs::exists(first)) << "its output is still being read";
+
+  begin({.sandbox_age = hours(1), .disk_reserve = INT64_MAX, .least_age = nanoseconds(1)});
+  EXPECT_TRUE(eventually([&] { return !fs::exists(first) && !fs::exists(second); }));
+  EXPECT_TRUE(fs::exists(used));
+}
+
+// No path is as long as a task can nest, and no process has so many descriptors.
+TEST_F(HousekeepingTest, RemovesWhatIsDeep) {
+  const std::string sandbox = make("e1", 1);
+  Fd at(open(sandbox.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < 3'000; ++i) {
+    ASSERT_EQ(mkdirat(at.get(), "d", 0700), 0);
+    at = Fd(openat(at.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_GE(at.get(), 0);
+  }
+  begin({.sandbox_age = nanoseconds(1)});
+  EXPECT_TRUE(eventually([&] { return !fs::exists(sandbox) && is_trash_empty(); }));
+}
+
+// A socket at which somebody listens, and what is young, may be that of an agent.
+TEST(DeadSockets, AreRemovedNoSoonerThanAfterAnHour) {
+  const TempDir dir;
+  const std::string path = dir.path() / "1234abcd.sock";
+  const Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{.sun_family = AF_UNIX, .sun_path = {}};
+  path.copy(address.sun_path, path.size());
+  ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  remove_dead_sockets(dir.path());
+  EXPECT_TRUE(fs::exists(path));
+  remove_dead_sockets(dir.path(), Duration());
+  EXPECT_FALSE(fs::exists(path));
+}
+
+class Outputs : public testing::Test {
+ protected:
+  static constexpr int64_t kMax = int64_t{1} << 20;
+  static int64_t held(const fs::path& path) {
+    struct stat status {};
+    CHECK_EQ(lstat(path.c_str(), &status), 0);
+    return int64_t{status.st_blocks} * 512;
+  }
+  TempDir dir_;
+};
+
+TEST_F(Outputs, KeepTheirLastPart) {
+  std::string bytes;
+  for (int i = 0; bytes.size() < 8 * kMax; ++i) bytes += text("line ", i, "\n");
+  dir_.write("stdout", bytes);
+  dir_.write("stderr", "short");
+  dir_.write("data", bytes);
+  bound_outputs(dir_.path(), kMax);
+  EXPECT_LE(held(dir_.path() / "stdout"), kMax);
+  EXPECT_GT(held(dir_.path() / "data"), kMax);
+  EXPECT_EQ(fs::file_size(dir_.path() / "stdout"), bytes.size());
+  dir_.append("stdout", "more\n");
+  std::ifstream file(dir_.path() / "stdout");
+  const auto kept = static_cast<std::streamoff>(kMax / 2);
+  file.seekg(static_cast<std::streamoff>(bytes.size()) - kept);
+  const std::string tail((std::istreambuf_iterator<char>(file)), {});
+  EXPECT_EQ(tail, bytes.substr(bytes.size() - kMax / 2) + "more\n");
+  std::ifstream other(dir_.path() / "stderr");
+  EXPECT_EQ(std::string((std::istreambuf_iterator<char>(other)), {}), "short");
+}
+
+// A task may put anything in the place of its output.
+TEST_F(Outputs, NoOtherFileIsCut) {
+  fs::create_directories(dir_.path() / "box");
+  const std::string bytes(4 * kMax, 'x');
+  dir_.write("linked", bytes);
+  dir_.write("pointed", bytes);
+  fs::create_hard_link(dir_.path() / "linked", dir_.path() / "box/stdout");
+  fs::create_symlink(dir_.path() / "pointed", dir_.path() / "box/stderr");
+  bound_outputs(dir_.path() / "box", kMax);
+  EXPECT_GT(held(dir_.path() / "linked"), 3 * kMax);
+  EXPECT_GT(held(dir_.path() / "pointed"), 3 * kMax);
+  if (geteuid() != 0) GTEST_SKIP() << "the rest is not run: only root can give a file away";
+  fs::remove(dir_.path() / "box/stdout");
+  dir_.write("box/stdout", bytes);
+  ASSERT_EQ(chown((dir_.path() / "box/stdout").c_str(), 65'534, 65'534), 0);
+  bound_outputs(dir_.path() / "box", kMax);
+  EXPECT_GT(held(dir_.path() / "box/stdout"), 3 * kMax);
+}
+
+}  // namespace
+}  // namespace proffer::agent::housekeeping_test
