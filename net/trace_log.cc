@@ -46,7 +46,12 @@ void TraceLog::write(const std::vector<TraceEvent>& events, int64_t now_s) {
 }
 
 void TraceLog::warn(const TraceEvent& event, int64_t now_s) {
-  Limit& limit = limits_[event.what];
+  // One user's events do not keep those of another out of the log.
+  std::string user;
+  for (const auto& [key, value] : event.fields) {
+    if (key == "user") user = value;
+  }
+  Limit& limit = limits_[{event.what, std::move(user)}];
   if (limit.second != now_s) {
     limit.second = now_s;
     limit.in_second = 0;

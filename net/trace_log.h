@@ -18,7 +18,7 @@ namespace proffer {
 
 class TraceLog {
  public:
-  // Logs by level and counts. Warnings that peers can cause are limited to ten per event and
+  // Logs by level and counts. Warnings that peers can cause are limited to ten per event, user and
   // second; how many were left out is said with the next one.
   void write(const std::vector<TraceEvent>& events, int64_t now_s);
 
@@ -33,7 +33,7 @@ class TraceLog {
   void warn(const TraceEvent& event, int64_t now_s);
 
   std::map<std::string_view, uint64_t> counts_;
-  std::map<std::string_view, Limit> limits_;
+  std::map<std::pair<std::string_view, std::string>, Limit> limits_;  // by event and user
 };
 
 // The text that Prometheus reads, line by line.

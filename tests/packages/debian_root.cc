@@ -170,7 +170,7 @@ Words DebianRoot::enter(const std::string& user) const {
           "LC_ALL=C.UTF-8",
           "setpriv",
           "--reuid=" + user,
-          "--regid=" + user,
+          "--regid=" + (user == "nobody" ? "nogroup" : user),
           "--init-groups"};
 }
 

@@ -2,6 +2,7 @@
 // installation until nothing is left. At night only (./test --long), and for root only.
 
 #include <filesystem>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +33,8 @@ class Debian : public testing::Test {
   }
 
   static void SetUpTestSuite() {
-    if (!obstacle().empty()) return;
+    // One root for all suites, until this process ends.
+    if (!obstacle().empty() || root_ != nullptr) return;
     root_ = std::make_unique<DebianRoot>();
     ASSERT_EQ(root_->made().code, 0) << root_->made().out << root_->made().err;
     const std::string build = program("") + "..";
@@ -42,8 +44,6 @@ class Debian : public testing::Test {
     ASSERT_EQ(packed.code, 0) << packed.out << packed.err;
     fs::remove_all(root_->at("/debs/_CPack_Packages"));
   }
-  static void TearDownTestSuite() { root_ = nullptr; }
-
   void SetUp() override {
     if (const std::string why = obstacle(); !why.empty()) GTEST_SKIP() << "not run: " << why;
     ASSERT_EQ(root_->made().code, 0);
@@ -162,6 +162,195 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
   EXPECT_EQ(debian.apt_get({"autoremove", "--purge"}).code, 0);
   EXPECT_EQ(list(debian.paths(), before), "");
   EXPECT_EQ(read_file(debian.at("/etc/passwd")), users_before);
+}
+
+// An attack of one user on another, on the daemons or on the machine.
+struct Attack {
+  std::string command;  // of a shell; fails
+  std::string says;     // what its user is told: a regular expression
+};
+
+// The daemons as installed, a task of alice's, and what bob and nobody try.
+class AttackedDebian : public Debian {
+ protected:
+  void SetUp() override {
+    Debian::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    ASSERT_EQ(root_->apt_get({"install", package("proffer")}).code, 0);
+    for (const char* user : {"alice", "bob"}) {
+      root_->in_root({"useradd", "--create-home", "--user-group", user});  // or it is there
+    }
+    root_->boot();
+    master_ = root_->start(root_->unit("proffer-master"));
+    ASSERT_TRUE(eventually([&] { return root_->as("root", "proffer status").code == 0; }))
+        << master_->err();
+    agent_ = root_->start(root_->unit("proffer-agent"));
+    service_ = root_->start(root_->unit("proffer-service"));
+    victim_ = root_->start({.user = "alice",
+                            .command = {"proffer", "run", "--name", "victim", "--",
+                                        "echo secret > note; chmod 600 note; "
+                                        "echo at $PWD pid $$ task "
+                                        "$PROFFER_FRAMEWORK_ID/$PROFFER_TASK_ID; "
+                                        "exec sleep 1000"}});
+    const std::optional<std::string> line = victim_->line_with("at ");
+    ASSERT_TRUE(line) << victim_->err();
+    std::istringstream(*line) >> ignored_ >> sandbox_ >> ignored_ >> pid_ >> ignored_ >> task_;
+    ASSERT_TRUE(eventually([&] { return service_is_there(); })) << service_->err();
+    agent_name_ = root_->as("root", "proffer agents | awk 'NR == 2 { print $1 }'").out;
+    agent_name_.pop_back();
+  }
+  void TearDown() override {
+    if (root_ == nullptr) return;
+    root_->halt();
+  }
+
+  static bool service_is_there() { return root_->as("root", "proffer service list").code == 0; }
+
+  // What those who are no operators may not do to the cluster.
+  std::vector<Attack> on_cluster() const {
+    return {
+        {"proffer kill victim", "may not kill a task of another user"},
+        {"proffer kill " + task_ + " --grace 0s", "may not kill a task of another user"},
+        {"proffer role set research --weight 1000", "may not change a role"},
+        {"proffer role set research --guarantee cpus:1", "may not change a role"},
+        {"proffer role unset default", "may not change a role"},
+        {"proffer drain " + agent_name_ + " --grace 0s", "may not drain an agent"},
+        {"proffer undrain " + agent_name_, "may not drain an agent"},
+        {"proffer reserve " + agent_name_ + " research cpus:1", "may not reserve"},
+        {"proffer unreserve " + agent_name_ + " research cpus:1", "may not reserve"},
+        {"printf 'name: app\\ncommand: id\\n' > /tmp/$USER.yaml; "
+         "proffer service apply /tmp/$USER.yaml",
+         "may not send a request"},
+        {"proffer service list", "may not send a request"},
+        {"proffer service stop app", "may not send a request"},
+        {"proffer agent --master_user=proffer --name=evil --work_dir=/tmp/evil-$USER",
+         "may not register an agent"},
+        {"proffer agent --master_user=proffer --name=" + agent_name_ +
+             " --work_dir=/tmp/twin-$USER",
+         "may not register an agent"},
+    };
+  }
+
+  // Files over HTTP: those of others, and ways out of a sandbox of one's own.
+  std::vector<Attack> on_files() const {
+    const auto by_link = [](const std::string& link) {
+      return "task=$(proffer run -- '" + link +
+             "; echo $PROFFER_FRAMEWORK_ID/$PROFFER_TASK_ID'); "
+             "proffer logs $task --file stolen";
+    };
+    return {
+        {"proffer logs victim", "may not read files of a task of another user"},
+        {"proffer logs victim --stderr", "may not read files of a task of another user"},
+        {"proffer logs victim --file note", "may not read files of a task of another user"},
+        {"proffer logs victim --file ../../../identity", "may not|files are at|has no file"},
+        {"proffer tasks --json | grep 1000 || { echo 'may not see commands' >&2; false; }",
+         "may not see commands"},
+        {by_link("ln -s " + sandbox_ + "/note stolen"), "leads out of"},
+        {by_link("ln -s /etc/shadow stolen"), "leads out of"},
+        {by_link("ln -s /var/lib/proffer/agent/checkpoint.log stolen"), "leads out of"},
+        {by_link("mkfifo stolen"), "neither a file nor"},
+    };
+  }
+
+  // What the kernel keeps users from, told by the tool they use; `as_task`: from within a task.
+  std::vector<Attack> on_machine() const {
+    const std::string denied = "[Pp]ermission denied|not permitted";
+    return {
+        {"cat " + sandbox_ + "/note", denied},
+        {"ls " + sandbox_, denied},
+        {"echo x >> " + sandbox_ + "/stdout", denied},
+        {"rm -r " + sandbox_, denied},
+        {"ln " + sandbox_ + "/note stolen", denied},
+        {"cat /proc/" + pid_ + "/cwd/note", denied},
+        {"cat /proc/" + pid_ + "/environ", denied},
+        {"kill -9 " + pid_, denied},
+        {"kill -9 $(ps_of proffer-agent)", denied},
+        {"kill -9 $(ps_of proffer-master)", denied},
+        {"kill -9 $(ps_of proffer-executor)", denied},
+        {"cat /proc/$(ps_of proffer-agent)/environ", denied},
+        {"ls /var/lib/proffer/master", denied},
+        {"ls /var/lib/proffer/service", denied},
+        {"cat /var/lib/proffer/service/session", denied},
+        {"ls /var/lib/proffer/agent", denied},
+        {"ls /var/lib/proffer/agent/sandboxes", denied},
+        {"cat /var/lib/proffer/agent/checkpoint.log", denied},
+        {"cat /var/lib/proffer/agent/identity", denied},
+        {"rm -f /run/proffer/master.sock", denied},
+        {"mv /run/proffer/master.sock /tmp/taken.sock", denied},
+        {"ln -sf /tmp/other.sock /run/proffer/master.sock", denied},
+        {"rm -f /var/lib/proffer/agent/executors.sock", denied},
+        {"echo --operators_group=$USER >> /etc/proffer/master.flags", denied},
+        {"ln /etc/shadow stolen", denied},
+    };
+  }
+
+  // Each fails, says why, and shows nothing.
+  void expect_failures(const std::string& user, const std::vector<Attack>& attacks, bool as_task) {
+    // minbase has no ps.
+    const std::string tools =
+        "ps_of() { for p in /proc/[0-9]*; do "
+        "case $(tr '\\0' ' ' < $p/cmdline 2>/dev/null) in *proffer/$1\\ *) echo ${p#/proc/}; "
+        "return;; esac; done; }; ";
+    for (const Attack& attack : attacks) {
+      write_file(root_->at("/tmp/attack"),
+                 "cd \"${HOME:-/tmp}\" 2>/dev/null || cd /tmp; " + tools + attack.command + "\n");
+      const std::string run =
+          as_task ? "proffer run -- sh /tmp/attack" : "timeout 20 sh /tmp/attack";
+      const Exit refused = root_->as(user, run);
+      EXPECT_NE(refused.code, 0) << user << ": " << attack.command << "\n" << refused.out;
+      EXPECT_THAT(refused.err, testing::ContainsRegex(attack.says))
+          << user << ": " << attack.command << "\n"
+          << refused.out;
+      EXPECT_THAT(refused.out + refused.err, Not(HasSubstr("secret"))) << attack.command;
+      ++attacks_;
+    }
+  }
+
+  void expect_victim_unharmed() const {
+    EXPECT_EQ(root_->as("alice", "proffer logs victim").code, 0);
+    EXPECT_EQ(read_file(root_->at(sandbox_ + "/note")), "secret\n");
+    EXPECT_THAT(root_->as("alice", "proffer tasks").out, HasSubstr("victim"));
+    const std::string agents = root_->as("alice", "proffer agents").out;
+    EXPECT_THAT(agents, HasSubstr("active"));
+    EXPECT_THAT(agents, Not(HasSubstr("evil")));
+    EXPECT_THAT(agents, Not(HasSubstr("drain")));
+    EXPECT_TRUE(service_is_there());
+  }
+
+  std::unique_ptr<Process> master_;
+  std::unique_ptr<Process> agent_;
+  std::unique_ptr<Process> service_;
+  std::unique_ptr<Process> victim_;
+  std::string sandbox_, pid_, task_, agent_name_, ignored_;
+  int attacks_ = 0;
+};
+
+TEST_F(AttackedDebian, OneUserDoesNothingToAnotherOrToTheCluster) {
+  for (const char* user : {"bob", "nobody"}) {
+    expect_failures(user, on_cluster(), false);
+    expect_failures(user, on_files(), false);
+    expect_failures(user, on_machine(), false);
+  }
+  expect_failures("bob", on_machine(), true);
+  EXPECT_GE(attacks_, 30);
+  expect_victim_unharmed();
+
+  // What the master refused is in its log, with the user; at most ten lines in a second.
+  root_->halt();
+  const std::string log = master_->wait().err;
+  for (const std::string user : {"bob", "nobody"}) {
+    size_t refusals = 0;
+    std::istringstream stream(log);
+    for (std::string line; std::getline(stream, line);) {
+      if (line.find("audit: refused user=" + user + " ") == std::string::npos) continue;
+      ++refusals;
+      const std::string left_out = "left_out=";
+      const size_t more = line.find(left_out);
+      if (more != std::string::npos) refusals += std::stoul(line.substr(more + left_out.size()));
+    }
+    EXPECT_GE(refusals, 10u) << user << "\n" << log;
+    EXPECT_THAT(agent_->wait().err, HasSubstr("audit: refused user=" + user));
+  }
 }
 
 TEST_F(Debian, AnAuthorNeedsOnlyTheDevPackageAndACompiler) {
