@@ -87,11 +87,12 @@ int run_agents(const Words& words) {
     print_line(proto::agents_json(*rows));
     return 0;
   }
-  Table table({"AGENT", "STATE", "TASKS", "ALLOCATED", "RESERVED", "ATTRIBUTES", "HTTP"});
+  Table table({"AGENT", "STATE", "TASKS", "ALLOCATED", "RESERVED", "ATTRIBUTES", "HTTP", "LIMITS"});
   for (const proto::AgentRow& row : *rows) {
     table.row({row.agent.str(), state_of(row), std::to_string(row.tasks),
                use_of(row.allocated, row.total.amounts), reserved_of(row),
-               row.attributes.empty() ? "-" : to_text(row.attributes), row.http_address});
+               row.attributes.empty() ? "-" : to_text(row.attributes), row.http_address,
+               row.limits.empty() ? "-" : row.limits});
   }
   table.print();
   return 0;

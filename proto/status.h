@@ -37,6 +37,7 @@ struct AgentRow {
   Time registered_at = {};
   std::vector<ReservedRow> reserved = {};  // by role, static ones first
   std::optional<Time> drained_by = {};     // it is being emptied
+  std::string limits = {};                 // what it holds tasks to, and what not
   bool operator==(const AgentRow&) const = default;
 };
 
@@ -148,11 +149,26 @@ struct TaskQuery {
   bool operator==(const TaskQuery&) const = default;
 };
 
+// What one run of an executor and its tasks use now, or have used. Nothing: it is not counted.
+struct UsageRow {
+  std::optional<int64_t> cpu_nanos = {};
+  std::optional<int64_t> throttled_nanos = {};
+  std::optional<int64_t> memory_bytes = {};
+  std::optional<int64_t> memory_peak_bytes = {};
+  std::optional<int64_t> memory_limit_bytes = {};
+  std::optional<int64_t> out_of_memory = {};  // processes that were killed for it
+  std::optional<int64_t> processes = {};      // and threads
+  std::optional<int64_t> read_bytes = {};
+  std::optional<int64_t> written_bytes = {};
+  bool operator==(const UsageRow&) const = default;
+};
+
 struct AgentExecutorRow {
   FrameworkId framework = {};
   ExecutorId executor = {};
   int32_t pid = 0;
   int64_t tasks = 0;
+  UsageRow usage = {};
   bool operator==(const AgentExecutorRow&) const = default;
 };
 
@@ -164,6 +180,7 @@ struct AgentStatus {
   ResourceVector used = {};
   int64_t tasks = 0;
   int64_t updates_unacknowledged = 0;
+  std::string limits = {};  // what it holds tasks to, and what not
   std::vector<AgentExecutorRow> executors = {};
   bool operator==(const AgentStatus&) const = default;
 };

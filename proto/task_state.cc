@@ -39,6 +39,7 @@ constexpr std::array<std::string_view, kTaskReasonCount> kReasonNames = {
     "revoked",
     "drained",
     "gang_incomplete",
+    "out_of_memory",
 };
 static_assert(!kReasonNames.back().empty());
 

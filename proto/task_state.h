@@ -139,8 +139,9 @@ enum class TaskReason : uint8_t {
   kRevoked,         // taken back by a revoke notice, and still there at its deadline
   kDrained,         // its agent was drained, and it was still there at the deadline
   kGangIncomplete,  // one of its gang is missing: it was not launched, or ended before all ran
+  kOutOfMemory,     // it needed more memory than it may use
 };
-inline constexpr size_t kTaskReasonCount = 25;
+inline constexpr size_t kTaskReasonCount = 26;
 
 std::string_view to_text(TaskReason reason);  // "command_exited", …
 std::optional<TaskReason> parse_task_reason(std::string_view text);

@@ -21,6 +21,8 @@ TaskReason reason_for(TaskReason reason, uint32_t version) {
       return TaskReason::kKilledByOperator;
     case TaskReason::kGangIncomplete:
       return TaskReason::kOfferNotValid;
+    case TaskReason::kOutOfMemory:
+      return TaskReason::kCommandSignalled;
     default:
       return reason;
   }

@@ -59,6 +59,14 @@ DEFINE_string(executor_reregister_timeout, "10s",
 DEFINE_string(
     tasks_on_exit, "keep",
     "what SIGTERM does to tasks: keep (they run until the agent is started again) or kill");
+DEFINE_string(limits, "auto",
+              "whether the kernel holds tasks to their cpus and memory: auto (where this process "
+              "may make cgroups), required (the agent does not start without), none");
+DEFINE_string(cgroup_parent, "proffer",
+              "cgroup below which the agent makes those of its tasks, in each hierarchy");
+DEFINE_bool(cpu_cap, false, "tasks get no more than their cpus also while others are idle");
+DEFINE_int32(task_processes_max, 4096,
+             "processes and threads that an executor and its tasks may have");
 
 namespace {
 
@@ -150,6 +158,19 @@ agent::AgentShellOptions options_from_flags() {
                        quoted(FLAGS_master_timeout), " with ", quoted(FLAGS_heartbeat))),
               2);
   }
+  options.limits = flag_value("limits", agent::parse_limits_wanted(FLAGS_limits));
+  if (Result<void> valid = check_name("cgroup", FLAGS_cgroup_parent); !valid) {
+    exit_with(std::move(valid).error().in("--cgroup_parent"), 2);
+  }
+  constexpr int kProcessesMin = 16;
+  if (FLAGS_task_processes_max < kProcessesMin) {
+    exit_with(Error::invalid_argument(text("--task_processes_max must be at least ", kProcessesMin,
+                                           ", not ", FLAGS_task_processes_max)),
+              2);
+  }
+  options.groups = {.parent = FLAGS_cgroup_parent,
+                    .processes_max = FLAGS_task_processes_max,
+                    .is_cpu_capped = FLAGS_cpu_cap};
   if (FLAGS_tasks_on_exit != "keep" && FLAGS_tasks_on_exit != "kill") {
     exit_with(Error::invalid_argument(
                   text("--tasks_on_exit must be keep or kill, not ", quoted(FLAGS_tasks_on_exit))),

@@ -41,7 +41,8 @@ struct Agent {
   std::vector<Slice> slices = {};      // both together
   PortSet ports = {};
   std::string http_address = {};
-  uint32_t memory = 0;  // as it told
+  uint32_t memory = 0;      // as it told
+  std::string limits = {};  // as it told, for people
   // Of its process. Root runs tasks of every user, others only their own. nullptr: not known.
   PrincipalPtr by = {};
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.

@@ -135,6 +135,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.ports = first.ports;
   agent.http_address = first.http_address;
   agent.memory = first.memory;
+  agent.limits = first.limits;
   agent.by = sessions_.find(peer_id)->by;
   agent.most = most;
   agent.registered_at = step.now;

@@ -159,6 +159,10 @@ Result<void> check_registration(Registration& registration) {
     return Error::invalid_argument("the secret must be 32 hexadecimal digits");
   }
   if (Result<void> checked = check_http_address(agent.http_address); !checked) return checked;
+  if (std::any_of(agent.limits.begin(), agent.limits.end(),
+                  [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; })) {
+    return Error::invalid_argument("what it enforces holds a control character");
+  }
   if (Result<void> checked = check_attributes(agent.attributes); !checked) return checked;
   if (Result<void> checked = check_slices(agent); !checked) return checked;
 

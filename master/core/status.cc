@@ -74,6 +74,7 @@ std::vector<proto::AgentRow> Master::State::agent_rows() const {
       row.reserved.push_back({.role = role, .amounts = resources.amounts, .dynamic = true});
     }
     row.drained_by = agent.drained_by;
+    row.limits = agent.limits;
     rows.push_back(std::move(row));
   }
   return rows;

@@ -642,6 +642,7 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
         follow);
   out.tasks_follow = static_cast<uint32_t>(follow);
   out.memory = in.getMemory();
+  text(in.getLimits(), "what the agent enforces", kLimitsTextBytesMax, out.limits);
 }
 
 void WireReader::fill(wire::RegisterTasks::Reader in, RegisterTasks& out) {

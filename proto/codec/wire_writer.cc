@@ -460,6 +460,7 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
   if (!message.http_address.empty()) out.setHttpAddress(text_of(message.http_address));
   out.setTasksFollow(message.tasks_follow);
   out.setMemory(message.memory);
+  if (!message.limits.empty()) out.setLimits(text_of(message.limits));
 }
 
 void write(const RegisterTasks& message, wire::Envelope::Builder envelope) {

@@ -33,6 +33,7 @@ void fields(F& f, typename F::template Of<AgentRow>& row) {
   f.seconds("registered_at_s", row.registered_at);
   f.rows_if_any("reserved", row.reserved);
   f.seconds("drained_by_s", row.drained_by);
+  f.text_if_any("limits", row.limits);
 }
 
 // --- frameworks --------------------------------------------------------------------------------
@@ -112,6 +113,15 @@ void fields(F& f, typename F::template Of<AgentExecutorRow>& row) {
   f.text("executor", row.executor);
   f.whole("pid", 0, std::numeric_limits<int32_t>::max(), row.pid);
   f.whole("tasks", row.tasks);
+  f.whole("cpu_nanos", row.usage.cpu_nanos);
+  f.whole("throttled_nanos", row.usage.throttled_nanos);
+  f.whole("memory_bytes", row.usage.memory_bytes);
+  f.whole("memory_peak_bytes", row.usage.memory_peak_bytes);
+  f.whole("memory_limit_bytes", row.usage.memory_limit_bytes);
+  f.whole("out_of_memory", row.usage.out_of_memory);
+  f.whole("processes", row.usage.processes);
+  f.whole("read_bytes", row.usage.read_bytes);
+  f.whole("written_bytes", row.usage.written_bytes);
 }
 
 template <class F>
@@ -123,6 +133,7 @@ void fields(F& f, typename F::template Of<AgentStatus>& status) {
   f.value("used", status.used);
   f.whole("tasks", status.tasks);
   f.whole("updates_unacknowledged", status.updates_unacknowledged);
+  f.text_if_any("limits", status.limits);
   f.rows("executors", status.executors);
 }
 

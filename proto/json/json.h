@@ -28,7 +28,7 @@ namespace proffer::proto {
 // --- what the master tells ---------------------------------------------------------------------
 
 // {"agents":[{"agent","state","attributes","total","allocated","offered","free","http_address",
-// "tasks","registered_at_s"}]}
+// "tasks","registered_at_s","limits"}]}
 std::string agents_json(const std::vector<AgentRow>& rows);
 Result<std::vector<AgentRow>> parse_agents(std::string_view json);
 

@@ -71,6 +71,9 @@ class JsonWriter {
   void whole(std::string_view name, std::optional<int32_t> value) {
     if (value) add(name, *value);
   }
+  void whole(std::string_view name, const std::optional<int64_t>& value) {
+    if (value) add(name, *value);
+  }
   void number(std::string_view name, uint64_t value) { add(name, value); }
   template <class Tag>
   void number(std::string_view name, const Number<Tag>& value) {
@@ -186,6 +189,9 @@ class JsonFields {
     whole(name, std::numeric_limits<int32_t>::min(), std::numeric_limits<int32_t>::max(), out);
   }
   void whole(std::string_view name, std::optional<int32_t>& out) const {
+    if (has(name)) whole(name, out.emplace());
+  }
+  void whole(std::string_view name, std::optional<int64_t>& out) const {
     if (has(name)) whole(name, out.emplace());
   }
   void number(std::string_view name, uint64_t& out) const;

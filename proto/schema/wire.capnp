@@ -244,7 +244,7 @@ enum TaskReason {
   agentUnreachable @10; agentReturned @11; agentRemoved @12; agentForgot @13; taskUnknown @14;
   duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
   portsNotAvailable @19; taskInvalid @20; agentFull @21;
-  revoked @22; drained @23; gangIncomplete @24;  # Of version 2.
+  revoked @22; drained @23; gangIncomplete @24; outOfMemory @25;  # Of version 2.
 }
 
 # Who made an update.
@@ -564,6 +564,7 @@ struct RegisterAgent {
   # Another number than in its last registration: the agent may have forgotten what it was told, by
   # a reboot or with a damaged checkpoint. 0: it does not say.
   memory @7 :UInt32;
+  limits @8 :Text;  # What it holds tasks to, and what not, for people; at most 512 bytes.
 }
 
 struct RegisterTasks {

@@ -125,7 +125,8 @@ proto::AgentStatus Agent::State::status() const {
       .total = options_.total,
       .used = ledger_.used().amounts,
       .tasks = static_cast<int64_t>(ledger_.live_tasks()),
-      .updates_unacknowledged = static_cast<int64_t>(ledger_.unacknowledged())};
+      .updates_unacknowledged = static_cast<int64_t>(ledger_.unacknowledged()),
+      .limits = options_.limits};
   for (const auto& [key, executor] : ledger_.executors()) {
     const auto live = executors_.find(key);
     status.executors.push_back(

@@ -33,6 +33,7 @@ struct AgentOptions {
   // Of `total`, those that cannot be bound now. Ports of tasks that are found again are among them.
   PortSet ports_in_use = {};
   std::string http_address = {};
+  std::string limits = {};                  // what tasks are held to here, and what not, for people
   std::string boot_id = {};                 // which boot of the machine this is
   uint32_t checkpoint = 0;                  // which log the snapshot is of: another after damage
   Duration heartbeat = kHeartbeatInterval;  // until the master says another
@@ -58,10 +59,17 @@ struct MasterFrame {
   // is made from the seed, which is for simulations only.
   Secret spare_token = {};
 };
+// The kernel ended processes of an executor's run since they needed more memory than its limit.
+struct OutOfMemory {
+  int64_t limit_bytes = 0;
+  int64_t peak_bytes = 0;
+};
 struct ExecutorFrame {
   PeerId peer = {};
   proto::Envelope envelope = {};
   std::string user = {};  // of its process, by the kernel; filled in for ExecutorHello
+  // So far, in its run; asked when the frame says that a task failed.
+  std::optional<OutOfMemory> out_of_memory = {};
 };
 // Its connection is gone or its frames were malformed.
 struct ExecutorPeerLost {
@@ -89,6 +97,7 @@ struct ExecutorExited {
   uint64_t run = 0;
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
+  std::optional<OutOfMemory> out_of_memory = {};
 };
 // What EndLeftover asked is done: the process and its session are no more.
 struct LeftoverEnded {
@@ -129,6 +138,14 @@ struct StartExecutor {
   std::string user = {};
   Secret token = {};
   proto::Environment environment = {};  // of the executor, beside what every one gets
+  ResourceVector resources = {};        // of its tasks: what it may use
+};
+// The tasks of an executor are others now: it may use so much.
+struct LimitExecutor {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  ResourceVector resources = {};
 };
 // An executor that an earlier life of this agent started: look for its process, by pid and start
 // time, or by sandbox and token if the pid was not written down. ExecutorStarted follows if it is
@@ -154,8 +171,9 @@ struct Exit {
   std::string reason = {};
 };
 
-using AgentAction = std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer,
-                                 StartExecutor, AdoptExecutor, KillExecutor, EndLeftover, Exit>;
+using AgentAction =
+    std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer, StartExecutor,
+                 LimitExecutor, AdoptExecutor, KillExecutor, EndLeftover, Exit>;
 
 struct AgentOutbox {
   std::vector<proto::CheckpointRecord> records = {};

@@ -18,6 +18,24 @@ bool is_executors_word(proto::TaskState state) {
          state == proto::TaskState::kFailed || state == proto::TaskState::kKilled;
 }
 
+// By SIGKILL, or as a shell says it of its child.
+bool was_killed(std::optional<int32_t> exit_code, std::optional<int32_t> signal) {
+  constexpr int32_t kSigkill = 9;
+  constexpr int32_t kShellAddsToSignal = 128;
+  return signal == kSigkill || exit_code == kShellAddsToSignal + kSigkill;
+}
+
+std::string mebibytes(int64_t bytes) {
+  constexpr int64_t kMebi = int64_t{1} << 20;
+  return print_milli(bytes / kMebi * 1000 + bytes % kMebi * 1000 / kMebi) + " MiB";
+}
+
+// The same, whichever process the kernel chose.
+std::string words_of(const OutOfMemory& memory) {
+  return text("out of memory: its processes may use ", mebibytes(memory.limit_bytes),
+              ", those of its executor included, and used up to ", mebibytes(memory.peak_bytes));
+}
+
 }  // namespace
 
 Agent::State::LiveExecutor* Agent::State::find_run(const FrameworkId& framework,
@@ -48,8 +66,13 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
   std::string how = "the executor ended";
   if (exited.exit_code) how += text(" with exit code ", *exited.exit_code);
   if (exited.signal) how += text(" by signal ", *exited.signal);
-  executor_gone({exited.framework, exited.executor}, proto::TaskReason::kExecutorEnded, how,
-                {exited.exit_code, exited.signal}, step);
+  proto::TaskReason reason = proto::TaskReason::kExecutorEnded;
+  if (exited.out_of_memory) {
+    reason = proto::TaskReason::kOutOfMemory;
+    how = words_of(*exited.out_of_memory);
+  }
+  executor_gone({exited.framework, exited.executor}, reason, how, {exited.exit_code, exited.signal},
+                step);
 }
 
 // The process is no more, or never was. Its live tasks end with it; those that waited for it to
@@ -108,7 +131,7 @@ void Agent::State::on(const ExecutorFrame& frame, Step& step) {
       return drop_peer(key, step);
   }
   executor.last_heard = step.now;
-  on_executor_message(key, *frame.envelope.message, step);
+  on_executor_message(key, frame, step);
 }
 
 bool Agent::State::is_its_user(const LiveExecutor& executor, const std::string& user) const {
@@ -278,11 +301,12 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
 
 // --- what it says ------------------------------------------------------------------------------
 
-void Agent::State::on_executor_message(const ExecutorKey& key, const proto::Message& message,
+void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFrame& frame,
                                        Step& step) {
+  const proto::Message& message = *frame.envelope.message;
   if (std::holds_alternative<proto::Heartbeat>(message)) return;
   if (const auto* update = std::get_if<proto::ExecutorUpdate>(&message)) {
-    return on_executor_update(key, update->status, step);
+    return on_executor_update(key, update->status, frame.out_of_memory, step);
   }
   if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
     if (session_ != Session::kRegistered) return;  // best effort
@@ -301,7 +325,7 @@ void Agent::State::on_executor_message(const ExecutorKey& key, const proto::Mess
 }
 
 void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskStatus& told,
-                                      Step& step) {
+                                      const std::optional<OutOfMemory>& memory, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   const TaskKey task_key{key.first, told.task};
   const auto live = live_.find(task_key);
@@ -329,6 +353,12 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
     if (told.state == proto::TaskState::kKilled && live->second.kill) {
       status.reason = live->second.kill->reason;
     }
+    // Of an executor's several tasks, those whose process the kernel killed.
+    if (told.state == proto::TaskState::kFailed && memory &&
+        (executor.own || was_killed(told.exit_code, told.signal))) {
+      status.reason = proto::TaskReason::kOutOfMemory;
+      status.message = words_of(*memory);
+    }
     // Nobody acknowledges. The newest counts, as soon as there is room; until then the executor is
     // not answered, so that it says no more than it may.
     if (!proto::is_terminal(told.state) && !ledger_.find(task_key)->has_room_for(status)) {
@@ -351,6 +381,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
                    step);
   if (!ended) return;
   executor.tasks.erase(told.task);
+  if (!executor.own) limit(key, executor, step);
   task_ended(task_key, step);
   // A command's executor leaves by itself; others are asked. Either is waited for.
   if (executor.own) {
@@ -372,7 +403,7 @@ void Agent::State::tell_held(const TaskKey& key, Step& step) {
   const auto at = executors_.find(executor);
   if (at == executors_.end() || !at->second.peer) return;
   const proto::TaskStatus told = *live->second.held;
-  on_executor_update(executor, told, step);
+  on_executor_update(executor, told, std::nullopt, step);
 }
 
 }  // namespace proffer::agent

@@ -169,7 +169,23 @@ void Agent::State::assign(const TaskKey& task, const ExecutorKey& key, Step& ste
     return;
   }
   executor.tasks.insert(task.second);
+  limit(key, executor, step);
   if (executor.peer) deliver(key, executor, task.second, step);
+}
+
+ResourceVector Agent::State::used_by(const ExecutorKey& key, const LiveExecutor& executor) const {
+  ResourceVector sum;
+  for (const TaskId& task : executor.tasks) {
+    sum += ledger_.find({key.first, task})->record.assignment.resources.amounts;
+  }
+  return sum;
+}
+
+void Agent::State::limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step) {
+  step.out.actions.push_back(LimitExecutor{.framework = key.first,
+                                           .executor = key.second,
+                                           .run = executor.run,
+                                           .resources = used_by(key, executor)});
 }
 
 // A run of its own for the first of `tasks`, which brings program, user, environment and token; the
@@ -207,7 +223,8 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
       .user = executor.user,
       .token = executor.token,
       .environment =
-          executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment});
+          executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment,
+      .resources = used_by(key, executor)});
   trace(TraceLevel::kShortLived, "executor starts",
         {{"framework", key.first.str()},
          {"executor", key.second.str()},

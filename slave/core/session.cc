@@ -114,7 +114,8 @@ void Agent::State::register_agent(Step& step) {
                                       .ports = options_.total.ports,
                                       .http_address = options_.http_address,
                                       .tasks_follow = static_cast<uint32_t>(parts.size()),
-                                      .memory = memory_of(options_)},
+                                      .memory = memory_of(options_),
+                                      .limits = options_.limits},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);

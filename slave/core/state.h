@@ -150,6 +150,8 @@ class Agent::State {
   void refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal, Step& step);
   void assign(const TaskKey& task, const ExecutorKey& executor, Step& step);
   void start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step);
+  ResourceVector used_by(const ExecutorKey& key, const LiveExecutor& executor) const;
+  void limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
 
   // executors.cc
   void on(const ExecutorStarted& started, Step& step);
@@ -159,8 +161,9 @@ class Agent::State {
   void on(const ExecutorPeerLost& lost, Step& step);
   void on_hello(const ExecutorFrame& frame, Step& step);
   bool is_its_user(const LiveExecutor& executor, const std::string& user) const;
-  void on_executor_message(const ExecutorKey& key, const proto::Message& message, Step& step);
-  void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& status, Step& step);
+  void on_executor_message(const ExecutorKey& key, const ExecutorFrame& frame, Step& step);
+  void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& status,
+                          const std::optional<OutOfMemory>& memory, Step& step);
   void tell_held(const TaskKey& key, Step& step);
   void refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry, Step& step);
   void forget_peer(const ExecutorKey& key, Step& step);

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <string_view>
 
 #include <fcntl.h>
 #include <signal.h>
@@ -21,6 +22,26 @@ namespace proffer::executor {
 namespace {
 
 constexpr int kFirstPrivateFd = 3;  // everything above standard error is this process's own
+
+// Which process the kernel ends first when memory is short: what is started while one of these
+// lives, and not this process, which is to tell of it. To come back to 0 needs no right.
+class Sacrifice {
+ public:
+  Sacrifice() : file_(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)) { set("1000"); }
+  ~Sacrifice() {
+    set("0");
+    close(file_);
+  }
+  Sacrifice(const Sacrifice&) = delete;
+  Sacrifice& operator=(const Sacrifice&) = delete;
+
+ private:
+  // Without it the kernel chooses the largest, and the agent tells the rest.
+  void set(std::string_view score) {
+    if (write(file_, score.data(), score.size()) < 0) return;
+  }
+  int file_;
+};
 
 }  // namespace
 
@@ -87,7 +108,11 @@ Result<pid_t> start_shell(ShellCommand shell) {
   posix_spawn_file_actions_addclosefrom_np(&files, kFirstPrivateFd);
 
   pid_t pid = 0;
-  const int failed = posix_spawn(&pid, program.c_str(), &files, &attributes, argv, envp.data());
+  int failed = 0;
+  {
+    const Sacrifice first_to_end;
+    failed = posix_spawn(&pid, program.c_str(), &files, &attributes, argv, envp.data());
+  }
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
   if (failed != 0) {

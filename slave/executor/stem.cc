@@ -26,6 +26,8 @@
 #include <grp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -151,6 +153,8 @@ void become(const LaunchView& request, const Ground& ground, int nothing) {
       setresuid(user.uid, user.uid, user.uid) != 0) {
     give_up("become the user of the task");
   }
+  // Nor does a program of a task make it another user's again.
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) give_up("give up new privileges");
 }
 
 // The path of the sandbox; nullptr if it is none.
@@ -184,6 +188,12 @@ bool fork_executors() {
   if (getsockopt(kAgent, SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_SEQPACKET ||
       room.bytes < kEnvironmentRoom) {
     refuse("no agent at standard input");
+  }
+  // A crash of a task leaves no copy of its memory in its sandbox, unless the task raises this.
+  rlimit cores = {};
+  if (getrlimit(RLIMIT_CORE, &cores) == 0) {
+    cores.rlim_cur = 0;
+    setrlimit(RLIMIT_CORE, &cores);
   }
   const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing < 0) refuse("cannot open /dev/null");

@@ -7,6 +7,7 @@
 #include <deque>
 #include <filesystem>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include <unistd.h>
@@ -25,6 +26,7 @@
 #include "proto/json/json.h"
 #include "slave/shell/descriptors.h"
 #include "slave/shell/file_policy.h"
+#include "slave/shell/isolator.h"
 #include "slave/shell/machine.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
@@ -72,6 +74,7 @@ struct AgentShell::Impl {
   std::unique_ptr<CheckpointLog> identity_log;
   std::unique_ptr<Sandboxes> sandboxes;
   RunsInUse in_use;
+  std::unique_ptr<Isolator> isolator;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<LocalServer> executors;
   std::unique_ptr<DaemonHttp> http;
@@ -88,9 +91,12 @@ struct AgentShell::Impl {
   TraceLog trace;
   std::deque<AgentEvent> events;
   bool stepping = false;
+  bool has_adopted = false;
   bool over = false;
+  std::map<PeerId, std::pair<FrameworkId, ExecutorId>> greeted;  // by what they say they are
   uint64_t live_bytes = 0;  // of the checkpoint, when it was last rewritten
   uint64_t attempts_failed = 0;
+  uint64_t out_of_memory_seen = 0;
 
   Result<void> start(AgentShellOptions given);
   Result<AgentSnapshot> restore();
@@ -99,6 +105,7 @@ struct AgentShell::Impl {
   Result<void> keep_identity(const std::vector<std::string>& records);
   Result<void> bind();
   size_t connections_of(uint32_t uid) const;
+  Result<void> isolate();
   Result<void> serve();
   void connect();
 
@@ -115,9 +122,13 @@ struct AgentShell::Impl {
   void on(const SendToMaster& send);
   void on(const ResetMaster&) { dealer->reset("asked by the core"); }
   void on(const SendToExecutor& send);
-  void on(const DropExecutorPeer& drop) { executors->drop(drop.peer); }
+  void on(const DropExecutorPeer& drop) {
+    greeted.erase(drop.peer);
+    executors->drop(drop.peer);
+  }
   void on(const StartExecutor& start);
   void on(const AdoptExecutor& adopt);
+  void on(const LimitExecutor& limit) { supervisor->limit(limit); }
   void on(const KillExecutor& kill) { supervisor->kill(kill); }
   void on(const EndLeftover& leftover) { supervisor->end_leftover(leftover.executor); }
   void on(const Exit& exit);
@@ -125,6 +136,7 @@ struct AgentShell::Impl {
   void on_master_frame(std::span<const std::byte> frame);
   void on_executor_frame(PeerId peer, std::span<const std::byte> frame);
   void on_request(const HttpRequest& request, HttpResponder responder);
+  proto::AgentStatus status_with_usage() const;
   std::string metrics() const;
 };
 
@@ -157,13 +169,15 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.user = user_name(geteuid());
   options.core.is_root = geteuid() == 0;
   if (Result<void> opened = let_others_pass(options.work_dir); !opened) return opened;
+  options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
   sandboxes = std::make_unique<Sandboxes>(options.work_dir);
   Result<std::string> path = executor_socket(options.work_dir);
   if (!path) return std::move(path).error();
   socket = *std::move(path);
   if (Result<void> bound = bind(); !bound) return bound;
+  if (Result<void> isolated = isolate(); !isolated) return isolated;
   supervisor = std::make_unique<Supervisor>(
-      loop, *sandboxes,
+      loop, *sandboxes, *isolator,
       Supervisor::Options{.agent = options.core.name,
                           .user = options.core.user,
                           .socket = socket,
@@ -171,7 +185,11 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                           .bin_dir = bin_dir(),
                           .descriptors = options.descriptors.at_start},
       Supervisor::Handlers{
-          .on_exited = [this](const ExecutorExited& exited) { handle(exited); },
+          .on_exited =
+              [this](const ExecutorExited& exited) {
+                if (exited.out_of_memory) ++out_of_memory_seen;
+                handle(exited);
+              },
           .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); }});
 
   options.core.http_address = http->address();
@@ -180,7 +198,6 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.checkpoint = log->mark();
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
-  options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
   options.core.ports_in_use = ports_in_use(options.core.total.ports);
   if (Result<std::vector<Slice>> slices = to_slices(options.core.total, options.core.reserved);
       !slices) {
@@ -196,7 +213,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   connect();
   LOG(INFO) << "agent serves agent=" << options.core.name.str() << " http=" << http->address()
             << " http_port=" << http->port() << " resources=\"" << to_text(options.core.total)
-            << "\" master=" << to_text(options.master) << " executors_max=" << shares.executors;
+            << "\" master=" << to_text(options.master) << " executors_max=" << shares.executors
+            << " limits=\"" << isolator->words() << '"';
   return write_file_atomically(options.work_dir + "/address.json",
                                proto::json_line({{"http", http->address()},
                                                  {"http_port", http->port()},
@@ -293,7 +311,11 @@ Result<void> AgentShell::Impl::bind() {
       loop, socket,
       {.on_frame = [this](PeerId peer,
                           std::span<const std::byte> frame) { on_executor_frame(peer, frame); },
-       .on_lost = [this](PeerId peer, PeerLoss) { handle(ExecutorPeerLost{peer}); }},
+       .on_lost =
+           [this](PeerId peer, PeerLoss) {
+             greeted.erase(peer);
+             handle(ExecutorPeerLost{peer});
+           }},
       {.peers_max = shares.executor_peers,
        .connections_of = options.core.is_root ? [this](uint32_t uid) { return connections_of(uid); }
                                               : std::function<size_t(uint32_t)>()});
@@ -307,6 +329,18 @@ Result<void> AgentShell::Impl::bind() {
 size_t AgentShell::Impl::connections_of(uint32_t uid) const {
   const size_t runs = supervisor == nullptr ? 0 : supervisor->runs_of(uid);
   return runs == 0 ? 0 : 2 * runs + kSpareConnections;
+}
+
+// Before anything is started.
+Result<void> AgentShell::Impl::isolate() {
+  GroupOptions groups = options.groups;
+  groups.agent = hash_of(options.work_dir);
+  groups.agent_cpus_milli = options.core.total.amounts[ResourceKind::kCpus];
+  Result<std::unique_ptr<Isolator>> chosen = Isolator::choose(options.limits, groups);
+  if (!chosen) return std::move(chosen).error();
+  isolator = *std::move(chosen);
+  options.core.limits = isolator->words().substr(0, kLimitsTextBytesMax);
+  return {};
 }
 
 // The socket's place is the same in each life: executors have told others where their files are.
@@ -385,6 +419,8 @@ void AgentShell::Impl::step(const AgentEvent& event) {
   for (const AgentAction& action : out.actions) {
     std::visit([this](const auto& one) { on(one); }, action);
   }
+  // The first step adopts.
+  if (!std::exchange(has_adopted, true)) supervisor->adopted_all();
 }
 
 // Before anything is told or done. A checkpoint that cannot be written ends the agent: it must not
@@ -526,13 +562,22 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
   Result<proto::Envelope> envelope = proto::decode(frame);
   if (!envelope) {
     LOG_EVERY_N(WARNING, 30) << "malformed frame from an executor: " << envelope.error().message();
+    greeted.erase(peer);
     executors->drop(peer);
     return handle(ExecutorPeerLost{peer});
   }
   ExecutorFrame event{.peer = peer, .envelope = *std::move(envelope)};
-  if (std::holds_alternative<proto::ExecutorHello>(*event.envelope.message)) {
+  if (const auto* hello = std::get_if<proto::ExecutorHello>(&*event.envelope.message)) {
     const std::optional<uint32_t> uid = executors->uid_of(peer);
     if (uid) event.user = supervisor->name_of(*uid);
+    greeted[peer] = {hello->framework, hello->executor};
+  } else if (const auto* told = std::get_if<proto::ExecutorUpdate>(&*event.envelope.message)) {
+    // Whether it was for want of memory only the kernel knows.
+    const auto who = greeted.find(peer);
+    if (told->status.state == proto::TaskState::kFailed && who != greeted.end()) {
+      event.out_of_memory = out_of_memory(supervisor->usage(who->second.first, who->second.second));
+      if (event.out_of_memory) ++out_of_memory_seen;
+    }
   }
   handle(std::move(event));
 }
@@ -545,12 +590,31 @@ void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder resp
     return responder.respond(200, "text/plain; version=0.0.4", metrics());
   }
   if (request.path == "/v1/status") {
-    return responder.respond_json(200, proto::agent_status_json(core->status()));
+    return responder.respond_json(200, proto::agent_status_json(status_with_usage()));
   }
   responder.respond_json(
       404, proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
                                  .with_hint("try /v1/status, /healthz, /metrics, "
                                             "/v1/files/<framework>/<task>/<path>")));
+}
+
+// Read from the kernel at the moment of asking.
+proto::AgentStatus AgentShell::Impl::status_with_usage() const {
+  proto::AgentStatus status = core->status();
+  for (proto::AgentExecutorRow& row : status.executors) {
+    const std::optional<GroupUsage> usage = supervisor->usage(row.framework, row.executor);
+    if (!usage) continue;
+    row.usage = {.cpu_nanos = usage->cpu_nanos,
+                 .throttled_nanos = usage->throttled_nanos,
+                 .memory_bytes = usage->memory_bytes,
+                 .memory_peak_bytes = usage->memory_peak_bytes,
+                 .memory_limit_bytes = usage->memory_limit_bytes,
+                 .out_of_memory = usage->out_of_memory,
+                 .processes = usage->processes,
+                 .read_bytes = usage->read_bytes,
+                 .written_bytes = usage->written_bytes};
+  }
+  return status;
 }
 
 std::string AgentShell::Impl::metrics() const {
@@ -571,6 +635,23 @@ std::string AgentShell::Impl::metrics() const {
   amounts("proffer_agent_resources_total", "Resources of this agent, in CPUs, MiB and GPUs.",
           status.total.amounts);
   amounts("proffer_agent_resources_used", "Resources that its tasks use.", status.used);
+  // Of all tasks and executors together, also those that have ended; nothing where none is counted.
+  const GroupUsage usage = isolator->usage_of_all();
+  const auto gauge_if_counted = [&](std::string_view name, std::string_view help,
+                                    const std::optional<int64_t>& value) {
+    if (value) text.gauge(name, help, *value);
+  };
+  if (usage.cpu_nanos) {
+    constexpr int64_t kNanosPerMilli = 1'000'000;
+    text.gauge_milli("proffer_agent_tasks_cpu_seconds", "CPU time of tasks, since it began.",
+                     *usage.cpu_nanos / kNanosPerMilli);
+  }
+  gauge_if_counted("proffer_agent_tasks_memory_bytes", "Memory that tasks use.",
+                   usage.memory_bytes);
+  gauge_if_counted("proffer_agent_tasks_processes", "Processes and threads of tasks.",
+                   usage.processes);
+  text.counter("proffer_agent_out_of_memory_total", "Executors and tasks that ended for it.",
+               out_of_memory_seen);
   text.gauge("proffer_agent_checkpoint_bytes", "Size of the checkpoint.",
              static_cast<int64_t>(log->size()));
   text.counter("proffer_agent_connects_failed_total", "Attempts that did not reach the master.",

@@ -14,6 +14,7 @@
 #include "net/loop.h"
 #include "slave/core/agent.h"
 #include "slave/shell/housekeeping.h"
+#include "slave/shell/isolator.h"
 
 namespace proffer::agent {
 
@@ -28,6 +29,8 @@ struct AgentShellOptions {
   std::optional<uint32_t> operators_group = {};  // its members may read files of all users
   HousekeepingOptions housekeeping = {};
   std::string work_dir = {};
+  LimitsWanted limits = LimitsWanted::kWherePossible;
+  GroupOptions groups = {};  // agent and its CPUs are filled in here
   // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
   DescriptorLimits descriptors = {};
 };

@@ -119,25 +119,31 @@ std::optional<GroupUsage> Isolator::usage(uint64_t run) const {
   return group == nullptr ? std::nullopt : std::optional(cgroups_->usage(*group));
 }
 
+GroupUsage Isolator::usage_of_all() const {
+  return cgroups_ == nullptr ? GroupUsage() : cgroups_->usage(".");
+}
+
 bool Isolator::kill_all(uint64_t run) {
   const std::string* group = group_of(run);
   return group != nullptr && cgroups_->kill_all(*group);
 }
 
-void Isolator::cleanup(uint64_t run) {
+bool Isolator::cleanup(uint64_t run) {
   const auto at = runs_.find(run);
-  if (at == runs_.end()) return;
+  if (at == runs_.end()) return true;
   std::string group = std::move(at->second);
   runs_.erase(at);
   if (idle_.size() < kIdleGroupsMax && cgroups_->members(group).empty() && cgroups_->renew(group)) {
     idle_.push_back(std::move(group));
-  } else {
-    let_go(std::move(group));
+    return true;
   }
+  return let_go(std::move(group));
 }
 
-void Isolator::let_go(std::string group) {
-  if (!cgroups_->remove(group)) leaving_.push_back({.group = std::move(group)});
+bool Isolator::let_go(std::string group) {
+  if (cgroups_->remove(group)) return true;
+  leaving_.push_back({.group = std::move(group)});
+  return false;
 }
 
 void Isolator::recover(uint64_t run, pid_t pid) {
@@ -153,7 +159,7 @@ bool Isolator::kill_strays() {
       any = true;
       ++at;
     } else {
-      let_go(*at);
+      let_go(*at);  // Or tidy_up() removes it.
       at = strays_.erase(at);
     }
   }

@@ -58,10 +58,12 @@ class Isolator {
   void update(uint64_t run, const ResourceVector& resources);
   // Nothing if the run has no group.
   std::optional<GroupUsage> usage(uint64_t run) const;
+  // Of all runs of this agent, also those that have ended since its directory was made.
+  GroupUsage usage_of_all() const;
   // SIGKILL to all that is in its group; whether there was any. Called until there is none.
   bool kill_all(uint64_t run);
-  // The run has ended. Its group goes, at the latest when nothing is in it (tidy_up).
-  void cleanup(uint64_t run);
+  // The run has ended. False: its group cannot be removed yet (tidy_up).
+  bool cleanup(uint64_t run);
   // A process of a run of an earlier life lives: the group that it is in is that run's.
   void recover(uint64_t run, pid_t pid);
   // All runs that live are recovered: other groups that an earlier life left are ended. Whether any
@@ -75,7 +77,7 @@ class Isolator {
     std::string group = {};
     int attempts = 0;
   };
-  void let_go(std::string group);
+  bool let_go(std::string group);
   const std::string* group_of(uint64_t run) const;
 
   std::unique_ptr<Cgroups> cgroups_;

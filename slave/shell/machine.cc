@@ -182,6 +182,14 @@ PortSet ports_in_use(const PortSet& ports) {
   return PortSet(std::move(found));
 }
 
+std::string hash_of(const std::string& work_dir) {
+  uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : work_dir) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  char digits[16];
+  std::snprintf(digits, sizeof digits, "%08x", hash);
+  return digits;
+}
+
 Result<void> let_others_pass(const std::string& work_dir) {
   if (geteuid() != 0) return {};
   struct stat status = {};
@@ -207,11 +215,7 @@ Result<std::string> executor_socket(const std::string& work_dir) {
   if (path.size() <= kPathMax) return path;
   Result<std::string> folder = geteuid() == 0 ? folder_of_root() : folder_of_user();
   if (!folder) return folder;
-  uint32_t hash = 2166136261u;  // FNV-1a
-  for (const char c : work_dir) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  char name[16];
-  std::snprintf(name, sizeof name, "%08x.sock", hash);
-  path = *folder + "/" + name;
+  path = *folder + "/" + hash_of(work_dir) + ".sock";
   if (path.size() > kPathMax) {
     return Error::failed_precondition(
                text("the socket's path ", quoted(path), " is longer than ", kPathMax, " bytes"))

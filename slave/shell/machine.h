@@ -18,6 +18,9 @@ Resources detect_resources(const std::string& work_dir);
 // O(ports).
 PortSet ports_in_use(const PortSet& ports);
 
+// 8 hexadecimal digits for the agent in `work_dir` (an absolute path), always the same.
+std::string hash_of(const std::string& work_dir);
+
 // Lets other users pass through `work_dir` to the sandboxes and sockets there that are theirs, if
 // this process is root and may run their tasks. Warns if a directory above keeps them out. Errors:
 // kUnavailable.

@@ -72,15 +72,24 @@ Result<std::vector<std::string>> arguments_of(const std::string& program,
 
 }  // namespace
 
-Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Options options, Handlers handlers)
+std::optional<OutOfMemory> out_of_memory(const std::optional<GroupUsage>& usage) {
+  if (!usage || usage->out_of_memory.value_or(0) == 0) return std::nullopt;
+  return OutOfMemory{.limit_bytes = usage->memory_limit_bytes.value_or(0),
+                     .peak_bytes = usage->memory_peak_bytes.value_or(0)};
+}
+
+Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolator, Options options,
+                       Handlers handlers)
     : loop_(loop),
       sandboxes_(sandboxes),
+      isolator_(isolator),
       options_(std::move(options)),
       handlers_(std::move(handlers)),
       stem_(options_.bin_dir + "/proffer-executor", options_.descriptors),
       sweep_timer_(loop, [this] { sweep(); }),
       adopted_timer_(loop, [this] { look_at_adopted(); }),
-      leftover_timer_(loop, [this] { end_leftovers(); }) {
+      leftover_timer_(loop, [this] { end_leftovers(); }),
+      tidy_timer_(loop, [this] { tidy_up(); }) {
   if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) {
     LOG(WARNING) << "not a subreaper, so daemons that tasks leave may be missed: "
                  << std::strerror(errno);
@@ -108,10 +117,15 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
       start.framework, start.executor, start.run,
       is_other ? std::optional(Sandboxes::Owner{user->uid, user->gid}) : std::nullopt);
   if (!sandbox) return std::move(sandbox).error();
+  if (Result<void> prepared = isolator_.prepare(start.run, start.resources); !prepared) {
+    return std::move(prepared).error();
+  }
   const Result<pid_t> pid = fork({.environment = environment_of(start, *sandbox, options_),
                                   .arguments = *std::move(arguments),
-                                  .run_as = is_other ? std::optional(*user) : std::nullopt});
+                                  .run_as = is_other ? std::optional(*user) : std::nullopt,
+                                  .joins = isolator_.entrances(start.run)});
   if (!pid) {
+    let_group_go(start.run);
     return is_other ? Error(pid.error()).in(text("as user ", quoted(name), " in ", *sandbox))
                     : pid.error();
   }
@@ -181,10 +195,29 @@ void Supervisor::kill(const KillExecutor& kill) {
   for (const auto& [pid, run] : runs_) {
     if (run.id.framework == kill.framework && run.id.executor == kill.executor &&
         run.id.run == kill.run) {
-      // What it ran is orphaned by this, comes to us, and is ended by sweep().
+      // What is not in its group is orphaned by this, comes to us, and is ended by sweep().
+      isolator_.kill_all(kill.run);
       ::kill(pid, SIGKILL);
     }
   }
+}
+
+void Supervisor::limit(const LimitExecutor& limit) { isolator_.update(limit.run, limit.resources); }
+
+std::optional<GroupUsage> Supervisor::usage(const FrameworkId& framework,
+                                            const ExecutorId& executor) const {
+  uint64_t newest = 0;
+  for (const auto& [pid, run] : runs_) {
+    if (run.id.framework == framework && run.id.executor == executor) {
+      newest = std::max(newest, run.id.run);
+    }
+  }
+  for (const auto& [run, adopted] : adopted_) {
+    if (adopted.record.framework == framework && adopted.record.executor == executor) {
+      newest = std::max(newest, run);
+    }
+  }
+  return isolator_.usage(newest);
 }
 
 void Supervisor::reap() {
@@ -230,19 +263,26 @@ void Supervisor::sweep() {
   const bool left = end_strays();
   const Time now = loop_.now();
   const std::vector<Ended> ended = std::exchange(ended_, {});
+  bool again = left;
   for (const Ended& one : ended) {
-    if (left && now < one.at + kSweepMax) {
+    const bool any = isolator_.kill_all(one.exited.run) || left;
+    if (any && now < one.at + kSweepMax) {
+      again = true;
       ended_.push_back(one);
       continue;
     }
-    if (left) {
+    if (any) {
       LOG(ERROR) << "processes of an executor cannot be ended; look at what they wait for"
                  << " framework=" << one.exited.framework.str()
                  << " executor=" << one.exited.executor.str();
     }
-    handlers_.on_exited(one.exited);
+    ExecutorExited exited = one.exited;
+    // An executor that ended well has told of its tasks.
+    if (exited.exit_code != 0) exited.out_of_memory = out_of_memory(isolator_.usage(exited.run));
+    let_group_go(exited.run);
+    handlers_.on_exited(exited);
   }
-  sweep_timer_.arm(left ? std::optional<Time>(now + kSweepAgain) : std::nullopt);
+  sweep_timer_.arm(again ? std::optional<Time>(now + kSweepAgain) : std::nullopt);
 }
 
 bool Supervisor::is_of_a_live_run(pid_t pid) const {
@@ -267,6 +307,7 @@ std::optional<ExecutorStarted> Supervisor::adopt(const proto::ExecutorRecord& ex
   proto::ExecutorRecord found = executor;
   found.pid = process->pid;
   found.start_ticks = process->start_ticks;
+  isolator_.recover(found.run, found.pid);
   watch(found);
   return ExecutorStarted{.framework = found.framework,
                          .executor = found.executor,
@@ -274,6 +315,8 @@ std::optional<ExecutorStarted> Supervisor::adopt(const proto::ExecutorRecord& ex
                          .pid = found.pid,
                          .start_ticks = found.start_ticks};
 }
+
+void Supervisor::adopted_all() { tidy_timer_.arm(loop_.now()); }
 
 // The leader of a session that was started with this run's sandbox and token; its tasks do not get
 // the token.
@@ -354,6 +397,8 @@ void Supervisor::end_leftovers() {
   std::vector<Leftover> gone;
   std::vector<Leftover> still;
   const Time now = loop_.now();
+  // Which group belonged to an executor that was not found is not known.
+  const bool any_stray = isolator_.kill_strays();
   for (Leftover& leftover : leftovers_) {
     const proto::ExecutorRecord& executor = leftover.record;
     const auto leader = std::find_if(processes.begin(), processes.end(),
@@ -378,7 +423,7 @@ void Supervisor::end_leftovers() {
         if (members.insert(child).second) todo.push_back(child);
       }
     }
-    bool any = false;
+    bool any = isolator_.kill_all(executor.run) || any_stray;
     for (const Process& process : processes) {
       if (process.zombie || process.pid == getpid() || !members.contains(process.pid)) continue;
       any = true;
@@ -398,12 +443,31 @@ void Supervisor::end_leftovers() {
   if (!leftovers_.empty()) leftover_timer_.arm(now + kLeftoverPoll);
   for (const Leftover& one : gone) {
     const proto::ExecutorRecord& executor = one.record;
+    const std::optional<OutOfMemory> memory = out_of_memory(isolator_.usage(executor.run));
+    let_group_go(executor.run);
     if (one.adopted) {
-      handlers_.on_exited({executor.framework, executor.executor, executor.run});
+      handlers_.on_exited({.framework = executor.framework,
+                           .executor = executor.executor,
+                           .run = executor.run,
+                           .out_of_memory = memory});
     } else {
       handlers_.on_leftover_ended({executor.framework, executor.executor});
     }
   }
+}
+
+void Supervisor::let_group_go(uint64_t run) {
+  if (isolator_.cleanup(run)) return;
+  tidy_wait_ = kTidyAgain;
+  tidy_timer_.arm(loop_.now() + tidy_wait_);
+}
+
+void Supervisor::tidy_up() {
+  const bool any_stray = isolator_.kill_strays();
+  const bool any_group = isolator_.tidy_up();
+  tidy_wait_ = std::min(tidy_wait_ * 2, kTidyAgainMax);
+  tidy_timer_.arm(any_stray || any_group ? std::optional<Time>(loop_.now() + tidy_wait_)
+                                         : std::nullopt);
 }
 
 }  // namespace proffer::agent

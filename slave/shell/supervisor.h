@@ -14,11 +14,19 @@
 
 #include "net/loop.h"
 #include "slave/core/agent.h"
+#include "slave/shell/isolator.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
 #include "slave/shell/stem.h"
 
 namespace proffer::agent {
+
+// Groups of processes that could not be removed are tried again, less and less often.
+inline constexpr Duration kTidyAgain = milliseconds(50);
+inline constexpr Duration kTidyAgainMax = seconds(10);
+
+// What the kernel killed of a run for want of memory; nothing if it killed nothing.
+std::optional<OutOfMemory> out_of_memory(const std::optional<GroupUsage>& usage);
 
 class Supervisor {
  public:
@@ -35,8 +43,9 @@ class Supervisor {
     std::function<void(const ExecutorExited&)> on_exited = {};
     std::function<void(const LeftoverEnded&)> on_leftover_ended = {};
   };
-  // Makes this process a subreaper and takes SIGCHLD. `sandboxes` must outlive it.
-  Supervisor(Loop& loop, const Sandboxes& sandboxes, Options options, Handlers handlers);
+  // Makes this process a subreaper and takes SIGCHLD. `sandboxes` and `isolator` must outlive it.
+  Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolator, Options options,
+             Handlers handlers);
   // Leaves the executors running.
   ~Supervisor();
   Supervisor(const Supervisor&) = delete;
@@ -49,8 +58,13 @@ class Supervisor {
   // Finds an executor of an earlier life and watches it. None: it is gone, what it left is being
   // ended, and on_exited follows. O(processes) if its pid is not known.
   std::optional<ExecutorStarted> adopt(const proto::ExecutorRecord& executor);
+  // All that this life adopts is adopted: what others of an earlier life left in groups is ended.
+  void adopted_all();
   // Unknown runs are ignored: they have ended meanwhile.
   void kill(const KillExecutor& kill);
+  void limit(const LimitExecutor& limit);
+  // Of the executor's newest run that lives; nothing where nothing is counted.
+  std::optional<GroupUsage> usage(const FrameworkId& framework, const ExecutorId& executor) const;
   void end_leftover(const proto::ExecutorRecord& executor);
 
   // Executors that run as this user.
@@ -100,9 +114,12 @@ class Supervisor {
   bool end_strays();
   bool is_of_a_live_run(pid_t pid) const;
   void end_leftovers();
+  void let_group_go(uint64_t run);
+  void tidy_up();
 
   Loop& loop_;
   const Sandboxes& sandboxes_;
+  Isolator& isolator_;
   Options options_;
   Handlers handlers_;
   Stem stem_;
@@ -116,6 +133,8 @@ class Supervisor {
   Timer sweep_timer_;
   Timer adopted_timer_;
   Timer leftover_timer_;
+  Timer tidy_timer_;
+  Duration tidy_wait_ = kTidyAgain;
 };
 
 }  // namespace proffer::agent

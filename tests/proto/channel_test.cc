@@ -60,6 +60,7 @@ TEST(Channel, TellsAPeerOfTheVersionBeforeOnlyWhatItKnows) {
        {std::pair(TaskReason::kRevoked, TaskReason::kKilledByOperator),
         std::pair(TaskReason::kDrained, TaskReason::kKilledByOperator),
         std::pair(TaskReason::kGangIncomplete, TaskReason::kOfferNotValid),
+        std::pair(TaskReason::kOutOfMemory, TaskReason::kCommandSignalled),
         std::pair(TaskReason::kAgentFull, TaskReason::kAgentFull)}) {
     const TaskStatus status{.task = TaskId("t"), .reason = reason, .message = "why"};
     const TaskStatus said{.task = TaskId("t"), .reason = known, .message = "why"};

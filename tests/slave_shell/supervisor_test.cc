@@ -86,8 +86,10 @@ TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
   ASSERT_NE(mkdtemp(root.data()), nullptr);
   Loop loop;
   const Sandboxes sandboxes(root);
-  Supervisor supervisor(loop, sandboxes,
+  Isolator isolator("a test");
+  Supervisor supervisor(loop, sandboxes, isolator,
                         {.agent = AgentId("a1"),
+                         .user = "somebody",
                          .socket = root + "/nobody.sock",
                          .http_address = "127.0.0.1:1",
                          .bin_dir = bin_dir()},

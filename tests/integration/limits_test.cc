@@ -1,0 +1,159 @@
+// Tasks that take more than they asked for, or leave processes behind: real ones, beside a victim
+// that is to notice nothing. Needs root and cgroups v1.
+
+#include <filesystem>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::limits_test {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace test;
+using testing::HasSubstr;
+
+class Limits : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0 || access("/sys/fs/cgroup/memory/cgroup.procs", W_OK) != 0) {
+      GTEST_SKIP() << "not run: needs root and cgroups v1";
+    }
+    // Too small for any task: what is started here is on the agent of this test.
+    cluster_ = std::make_unique<Cluster>(Cluster::Options{.resources = "cpus:0.1;mem:16"});
+    start_agent();
+  }
+
+  void TearDown() override {
+    if (cluster_ == nullptr) return;
+    agent_->kill(SIGTERM);
+    EXPECT_EQ(agent_->wait().code, 0) << agent_->err();
+    EXPECT_EQ(groups(), std::vector<std::string>()) << "the agent left groups";
+  }
+
+  void start_agent() {
+    agent_ = cluster_->start_agent("limited", "cpus:4;mem:1024",
+                                   {"--limits=required", "--cgroup_parent=" + parent_,
+                                    "--task_processes_max=100", "--tasks_on_exit=kill"});
+    ASSERT_TRUE(eventually([&] {
+      return cluster_->proffer({"agents"}).out.find("cpu, memory, pids (cgroups v1)") !=
+             std::string::npos;
+    })) << agent_->err();
+  }
+
+  std::unique_ptr<Process> start_victim() const {
+    auto victim = cluster_->start(
+        {"run", "--name", "victim", "--mem", "64", "--", "while sleep 0.1; do echo beat; done"});
+    EXPECT_TRUE(victim->line_with("beat"));
+    return victim;
+  }
+  static void expect_it_runs(Process& victim) {
+    EXPECT_TRUE(victim.line_with("beat"));
+    EXPECT_TRUE(victim.line_with("beat"));
+  }
+
+  std::vector<std::string> groups() const {
+    std::vector<std::string> found;
+    std::error_code ignored;
+    for (const auto& hierarchy : fs::directory_iterator("/sys/fs/cgroup")) {
+      if (fs::exists(hierarchy.path() / parent_, ignored)) found.push_back(hierarchy.path());
+    }
+    return found;
+  }
+
+  std::string parent_ = text("proffer-test-", getpid());
+  std::unique_ptr<Cluster> cluster_;
+  std::unique_ptr<Process> agent_;
+};
+
+TEST_F(Limits, MemoryOverTheLimitEndsThatTaskOnlyAndIsToldWithLimitAndPeak) {
+  const auto victim = start_victim();
+  // 64 MiB of the task and 32 of its executor.
+  const Exit hog = cluster_->proffer(
+      {"run", "--mem", "64", "--", "exec dd if=/dev/zero of=/dev/null bs=600M count=1"});
+  EXPECT_NE(hog.code, 0);
+  EXPECT_THAT(hog.err, HasSubstr("out_of_memory"));
+  EXPECT_THAT(hog.err, HasSubstr("may use 96 MiB"));
+
+  // The executor is what the kernel ends first: the same words.
+  const Exit other = cluster_->proffer(
+      {"run", "--mem", "64", "--",
+       "echo 1000 > /proc/$PPID/oom_score_adj; echo 0 > /proc/self/oom_score_adj; "
+       "exec dd if=/dev/zero of=/dev/null bs=600M count=1"});
+  EXPECT_THAT(other.err, HasSubstr("out_of_memory"));
+  EXPECT_THAT(other.err, HasSubstr("may use 96 MiB"));
+
+  // Within the limit.
+  EXPECT_EQ(cluster_
+                ->proffer({"run", "--mem", "64", "--",
+                           "exec dd if=/dev/zero of=/dev/null bs=40M count=2 2>/dev/null"})
+                .code,
+            0);
+  expect_it_runs(*victim);
+  EXPECT_THAT(get_http(cluster_->told_by("limited", "http"), "/metrics"),
+              HasSubstr("proffer_agent_out_of_memory_total 2"));
+}
+
+TEST_F(Limits, AForkBombIsHeldAndEndsWithItsTask) {
+  const auto victim = start_victim();
+  TemporaryDirectory marker;
+  const auto bomb = cluster_->start({"run", "--name", "bomb", "--cpus", "0.1", "--mem", "64", "--",
+                                     "echo begins; exec perl -e 'fork while 1' " + marker.path()});
+  ASSERT_TRUE(bomb->line_with("begins"));
+  ASSERT_TRUE(eventually([&] { return processes_of(marker.path()).size() > 20; }));
+  EXPECT_LE(processes_of(marker.path()).size(), 101u);  // and `proffer run`
+  expect_it_runs(*victim);
+  bomb->kill(SIGINT);
+  bomb->wait();
+  EXPECT_TRUE(eventually([&] { return processes_of(marker.path()).empty(); }));
+  expect_it_runs(*victim);
+}
+
+TEST_F(Limits, WhatATaskStartedEndsWithIt) {
+  TemporaryDirectory marker;
+  const Exit done = cluster_->proffer(
+      {"run", "--",
+       "env -i setsid sh -c 'trap : TERM; setsid sh -c \"sleep 1000; : " + marker.path() +
+           "\" & sleep 1000; : " + marker.path() + "' & exit 0"});
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_TRUE(eventually([&] { return processes_of(marker.path()).empty(); }));
+}
+
+// The executor dies while its agent is away: nothing but its group tells whose its daemon was.
+TEST_F(Limits, WhatATaskOfAnEarlierLifeLeftEndsAndOthersRunOn) {
+  const auto victim = start_victim();
+  TemporaryDirectory marker;
+  const auto task = cluster_->start(
+      {"run", "--name", "leaver", "--",
+       "env -i setsid sh -c 'sleep 1000; : " + marker.path() + "' & echo $PPID; sleep 1000"});
+  std::string executor;
+  ASSERT_TRUE(eventually([&] {
+    const std::optional<std::string> line = task->line_with("");
+    if (line) executor = *line;
+    return parse_whole("pid", executor, 2, INT32_MAX).has_value();
+  }));
+  ASSERT_TRUE(eventually([&] { return processes_of(marker.path()).size() > 1; }));
+
+  agent_->kill(SIGKILL);
+  agent_->wait();
+  ::kill(static_cast<pid_t>(*parse_whole("pid", executor, 2, INT32_MAX)), SIGKILL);
+  task->kill(SIGKILL);
+  task->wait();
+  ASSERT_FALSE(processes_of(marker.path()).empty());
+
+  start_agent();
+  EXPECT_TRUE(eventually([&] { return processes_of(marker.path()).empty(); }));
+  expect_it_runs(*victim);
+  const auto status = get_http(cluster_->told_by("limited", "http"), "/v1/status");
+  EXPECT_THAT(status, HasSubstr("\"memory_limit_bytes\":100663296"));  // of the victim
+}
+
+}  // namespace
+}  // namespace proffer::limits_test
