@@ -216,7 +216,7 @@ bool read_head(Exchange& exchange, const char* url, const char* method) {
 }
 
 // Nobody, if the kernel does not name the peer.
-uint32_t uid_of_peer(int fd) {
+uint32_t uid_of_connection(int fd) {
   constexpr uint32_t kNobody = 65'534;
   ucred peer{};
   socklen_t size = sizeof peer;
@@ -766,7 +766,7 @@ struct HttpServer::Impl {
       auto* guest = new HttpGuest;  // until the connection is closed
       guest->fd =
           MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-      if (!shared->options.address.socket.empty()) guest->uid = uid_of_peer(guest->fd);
+      if (!shared->options.address.socket.empty()) guest->uid = uid_of_connection(guest->fd);
       *context = guest;
       if (!shared->guests.comes(*guest, shared->loop.now())) {
         LOG_EVERY_N(WARNING, 100) << "a user has too many HTTP connections; more are shut user=\""

@@ -30,7 +30,7 @@
 namespace proffer::agent {
 namespace {
 
-constexpr int kNiceness = 10;
+constexpr int kNiceness = 5;
 constexpr size_t kEndedMax = 200'000;      // of one round; the next goes on
 constexpr size_t kRunsAtOnce = 100;        // between two looks at whether it is over
 constexpr int64_t kHoleBytes = 64 * 1024;  // holes begin and end at multiples
