@@ -28,6 +28,7 @@ std::string total_text(const ResourceVector& total) {
 }
 
 std::string state_of(const proto::AgentRow& row) {
+  if (!row.trouble.empty()) return text(to_text(row.state), ", takes no tasks: ", row.trouble);
   if (!row.drained_by) return std::string(to_text(row.state));
   return text(to_text(row.state), row.tasks == 0 ? ", drained" : ", draining");
 }

@@ -372,7 +372,14 @@ struct RegisterAgent {
   // Another number than before: the agent may have forgotten what it was told. 0: it does not say.
   uint32_t memory = 0;
   std::string limits = {};  // what it holds tasks to, and what not, for people
+  std::string trouble = {};  // as AgentTrouble::why
   bool operator==(const RegisterAgent&) const = default;
+};
+
+// Whether the agent takes tasks now; those that it has run on.
+struct AgentTrouble {
+  std::string why = {};  // it takes none; empty: it does
+  bool operator==(const AgentTrouble&) const = default;
 };
 
 struct RegisterTasks {
@@ -471,7 +478,8 @@ using Message =
                  Update, AskReport, Failure, ErrorMessage, RegisterAgent, RegisterTasks,
                  UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
                  ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply,
-                 StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse, RevokeNotice>;
+                 StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse, RevokeNotice,
+                 AgentTrouble>;
 
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);

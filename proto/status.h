@@ -38,6 +38,7 @@ struct AgentRow {
   std::vector<ReservedRow> reserved = {};  // by role, static ones first
   std::optional<Time> drained_by = {};     // it is being emptied
   std::string limits = {};                 // what it holds tasks to, and what not
+  std::string trouble = {};                // why it takes no tasks; empty: it does
   bool operator==(const AgentRow&) const = default;
 };
 

@@ -45,6 +45,7 @@ struct Agent {
   std::string limits = {};  // as it told, for people
   // Of its process. Root runs tasks of every user, others only their own. nullptr: not known.
   PrincipalPtr by = {};
+  std::string trouble = {};  // why it takes no tasks; empty: it does
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.
   ResourceVector most = {};
 
@@ -57,6 +58,8 @@ struct Agent {
   std::map<TaskKey, Stray> strays = {};
 
   bool connected() const { return static_cast<bool>(peer); }
+  // Nothing of it is offered.
+  bool is_closed() const { return drained_by.has_value() || !trouble.empty(); }
   ResourceVector total() const;
 };
 

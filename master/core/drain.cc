@@ -26,7 +26,7 @@ void Master::State::on_drain(const DrainAgent& message, Step& step) {
       std::clamp(message.grace.value_or(options_.allocator.revoke_grace), Duration(), kDurationMax);
   agent.drained_by = step.now + grace;
   write_agent(agent, step);
-  if (agent.allocatable) allocator_.set_agent_draining(agent.id, true);
+  if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
   step.trace(TraceLevel::kLongLived, "agent to be drained",
              {{"agent", agent.id.str()},
               {"grace", to_text(grace)},
@@ -62,7 +62,7 @@ void Master::State::on_undrain(const UndrainAgent& message, Step& step) {
   }
   agent.drained_by.reset();
   write_agent(agent, step);
-  if (agent.allocatable) allocator_.set_agent_draining(agent.id, false);
+  if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
   std::vector<Task*> marked;
   for (Task* task : agent.tasks) {
     if (undrain(*task)) marked.push_back(task);

@@ -120,6 +120,8 @@ bool Master::State::on_agent_message(Agent& agent, proto::Message& message, Step
     on_update(agent, std::move(*update), step);
   } else if (auto* relayed = std::get_if<proto::FrameworkMessage>(&message)) {
     relay_to_scheduler(agent, std::move(*relayed), step);
+  } else if (auto* trouble = std::get_if<proto::AgentTrouble>(&message)) {
+    on_trouble(agent, std::move(*trouble), step);
   } else if (std::holds_alternative<proto::UnregisterAgent>(message)) {
     on_unregister(agent, step);
   } else {

@@ -136,6 +136,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.http_address = first.http_address;
   agent.memory = first.memory;
   agent.limits = first.limits;
+  agent.trouble = first.trouble;
   agent.by = sessions_.find(peer_id)->by;
   agent.most = most;
   agent.registered_at = step.now;
@@ -144,7 +145,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   allocator_.set_agent(
       agent.id, {.attributes = agent.attributes, .slices = agent.slices, .ports = agent.ports});
   allocator_.set_agent_active(agent.id, true);
-  allocator_.set_agent_draining(agent.id, agent.drained_by.has_value());
+  allocator_.set_agent_draining(agent.id, agent.is_closed());
   agent.allocatable = true;
   Peer& peer = *sessions_.find(peer_id);
   peer.kind = PeerKind::kAgent;
@@ -178,6 +179,15 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   mark_drained_tasks(agent, step);
   if (first_seen) --awaited_;
   agent_seen_or_removed(step);
+}
+
+// Its tasks run on, and it does not have to be emptied; it is offered again as soon as it says so.
+void Master::State::on_trouble(Agent& agent, proto::AgentTrouble&& trouble, Step& step) {
+  agent.trouble = std::move(trouble.why);
+  if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
+  step.trace(TraceLevel::kOperator,
+             agent.trouble.empty() ? "agent takes tasks again" : "agent takes no tasks",
+             {{"agent", agent.id.str()}, {"reason", quoted(agent.trouble)}});
 }
 
 void Master::State::on_unregister(Agent& agent, Step& step) {

@@ -104,6 +104,7 @@ class Master::State {
   void on_register_agent(Peer& peer, proto::RegisterAgent&& message, Step& step);
   void on_register_tasks(Peer& peer, proto::RegisterTasks&& message, Step& step);
   void on_unregister(Agent& agent, Step& step);
+  void on_trouble(Agent& agent, proto::AgentTrouble&& trouble, Step& step);
   Result<void> check_admission(const proto::RegisterAgent& message,
                                const ResourceVector& most) const;
   void complete_registration(PeerId peer, Registration&& registration, Step& step);

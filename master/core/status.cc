@@ -75,6 +75,7 @@ std::vector<proto::AgentRow> Master::State::agent_rows() const {
     }
     row.drained_by = agent.drained_by;
     row.limits = agent.limits;
+    row.trouble = agent.trouble;
     rows.push_back(std::move(row));
   }
   return rows;

@@ -583,6 +583,10 @@ void WireReader::fill(wire::Rescind::Reader in, Rescind& out) {
   offer_ids(in.getOffers(), out.offers);
 }
 
+void WireReader::fill(wire::AgentTrouble::Reader in, AgentTrouble& out) {
+  text(in.getWhy(), "the trouble of an agent", kTroubleBytesMax, out.why);
+}
+
 void WireReader::fill(wire::RevokeNotice::Reader in, RevokeNotice& out) {
   const auto tasks = in.getTasks();
   if (!count(tasks.size(), "tasks of a revoke notice", kTasksPerMessageMax)) return;
@@ -637,6 +641,7 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   slices(in.getSlices(), out.slices);
   ports(in.getPorts(), out.ports);
   text(in.getHttpAddress(), "the HTTP address", kAddressBytesMax, out.http_address);
+  text(in.getTrouble(), "the trouble of an agent", kTroubleBytesMax, out.trouble);
   int64_t follow = 0;
   whole(in.getTasksFollow(), "the number of messages with tasks", 0, int64_t{kTasksPerAgentMax},
         follow);
@@ -784,6 +789,8 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
       return into(in.getFrameworkResponse(), out.emplace<FrameworkResponse>());
     case Which::REVOKE_NOTICE:
       return into(in.getRevokeNotice(), out.emplace<RevokeNotice>());
+    case Which::AGENT_TROUBLE:
+      return into(in.getAgentTrouble(), out.emplace<AgentTrouble>());
     case Which::NONE:
       break;
   }

@@ -112,6 +112,7 @@ class WireReader {
   void fill(wire::FrameworkRequest::Reader in, FrameworkRequest& out);
   void fill(wire::FrameworkResponse::Reader in, FrameworkResponse& out);
   void fill(wire::RevokeNotice::Reader in, RevokeNotice& out);
+  void fill(wire::AgentTrouble::Reader in, AgentTrouble& out);
 
   // --- records ---------------------------------------------------------------------------------
   void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);

@@ -396,6 +396,11 @@ void write(const Rescind& message, wire::Envelope::Builder envelope) {
   fill_offer_ids(out.initOffers(static_cast<unsigned>(message.offers.size())), message.offers);
 }
 
+void write(const AgentTrouble& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initAgentTrouble();
+  if (!message.why.empty()) out.setWhy(text_of(message.why));
+}
+
 void write(const RevokeNotice& message, wire::Envelope::Builder envelope) {
   auto out = envelope.initRevokeNotice();
   fill_texts(out.initTasks(static_cast<unsigned>(message.tasks.size())), message.tasks);
@@ -458,6 +463,7 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
     fill_ports(out.initPorts(ranges_count(message.ports)), message.ports);
   }
   if (!message.http_address.empty()) out.setHttpAddress(text_of(message.http_address));
+  if (!message.trouble.empty()) out.setTrouble(text_of(message.trouble));
   out.setTasksFollow(message.tasks_follow);
   out.setMemory(message.memory);
   if (!message.limits.empty()) out.setLimits(text_of(message.limits));

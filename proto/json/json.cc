@@ -34,6 +34,7 @@ void fields(F& f, typename F::template Of<AgentRow>& row) {
   f.rows_if_any("reserved", row.reserved);
   f.seconds("drained_by_s", row.drained_by);
   f.text_if_any("limits", row.limits);
+  f.text_if_any("trouble", row.trouble);
 }
 
 // --- frameworks --------------------------------------------------------------------------------

@@ -100,6 +100,7 @@ struct Envelope {
     frameworkResponse @38 :FrameworkResponse;  # its answer.
 
     revokeNotice @39 :RevokeNotice;            # Master to scheduler.
+    agentTrouble @40 :AgentTrouble;            # Agent to master.
   }
 }
 
@@ -565,6 +566,12 @@ struct RegisterAgent {
   # a reboot or with a damaged checkpoint. 0: it does not say.
   memory @7 :UInt32;
   limits @8 :Text;  # What it holds tasks to, and what not, for people; at most 512 bytes.
+  trouble @9 :Text;  # As AgentTrouble.why.
+}
+
+# Whether it takes tasks now. Those that it has run on.
+struct AgentTrouble {
+  why @0 :Text;  # Why it takes none; at most 512 bytes. Empty: it does.
 }
 
 struct RegisterTasks {

@@ -104,6 +104,12 @@ struct LeftoverEnded {
   FrameworkId framework = {};
   ExecutorId executor = {};
 };
+// Whether there is room on the disk for what tasks write and what is written of them.
+struct DiskSpace {
+  bool is_low = false;
+  int64_t free_bytes = 0;
+  int64_t reserve_bytes = 0;  // what is to stay free
+};
 // SIGTERM. With `kill_tasks` all tasks end first and the agent unregisters.
 struct StopAsked {
   bool kill_tasks = false;
@@ -112,7 +118,7 @@ struct Tick {};
 
 using AgentEvent = std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame,
                                 ExecutorPeerLost, ExecutorStarted, ExecutorStartFailed,
-                                ExecutorExited, LeftoverEnded, StopAsked, Tick>;
+                                ExecutorExited, LeftoverEnded, DiskSpace, StopAsked, Tick>;
 
 // --- what a step says --------------------------------------------------------------------------
 

@@ -64,6 +64,9 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   using proto::TaskReason;
   const proto::TaskSpec& spec = run.spec;
   if (stopping_) return LaunchRefusal{TaskReason::kAgentNotAvailable, "the agent is stopping"};
+  if (!trouble_.empty()) {
+    return LaunchRefusal{TaskReason::kAgentFull, text("the agent takes no tasks: ", trouble_)};
+  }
   if (ledger_.tasks().size() >= kTasksPerAgentMax) {
     return LaunchRefusal{TaskReason::kAgentFull,
                          text("the agent has ", kTasksPerAgentMax, " tasks, which is the most")};

@@ -106,6 +106,7 @@ void Agent::State::register_agent(Step& step) {
   const proto::AgentIdentity& identity = *ledger_.identity();
   Result<std::vector<Slice>> slices = to_slices(options_.total, options_.reserved);
   CHECK(slices.has_value()) << slices.error().message();
+  told_trouble_ = trouble_;
   std::vector<proto::RegisterTasks> parts = registration_parts(ledger_.tasks(), step.now);
   send_to_master(proto::RegisterAgent{.agent = identity.agent,
                                       .secret = identity.secret,
@@ -115,7 +116,8 @@ void Agent::State::register_agent(Step& step) {
                                       .http_address = options_.http_address,
                                       .tasks_follow = static_cast<uint32_t>(parts.size()),
                                       .memory = memory_of(options_),
-                                      .limits = options_.limits},
+                                      .limits = options_.limits,
+                                      .trouble = trouble_},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);
@@ -223,6 +225,7 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
       if (status.sequence == sequence) send_to_master(proto::Update{key.first, status}, step);
     }
   }
+  tell_trouble(step);
   master_pulse(step);
 }
 

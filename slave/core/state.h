@@ -178,6 +178,10 @@ class Agent::State {
                      const Ending& ending, Step& step);
   LiveExecutor* find_run(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
 
+  // trouble.cc
+  void on(const DiskSpace& space, Step& step);
+  void tell_trouble(Step& step);
+
   // kill.cc
   void on(const StopAsked& stop, Step& step);
   void on_kill_task(const proto::KillTask& kill, Step& step);
@@ -214,6 +218,9 @@ class Agent::State {
   std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks
   Executors executors_;               // keys are those of the ledger's executors and no leftovers
   IndexedMap<PeerId, ExecutorKey> peers_;
+
+  std::string trouble_;       // why it takes no tasks; empty: it does
+  std::string told_trouble_;  // as the master knows
 
   bool stopping_ = false;
   bool ended_ = false;

@@ -25,6 +25,7 @@
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "slave/shell/descriptors.h"
+#include "slave/shell/disk_reserve.h"
 #include "slave/shell/file_policy.h"
 #include "slave/shell/isolator.h"
 #include "slave/shell/machine.h"
@@ -37,6 +38,11 @@
 namespace proffer::agent {
 namespace {
 
+// How often it is looked whether the disk has room: while it has, and while a step waits for it.
+constexpr Duration kDiskPoll = seconds(5);
+constexpr Duration kFullDiskPoll = seconds(1);
+constexpr Duration kCompactAgain = seconds(10);
+constexpr size_t kWaitingEventsMax = 10'000;  // while the disk is full; then the agent ends
 constexpr size_t kSpareConnections = 8;   // of a user with executors
 constexpr Duration kLinger = seconds(1);  // for the last messages to the master
 
@@ -81,6 +87,11 @@ struct AgentShell::Impl {
   std::unique_ptr<Agent> core;
   std::unique_ptr<Housekeeping> housekeeping;
   std::unique_ptr<Timer> timer;
+  std::unique_ptr<DiskReserve> reserve;
+  std::unique_ptr<Timer> disk_timer;
+  bool disk_is_low = false;
+  bool is_address_written = false;
+  Time compact_after;
   std::unique_ptr<Dealer> dealer;
   std::string socket;
   DescriptorShares shares;
@@ -92,6 +103,10 @@ struct AgentShell::Impl {
   std::deque<AgentEvent> events;
   bool stepping = false;
   bool has_adopted = false;
+  // Of the last step, not all of them on the disk, which is full: no step is taken meanwhile.
+  bool waiting = false;
+  std::vector<std::string> unwritten;
+  std::vector<std::string> unwritten_identity;
   bool over = false;
   std::map<PeerId, std::pair<FrameworkId, ExecutorId>> greeted;  // by what they say they are
   uint64_t live_bytes = 0;  // of the checkpoint, when it was last rewritten
@@ -111,7 +126,11 @@ struct AgentShell::Impl {
 
   void handle(AgentEvent event);
   void step(const AgentEvent& event);
+  void carry_out();
   bool persist();
+  bool write_down();
+  void look_at_disk();
+  void write_address();
   void compact();
   void follow(const proto::CheckpointRecord& record);
   void recall(const proto::CheckpointRecord& record);
@@ -154,6 +173,12 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.work_dir = std::filesystem::canonical(options.work_dir, failed).string();
   if (failed) return Error::unavailable(text("the work directory: ", failed.message()));
 
+  reserve = std::make_unique<DiskReserve>(options.work_dir, options.disk_reserve_bytes);
+  if (reserve->look().is_low && reserve->give_up()) {
+    LOG(WARNING) << "the disk of the work directory is full; what was held for the checkpoint is "
+                    "given up, so that the agent can start";
+  }
+  disk_timer = std::make_unique<Timer>(loop, [this] { look_at_disk(); });
   Result<AgentSnapshot> snapshot = restore();
   if (!snapshot) return std::move(snapshot).error();
   if (Result<void> known = restore_identity(*snapshot); !known) return known;
@@ -210,6 +235,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
       std::make_unique<Housekeeping>(options.work_dir, *sandboxes, in_use, options.housekeeping);
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
   timer->arm(core->next_deadline());
+  write_address();
+  look_at_disk();
   connect();
   LOG(INFO) << "agent serves agent=" << options.core.name.str() << " http=" << http->address()
             << " http_port=" << http->port() << " resources=\"" << to_text(options.core.total)
@@ -221,6 +248,21 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                                                  {"socket", socket},
                                                  {"pid", static_cast<int64_t>(getpid())}}) +
                                    "\n");
+            << "\" master=" << to_text(options.master) << " executors_max=" << shares.executors;
+  return {};
+}
+
+// It says where people and tools find the agent; without it, on a full disk, the agent serves, too.
+void AgentShell::Impl::write_address() {
+  const Result<void> written =
+      write_file_atomically(options.work_dir + "/address.json",
+                            proto::json_line({{"http", http->address()},
+                                              {"http_port", http->port()},
+                                              {"socket", socket},
+                                              {"pid", static_cast<int64_t>(getpid())}}) +
+                                "\n");
+  is_address_written = written.has_value();
+  if (!written) LOG(WARNING) << written.error().message() << "; tried again later";
 }
 
 Result<AgentSnapshot> AgentShell::Impl::restore() {
@@ -401,13 +443,16 @@ void AgentShell::Impl::handle(AgentEvent event) {
   events.push_back(std::move(event));
   if (stepping) return;
   stepping = true;
-  while (!events.empty() && !over) {
+  while (!events.empty() && !over && !waiting) {
     const AgentEvent next = std::move(events.front());
     events.pop_front();
     step(next);
   }
   stepping = false;
-  if (!over) timer->arm(core->next_deadline());
+  if (waiting && events.size() > kWaitingEventsMax) {
+    end(Error::resource_exhausted("the disk of the work directory is full"));
+  }
+  if (!over && !waiting) timer->arm(core->next_deadline());
 }
 
 void AgentShell::Impl::step(const AgentEvent& event) {
@@ -415,7 +460,10 @@ void AgentShell::Impl::step(const AgentEvent& event) {
   const Time now = loop.now();
   core->handle(event, now, out);
   trace.write(out.trace, now.nanos() / 1'000'000'000);
-  if (!persist()) return;
+  if (persist()) carry_out();
+}
+
+void AgentShell::Impl::carry_out() {
   for (const AgentAction& action : out.actions) {
     std::visit([this](const auto& one) { on(one); }, action);
   }
@@ -424,19 +472,40 @@ void AgentShell::Impl::step(const AgentEvent& event) {
 }
 
 // Before anything is told or done. A checkpoint that cannot be written ends the agent: it must not
-// act on what a restart would not know.
+// act on what a restart would not know. For room on the disk it waits.
 bool AgentShell::Impl::persist() {
   if (out.records.empty()) return true;
-  std::vector<std::string> records;
-  std::vector<std::string> identity;
+  unwritten.clear();
+  unwritten_identity.clear();
   for (const proto::CheckpointRecord& record : out.records) {
-    records.push_back(proto::encode_record(record));
-    if (std::holds_alternative<proto::AgentIdentity>(record)) identity = {records.back()};
+    unwritten.push_back(proto::encode_record(record));
+    if (std::holds_alternative<proto::AgentIdentity>(record)) {
+      unwritten_identity = {unwritten.back()};
+    }
     follow(record);
   }
-  Result<void> written = log->append(records);
+  return write_down();
+}
+
+bool AgentShell::Impl::write_down() {
+  const auto is_full = [](const Result<void>& done) {
+    return !done && done.error().code() == ErrorCode::kResourceExhausted;
+  };
+  Result<void> written = log->append(unwritten);
+  if (is_full(written) && reserve->give_up()) {
+    LOG(WARNING) << "the disk is full; the checkpoint goes on with what was held for it bytes="
+                 << DiskReserve::kHeldBytes;
+    written = log->append(unwritten);
+  }
+  waiting = is_full(written);
+  if (waiting) {
+    LOG_EVERY_N(ERROR, 60) << "the disk is full and the agent stands still; make room on the disk of "
+                           << options.work_dir << ": " << written.error().message();
+    disk_timer->arm(loop.now() + kFullDiskPoll);
+    return false;
+  }
   if (written && out.sync) written = log->sync();
-  if (written && !identity.empty()) written = keep_identity(identity);
+  if (written && !unwritten_identity.empty()) written = keep_identity(unwritten_identity);
   if (!written) {
     LOG(ERROR) << "the checkpoint cannot be written, the agent ends (its tasks run on until it is "
                   "started again); make room or correct the disk, then start it: "
@@ -448,8 +517,26 @@ bool AgentShell::Impl::persist() {
   return !over;
 }
 
+// If it waited for room, the step that waited is carried out now, and then what came meanwhile.
+void AgentShell::Impl::look_at_disk() {
+  if (waiting) {
+    if (!write_down()) return;
+    LOG(WARNING) << "the disk has room again, the agent goes on";
+    stepping = true;
+    carry_out();
+    stepping = false;
+  }
+  const DiskReserve::Space space = reserve->look();
+  if (!space.is_low) reserve->hold();
+  if (!space.is_low && !is_address_written) write_address();
+  if (std::exchange(disk_is_low, space.is_low) != space.is_low || !events.empty()) {
+    handle(DiskSpace{space.is_low, space.free_bytes, reserve->to_stay_free()});
+  }
+  if (!over && !waiting) disk_timer->arm(loop.now() + kDiskPoll);
+}
+
 void AgentShell::Impl::compact() {
-  if (!log->wants_rewrite(live_bytes)) return;
+  if (!log->wants_rewrite(live_bytes) || loop.now() < compact_after) return;
   std::vector<std::string> records;
   live_bytes = 0;
   for (const proto::CheckpointRecord& record : core->snapshot().records) {
@@ -457,7 +544,12 @@ void AgentShell::Impl::compact() {
     live_bytes += records.back().size();
   }
   if (!log->wants_rewrite(live_bytes)) return;
-  if (Result<void> done = log->rewrite(records); !done) {
+  Result<void> done = log->rewrite(records);
+  if (!done && done.error().code() == ErrorCode::kResourceExhausted) {
+    // It is as it was, and only longer than it need be.
+    LOG(WARNING) << "the checkpoint is rewritten later: " << done.error().message();
+    compact_after = loop.now() + kCompactAgain;
+  } else if (!done) {
     LOG(ERROR)
         << "the checkpoint cannot be rewritten, the agent ends; make room or correct the disk, "
            "then start it: "

@@ -392,6 +392,7 @@ class MessageGenerator {
                                   [&] { return offer(); })};
   }
   void make(Rescind& m) { m = {.offers = offer_ids()}; }
+  void make(AgentTrouble& m) { m.why = flip() ? plain(kTroubleBytesMax) : std::string(); }
   void make(RevokeNotice& m) {
     m = {.tasks = task_ids(),
          .agent = AgentId(name()),

@@ -1,0 +1,58 @@
+// A full disk: no tasks are taken, those that run are told of as always, and the master knows why.
+
+#include "tests/slave/agent_scenario.h"
+
+namespace proffer::agent::trouble_test {
+namespace {
+
+using proto::TaskState;
+using scenario::AgentScenario;
+using scenario::command_task;
+using Lines = std::vector<std::string>;
+
+constexpr int64_t kMib = int64_t{1} << 20;
+constexpr DiskSpace kFull = {.is_low = true, .free_bytes = 3 * kMib, .reserve_bytes = 256 * kMib};
+constexpr DiskSpace kRoom = {.free_bytes = 900 * kMib, .reserve_bytes = 256 * kMib};
+
+TEST(Trouble, OfTheDiskIsToldOnceAndKeepsTasksAway) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  s.acknowledge("t1", 1);
+  s.updates();
+  s.step(kFull);
+  s.step(kFull);
+  const auto told = s.told_master<proto::AgentTrouble>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].why, "its disk is full: 3 MiB are free, 256 MiB are to stay free");
+
+  // A refusal is kept nowhere: it would be one more record on a full disk.
+  const size_t before = s.log.size();
+  s.run(command_task("t2"));
+  EXPECT_EQ(s.updates(), (Lines{"t2 1 refused agent_full"}));
+  EXPECT_EQ(s.log.size(), before);
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  EXPECT_EQ(s.updates(), (Lines{"t1 2 finished none"}));
+
+  s.step(kRoom);
+  EXPECT_EQ(s.told_master<proto::AgentTrouble>(), std::vector<proto::AgentTrouble>(1));
+  s.run(command_task("t3"));
+  EXPECT_TRUE(s.updates().empty());
+}
+
+TEST(Trouble, IsPartOfARegistration) {
+  AgentScenario s;
+  s.step(kFull);
+  s.connect();
+  const auto registered = s.told_master<proto::RegisterAgent>();
+  ASSERT_EQ(registered.size(), 1u);
+  EXPECT_NE(registered[0].trouble, "");
+  // What changes before the answer comes is told after it.
+  s.step(kRoom);
+  EXPECT_TRUE(s.told_master<proto::AgentTrouble>().empty());
+  s.welcome();
+  EXPECT_EQ(s.told_master<proto::AgentTrouble>(), std::vector<proto::AgentTrouble>(1));
+}
+
+}  // namespace
+}  // namespace proffer::agent::trouble_test
