@@ -134,9 +134,10 @@ void Agent::State::on(const ExecutorFrame& frame, Step& step) {
   on_executor_message(key, frame, step);
 }
 
-bool Agent::State::is_its_user(const LiveExecutor& executor, const std::string& user) const {
+// Nobody, as earlier versions wrote, is the agent's user.
+bool Agent::State::is_same_user(const std::string& one, const std::string& other) const {
   if (options_.user.empty()) return true;
-  return user == (executor.user.empty() ? options_.user : executor.user);
+  return (one.empty() ? options_.user : one) == (other.empty() ? options_.user : other);
 }
 
 void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
@@ -149,7 +150,7 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
   const ExecutorKey key{hello->framework, hello->executor};
   const auto at = executors_.find(key);
   if (at == executors_.end() || at->second.token != hello->token || at->second.killed ||
-      !is_its_user(at->second, frame.user)) {
+      !is_same_user(at->second.user, frame.user)) {
     return refuse_peer(
         frame.peer, ErrorCode::kNotFound,
         text("executor ", quoted(hello->executor.str()), " with this token is not known here"),

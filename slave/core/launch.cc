@@ -119,7 +119,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   const LiveExecutor& there = at->second;
   const bool own = spec.executor_id.empty();
   if (!there.leaving &&
-      (own || there.own || there.program != spec.executor || there.user != user)) {
+      (own || there.own || there.program != spec.executor || !is_same_user(there.user, user))) {
     return LaunchRefusal{TaskReason::kTaskInvalid,
                          text("executor id ", quoted(executor.str()), " is in use by another")};
   }
@@ -127,7 +127,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
     const proto::TaskRecord& waiting = ledger_.find({run.framework, task})->record;
     const proto::TaskSpec& other = waiting.spec;
     if (own || other.executor_id.empty() || other.executor != spec.executor ||
-        waiting.assignment.user != user) {
+        !is_same_user(waiting.assignment.user, user)) {
       return LaunchRefusal{TaskReason::kTaskInvalid,
                            text("executor id ", quoted(executor.str()), " is in use by another")};
     }

@@ -160,7 +160,7 @@ class Agent::State {
   void on(const ExecutorFrame& frame, Step& step);
   void on(const ExecutorPeerLost& lost, Step& step);
   void on_hello(const ExecutorFrame& frame, Step& step);
-  bool is_its_user(const LiveExecutor& executor, const std::string& user) const;
+  bool is_same_user(const std::string& one, const std::string& other) const;
   void on_executor_message(const ExecutorKey& key, const ExecutorFrame& frame, Step& step);
   void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& status,
                           const std::optional<OutOfMemory>& memory, Step& step);

@@ -13,10 +13,10 @@ constexpr int64_t kBytesPerMib = int64_t{1} << 20;
 
 void Agent::State::on(const DiskSpace& space, Step& step) {
   if (space.is_low == !trouble_.empty()) return;
-  trouble_ = space.is_low ? text("its disk is full: ", space.free_bytes / kBytesPerMib,
-                                 " MiB are free, ", space.reserve_bytes / kBytesPerMib,
-                                 " MiB are to stay free")
-                          : std::string();
+  trouble_ = space.is_low
+                 ? text("its disk is full: ", space.free_bytes / kBytesPerMib, " MiB are free, ",
+                        space.reserve_bytes / kBytesPerMib, " MiB are to stay free")
+                 : std::string();
   trace(TraceLevel::kOperator,
         space.is_low ? "no tasks are taken; make room on the disk of the work directory"
                      : "tasks are taken again",

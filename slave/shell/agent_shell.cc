@@ -39,12 +39,12 @@ namespace proffer::agent {
 namespace {
 
 // How often it is looked whether the disk has room: while it has, and while a step waits for it.
-constexpr Duration kDiskPoll = seconds(5);
+constexpr Duration kDiskPoll = seconds(2);
 constexpr Duration kFullDiskPoll = seconds(1);
 constexpr Duration kCompactAgain = seconds(10);
 constexpr size_t kWaitingEventsMax = 10'000;  // while the disk is full; then the agent ends
-constexpr size_t kSpareConnections = 8;   // of a user with executors
-constexpr Duration kLinger = seconds(1);  // for the last messages to the master
+constexpr size_t kSpareConnections = 8;       // of a user with executors
+constexpr Duration kLinger = seconds(1);      // for the last messages to the master
 
 std::string files_of(const std::vector<DirEntry>& entries) {
   std::vector<proto::FileRow> rows;
@@ -499,8 +499,9 @@ bool AgentShell::Impl::write_down() {
   }
   waiting = is_full(written);
   if (waiting) {
-    LOG_EVERY_N(ERROR, 60) << "the disk is full and the agent stands still; make room on the disk of "
-                           << options.work_dir << ": " << written.error().message();
+    LOG_EVERY_N(ERROR, 60)
+        << "the disk is full and the agent stands still; make room on the disk of "
+        << options.work_dir << ": " << written.error().message();
     disk_timer->arm(loop.now() + kFullDiskPoll);
     return false;
   }

@@ -1,7 +1,8 @@
 #pragma once
 
 // Room on the disk of the work directory: how much is free, and a file that holds some of it for
-// the checkpoint, so that the end of each task can be written down on a disk that tasks have filled.
+// the checkpoint, so that the end of each task can be written down on a disk that tasks have
+// filled.
 
 #include <cstdint>
 #include <string>

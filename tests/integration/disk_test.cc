@@ -64,9 +64,8 @@ class FullDisk : public testing::Test {
 TEST_F(FullDisk, EndsNoAgentAndLosesNoTask) {
   Process victim({program("proffer"), "run", "--name", "victim", "--", "sleep 1000; exit 7"},
                  {{"PROFFER_MASTER", socket_}});
-  ASSERT_TRUE(eventually([&] {
-    return proffer({"tasks"}).out.find("running") != std::string::npos;
-  }));
+  ASSERT_TRUE(
+      eventually([&] { return proffer({"tasks"}).out.find("running") != std::string::npos; }));
   // It goes on filling whatever becomes free, until the file `stop` is there.
   const std::string stop = home_ / "stop";
   Process filler({program("proffer"), "run", "--name", "filler", "--",

@@ -110,7 +110,8 @@ class TestAgent : public TestPeer {
             .ports = ports,
             .http_address = name + ":5081",
             .tasks_follow = 0,
-            .memory = memory};
+            .memory = memory,
+            .trouble = trouble};
   }
   // On a fresh connection, with the tasks that it has.
   void registers() {
@@ -146,6 +147,7 @@ class TestAgent : public TestPeer {
   std::vector<Slice> slices = {};
   PortSet ports = {};
   uint32_t memory = 1;
+  std::string trouble = {};
   std::map<std::pair<FrameworkId, TaskId>, proto::AgentTask> tasks = {};
   bool receives_tasks = true;  // else they are lost on the way
 

@@ -51,6 +51,43 @@ TEST(Drain, AnAgentGetsNoMoreAndItsOffersAreRescinded) {
   EXPECT_EQ(f.offers.size(), 1u);
 }
 
+// As with a full disk: nothing is offered, and what runs is left alone.
+TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  f.asks("cpus:1", 2);
+  s.settle();
+  const size_t offered = f.offers.size();
+  ASSERT_GT(offered, 0u);
+  a.sends(proto::AgentTrouble{"its disk is full"});
+  s.settle();
+  EXPECT_TRUE(f.offers.empty());
+  EXPECT_EQ(s.agent_row("a1").trouble, "its disk is full");
+  EXPECT_TRUE(f.take<RevokeNotice>().empty());
+  s.advance(minutes(5));
+  EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);
+
+  // A drain meanwhile is another reason; each ends by itself.
+  EXPECT_EQ(s.calls(drain("a1", hours(1))), "done");
+  a.sends(proto::AgentTrouble{});
+  s.settle();
+  EXPECT_TRUE(f.offers.empty());
+  EXPECT_EQ(s.calls(undrain("a1")), "done");
+  s.settle();
+  EXPECT_EQ(f.offers.size(), offered);
+
+  // A registration says it as well, also that it is over.
+  for (const std::string trouble : {"its disk is full", ""}) {
+    a.trouble = trouble;
+    a.registers();
+    s.settle();
+    EXPECT_EQ(f.offers.size(), trouble.empty() ? offered : 0);
+    EXPECT_EQ(s.agent_row("a1").trouble, trouble);
+  }
+}
+
 TEST(Drain, OneThatLeavesInTimeIsNotKilled) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

@@ -18,7 +18,8 @@ bool may_send(Sender sender, std::string_view name) {
       "accept",    "acknowledge", "declare_asks",  "decline",
       "kill_task", "reconcile",   "revive",        "framework_message",
       "suppress",  "heartbeat",   "store_request", "framework_response"};
-  static const std::set<std::string_view> kAgent = {"framework_message", "heartbeat", "update"};
+  static const std::set<std::string_view> kAgent = {"framework_message", "heartbeat", "update",
+                                                   "agent_trouble"};
   if (sender == Sender::kScheduler) return kScheduler.contains(name);
   if (sender == Sender::kAgent) return kAgent.contains(name);
   return false;
