@@ -37,18 +37,17 @@ DEFINE_string(operators_group, "",
 DEFINE_string(sandbox_age, "168h",
               "how long the sandbox of an executor is kept after its end; shorter if the disk is "
               "short");
-DEFINE_int64(disk_reserve, 256,
-             "if less is free on the disk of the work directory, in MiB, sandboxes that nobody "
-             "uses are removed, the oldest first");
+DEFINE_int64(
+    disk_reserve, 256,
+    "if less is free on the disk of the work directory, in MiB, no tasks are taken (at most "
+    "a 16th of the disk for this), and sandboxes that nobody uses are removed, the oldest "
+    "first");
 DEFINE_int64(output_max, 1024,
              "so much of a task's stdout, and of its stderr, is kept while it runs, in MiB: the "
              "last part; 0: all");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
 DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
-DEFINE_string(disk_reserve, "256MiB",
-              "how much of the disk of --work_dir stays free, at most a 16th of it: while less is "
-              "free, the agent takes no tasks");
 DEFINE_string(reserved, "",
               "what of it only one role may use, such as \"ads=cpus:1;mem:1GiB,batch=cpus:2\"");
 DEFINE_string(attributes, "", "such as \"rack:r1;disk:ssd\"");
@@ -149,10 +148,6 @@ agent::AgentShellOptions options_from_flags() {
   if (!FLAGS_attributes.empty()) {
     options.core.attributes = flag_value("attributes", parse_attributes(FLAGS_attributes));
   }
-  constexpr int64_t kMilliMib = 1'000;
-  const Resources reserve =
-      flag_value("disk_reserve", parse_agent_resources("disk:" + FLAGS_disk_reserve));
-  options.disk_reserve_bytes = reserve.amounts[ResourceKind::kDisk] / kMilliMib << 20;
   options.core.reserved = flag_value("reserved", agent::parse_reserved(FLAGS_reserved));
   options.core.heartbeat = flag_duration("heartbeat", FLAGS_heartbeat);
   options.core.master_timeout = flag_duration("master_timeout", FLAGS_master_timeout);

@@ -173,7 +173,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.work_dir = std::filesystem::canonical(options.work_dir, failed).string();
   if (failed) return Error::unavailable(text("the work directory: ", failed.message()));
 
-  reserve = std::make_unique<DiskReserve>(options.work_dir, options.disk_reserve_bytes);
+  reserve = std::make_unique<DiskReserve>(options.work_dir, options.housekeeping.disk_reserve);
   if (reserve->look().is_low && reserve->give_up()) {
     LOG(WARNING) << "the disk of the work directory is full; what was held for the checkpoint is "
                     "given up, so that the agent can start";
@@ -242,13 +242,6 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
             << " http_port=" << http->port() << " resources=\"" << to_text(options.core.total)
             << "\" master=" << to_text(options.master) << " executors_max=" << shares.executors
             << " limits=\"" << isolator->words() << '"';
-  return write_file_atomically(options.work_dir + "/address.json",
-                               proto::json_line({{"http", http->address()},
-                                                 {"http_port", http->port()},
-                                                 {"socket", socket},
-                                                 {"pid", static_cast<int64_t>(getpid())}}) +
-                                   "\n");
-            << "\" master=" << to_text(options.master) << " executors_max=" << shares.executors;
   return {};
 }
 

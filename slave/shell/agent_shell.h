@@ -31,8 +31,6 @@ struct AgentShellOptions {
   std::string work_dir = {};
   LimitsWanted limits = LimitsWanted::kWherePossible;
   GroupOptions groups = {};  // agent and its CPUs are filled in here
-  // Of the disk of work_dir; while less is free no tasks are taken.
-  int64_t disk_reserve_bytes = int64_t{256} << 20;
   // Of this process. Tasks get what it was given at its start. Zero: as many as are needed.
   DescriptorLimits descriptors = {};
 };

@@ -44,7 +44,7 @@ class FullDisk : public testing::Test {
   void start_agent() {
     agent_ = std::make_unique<Process>(Words{
         program("proffer-agent"), "--master=" + socket_, "--name=a1", "--work_dir=" + work_dir_,
-        "--resources=cpus:4;mem:512", "--tasks_on_exit=kill", "--disk_reserve=2MiB"});
+        "--resources=cpus:4;mem:512", "--tasks_on_exit=kill", "--disk_reserve=2"});
     ASSERT_TRUE(eventually([&] { return agents().find("a1") != std::string::npos; }));
   }
   Exit proffer(Words words) const {

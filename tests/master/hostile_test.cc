@@ -19,7 +19,7 @@ bool may_send(Sender sender, std::string_view name) {
       "kill_task", "reconcile",   "revive",        "framework_message",
       "suppress",  "heartbeat",   "store_request", "framework_response"};
   static const std::set<std::string_view> kAgent = {"framework_message", "heartbeat", "update",
-                                                   "agent_trouble"};
+                                                    "agent_trouble"};
   if (sender == Sender::kScheduler) return kScheduler.contains(name);
   if (sender == Sender::kAgent) return kAgent.contains(name);
   return false;
