@@ -371,7 +371,7 @@ struct RegisterAgent {
   uint32_t tasks_follow = 0;
   // Another number than before: the agent may have forgotten what it was told. 0: it does not say.
   uint32_t memory = 0;
-  std::string limits = {};  // what it holds tasks to, and what not, for people
+  std::string limits = {};   // what it holds tasks to, and what not, for people
   std::string trouble = {};  // as AgentTrouble::why
   bool operator==(const RegisterAgent&) const = default;
 };

@@ -487,7 +487,7 @@ bool AgentShell::Impl::write_down() {
   Result<void> written = log->append(unwritten);
   if (is_full(written) && reserve->give_up()) {
     LOG(WARNING) << "the disk is full; the checkpoint goes on with what was held for it bytes="
-                 << DiskReserve::kHeldBytes;
+                 << reserve->held_bytes();
     written = log->append(unwritten);
   }
   waiting = is_full(written);

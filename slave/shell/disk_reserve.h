@@ -15,22 +15,26 @@ class DiskReserve {
     int64_t free_bytes = 0;  // for this user
     bool is_low = false;
   };
-  // `to_stay_free`: what is free should not fall below this; bounded by a 16th of the disk.
+  // `to_stay_free`: what is free should not fall below this. It and what is held are bounded by a
+  // 16th of the disk each.
   DiskReserve(const std::string& work_dir, int64_t to_stay_free);
 
   Space look();
   int64_t to_stay_free() const { return to_stay_free_; }
-  // Holds kHeldBytes, if there is room for them; nothing if it holds them already.
+  // Holds some bytes, if there is room for them; nothing if it holds them already.
   void hold();
   // Gives them up; false if it held none.
   bool give_up();
 
-  static constexpr int64_t kHeldBytes = int64_t{8} << 20;
+  int64_t held_bytes() const { return held_bytes_; }
+
+  static constexpr int64_t kHeldBytesMax = int64_t{8} << 20;
 
  private:
   std::string work_dir_;
   std::string path_;
   int64_t to_stay_free_ = 0;
+  int64_t held_bytes_ = 0;
   bool is_held_ = false;
   bool is_low_ = false;
 };
