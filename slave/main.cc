@@ -100,14 +100,6 @@ int64_t bytes_from_flag(std::string_view flag, int64_t mib) {
 agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
   options.master = master_from_flags();
-  if (geteuid() == 0 && options.master.socket.empty()) {
-    exit_with(Error::unsupported(text("an agent that is root takes tasks only from the Unix socket "
-                                      "of a master, not from ",
-                                      to_text(options.master)))
-                  .with_hint("over TCP nothing says which user is at the other end: run the agent "
-                             "as another user, or use the socket"),
-              2);
-  }
   if (!FLAGS_master_user.empty()) {
     options.master_uid = find_uid(FLAGS_master_user);
     if (!options.master_uid) {
@@ -176,6 +168,14 @@ agent::AgentShellOptions options_from_flags() {
   if (FLAGS_tasks_on_exit != "keep" && FLAGS_tasks_on_exit != "kill") {
     exit_with(Error::invalid_argument(
                   text("--tasks_on_exit must be keep or kill, not ", quoted(FLAGS_tasks_on_exit))),
+              2);
+  }
+  if (geteuid() == 0 && options.master.socket.empty()) {
+    exit_with(Error::unsupported(text("an agent that is root takes tasks only from the Unix socket "
+                                      "of a master, not from ",
+                                      to_text(options.master)))
+                  .with_hint("over TCP nothing says which user is at the other end: run the agent "
+                             "as another user, or use the socket"),
               2);
   }
   return options;
