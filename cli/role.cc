@@ -88,16 +88,20 @@ int set(const Words& words) {
   std::string weight;
   std::string guarantee;
   std::string limit;
+  std::string users;
   bool json = false;
   Arguments arguments(
-      "proffer role set ROLE [--weight W] [--guarantee RESOURCES] [--limit RESOURCES]",
-      "what is not named stays as it is; --guarantee none and --limit none end them");
+      "proffer role set ROLE [--weight W] [--guarantee RESOURCES] [--limit RESOURCES]\n"
+      "                      [--users NAMES]",
+      "what is not named stays as it is; --guarantee none, --limit none and --users all end them");
   arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
   arguments.flag("--json", &json, "errors as JSON");
   arguments.option("--weight", &weight, "its part among its siblings: 0.001 to 1000, else 1");
   arguments.option("--guarantee", &guarantee,
                    "what it gets if it wants it, as in 'cpus:100;mem:400GiB'");
   arguments.option("--limit", &limit, "what it and those below it never exceed");
+  arguments.option("--users", &users,
+                   "who may begin frameworks in it and below, as in ada,bob; operators always");
   arguments.required("ROLE", &role, "a role, as in eng/ads");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<RoleName> name = parse_role(role);
@@ -118,9 +122,15 @@ int set(const Words& words) {
     if (!quota) return usage_error(quota.error(), json);
     setting.limit = *quota;
   }
-  if (!setting.weight && !setting.guarantee && !setting.limit) {
+  if (!users.empty()) {
+    setting.users.emplace();
+    if (users != "all") {
+      for (const std::string_view user : split(users, ',')) setting.users->emplace_back(user);
+    }
+  }
+  if (!setting.weight && !setting.guarantee && !setting.limit && !setting.users) {
     return usage_error(Error::invalid_argument("there is nothing to set")
-                           .with_hint("give --weight, --guarantee or --limit"),
+                           .with_hint("give --weight, --guarantee, --limit or --users"),
                        json);
   }
   return send_setting(master_flag, setting, json);

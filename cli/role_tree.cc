@@ -16,14 +16,21 @@ std::string guarantee_of(const proto::RoleRow& row) {
   return row.guarantee_met ? words : words + " (not met)";
 }
 
+std::string users_of(const proto::RoleRow& row) {
+  std::string words;
+  for (const std::string& user : row.users) words += (words.empty() ? "" : ",") + user;
+  return words.empty() ? "all" : words;
+}
+
 }  // namespace
 
 Table role_list(const std::vector<proto::RoleRow>& rows) {
-  Table table({"ROLE", "WEIGHT", "GUARANTEE", "LIMIT", "USE", "SHARE", "FRAMEWORKS"});
+  Table table({"ROLE", "WEIGHT", "GUARANTEE", "LIMIT", "USE", "SHARE", "FRAMEWORKS", "USERS"});
   for (const proto::RoleRow& row : rows) {
     table.row({row.role.str(), print_milli(row.weight), guarantee_of(row),
                or_dash(to_text(row.limit)), or_dash(to_text(row.allocated)),
-               percent(row.dominant_share_millionths), std::to_string(row.frameworks)});
+               percent(row.dominant_share_millionths), std::to_string(row.frameworks),
+               users_of(row)});
   }
   return table;
 }

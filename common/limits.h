@@ -94,6 +94,7 @@ inline constexpr size_t kOutgoingPerPeerMax = 20'000;  // frames queued to a slo
 inline constexpr size_t kOutgoingBytesPerPeerMax = size_t{64} << 20;  // as above, in bytes
 inline constexpr size_t kFrameworksMax = 10'000;
 inline constexpr size_t kRolesMax = 10'000;             // with settings of their own
+inline constexpr size_t kRoleUsersMax = 256;            // of one role
 inline constexpr size_t kReservationsPerAgentMax = 60;  // by operations; each is a slice
 inline constexpr size_t kTasksPerAgentMax = 10'000;     // further launches are refused
 inline constexpr size_t kEndedTasksKept = 10'000;       // in the master, for `tasks --all`

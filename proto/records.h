@@ -4,6 +4,7 @@
 // them bytes; one function in each core applies them, live and in replay.
 
 #include <optional>
+#include <set>
 #include <variant>
 
 #include "common/roles.h"
@@ -38,6 +39,7 @@ struct AgentRecord {
 struct RoleRecord {
   RoleName role = {};
   RoleSettings settings = {};
+  std::set<std::string> users = {};  // that may begin frameworks in it; none: all
   bool operator==(const RoleRecord&) const = default;
 };
 

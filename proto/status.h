@@ -83,10 +83,11 @@ struct RoleRow {
   Quota guarantee = {};
   Quota limit = {};
   ResourceVector entitlement = {};
-  ResourceVector borrowed = {};        // use above the entitlement
-  bool guarantee_met = true;           // or not wanted
-  int64_t place_share_millionths = 0;  // by which it is compared with its siblings
-  int64_t frameworks = 0;              // directly in it
+  ResourceVector borrowed = {};         // use above the entitlement
+  bool guarantee_met = true;            // or not wanted
+  int64_t place_share_millionths = 0;   // by which it is compared with its siblings
+  int64_t frameworks = 0;               // directly in it
+  std::vector<std::string> users = {};  // that may begin frameworks in it; none: all
   bool operator==(const RoleRow&) const = default;
 };
 

@@ -39,7 +39,13 @@ Result<void> check_asks(const std::vector<Ask>& asks, const RoleName& role) {
 // Refused as a whole: the asks before it stay.
 void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& message,
                                     Step& step) {
-  if (Result<void> checked = check_asks(message.asks, framework.record.role); !checked) {
+  Result<void> checked = check_asks(message.asks, framework.record.role);
+  // Its own role was looked at when it began.
+  for (const Ask& ask : message.asks) {
+    if (!checked || ask.role.empty() || ask.role == framework.record.role) continue;
+    checked = may_use_role(sessions_.find(framework.peer)->by, ask.role, step);
+  }
+  if (!checked) {
     step.trace(TraceLevel::kMisbehaved, "asks refused",
                {{"framework", framework.id().str()}, {"error", checked.error().message()}});
     return send_error(framework.peer, checked.error(), false, false, step);

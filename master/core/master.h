@@ -83,6 +83,8 @@ struct SetRole {
   std::optional<int64_t> weight = {};  // milli
   std::optional<Quota> guarantee = {};
   std::optional<Quota> limit = {};
+  // That may begin frameworks in it and the roles below it; none: all.
+  std::optional<std::vector<std::string>> users = {};
   bool unset = false;
 };
 // So much of the agent, of what is neither reserved nor in use, becomes reserved for the role; or,

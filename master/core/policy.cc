@@ -30,12 +30,6 @@ constexpr std::array<Rule, kActionCount> kRules = {{
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }
 
-bool is_operator(const PolicyOptions& options, const Principal& by) {
-  if (by.uid == 0 || by.uid == options.master_uid) return true;
-  return options.operators_group &&
-         std::find(by.groups.begin(), by.groups.end(), *options.operators_group) != by.groups.end();
-}
-
 std::string who_may(const Rule& rule, std::string_view owner) {
   if (rule.everybody) return "every user that the kernel of this machine knows may";
   std::string who = "root, the user that runs the master and the operators' group may";
@@ -47,6 +41,12 @@ std::string who_may(const Rule& rule, std::string_view owner) {
 }  // namespace
 
 std::string_view to_text(Action action) { return rule_of(action).text; }
+
+bool is_operator(const PolicyOptions& options, const Principal& by) {
+  if (by.uid == 0 || by.uid == options.master_uid) return true;
+  return options.operators_group &&
+         std::find(by.groups.begin(), by.groups.end(), *options.operators_group) != by.groups.end();
+}
 
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner) {

@@ -35,6 +35,9 @@ struct PolicyOptions {
   std::set<uint32_t> agent_uids = {};            // that may register agents, beside operators
 };
 
+// Root, the user that runs the master, and the members of the operators' group.
+bool is_operator(const PolicyOptions& options, const Principal& by);
+
 // Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
 // task; empty: not known, then only operators may. Nothing is permitted to an unknown user.
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,

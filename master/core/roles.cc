@@ -8,6 +8,15 @@
 #include "master/core/state.h"
 
 namespace proffer::master {
+namespace {
+
+std::string joined(const std::set<std::string>& users) {
+  std::string out;
+  for (const std::string& user : users) out += (out.empty() ? "" : ", ") + user;
+  return out;
+}
+
+}  // namespace
 
 void Master::State::on_set_role(const SetRole& message, Step& step) {
   // Decide.
@@ -17,9 +26,13 @@ void Master::State::on_set_role(const SetRole& message, Step& step) {
   const Result<RoleSettings> wanted = settings_wanted(message);
   if (!wanted) return answer(message.call, wanted.error(), step);
 
+  Result<std::set<std::string>> users = users_wanted(message);
+  if (!users) return answer(message.call, std::move(users).error(), step);
+
   // Apply. What the master's flags say is written nowhere: it is there again at each start.
-  const proto::RoleRecord record{.role = message.role, .settings = *wanted};
-  if (*wanted == settings_of_flags(message.role)) {
+  const proto::RoleRecord record{
+      .role = message.role, .settings = *wanted, .users = *std::move(users)};
+  if (*wanted == settings_of_flags(message.role) && record.users.empty()) {
     if (registry_.roles().contains(message.role)) write(record, true, step);
   } else {
     write(record, false, step);
@@ -32,7 +45,8 @@ void Master::State::on_set_role(const SetRole& message, Step& step) {
              {{"role", message.role.str()},
               {"weight", print_milli(wanted->weight)},
               {"guarantee", to_text(wanted->guarantee)},
-              {"limit", to_text(wanted->limit)}});
+              {"limit", to_text(wanted->limit)},
+              {"users", joined(record.users)}});
   answer(message.call, std::string(), step);
 }
 
@@ -46,13 +60,13 @@ Result<RoleSettings> Master::State::settings_wanted(const SetRole& message) cons
   const auto known = table.find(message.role);
   RoleSettings wanted = known == table.end() ? RoleSettings() : known->second;
   if (message.unset) {
-    if (message.weight || message.guarantee || message.limit) {
+    if (message.weight || message.guarantee || message.limit || message.users) {
       return Error::invalid_argument("a role is either set or unset, not both");
     }
     wanted = settings_of_flags(message.role);
-  } else if (!message.weight && !message.guarantee && !message.limit) {
+  } else if (!message.weight && !message.guarantee && !message.limit && !message.users) {
     return Error::invalid_argument(text("nothing is said of role ", quoted(message.role.str())))
-        .with_hint("give a weight, a guarantee or a limit");
+        .with_hint("give a weight, a guarantee, a limit or users");
   }
   if (message.role == kGoneRole) {
     return Error::invalid_argument(text("role ", quoted(kGoneRole.str()), " is the master's own"));
@@ -68,6 +82,45 @@ Result<RoleSettings> Master::State::settings_wanted(const SetRole& message) cons
     return std::move(checked).error();
   }
   return wanted;
+}
+
+Result<std::set<std::string>> Master::State::users_wanted(const SetRole& message) const {
+  const auto known = registry_.roles().find(message.role);
+  if (message.unset) return std::set<std::string>();
+  if (!message.users) {
+    return known == registry_.roles().end() ? std::set<std::string>() : known->second.users;
+  }
+  if (message.users->size() > kRoleUsersMax) {
+    return Error::resource_exhausted(
+        text("a role has at most ", kRoleUsersMax, " users, not ", message.users->size()));
+  }
+  std::set<std::string> users;
+  for (const std::string& user : *message.users) {
+    if (user.empty() || user.size() > kNameBytesMax || user.find('\0') != std::string::npos) {
+      return Error::invalid_argument(
+          text("a user of a role is a name of 1 to ", kNameBytesMax, " bytes, not ", quoted(user)));
+    }
+    users.insert(user);
+  }
+  return users;
+}
+
+// The nearest role on the way up that names users decides.
+Result<void> Master::State::may_use_role(const PrincipalPtr& by, const RoleName& role,
+                                         Step& step) const {
+  if (by == nullptr || is_operator(options_.policy, *by)) return {};
+  for (RoleName at = role; !at.empty(); at = parent_of(at)) {
+    const auto known = registry_.roles().find(at);
+    if (known == registry_.roles().end() || known->second.users.empty()) continue;
+    if (known->second.users.contains(by->user)) return {};
+    step.trace(TraceLevel::kMisbehaved, "audit: refused",
+               {{"user", by->user}, {"action", quoted("use a role")}, {"of", quoted(role.str())}});
+    return Error::permission_denied(
+               text("user ", quoted(by->user), " may not use role ", quoted(role.str())))
+        .with_hint(
+            text("the users of role ", quoted(at.str()), " may: ", joined(known->second.users)));
+  }
+  return {};
 }
 
 }  // namespace proffer::master

@@ -207,6 +207,8 @@ class Master::State {
   // roles.cc
   void on_set_role(const SetRole& message, Step& step);
   Result<RoleSettings> settings_wanted(const SetRole& message) const;
+  Result<std::set<std::string>> users_wanted(const SetRole& message) const;
+  Result<void> may_use_role(const PrincipalPtr& by, const RoleName& role, Step& step) const;
   RoleSettings settings_of_flags(const RoleName& role) const;
 
   // reserve.cc

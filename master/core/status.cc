@@ -137,6 +137,9 @@ std::vector<proto::RoleRow> Master::State::role_rows() const {
     const RoleName name = role.role;
     all[name] = std::move(role);
   }
+  for (const auto& [name, record] : registry_.roles()) {
+    if (!record.users.empty()) all.try_emplace(name, RoleStatus{.role = name});
+  }
   std::vector<proto::RoleRow> rows;
   for (const auto& [name, role] : all) {
     if (name.empty() || name == kGoneRole) continue;
@@ -152,6 +155,9 @@ std::vector<proto::RoleRow> Master::State::role_rows() const {
                     .guarantee_met = role.guarantee_met,
                     .place_share_millionths = role.place_share,
                     .frameworks = frameworks[name]});
+    if (const auto set = registry_.roles().find(name); set != registry_.roles().end()) {
+      rows.back().users.assign(set->second.users.begin(), set->second.users.end());
+    }
   }
   return rows;
 }

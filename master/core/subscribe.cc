@@ -108,6 +108,9 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     if (Result<void> may = permit(by, Action::kSubscribe, message.name, step); !may) {
       return std::move(may).error();
     }
+    if (Result<void> may = may_use_role(by, message.role, step); !may) {
+      return std::move(may).error();
+    }
     if (frameworks_.size() < kFrameworksMax) return known;
     return Error::resource_exhausted(
         text("the cluster has ", kFrameworksMax, " frameworks, the most"));

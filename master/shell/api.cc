@@ -153,6 +153,7 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
                                .weight = set->weight,
                                .guarantee = set->guarantee,
                                .limit = set->limit,
+                               .users = std::move(set->users),
                                .unset = set->unset});
   }
   Result<proto::ReserveCall> part = proto::parse_reserve_call(arguments);

@@ -50,6 +50,16 @@ void WireReader::fill(wire::RoleRecord::Reader in, RoleRecord& out) {
         out.settings.weight);
   quota(in.getGuarantee(), out.settings.guarantee);
   quota(in.getLimit(), out.settings.limit);
+  const auto users = in.getUsers();
+  if (!count(users.size(), "users of a role", kRoleUsersMax)) return;
+  for (unsigned i = 0; i < users.size() && ok(); ++i) {
+    std::string user;
+    c_text(users[i], "a user of a role", kNameBytesMax, user);
+    if (user.empty() || (!out.users.empty() && user <= *out.users.rbegin())) {
+      return refuse(Error::invalid_argument("users of a role must be sorted, with none twice"));
+    }
+    out.users.insert(std::move(user));
+  }
 }
 
 void WireReader::fill(wire::ReservationRecord::Reader in, ReservationRecord& out) {

@@ -632,6 +632,10 @@ void write(const RoleRecord& record, wire::RegistryRow::Builder row) {
   const Quota& limit = record.settings.limit;
   if (!guarantee.empty()) fill_quota(out.initGuarantee(kinds_count(guarantee)), guarantee);
   if (!limit.empty()) fill_quota(out.initLimit(kinds_count(limit)), limit);
+  if (record.users.empty()) return;
+  auto users = out.initUsers(static_cast<unsigned>(record.users.size()));
+  unsigned i = 0;
+  for (const std::string& user : record.users) users.set(i++, text_of(user));
 }
 
 void write(const ReservationRecord& record, wire::RegistryRow::Builder row) {

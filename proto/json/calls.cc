@@ -99,12 +99,13 @@ std::string role_set_call_json(const RoleSetCall& call) {
   if (call.weight) out["weight"] = print_number(*call.weight);
   if (call.guarantee) out["guarantee"] = to_text(*call.guarantee);
   if (call.limit) out["limit"] = to_text(*call.limit);
+  if (call.users) out["users"] = *call.users;
   if (call.unset) out["unset"] = true;
   return to_json_text(out);
 }
 
 Result<RoleSetCall> parse_role_set_call(std::string_view json) {
-  return parse_call<RoleSetCall>(json, {"role", "weight", "guarantee", "limit", "unset"},
+  return parse_call<RoleSetCall>(json, {"role", "weight", "guarantee", "limit", "users", "unset"},
                                  [](const JsonFields& in, RoleSetCall& call) {
                                    read_role(in, call.role);
                                    if (in.has("weight"))
@@ -112,6 +113,8 @@ Result<RoleSetCall> parse_role_set_call(std::string_view json) {
                                               call.weight.emplace());
                                    read_quota(in, "guarantee", call.guarantee);
                                    read_quota(in, "limit", call.limit);
+                                   if (in.has("users"))
+                                     in.texts_if_any("users", call.users.emplace());
                                    in.truth("unset", call.unset);
                                  });
 }

@@ -83,6 +83,7 @@ void fields(F& f, typename F::template Of<RoleRow>& row) {
   f.truth("guarantee_met", row.guarantee_met);
   f.whole("place_share_millionths", row.place_share_millionths);
   f.whole("frameworks", row.frameworks);
+  f.texts_if_any("users", row.users);
 }
 
 // --- the master and the agent themselves -------------------------------------------------------

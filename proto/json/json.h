@@ -92,10 +92,12 @@ struct RoleSetCall {
   std::optional<int64_t> weight = {};  // milli
   std::optional<Quota> guarantee = {};
   std::optional<Quota> limit = {};
+  std::optional<std::vector<std::string>> users = {};
   bool unset = false;
   bool operator==(const RoleSetCall&) const = default;
 };
-// {"role","weight","guarantee","limit","unset"}, quotas as in "cpus:10;mem:1GiB", "" for none.
+// {"role","weight","guarantee","limit","users","unset"}, quotas as in "cpus:10;mem:1GiB", "" for
+// none.
 std::string role_set_call_json(const RoleSetCall& call);
 Result<RoleSetCall> parse_role_set_call(std::string_view json);
 

@@ -698,6 +698,7 @@ struct RoleRecord {
   # Each at most 4, sorted by kind. A kind that is not named is not bounded.
   guarantee @2 :List(KindAmount);
   limit @3 :List(KindAmount);
+  users @4 :List(Text);  # That may begin frameworks in it; at most 256, sorted. None: all.
 }
 
 # --- the agent's checkpoint -----------------------------------------------------------------------

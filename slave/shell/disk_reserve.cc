@@ -40,8 +40,8 @@ DiskReserve::Space DiskReserve::look() {
   // A little more must be free to leave than to enter, so that it does not flap.
   constexpr int64_t kQuarters = 4;
   const int64_t free_bytes = disk_of(work_dir_).free_bytes;
-  const int64_t wanted = to_stay_free_ + (is_low_ ? to_stay_free_ / kQuarters : 0) +
-                         (is_held_ ? 0 : held_bytes_);
+  const int64_t wanted =
+      to_stay_free_ + (is_low_ ? to_stay_free_ / kQuarters : 0) + (is_held_ ? 0 : held_bytes_);
   is_low_ = free_bytes < wanted;
   return {.free_bytes = free_bytes, .is_low = is_low_};
 }

@@ -18,7 +18,8 @@ std::vector<proto::RoleRow> rows() {
            .entitlement = *parse_shape("cpus:2"),
            .borrowed = *parse_shape("cpus:1"),
            .guarantee_met = false,
-           .frameworks = 2}};
+           .frameworks = 2,
+           .users = {"ada", "bob"}}};
 }
 
 std::vector<std::string> lines_of(const Table& table) {
@@ -41,12 +42,13 @@ TEST(RoleTree, IndentsChildrenBelowParentsEvenThoseOfWhichNobodySpoke) {
 }
 
 TEST(RoleList, IsFlat) {
-  EXPECT_EQ(lines_of(role_list(rows())),
-            (std::vector<std::string>{
-                "ROLE     WEIGHT  GUARANTEE         LIMIT          USE     SHARE  FRAMEWORKS",
-                "eng-2    1       -                 -              -       0.0%   0",
-                "eng/ads  2.5     cpus:4 (not met)  cpus:8;gpus:0  cpus:3  30.0%  2",
-            }));
+  EXPECT_EQ(
+      lines_of(role_list(rows())),
+      (std::vector<std::string>{
+          "ROLE     WEIGHT  GUARANTEE         LIMIT          USE     SHARE  FRAMEWORKS  USERS",
+          "eng-2    1       -                 -              -       0.0%   0           all",
+          "eng/ads  2.5     cpus:4 (not met)  cpus:8;gpus:0  cpus:3  30.0%  2           ada,bob",
+      }));
 }
 
 }  // namespace

@@ -202,6 +202,54 @@ TEST(Policy, NoFrameworkBeginsOverTcpBesideAnAgentThatIsRoot) {
   }
 }
 
+// Below `eng` both may, below `eng/ads` only ada; operators always.
+TEST(Policy, ARoleWithUsersIsForTheseUsers) {
+  MasterScenario s;
+  EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng"), .users = {{"ada", "bob"}}}), "done");
+  EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng/ads"), .users = {{"ada"}}}), "done");
+  s.restart_master();
+  EXPECT_EQ(s.role_row("eng").users, (std::vector<std::string>{"ada", "bob"}));
+  s.registered_agent("a1");
+  const struct {
+    std::string user;
+    std::string role;
+    bool may;
+  } rows[] = {{"ada", "eng", true},        {"bob", "eng", true},     {"eve", "eng", false},
+              {"bob", "eng/ads", false},   {"ada", "eng/ads", true}, {"ada", "eng/ads/x", true},
+              {"bob", "eng/ads/x", false}, {"bob", "eng/x", true},   {"eve", "eng/x", false},
+              {"eve", "engine", true},     {"root", "eng/ads", true}};
+  for (const auto& [name, role, may] : rows) {
+    TestScheduler& f = s.scheduler(text(name, "-", split(role, '/').size()));
+    f.subscribe.role = RoleName(role);
+    f.by = user(name, name == "root" ? 0 : 1002);
+    f.subscribes();
+    s.settle();
+    EXPECT_EQ(f.is_connected(), may) << name << " in " << role;
+  }
+  EXPECT_EQ(s.traced("audit: refused"), 4);
+
+  // Nor by an ask in a role below its own.
+  TestScheduler& f = s.scheduler("wide");
+  f.subscribe.role = RoleName("eng");
+  f.by = user("bob", 1002);
+  f.subscribes();
+  s.settle();
+  Ask ask{.name = AskName("t"), .shape = *parse_shape("cpus:1;mem:64"), .count = 1};
+  ask.role = RoleName("eng/ads");
+  f.sends(proto::DeclareAsks{.generation = 1, .asks = {ask}});
+  s.settle();
+  EXPECT_TRUE(f.offers.empty());
+  EXPECT_THAT(f.take_one<proto::ErrorMessage>().message, HasSubstr("may not use role 'eng/ads'"));
+
+  // No users: all again. Other settings leave them as they are.
+  EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng"), .weight = 2'000}), "done");
+  EXPECT_EQ(s.role_row("eng").users.size(), 2u);
+  EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng/ads"), .users = {{}}}), "done");
+  EXPECT_TRUE(s.role_row("eng/ads").users.empty());
+  EXPECT_THAT(s.calls(SetRole{.role = RoleName("eng"), .users = {{"a", ""}}}),
+              HasSubstr("is a name of 1 to"));
+}
+
 // An operator continues what is another's; its tasks do not become the operator's.
 TEST(Policy, AFrameworkKeepsItsUser) {
   MasterScenario s;

@@ -245,7 +245,8 @@ TEST(Json, OfOperatorsCallsReadsBack) {
   const RoleSetCall all{.role = RoleName("eng/ads"),
                         .weight = 2'500,
                         .guarantee = *parse_quota("cpus:10;mem:1GiB"),
-                        .limit = *parse_quota("cpus:20;gpus:0")};
+                        .limit = *parse_quota("cpus:20;gpus:0"),
+                        .users = {{"ada", "bob"}}};
   for (const RoleSetCall& call : {all, RoleSetCall{.role = RoleName("a"), .guarantee = Quota()},
                                   RoleSetCall{.role = RoleName("a"), .unset = true}}) {
     const Result<RoleSetCall> back = parse_role_set_call(role_set_call_json(call));

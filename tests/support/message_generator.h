@@ -520,6 +520,7 @@ class MessageGenerator {
          .settings = {.weight = prng_.between(kWeightMin, kWeightMax),
                       .guarantee = quota(),
                       .limit = quota()}};
+    for (size_t i = size(3, kRoleUsersMax); i > 0; --i) r.users.insert(name());
   }
   void make(ReservationRecord& r) {
     r = {.agent = AgentId(name()), .role = RoleName(role()), .resources = resources()};
