@@ -14,7 +14,7 @@ struct Principal {
   std::string user = {};
   uint32_t uid = 0;
   std::vector<uint32_t> groups = {};  // all of the user, by the user database
-  // A TCP peer, of which the kernel says nothing: it has the daemon's user for want of another.
+  // A TCP peer: the kernel does not name its user, so it has the daemon's.
   bool is_unproven = false;
   bool operator==(const Principal&) const = default;
 };

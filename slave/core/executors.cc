@@ -354,7 +354,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
     if (told.state == proto::TaskState::kKilled && live->second.kill) {
       status.reason = live->second.kill->reason;
     }
-    // Of an executor's several tasks, those whose process the kernel killed.
+    // If its executor is shared: only a task that was killed itself.
     if (told.state == proto::TaskState::kFailed && memory &&
         (executor.own || was_killed(told.exit_code, told.signal))) {
       status.reason = proto::TaskReason::kOutOfMemory;

@@ -15,7 +15,7 @@
 namespace proffer::executor {
 
 // Room for the environment of an executor of commands, which is written over that of the stem: some
-// fifteen variables, four of which are paths of at most 4 KiB.
+// fifteen variables. Four are paths of at most 4 KiB.
 inline constexpr size_t kEnvironmentRoom = 20 * 1024;
 // Of a whole request: an environment and a command line, each as large as a task's may be.
 inline constexpr size_t kLaunchBytesMax = 208 * 1024;

@@ -513,6 +513,7 @@ bool AgentShell::Impl::write_down() {
 
 // If it waited for room, the step that waited is carried out now, and then what came meanwhile.
 void AgentShell::Impl::look_at_disk() {
+  const bool has_waited = waiting;
   if (waiting) {
     if (!write_down()) return;
     LOG(WARNING) << "the disk has room again, the agent goes on";
@@ -523,7 +524,8 @@ void AgentShell::Impl::look_at_disk() {
   const DiskReserve::Space space = reserve->look();
   if (!space.is_low) reserve->hold();
   if (!space.is_low && !is_address_written) write_address();
-  if (std::exchange(disk_is_low, space.is_low) != space.is_low || !events.empty()) {
+  // An event carries out what was queued meanwhile, and arms the core's timer again.
+  if (std::exchange(disk_is_low, space.is_low) != space.is_low || has_waited) {
     handle(DiskSpace{space.is_low, space.free_bytes, reserve->to_stay_free()});
   }
   if (!over && !waiting) disk_timer->arm(loop.now() + kDiskPoll);

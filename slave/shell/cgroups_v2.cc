@@ -137,7 +137,7 @@ Result<bool> CgroupsV2::set_limits(const std::string& group, const GroupLimits& 
   std::vector<std::pair<std::string, std::string>> values;
   GroupLimits now = limits;
   if (has("cpu") && before.cpus_milli != limits.cpus_milli) {
-    // 1 to 10,000, of which 100 is the weight of a CPU, as 1,024 of v1.
+    // 1 to 10,000; a CPU weighs 100, and 1,024 in v1.
     values.emplace_back("cpu.weight",
                         std::to_string(std::clamp<int64_t>(limits.cpus_milli / 10, 1, 10'000)));
     if (options_.is_cpu_capped) {

@@ -1,7 +1,7 @@
-// The story of a round: collect() finds sandboxes that nobody uses, oldest first, moves those whose
-// time is over into the folder `trash`, where they are served no more, and empties it. There a
-// directory is emptied entry by entry; one in it is moved up beside it, so that nothing is as deep
-// as a task can nest, and whatever an interrupted round left is found in the next.
+// The story of a round: collect() finds unused sandboxes, oldest first, moves the old ones into the
+// folder `trash`, where they are served no more, and empties it. There a directory is emptied entry
+// by entry; one in it is moved up beside it, so that nothing is as deep as a task can nest, and
+// whatever an interrupted round left is found in the next.
 
 #include "slave/shell/housekeeping.h"
 

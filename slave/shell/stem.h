@@ -30,7 +30,7 @@ class Stem {
   // Errors: kNotFound (no such program), kInvalidArgument and kResourceExhausted of
   // encode_launch(), kResourceExhausted (of processes, disk, or memory), kUnavailable. kTimeout: it
   // has ended, or did not answer for 5 s and was ended; the next call starts another. It may have
-  // forked before: then there is a child more, of which nobody knows.
+  // forked before: then there is one more child, and the caller does not know its pid.
   Result<pid_t> fork(const executor::LaunchRequest& request);
 
   // It is a child of this process, too, and not an executor; 0 if there is none.

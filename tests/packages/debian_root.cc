@@ -14,8 +14,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kMirror = "http://deb.debian.org/debian";
-
 Words blank_separated(const std::string& text) {
   std::istringstream stream(text);
   Words words;
@@ -70,8 +68,7 @@ pid_t child_of(pid_t parent) {
 DebianRoot::DebianRoot() {
   // Users of the inside pass through.
   fs::permissions(home_.path(), fs::perms(0755));
-  made_ =
-      run({"debootstrap", "--variant=minbase", "bookworm", root(), kMirror}, {}, {}, Seconds{900});
+  made_ = run({"debootstrap", "--variant=minbase", "bookworm", root()}, {}, {}, Seconds{900});
 }
 
 DebianRoot::~DebianRoot() { halt(); }

@@ -206,7 +206,7 @@ class AttackedDebian : public Debian {
 
   static bool service_is_there() { return root_->as("root", "proffer service list").code == 0; }
 
-  // What those who are no operators may not do to the cluster.
+  // What only operators may do to the cluster.
   std::vector<Attack> on_cluster() const {
     return {
         {"proffer kill victim", "may not kill a task of another user"},
