@@ -62,6 +62,11 @@ inline constexpr size_t kStoreBytesPerFrameworkMax = size_t{4} << 20;  // keys a
 inline constexpr size_t kStoreBytesMax = size_t{256}
                                          << 20;  // of all frameworks: it is held in memory
 
+inline constexpr size_t kFrameworkUsersMax = 1'024;  // of one framework that serves users
+inline constexpr size_t kFetchedFilesMax = 64;       // of one task
+inline constexpr size_t kSha256TextBytes = 64;
+inline constexpr size_t kUriBytesMax = 4'096;
+inline constexpr size_t kFileNameBytesMax = 255;  // of one part of a path; Linux allows no more
 inline constexpr size_t kHealthPathBytesMax = 1'024;
 inline constexpr int64_t kHealthFailuresMax = 1'000;
 inline constexpr size_t kJsonBytesMax = 768 * 1024;  // calls and replies

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 
 #include "common/text.h"
 
@@ -85,6 +86,38 @@ Result<void> check_health_check(const HealthCheck& check,
     return wrong("its failures must be from 1 to ", kHealthFailuresMax, ", not ", check.failures);
   }
   return {};
+}
+
+Result<void> check_fetched_file(const FetchedFile& file) {
+  const auto wrong = [](const auto&... parts) {
+    return Error::invalid_argument(text("a file to fetch: ", parts...));
+  };
+  const auto is_visible = [](unsigned char c) { return c > ' ' && c != 0x7f; };
+  if (file.uri.empty() || file.uri.size() > kUriBytesMax ||
+      !std::all_of(file.uri.begin(), file.uri.end(), is_visible)) {
+    return wrong("its URI must have 1 to ", kUriBytesMax,
+                 " bytes without spaces and control characters, not ", quoted(file.uri));
+  }
+  const auto is_digit = [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); };
+  if (!file.sha256.empty() && (file.sha256.size() != kSha256TextBytes ||
+                               !std::all_of(file.sha256.begin(), file.sha256.end(), is_digit))) {
+    return wrong("its SHA-256 must be ", kSha256TextBytes, " of 0-9 a-f, not ",
+                 quoted(file.sha256));
+  }
+  if (file.name.size() > kFileNameBytesMax || file.name == "." || file.name == ".." ||
+      file.name.find_first_of(std::string_view("/\0", 2)) != std::string::npos) {
+    return wrong("its name must be a file name of at most ", kFileNameBytesMax,
+                 " bytes without '/' and NUL, not ", quoted(file.name));
+  }
+  return {};
+}
+
+Result<void> check_kill_signal(int32_t number) {
+  constexpr int32_t kSignalMax = 31;  // Behind are those of real time.
+  if (number >= 1 && number <= kSignalMax && number != SIGKILL && number != SIGSTOP) return {};
+  return Error::invalid_argument(text("the kill signal of a task must be from 1 to ", kSignalMax,
+                                      " and neither ", SIGKILL, " (SIGKILL) nor ", SIGSTOP,
+                                      " (SIGSTOP), not ", number));
 }
 
 Result<void> check_store_operation(const StoreOperation& operation) {

@@ -54,6 +54,24 @@ inline constexpr size_t kHealthCheckKindCount = 3;
 Result<void> check_health_check(const HealthCheck& check,
                                 const std::vector<std::string>& port_names);
 
+// A file that the agent puts into a task's sandbox before the task starts.
+struct FetchedFile {
+  std::string uri = {};
+  std::string sha256 = {};  // 64 of 0-9 a-f: other content is refused; empty: any
+  std::string name = {};    // in the sandbox; empty: the last part of the URI
+  bool is_executable = false;
+  bool is_extracted = false;  // an archive: its files are put there, and not itself
+  bool is_cached = true;      // the agent may keep it for other tasks
+
+  bool operator==(const FetchedFile&) const = default;
+};
+// Errors: kInvalidArgument says which value is wrong and what is allowed.
+Result<void> check_fetched_file(const FetchedFile& file);
+
+inline constexpr int32_t kKillSignal = 15;  // SIGTERM
+// Errors: kInvalidArgument for what is no signal from 1 to 31, for SIGKILL, and for SIGSTOP.
+Result<void> check_kill_signal(int32_t number);
+
 // What a framework launches.
 struct TaskSpec {
   TaskId id = {};
@@ -67,6 +85,12 @@ struct TaskSpec {
   Duration kill_grace = kKillGrace;
   std::string data = {};                   // for the executor; opaque to everybody else
   std::optional<HealthCheck> health = {};  // for the command executor
+  // That it runs as: a user whose request was relayed to the framework, if that serves users.
+  // Empty: the framework's.
+  std::string user = {};
+  std::vector<FetchedFile> fetch = {};
+  Duration max_run_time = {};         // from its start, then it is killed; zero: no bound
+  int32_t kill_signal = kKillSignal;  // the polite one; not SIGKILL or SIGSTOP
 
   bool operator==(const TaskSpec&) const = default;
 };
@@ -126,6 +150,8 @@ struct Subscribe {
   Duration failover_timeout = {};
   std::string user = {};  // who runs it, for people
 
+  // It runs tasks as the users that sent it requests (TaskSpec::user); operators only.
+  bool serves_users = false;
   bool operator==(const Subscribe&) const = default;
 };
 
@@ -318,7 +344,8 @@ struct FrameworkRequest {
   std::string id = {};         // a name that its caller chose: one heard before is not done again
   std::string principal = {};  // who asks, for people
   std::string data = {};
-  Duration timeout = {};  // then nobody waits for the response any more
+  Duration timeout = {};     // then nobody waits for the response any more
+  bool is_operator = false;  // the principal is one of the cluster, and may do everything
   bool operator==(const FrameworkRequest&) const = default;
 };
 
@@ -355,7 +382,8 @@ struct AgentTask {
   uint64_t sequence = 0;                  // of that update
   Resources resources = {};
   std::vector<TaskStatus> unacknowledged = {};
-  TaskClaim claim = {};  // as it was assigned; its role is empty if its master did not say
+  TaskClaim claim = {};   // as it was assigned; its role is empty if its master did not say
+  std::string user = {};  // that it runs as; empty if its master did not say
   bool operator==(const AgentTask&) const = default;
 };
 

@@ -23,6 +23,8 @@ struct FrameworkRecord {
   Secret secret = {};
   Duration failover_timeout = {};
   std::string user = {};
+  bool serves_users = false;
+  std::set<std::string> users = {};  // that sent it requests, if it serves users
   bool operator==(const FrameworkRecord&) const = default;
 };
 

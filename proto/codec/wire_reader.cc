@@ -332,6 +332,24 @@ void WireReader::spec(wire::TaskSpec::Reader in, TaskSpec& out) {
   span(in.getKillGraceNanos(), "the kill grace of a task", out.kill_grace);
   data(in.getData(), "the data of a task", kPayloadBytesMax, out.data);
   if (in.hasHealth()) health(in.getHealth(), out.port_names, out.health.emplace());
+  c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
+  const auto files = in.getFetch();
+  if (!count(files.size(), "files to fetch", kFetchedFilesMax)) return;
+  out.fetch.resize(files.size());
+  for (unsigned i = 0; i < files.size() && ok(); ++i) fetched_file(files[i], out.fetch[i]);
+  span(in.getMaxRunNanos(), "the longest time that a task runs", out.max_run_time);
+  out.kill_signal = in.getKillSignal();
+  if (ok()) accept(check_kill_signal(out.kill_signal));
+}
+
+void WireReader::fetched_file(wire::FetchedFile::Reader in, FetchedFile& out) {
+  text(in.getUri(), "the URI of a file to fetch", kUriBytesMax, out.uri);
+  text(in.getSha256(), "the SHA-256 of a file to fetch", kSha256TextBytes, out.sha256);
+  text(in.getName(), "the name of a file to fetch", kFileNameBytesMax, out.name);
+  out.is_executable = in.getIsExecutable();
+  out.is_extracted = in.getIsExtracted();
+  out.is_cached = in.getIsCached();
+  if (ok()) accept(check_fetched_file(out));
 }
 
 void WireReader::health(wire::HealthCheck::Reader in, const std::vector<std::string>& port_names,
@@ -405,6 +423,7 @@ void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
   out.unacknowledged.resize(updates.size());
   for (unsigned i = 0; i < updates.size() && ok(); ++i) status(updates[i], out.unacknowledged[i]);
   if (in.hasClaim()) claim(in.getClaim(), out.claim);
+  c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
 }
 
 // --- scheduler to master -----------------------------------------------------------------------
@@ -417,6 +436,7 @@ void WireReader::fill(wire::Subscribe::Reader in, Subscribe& out) {
   secret(in.getSecret(), out.secret);
   span(in.getFailoverNanos(), "the failover timeout", out.failover_timeout);
   text(in.getUser(), "the user", kNameBytesMax, out.user);
+  out.serves_users = in.getServesUsers();
 }
 
 void WireReader::fill(wire::DeclareAsks::Reader in, DeclareAsks& out) {
@@ -541,6 +561,7 @@ void WireReader::fill(wire::FrameworkRequest::Reader in, FrameworkRequest& out) 
   text(in.getPrincipal(), "the principal", kNameBytesMax, out.principal);
   data(in.getData(), "a request to a framework", kRelayedBytesMax, out.data);
   span(in.getTimeoutNanos(), "the timeout of a request", out.timeout);
+  out.is_operator = in.getIsOperator();
 }
 
 void WireReader::fill(wire::StoreResult::Reader in, StoreResult& out) {

@@ -19,6 +19,8 @@ void WireReader::fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out) {
   secret(in.getSecret(), out.secret);
   span(in.getFailoverNanos(), "the failover timeout", out.failover_timeout);
   text(in.getUser(), "the user", kNameBytesMax, out.user);
+  out.serves_users = in.getServesUsers();
+  users(in.getUsers(), "users of a framework", kFrameworkUsersMax, out.users);
 }
 
 void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {
@@ -50,15 +52,20 @@ void WireReader::fill(wire::RoleRecord::Reader in, RoleRecord& out) {
         out.settings.weight);
   quota(in.getGuarantee(), out.settings.guarantee);
   quota(in.getLimit(), out.settings.limit);
-  const auto users = in.getUsers();
-  if (!count(users.size(), "users of a role", kRoleUsersMax)) return;
-  for (unsigned i = 0; i < users.size() && ok(); ++i) {
+  users(in.getUsers(), "users of a role", kRoleUsersMax, out.users);
+}
+
+void WireReader::users(capnp::List<capnp::Text>::Reader in, std::string_view what, size_t most,
+                       std::set<std::string>& out) {
+  if (!count(in.size(), what, most)) return;
+  for (unsigned i = 0; i < in.size() && ok(); ++i) {
     std::string user;
-    c_text(users[i], "a user of a role", kNameBytesMax, user);
-    if (user.empty() || (!out.users.empty() && user <= *out.users.rbegin())) {
-      return refuse(Error::invalid_argument("users of a role must be sorted, with none twice"));
+    c_text(in[i], what, kNameBytesMax, user);
+    if (user.empty() || (!out.empty() && user <= *out.rbegin())) {
+      return refuse(
+          Error::invalid_argument(proffer::text(what, " must be sorted, with none twice")));
     }
-    out.users.insert(std::move(user));
+    out.insert(std::move(user));
   }
 }
 

@@ -196,6 +196,15 @@ void write(const HealthCheck& check, wire::HealthCheck::Builder out) {
   out.setFailures(check.failures);
 }
 
+void write(const FetchedFile& file, wire::FetchedFile::Builder out) {
+  out.setUri(text_of(file.uri));
+  if (!file.sha256.empty()) out.setSha256(text_of(file.sha256));
+  if (!file.name.empty()) out.setName(text_of(file.name));
+  out.setIsExecutable(file.is_executable);
+  out.setIsExtracted(file.is_extracted);
+  out.setIsCached(file.is_cached);
+}
+
 void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   out.setId(text_of(spec.id));
   if (!spec.ask.empty()) out.setAsk(text_of(spec.ask));
@@ -218,6 +227,13 @@ void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   out.setKillGraceNanos(spec.kill_grace.nanos());
   if (!spec.data.empty()) out.setData(data_of(spec.data));
   if (spec.health) write(*spec.health, out.initHealth());
+  if (!spec.user.empty()) out.setUser(text_of(spec.user));
+  if (!spec.fetch.empty()) {
+    auto files = out.initFetch(static_cast<unsigned>(spec.fetch.size()));
+    for (unsigned i = 0; i < files.size(); ++i) write(spec.fetch[i], files[i]);
+  }
+  out.setMaxRunNanos(spec.max_run_time.nanos());
+  out.setKillSignal(spec.kill_signal);
 }
 
 void write(const TaskClaim& claim, wire::TaskClaim::Builder out) {
@@ -277,6 +293,7 @@ void write(const AgentTask& task, wire::AgentTask::Builder out) {
     for (unsigned i = 0; i < updates.size(); ++i) write(task.unacknowledged[i], updates[i]);
   }
   if (!task.claim.role.empty()) write(task.claim, out.initClaim());
+  if (!task.user.empty()) out.setUser(text_of(task.user));
 }
 
 // --- messages: one overload each, which also chooses the member of the union -------------------
@@ -294,6 +311,7 @@ void write(const Subscribe& message, wire::Envelope::Builder envelope) {
   out.setSecret(text_of(message.secret));
   out.setFailoverNanos(message.failover_timeout.nanos());
   if (!message.user.empty()) out.setUser(text_of(message.user));
+  out.setServesUsers(message.serves_users);
 }
 
 void write(const DeclareAsks& message, wire::Envelope::Builder envelope) {
@@ -576,6 +594,7 @@ void write(const FrameworkRequest& message, wire::Envelope::Builder envelope) {
   if (!message.principal.empty()) out.setPrincipal(text_of(message.principal));
   if (!message.data.empty()) out.setData(data_of(message.data));
   out.setTimeoutNanos(message.timeout.nanos());
+  out.setIsOperator(message.is_operator);
 }
 
 void write(const FrameworkResponse& message, wire::Envelope::Builder envelope) {
@@ -596,6 +615,10 @@ void write(const FrameworkRecord& record, wire::RegistryRow::Builder row) {
   out.setSecret(text_of(record.secret));
   out.setFailoverNanos(record.failover_timeout.nanos());
   if (!record.user.empty()) out.setUser(text_of(record.user));
+  out.setServesUsers(record.serves_users);
+  if (!record.users.empty()) {
+    fill_texts(out.initUsers(static_cast<unsigned>(record.users.size())), record.users);
+  }
 }
 
 void write(const AgentRecord& record, wire::RegistryRow::Builder row) {
@@ -633,9 +656,7 @@ void write(const RoleRecord& record, wire::RegistryRow::Builder row) {
   if (!guarantee.empty()) fill_quota(out.initGuarantee(kinds_count(guarantee)), guarantee);
   if (!limit.empty()) fill_quota(out.initLimit(kinds_count(limit)), limit);
   if (record.users.empty()) return;
-  auto users = out.initUsers(static_cast<unsigned>(record.users.size()));
-  unsigned i = 0;
-  for (const std::string& user : record.users) users.set(i++, text_of(user));
+  fill_texts(out.initUsers(static_cast<unsigned>(record.users.size())), record.users);
 }
 
 void write(const ReservationRecord& record, wire::RegistryRow::Builder row) {

@@ -270,6 +270,21 @@ struct TaskSpec {
   killGraceNanos @8 :Int64;# nanos from the polite signal to the other one
   data @9 :Data;           # For the executor; at most 512 KiB.
   health @10 :HealthCheck; # Absent: it is not looked after.
+  # That it runs as; only of a framework that serves users, else empty: the framework's.
+  user @11 :Text;
+  fetch @12 :List(FetchedFile);  # At most 64; are in the sandbox before it starts.
+  maxRunNanos @13 :Int64;  # nanos from its start, then it is killed; 0: no bound
+  killSignal @14 :Int32 = 15;    # The polite signal: 1 to 31, neither SIGKILL nor SIGSTOP.
+}
+
+# A file that the agent puts into a task's sandbox.
+struct FetchedFile {
+  uri @0 :Text;         # 1 byte to 4 KiB, without NUL.
+  sha256 @1 :Text;      # Empty, or 64 of 0-9 a-f: other content is refused.
+  name @2 :Text;        # In the sandbox, at most 255 bytes, without '/'. Empty: the last part of the URI.
+  isExecutable @3 :Bool;
+  isExtracted @4 :Bool; # An archive: its files are put there.
+  isCached @5 :Bool = true;  # The agent may keep it for other tasks.
 }
 
 enum HealthCheckKind { http @0; tcp @1; command @2; }
@@ -347,6 +362,8 @@ struct Subscribe {
   # nanos that the tasks outlive a lost scheduler; 0: not at all, and nothing is durable
   failoverNanos @5 :Int64;
   user @6 :Text;       # Who runs it, for people; at most 128 bytes.
+  # It runs tasks as the users that sent it requests. Operators only.
+  servesUsers @7 :Bool;
 }
 
 # All asks of the framework; replaces those before.
@@ -452,6 +469,7 @@ struct FrameworkRequest {
   principal @2 :Text;      # Who asks, for people; at most 128 bytes.
   data @3 :Data;           # At most 256 KiB.
   timeoutNanos @4 :Int64;  # nanos
+  isOperator @5 :Bool;     # Of the cluster: it may do everything.
 }
 
 struct StoreResult {
@@ -551,6 +569,7 @@ struct AgentTask {
   resources @6 :Resources;
   unacknowledged @7 :List(TaskStatus);  # At most 64.
   claim @8 :TaskClaim;  # As the master assigned it; absent: it said none.
+  user @9 :Text;        # That it runs as; empty: its master did not say.
 }
 
 # First message of an agent's session. The agent is served when its tasks are there too.
@@ -673,6 +692,8 @@ struct FrameworkRecord {
   secret @4 :Text;
   failoverNanos @5 :Int64;
   user @6 :Text;
+  servesUsers @7 :Bool;
+  users @8 :List(Text);  # That sent it requests, if it serves users; at most 1024, sorted.
 }
 
 # An agent that was admitted. In "agents", by its name.

@@ -386,6 +386,36 @@ const Bound kBounds[] = {
        return checked(
            {.port = "http", .failures = kHealthFailuresMax + static_cast<int64_t>(over)});
      }},
+    {"files to fetch",
+     [](size_t over) {
+       TaskSpec spec = valid_spec();
+       spec.fetch.assign(kFetchedFilesMax + over, {.uri = "file:///a"});
+       return run(std::move(spec));
+     }},
+    {"the URI of a file to fetch",
+     [](size_t over) {
+       TaskSpec spec = valid_spec();
+       spec.fetch = {{.uri = letters(kUriBytesMax + over)}};
+       return run(std::move(spec));
+     }},
+    {"the name of a file to fetch",
+     [](size_t over) {
+       TaskSpec spec = valid_spec();
+       spec.fetch = {{.uri = "file:///a", .name = letters(kFileNameBytesMax + over)}};
+       return run(std::move(spec));
+     }},
+    {"the user of a task",
+     [](size_t over) {
+       TaskSpec spec = valid_spec();
+       spec.user = letters(kNameBytesMax + over);
+       return run(std::move(spec));
+     }},
+    {"the kill signal of a task",
+     [](size_t over) {
+       TaskSpec spec = valid_spec();
+       spec.kill_signal = 31 + static_cast<int32_t>(over);
+       return run(std::move(spec));
+     }},
     {"a next page", [](size_t over) { return Reply{.next = letters(kPageTextBytesMax + over)}; }},
 };
 

@@ -236,10 +236,22 @@ class MessageGenerator {
                  .executor = "./" + name(),
                  .executor_id = ExecutorId(maybe(name())),
                  .kill_grace = duration(),
-                 .data = bytes(kPayloadBytesMax)};
+                 .data = bytes(kPayloadBytesMax),
+                 .user = maybe(name()),
+                 .fetch = several<FetchedFile>(2, kFetchedFilesMax, [&] { return fetched_file(); }),
+                 .max_run_time = duration(),
+                 .kill_signal = static_cast<int32_t>(prng_.between(10, 15))};
     std::erase(out.command, '\0');
     if (prng_.chance(1, 4)) out.health = health_check(out.port_names);
     return out;
+  }
+  FetchedFile fetched_file() {
+    return {.uri = "file:///" + name(),
+            .sha256 = flip() ? std::string() : std::string(kSha256TextBytes, '0'),
+            .name = maybe(name()),
+            .is_executable = flip(),
+            .is_extracted = flip(),
+            .is_cached = flip()};
   }
   HealthCheck health_check(const std::vector<std::string>& port_names) {
     HealthCheck out{.kind = enumerator<HealthCheck::Kind>(kHealthCheckKindCount),
@@ -253,6 +265,11 @@ class MessageGenerator {
     if (out.kind != HealthCheck::Kind::kCommand) {
       out.port = port_names[prng_.below(port_names.size())];
     }
+    return out;
+  }
+  std::set<std::string> users(size_t most) {
+    std::set<std::string> out;
+    for (size_t i = size(3, most); i > 0; --i) out.insert(name());
     return out;
   }
   std::string store_key() { return role(); }
@@ -346,7 +363,8 @@ class MessageGenerator {
          .mode = enumerator<OfferMode>(2),
          .secret = Secret(secret()),
          .failover_timeout = duration(),
-         .user = bytes(kNameBytesMax)};
+         .user = bytes(kNameBytesMax),
+         .serves_users = flip()};
   }
   void make(DeclareAsks& m) {
     m = {.generation = any_number(),
@@ -440,7 +458,8 @@ class MessageGenerator {
                             .sequence = any_number(),
                             .resources = resources(),
                             .unacknowledged = several<TaskStatus>(1, 8, [&] { return status(); }),
-                            .claim = flip() ? claim() : TaskClaim{}};
+                            .claim = flip() ? claim() : TaskClaim{},
+                            .user = maybe(name())};
          })};
   }
   void make(UnregisterAgent&) {}
@@ -495,7 +514,8 @@ class MessageGenerator {
          .id = name(),
          .principal = bytes(kNameBytesMax),
          .data = bytes(kRelayedBytesMax),
-         .timeout = duration()};
+         .timeout = duration(),
+         .is_operator = flip()};
   }
   void make(FrameworkResponse& m) {
     m = {.relay = any_number(), .data = bytes(kRelayedBytesMax)};
@@ -509,7 +529,9 @@ class MessageGenerator {
          .mode = enumerator<OfferMode>(2),
          .secret = Secret(secret()),
          .failover_timeout = duration(),
-         .user = bytes(kNameBytesMax)};
+         .user = bytes(kNameBytesMax),
+         .serves_users = flip(),
+         .users = users(kFrameworkUsersMax)};
   }
   void make(AgentRecord& r) {
     r = {.agent = AgentId(name()), .secret = Secret(secret()), .unreachable = flip()};
@@ -520,7 +542,7 @@ class MessageGenerator {
          .settings = {.weight = prng_.between(kWeightMin, kWeightMax),
                       .guarantee = quota(),
                       .limit = quota()}};
-    for (size_t i = size(3, kRoleUsersMax); i > 0; --i) r.users.insert(name());
+    r.users = users(kRoleUsersMax);
   }
   void make(ReservationRecord& r) {
     r = {.agent = AgentId(name()), .role = RoleName(role()), .resources = resources()};
