@@ -23,6 +23,7 @@ void fuzz_batch_work(Input input);
 void fuzz_checkpoint_log(Input input);
 void fuzz_constraint(Input input);
 void fuzz_duration(Input input);
+void fuzz_fetch_uri(Input input);
 void fuzz_files(Input input);
 void fuzz_frame(Input input);
 void fuzz_http(Input input);
@@ -52,6 +53,7 @@ inline constexpr std::array kTargets = {
     Target{"checkpoint_log", fuzz_checkpoint_log, 500},
     Target{"constraint", fuzz_constraint, 1'000},
     Target{"duration", fuzz_duration},
+    Target{"fetch_uri", fuzz_fetch_uri},
     Target{"files", fuzz_files},
     Target{"frame", fuzz_frame},
     Target{"http", fuzz_http, 300},
