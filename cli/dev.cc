@@ -243,9 +243,11 @@ Result<void> Dev::start_service() {
   if (!program) return program.error();
   const std::string master = text_of(master_, "address");
   const std::string session = dir_of("service.session");
-  service_ = text("proffer service scheduler --master ", master, " --session-file ", session);
+  service_ = text("proffer service scheduler --master ", master, " --session-file ", session,
+                  " --serve-users");
   if (Result<void> started = children_.start(
-          "service", {*program, "scheduler", "--master", master, "--session-file", session},
+          "service",
+          {*program, "scheduler", "--master", master, "--session-file", session, "--serve-users"},
           dir_of("service.log"));
       !started) {
     return started;

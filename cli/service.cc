@@ -248,10 +248,10 @@ int list(const Words& words) {
   }
   const auto apps = proto::parse_service_apps(*answer);
   if (!apps) return print_error(Error(apps.error()).in("the scheduler's answer"), false);
-  Table table({"APP", "VERSION", "STATE", "READY", "WHY"});
+  Table table({"APP", "OWNER", "VERSION", "STATE", "READY", "WHY"});
   for (const proto::ServiceAppRow& row : *apps) {
-    table.row({row.app, std::to_string(row.version), row.state, text(row.ready, "/", row.instances),
-               row.why.empty() ? "-" : row.why});
+    table.row({row.app, row.owner.empty() ? "-" : row.owner, std::to_string(row.version), row.state,
+               text(row.ready, "/", row.instances), row.why.empty() ? "-" : row.why});
   }
   table.print();
   return 0;

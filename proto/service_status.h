@@ -26,6 +26,7 @@ struct ServiceInstanceRow {
 
 struct ServiceAppRow {
   std::string app = {};
+  std::string owner = {};  // that its instances run as; empty: the scheduler's own user
   uint64_t version = 0;
   // "running": as wanted; "starting"; "updating"; "stopping".
   std::string state = {};

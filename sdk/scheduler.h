@@ -39,6 +39,10 @@ struct SchedulerOptions {
   // Keeps the framework's id and secret (mode 0600): started again with it, the scheduler finds its
   // tasks. Empty: a new framework each time.
   std::string session_file = {};
+  // Everybody that may use its role may send it requests, and a task may run as a user that sent
+  // one (TaskSpec::user = FrameworkRequest::principal). Refused unless an operator runs this
+  // process.
+  bool serves_users = false;
 };
 
 // --master=SOCKET or --master=HOST:PORT (else $PROFFER_MASTER, else the master of this machine),

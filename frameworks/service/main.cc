@@ -47,6 +47,8 @@ int main(int argc, char** argv) {
       ->add_option("--session-file", scheduler.session_file,
                    "Keeps its identity: started again with it, it finds its apps")
       ->required();
+  scheduler_command->add_flag("--serve-users", scheduler.serves_users,
+                              "Run each app as the user that created it; for operators only");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {

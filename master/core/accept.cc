@@ -109,7 +109,7 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
 void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
                            proto::Assignment&& assignment, Step& step) {
   Agent& agent = *agents_.find(on);
-  assignment.user = framework.record.user;
+  assignment.user = framework.user_of(spec);
   step.trace(TraceLevel::kShortLived, "task launched",
              {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
   send(agent.peer,
@@ -120,7 +120,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   launched.ask = spec.ask;
   launched.executor = spec.executor_id;
   launched.command = spec.command.substr(0, kCommandShownBytes);
-  launched.user = framework.record.user;
+  launched.user = assignment.user;
   launched.assignment = std::move(assignment);
   launched.held = true;
   launched.spec = std::make_unique<proto::TaskSpec>(std::move(spec));
@@ -158,7 +158,7 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
                         .reason = refusal.reason,
                         .message = status.message,
                         .command = spec.command.substr(0, kCommandShownBytes),
-                        .user = framework.record.user,
+                        .user = framework.user_of(spec),
                         .launched_at = step.now,
                         .changed_at = step.now});
   }

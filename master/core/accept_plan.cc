@@ -149,6 +149,13 @@ class AcceptPlanner {
     if (Result<void> checked = check_task(spec); !checked) {
       return TaskRefusal{.reason = TaskReason::kTaskInvalid, .message = checked.error().message()};
     }
+    if (!from_.may_run_as(spec.user)) {
+      return TaskRefusal{.reason = TaskReason::kTaskInvalid,
+                         .message = text("framework ", from_.id().str(), " may not run tasks as ",
+                                         quoted(spec.user),
+                                         ": it names only users that sent it requests, and only if "
+                                         "it subscribed to serve users")};
+    }
     if (tasks_.is_used({from_.id(), spec.id}) || !ids_.insert(spec.id).second) {
       return TaskRefusal{.reason = TaskReason::kDuplicateTaskId,
                          .message = text("the task id ", quoted(spec.id.str()),

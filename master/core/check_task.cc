@@ -74,6 +74,17 @@ Result<void> check_task(const proto::TaskSpec& spec) {
   if (spec.kill_grace < Duration() || spec.kill_grace > kGraceMax) {
     return Error::invalid_argument("the kill grace must be from 0 to ten years");
   }
+  if (spec.max_run_time < Duration() || spec.max_run_time > kDurationMax) {
+    return Error::invalid_argument("the longest time that a task runs must be from 0 to ten years");
+  }
+  if (Result<void> checked = proto::check_kill_signal(spec.kill_signal); !checked) return checked;
+  if (spec.fetch.size() > kFetchedFilesMax) {
+    return Error::invalid_argument(
+        text("a task has at most ", kFetchedFilesMax, " files to fetch, not ", spec.fetch.size()));
+  }
+  for (const proto::FetchedFile& file : spec.fetch) {
+    if (Result<void> checked = proto::check_fetched_file(file); !checked) return checked;
+  }
   if (Result<void> checked = check_shape(spec.shape); !checked) return checked;
   if (Result<void> checked = check_port_names(spec.port_names); !checked) return checked;
   if (spec.health) {

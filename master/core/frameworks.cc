@@ -45,11 +45,12 @@ Result<const Framework*> Frameworks::named(std::string_view word) const {
     if (framework.record.name == word) of_name.push_back(&framework);
     if (id.str().starts_with(word)) of_prefix.push_back(&framework);
   }
-  // A life before that nobody will take up again is rarely meant.
-  if (of_name.size() > 1) {
-    const auto connected = [](const Framework* framework) { return framework->connected(); };
-    if (std::count_if(of_name.begin(), of_name.end(), connected) == 1) {
-      return *std::find_if(of_name.begin(), of_name.end(), connected);
+  // Only operators begin frameworks that serve users: another of that name, of any user, hides
+  // none. And a life before that nobody will take up again is rarely meant.
+  for (const auto& is_meant : {+[](const Framework* one) { return one->record.serves_users; },
+                               +[](const Framework* one) { return one->connected(); }}) {
+    if (of_name.size() > 1 && std::count_if(of_name.begin(), of_name.end(), is_meant) == 1) {
+      return *std::find_if(of_name.begin(), of_name.end(), is_meant);
     }
   }
   const std::vector<const Framework*>& found = of_name.empty() ? of_prefix : of_name;

@@ -44,6 +44,14 @@ struct Framework {
   const FrameworkId& id() const { return record.framework; }
   bool connected() const { return static_cast<bool>(peer); }
   bool durable() const { return !gone && record.failover_timeout > Duration(); }
+  // Its own user, and if it serves users, also those that sent it requests. Empty: its own.
+  bool may_run_as(const std::string& user) const {
+    return user.empty() || user == record.user ||
+           (record.serves_users && record.users.contains(user));
+  }
+  const std::string& user_of(const proto::TaskSpec& task) const {
+    return task.user.empty() ? record.user : task.user;
+  }
 };
 
 // The role under which the tasks of frameworks that this master never knew count until they have
@@ -57,8 +65,9 @@ class Frameworks {
   // By the secret with which it subscribed; never one that is gone.
   Framework* find(const Secret& secret);
   // The one that a person means: by its id, its name or a unique prefix of its id; of several with
-  // one name, the only one that is connected. Never one that is gone. Errors: kNotFound, with those
-  // that exist; kInvalidArgument, with the candidates. O(frameworks).
+  // one name, the only one that serves users, else the only one that is connected. Never one that
+  // is gone. Errors: kNotFound, with those that exist; kInvalidArgument, with the candidates.
+  // O(frameworks).
   Result<const Framework*> named(std::string_view word) const;
   // Takes an id and secret that are not in use.
   Framework& add(proto::FrameworkRecord record);

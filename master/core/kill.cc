@@ -51,8 +51,7 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
                    .with_hint("give more of the name"));
   }
   Task& task = exact.empty() ? *tasks_.find(found.front()->key) : *exact.front();
-  if (Result<void> may = permit(message.by, Action::kKillTask, to_text(task.key), step,
-                                frameworks_.find(task.key.framework)->record.user);
+  if (Result<void> may = permit(message.by, Action::kKillTask, to_text(task.key), step, task.user);
       !may) {
     return say(std::move(may).error());
   }

@@ -26,6 +26,7 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "change a role"},
     {.text = "reserve resources"},
     {.text = "see the command of a task of another user", .owner = true},
+    {.text = "begin a framework that runs tasks of other users"},
 }};
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }

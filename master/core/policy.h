@@ -23,9 +23,10 @@ enum class Action : uint8_t {
   kDrainAgent,
   kSetRole,
   kReserve,
-  kSeeTask,  // its command, and the texts of its errors
+  kSeeTask,     // its command, and the texts of its errors
+  kServeUsers,  // a framework runs tasks as the users that sent it requests
 };
-inline constexpr size_t kActionCount = 9;
+inline constexpr size_t kActionCount = 10;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 

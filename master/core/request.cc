@@ -41,15 +41,17 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
   Result<Framework*> found = find_relay_target(call);
   if (!found) return answer(call.call, std::move(found).error(), step);
   Framework& framework = **found;
-  if (Result<void> may = permit(call.by, Action::kCallFramework, framework.id().str(), step,
-                                framework.record.user);
-      !may) {
+  if (Result<void> may = may_call(framework, call.by, step); !may) {
     return answer(call.call, std::move(may).error(), step);
   }
 
-  // Apply. Numbers are of this life of the master, so that no answer to an earlier one is taken for
-  // an answer to this.
+  // Apply. A later life of the master knows, too, for whom the framework runs tasks. Numbers are of
+  // this life of the master, so that no answer to an earlier one is taken for an answer to this.
   const uint64_t relay = (options_.leader.value() << 32) + ++relays_made_;
+  if (framework.record.serves_users && framework.record.users.insert(call.by->user).second &&
+      framework.durable()) {
+    write(framework.record, false, step);
+  }
   relays_.add(relay, {.call = call.call, .framework = framework.id(), .timeout = call.timeout});
   deadlines_.arm(deadline_of(relay), step.now + call.timeout);
 
@@ -61,8 +63,24 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
                                .id = std::move(call.id),
                                .principal = call.by->user,
                                .data = std::move(call.data),
-                               .timeout = call.timeout},
+                               .timeout = call.timeout,
+                               .is_operator = is_operator(options_.policy, *call.by)},
        step);
+}
+
+// A framework that serves users takes requests of everybody that may use its role: what it runs for
+// them runs as themselves.
+Result<void> Master::State::may_call(const Framework& framework, const PrincipalPtr& by,
+                                     Step& step) {
+  const proto::FrameworkRecord& record = framework.record;
+  if (!record.serves_users || by == nullptr) {
+    return permit(by, Action::kCallFramework, framework.id().str(), step, record.user);
+  }
+  if (Result<void> may = may_use_role(by, record.role, step); !may) return may;
+  if (Result<void> may = agents_run_tasks_of(*by); !may) return may;
+  if (record.users.size() < kFrameworkUsersMax || record.users.contains(by->user)) return {};
+  return Error::resource_exhausted(
+      text("framework ", framework.id().str(), " serves ", kFrameworkUsersMax, " users, the most"));
 }
 
 // The framework that is meant, if it can be asked now.

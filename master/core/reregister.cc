@@ -169,7 +169,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.agent = agent.id;
   adopted.ask = told.ask;
   adopted.executor = told.executor;
-  adopted.user = frameworks_.find(told.framework)->record.user;
+  adopted.user = told.user.empty() ? frameworks_.find(told.framework)->record.user : told.user;
   adopted.assignment.resources = told.resources;
   adopted.assignment.claim = told_claim(frameworks_.find(told.framework)->record.role, told);
   adopted.acknowledged =

@@ -89,6 +89,11 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
   if (by != nullptr) {
     if (Result<void> may = agents_run_tasks_of(*by); !may) return std::move(may).error();
   }
+  if (message.serves_users) {
+    if (Result<void> may = permit(by, Action::kServeUsers, message.name, step); !may) {
+      return std::move(may).error();
+    }
+  }
   Framework* known = nullptr;
   if (message.framework.empty()) {
     known = frameworks_.find(message.secret);
@@ -158,6 +163,7 @@ void Master::State::update_record(Framework& framework, const proto::Subscribe& 
   // An operator that continues it does not become its owner.
   if (record.user.empty()) record.user = message.user;
   record.failover_timeout = message.failover_timeout;
+  record.serves_users = message.serves_users;
   if (record == framework.record) return;
   const bool was_durable = framework.durable();
   framework.record = record;
@@ -181,7 +187,8 @@ Framework& Master::State::create_framework(proto::Subscribe&& message, Step& ste
                                           .mode = message.mode,
                                           .secret = std::move(message.secret),
                                           .failover_timeout = message.failover_timeout,
-                                          .user = std::move(message.user)});
+                                          .user = std::move(message.user),
+                                          .serves_users = message.serves_users});
   allocator_.add_framework(id, framework.record.role, framework.record.mode);
   if (framework.durable()) write(framework.record, false, step);
   return framework;

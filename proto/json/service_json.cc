@@ -6,6 +6,7 @@ namespace proffer::proto {
 template <class F>
 void fields(F& f, typename F::template Of<ServiceAppRow>& row) {
   f.text("app", row.app);
+  f.text_if_any("owner", row.owner);
   f.number("version", row.version);
   f.text("state", row.state);
   f.whole("instances", row.instances);

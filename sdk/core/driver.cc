@@ -139,7 +139,8 @@ class Driver::State {
                                 .mode = options_.mode,
                                 .secret = options_.secret,
                                 .failover_timeout = options_.failover_timeout,
-                                .user = options_.user});
+                                .user = options_.user,
+                                .serves_users = options_.serves_users});
   }
 
   void on(Step& step, const MasterDisconnected& event) { lose(step, event.reason); }

@@ -27,6 +27,7 @@ struct DriverOptions {
   size_t ended_kept = kEndedTasksKept;  // tasks that have ended, whose ends are not told again
   // Where the author keeps the identity; only for the hint of a refusal.
   std::string session_file = {};
+  bool serves_users = false;
 };
 
 // --- events ------------------------------------------------------------------------------------

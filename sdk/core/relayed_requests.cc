@@ -1,4 +1,4 @@
-// A request is heard once for each id. hear() is the story.
+// A request is heard once for each user and id. hear() is the story.
 
 #include "sdk/core/relayed_requests.h"
 
@@ -16,7 +16,8 @@ size_t bytes_of(const proto::FrameworkResponse& response) {
 }  // namespace
 
 RelayedRequests::Heard RelayedRequests::hear(proto::FrameworkRequest request) {
-  const auto known = kept_.find(request.id);
+  const std::string key = text(request.principal, ' ', request.id);
+  const auto known = kept_.find(key);
   if (known != kept_.end()) {
     Kept& kept = known->second;
     if (kept.response) {
@@ -29,10 +30,10 @@ RelayedRequests::Heard RelayedRequests::hear(proto::FrameworkRequest request) {
     return {};
   }
   make_room();
-  Kept& kept = kept_[request.id];
+  Kept& kept = kept_[key];
   kept.number = ++numbers_;
   kept.waiting = {request.relay};
-  in_progress_.emplace(kept.number, request.id);
+  in_progress_.emplace(kept.number, key);
   request.relay = kept.number;
   return {.fresh = std::move(request)};
 }
@@ -40,9 +41,9 @@ RelayedRequests::Heard RelayedRequests::hear(proto::FrameworkRequest request) {
 std::vector<proto::FrameworkResponse> RelayedRequests::answer(proto::FrameworkResponse response) {
   const auto begun = in_progress_.find(response.relay);
   if (begun == in_progress_.end()) return {};
-  const std::string id = begun->second;
+  const std::string key = begun->second;
   in_progress_.erase(begun);
-  Kept& kept = kept_.at(id);
+  Kept& kept = kept_.at(key);
   std::vector<proto::FrameworkResponse> responses;
   for (const uint64_t relay : kept.waiting) {
     responses.push_back(response);
@@ -51,13 +52,13 @@ std::vector<proto::FrameworkResponse> RelayedRequests::answer(proto::FrameworkRe
   kept.waiting.clear();
   bytes_ += bytes_of(response);
   kept.response = std::move(response);
-  answered_.push_back(id);
+  answered_.push_back(key);
   while (bytes_ > kKeptBytesMax) forget(std::string(answered_.front()));
   return responses;
 }
 
 void RelayedRequests::lose() {
-  for (const auto& [number, id] : in_progress_) kept_.at(id).waiting.clear();
+  for (const auto& [number, key] : in_progress_) kept_.at(key).waiting.clear();
 }
 
 void RelayedRequests::make_room() {
@@ -65,8 +66,8 @@ void RelayedRequests::make_room() {
   forget(std::string(answered_.empty() ? in_progress_.begin()->second : answered_.front()));
 }
 
-void RelayedRequests::forget(const std::string& id) {
-  const auto known = kept_.find(id);
+void RelayedRequests::forget(const std::string& key) {
+  const auto known = kept_.find(key);
   if (known->second.response) {
     bytes_ -= bytes_of(*known->second.response);
     answered_.pop_front();  // only ever the oldest
@@ -79,10 +80,10 @@ void RelayedRequests::forget(const std::string& id) {
 std::vector<Violation> RelayedRequests::violations() const {
   std::vector<Violation> found;
   size_t bytes = 0;
-  for (const auto& [id, kept] : kept_) {
+  for (const auto& [key, kept] : kept_) {
     if (kept.response) bytes += bytes_of(*kept.response);
     if (!kept.response && in_progress_.count(kept.number) == 0) {
-      found.push_back({text("the request ", quoted(id), " can never be answered")});
+      found.push_back({text("the request ", quoted(key), " can never be answered")});
     }
   }
   if (bytes != bytes_ || bytes > kKeptBytesMax) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Requests to the framework that the master relayed, and what was answered, by the id that their
-// callers chose: who tries again gets the same answer, and the author is not troubled. Pure.
+// Requests to the framework that the master relayed, and their answers, by the user and the id that
+// their caller chose: a second try gets the same answer, and the author is not troubled. Pure.
 
 #include <cstdint>
 #include <deque>
@@ -45,10 +45,10 @@ class RelayedRequests {
   };
 
   void make_room();
-  void forget(const std::string& id);
+  void forget(const std::string& key);
 
-  std::map<std::string, Kept> kept_;
-  std::map<uint64_t, std::string> in_progress_;  // ids by our number
+  std::map<std::string, Kept> kept_;             // "user id": an id has no spaces
+  std::map<uint64_t, std::string> in_progress_;  // keys by our number
   std::deque<std::string> answered_;             // oldest first
   size_t bytes_ = 0;
   uint64_t numbers_ = 0;

@@ -83,7 +83,8 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
                          .secret = host.secret(),
                          .framework = host.framework(),
                          .failover_timeout = options.failover_timeout,
-                         .session_file = options.session_file};
+                         .session_file = options.session_file,
+                         .serves_users = options.serves_users};
   }
   // Beside those of other lives.
   std::string suffix() const {

@@ -23,7 +23,8 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .sequence = task.sequence,
                         .resources = task.record.assignment.resources,
                         .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()},
-                        .claim = task.record.assignment.claim};
+                        .claim = task.record.assignment.claim,
+                        .user = task.record.assignment.user};
   // Its last update once more: a master that was started again has no other way to hear how healthy
   // it is. For others it is a duplicate.
   if (task.is_live() && task.healthy && told.unacknowledged.empty()) {

@@ -36,15 +36,19 @@ class OtherUser : public testing::Test {
     for (const char* name : {"proffer", "proffer-master", "proffer-agent", "proffer-executor"}) {
       fs::copy_file(program(name), home_ / name);
     }
-    master_ = std::make_unique<Process>(Words{program("proffer-master"),
-                                              "--data_dir=" + (home_ / "master"),
-                                              "--socket=" + socket_path(), "--heartbeat=1s"});
-    ASSERT_TRUE(eventually([&] { return as_root({"status"}).code == 0; })) << master_->err();
+    start_master();
     agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket_path(),
                                              "--name=a1", "--work_dir=" + (home_ / "agent"),
                                              "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
     ASSERT_TRUE(
         eventually([&] { return as_root({"agents"}).out.find("a1") != std::string::npos; }));
+  }
+
+  void start_master() {
+    master_ = std::make_unique<Process>(Words{program("proffer-master"),
+                                              "--data_dir=" + (home_ / "master"),
+                                              "--socket=" + socket_path(), "--heartbeat=1s"});
+    ASSERT_TRUE(eventually([&] { return as_root({"status"}).code == 0; })) << master_->err();
   }
 
   // The agent ends its executors; killed, it would leave them.
@@ -71,6 +75,14 @@ class OtherUser : public testing::Test {
     const Words become = {"/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
     words.insert(words.begin(), become.begin(), become.end());
     return run(words, {{"PROFFER_MASTER", socket_path()}, {"TMPDIR", own_.path()}});
+  }
+
+  std::unique_ptr<Process> start_service() const {
+    auto started = std::make_unique<Process>(
+        Words{program("proffer-service"), "scheduler", "--master=" + socket_path(),
+              "--session-file=" + (home_ / "service.session"), "--serve-users"});
+    EXPECT_TRUE(eventually([&] { return as_root({"service", "list"}).code == 0; }));
+    return started;
   }
 
   TemporaryDirectory home_;
@@ -207,6 +219,45 @@ TEST_F(OtherUser, SeesNoCommandsFilesOrLogsOfOthers) {
   task.wait();
 }
 
+// The scheduler of services is root's here; each app is run, changed and read by its own user.
+TEST_F(OtherUser, RunsItsAppsAsItself) {
+  std::unique_ptr<Process> service = start_service();
+  const auto file_of = [&](const std::string& app) {
+    std::string path = own_ / (app + ".yaml");
+    write_file(path, "name: " + app + "\ncommand: \"id -un; exec sleep 1000\"\n");
+    return path;
+  };
+  ASSERT_EQ(as_root({"service", "apply", file_of("theirs"), "--wait"}).code, 0);
+  const Exit applied = as_nobody({"proffer", "service", "apply", file_of("mine"), "--wait"});
+  ASSERT_EQ(applied.code, 0) << applied.err;
+  EXPECT_EQ(as_nobody({"proffer", "logs", "mine.1.0-"}).out, "nobody\n");
+  EXPECT_EQ(as_root({"logs", "theirs.1.0-"}).out, "root\n");
+  EXPECT_THAT(as_nobody({"proffer", "logs", "theirs.1.0-"}).err, HasSubstr("may not read"));
+
+  for (const Words& words : {Words{"proffer", "service", "stop", "theirs"},
+                             Words{"proffer", "service", "scale", "theirs", "3"},
+                             Words{"proffer", "service", "apply", file_of("theirs")}}) {
+    const Exit refused = as_nobody(words);
+    EXPECT_NE(refused.code, 0);
+    EXPECT_THAT(refused.err, HasSubstr("user 'nobody' may not change app 'theirs' of user 'root'"));
+  }
+
+  // Neither the scheduler nor the master forgets whose they are.
+  service->kill(SIGKILL);
+  service->wait();
+  master_->kill(SIGKILL);
+  master_->wait();
+  start_master();
+  service = start_service();
+  EXPECT_EQ(as_nobody({"proffer", "service", "scale", "mine", "2", "--wait"}).code, 0);
+  EXPECT_EQ(as_nobody({"proffer", "logs", "mine.1.1-"}).out, "nobody\n");
+  EXPECT_EQ(as_nobody({"proffer", "kill", "mine.1.0-"}).code, 0);
+  EXPECT_EQ(as_nobody({"proffer", "service", "stop", "mine", "--wait"}).code, 0);
+  EXPECT_EQ(as_root({"service", "stop", "theirs", "--wait"}).code, 0);
+  service->kill(SIGTERM);
+  EXPECT_EQ(service->wait().code, 0) << service->err();
+}
+
 // A machine that is not root's runs what is its user's.
 TEST_F(OtherUser, AnAgentThatIsNotRootRunsOnlyItsOwn) {
   const std::string socket = own_ / "run/master.sock";
@@ -263,7 +314,9 @@ TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
     }));
     wary.kill(SIGTERM);
     EXPECT_THAT(wary.wait().err, HasSubstr("is served by user 'nobody', which is not trusted"));
-    EXPECT_THAT(run(agents, {{"PROFFER_MASTER", socket}}).out, Not(HasSubstr("active")));
+    EXPECT_TRUE(eventually([&] {
+      return run(agents, {{"PROFFER_MASTER", socket}}).out.find("active") == std::string::npos;
+    }));
   }
   Words told = agent;
   told.push_back("--master_user=nobody");

@@ -161,6 +161,7 @@ class TestAgent : public TestPeer {
       task.executor = run->spec.executor_id;
       task.resources = run->assignment.resources;
       if (version >= 2) task.claim = run->assignment.claim;
+      task.user = run->assignment.user;
       tasks.emplace(std::pair(task.framework, task.task), task);
     }
     if (const auto* ack = std::get_if<proto::Acknowledge>(&message)) {
@@ -390,11 +391,12 @@ class MasterScenario {
   }
   // A user's request to a framework; its number, under which it is answered some time.
   uint64_t request(const std::string& framework, const std::string& id,
-                   const std::string& data = "", Duration timeout = seconds(30)) {
+                   const std::string& data = "", Duration timeout = seconds(30),
+                   const PrincipalPtr& by = nullptr) {
     step(FrameworkCall{.call = ++calls_,
                        .framework = framework,
                        .id = id,
-                       .by = user_with_all_rights(),
+                       .by = by == nullptr ? user_with_all_rights() : by,
                        .timeout = timeout,
                        .data = data});
     return calls_;

@@ -38,6 +38,7 @@ TEST(Policy, IsOneTable) {
       {Action::kSetRole, {agent, owner, other, nullptr}},
       {Action::kReserve, {agent, owner, other, nullptr}},
       {Action::kSeeTask, {agent, other, nullptr}},
+      {Action::kServeUsers, {agent, owner, other, nullptr}},
   };
   ASSERT_EQ(std::size(rows), kActionCount);
   for (const auto& [action, may_not] : rows) {

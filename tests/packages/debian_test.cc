@@ -126,6 +126,21 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
     EXPECT_EQ(debian.as(user, "proffer role set research --weight 3").code, 1);
   }
   EXPECT_EQ(debian.as("root", "proffer run -- id -un").out, "root\n");
+  // Apps run as the users that created them.
+  EXPECT_TRUE(eventually([&] { return debian.as("bob", "proffer service list").code == 0; }))
+      << service->err();
+  for (const std::string user : {"alice", "bob"}) {
+    const Exit applied =
+        debian.as(user, "printf 'name: of-" + user +
+                            "\\ncommand: \"id -un; exec sleep 1000\"\\n' > app.yaml"
+                            " && proffer service apply app.yaml --wait && proffer logs of-" +
+                            user +
+                            ".1.0-"
+                            " && proffer service stop of-" +
+                            user + " --wait");
+    EXPECT_EQ(applied.code, 0) << applied.err << service->err();
+    EXPECT_THAT(applied.out, HasSubstr(user + "\n"));
+  }
 
   for (const std::string& command :
        commands_between(guide, "## Settings\n", "## Upgrade and remove\n")) {
@@ -196,6 +211,11 @@ class AttackedDebian : public Debian {
     ASSERT_TRUE(line) << victim_->err();
     std::istringstream(*line) >> ignored_ >> sandbox_ >> ignored_ >> pid_ >> ignored_ >> task_;
     ASSERT_TRUE(eventually([&] { return service_is_there(); })) << service_->err();
+    const Exit applied =
+        root_->as("alice",
+                  "printf 'name: app\\ncommand: \"echo secret; exec sleep 1000\"\\n' > app.yaml && "
+                  "proffer service apply app.yaml --wait");
+    ASSERT_EQ(applied.code, 0) << applied.err << service_->err();
     agent_name_ = root_->as("root", "proffer agents | awk 'NR == 2 { print $1 }'").out;
     agent_name_.pop_back();
   }
@@ -220,9 +240,13 @@ class AttackedDebian : public Debian {
         {"proffer unreserve " + agent_name_ + " research cpus:1", "may not reserve"},
         {"printf 'name: app\\ncommand: id\\n' > /tmp/$USER.yaml; "
          "proffer service apply /tmp/$USER.yaml",
-         "may not send a request"},
-        {"proffer service list", "may not send a request"},
-        {"proffer service stop app", "may not send a request"},
+         "may not change app 'app' of user 'alice'"},
+        {"proffer service scale app 3", "may not change app 'app' of user 'alice'"},
+        {"proffer service stop app", "may not change app 'app' of user 'alice'"},
+        {"proffer logs app.1.0-", "may not read files of a task of another user"},
+        {"proffer kill app.1.0-", "may not kill a task of another user"},
+        {"proffer service scheduler --serve-users --session-file /tmp/$USER.session",
+         "may not begin a framework that runs tasks of other users"},
         {"proffer agent --master_user=proffer --name=evil --work_dir=/tmp/evil-$USER",
          "may not register an agent"},
         {"proffer agent --master_user=proffer --name=" + agent_name_ +

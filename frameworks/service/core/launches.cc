@@ -127,6 +127,7 @@ void Service::State::on_written(Step& step, const Launch& launch,
     }
     instance->state = InstanceState::kStaging;
     operation.tasks.push_back(make_task(app.spec, instance->id));
+    if (options_.serves_users) operation.tasks.back().user = app.owner;
     trace(step, TraceLevel::kShortLived, "instance launched",
           {{"instance", task.str()}, {"agent", launch.agent.str()}});
     // As the master does when it hears of it.

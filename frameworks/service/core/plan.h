@@ -76,7 +76,8 @@ struct Slot {
 struct App {
   AppSpec spec = {};
   uint64_t version = 1;
-  bool stopping = false;  // its instances end, then it is forgotten
+  bool stopping = false;   // its instances end, then it is forgotten
+  std::string owner = {};  // that its instances run as; empty: the framework's user
   std::map<int64_t, Slot> slots = {};
   std::map<TaskId, Instance> instances = {};
 

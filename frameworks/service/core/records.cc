@@ -12,8 +12,9 @@
 namespace proffer::service {
 namespace {
 
-constexpr std::string_view kAppTag = "app2 ";
-constexpr std::string_view kOldAppTag = "app1 ";  // without spread and max_per
+constexpr std::string_view kAppTag = "app3 ";
+constexpr std::string_view kUnownedAppTag = "app2 ";  // without an owner
+constexpr std::string_view kOldAppTag = "app1 ";      // and without spread and max_per
 constexpr std::string_view kInstanceTag = "ins1 ";
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
 
@@ -155,12 +156,14 @@ std::string encode(const AppRecord& record) {
     out.bytes(most.attribute);
     out.number(most.count);
   }
+  out.bytes(record.owner);
   return std::move(out).take();
 }
 
 Result<AppRecord> decode_app(std::string_view bytes) {
   const bool is_old = bytes.starts_with(kOldAppTag);
-  Reader in(bytes, is_old ? kOldAppTag : kAppTag);
+  const bool is_unowned = is_old || bytes.starts_with(kUnownedAppTag);
+  Reader in(bytes, is_old ? kOldAppTag : is_unowned ? kUnownedAppTag : kAppTag);
   AppRecord record;
   AppSpec& spec = record.spec;
   record.version = static_cast<uint64_t>(in.number());
@@ -190,6 +193,7 @@ Result<AppRecord> decode_app(std::string_view bytes) {
       most.count = in.number();
     }
   }
+  if (!is_unowned) record.owner = in.bytes();
   if (!in.ended_well() || record.version == 0) return corrupt("not an app's record");
   if (Result<void> ok = check_app(spec); !ok) return corrupt(ok.error().message());
   return record;

@@ -20,6 +20,7 @@ struct AppRecord {
   AppSpec spec = {};
   uint64_t version = 1;
   bool stopping = false;
+  std::string owner = {};  // that its instances run as; empty: the framework's user
   bool operator==(const AppRecord&) const = default;
 };
 

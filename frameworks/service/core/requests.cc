@@ -28,15 +28,14 @@ void Service::State::on_request(Step& step, const Request& request) {
 
 void Service::State::next_request(Step& step) {
   while (loaded_ && changing_.empty() && !requests_.empty()) {
-    Result<Changed> changed = decide(requests_.front().change);
+    Result<Changed> changed = decide(requests_.front());
     if (!changed) {
       answer(step, changed.error());
       continue;
     }
     const AppRecord& record = changed->record;
     const auto app = apps_.find(record.spec.name);
-    if (app != apps_.end() && app->second.app.spec == record.spec &&
-        app->second.app.version == record.version && app->second.app.stopping == record.stopping) {
+    if (app != apps_.end() && record_of(app->second.app) == record) {
       answer(step, changed->words);
       continue;
     }
@@ -55,22 +54,39 @@ void Service::State::answer(Step& step, const Result<std::string>& result) {
 
 // --- what a request makes of an app ------------------------------------------------------------
 
-Result<Service::State::Changed> Service::State::decide(const Change& change) const {
-  return std::visit([this](const auto& one) { return decide(one); }, change);
+Result<Service::State::Changed> Service::State::decide(const Request& request) const {
+  return std::visit([&](const auto& change) { return decide(change, request.by); }, request.change);
 }
 
-Result<Service::State::Changed> Service::State::decide(const Apply& apply) const {
+// An app from before its scheduler served users has no owner: operators change it.
+Result<void> Service::State::may_change(const App& app, const Caller& by) const {
+  if (!options_.serves_users || by.is_operator) return {};
+  if (!app.owner.empty() && app.owner == by.user) return {};
+  return Error::permission_denied(text("user ", quoted(by.user), " may not change app ",
+                                       quoted(app.spec.name), " of ",
+                                       app.owner.empty() ? "the scheduler's own user"
+                                                         : text("user ", quoted(app.owner))))
+      .with_hint(
+          "that user and operators of the cluster may; names of apps are of the whole "
+          "cluster, choose another");
+}
+
+Result<Service::State::Changed> Service::State::decide(const Apply& apply, const Caller& by) const {
+  const auto found = apps_.find(apply.spec.name);
+  if (found != apps_.end()) {
+    if (Result<void> may = may_change(found->second.app, by); !may) return std::move(may).error();
+  }
   if (Result<void> ok = has_room(apply.spec.name, apply.spec.instances); !ok) {
     return std::move(ok).error();
   }
-  const auto found = apps_.find(apply.spec.name);
   if (found == apps_.end()) {
-    return Changed{.record = {.spec = apply.spec, .version = 1, .stopping = false},
+    return Changed{.record = {.spec = apply.spec, .owner = options_.serves_users ? by.user : ""},
                    .words = "created"};
   }
   const App& app = found->second.app;
-  Changed changed{.record = {.spec = apply.spec, .version = app.version, .stopping = false},
-                  .words = "unchanged"};
+  Changed changed{.record = record_of(app), .words = "unchanged"};
+  changed.record.spec = apply.spec;
+  changed.record.stopping = false;
   if (!same_task(app.spec, apply.spec)) {
     changed.record.version += 1;
     changed.words = text("updated to version ", changed.record.version);
@@ -85,10 +101,11 @@ Result<Service::State::Changed> Service::State::decide(const Apply& apply) const
   return changed;
 }
 
-Result<Service::State::Changed> Service::State::decide(const Scale& scale) const {
+Result<Service::State::Changed> Service::State::decide(const Scale& scale, const Caller& by) const {
   const auto found = apps_.find(scale.app);
   if (found == apps_.end()) return unknown_app(scale.app);
   const App& app = found->second.app;
+  if (Result<void> may = may_change(app, by); !may) return std::move(may).error();
   if (app.stopping) {
     return Error::failed_precondition(text("app ", quoted(scale.app), " is stopping"))
         .with_hint("apply its file to start it again");
@@ -98,8 +115,7 @@ Result<Service::State::Changed> Service::State::decide(const Scale& scale) const
         text("instances must be from 0 to ", kInstancesMax, ", not ", scale.instances));
   }
   if (Result<void> ok = has_room(scale.app, scale.instances); !ok) return std::move(ok).error();
-  Changed changed{.record = {.spec = app.spec, .version = app.version, .stopping = false},
-                  .words = "unchanged"};
+  Changed changed{.record = record_of(app), .words = "unchanged"};
   if (app.spec.instances != scale.instances) {
     changed.words = text("scaled from ", app.spec.instances, " to ", scale.instances, " instances");
   }
@@ -107,13 +123,16 @@ Result<Service::State::Changed> Service::State::decide(const Scale& scale) const
   return changed;
 }
 
-Result<Service::State::Changed> Service::State::decide(const Stop& stop) const {
+Result<Service::State::Changed> Service::State::decide(const Stop& stop, const Caller& by) const {
   const auto found = apps_.find(stop.app);
   if (found == apps_.end()) return unknown_app(stop.app);
   const App& app = found->second.app;
-  return Changed{.record = {.spec = app.spec, .version = app.version, .stopping = true},
-                 .words = app.stopping ? "stopping already"
-                                       : text("stopping ", app.instances.size(), " instances")};
+  if (Result<void> may = may_change(app, by); !may) return std::move(may).error();
+  Changed changed{.record = record_of(app),
+                  .words = app.stopping ? "stopping already"
+                                        : text("stopping ", app.instances.size(), " instances")};
+  changed.record.stopping = true;
+  return changed;
 }
 
 Result<void> Service::State::has_room(const std::string& app, int64_t instances) const {
@@ -156,6 +175,7 @@ void Service::State::apply(Step& step, const AppRecord& record) {
   app.spec = record.spec;
   app.version = record.version;
   app.stopping = record.stopping;
+  app.owner = record.owner;
   mark(name);
   trace(step, TraceLevel::kLongLived, record.stopping ? "app stopping" : "app applied",
         {{"app", name},
@@ -194,6 +214,7 @@ proto::ServiceAppRow row_of(const RunningApp& running) {
   const App& app = running.app;
   proto::ServiceAppRow row;
   row.app = app.spec.name;
+  row.owner = app.owner;
   row.version = app.version;
   row.instances = app.wanted();
   row.ready = ready_slots(app);

@@ -146,6 +146,7 @@ void Service::State::restore(const Entries& entries) {
     app.spec = record->spec;
     app.version = record->version;
     app.stopping = record->stopping;
+    app.owner = record->owner;
     mark(record->spec.name);
   }
   for (const auto& [key, value] : entries) {
@@ -173,8 +174,7 @@ Entries Service::State::snapshot() const {
   Entries entries;
   for (const auto& [name, running] : apps_) {
     const App& app = running.app;
-    entries[app_key(name)] =
-        encode(AppRecord{.spec = app.spec, .version = app.version, .stopping = app.stopping});
+    entries[app_key(name)] = encode(record_of(app));
     for (const auto& [task, instance] : app.instances) {
       entries[instance_key(task)] = encode(record_of(instance));
     }

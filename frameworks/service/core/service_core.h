@@ -32,6 +32,9 @@ struct ServiceOptions {
   // Keeps apps and instances in the frameworks' store, and begins with what is there. Else nothing
   // outlives the process.
   bool has_store = true;
+  // Instances run as the user that created their app; only that user and operators change it. Else
+  // all run as the framework's user, and the master lets only that one and operators ask.
+  bool serves_users = false;
   // Letters and digits, another for each life of a scheduler: a part of the instances' ids.
   std::string life = "0";
 };
@@ -50,10 +53,17 @@ struct Stop {
 };
 using Change = std::variant<Apply, Scale, Stop>;
 
-// Somebody wants this. The SDK sees to it that what is asked twice comes once.
+// A user that asks, as the master names it.
+struct Caller {
+  std::string user = {};
+  bool is_operator = false;
+};
+
+// The SDK sees to it that what is asked twice comes once.
 struct Request {
   uint64_t relay = 0;  // repeated in the answer
   Change change = {};
+  Caller by = {};
 };
 struct Tick {};
 using ServiceEvent = std::variant<sdk::Notification, Request, Tick>;

@@ -34,7 +34,10 @@ struct RunningApp {
   std::string cannot_fit = {};  // why no agent of the cluster could run it, if so
 };
 
-// What is kept of an instance.
+// What is kept of an app and of an instance.
+inline AppRecord record_of(const App& app) {
+  return {.spec = app.spec, .version = app.version, .stopping = app.stopping, .owner = app.owner};
+}
 inline InstanceRecord record_of(const Instance& instance) {
   return {.agent = instance.agent,
           .launched_at = instance.launched_at,
@@ -95,10 +98,11 @@ class Service::State {
   void on_request(Step& step, const Request& request);
   void next_request(Step& step);
   // What the request makes of the app's record; the same record if it changes nothing.
-  Result<Changed> decide(const Change& change) const;
-  Result<Changed> decide(const Apply& apply) const;
-  Result<Changed> decide(const Scale& scale) const;
-  Result<Changed> decide(const Stop& stop) const;
+  Result<Changed> decide(const Request& request) const;
+  Result<Changed> decide(const Apply& apply, const Caller& by) const;
+  Result<Changed> decide(const Scale& scale, const Caller& by) const;
+  Result<Changed> decide(const Stop& stop, const Caller& by) const;
+  Result<void> may_change(const App& app, const Caller& by) const;
   Result<void> has_room(const std::string& app, int64_t instances) const;
   Error unknown_app(const std::string& name) const;
   void apply(Step& step, const AppRecord& record);

@@ -23,14 +23,25 @@ Result<Asked> parse_request(std::string_view data) {
                                       "; there are apply, list, scale, status and stop"));
 }
 
-Result<std::string> show(const Service& service, const ListApps&) {
-  return proto::service_apps_json(service.status());
+namespace {
+
+void hide_from(const Caller& by, proto::ServiceAppRow& row) {
+  if (!row.owner.empty() && row.owner != by.user && !by.is_operator) row.why.clear();
 }
 
-Result<std::string> show(const Service& service, const ShowApp& asked) {
+}  // namespace
+
+Result<std::string> show(const Service& service, const ListApps&, const Caller& by) {
+  std::vector<proto::ServiceAppRow> rows = service.status();
+  for (proto::ServiceAppRow& row : rows) hide_from(by, row);
+  return proto::service_apps_json(rows);
+}
+
+Result<std::string> show(const Service& service, const ShowApp& asked, const Caller& by) {
   Result<proto::ServiceStatusPage> page =
       service.status_of(asked.app, asked.after, kInstancesPerPage);
   if (!page) return std::move(page).error();
+  hide_from(by, page->app);
   return proto::service_status_json(*page);
 }
 

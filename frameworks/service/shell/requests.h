@@ -25,9 +25,10 @@ using Asked = std::variant<Change, ListApps, ShowApp>;
 // Errors: kInvalidArgument for what is no request, or an app file that is wrong.
 Result<Asked> parse_request(std::string_view data);
 
-// The answers, as JSON.
-Result<std::string> show(const Service& service, const ListApps& asked);
-Result<std::string> show(const Service& service, const ShowApp& asked);
+// The answers, as JSON. Names, amounts and states are everybody's to see; why an app is not well
+// may repeat what its tasks said, and is shown to its owner and to operators.
+Result<std::string> show(const Service& service, const ListApps& asked, const Caller& by);
+Result<std::string> show(const Service& service, const ShowApp& asked, const Caller& by);
 // {"app","result"}
 std::string change_answer(const std::string& app, const std::string& result);
 std::string app_of(const Change& change);

@@ -63,8 +63,9 @@ class Host {
     std::function<void()> on_step;  // after each
   };
   Host(sdk::SchedulerOptions options, bool has_store, Handlers handlers)
-      : scheduler_(std::move(options)),
-        service_(ServiceOptions{.has_store = has_store, .life = life_name()}),
+      : service_(ServiceOptions{
+            .has_store = has_store, .serves_users = options.serves_users, .life = life_name()}),
+        scheduler_(std::move(options)),
         handlers_(std::move(handlers)) {
     scheduler_.on_notification([this](const sdk::Notification& what) {
       if (const auto* request = std::get_if<proto::FrameworkRequest>(&what)) {
@@ -102,8 +103,8 @@ class Host {
                      });
   }
 
-  sdk::Scheduler scheduler_;
   Service service_;
+  sdk::Scheduler scheduler_;
   Handlers handlers_;
   std::optional<Time> armed_;
 };
@@ -137,7 +138,7 @@ class Attached {
       scheduler.on_signal(signal, [this, signal] { interrupt(signal); });
     }
     scheduler.after(kMasterWait, [this] { give_up_unless_subscribed(); });
-    host_.step(Request{1, Apply{app_}});
+    host_.step(Request{1, Apply{app_}, {}});
     const int code = scheduler.run();
     return exit_code_.value_or(code);
   }
@@ -184,7 +185,7 @@ class Attached {
     if (!options_.json) print(text("ending ", app_.name, "; Ctrl-C again does not wait for it"));
     host_.scheduler().after(app_.kill_grace + kEndMargin,
                             [this] { host_.scheduler().stop(*exit_code_); });
-    host_.step(Request{2, Stop{app_.name}});
+    host_.step(Request{2, Stop{app_.name}, {}});
   }
 
   void give_up_unless_subscribed() {
@@ -254,13 +255,14 @@ class Daemon {
   }
 
   void on_request(const proto::FrameworkRequest& request) {
+    Caller by{.user = request.principal, .is_operator = request.is_operator};
     Result<Asked> asked = parse_request(request.data);
     if (!asked) return host_.scheduler().respond(request.relay, std::move(asked).error());
     if (auto* change = std::get_if<Change>(&*asked)) {
       LOG(INFO) << "request"
                 << " app=" << app_of(*change) << " principal=" << request.principal;
       waiting_[request.relay] = app_of(*change);
-      return host_.step(Request{request.relay, std::move(*change)});
+      return host_.step(Request{request.relay, std::move(*change), std::move(by)});
     }
     if (!host_.service().loaded()) {
       return host_.scheduler().respond(
@@ -269,9 +271,9 @@ class Daemon {
               .with_hint("try again in a moment"));
     }
     const auto* list = std::get_if<ListApps>(&*asked);
-    host_.scheduler().respond(request.relay,
-                              list != nullptr ? show(host_.service(), *list)
-                                              : show(host_.service(), std::get<ShowApp>(*asked)));
+    host_.scheduler().respond(
+        request.relay, list != nullptr ? show(host_.service(), *list, by)
+                                       : show(host_.service(), std::get<ShowApp>(*asked), by));
   }
 
   void on_answer(const Answer& answer) {
@@ -324,6 +326,7 @@ int run_scheduler(const SchedulerOptions& options) {
     return print_error(ok.error(), false);
   sdk::SchedulerOptions sdk = sdk_options(options.name, *role, options.master);
   sdk.session_file = options.session_file;
+  sdk.serves_users = options.serves_users;
   return Daemon(std::move(sdk)).run();
 }
 

@@ -25,6 +25,7 @@ struct SchedulerOptions {
   std::string role = "default";
   std::string name = "service";
   std::string session_file = {};  // its identity; started again with it, it finds its apps
+  bool serves_users = false;      // apps run as the users that created them
 };
 
 // Serves requests until SIGINT or SIGTERM, and leaves its apps running. Returns the exit code: 0,

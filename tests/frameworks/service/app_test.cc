@@ -96,16 +96,20 @@ TEST(Ask, SpreadsOverAgentsUnlessTheAppSaysOtherwise) {
   EXPECT_EQ(make_ask(app, 1, 3).spread, "");
 }
 
-TEST(Records, OfTheVersionBeforeSpreadOverAgents) {
+TEST(Records, OfEarlierVersionsAreRead) {
   AppSpec spec;
   spec.name = "x";
   spec.command = "y";
-  std::string old = encode(AppRecord{.spec = spec});
-  old.replace(3, 1, "1");
-  old.resize(old.size() - std::string("4;host0;").size());
-  const auto record = decode_app(old);
-  ASSERT_TRUE(record) << record.error().message();
-  EXPECT_EQ(record->spec, spec);
+  const std::string today = encode(AppRecord{.spec = spec});
+  for (const auto& [version, behind] : {std::pair("1", "4;host0;0;"), std::pair("2", "0;")}) {
+    std::string old = today;
+    old.replace(3, 1, version);
+    old.resize(old.size() - std::string(behind).size());
+    const auto record = decode_app(old);
+    ASSERT_TRUE(record) << record.error().message();
+    EXPECT_EQ(record->spec, spec);
+    EXPECT_EQ(record->owner, "");
+  }
 }
 
 TEST(TaskId, ParsesBackToItsParts) {
@@ -126,7 +130,7 @@ TEST(Records, DecodeToWhatWasEncoded) {
                                 plain.command = "y";
                                 return plain;
                               }()}) {
-    const AppRecord record{.spec = spec, .version = 7, .stopping = true};
+    const AppRecord record{.spec = spec, .version = 7, .stopping = true, .owner = "ada"};
     const auto again = decode_app(encode(record));
     ASSERT_TRUE(again) << again.error().message();
     EXPECT_EQ(*again, record);

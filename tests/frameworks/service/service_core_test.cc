@@ -54,6 +54,54 @@ TEST(Service, WithoutAStoreItWritesNothing) {
   EXPECT_TRUE(s.store().empty());
 }
 
+// --- users -------------------------------------------------------------------------------------
+
+TEST(Service, RunsAppsAsTheUsersThatCreatedThem) {
+  ServiceScenario s(true, true);
+  const Caller ada{.user = "ada"};
+  const Caller bob{.user = "bob"};
+  const Caller root{.user = "root", .is_operator = true};
+  s.agent("a1", 6);
+  EXPECT_EQ(s.apply(ServiceScenario::app(1), ada), "created");
+  EXPECT_EQ(s.apply(ServiceScenario::app(1, "other"), bob), "created");
+  s.advance(seconds(5));
+  const auto user_of = [&](const std::string& app) {
+    return s.tasks().at(s.tasks_of(app).back()).spec.user;
+  };
+  EXPECT_EQ(user_of("web"), "ada");
+  EXPECT_EQ(user_of("other"), "bob");
+
+  const std::string refused = "user 'bob' may not change app 'web' of user 'ada'";
+  EXPECT_THAT(s.apply(ServiceScenario::app(2), bob), HasSubstr(refused));
+  EXPECT_THAT(s.request(Scale{"web", 2}, bob), HasSubstr(refused));
+  EXPECT_THAT(s.request(Stop{"web"}, bob), HasSubstr(refused));
+  EXPECT_EQ(s.row().instances, 1);
+
+  // An operator that changes it does not become its owner; nor does a new life forget.
+  EXPECT_THAT(s.request(Scale{"web", 2}, root), HasSubstr("scaled"));
+  s.start();
+  AppSpec changed = ServiceScenario::app(2);
+  changed.command = "serve better";
+  EXPECT_EQ(s.apply(changed, root), "updated to version 2");
+  s.advance(seconds(60));
+  ASSERT_THAT(s.tasks_of("web", 2), SizeIs(2));
+  for (const std::string& id : s.tasks_of("web", 2)) EXPECT_EQ(s.tasks().at(id).spec.user, "ada");
+  EXPECT_EQ(s.row().owner, "ada");
+  EXPECT_THAT(s.request(Stop{"web"}, ada), HasSubstr("stopping"));
+}
+
+// As root before it served users: they run as its own user, and only operators change them.
+TEST(Service, AppsFromBeforeItServedUsersAreTheOperators) {
+  AppSpec spec = ServiceScenario::app(1);
+  Service core({.serves_users = true}, {{app_key("web"), encode(AppRecord{.spec = spec})}});
+  ServiceOutbox out;
+  core.handle(sdk::Notification(proto::Subscribed{.framework = FrameworkId("f")}), Time(), out);
+  core.handle(Request{1, Stop{"web"}, {.user = "ada"}}, Time(), out);
+  ASSERT_EQ(out.answers.size(), 1u);
+  EXPECT_EQ(out.answers.front().result.error().message(),
+            "user 'ada' may not change app 'web' of the scheduler's own user");
+}
+
 // --- endings -----------------------------------------------------------------------------------
 
 TEST(Service, WaitsLongerAfterEachFailureAndForgivesWhatRanForAWhile) {

@@ -34,7 +34,10 @@ class ServiceScenario {
     bool kill_asked = false;
   };
 
-  explicit ServiceScenario(bool has_store = true) : has_store_(has_store) { start(); }
+  explicit ServiceScenario(bool has_store = true, bool serves_users = false)
+      : has_store_(has_store), serves_users_(serves_users) {
+    start();
+  }
 
   // --- the scheduler ---------------------------------------------------------------------------
   // A new life of it, which finds the store and the cluster as they are.
@@ -43,8 +46,8 @@ class ServiceScenario {
     asks_.clear();
     offers_.clear();
     connected_ = false;
-    core_ = std::make_unique<Service>(
-        ServiceOptions{.has_store = has_store_, .life = text("life", ++lives_)});
+    core_ = std::make_unique<Service>(ServiceOptions{
+        .has_store = has_store_, .serves_users = serves_users_, .life = text("life", ++lives_)});
     connect();
   }
   void connect() {
@@ -76,14 +79,14 @@ class ServiceScenario {
     spec.health = proto::HealthCheck{.port = "http"};
     return spec;
   }
-  std::string apply(const AppSpec& spec) { return request(Apply{spec}); }
+  std::string apply(const AppSpec& spec, const Caller& by = {}) { return request(Apply{spec}, by); }
   std::string scale(const std::string& name, int64_t instances) {
     return request(Scale{name, instances});
   }
   std::string stop(const std::string& name) { return request(Stop{name}); }
   // The answer, if there is one yet.
-  std::string request(Change change) {
-    handle(Request{++relays_, std::move(change)});
+  std::string request(Change change, const Caller& by = {}) {
+    handle(Request{++relays_, std::move(change), by});
     return answer(relays_);
   }
   std::string answer(uint64_t relay) const {
@@ -443,6 +446,7 @@ class ServiceScenario {
   }
 
   const bool has_store_;
+  const bool serves_users_;
   std::unique_ptr<Service> core_;
   Time now_ = Time() + seconds(1'000);
   int lives_ = 0;

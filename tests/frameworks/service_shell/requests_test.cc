@@ -105,7 +105,29 @@ TEST(Pages, OfAStatusCarryAllInstances) {
     if (after.empty()) break;
   }
   EXPECT_EQ(seen.size(), 7u);
-  EXPECT_FALSE(show(service, ShowApp{"wep", ""}));
+  EXPECT_FALSE(show(service, ShowApp{"wep", ""}, {}));
+}
+
+TEST(Pages, TellWhyAnAppIsNotWellToItsOwnerOnly) {
+  AppSpec spec;
+  spec.name = "web";
+  spec.command = "x";
+  const Service service(
+      {.has_store = true, .serves_users = true, .life = "l"},
+      {{app_key(spec.name), encode(AppRecord{.spec = spec, .stopping = true, .owner = "ada"})},
+       {instance_key(to_task_id({"web", 1, 0, "u"})),
+        encode(InstanceRecord{.agent = AgentId("a1")})}});
+  const std::string why = "1 instance has not ended yet";
+  for (const auto& [by, sees] : {std::pair(Caller{.user = "ada"}, true),
+                                 std::pair(Caller{.user = "root", .is_operator = true}, true),
+                                 std::pair(Caller{.user = "bob"}, false)}) {
+    for (const Result<std::string>& shown :
+         {show(service, ListApps{}, by), show(service, ShowApp{"web", ""}, by)}) {
+      ASSERT_TRUE(shown);
+      EXPECT_THAT(*shown, HasSubstr(R"("owner":"ada")"));
+      EXPECT_EQ(shown->find(why) != std::string::npos, sees) << by.user << *shown;
+    }
+  }
 }
 
 TEST(Story, IsToldInLines) {
