@@ -281,7 +281,8 @@ struct TaskSpec {
 struct FetchedFile {
   uri @0 :Text;         # 1 byte to 4 KiB, without NUL.
   sha256 @1 :Text;      # Empty, or 64 of 0-9 a-f: other content is refused.
-  name @2 :Text;        # In the sandbox, at most 255 bytes, without '/'. Empty: the last part of the URI.
+  # In the sandbox, at most 255 bytes, without '/'. Empty: the last part of the URI.
+  name @2 :Text;
   isExecutable @3 :Bool;
   isExtracted @4 :Bool; # An archive: its files are put there.
   isCached @5 :Bool = true;  # The agent may keep it for other tasks.
