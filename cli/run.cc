@@ -36,6 +36,8 @@ struct RunOptions {
   proto::Environment environment = {};
   std::string command = {};
   Duration kill_grace = kKillGrace;
+  int32_t kill_signal = proto::kKillSignal;
+  Duration max_run_time = {};
   bool json = false;
 };
 
@@ -152,6 +154,8 @@ void Run::on_offer(const Offer& offer) {
       task.command = options_.command;
       task.environment = options_.environment;
       task.kill_grace = options_.kill_grace;
+      task.kill_signal = options_.kill_signal;
+      task.max_run_time = options_.max_run_time;
       live_.insert(task.id);
       tasks.push_back(std::move(task));
     }
@@ -335,6 +339,8 @@ int run_run(const Words& words) {
   std::string name = "run";
   std::string role = "default";
   std::string grace;
+  std::string kill_signal;
+  std::string max_run_time;
   int64_t count = 1;
   std::vector<std::string> environment;
   std::vector<std::string> constraints;
@@ -373,6 +379,9 @@ int run_run(const Words& words) {
   arguments.option("--name", &name, "the framework's name (run)");
   arguments.option("--role", &role, "the role to run under (default)");
   arguments.option("--grace", &grace, "between the polite and the final signal (5s)");
+  arguments.option("--kill-signal", &kill_signal, "the polite signal, as in SIGINT (SIGTERM)");
+  arguments.option("--max-run-time", &max_run_time,
+                   "it is killed if it runs for longer (no bound)");
   arguments.flag("--json", &options.json, "one JSON object per line");
   arguments.command_line(&command, "one word is a shell command line; several are arguments");
   if (const auto status = arguments.parse(words)) return *status;
@@ -423,10 +432,18 @@ int run_run(const Words& words) {
   if (Result<void> set = set_environment(&options.environment, environment); !set) {
     return usage(set.error());
   }
-  if (!grace.empty()) {
-    const Result<Duration> parsed = parse_duration(grace);
-    if (!parsed) return usage(parsed.error());
-    options.kill_grace = *parsed;
+  for (const auto& [flag, value, target] :
+       {std::tuple("--grace", &grace, &options.kill_grace),
+        std::tuple("--max-run-time", &max_run_time, &options.max_run_time)}) {
+    if (value->empty()) continue;
+    Result<Duration> parsed = parse_duration(*value);
+    if (!parsed) return usage(std::move(parsed).error().in(flag));
+    *target = *parsed;
+  }
+  if (!kill_signal.empty()) {
+    Result<int32_t> parsed = proto::parse_kill_signal(kill_signal);
+    if (!parsed) return usage(std::move(parsed).error().in("--kill-signal"));
+    options.kill_signal = *parsed;
   }
   options.command = shell_command(command);
   Run run(std::move(options));

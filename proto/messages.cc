@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <cstring>
 
 #include "common/text.h"
 
@@ -50,6 +51,8 @@ constexpr std::array kMessageNames = {
     std::string_view("agent_trouble"),
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
+
+constexpr int32_t kSignalMax = 31;  // Behind are those of real time.
 
 }  // namespace
 
@@ -113,11 +116,24 @@ Result<void> check_fetched_file(const FetchedFile& file) {
 }
 
 Result<void> check_kill_signal(int32_t number) {
-  constexpr int32_t kSignalMax = 31;  // Behind are those of real time.
   if (number >= 1 && number <= kSignalMax && number != SIGKILL && number != SIGSTOP) return {};
   return Error::invalid_argument(text("the kill signal of a task must be from 1 to ", kSignalMax,
                                       " and neither ", SIGKILL, " (SIGKILL) nor ", SIGSTOP,
                                       " (SIGSTOP), not ", number));
+}
+
+Result<int32_t> parse_kill_signal(std::string_view text) {
+  const std::string_view name = text.starts_with("SIG") ? text.substr(3) : text;
+  for (int32_t number = 1; number <= kSignalMax; ++number) {
+    const char* known = sigabbrev_np(number);
+    if (text != std::to_string(number) && (known == nullptr || name != known)) continue;
+    if (Result<void> checked = check_kill_signal(number); !checked) {
+      return std::move(checked).error();
+    }
+    return number;
+  }
+  return Error::invalid_argument(
+      proffer::text("a kill signal must be a name as SIGINT or a number, not ", quoted(text)));
 }
 
 Result<void> check_store_operation(const StoreOperation& operation) {

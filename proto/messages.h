@@ -71,6 +71,8 @@ Result<void> check_fetched_file(const FetchedFile& file);
 inline constexpr int32_t kKillSignal = 15;  // SIGTERM
 // Errors: kInvalidArgument for what is no signal from 1 to 31, for SIGKILL, and for SIGSTOP.
 Result<void> check_kill_signal(int32_t number);
+// "SIGINT", "INT" or "2". Errors: kInvalidArgument.
+Result<int32_t> parse_kill_signal(std::string_view text);
 
 // What a framework launches.
 struct TaskSpec {

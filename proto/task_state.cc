@@ -40,6 +40,8 @@ constexpr std::array<std::string_view, kTaskReasonCount> kReasonNames = {
     "drained",
     "gang_incomplete",
     "out_of_memory",
+    "fetch_failed",
+    "ran_too_long",
 };
 static_assert(!kReasonNames.back().empty());
 

@@ -140,8 +140,10 @@ enum class TaskReason : uint8_t {
   kDrained,         // its agent was drained, and it was still there at the deadline
   kGangIncomplete,  // one of its gang is missing: it was not launched, or ended before all ran
   kOutOfMemory,     // it needed more memory than it may use
+  kFetchFailed,     // a file that it names could not be fetched
+  kRanTooLong,      // it was killed after TaskSpec::max_run_time
 };
-inline constexpr size_t kTaskReasonCount = 26;
+inline constexpr size_t kTaskReasonCount = 28;
 
 std::string_view to_text(TaskReason reason);  // "command_exited", …
 std::optional<TaskReason> parse_task_reason(std::string_view text);

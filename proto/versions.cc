@@ -21,6 +21,10 @@ TaskReason reason_for(TaskReason reason, uint32_t version) {
       return TaskReason::kKilledByOperator;
     case TaskReason::kGangIncomplete:
       return TaskReason::kOfferNotValid;
+    case TaskReason::kFetchFailed:
+      return TaskReason::kLaunchFailed;
+    case TaskReason::kRanTooLong:
+      return TaskReason::kKilledByScheduler;
     case TaskReason::kOutOfMemory:
       return TaskReason::kCommandSignalled;
     default:

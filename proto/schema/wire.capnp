@@ -245,7 +245,8 @@ enum TaskReason {
   agentUnreachable @10; agentReturned @11; agentRemoved @12; agentForgot @13; taskUnknown @14;
   duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
   portsNotAvailable @19; taskInvalid @20; agentFull @21;
-  revoked @22; drained @23; gangIncomplete @24; outOfMemory @25;  # Of version 2.
+  revoked @22; drained @23; gangIncomplete @24; outOfMemory @25;
+  fetchFailed @26; ranTooLong @27;  # Of version 2.
 }
 
 # Who made an update.

@@ -65,6 +65,8 @@ void Agent::State::on_deadline(const Deadline& due, Step& step) {
     case Deadline::Kind::kTaskKill:
       if (step.late) return deadlines_.arm(due, step.now + kKillMargin);
       return kill_overdue({due.framework, TaskId(due.id)}, step);
+    case Deadline::Kind::kTaskRun:
+      return run_overdue({due.framework, TaskId(due.id)}, step);
   }
   LOG(FATAL) << "deadline " << static_cast<int>(due.kind);
 }
@@ -109,6 +111,7 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   }
   trace(TraceLevel::kShortLived, "task update", std::move(fields), step);
   record(proto::UpdateRecord{key.first, status, executor_sequence}, step);
+  if (status.state == proto::TaskState::kRunning) bound_run(key, *task);
   if (session_ == Session::kRegistered) {
     send_to_master(proto::Update{key.first, std::move(status)}, step);
   } else if (session_ == Session::kRegistering) {

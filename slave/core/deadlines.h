@@ -19,6 +19,7 @@ struct Deadline {
     kExecutorSession,  // the executor has not said hello, or not come back
     kExecutorKill,     // it was asked to end and has not
     kTaskKill,         // the task was asked to end and has not
+    kTaskRun,          // the task has run for as long as it may
   };
   Kind kind = Kind::kMasterPulse;
   FrameworkId framework = {};

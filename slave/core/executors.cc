@@ -101,12 +101,8 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
 
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
-    const LiveTask& live = live_.at(task_key);
     proto::TaskStatus status = told;
-    if (live.kill) {
-      status.state = proto::TaskState::kKilled;
-      status.reason = live.kill->reason;
-    }
+    say_why_killed(task_key, status);
     CHECK(make_update(task_key, std::move(status), step));
     task_ended(task_key, step);
   }
@@ -285,15 +281,11 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
   const std::set<TaskId> tasks = std::exchange(executor.tasks, {});
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
-    const LiveTask& live = live_.at(task_key);
     proto::TaskStatus status{.state = proto::TaskState::kFailed,
                              .reason = proto::TaskReason::kExecutorTimeout,
                              .message = text("the executor had no session for ",
                                              to_text(options_.executor_start_timeout))};
-    if (live.kill) {
-      status.state = proto::TaskState::kKilled;
-      status.reason = live.kill->reason;
-    }
+    say_why_killed(task_key, status);
     CHECK(make_update(task_key, std::move(status), step));
     task_ended(task_key, step);
   }
@@ -351,9 +343,7 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
                              .exit_code = told.exit_code,
                              .signal = told.signal,
                              .healthy = told.healthy};
-    if (told.state == proto::TaskState::kKilled && live->second.kill) {
-      status.reason = live->second.kill->reason;
-    }
+    if (told.state == proto::TaskState::kKilled) say_why_killed(task_key, status);
     // If its executor is shared: only a task that was killed itself.
     if (told.state == proto::TaskState::kFailed && memory &&
         (executor.own || was_killed(told.exit_code, told.signal))) {

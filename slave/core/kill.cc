@@ -74,10 +74,39 @@ void Agent::State::kill_overdue(const TaskKey& key, Step& step) {
   if (executors_.at(executor_key).own) kill_executor(executor_key, step);
 }
 
+// Its time counts from its start, also over lives of the agent.
+void Agent::State::bound_run(const TaskKey& key, const TaskEntry& task) {
+  const Duration most = task.record.spec.max_run_time;
+  if (most <= Duration() || task.started_at == Time()) return;
+  deadlines_.arm({Deadline::Kind::kTaskRun, key.first, key.second.str()}, task.started_at + most);
+}
+
+void Agent::State::run_overdue(const TaskKey& key, Step& step) {
+  const TaskEntry* task = ledger_.find(key);
+  CHECK(task != nullptr && task->is_live()) << "a task that ended has no time to run";
+  trace(TraceLevel::kShortLived, "task ran for too long",
+        {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  kill_task(key, task->record.spec.kill_grace, proto::TaskReason::kRanTooLong, step);
+}
+
+// A task that we asked to end was killed for our reason, whatever its executor says of it.
+void Agent::State::say_why_killed(const TaskKey& key, proto::TaskStatus& status) const {
+  const std::optional<Kill>& kill = live_.at(key).kill;
+  if (!kill) return;
+  status.state = proto::TaskState::kKilled;
+  status.reason = kill->reason;
+  if (kill->reason != proto::TaskReason::kRanTooLong) return;
+  status.message =
+      text("it ran for ", to_text(ledger_.find(key)->record.spec.max_run_time),
+           ", the longest that it may", status.message.empty() ? "" : ": ", status.message);
+}
+
 // What every task does at its end, whoever ended it; its executor is the caller's.
 void Agent::State::task_ended(const TaskKey& key, Step& step) {
   live_.erase(key);
-  deadlines_.cancel({Deadline::Kind::kTaskKill, key.first, key.second.str()});
+  for (const Deadline::Kind kind : {Deadline::Kind::kTaskKill, Deadline::Kind::kTaskRun}) {
+    deadlines_.cancel({kind, key.first, key.second.str()});
+  }
   offer_less(step);
 }
 

@@ -64,6 +64,9 @@ void Ledger::apply_one(const proto::UpdateRecord& update) {
   task.state = update.status.state;
   task.sequence = update.status.sequence;
   task.executor_sequence = std::max(task.executor_sequence, update.executor_sequence);
+  if (update.status.state == proto::TaskState::kRunning && task.started_at == Time()) {
+    task.started_at = update.status.at;
+  }
   if (update.status.healthy) task.healthy = update.status.healthy;
   task.unacknowledged.push_back(update.status);
   task.unacknowledged_bytes += weight_of(update.status);
@@ -104,10 +107,13 @@ std::vector<proto::CheckpointRecord> Ledger::records() const {
       if (acknowledged > 0) {
         const proto::TaskState state =
             task.unacknowledged.empty() ? task.state : proto::TaskState::kRunning;
-        records.push_back(proto::UpdateRecord{
-            key.first,
-            {.task = key.second, .state = state, .sequence = acknowledged, .healthy = task.healthy},
-            task.executor_sequence});
+        records.push_back(proto::UpdateRecord{key.first,
+                                              {.task = key.second,
+                                               .state = state,
+                                               .sequence = acknowledged,
+                                               .healthy = task.healthy,
+                                               .at = task.started_at},
+                                              task.executor_sequence});
         records.push_back(proto::AcknowledgedRecord{key.first, key.second, acknowledged});
       }
       for (const proto::TaskStatus& status : task.unacknowledged) {

@@ -88,6 +88,7 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
   if (at != executors_.end() && at->second.run == task.record.run) {
     at->second.tasks.insert(key.second);
     live_.emplace(key, LiveTask{.delivered = true, .executor_sequence = task.executor_sequence});
+    bound_run(key, task);
     return;
   }
   CHECK(make_update(

@@ -188,6 +188,9 @@ class Agent::State {
   void on_shutdown_framework(const FrameworkId& framework, Step& step);
   void kill_task(const TaskKey& key, Duration grace, proto::TaskReason reason, Step& step);
   void kill_overdue(const TaskKey& key, Step& step);
+  void bound_run(const TaskKey& key, const TaskEntry& task);
+  void run_overdue(const TaskKey& key, Step& step);
+  void say_why_killed(const TaskKey& key, proto::TaskStatus& status) const;
   void shut_down(const ExecutorKey& key, Duration grace, Step& step);
   void kill_executor(const ExecutorKey& key, Step& step);
   void task_ended(const TaskKey& key, Step& step);

@@ -48,6 +48,7 @@ struct CommandExecutor::Impl {
     std::unique_ptr<Watch> watch = {};
     bool own = false;  // this executor is for it alone
     Duration kill_grace = {};
+    int kill_signal = SIGTERM;
     bool kill_asked = false;
     std::optional<int> executor_signal = {};  // was sent to this executor while the command ran
     std::optional<int> wait_status = {};      // once the command itself has ended
@@ -152,6 +153,7 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   command.pid = *pid;
   command.own = run.spec.executor_id.empty();
   command.kill_grace = run.spec.kill_grace;
+  command.kill_signal = run.spec.kill_signal;
   command.data = told_ports(run.assignment.ports);
   step(sdk::TellUpdate{
       {.task = run.spec.id, .state = proto::TaskState::kRunning, .data = command.data}});
@@ -227,7 +229,7 @@ void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   Running& command = running.at(id);
   if (command.wait_status) return;
   command.watch.reset();
-  kill(-command.pid, grace > Duration() ? SIGTERM : SIGKILL);
+  kill(-command.pid, grace > Duration() ? command.kill_signal : SIGKILL);
   if (grace <= Duration()) return;
   const Time due = loop.now() + grace;
   if (command.force == nullptr) {

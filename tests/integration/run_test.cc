@@ -118,6 +118,19 @@ TEST_F(RunCommand, ClosingItsTerminalEndsItsTaskToo) {
   EXPECT_EQ(cluster_->proffer({"frameworks"}).out.find("left"), std::string::npos);
 }
 
+TEST_F(RunCommand, ATaskEndsAfterItsLongestTimeByItsOwnSignal) {
+  const Exit ended =
+      cluster_->proffer({"run", "--max-run-time", "300ms", "--kill-signal", "USR1", "--",
+                         "trap 'echo was told; exit 0' USR1; while true; do sleep 0.01; done"});
+  EXPECT_EQ(ended.out, "was told\n") << ended.err;
+  EXPECT_NE(ended.err.find("ran_too_long: it ran for 300ms"), std::string::npos) << ended.err;
+  const Exit refused = cluster_->proffer({"run", "--kill-signal", "KILL", "--", "true"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("--kill-signal: the kill signal of a task must be from 1 to 31"),
+            std::string::npos)
+      << refused.err;
+}
+
 TEST_F(RunCommand, SaysWhyATaskEndedThatDidNotEndByItself) {
   const auto heeding = cluster_->start(
       {"run", "--name", "heeding", "--", "trap 'exit 0' TERM; echo up; sleep 1000 & wait"});

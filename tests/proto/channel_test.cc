@@ -61,6 +61,8 @@ TEST(Channel, TellsAPeerOfTheVersionBeforeOnlyWhatItKnows) {
         std::pair(TaskReason::kDrained, TaskReason::kKilledByOperator),
         std::pair(TaskReason::kGangIncomplete, TaskReason::kOfferNotValid),
         std::pair(TaskReason::kOutOfMemory, TaskReason::kCommandSignalled),
+        std::pair(TaskReason::kFetchFailed, TaskReason::kLaunchFailed),
+        std::pair(TaskReason::kRanTooLong, TaskReason::kKilledByScheduler),
         std::pair(TaskReason::kAgentFull, TaskReason::kAgentFull)}) {
     const TaskStatus status{.task = TaskId("t"), .reason = reason, .message = "why"};
     const TaskStatus said{.task = TaskId("t"), .reason = known, .message = "why"};

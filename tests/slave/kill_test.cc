@@ -81,6 +81,68 @@ TEST(Kill, OfATaskThatWaitsForAnOldExecutorDoesNotTouchThat) {
   EXPECT_TRUE(s.take<StartExecutor>().empty());
 }
 
+proto::RunTask bounded(const std::string& id, Duration most) {
+  proto::RunTask run = command_task(id);
+  run.spec.max_run_time = most;
+  return run;
+}
+
+TEST(MaxRunTime, KillsATaskSoLongAfterItsStart) {
+  AgentScenario s;
+  s.registered();
+  s.run(bounded("t1", seconds(3)));
+  const PeerId peer = s.hello("t1");
+  s.pass(seconds(4));  // It is not running yet.
+  s.tell(peer, "t1", TaskState::kRunning, 1);
+  s.pass(seconds(2));
+  s.tell(peer, "t1", TaskState::kRunning, 2);  // News of it, not another start.
+  EXPECT_TRUE(s.told_executors<proto::KillTask>().empty());
+  s.pass(seconds(1));
+  EXPECT_EQ(s.told_executors<proto::KillTask>().at(0).grace, kKillGrace);
+  s.updates();
+  s.from_executor(peer, proto::ExecutorUpdate{{.task = TaskId("t1"),
+                                               .state = TaskState::kKilled,
+                                               .sequence = 3,
+                                               .message = "ended by signal 15"}});
+  const std::vector<proto::Update> told = s.told_master<proto::Update>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(told[0].status), "t1 3 killed ran_too_long");
+  EXPECT_EQ(told[0].status.message, "it ran for 3s, the longest that it may: ended by signal 15");
+}
+
+TEST(MaxRunTime, GoesOnOverARestartOfTheAgent) {
+  for (const bool compact : {false, true}) {
+    for (const bool acknowledged : {false, true}) {
+      AgentScenario s;
+      s.registered();
+      s.run(bounded("t1", seconds(5)));
+      s.tell(s.hello("t1"), "t1", TaskState::kRunning, 1);
+      if (acknowledged) s.acknowledge("t1", 1);
+      s.now = s.now + seconds(4);
+      s.restart(compact ? s.core->snapshot() : AgentSnapshot{s.log});
+      s.tick();
+      s.connect();
+      s.comes_back("t1");
+      EXPECT_TRUE(s.told_executors<proto::KillTask>().empty());
+      s.pass(seconds(1));
+      EXPECT_EQ(s.told_executors<proto::KillTask>().size(), 1u);
+    }
+  }
+}
+
+TEST(MaxRunTime, OfATaskThatEndedInTimeIsOver) {
+  AgentScenario s;
+  s.registered();
+  s.run(bounded("t1", seconds(3)));
+  const PeerId peer = s.hello("t1");
+  s.tell(peer, "t1", TaskState::kRunning, 1);
+  s.tell(peer, "t1", TaskState::kFinished, 2);
+  s.updates();
+  s.pass(seconds(4));
+  EXPECT_TRUE(s.told_executors<proto::KillTask>().empty());
+  EXPECT_TRUE(s.updates().empty());
+}
+
 TEST(ShutdownFramework, EndsItsTasksAndExecutorsAndNobodyElses) {
   AgentScenario s;
   s.registered();

@@ -131,7 +131,7 @@ Result<void> check_app(const AppSpec& app) {
     return Error::invalid_argument(text("kill_grace must be from 0 to ", to_text(kKillGraceMax),
                                         ", not ", app.kill_grace.nanos(), " ns"));
   }
-  return {};
+  return proto::check_kill_signal(app.kill_signal);
 }
 
 bool same_task(const AppSpec& a, const AppSpec& b) {
@@ -191,6 +191,7 @@ proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
   task.environment = app.env;
   task.port_names = app.ports;
   task.kill_grace = app.kill_grace;
+  task.kill_signal = app.kill_signal;
   task.health = app.health;
   return task;
 }

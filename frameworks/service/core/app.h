@@ -47,6 +47,7 @@ struct AppSpec {
   // While an update rolls, at least instances - max_unavailable are ready.
   int64_t max_unavailable = 1;
   Duration kill_grace = kKillGrace;
+  int32_t kill_signal = proto::kKillSignal;
 
   bool operator==(const AppSpec&) const = default;
 };

@@ -13,9 +13,10 @@ namespace proffer::service {
 namespace {
 
 constexpr std::string_view kAppTag = "app3 ";
-constexpr std::string_view kUnownedAppTag = "app2 ";  // without an owner
+constexpr std::string_view kUnownedAppTag = "app2 ";  // without an owner and a kill signal
 constexpr std::string_view kOldAppTag = "app1 ";      // and without spread and max_per
 constexpr std::string_view kInstanceTag = "ins1 ";
+constexpr int64_t kSignalMax = 64;
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
 
 class Writer {
@@ -157,6 +158,7 @@ std::string encode(const AppRecord& record) {
     out.number(most.count);
   }
   out.bytes(record.owner);
+  out.number(spec.kill_signal);
   return std::move(out).take();
 }
 
@@ -193,7 +195,10 @@ Result<AppRecord> decode_app(std::string_view bytes) {
       most.count = in.number();
     }
   }
-  if (!is_unowned) record.owner = in.bytes();
+  if (!is_unowned) {
+    record.owner = in.bytes();
+    spec.kill_signal = static_cast<int32_t>(in.number(kSignalMax));
+  }
   if (!in.ended_well() || record.version == 0) return corrupt("not an app's record");
   if (Result<void> ok = check_app(spec); !ok) return corrupt(ok.error().message());
   return record;

@@ -102,6 +102,9 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   }
   if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
+  if (key == "kill_signal") {
+    return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
+  }
   if (key == "kill_grace") return read_duration(key, node, app.kill_grace);
   return read_table(key, node, {"max_unavailable"},
                     [&](const std::string& inner, const yaml::Node& value) {
@@ -114,7 +117,7 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   Result<void> read = read_table(
       "an app file", document,
       {"name", "instances", "command", "resources", "env", "ports", "constraints", "spread",
-       "max_per", "health", "update", "kill_grace"},
+       "max_per", "health", "update", "kill_grace", "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

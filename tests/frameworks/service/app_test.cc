@@ -29,6 +29,7 @@ AppSpec full() {
   app.max_per = {{.attribute = "host", .count = 2}, {.attribute = "rack", .count = 5}};
   app.max_unavailable = 2;
   app.kill_grace = milliseconds(1'500);
+  app.kill_signal = 2;
   return app;
 }
 
@@ -101,7 +102,7 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.name = "x";
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
-  for (const auto& [version, behind] : {std::pair("1", "4;host0;0;"), std::pair("2", "0;")}) {
+  for (const auto& [version, behind] : {std::pair("1", "4;host0;0;15;"), std::pair("2", "0;15;")}) {
     std::string old = today;
     old.replace(3, 1, version);
     old.resize(old.size() - std::string(behind).size());

@@ -35,6 +35,7 @@ max_per: {rack: 2, host: 1}
 health: {http: {port: http, path: /ok}, interval: 1s, timeout: 500ms, grace: 5s, failures: 2}
 update: {max_unavailable: 2}
 kill_grace: 1.5s
+kill_signal: SIGINT
 )");
   ASSERT_TRUE(app) << app.error().message();
   EXPECT_EQ(app->name, "web");
@@ -56,6 +57,7 @@ kill_grace: 1.5s
   EXPECT_EQ(app->health->failures, 2);
   EXPECT_EQ(app->max_unavailable, 2);
   EXPECT_EQ(app->kill_grace, milliseconds(1'500));
+  EXPECT_EQ(app->kill_signal, 2);
 }
 
 TEST(AppFile, NeedsANameAndACommandOnly) {
@@ -103,6 +105,7 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"health: {command: x, failures: 0}\n", "line 3: failures"},
       {"update: {max_unavailable: 0}\n", "line 3: max_unavailable"},
       {"update: {max_surge: 1}\n", "line 3: unknown key 'max_surge'"},
+      {"kill_signal: SIGKILL\n", "line 3: kill_signal: "},
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
