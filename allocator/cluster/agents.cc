@@ -273,7 +273,7 @@ void Agent::count_free_ports() {
   free_port_count = free_ports.size();
 }
 
-const std::string& value_of(const Agent& agent, const std::string& attribute) {
+const std::string& value_of(const AgentState& agent, const std::string& attribute) {
   static const std::string kNone;
   if (attribute == "host") return agent.id.str();
   const auto at = agent.attributes.find(attribute);

@@ -123,28 +123,39 @@ struct OfferList {
   bool empty() const { return first == nullptr; }
 };
 
-struct Agent : Books {
+// What the rules look at to say whether an ask fits an agent. A copy may be changed, to see what
+// would be if the agent were otherwise (explain/).
+struct AgentState : Books {
   AgentId id = {};
-  size_t slot = 0;    // a small number of its own, by which others keep what they know of it
-  uint64_t rank = 0;  // ranks are in the order of ids, which are slower to compare
+  size_t slot = 0;  // a small number of its own, by which others keep what they know of it
   Attributes attributes = {};
   uint64_t attributes_version = 0;  // never used twice, whatever agent; for caches
   bool active = true;
   bool draining = false;
 
-  std::map<FrameworkId, Held> allocated_to = {};  // none is zero
-  std::map<TaskRef, Task> tasks = {};
-  OfferList offers = {};  // outstanding
-
   PortSet ports = {};
-  PortSet free_ports = {};  // those that no task takes
-  int64_t free_port_count = 0;
-  int64_t ports_offered = 0;  // wanted by the fills of outstanding offers
+  int64_t free_port_count = 0;  // those that no task takes
+  int64_t ports_offered = 0;    // wanted by the fills of outstanding offers
 
   // An ask for which something is set aside here, and why. What is kept is for it alone; if nothing
   // is kept, all that becomes free is.
   AskEntry* claimant = nullptr;
   Purpose purpose = Purpose::kNone;
+
+  bool by_notice() const { return purpose == Purpose::kNotice; }
+  // Whether others may be given nothing here.
+  bool is_set_aside() const { return claimant != nullptr && keep.is_zero(); }
+  int64_t ports_left() const { return free_port_count - ports_offered; }
+  // Whether it may be offered at all.
+  bool serves() const { return active && !draining; }
+};
+
+struct Agent : AgentState {
+  uint64_t rank = 0;  // ranks are in the order of ids, which are slower to compare
+  std::map<FrameworkId, Held> allocated_to = {};  // none is zero
+  std::map<TaskRef, Task> tasks = {};
+  OfferList offers = {};        // outstanding
+  PortSet free_ports = {};      // those that no task takes
   ResourceVector noticed = {};  // of tasks that have had a notice
   uint64_t growths = 0;         // how often something became free here
   bool is_grown = false;        // Cluster::grown has it
@@ -174,12 +185,6 @@ struct Agent : Books {
   mutable Fragments fragments = {};
 
   void count_free_ports();
-  bool by_notice() const { return purpose == Purpose::kNotice; }
-  // Whether others may be given nothing here.
-  bool is_set_aside() const { return claimant != nullptr && keep.is_zero(); }
-  int64_t ports_left() const { return free_port_count - ports_offered; }
-  // Whether it may be offered at all.
-  bool serves() const { return active && !draining; }
   bool has_gpus() const { return total.amounts[ResourceKind::kGpus] > 0; }
 };
 
@@ -195,6 +200,6 @@ int64_t count_that_fits(const ResourceVector& shape, const Books& books, const R
 bool fits(const ResourceVector& shape, const Books& books, const RoleName& role);
 
 // The agent's value of an attribute: "host" is its name; empty if it has none.
-const std::string& value_of(const Agent& agent, const std::string& attribute);
+const std::string& value_of(const AgentState& agent, const std::string& attribute);
 
 }  // namespace proffer::fair

@@ -234,7 +234,6 @@ class Cluster {
   // --- remembered of rules ----------------------------------------------------------------------
   mutable bool entitlements_known = false;
   bool entitlements_old = false;  // an ask wants so many more or fewer that others have others
-  mutable ResourceVector supposed_gone;  // see Supposed: of what still runs on draining agents
 
  private:
   // Of those that end at one instant the order does not matter.

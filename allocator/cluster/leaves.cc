@@ -5,13 +5,18 @@
 
 namespace proffer::fair {
 
-bool AskEntry::matches(const Agent& agent) const {
+bool AskEntry::matches(const AgentState& agent) const {
   if (ask.constraints.empty()) return true;
-  Matched& known = matched_[&agent];
+  Matched& known = matched_[agent.slot];
   if (known.attributes_version != agent.attributes_version) {
     known = {agent.attributes_version, matcher.matches(agent.id, agent.attributes)};
   }
   return known.matches;
+}
+
+void AskEntry::match_by(ConstraintMatcher other) {
+  matcher = std::move(other);
+  matched_.clear();
 }
 
 bool AskEntry::has_headroom() const {
@@ -22,7 +27,7 @@ bool AskEntry::has_headroom() const {
   return false;
 }
 
-std::optional<Filter> Framework::filter_on(const Agent& agent) const {
+std::optional<Filter> Framework::filter_on(const AgentState& agent) const {
   if (filtered_on(agent) == Filtered::kNo) return std::nullopt;
   if (filtered_on(agent) == Filtered::kForAReason) return reasons.at(agent.id);
   return Filter{.until = declines[agent.slot].until};

@@ -69,8 +69,10 @@ struct AskEntry {
   std::vector<Agent*> set_aside = {};
 
   // How many tasks it could be given now: whole gangs.
-  int64_t unmet() const {
-    const int64_t left = expired || ask.count <= offered ? 0 : ask.count - offered;
+  int64_t unmet() const { return unmet_with(offered); }
+  // The same if so many of them were offered.
+  int64_t unmet_with(int64_t now_offered) const {
+    const int64_t left = expired || ask.count <= now_offered ? 0 : ask.count - now_offered;
     return ask.gang > 1 ? left - left % ask.gang : left;
   }
   // Whether it wants more or fewer than when entitlements were computed, so that they may be
@@ -87,7 +89,10 @@ struct AskEntry {
   bool only_preferred(Time now) const {
     return !ask.prefer.empty() && now - prefers_since < ask.prefer.wait;
   }
-  bool claims(const Agent& agent) const { return agent.claimant == this; }
+  // A copy that is declared otherwise claims the same (explain/).
+  bool claims(const AgentState& agent) const {
+    return agent.claimant != nullptr && agent.claimant->slot == slot;
+  }
   bool has_headroom() const;
   bool leaf_wants() const;
   // Whether it is only for some agents, whatever their size.
@@ -95,14 +100,15 @@ struct AskEntry {
     return !ask.constraints.empty() || ask.shape[ResourceKind::kGpus] > 0;
   }
   // Whether the agent has the right attributes and host. Remembered, since expressions are slow.
-  bool matches(const Agent& agent) const;
+  bool matches(const AgentState& agent) const;
+  void match_by(ConstraintMatcher other);  // from now on
 
  private:
   struct Matched {
     uint64_t attributes_version = 0;
     bool matches = false;
   };
-  mutable std::unordered_map<const Agent*, Matched> matched_;  // looked up only, never walked
+  mutable std::unordered_map<size_t, Matched> matched_;  // by agent's slot; looked up only
 };
 
 // Why one framework is not offered one agent for now.
@@ -131,10 +137,10 @@ struct Framework {
   std::vector<Decline> declines = {};
   IndexedMap<AgentId, Filter> reasons = {};  // of those for a reason
   size_t filter_count = 0;                   // of both
-  Filtered filtered_on(const Agent& agent) const {
+  Filtered filtered_on(const AgentState& agent) const {
     return agent.slot < declines.size() ? declines[agent.slot].filtered : Filtered::kNo;
   }
-  std::optional<Filter> filter_on(const Agent& agent) const;
+  std::optional<Filter> filter_on(const AgentState& agent) const;
   Leaf* own = nullptr;                    // in its own role; there as long as the framework is
   std::map<RoleName, Leaf*> leaves = {};  // all, so its own is the first
 };

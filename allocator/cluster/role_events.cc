@@ -212,7 +212,7 @@ ResourceVector Cluster::usable_total() const {
   for (const Agent* a : draining) {
     sum -= (a->counted_total() - a->counted_allocated()).max(ResourceVector());
   }
-  return (sum - supposed_gone).max(ResourceVector());
+  return sum.max(ResourceVector());
 }
 
 void Cluster::rebuild_shares() {

@@ -39,13 +39,6 @@ ResourceVector borrowed(const Node& node) {
   return (node.use() - node.entitlement).max(ResourceVector());
 }
 
-ResourceVector unmet_guarantee(const Role& role) {
-  ResourceVector below;
-  for (const Role* child : role.promised) below += unmet_guarantee(*child);
-  const ResourceVector use = role.use();
-  return (role.settings.guarantee.amounts(use) - use).max(below);
-}
-
 Share guarantee_filled(const Role& role) {
   CHECK(role.has_guarantee()) << role.name.str();
   const ResourceVector use = role.use();
@@ -68,9 +61,9 @@ bool has_unmet_guarantee(const Role& role) {
          });
 }
 
-bool is_within_guarantee(const Role& role, const ResourceVector& more) {
+bool is_within_guarantee(const Role& role, const ResourceVector& use, const ResourceVector& more) {
   const Quota& guarantee = role.settings.guarantee;
-  return role.whole_guarantee.contains(role.use() + more) &&
+  return role.whole_guarantee.contains(use + more) &&
          std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
                      [&](ResourceKind kind) { return guarantee[kind] && more[kind] > 0; });
 }

@@ -114,17 +114,14 @@ struct Role : Node {
 bool is_above_entitlement(const Node& node);
 // Its use above its entitlement.
 ResourceVector borrowed(const Node& node);
-// What is promised to a role and those below it and that they do not use: in each kind the larger
-// of its own promise and the sum of its children's. O(roles with guarantees below it).
-ResourceVector unmet_guarantee(const Role& role);
 // Use divided by guarantee, in the kind where that is largest. Kinds that the role's own guarantee
 // does not name do not count. CHECKs that the role has a guarantee.
 Share guarantee_filled(const Role& role);
 // Whether its use is within its own guarantee, and less than that in some kind.
 bool has_unmet_guarantee(const Role& role);
-// Whether `more` takes something that the role's own guarantee names, and the role with it would be
-// within the whole guarantee.
-bool is_within_guarantee(const Role& role, const ResourceVector& more);
+// Whether `more` takes something that the role's own guarantee names, and the role, if this is its
+// use, would be within the whole guarantee with it.
+bool is_within_guarantee(const Role& role, const ResourceVector& use, const ResourceVector& more);
 // The same of its own limit.
 bool is_within_limit(const Role& role, const ResourceVector& more);
 

@@ -23,13 +23,13 @@ void TaskCounts::add(const Agent& agent, int64_t count) {
   }
 }
 
-int64_t TaskCounts::of(const std::string& attribute, const Agent& agent) const {
+int64_t TaskCounts::of(const std::string& attribute, const AgentState& agent) const {
   const auto& by_value = counts_.at(attribute);
   const auto at = by_value.find(value_of(agent, attribute));
   return at == by_value.end() ? 0 : at->second;
 }
 
-int64_t TaskCounts::room(const Ask& ask, const Agent& agent, int64_t count_max) const {
+int64_t TaskCounts::room(const Ask& ask, const AgentState& agent, int64_t count_max) const {
   int64_t room = count_max;
   for (const MaxPer& most : ask.max_per) {
     room = std::min(room, std::max<int64_t>(most.count - of(most.attribute, agent), 0));
@@ -37,19 +37,19 @@ int64_t TaskCounts::room(const Ask& ask, const Agent& agent, int64_t count_max) 
   return room;
 }
 
-const MaxPer* TaskCounts::full(const Ask& ask, const Agent& agent) const {
+const MaxPer* TaskCounts::full(const Ask& ask, const AgentState& agent) const {
   for (const MaxPer& most : ask.max_per) {
     if (of(most.attribute, agent) >= most.count) return &most;
   }
   return nullptr;
 }
 
-bool TaskCounts::is_beyond(const Ask& ask, const Agent& agent) const {
+bool TaskCounts::is_beyond(const Ask& ask, const AgentState& agent) const {
   return std::any_of(ask.max_per.begin(), ask.max_per.end(),
                      [&](const MaxPer& most) { return of(most.attribute, agent) > most.count; });
 }
 
-int64_t TaskCounts::crowd(const Ask& ask, const Agent& agent) const {
+int64_t TaskCounts::crowd(const Ask& ask, const AgentState& agent) const {
   return ask.spread.empty() ? 0 : of(ask.spread, agent);
 }
 
@@ -165,7 +165,7 @@ int64_t fill_places(const Ask& ask, const TaskCounts& counts, int64_t wanted,
   return sum;
 }
 
-Nearness nearness(const Preference& preference, const Agent& agent) {
+Nearness nearness(const Preference& preference, const AgentState& agent) {
   const auto is_one_of = [](const std::vector<std::string>& names, const std::string& name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };

@@ -26,15 +26,15 @@ class TaskCounts {
   // Some more tasks, or fewer, on the agent.
   void add(const Agent& agent, int64_t count);
   // How many more tasks max_per allows on the agent, at most count_max.
-  int64_t room(const Ask& ask, const Agent& agent, int64_t count_max) const;
+  int64_t room(const Ask& ask, const AgentState& agent, int64_t count_max) const;
   // The limit that leaves no room there, or nullptr.
-  const MaxPer* full(const Ask& ask, const Agent& agent) const;
-  bool is_beyond(const Ask& ask, const Agent& agent) const;  // has more than max_per allows
+  const MaxPer* full(const Ask& ask, const AgentState& agent) const;
+  bool is_beyond(const Ask& ask, const AgentState& agent) const;  // has more than max_per allows
   // How many tasks are where the agent is, by the attribute that the ask is spread over.
-  int64_t crowd(const Ask& ask, const Agent& agent) const;
+  int64_t crowd(const Ask& ask, const AgentState& agent) const;
 
   // How many where the agent is, by an attribute that is counted.
-  int64_t of(const std::string& attribute, const Agent& agent) const;
+  int64_t of(const std::string& attribute, const AgentState& agent) const;
 
   bool operator==(const TaskCounts&) const = default;
 
@@ -59,6 +59,6 @@ int64_t fill_places(const Ask& ask, const TaskCounts& counts, int64_t wanted,
 
 // How near an agent is to where the ask would rather be.
 enum class Nearness : uint8_t { kHost, kRack, kAnywhere };
-Nearness nearness(const Preference& preference, const Agent& agent);
+Nearness nearness(const Preference& preference, const AgentState& agent);
 
 }  // namespace proffer::fair

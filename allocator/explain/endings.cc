@@ -1,4 +1,4 @@
-// What would have to end: cheapest() is the story. Each try is made on the books, changed a little.
+// What would have to end: cheapest() is the story. Each try is made on copies of the books.
 
 #include "allocator/explain/endings.h"
 
@@ -34,46 +34,48 @@ bool may_hold(const Occupants& all, const ResourceVector& lacking) {
 
 }  // namespace
 
-Endings::Endings(const Cluster& cluster, const AskEntry& entry, const Fitting& as_it_is)
+Endings::Endings(const Cluster& cluster, const AskEntry& entry, const Fitting& as_it_is, Time now)
     : cluster_(cluster),
       entry_(entry),
       as_it_is_(as_it_is),
+      now_(now),
       tries_left_(entry.ask.borrow ? kTriesMax : kTriesWithoutBorrowingMax) {}
 
-void Endings::end_as_if(const Release& release, Supposed& as_if,
-                        std::map<const Agent*, Books>& then,
-                        std::map<const AskEntry*, int64_t>& ended) const {
-  const auto books_of = [&](const Agent& of) -> Books& {
-    return then.try_emplace(&of, *as_it_is_.there(of).books).first->second;
+After Endings::after(const Release& release) const {
+  After then;
+  const auto state_of = [&](const Agent& of) -> AgentState& {
+    const auto [at, is_new] = then.agents.try_emplace(&of, of);
+    if (is_new && entry_.claims(of)) at->second.keep = {};
+    return at->second;
   };
   const auto note_ended = [&](const Leaf& l, const AskName& name, int64_t count) {
     const auto ask = l.owner->asks.find(name);
-    if (ask != l.owner->asks.end()) ended[ask->second.get()] += count;
+    if (ask != l.owner->asks.end()) then.ended[ask->second.get()] += count;
   };
-  const Agent& a = *release.agent;
+  const auto end_offer = [&](const OutstandingOffer& offer) {
+    AgentState& on = state_of(*offer.agent);
+    on.end_offered(offer);
+    on.ports_offered -= offer.ports;
+    for (const AskFill& fill : offer.grant->offer.fills) {
+      note_ended(*offer.leaf, fill.ask, fill.count);
+    }
+  };
   for (const Occupant& one : release.what) {
     if (one.task != nullptr) {
-      books_of(a).end_allocated(*one.task);
-      as_if.end(a, *one.task);
+      state_of(*release.agent).end_allocated(*one.task);
+      then.as_if.end(*release.agent, *one.task);
       note_ended(*one.leaf, one.task->ask, 1);
       continue;
     }
-    as_if.end(*one.offer);
-    std::vector<const OutstandingOffer*> offers = {one.offer};
-    if (const uint64_t gang = one.offer->grant->offer.gang; gang != 0) {
-      offers.clear();
-      for (const OfferId& id : cluster_.outstanding.of_gang(gang)) {
-        offers.push_back(cluster_.outstanding.find(id));
-      }
-    }
-    for (const OutstandingOffer* offer : offers) {
-      books_of(*offer->agent).end_offered(*offer);
-      for (const AskFill& fill : offer->grant->offer.fills) {
-        note_ended(*offer->leaf, fill.ask, fill.count);
-      }
+    then.as_if.end(cluster_, *one.offer);
+    const uint64_t gang = one.offer->grant->offer.gang;
+    if (gang == 0) end_offer(*one.offer);
+    for (const OfferId& id : cluster_.outstanding.of_gang(gang)) {
+      end_offer(*cluster_.outstanding.find(id));
     }
   }
-  for (auto& [of, books] : then) books.compute_free();
+  for (auto& [of, state] : then.agents) state.compute_free();
+  return then;
 }
 
 std::optional<Release> Endings::cheapest(bool tasks, bool offers) {
@@ -85,13 +87,11 @@ std::optional<Release> Endings::cheapest(bool tasks, bool offers) {
   const Denial denied = as_it_is_.denied();
   for (const auto& [id, agent] : cluster_.agents) {
     const Agent& a = *agent;
-    const Fitting::There there = as_it_is_.there(a);
-    const bool is_place = there.serves && !there.is_claimed && as_it_is_.suits(a);
+    const bool is_place = a.serves() && !as_it_is_.is_claimed(a) && is_for(entry_, a, now_);
     if (needs_place && !is_place) continue;
     Occupants all = occupants_of(a, tasks, offers, needs_place ? Denial() : denied);
     if (all.empty()) continue;
-    const ResourceVector free =
-        proffer::sum_of(there.books->usable(entry_.leaf->role->name)).amounts;
+    const ResourceVector free = as_it_is_.free_for(a);
     if (needs_place && !entry_.ask.shape.fits_in(free + sum_of(all))) continue;
     const ResourceVector lacking =
         needs_place ? (entry_.ask.shape - free).max(ResourceVector()) : entry_.at_once();
@@ -99,7 +99,7 @@ std::optional<Release> Endings::cheapest(bool tasks, bool offers) {
       if (needs_place && entry_.ask.gang == 1 && !lacking.fits_in(one.amounts)) continue;
       Release release{.agent = &a, .what = {one}, .worth = worth_of(one.amounts)};
       if (best && best->cost() <= release.cost()) continue;
-      if (fits_without(a, release.what)) consider(std::move(release));
+      if (fits_without(release)) consider(std::move(release));
     }
     if (all.size() == 1 || (best && best->what.size() == 1)) continue;
     if (needs_place && !may_hold(all, lacking)) continue;
@@ -123,15 +123,18 @@ std::optional<Release> Endings::several_on(const Agent& a, Occupants all,
     return Occupants(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
   };
   const auto count = static_cast<int64_t>(all.size());
-  if (!fits_without(a, all)) return std::nullopt;
-  const int64_t spared = largest(
-      0, count - 1, [&](int64_t without) { return fits_without(a, first(count - without)); });
+  const auto fits_if = [&](Occupants ended) {
+    return fits_without({.agent = &a, .what = std::move(ended)});
+  };
+  if (!fits_if(all)) return std::nullopt;
+  const int64_t spared =
+      largest(0, count - 1, [&](int64_t without) { return fits_if(first(count - without)); });
   Occupants needed = first(count - spared);
   if (needed.size() > kRemedyEndsMax) return std::nullopt;
   for (size_t i = needed.size(); i-- > 0 && needed.size() > 1;) {
     Occupants fewer = needed;
     fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(i));
-    if (fits_without(a, fewer)) needed = std::move(fewer);
+    if (fits_if(fewer)) needed = std::move(fewer);
   }
   // When no more may be tried nothing is known to be needed.
   if (tries_left_ <= 0) return std::nullopt;
@@ -173,25 +176,12 @@ Occupants Endings::occupants_of(const Agent& a, bool tasks, bool offers,
   return all;
 }
 
-bool Endings::fits_without(const Agent& a, const Occupants& ended) {
+bool Endings::fits_without(const Release& release) {
   if (--tries_left_ < 0) return false;
-  Fitting::There there = as_it_is_.there(a);
-  Books books = *there.books;
-  Supposed as_if(cluster_);
-  for (const Occupant& one : ended) {
-    if (one.task != nullptr) {
-      books.end_allocated(*one.task);
-      as_if.end(a, *one.task);
-    } else {
-      books.end_offered(*one.offer);
-      as_if.end(*one.offer);
-      there.ports_left += one.offer->ports;
-    }
-  }
-  books.compute_free();
-  there.books = &books;
-  there.is_declined = as_it_is_.is_declined(a, books);  // It may have been too little.
-  return as_it_is_.fits(there);
+  const After then = after(release);
+  const AgentState& there = then.agents.at(release.agent);
+  // What was declined as too little may not be any more.
+  return as_it_is_.fits(there, as_it_is_.is_declined(there), then.as_if);
 }
 
 }  // namespace proffer::fair

@@ -293,7 +293,7 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
     }
     return is(Hindrance::kDeclinedTooLittle);
   }
-  if (entry == nullptr && l.open_on.count(const_cast<Agent*>(&a)) > 0) {
+  if (entry == nullptr && l.open_on.count(&a) > 0) {
     return is(Hindrance::kAlreadyOffered);
   }
   if (const Denial denied = denial_to(l, entry, a); !denied.is_none()) {

@@ -89,7 +89,7 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
                         .share_millionths = dominant_share(use, total).millionths(),
                         .place_share_millionths = role->share.millionths(),
                         .guarantee_met = is_guarantee_met(cluster_, *role),
-                        .headroom = unmet_guarantee(*role),
+                        .headroom = unmet_guarantee(cluster_, *role),
                         .headroom_is_held = cluster_.options.reclaim == ReclaimMode::kOff};
   for (const Node* sibling : cluster_.demanding.nodes(*role->parent)) {
     ++found.with_demand;

@@ -38,7 +38,7 @@ class RemedySearch {
         now_(now),
         as_it_is_(cluster, entry, now),
         rivals_(cluster, gate, entry, now),
-        endings_(cluster, entry, as_it_is_) {}
+        endings_(cluster, entry, as_it_is_, now) {}
 
   std::vector<Remedy> all() {
     if (as_it_is_.fits()) return {};
@@ -100,10 +100,11 @@ class RemedySearch {
     if (ask_.gang > 1) {
       best = largest(1, most, [&](int64_t place) { return would_fit(with(place)); });
     } else {
+      AskEntry less = least.entry();
       for (const Agent* a : least.usable()) {
-        const Fitting::There there = least.there(*a);
         const auto fits_there = [&](int64_t place) {
-          return least.room(there, with(place).shape) > 0;
+          less.ask.shape[kind] = amount_at(kind, place);
+          return room_for(less, *a, 1) > 0;
         };
         if (best == most || !fits_there(best + 1)) continue;
         best = largest(best + 1, most, fits_there);
@@ -148,12 +149,12 @@ class RemedySearch {
   // What is set aside for the ask is for others too once it is another one; and its framework does
   // not decline any more what it declined for a reason.
   void add_anew(Remedy remedy) {
-    std::vector<Books> books;
-    books.reserve(entry_.set_aside.size());
+    std::vector<AgentState> agents;
+    agents.reserve(entry_.set_aside.size());
     Rivals::Change released{.declares_anew = true};
     for (const Agent* a : entry_.set_aside) {
-      books.push_back(without_keep(*a));
-      released.more.emplace_back(a, &books.back());
+      agents.push_back(without_keep(*a));
+      released.more.push_back(&agents.back());
     }
     const std::vector<std::string> own = rivals_.before(not_declined(true));
     remedy.first = rivals_.before(released);
@@ -171,7 +172,7 @@ class RemedySearch {
     for (const auto& [id, a] : cluster_.agents) {
       const std::optional<Filter> filter = owner.filter_on(*a);
       if (!filter || (declares_anew && filter->until)) continue;
-      change.more.emplace_back(a.get(), a.get());
+      change.more.push_back(a.get());
     }
     return change;
   }
@@ -188,16 +189,16 @@ class RemedySearch {
   // Whether the role may be set so, and the ask fits then.
   bool fits_with(Role& role, const RoleSettings& settings) const {
     if (!check_role(cluster_.role_table, role.name, settings)) return false;
-    Supposed as_if(cluster_);
+    Supposed as_if;
     as_if.set(role, settings);
-    return as_it_is_.fits();
+    return as_it_is_.fits(as_if);
   }
 
   void raise_limit() {
     const ResourceVector more = entry_.at_once();
     for (Role* role = entry_.leaf->role; role->parent != nullptr; role = role->parent) {
       // Some of what a limit leaves may be kept for others, but not before all.
-      const ResourceVector kept = kept_below(*role, &entry_);
+      const ResourceVector kept = kept_below(cluster_, *role, &entry_);
       const ResourceVector then = role->use() + more;
       if (raise_limit_to(*role, then)) continue;
       ResourceVector with_kept = then;
@@ -246,9 +247,9 @@ class RemedySearch {
   }
 
   void add_as_if(Role& role, const RoleSettings& settings, Remedy remedy) {
-    Supposed as_if(cluster_);
+    Supposed as_if;
     as_if.set(role, settings);
-    add(std::move(remedy), {.entitles_anew = true});
+    add(std::move(remedy), {.as_if = &as_if, .entitles_anew = true});
   }
 
   // --- what would have to end --------------------------------------------------------------------
@@ -281,11 +282,9 @@ class RemedySearch {
       if (!at) remedy.until.reset();
     }
     if (remedy.until && !comes(*remedy.until)) remedy.until.reset();
-    Supposed as_if(cluster_);
-    std::map<const Agent*, Books> then;
-    Rivals::Change change;
-    endings_.end_as_if(release, as_if, then, change.ended);
-    for (const auto& [a, books] : then) change.more.emplace_back(a, &books);
+    const After then = endings_.after(release);
+    Rivals::Change change{.as_if = &then.as_if, .ended = then.ended};
+    for (const auto& [a, state] : then.agents) change.more.push_back(&state);
     add(std::move(remedy), change);
   }
 
@@ -295,55 +294,50 @@ class RemedySearch {
   void change_agents() {
     for (const auto& [id, agent] : cluster_.agents) {
       const Agent& a = *agent;
-      const Fitting::There there = as_it_is_.there(a);
-      const auto would_help = [&](bool Fitting::There::*what, bool value) {
-        if (there.*what == value) return false;
-        Fitting::There then = there;
-        then.*what = value;
-        return as_it_is_.fits(then);
-      };
+      const bool is_declined = as_it_is_.is_declined(a);
       // How much an ask may have that may not borrow depends on the asks that agents could serve.
-      if (ask_.borrow && a.active == a.draining && would_help(&Fitting::There::serves, true)) {
-        add_first(
-            {.kind = a.active ? RemedyKind::kUndrained : RemedyKind::kConnected, .agent = a.id},
-            {.more = {{&a, &a}}, .entitles_anew = true});
+      if (ask_.borrow && a.active == a.draining) {
+        AgentState then = a;
+        then.active = true;
+        then.draining = false;
+        if (as_it_is_.fits(then, is_declined)) {
+          add_first(
+              {.kind = a.active ? RemedyKind::kUndrained : RemedyKind::kConnected, .agent = a.id},
+              {.more = {&a}, .entitles_anew = true});
+        }
       }
-      if (would_help(&Fitting::There::is_declined, false)) {
+      if (is_declined && as_it_is_.fits(a, false)) {
         Remedy remedy{.kind = RemedyKind::kDeclineLifted, .agent = a.id};
         const std::optional<Time> until = entry_.leaf->owner->filter_on(a)->until;
         if (until && comes(*until)) remedy.until = until;
         add_first(std::move(remedy), not_declined(false));
       }
       if (ask_.borrow && a.claimant != nullptr && a.claimant->leaf->owner != entry_.leaf->owner) {
-        const Books books = without_keep(a);
-        Fitting::There then = there;
-        then.is_claimed = false;
-        then.books = &books;
-        if (as_it_is_.fits(then)) {
+        AgentState then = without_keep(a);
+        then.claimant = nullptr;
+        if (as_it_is_.fits(then, is_declined)) {
           add_first({.kind = RemedyKind::kUnclaimed,
                      .agent = a.id,
                      .framework = a.claimant->leaf->framework},
-                    {.more = {{&a, &books}}, .entitles_anew = true});
+                    {.more = {&then}, .entitles_anew = true});
         }
       }
-      unreserve(a, there);
+      unreserve(a, is_declined);
     }
   }
 
-  void unreserve(const Agent& a, const Fitting::There& there) {
+  void unreserve(const Agent& a, bool is_declined) {
     if (!ask_.borrow) return;  // Whose it was may be given more of others then.
     for (const Part& part : a.parts) {
       if (part.revocable || is_within(entry_.leaf->role->name, part.reserved_for)) continue;
       if (part.total.is_zero()) continue;
-      Books books = a;
-      books.total += part.total;
-      books.part(part.reserved_for, false).total = {};
-      books.compute_free();
-      Fitting::There then = there;
-      then.books = &books;
-      if (!as_it_is_.fits(then)) continue;
+      AgentState then = a;
+      then.total += part.total;
+      then.part(part.reserved_for, false).total = {};
+      then.compute_free();
+      if (!as_it_is_.fits(then, is_declined)) continue;
       add_first({.kind = RemedyKind::kUnreserved, .agent = a.id, .role = part.reserved_for},
-                {.more = {{&a, &books}}, .entitles_anew = true});
+                {.more = {&then}, .entitles_anew = true});
     }
   }
 

@@ -13,16 +13,17 @@
 namespace proffer::fair {
 namespace {
 
-bool is_guaranteed(const AskEntry& ask) {
+bool is_guaranteed(const View& view, const AskEntry& ask) {
   for (const Role* role = ask.leaf->role; role != nullptr; role = role->parent) {
-    if (role->has_guarantee() && is_within_guarantee(*role, ask.at_once())) return true;
+    if (!view.has_guarantee(*role)) continue;
+    if (is_within_guarantee(*role, view.use(*role), ask.at_once())) return true;
   }
   return false;
 }
 
 // Where the ways of two leaves part: whether the first has the lesser share. Of equals the order is
 // not known.
-bool has_less(const Cluster& cluster, const Leaf& a, const Leaf& b) {
+bool has_less(const View& view, const Leaf& a, const Leaf& b) {
   const auto path = [](const Leaf& leaf) {
     std::vector<const Node*> nodes;
     for (const Node* node = &leaf; node != nullptr; node = node->parent) nodes.push_back(node);
@@ -35,7 +36,7 @@ bool has_less(const Cluster& cluster, const Leaf& a, const Leaf& b) {
     of_b.pop_back();
   }
   const auto share = [&](const Node* node) {
-    return dominant_share(node->use(), cluster.total, node->weight);
+    return dominant_share(view.use(*node), view.cluster.total, node->weight);
   };
   return share(of_a.back()) < share(of_b.back());
 }
@@ -55,17 +56,22 @@ Rivals::Rivals(const Cluster& cluster, const Gate& gate, const AskEntry& ask, Ti
   }
 }
 
+View Rivals::view_after(const Change& change) const {
+  return change.as_if == nullptr ? View(cluster_) : View(cluster_, *change.as_if);
+}
+
 std::vector<std::string> Rivals::before(const Change& change) const {
+  const View view = view_after(change);
   std::vector<std::string> found;
   for (const auto& [id, l] : cluster_.leaves) {
     if (found.size() == kRemedyEndsMax) break;
-    if (!l->wants_offers()) continue;
+    if (!view.wants_offers(*l)) continue;
     if (change.only != nullptr && l->owner != change.only) continue;
     const bool is_rival =
         l->mode == OfferMode::kOpen
             ? could_take_open(*l, change)
             : std::any_of(l->order.begin(), l->order.end(), [&](const AskEntry* rival) {
-                return rival != &ask_ && rival->unmet() > 0 && comes_before(*rival, change) &&
+                return rival != &ask_ && view.unmet(*rival) > 0 && comes_before(*rival, change) &&
                        could_take(*rival, change);
               });
     const std::string& name = l->framework.str();
@@ -81,7 +87,8 @@ bool Rivals::is_owed(const AskEntry& ask, const Change& change) const {
 
 bool Rivals::comes_before(const AskEntry& rival, const Change& change) const {
   const Leaf& l = *rival.leaf;
-  if (change.entitles_anew || change.declares_anew || is_guaranteed(rival)) return true;
+  const View view = view_after(change);
+  if (change.entitles_anew || change.declares_anew || is_guaranteed(view, rival)) return true;
   if (!ask_.ask.borrow) return true;  // It may have what all others leave.
   if (!gate_.is_open()) {
     const bool is_first = is_owed(rival, change);
@@ -89,7 +96,7 @@ bool Rivals::comes_before(const AskEntry& rival, const Change& change) const {
     if (is_first && change.ended.count(&rival) > 0) return true;
     if (is_first != is_owed(ask_, change)) return is_first;
   }
-  if (&l != ask_.leaf) return !has_less(cluster_, *ask_.leaf, l);
+  if (&l != ask_.leaf) return !has_less(view, *ask_.leaf, l);
   const auto place = [&](const AskEntry& of) {  // in the order of priority
     return std::find(l.order.begin(), l.order.end(), &of);
   };
@@ -109,43 +116,38 @@ bool Rivals::could_take(const AskEntry& rival, const Change& change) const {
     // If it is no longer denied, it has not been tried on any agent since, so it may fit what is
     // free already. (Held guarantees are compared with what is free now, without what the change
     // frees.)
-    const Denial::Why why = denial(cluster_, rival).why;
+    const Denial::Why why = denial(view_after(change), rival).why;
     return why == Denial::Why::kNone || why == Denial::Why::kGuarantees;
   }
   // While an ask may not borrow, nothing is kept for it beyond its entitlement.
   const bool takes_own =
       !ask_.ask.borrow &&
       std::any_of(ask_.set_aside.begin(), ask_.set_aside.end(),
-                  [&](const Agent* a) { return could_take(rival, *a, without_keep(*a), change); });
-  return takes_own || std::any_of(change.more.begin(), change.more.end(), [&](const auto& more) {
-           return could_take(rival, *more.first, *more.second, change);
-         });
+                  [&](const Agent* a) { return could_take(rival, without_keep(*a), change); });
+  return takes_own ||
+         std::any_of(change.more.begin(), change.more.end(),
+                     [&](const AgentState* more) { return could_take(rival, *more, change); });
 }
 
-bool Rivals::could_take(const AskEntry& rival, const Agent& a, const Books& books,
-                        const Change& change) const {
-  std::vector<Slice> empty = books.usable_total(rival.leaf->role->name);
-  if (!rival.matches(a) || a.ports.size() < rival.ask.ports) return false;
-  if (!take(rival.ask.shape, empty)) return false;
-  if (rival.only_preferred(now_) && nearness(rival.ask.prefer, a) == Nearness::kAnywhere) {
-    return false;
-  }
+bool Rivals::could_take(const AskEntry& rival, const AgentState& a, const Change& change) const {
+  if (!could_ever_fit(rival, a) || !is_for(rival, a, now_)) return false;
   const std::optional<Filter> filter = rival.leaf->owner->filter_on(a);
   const bool is_lifted = change.only == rival.leaf->owner;
   if (filter && !is_lifted) {
     // A reason may hold no more if the agent is another one.
     const bool may_end = change.entitles_anew && !filter->until;
-    if (!may_end && still_holds(*filter, a, books, now_)) return false;
+    if (!may_end && still_holds(*filter, a, now_)) return false;
   }
   if (change.ended.count(&rival) == 0 && rival.counts.full(rival.ask, a) != nullptr) return false;
   // An ask that is owed a task may have a claim on a part of it, and a gang on several agents.
   if (rival.ask.gang > 1 || change.entitles_anew || is_owed(rival, change)) return true;
-  return fits(rival.ask.shape, books, rival.leaf->role->name);
+  return fits(rival.ask.shape, a, rival.leaf->role->name);
 }
 
 bool Rivals::could_take_open(const Leaf& rival, const Change& change) const {
-  return std::any_of(change.more.begin(), change.more.end(),
-                     [&](const auto& more) { return rival.open_on.count(more.first) == 0; });
+  return std::any_of(change.more.begin(), change.more.end(), [&](const AgentState* more) {
+    return rival.open_on.count(cluster_.agents.at(more->id).get()) == 0;
+  });
 }
 
 }  // namespace proffer::fair

@@ -17,8 +17,8 @@ class Rivals {
  public:
   // What becomes available, and what of the order may be otherwise then.
   struct Change {
-    // Agents on which more is free, with the books that they have then.
-    std::vector<std::pair<const Agent*, const Books*>> more = {};
+    std::vector<const AgentState*> more = {};  // agents on which more is free, as they are then
+    const Supposed* as_if = nullptr;           // uses and settings
     std::map<const AskEntry*, int64_t> ended = {};  // how many of their tasks
     const Framework* only = nullptr;                // nobody else finds more
     bool entitles_anew = false;  // agents, settings or asks change, and with them entitlements
@@ -28,16 +28,15 @@ class Rivals {
   // O(asks).
   Rivals(const Cluster& cluster, const Gate& gate, const AskEntry& ask, Time now);
 
-  // Their frameworks, at most kRemedyEndsMax. The use and the settings in the books are as they are
-  // after the change. O(asks * agents of the change).
+  // Their frameworks, at most kRemedyEndsMax. O(asks * agents of the change).
   std::vector<std::string> before(const Change& change) const;
 
  private:
+  View view_after(const Change& change) const;
   bool comes_before(const AskEntry& rival, const Change& change) const;
   bool is_owed(const AskEntry& ask, const Change& change) const;
   bool could_take(const AskEntry& rival, const Change& change) const;
-  bool could_take(const AskEntry& rival, const Agent& on, const Books& books,
-                  const Change& change) const;
+  bool could_take(const AskEntry& rival, const AgentState& on, const Change& change) const;
   bool could_take_open(const Leaf& rival, const Change& change) const;
 
   const Cluster& cluster_;

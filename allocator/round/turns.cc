@@ -9,8 +9,9 @@
 namespace proffer::fair {
 
 const Role* Turn::exceeded(const ResourceVector& more) const {
-  const auto at = std::find_if(within.begin(), within.end(),
-                               [&](const Role* r) { return !is_within_guarantee(*r, more); });
+  const auto at = std::find_if(within.begin(), within.end(), [&](const Role* r) {
+    return !is_within_guarantee(*r, r->use(), more);
+  });
   return at == within.end() ? nullptr : *at;
 }
 

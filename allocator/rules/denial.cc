@@ -9,17 +9,17 @@
 
 namespace proffer::fair {
 
-void know_entitlements(const Cluster& cluster) {
-  if (cluster.entitlements_known) return;
-  compute_entitlements(cluster);
-  cluster.entitlements_known = true;
+void know_entitlements(const View& view) {
+  if (view.entitlements_known()) return;
+  compute_entitlements(view);
+  view.entitlements_known() = true;
 }
 
-bool is_within_entitlement(const Cluster& cluster, const Role& role, const ResourceVector& more) {
-  know_entitlements(cluster);
-  const ResourceVector then = role.use() + more;
+bool is_within_entitlement(const View& view, const Role& role, const ResourceVector& more) {
+  know_entitlements(view);
+  const ResourceVector then = view.use(role) + more;
   return std::all_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
-    return more[kind] == 0 || then[kind] <= role.entitlement[kind];
+    return more[kind] == 0 || then[kind] <= view.entitlement(role)[kind];
   });
 }
 
@@ -28,17 +28,17 @@ namespace {
 // What the node is entitled to and uses, or could still be given: what it asks for, but for asks
 // that may not borrow and are more than their role is entitled to, and for those that no agent
 // could ever fit. O(asks below it), and O(agents) for an ask of which that is not known.
-ResourceVector attainable(const Cluster& cluster, const Node& node) {
-  const ResourceVector& most = node.entitlement;
-  ResourceVector sum = node.use().min(most);
+ResourceVector attainable(const View& view, const Node& node) {
+  const ResourceVector& most = view.entitlement(node);
+  ResourceVector sum = view.use(node).min(most);
   const auto add = [&](const Leaf& l) {
-    if (!l.wants_offers()) return;
+    if (!view.wants_offers(l)) return;
     if (l.mode == OfferMode::kOpen) sum = most;
     for (const AskEntry* ask : l.order) {
       if (sum == most) return;
-      int64_t count = ask->unmet();
-      if (count == 0 || !could_be_served(cluster, *ask)) continue;
-      if (!ask->ask.borrow && !is_within_entitlement(cluster, *l.role, ask->at_once())) continue;
+      int64_t count = view.unmet(*ask);
+      if (count == 0 || !could_be_served(view.cluster, *ask)) continue;
+      if (!ask->ask.borrow && !is_within_entitlement(view, *l.role, ask->at_once())) continue;
       for (const ResourceKind kind : kResourceKinds) {
         const int64_t each = ask->ask.shape[kind];
         if (each > 0) count = std::min(count, kAmountMax / each + 1);  // As good as more.
@@ -56,12 +56,12 @@ ResourceVector attainable(const Cluster& cluster, const Node& node) {
 
 // What the role may have without taking anything that others are entitled to and use or could be
 // given. O(asks beside it).
-ResourceVector left_by_others(const Cluster& cluster, const Role& role) {
-  know_entitlements(cluster);
-  ResourceVector left = cluster.tree.root().entitlement;
+ResourceVector left_by_others(const View& view, const Role& role) {
+  know_entitlements(view);
+  ResourceVector left = view.entitlement(view.cluster.tree.root());
   for (const Node* node = &role; node->parent != nullptr; node = node->parent) {
     for_each_child(*node->parent, [&](const Node& sibling) {
-      if (&sibling != node) left -= attainable(cluster, sibling);
+      if (&sibling != node) left -= attainable(view, sibling);
     });
   }
   return left;
@@ -69,15 +69,16 @@ ResourceVector left_by_others(const Cluster& cluster, const Role& role) {
 
 }  // namespace
 
-ResourceVector kept_below(const Role& role, const AskEntry* claimant) {
+ResourceVector kept_below(const View& view, const Role& role, const AskEntry* claimant) {
   ResourceVector sum;
   if (role.headroom.empty()) return sum;
   for (const AskEntry* ask : role.headroom) {
+    if (!view.has_headroom_below(*ask)) continue;
     if (ask == claimant) break;
     sum += ask->at_once();
   }
   for (const ResourceKind kind : kResourceKinds) {
-    if (!role.settings.limit[kind]) sum[kind] = 0;
+    if (!view.settings(role).limit[kind]) sum[kind] = 0;
   }
   return sum;
 }
@@ -118,36 +119,39 @@ std::vector<Holder> kept_for(const Role& role, const AskEntry* claimant, Resourc
   return found;
 }
 
-Denial denial(const Cluster& cluster, const Want& want) {
+Denial denial(const View& view, const Want& want) {
   const Leaf& l = want.leaf;
   const ResourceVector& more = want.amounts;
   bool is_promised = false;  // to a role below: that comes before what is kept for others
   for (const Role* role = l.role; role->parent != nullptr; role = role->parent) {
-    if (role->has_limit()) {
+    const ResourceVector use = view.use(*role);
+    if (view.has_limit(*role)) {
       // Somebody may still come back with tasks that count in it.
-      if (!cluster.knows_all_tasks) return {Denial::Why::kTasksUnknown, role};
-      const ResourceVector use = role->use();
-      const ResourceVector kept = is_promised ? ResourceVector() : kept_below(*role, want.claimant);
+      if (!view.cluster.knows_all_tasks) return {Denial::Why::kTasksUnknown, role};
+      const ResourceVector kept =
+          is_promised ? ResourceVector() : kept_below(view, *role, want.claimant);
       for (const ResourceKind kind : kResourceKinds) {
-        const std::optional<int64_t> limit = role->settings.limit[kind];
+        const std::optional<int64_t> limit = view.settings(*role).limit[kind];
         const int64_t used = use[kind] + (more[kind] > 0 ? kept[kind] : 0);
         if (!limit || used + more[kind] <= *limit) continue;
         return {Denial::Why::kLimit, role, kind, std::max<int64_t>(*limit - used, 0)};
       }
     }
-    is_promised = is_promised || (role->has_guarantee() && is_within_guarantee(*role, more));
+    is_promised =
+        is_promised || (view.has_guarantee(*role) && is_within_guarantee(*role, use, more));
   }
-  if (!want.borrow && !is_within_entitlement(cluster, *l.role, more)) {
-    ResourceVector left = l.role->entitlement;
-    if (!want.own_only) left = left.max(left_by_others(cluster, *l.role));
-    left -= l.role->use();
+  if (!want.borrow && !is_within_entitlement(view, *l.role, more)) {
+    ResourceVector left = view.entitlement(*l.role);
+    if (!want.own_only) left = left.max(left_by_others(view, *l.role));
+    left -= view.use(*l.role);
     for (const ResourceKind kind : kResourceKinds) {
       if (more[kind] == 0 || more[kind] <= left[kind]) continue;
       return {Denial::Why::kEntitlement, l.role, kind, std::max<int64_t>(left[kind], 0)};
     }
   }
-  if (holds_guarantees(cluster)) {
-    ResourceVector left = cluster.free_agents.sum(l.role->name) + want.freed - held_for_others(l);
+  if (holds_guarantees(view.cluster)) {
+    ResourceVector left =
+        view.cluster.free_agents.sum(l.role->name) + want.freed - held_for_others(view, l);
     if (want.claimant != nullptr) {
       for (const Agent* a : want.claimant->set_aside) {
         if (!a->by_notice()) left += a->is_set_aside() ? a->free.amounts : a->kept.amounts;
@@ -161,12 +165,12 @@ Denial denial(const Cluster& cluster, const Want& want) {
   return {};
 }
 
-Denial denial(const Cluster& cluster, const AskEntry& ask, bool own_only) {
-  return denial(cluster, {.leaf = *ask.leaf,
-                          .amounts = ask.at_once(),
-                          .borrow = ask.ask.borrow,
-                          .claimant = &ask,
-                          .own_only = own_only});
+Denial denial(const View& view, const AskEntry& ask, bool own_only) {
+  return denial(view, {.leaf = *ask.leaf,
+                       .amounts = ask.at_once(),
+                       .borrow = ask.ask.borrow,
+                       .claimant = &ask,
+                       .own_only = own_only});
 }
 
 int64_t permitted_count(const Cluster& cluster, const AskEntry& ask, int64_t count_max,
@@ -199,10 +203,11 @@ ResourceVector permitted(const Cluster& cluster, const Leaf& l) {
     if (!role->has_limit()) continue;
     const ResourceVector use = role->use();
     if (!cluster.knows_all_tasks || !role->settings.limit.contains(use)) return {};
-    most = most.min(role->settings.limit.amounts(most + use) - use - kept_below(*role, nullptr));
+    most = most.min(role->settings.limit.amounts(most + use) - use -
+                    kept_below(cluster, *role, nullptr));
   }
   if (holds_guarantees(cluster)) {
-    most = most.min(cluster.free_agents.sum(l.role->name) - held_for_others(l));
+    most = most.min(cluster.free_agents.sum(l.role->name) - held_for_others(cluster, l));
   }
   return most.max(ResourceVector());
 }
@@ -211,14 +216,21 @@ bool holds_guarantees(const Cluster& cluster) {
   return cluster.options.reclaim == ReclaimMode::kOff && cluster.promises_any();
 }
 
-ResourceVector held_for_others(const Leaf& l) {
+ResourceVector held_for_others(const View& view, const Leaf& l) {
   ResourceVector held;
   for (const Node* node = &l; node->parent != nullptr; node = node->parent) {
     for (const Role* sibling : node->parent->promised) {
-      if (sibling != node) held += unmet_guarantee(*sibling);
+      if (sibling != node) held += unmet_guarantee(view, *sibling);
     }
   }
   return held;
+}
+
+ResourceVector unmet_guarantee(const View& view, const Role& role) {
+  ResourceVector below;
+  for (const Role* child : role.promised) below += unmet_guarantee(view, *child);
+  const ResourceVector use = view.use(role);
+  return (view.settings(role).guarantee.amounts(use) - use).max(below);
 }
 
 Denial exceeded_limit(const AskEntry& entry) {
@@ -241,7 +253,7 @@ bool is_guarantee_met(const Cluster& cluster, const Role& role) {
       return;
     }
     is_met = std::none_of(l.order.begin(), l.order.end(), [&](const AskEntry* ask) {
-      return ask->unmet() > 0 && is_within_guarantee(role, ask->ask.shape) &&
+      return ask->unmet() > 0 && is_within_guarantee(role, role.use(), ask->ask.shape) &&
              denial(cluster, *ask).why != Denial::Why::kEntitlement;
     });
   });

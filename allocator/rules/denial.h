@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "allocator/cluster/cluster.h"
+#include "allocator/rules/view.h"
 #include "common/explanation.h"
 
 namespace proffer::fair {
@@ -36,9 +36,9 @@ struct Want {
   bool own_only = false;               // nothing of what others leave is given yet
   ResourceVector freed = {};           // so much more is free than is
 };
-Denial denial(const Cluster& cluster, const Want& want);
+Denial denial(const View& view, const Want& want);
 // Of the least that the ask takes.
-Denial denial(const Cluster& cluster, const AskEntry& ask, bool own_only = false);
+Denial denial(const View& view, const AskEntry& ask, bool own_only = false);
 // The limit, of its role or one above, that the least that it takes is more than.
 Denial exceeded_limit(const AskEntry& ask);
 // How many tasks of the ask may be given at once, at most count_max, of which one may be.
@@ -51,15 +51,18 @@ ResourceVector permitted(const Cluster& cluster, const Leaf& leaf);
 bool holds_guarantees(const Cluster& cluster);
 // Promised to others than those on the way to the leaf, and not used by them. O(roles with
 // guarantees).
-ResourceVector held_for_others(const Leaf& leaf);
+ResourceVector held_for_others(const View& view, const Leaf& leaf);
+// What is promised to a role and those below it and that they do not use: in each kind the larger
+// of its own promise and the sum of its children's. O(roles with guarantees below it).
+ResourceVector unmet_guarantee(const View& view, const Role& role);
 // What is kept below the role's limit for others than the claimant, in the kinds that it names; for
 // one that has some kept itself, only for those who came earlier.
-ResourceVector kept_below(const Role& role, const AskEntry* claimant);
+ResourceVector kept_below(const View& view, const Role& role, const AskEntry* claimant);
 
 // Entitlements and demands of all nodes are as of now, or of this decision.
-void know_entitlements(const Cluster& cluster);
+void know_entitlements(const View& view);
 // Whether no more than the role is entitled to, with what it uses.
-bool is_within_entitlement(const Cluster& cluster, const Role& role, const ResourceVector& more);
+bool is_within_entitlement(const View& view, const Role& role, const ResourceVector& more);
 // Whether the role has what it is promised, or no ask that would still be within that and may be
 // given as far as its own entitlement goes.
 bool is_guarantee_met(const Cluster& cluster, const Role& role);

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "allocator/cluster/cluster.h"
 #include "allocator/rules/fit.h"
 #include "allocator/rules/levels.h"
+#include "allocator/rules/view.h"
 
 namespace proffer::fair {
 namespace {
@@ -92,18 +92,18 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand) {
 }
 
 // What it uses and what it asks for beyond that, as far as no limit forbids each of its asks.
-ResourceVector demand_of(const Cluster& cluster, const Leaf& leaf, const ResourceVector& total) {
-  ResourceVector wanted = leaf.use();
-  if (!leaf.wants_offers()) return wanted;
+ResourceVector demand_of(const View& view, const Leaf& leaf, const ResourceVector& total) {
+  ResourceVector wanted = view.use(leaf);
+  if (!view.wants_offers(leaf)) return wanted;
   ResourceVector limit = total;
   for (const Role* role = leaf.parent; role != nullptr; role = role->parent) {
-    limit = limit.min(role->settings.limit.amounts(limit));
+    limit = limit.min(view.settings(*role).limit.amounts(limit));
   }
   if (leaf.mode == OfferMode::kOpen) return wanted.max(limit);
   for (const AskEntry* ask : leaf.order) {
     // More tasks than fill the cluster are as good as that many, and the proportions stay.
-    int64_t count = ask->unmet();
-    if (count == 0 || !could_be_served(cluster, *ask)) continue;
+    int64_t count = view.unmet(*ask);
+    if (count == 0 || !could_be_served(view.cluster, *ask)) continue;
     for (const ResourceKind kind : kResourceKinds) {
       const int64_t amount = ask->ask.shape[kind];
       if (amount == 0) continue;
@@ -145,43 +145,45 @@ ResourceVector within_limit(const Quota& limit, const std::vector<ResourceVector
   return allowed;
 }
 
-Needs gather(const Cluster& cluster, const Node& node, const ResourceVector& total,
-             NeedsOfNodes& all) {
+Needs gather(const View& view, const Node& node, const ResourceVector& total, NeedsOfNodes& all) {
   Needs needs;
-  node.entitlement = {};
+  view.entitlement(node) = {};
   if (node.is_leaf) {
-    node.demand = needs.demand = demand_of(cluster, static_cast<const Leaf&>(node), total);
+    view.demand(node) = needs.demand = demand_of(view, static_cast<const Leaf&>(node), total);
   } else {
     const Role& role = static_cast<const Role&>(node);
-    role.demand = {};
+    ResourceVector& demand = view.demand(role);
+    demand = {};
     std::vector<ResourceVector> demands;
     for_each_child(role, [&](Node& child) {
-      const Needs of_child = gather(cluster, child, total, all);
-      role.demand = sum_of(role.demand, child.demand);
+      const Needs of_child = gather(view, child, total, all);
+      demand = sum_of(demand, view.demand(child));
       needs.floor = sum_of(needs.floor, of_child.floor);
       demands.push_back(of_child.demand);
     });
-    needs.demand = within_limit(role.settings.limit, demands);
-    needs.floor = needs.floor.max(promised(role.settings.guarantee, needs.demand));
+    needs.demand = within_limit(view.settings(role).limit, demands);
+    needs.floor = needs.floor.max(promised(view.settings(role).guarantee, needs.demand));
     needs.floor = needs.floor.min(needs.demand);
   }
   return all[&node] = needs;
 }
 
-void hand_down(const Role& role, const ResourceVector& total, const NeedsOfNodes& all) {
+void hand_down(const View& view, const Role& role, const ResourceVector& total,
+               const NeedsOfNodes& all) {
   std::vector<const Node*> children;
   std::vector<Claimant> claimants;
   for_each_child(role, [&](Node& child) {
-    if (child.demand.is_zero()) return;
+    if (view.demand(child).is_zero()) return;
     const Needs& needs = all.at(&child);
     children.push_back(&child);
-    claimants.push_back({child.is_leaf ? kWeightOne : static_cast<Role&>(child).settings.weight,
-                         needs.demand, needs.floor});
+    claimants.push_back(
+        {child.is_leaf ? kWeightOne : view.settings(static_cast<Role&>(child)).weight, needs.demand,
+         needs.floor});
   });
-  const std::vector<ResourceVector> parts = split(role.entitlement, total, claimants);
+  const std::vector<ResourceVector> parts = split(view.entitlement(role), total, claimants);
   for (size_t i = 0; i < parts.size(); ++i) {
-    children[i]->entitlement = parts[i];
-    if (!children[i]->is_leaf) hand_down(static_cast<const Role&>(*children[i]), total, all);
+    view.entitlement(*children[i]) = parts[i];
+    if (!children[i]->is_leaf) hand_down(view, static_cast<const Role&>(*children[i]), total, all);
   }
 }
 
@@ -275,13 +277,13 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
   return levels;
 }
 
-void compute_entitlements(const Cluster& cluster) {
-  const Role& root = cluster.tree.root();
-  const ResourceVector total = cluster.usable_total();
+void compute_entitlements(const View& view) {
+  const Role& root = view.cluster.tree.root();
+  const ResourceVector total = view.usable_total();
   NeedsOfNodes all;
-  gather(cluster, root, total, all);
-  root.entitlement = total;
-  hand_down(root, total, all);
+  gather(view, root, total, all);
+  view.entitlement(root) = total;
+  hand_down(view, root, total, all);
 }
 
 }  // namespace proffer::fair

@@ -10,7 +10,7 @@
 
 namespace proffer::fair {
 
-class Cluster;
+class View;
 
 // One of those among whom something is split.
 struct Claimant {
@@ -35,6 +35,6 @@ std::vector<ResourceVector> split(const ResourceVector& whole, const ResourceVec
 // all were empty. A guarantee that names only some kinds is a
 // floor for the others too, as far as the demand needs them beside those that it names. A leaf
 // without asks that takes open offers wants everything. O(nodes * log(levels) + asks).
-void compute_entitlements(const Cluster& cluster);
+void compute_entitlements(const View& view);
 
 }  // namespace proffer::fair

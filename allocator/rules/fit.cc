@@ -10,39 +10,45 @@
 
 namespace proffer::fair {
 
-bool still_holds(const Filter& filter, const Agent& a, const Books& books, Time now) {
+bool still_holds(const Filter& filter, const AgentState& a, Time now) {
   if (filter.until) return now < *filter.until;
   if (filter.wrong_agent && *filter.wrong_agent == a.attributes) return true;
   return std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
-    return books.counted_free_of(kind.first) <= kind.second;
+    return a.counted_free_of(kind.first) <= kind.second;
   });
 }
 
-bool is_filtered(const Leaf& l, const Agent& a, Time now) {
+bool is_filtered(const Leaf& l, const AgentState& a, Time now) {
   switch (l.owner->filtered_on(a)) {
     case Framework::Filtered::kNo:
       return false;
     case Framework::Filtered::kForATime:
       return now < l.owner->declines[a.slot].until;
     case Framework::Filtered::kForAReason:
-      return still_holds(l.owner->reasons.at(a.id), a, a, now);
+      return still_holds(l.owner->reasons.at(a.id), a, now);
   }
   return false;
 }
 
-bool suits(const AskEntry& ask, const Agent& a, Time now) {
-  if (a.ports_left() < ask.ask.ports || !ask.matches(a)) return false;
+bool is_for(const AskEntry& ask, const AgentState& a, Time now) {
+  if (!ask.matches(a)) return false;
+  return !ask.only_preferred(now) || nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
+}
+
+bool may_hold(const AskEntry& ask, const AgentState& a, Time now) {
+  if (a.ports_left() < ask.ask.ports) return false;
   if (!ask.ask.max_per.empty() && ask.counts.full(ask.ask, a) != nullptr) return false;
-  if (ask.only_preferred(now) && nearness(ask.ask.prefer, a) == Nearness::kAnywhere) {
-    return false;
-  }
-  return !is_filtered(*ask.leaf, a, now);
+  return is_for(ask, a, now);
+}
+
+bool suits(const AskEntry& ask, const Agent& a, Time now) {
+  return may_hold(ask, a, now) && !is_filtered(*ask.leaf, a, now);
 }
 
 namespace {
 
 // What is kept for the ask there counts as free for it.
-bool is_kept_for(const AskEntry& ask, const Agent& a) {
+bool is_kept_for(const AskEntry& ask, const AgentState& a) {
   return ask.claims(a) && !a.kept.amounts.is_zero();
 }
 
@@ -54,7 +60,7 @@ bool is_usable(const AskEntry& ask, const Agent& a, Time now) {
   return is_enough && suits(ask, a, now);
 }
 
-int64_t room_for(const AskEntry& ask, const Agent& a, int64_t count_max) {
+int64_t room_for(const AskEntry& ask, const AgentState& a, int64_t count_max) {
   int64_t count = count_max;
   if (ask.ask.ports > 0) count = std::min(count, a.ports_left() / ask.ask.ports);
   count = ask.counts.room(ask.ask, a, count);
@@ -64,7 +70,7 @@ int64_t room_for(const AskEntry& ask, const Agent& a, int64_t count_max) {
 
 // --- if agents were empty -----------------------------------------------------------------------
 
-bool could_ever_fit(const AskEntry& ask, const Agent& a) {
+bool could_ever_fit(const AskEntry& ask, const AgentState& a) {
   if (a.ports.size() < ask.ask.ports || !ask.matches(a)) return false;
   if (a.parts.empty()) return fits(ask.ask.shape, a.total);
   std::vector<Slice> all = a.usable_total(ask.leaf->role->name);

@@ -11,19 +11,23 @@
 
 namespace proffer::fair {
 
-// Whether what a framework said of the agent still keeps it away, if these are the agent's books.
-bool still_holds(const Filter& filter, const Agent& agent, const Books& books, Time now);
+// Whether what a framework said of the agent still keeps it away.
+bool still_holds(const Filter& filter, const AgentState& agent, Time now);
 // Whether the framework of the leaf has declined the agent, and that still holds.
-bool is_filtered(const Leaf& leaf, const Agent& agent, Time now);
-// Whether the ask may go there, if it fits.
+bool is_filtered(const Leaf& leaf, const AgentState& agent, Time now);
+// Whether the agent has the right attributes and is near enough.
+bool is_for(const AskEntry& ask, const AgentState& agent, Time now);
+// The same, and there are ports enough, and max_per leaves room.
+bool may_hold(const AskEntry& ask, const AgentState& agent, Time now);
+// Whether the ask may go there, if it fits: the same, and it is not declined.
 bool suits(const AskEntry& ask, const Agent& agent, Time now);
 // Whether a task of it may go there now.
 bool is_usable(const AskEntry& ask, const Agent& agent, Time now);
 // How many tasks of the ask fit there now, by all but its turn and its unmet count.
-int64_t room_for(const AskEntry& ask, const Agent& agent, int64_t count_max);
+int64_t room_for(const AskEntry& ask, const AgentState& agent, int64_t count_max);
 
 // Whether a task of it would fit there if the agent were empty.
-bool could_ever_fit(const AskEntry& ask, const Agent& agent);
+bool could_ever_fit(const AskEntry& ask, const AgentState& agent);
 // How many tasks of one gang would then. The ask could_ever_fit() there.
 int64_t capacity(const AskEntry& ask, const Agent& agent);
 // Whether one gang of it fits on the agents if they were empty. O(agents).

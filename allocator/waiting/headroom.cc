@@ -42,8 +42,9 @@ void Headroom::keep(AskEntry& ask, Time now) {
   std::vector<Kept> found;
   for (Role* role = ask.leaf->role; role->parent != nullptr; role = role->parent) {
     if (!limits(*role, more)) continue;
-    const bool is_open = role->headroom.empty() ||
-                         allows(*role, role->use() + kept_below(*role, nullptr) + more, more);
+    const bool is_open =
+        role->headroom.empty() ||
+        allows(*role, role->use() + kept_below(cluster_, *role, nullptr) + more, more);
     if (!is_open) return;
     found.push_back({role, role->use()});
   }
@@ -95,7 +96,7 @@ bool Headroom::moves(const AskEntry& ask) const {
   bool is_enough = true;
   for (const Kept& kept : kept_[ask].below) {
     const ResourceVector use = kept.role->use();
-    if (allows(*kept.role, use + kept_below(*kept.role, &ask) + more, more)) continue;
+    if (allows(*kept.role, use + kept_below(cluster_, *kept.role, &ask) + more, more)) continue;
     is_enough = false;
     if (kept.use.fits_in(use)) return false;
   }

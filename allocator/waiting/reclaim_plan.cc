@@ -133,10 +133,11 @@ Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
     }
     if (!node->is_leaf) {
       const Role& role = static_cast<const Role&>(*node);
-      const ResourceVector kept = is_promised ? ResourceVector() : kept_below(role, &ask);
+      const ResourceVector kept = is_promised ? ResourceVector() : kept_below(cluster, role, &ask);
       if (!role.settings.limit.contains(role.use() + reclaims.awaited(role) + extra + kept))
         return {};
-      is_promised = is_promised || (role.has_guarantee() && is_within_guarantee(role, more));
+      is_promised =
+          is_promised || (role.has_guarantee() && is_within_guarantee(role, role.use(), more));
       if (covers(role.settings.guarantee, then, more)) {
         promise = &role;
         if (right.closest == nullptr) right.closest = &role;
