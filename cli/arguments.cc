@@ -89,4 +89,21 @@ std::optional<int> Arguments::parse(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
+std::string shell_command(const std::vector<std::string>& words) {
+  if (words.size() == 1) return words.front();
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ' ';
+    out += '\'';
+    for (const char c : word) {
+      if (c == '\'')
+        out += "'\\''";
+      else
+        out += c;
+    }
+    out += '\'';
+  }
+  return out;
+}
+
 }  // namespace proffer::cli

@@ -38,4 +38,8 @@ class Arguments {
   std::unique_ptr<Impl> impl_;
 };
 
+// What a shell is given for the words of a command line: one word is that already; of several, each
+// is one argument.
+std::string shell_command(const std::vector<std::string>& words);
+
 }  // namespace proffer::cli

@@ -21,6 +21,7 @@ int run_snapshot(const Words& words);
 int run_offers(const Words& words);
 int run_explain(const Words& words);
 int run_tasks(const Words& words);
+int run_exec(const Words& words);
 int run_logs(const Words& words);
 int run_kill(const Words& words);
 int run_run(const Words& words);

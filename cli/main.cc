@@ -43,6 +43,7 @@ constexpr Command kCommands[] = {
      "why a framework has no offer, why a role has no more, what of a task"},
     {"tasks", run_tasks, "what runs, and with --all what ran"},
     {"logs", run_logs, "the output of a task"},
+    {"exec", run_exec, "one more command in a running task"},
     {"kill", run_kill, "end a task"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
     {"master", nullptr, "run a master"},

@@ -41,24 +41,6 @@ struct RunOptions {
   bool json = false;
 };
 
-// One word is a shell command line; of several, each is one argument.
-std::string shell_command(const Words& words) {
-  if (words.size() == 1) return words.front();
-  std::string out;
-  for (const std::string& word : words) {
-    if (!out.empty()) out += ' ';
-    out += '\'';
-    for (const char c : word) {
-      if (c == '\'')
-        out += "'\\''";
-      else
-        out += c;
-    }
-    out += '\'';
-  }
-  return out;
-}
-
 std::string user_name() {
   const char* user = std::getenv("USER");
   return user != nullptr && *user != '\0' ? user : text("uid-", static_cast<int64_t>(getuid()));

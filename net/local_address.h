@@ -1,6 +1,6 @@
 #pragma once
 
-// Inside net only: the path of a Unix socket as the system wants it.
+// The path of a Unix socket as the system wants it.
 
 #include <string>
 

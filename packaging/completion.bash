@@ -22,7 +22,7 @@ _proffer() {
   words=$(_proffer_words "$command${verb:+ $verb}")
   if [[ $current != -* ]]; then
     case $command in
-      logs | kill) words=$(_proffer_names tasks --all) ;;
+      exec | logs | kill) words=$(_proffer_names tasks --all) ;;
       tasks) words=$(_proffer_names tasks) ;;
       drain | undrain | reserve | unreserve) words=$(_proffer_names agents) ;;
     esac

@@ -120,6 +120,29 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   return true;
 }
 
+Result<RunningTask> Agent::State::running_task(const FrameworkId& framework,
+                                               const TaskId& id) const {
+  const TaskKey key{framework, id};
+  const TaskEntry* task = ledger_.find(key);
+  const std::string name = text(framework.str(), "/", id.str());
+  if (task == nullptr) {
+    return Error::not_found(text("agent ", options_.name.str(), " has no task ", quoted(name)));
+  }
+  const proto::TaskRecord& record = task->record;
+  const auto executor = executors_.find({framework, record.executor});
+  if (task->state != proto::TaskState::kRunning || executor == executors_.end() ||
+      executor->second.run != record.run || executor->second.killed) {
+    return Error::failed_precondition(
+        text("task ", quoted(name), " does not run: it is ", to_text(task->state)));
+  }
+  return RunningTask{.framework = framework,
+                     .spec = record.spec,
+                     .assignment = record.assignment,
+                     .executor = record.executor,
+                     .run = record.run,
+                     .user = executor->second.user};
+}
+
 proto::AgentStatus Agent::State::status() const {
   proto::AgentStatus status{
       .agent = options_.name,
@@ -218,6 +241,9 @@ void Agent::handle(const AgentEvent& event, Time now, AgentOutbox& out) {
 }
 std::optional<Time> Agent::next_deadline() const { return state_->next_deadline(); }
 proto::AgentStatus Agent::status() const { return state_->status(); }
+Result<RunningTask> Agent::running_task(const FrameworkId& framework, const TaskId& task) const {
+  return state_->running_task(framework, task);
+}
 AgentSnapshot Agent::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Agent::violations() const { return state_->violations(); }
 

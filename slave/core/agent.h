@@ -200,6 +200,16 @@ struct AgentSnapshot {
   std::vector<proto::CheckpointRecord> records = {};
 };
 
+// A task that runs, and in which run of which executor.
+struct RunningTask {
+  FrameworkId framework = {};
+  proto::TaskSpec spec = {};
+  proto::Assignment assignment = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  std::string user = {};  // that it runs as; empty: the agent's
+};
+
 // --- the core ----------------------------------------------------------------------------------
 
 class Agent {
@@ -213,6 +223,8 @@ class Agent {
   std::optional<Time> next_deadline()
       const;  // the first is at once: executors are looked for, then it registers
   proto::AgentStatus status() const;
+  // Errors: kNotFound, kFailedPrecondition (it does not run yet, or no longer).
+  Result<RunningTask> running_task(const FrameworkId& framework, const TaskId& task) const;
   AgentSnapshot snapshot() const;  // compact
   std::vector<Violation> violations() const;
 

@@ -58,6 +58,7 @@ class Agent::State {
   void handle(const AgentEvent& event, Time now, AgentOutbox& out);
   std::optional<Time> next_deadline() const;
   proto::AgentStatus status() const;
+  Result<RunningTask> running_task(const FrameworkId& framework, const TaskId& id) const;
   AgentSnapshot snapshot() const { return {ledger_.records()}; }
   std::vector<Violation> violations() const;
 

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <string_view>
 
 #include <fcntl.h>
@@ -45,27 +44,11 @@ class Sacrifice {
 
 }  // namespace
 
-std::vector<std::string> task_environment(const proto::RunTask& run, const Surroundings& around) {
-  std::map<std::string, std::string> variables = {
-      {"PATH", around.path}, {"HOME", around.sandbox}, {"TMPDIR", around.sandbox},
-      {"LANG", "C.UTF-8"},   {"USER", around.user},    {"LOGNAME", around.user}};
-  for (const auto& [name, value] : run.spec.environment) variables[name] = value;
-  variables["PROFFER_TASK_ID"] = run.spec.id.str();
-  variables["PROFFER_FRAMEWORK_ID"] = run.framework.str();
-  variables["PROFFER_AGENT"] = around.agent;
-  variables["PROFFER_SANDBOX"] = around.sandbox;
-  for (const auto& [name, port] : run.assignment.ports) {
-    variables["PORT_" + name] = std::to_string(port);
-  }
-  std::vector<std::string> environment;
-  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
-  return environment;
-}
-
 Result<pid_t> start_command(const proto::RunTask& run, const Surroundings& around) {
-  return start_shell({.command = run.spec.command,
-                      .environment = task_environment(run, around),
-                      .directory = around.sandbox});
+  return start_shell(
+      {.command = run.spec.command,
+       .environment = task_environment(run.framework, run.spec, run.assignment, around),
+       .directory = around.sandbox});
 }
 
 Result<pid_t> start_shell(ShellCommand shell) {

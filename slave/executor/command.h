@@ -8,21 +8,9 @@
 
 #include "common/result.h"
 #include "proto/messages.h"
+#include "slave/executor/task_environment.h"
 
 namespace proffer::executor {
-
-// What the agent gave this process and every task of it.
-struct Surroundings {
-  std::string sandbox = {};
-  std::string agent = {};  // its name
-  std::string path = {};   // $PATH
-  std::string user = {};   // that it runs as
-};
-
-// "NAME=value" for each variable of the task, sorted by name. What the task brings may replace
-// PATH, HOME, LANG, TMPDIR and the user's name, but not what Proffer says (PROFFER_… and PORT_… of
-// its own).
-std::vector<std::string> task_environment(const proto::RunTask& run, const Surroundings& around);
 
 // One command line of /bin/sh, in a process group that has the number of its process.
 struct ShellCommand {

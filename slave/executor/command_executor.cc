@@ -171,7 +171,7 @@ void CommandExecutor::Impl::watch(const proto::RunTask& run) {
   const TaskId id = run.spec.id;
   HealthProbeOptions probe{.check = *run.spec.health};
   if (probe.check.kind == proto::HealthCheck::Kind::kCommand) {
-    probe.environment = task_environment(run, options.around);
+    probe.environment = task_environment(run.framework, run.spec, run.assignment, options.around);
     probe.sandbox = options.around.sandbox;
   } else if (const auto port = run.assignment.ports.find(probe.check.port);
              port != run.assignment.ports.end()) {

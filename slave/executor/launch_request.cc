@@ -17,6 +17,7 @@ struct Head {
   uint32_t groups = 0;
   uint32_t arguments = 0;
   uint32_t joins = 0;
+  uint32_t streams = 0;
 };
 
 bool is_variable(std::string_view text) {
@@ -42,6 +43,18 @@ bool take_texts(std::string_view& bytes, size_t count, std::vector<const char*>&
 
 }  // namespace
 
+size_t passed_with(LaunchRequest::Streams streams) {
+  switch (streams) {
+    case LaunchRequest::Streams::kPassed:
+      return 3;
+    case LaunchRequest::Streams::kTerminal:
+      return 1;
+    case LaunchRequest::Streams::kSandbox:
+      break;
+  }
+  return 0;
+}
+
 Result<std::string> encode_launch(const LaunchRequest& request) {
   if (request.environment.empty()) return Error::invalid_argument("the environment is empty");
   const RunAs user = request.run_as.value_or(RunAs());
@@ -55,7 +68,8 @@ Result<std::string> encode_launch(const LaunchRequest& request) {
                      .gid = user.gid,
                      .groups = static_cast<uint32_t>(user.groups.size()),
                      .arguments = static_cast<uint32_t>(request.arguments.size()),
-                     .joins = static_cast<uint32_t>(request.joins.size())});
+                     .joins = static_cast<uint32_t>(request.joins.size()),
+                     .streams = static_cast<uint32_t>(request.streams)});
   for (const uint32_t group : user.groups) append(bytes, group);
   for (const auto* texts : {&request.arguments, &request.joins}) {
     for (const std::string& one : *texts) {
@@ -98,6 +112,8 @@ Result<LaunchView> decode_launch(std::string_view bytes) {
   std::vector<uint32_t> groups(head.groups);
   if (!groups.empty()) std::memcpy(groups.data(), bytes.data(), groups.size() * sizeof(uint32_t));
   bytes.remove_prefix(groups.size() * sizeof(uint32_t));
+  if (head.streams > static_cast<uint32_t>(LaunchRequest::Streams::kTerminal)) return none;
+  view.streams = static_cast<LaunchRequest::Streams>(head.streams);
   if (head.has_user != 0) view.run_as = RunAs{head.uid, head.gid, std::move(groups)};
   if (!take_texts(bytes, head.arguments, view.arguments) ||
       !take_texts(bytes, head.joins, view.joins) || bytes.empty()) {

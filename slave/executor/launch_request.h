@@ -37,7 +37,13 @@ struct LaunchRequest {
   std::optional<RunAs> run_as = {};  // none: the user of the stem
   // `cgroup.procs` and the like: files that the process writes "0" to before it is another user's.
   std::vector<std::string> joins = {};
+  // Of descriptors that come beside it: three streams, or a terminal, which becomes the one of the
+  // process's session. kSandbox: input is empty, and output goes to files of the sandbox.
+  enum class Streams : uint32_t { kSandbox, kPassed, kTerminal };
+  Streams streams = Streams::kSandbox;
 };
+// How many descriptors come with it.
+size_t passed_with(LaunchRequest::Streams streams);
 
 // Errors: kInvalidArgument (a variable that is not NAME=value; a NUL; no environment),
 // kResourceExhausted (over kLaunchBytesMax or kLaunchGroupsMax, or an executor of commands over
@@ -51,6 +57,7 @@ struct LaunchView {
   std::vector<const char*> arguments = {};
   std::optional<RunAs> run_as = {};
   std::vector<const char*> joins = {};
+  LaunchRequest::Streams streams = LaunchRequest::Streams::kSandbox;
 };
 // Errors: kInvalidArgument.
 Result<LaunchView> decode_launch(std::string_view bytes);

@@ -20,12 +20,14 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fcntl.h>
 #include <grp.h>
 #include <signal.h>
 #include <sys/fsuid.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -33,6 +35,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "net/fd.h"
+#include "net/passed_fds.h"
 #include "slave/executor/launch_request.h"
 
 extern char** environ;  // NOLINT: POSIX
@@ -83,28 +87,40 @@ class FilesAs {
   bool changed_;
 };
 
-// Open descriptors of what the executor will stand on.
+// Open descriptors of what the new process will stand on.
 struct Ground {
-  int sandbox = -1;
-  int out = -1;
-  int err = -1;
+  Fd sandbox;
+  Fd in;
+  Fd out;
+  Fd err;
 
   // 0, or an errno.
-  int open_at(const char* path, const std::optional<RunAs>& user) {
+  int open_at(const char* path, const LaunchView& request, std::vector<Fd>& passed) {
     constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
-    const FilesAs as(user);
-    sandbox = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (sandbox < 0) return errno;
-    out = openat(sandbox, "stdout", kAppend, 0600);
-    if (out < 0) return errno;
-    err = openat(sandbox, "stderr", kAppend, 0600);
-    return err < 0 ? errno : 0;
-  }
-  void close_all() const {
-    for (const int fd : {sandbox, out, err}) {
-      if (fd >= 0) close(fd);
+    const FilesAs as(request.run_as);
+    sandbox = Fd(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (sandbox.get() < 0) return errno;
+    if (passed.size() != passed_with(request.streams)) return EINVAL;
+    if (request.streams == LaunchRequest::Streams::kPassed) {
+      in = std::move(passed[0]);
+      out = std::move(passed[1]);
+      err = std::move(passed[2]);
+      return 0;
     }
+    if (request.streams == LaunchRequest::Streams::kTerminal) {
+      in = std::move(passed[0]);
+      return 0;
+    }
+    in = Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (in.get() < 0) return errno;
+    out = Fd(openat(sandbox.get(), "stdout", kAppend, 0600));
+    if (out.get() < 0) return errno;
+    err = Fd(openat(sandbox.get(), "stderr", kAppend, 0600));
+    return err.get() < 0 ? errno : 0;
   }
+  // A terminal is all three.
+  int out_or_in() const { return out.get() < 0 ? in.get() : out.get(); }
+  int err_or_in() const { return err.get() < 0 ? in.get() : err.get(); }
 };
 
 // What the kernel and libc take for this process's environment.
@@ -135,12 +151,16 @@ void join(const char* procs) {
 
 // In this order: the groups of processes are joined, and other groups and users taken, while this
 // is still permitted.
-void become(const LaunchView& request, const Ground& ground, int nothing) {
+void become(const LaunchView& request, const Ground& ground) {
   setsid();
-  dup2(nothing, STDIN_FILENO);
-  dup2(ground.out, STDOUT_FILENO);
-  dup2(ground.err, STDERR_FILENO);
-  if (fchdir(ground.sandbox) != 0) give_up("enter the sandbox");
+  dup2(ground.in.get(), STDIN_FILENO);
+  dup2(ground.out_or_in(), STDOUT_FILENO);
+  dup2(ground.err_or_in(), STDERR_FILENO);
+  if (request.streams == LaunchRequest::Streams::kTerminal &&
+      ioctl(STDIN_FILENO, TIOCSCTTY, 0) != 0) {
+    give_up("take the terminal");
+  }
+  if (fchdir(ground.sandbox.get()) != 0) give_up("enter the sandbox");
   close_range(STDERR_FILENO + 1, ~0U, 0);
   for (const char* procs : request.joins) join(procs);
   umask(022);
@@ -195,32 +215,29 @@ bool fork_executors() {
     cores.rlim_cur = 0;
     setrlimit(RLIMIT_CORE, &cores);
   }
-  const int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (nothing < 0) refuse("cannot open /dev/null");
   static std::array<char, kLaunchBytesMax> request;
   while (true) {
-    const ssize_t got = recv(kAgent, request.data(), request.size(), 0);
+    std::vector<Fd> passed;
+    const ssize_t got = receive_with_fds(kAgent, request, passed, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return false;
     const std::string_view bytes(request.data(), static_cast<size_t>(got));
     Result<LaunchView> launch = decode_launch(bytes);
     const char* sandbox = launch ? sandbox_of(*launch) : nullptr;
     Ground ground;
-    const int failed = sandbox == nullptr ? EINVAL : ground.open_at(sandbox, launch->run_as);
+    const int failed = sandbox == nullptr ? EINVAL : ground.open_at(sandbox, *launch, passed);
     if (failed != 0) {
-      ground.close_all();
       answer(-failed);
       continue;
     }
     const long pid = syscall(SYS_clone, CLONE_PARENT | SIGCHLD, nullptr, nullptr, nullptr, nullptr);
     if (pid == 0) {
-      become(*launch, ground, nothing);
+      become(*launch, ground);
       if (!launch->arguments.empty()) execute(*launch);
       take_environment(room, launch->environment);
       return true;
     }
     const int refused = errno;
-    ground.close_all();
     answer(pid > 0 ? static_cast<int32_t>(pid) : -refused);
   }
 }

@@ -24,8 +24,10 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
+#include "slave/executor/task_environment.h"
 #include "slave/shell/descriptors.h"
 #include "slave/shell/disk_reserve.h"
+#include "slave/shell/exec_server.h"
 #include "slave/shell/file_policy.h"
 #include "slave/shell/isolator.h"
 #include "slave/shell/machine.h"
@@ -84,6 +86,7 @@ struct AgentShell::Impl {
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<LocalServer> executors;
   std::unique_ptr<DaemonHttp> http;
+  std::unique_ptr<ExecServer> execs;
   std::unique_ptr<Agent> core;
   std::unique_ptr<Housekeeping> housekeeping;
   std::unique_ptr<Timer> timer;
@@ -121,7 +124,13 @@ struct AgentShell::Impl {
   Result<void> bind();
   size_t connections_of(uint32_t uid) const;
   Result<void> isolate();
+  FilePolicy file_policy() const {
+    return {.agent_uid = geteuid(), .operators_group = options.operators_group};
+  }
   Result<void> serve();
+  Result<void> serve_execs();
+  Result<pid_t> exec(const ExecRequest& request, const PrincipalPtr& by,
+                     std::span<const int> streams);
   void connect();
 
   void handle(AgentEvent event);
@@ -215,7 +224,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                 if (exited.out_of_memory) ++out_of_memory_seen;
                 handle(exited);
               },
-          .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); }});
+          .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); },
+          .on_exec_ended = [this](pid_t pid, int status) { execs->ended(pid, status); }});
 
   options.core.http_address = http->address();
   options.core.executors_max = shares.executors;
@@ -230,6 +240,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   }
   core = std::make_unique<Agent>(options.core, *snapshot);
   for (const proto::CheckpointRecord& record : snapshot->records) recall(record);
+  if (Result<void> serving = serve_execs(); !serving) return serving;
   options.housekeeping.sockets = std::filesystem::path(socket).parent_path();
   housekeeping =
       std::make_unique<Housekeeping>(options.work_dir, *sandboxes, in_use, options.housekeeping);
@@ -380,7 +391,7 @@ Result<void> AgentShell::Impl::isolate() {
 
 // The socket's place is the same in each life: executors have told others where their files are.
 Result<void> AgentShell::Impl::serve() {
-  const FilePolicy policy{.agent_uid = geteuid(), .operators_group = options.operators_group};
+  const FilePolicy policy = file_policy();
   Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
       loop,
       {.socket = http_socket_beside(socket),
@@ -401,6 +412,41 @@ Result<void> AgentShell::Impl::serve() {
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
   return {};
+}
+
+Result<void> AgentShell::Impl::serve_execs() {
+  Result<std::unique_ptr<ExecServer>> bound = ExecServer::bind(
+      loop, exec_socket_beside(http->address()),
+      {.start = [this](const ExecRequest& request, const PrincipalPtr& by,
+                       std::span<const int> streams) { return exec(request, by, streams); },
+       .signal = [this](pid_t pid, int signal) { supervisor->signal_exec(pid, signal); },
+       .kill = [this](pid_t pid) { supervisor->end_exec(pid); }});
+  if (!bound) return std::move(bound).error();
+  execs = *std::move(bound);
+  return {};
+}
+
+Result<pid_t> AgentShell::Impl::exec(const ExecRequest& request, const PrincipalPtr& by,
+                                     std::span<const int> streams) {
+  const Result<RunningTask> task = core->running_task(request.framework, request.task);
+  if (!task) return task.error();
+  const Result<uint32_t> uid = supervisor->uid_of(*task);
+  if (!uid) return uid.error();
+  if (Result<void> may =
+          permit(file_policy(), by.get(), *uid, "run a command in a task of another user",
+                 text(request.framework.str(), "/", request.task.str()));
+      !may) {
+    return std::move(may).error();
+  }
+  const executor::Surroundings around{.sandbox = supervisor->sandbox_of(*task),
+                                      .agent = options.core.name.str(),
+                                      .user = supervisor->name_of(*uid)};
+  return supervisor->exec(
+      {.task = *task,
+       .command = request.command,
+       .environment = task_environment(task->framework, task->spec, task->assignment, around),
+       .is_terminal = request.is_terminal,
+       .streams = streams});
 }
 
 void AgentShell::Impl::connect() {

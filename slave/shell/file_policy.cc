@@ -23,10 +23,17 @@ bool is_operator(const FilePolicy& policy, const Principal& by) {
 
 }  // namespace
 
-Result<void> check_reader(const FilePolicy& policy, const Principal* by, uint32_t owner) {
-  if (by != nullptr && (by->uid == owner || is_operator(policy, *by))) return {};
+Result<void> permit(const FilePolicy& policy, const Principal* by, uint32_t owner,
+                    std::string_view action, std::string_view object) {
+  const bool is_own = by != nullptr && by->uid == owner;
+  if (is_own) return {};
+  const bool may = by != nullptr && is_operator(policy, *by);
+  LOG(WARNING) << (may ? "audit: done" : "audit: refused")
+               << " user=" << (by == nullptr ? "?" : by->user) << " action=" << quoted(action)
+               << " of=" << quoted(object);
+  if (may) return {};
   const std::string user = by == nullptr ? "an unknown user" : text("user ", quoted(by->user));
-  return Error::permission_denied(text(user, " may not read files of a task of another user"))
+  return Error::permission_denied(text(user, " may not ", action))
       .with_hint(text("user ", quoted(user_name(owner)),
                       ", root, the user that runs the agent and the operators' group may"));
 }
@@ -37,13 +44,11 @@ Result<ServedPath> serve_to(const FilePolicy& policy, const PrincipalPtr& by, Se
   if (fstat(served.root.directory.get(), &sandbox) != 0) {
     return Error::internal(text("the sandbox cannot be looked at: ", std::strerror(errno)));
   }
-  Result<void> may = check_reader(policy, by.get(), sandbox.st_uid);
-  if (!may || by->uid != sandbox.st_uid) {
-    LOG(WARNING) << (may ? "audit: done" : "audit: refused")
-                 << " user=" << (by == nullptr ? "?" : by->user)
-                 << " action=\"read files of a task of another user\" of=" << quoted(what);
+  if (Result<void> may =
+          permit(policy, by.get(), sandbox.st_uid, "read files of a task of another user", what);
+      !may) {
+    return std::move(may).error();
   }
-  if (!may) return std::move(may).error();
   if (sandbox.st_uid != policy.agent_uid) {
     served.user =
         FileUser{.uid = sandbox.st_uid,

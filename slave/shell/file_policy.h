@@ -1,6 +1,7 @@
 #pragma once
 
-// Who may read the files of a sandbox: its user, and operators.
+// Permissions of an agent: the files of a sandbox, and commands in a task, are for the user of the
+// task and for operators.
 
 #include <cstdint>
 #include <optional>
@@ -17,12 +18,14 @@ struct FilePolicy {
   std::optional<uint32_t> operators_group = {};  // a group id
 };
 
-// Whether `by` may read what is served to the sandbox's user `owner`: root, the user that runs the
-// agent and the operators' group may always. Errors: kPermissionDenied, with those that may.
-Result<void> check_reader(const FilePolicy& policy, const Principal* by, uint32_t owner);
+// Whether `by` may do what is for `owner`: root, the user that runs the agent and the operators'
+// group may always. `action`, after "may not": "read files of a task of another user"; `object`:
+// what of. A refusal, and an operator that does it, leave an audit line. Errors: kPermissionDenied,
+// with those that may. Any thread.
+Result<void> permit(const FilePolicy& policy, const Principal* by, uint32_t owner,
+                    std::string_view action, std::string_view object);
 
-// `served` with the rights of its sandbox's user, for `by`. A refusal, and that an operator reads
-// the files of another user, leaves an audit line that names `what`. Any thread.
+// `served` with the rights of its sandbox's user, for `by`. Errors: as permit(). Any thread.
 Result<ServedPath> serve_to(const FilePolicy& policy, const PrincipalPtr& by, ServedPath served,
                             std::string_view what);
 

@@ -14,6 +14,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/passed_fds.h"
 #include "slave/shell/spawn.h"
 
 namespace proffer::agent {
@@ -24,13 +25,14 @@ constexpr int kAnswerMillisMax = 5'000;
 
 }  // namespace
 
-Result<pid_t> Stem::fork(const executor::LaunchRequest& launch) {
+Result<pid_t> Stem::fork(const executor::LaunchRequest& launch, std::span<const int> passed) {
+  CHECK(passed.size() == executor::passed_with(launch.streams)) << passed.size();
   const Result<std::string> request = executor::encode_launch(launch);
   if (!request) return request.error();
   if (pid_ == 0) {
     if (Result<void> started = start(); !started) return std::move(started).error();
   }
-  Result<pid_t> forked = ask(*request);
+  Result<pid_t> forked = ask(*request, passed);
   if (!forked && forked.error().code() == ErrorCode::kTimeout) {
     LOG(WARNING) << "the stem of executors does not answer, it is ended pid=" << pid_;
     end();
@@ -64,11 +66,9 @@ Result<void> Stem::start() {
   return {};
 }
 
-Result<pid_t> Stem::ask(const std::string& request) {
+Result<pid_t> Stem::ask(const std::string& request, std::span<const int> passed) {
   const Error silent = Error::timeout(text(program_, " does not answer"));
-  if (send(socket_.get(), request.data(), request.size(), MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-    return silent;
-  }
+  if (send_with_fds(socket_.get(), request, passed, MSG_DONTWAIT) < 0) return silent;
   int32_t answer = 0;
   while (true) {
     pollfd ready{.fd = socket_.get(), .events = POLLIN, .revents = 0};

@@ -3,6 +3,7 @@
 // The agent's end of the stem (slave/executor/stem.h): a process that is started at the first need,
 // again when it has ended, and forks an executor at each call.
 
+#include <span>
 #include <string>
 #include <utility>
 
@@ -31,7 +32,8 @@ class Stem {
   // encode_launch(), kResourceExhausted (of processes, disk, or memory), kUnavailable. kTimeout: it
   // has ended, or did not answer for 5 s and was ended; the next call starts another. It may have
   // forked before: then there is one more child, and the caller does not know its pid.
-  Result<pid_t> fork(const executor::LaunchRequest& request);
+  // `passed`: as many descriptors as request.streams says; they stay the caller's.
+  Result<pid_t> fork(const executor::LaunchRequest& request, std::span<const int> passed = {});
 
   // It is a child of this process, too, and not an executor; 0 if there is none.
   pid_t pid() const { return pid_; }
@@ -42,7 +44,7 @@ class Stem {
   Result<void> start();
   void end();
   // Nothing if there was no answer.
-  Result<pid_t> ask(const std::string& request);
+  Result<pid_t> ask(const std::string& request, std::span<const int> passed);
 
   std::string program_;
   size_t descriptors_ = 0;

@@ -18,11 +18,11 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/users.h"
+#include "slave/executor/task_environment.h"
 
 namespace proffer::agent {
 namespace {
 
-constexpr std::string_view kPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX";
 constexpr std::string_view kTokenVariable = "PROFFER_EXECUTOR_TOKEN";
 // What SIGKILL does not end within this long is in a wait that cannot be interrupted.
@@ -41,9 +41,12 @@ const std::string& user_of(const StartExecutor& start, const Supervisor::Options
 std::vector<std::string> environment_of(const StartExecutor& start, const std::string& sandbox,
                                         const Supervisor::Options& options) {
   const std::string& user = user_of(start, options);
-  std::map<std::string, std::string> variables = {
-      {"PATH", std::string(kPath)}, {"HOME", sandbox}, {"TMPDIR", sandbox},
-      {"LANG", "C.UTF-8"},          {"USER", user},    {"LOGNAME", user}};
+  std::map<std::string, std::string> variables = {{"PATH", std::string(executor::kTaskPath)},
+                                                  {"HOME", sandbox},
+                                                  {"TMPDIR", sandbox},
+                                                  {"LANG", "C.UTF-8"},
+                                                  {"USER", user},
+                                                  {"LOGNAME", user}};
   for (const auto& [name, value] : start.environment) variables[name] = value;
   variables["PROFFER_AGENT"] = options.agent.str();
   variables["PROFFER_AGENT_HTTP"] = options.http_address;
@@ -145,11 +148,51 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
 // A stem that ended or was stopped since it was last asked is somebody else's doing, so a fresh one
 // is asked. Should the first have forked before, that executor has the same token and would be
 // given the same tasks: it is ended while no run has its sandbox yet, so that it is nobody's.
-Result<pid_t> Supervisor::fork(const executor::LaunchRequest& request) {
-  Result<pid_t> forked = stem_.fork(request);
+Result<pid_t> Supervisor::fork(const executor::LaunchRequest& request,
+                               std::span<const int> passed) {
+  Result<pid_t> forked = stem_.fork(request, passed);
   if (forked || forked.error().code() != ErrorCode::kTimeout) return forked;
   end_strays();
-  return stem_.fork(request);
+  return stem_.fork(request, passed);
+}
+
+Result<uint32_t> Supervisor::uid_of(const RunningTask& task) {
+  const Result<executor::RunAs> user = find_user(task.user.empty() ? options_.user : task.user);
+  if (!user) return user.error();
+  return user->uid;
+}
+
+std::string Supervisor::sandbox_of(const RunningTask& task) const {
+  return sandboxes_.path_of(task.framework, task.executor, task.run);
+}
+
+// Its own session, and the sandbox in its environment: by that sweep() knows whose it is.
+Result<pid_t> Supervisor::exec(const Exec& asked) {
+  const RunningTask& task = asked.task;
+  const Result<executor::RunAs> user = find_user(task.user.empty() ? options_.user : task.user);
+  if (!user) return user.error();
+  using Streams = executor::LaunchRequest::Streams;
+  Result<pid_t> pid = fork({.environment = asked.environment,
+                            .arguments = {"/bin/sh", "-c", asked.command},
+                            .run_as = user->uid != geteuid() ? std::optional(*user) : std::nullopt,
+                            .joins = isolator_.entrances(task.run),
+                            .streams = asked.is_terminal ? Streams::kTerminal : Streams::kPassed},
+                           asked.streams);
+  if (pid) execs_.insert(*pid);
+  return pid;
+}
+
+void Supervisor::signal_exec(pid_t pid, int signal) {
+  if (execs_.contains(pid)) ::kill(-pid, signal);
+}
+
+// A shell with a terminal gives each of its jobs a group.
+void Supervisor::end_exec(pid_t pid) {
+  if (!execs_.contains(pid)) return;
+  for (const Process& process : all_processes()) {
+    if (process.session == pid) ::kill(process.pid, SIGKILL);
+  }
+  ::kill(pid, SIGKILL);
 }
 
 // The database is files or a service of the network: it is not asked for each task.
@@ -227,6 +270,10 @@ void Supervisor::reap() {
     if (pid <= 0) break;
     if (pid == stem_.pid()) {
       stem_.forget();
+      continue;
+    }
+    if (execs_.erase(pid) != 0) {
+      handlers_.on_exec_ended(pid, status);
       continue;
     }
     const auto at = runs_.find(pid);

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class Supervisor {
   struct Handlers {
     std::function<void(const ExecutorExited&)> on_exited = {};
     std::function<void(const LeftoverEnded&)> on_leftover_ended = {};
+    // Of exec(), with what waitpid() says of it.
+    std::function<void(pid_t, int status)> on_exec_ended = {};
   };
   // Makes this process a subreaper and takes SIGCHLD. `sandboxes` and `isolator` must outlive it.
   Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolator, Options options,
@@ -63,6 +66,24 @@ class Supervisor {
   // Unknown runs are ignored: they have ended meanwhile.
   void kill(const KillExecutor& kill);
   void limit(const LimitExecutor& limit);
+  // One more process in the sandbox and the groups of an executor's run, as its user; it ends with
+  // the run at the latest. `streams`: the terminal, or standard input, output and error. Errors: as
+  // start().
+  struct Exec {
+    RunningTask task = {};
+    std::string command = {};  // of /bin/sh
+    std::vector<std::string> environment = {};
+    bool is_terminal = false;
+    std::span<const int> streams = {};
+  };
+  Result<pid_t> exec(const Exec& asked);
+  // Of exec(), if it has not ended: the signal goes to its group of processes.
+  void signal_exec(pid_t pid, int signal);
+  // SIGKILL to its session.
+  void end_exec(pid_t pid);
+  // The user that the task runs as; errors: kNotFound.
+  Result<uint32_t> uid_of(const RunningTask& task);
+  std::string sandbox_of(const RunningTask& task) const;
   // Of the executor's newest run that lives; nothing where nothing is counted.
   std::optional<GroupUsage> usage(const FrameworkId& framework, const ExecutorId& executor) const;
   void end_leftover(const proto::ExecutorRecord& executor);
@@ -108,7 +129,7 @@ class Supervisor {
   void look_at_adopted();
   void end_adopted(AdoptedRuns::iterator at);
   std::optional<Process> find_by_sandbox(const proto::ExecutorRecord& executor) const;
-  Result<pid_t> fork(const executor::LaunchRequest& request);
+  Result<pid_t> fork(const executor::LaunchRequest& request, std::span<const int> passed = {});
   void reap();
   void sweep();
   bool end_strays();
@@ -126,6 +147,7 @@ class Supervisor {
   std::map<std::string, KnownUser> users_;
   std::map<uint32_t, size_t> runs_by_user_;
   std::map<pid_t, Run> runs_;
+  std::set<pid_t> execs_;
   std::set<std::string> live_sandboxes_;
   std::vector<Ended> ended_;  // processes of theirs may be left
   AdoptedRuns adopted_;       // by run

@@ -219,6 +219,43 @@ TEST_F(OtherUser, SeesNoCommandsFilesOrLogsOfOthers) {
   task.wait();
 }
 
+// A command in a task runs as the user of the task, whoever asks for it.
+TEST_F(OtherUser, RunsCommandsInItsOwnTasksOnly) {
+  Process theirs({program("proffer"), "run", "--name", "theirs", "--",
+                  "cut -d: -f2- /proc/self/cgroup > groups; echo begun; sleep 1000"},
+                 {{"PROFFER_MASTER", socket_path()}});
+  ASSERT_TRUE(theirs.line_with("begun")) << theirs.err();
+  const Exit refused = as_nobody({"proffer", "exec", "theirs", "--", "id -un"});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err,
+              HasSubstr("user 'nobody' may not run a command in a task of another user"));
+  Words words = {"/usr/bin/setpriv",
+                 "--reuid=65534",
+                 "--regid=65534",
+                 "--clear-groups",
+                 home_ / "proffer",
+                 "run",
+                 "--name",
+                 "own",
+                 "--",
+                 "echo begun; sleep 1000"};
+  Process own(words, {{"PROFFER_MASTER", socket_path()}});
+  ASSERT_TRUE(own.line_with("begun")) << own.err();
+  EXPECT_EQ(as_nobody({"proffer", "exec", "own", "--", "id -un; pwd"}).out.substr(0, 7),
+            "nobody\n");
+  EXPECT_EQ(as_root({"exec", "own", "--", "id -un"}).out, "nobody\n");
+  EXPECT_EQ(as_root({"exec", "theirs", "--", "id -un"}).out, "root\n");
+  // Within the limits of its task.
+  const Exit same =
+      as_root({"exec", "theirs", "--", "cut -d: -f2- /proc/self/cgroup | diff groups -"});
+  EXPECT_EQ(same.code, 0) << same.out;
+  for (Process* task : {&theirs, &own}) {
+    task->kill(SIGINT);
+    task->wait();
+  }
+}
+
 // The scheduler of services is root's here; each app is run, changed and read by its own user.
 TEST_F(OtherUser, RunsItsAppsAsItself) {
   std::unique_ptr<Process> service = start_service();

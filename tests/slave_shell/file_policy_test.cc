@@ -31,16 +31,17 @@ TEST(FilePolicy, TheUserOfTheSandboxAndOperatorsMayRead) {
       {principal(65'534), false},
   };
   for (const auto& [by, may] : rows) {
-    const Result<void> checked = check_reader(policy, &by, 1'001);
+    const Result<void> checked =
+        permit(policy, &by, 1'001, "read files of a task of another user", "f/t");
     EXPECT_EQ(checked.has_value(), may) << by.user;
     if (may) continue;
     EXPECT_EQ(checked.error().code(), ErrorCode::kPermissionDenied);
     EXPECT_NE(checked.error().message().find(by.user), std::string::npos);
     EXPECT_NE(checked.error().hint().find("1001"), std::string::npos) << checked.error().hint();
   }
-  EXPECT_FALSE(check_reader(policy, nullptr, 1'001));
+  EXPECT_FALSE(permit(policy, nullptr, 1'001, "x", "f/t"));
   const Principal member = principal(1'002, {50});
-  EXPECT_FALSE(check_reader({.agent_uid = 900}, &member, 1'001));
+  EXPECT_FALSE(permit({.agent_uid = 900}, &member, 1'001, "x", "f/t"));
 }
 
 TEST(FilePolicy, FilesAreServedWithTheRightsOfTheSandboxsUser) {

@@ -1,0 +1,26 @@
+#include "slave/executor/task_environment.h"
+
+#include <map>
+
+namespace proffer::executor {
+
+std::vector<std::string> task_environment(const FrameworkId& framework, const proto::TaskSpec& spec,
+                                          const proto::Assignment& assignment,
+                                          const Surroundings& around) {
+  std::map<std::string, std::string> variables = {
+      {"PATH", around.path}, {"HOME", around.sandbox}, {"TMPDIR", around.sandbox},
+      {"LANG", "C.UTF-8"},   {"USER", around.user},    {"LOGNAME", around.user}};
+  for (const auto& [name, value] : spec.environment) variables[name] = value;
+  variables["PROFFER_TASK_ID"] = spec.id.str();
+  variables["PROFFER_FRAMEWORK_ID"] = framework.str();
+  variables["PROFFER_AGENT"] = around.agent;
+  variables["PROFFER_SANDBOX"] = around.sandbox;
+  for (const auto& [name, port] : assignment.ports) {
+    variables["PORT_" + name] = std::to_string(port);
+  }
+  std::vector<std::string> environment;
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+}  // namespace proffer::executor

@@ -1,0 +1,96 @@
+#pragma once
+
+// `proffer exec`: one more command in a running task, for its user and for operators.
+//
+// A Unix socket that keeps messages apart (SOCK_SEQPACKET). A caller says once what it wants and
+// hands over the streams of the command, pipes or a terminal of its own making, so no byte of them
+// passes the agent (ADR 0038). Then a byte from it is a signal for the command. The answer is
+// {"exit_code"}, {"signal"} or {"code","message","hint"}. If the caller goes before, the command is
+// killed; it ends with its task at the latest.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+#include "common/ids.h"
+#include "common/principal.h"
+#include "common/result.h"
+#include "net/fd.h"
+#include "net/loop.h"
+
+namespace proffer::agent {
+
+inline constexpr size_t kExecCallersMax = 64;             // connections; more are shut
+inline constexpr size_t kExecCallersOfUserMax = 16;       // root and the agent's user may have all
+inline constexpr size_t kExecBytesMax = 128 * 1024;       // of a request
+inline constexpr Duration kExecCallWithin = seconds(10);  // a caller that asks nothing is shut
+
+struct ExecRequest {
+  FrameworkId framework = {};
+  TaskId task = {};
+  std::string command = {};  // a shell command line
+  bool is_terminal = false;
+};
+// {"framework","task","command","terminal"}. Errors: kInvalidArgument.
+Result<ExecRequest> parse_exec_request(std::string_view json);
+
+class ExecServer {
+ public:
+  struct Handlers {
+    // Starts it with these streams, which stay the caller's: one that is a terminal, or three.
+    // Returns its process, of which ended() is to be told.
+    std::function<Result<pid_t>(const ExecRequest&, const PrincipalPtr& by,
+                                std::span<const int> streams)>
+        start = {};
+    std::function<void(pid_t, int signal)> signal = {};
+    std::function<void(pid_t)> kill = {};  // its caller has gone
+  };
+  // In place of what is at the path, for every user. Errors: kInvalidArgument (a path that is too
+  // long), kUnavailable.
+  static Result<std::unique_ptr<ExecServer>> bind(Loop& loop, const std::string& path,
+                                                  Handlers handlers);
+  // Takes the path away; the commands run on until their callers or tasks end.
+  ~ExecServer();
+  ExecServer(const ExecServer&) = delete;
+  ExecServer& operator=(const ExecServer&) = delete;
+
+  void ended(pid_t pid, int status);
+
+ private:
+  struct Caller {
+    Fd socket = {};
+    PrincipalPtr by = {};
+    std::unique_ptr<FdWatcher> watcher = {};
+    Time since = {};
+    pid_t pid = 0;  // of its command; 0: it has not asked yet
+  };
+  using Callers = std::map<uint64_t, Caller>;
+  ExecServer(Loop& loop, std::string path, Handlers handlers);
+  Result<void> listen();
+  void accept_some();
+  bool admits(uint32_t uid) const;
+  void on_readable(uint64_t id);
+  void on_request(uint64_t id, std::string_view json, const std::vector<Fd>& streams);
+  void answer(uint64_t id, const std::string& json);
+  void shut(Callers::iterator at);
+  void shut_the_silent();
+
+  Loop& loop_;
+  const std::string path_;
+  Handlers handlers_;
+  Fd listening_;
+  std::unique_ptr<FdWatcher> watcher_;
+  Timer accept_timer_;
+  Timer silence_timer_;
+  uint64_t last_id_ = 0;
+  Callers callers_;
+};
+
+}  // namespace proffer::agent
