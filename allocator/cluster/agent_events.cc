@@ -124,6 +124,7 @@ void Cluster::remove_agent(Agent& a) {
   estimating.erase(&a);
   draining.erase(&a);
   if (a.is_grown) std::erase(grown, &a);
+  std::erase_if(vacated, [&](const Vacated& place) { return place.agent == &a; });
   free_agents.remove(a);
   forget_filter_timers([&](const FilterTimer& timer) { return timer.agent == &a; });
   for (const auto& [task, held] : a.tasks) {

@@ -273,6 +273,19 @@ void Agent::count_free_ports() {
   free_port_count = free_ports.size();
 }
 
+void Agent::note_allocated(const Framework& framework, const ResourceVector& more) {
+  const auto at = std::find_if(allocated_to.begin(), allocated_to.end(),
+                               [&](const Use& use) { return use.framework == &framework; });
+  if (at == allocated_to.end()) {
+    allocated_to.push_back({&framework, more});
+    return;
+  }
+  at->amounts += more;
+  if (!at->amounts.is_zero()) return;
+  *at = allocated_to.back();
+  allocated_to.pop_back();
+}
+
 const std::string& value_of(const AgentState& agent, const std::string& attribute) {
   static const std::string kNone;
   if (attribute == "host") return agent.id.str();

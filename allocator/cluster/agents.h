@@ -18,6 +18,7 @@
 namespace proffer::fair {
 
 struct AskEntry;
+struct Framework;
 struct Leaf;
 struct OutstandingOffer;
 
@@ -26,6 +27,19 @@ struct TaskRef {
   FrameworkId framework = {};
   TaskId task = {};
   auto operator<=>(const TaskRef&) const = default;
+};
+// To look one up without copies of the ids.
+struct TaskKey {
+  const FrameworkId& framework;
+  const TaskId& task;
+};
+struct TaskRefOrder {
+  using is_transparent = void;
+  template <class A, class B>
+  bool operator()(const A& a, const B& b) const {
+    const int order = a.framework.str().compare(b.framework.str());
+    return order != 0 ? order < 0 : a.task < b.task;
+  }
 };
 // Slices as the books of an agent count them: what was lent of its own is its own.
 struct Booked {
@@ -152,8 +166,12 @@ struct AgentState : Books {
 
 struct Agent : AgentState {
   uint64_t rank = 0;  // ranks are in the order of ids, which are slower to compare
-  std::map<FrameworkId, Held> allocated_to = {};  // none is zero
-  std::map<TaskRef, Task> tasks = {};
+  struct Use {
+    const Framework* framework = nullptr;
+    ResourceVector amounts = {};
+  };
+  std::vector<Use> allocated_to = {};  // in no order; none is zero
+  std::map<TaskRef, Task, TaskRefOrder> tasks = {};
   OfferList offers = {};        // outstanding
   PortSet free_ports = {};      // those that no task takes
   ResourceVector noticed = {};  // of tasks that have had a notice
@@ -185,6 +203,8 @@ struct Agent : AgentState {
   mutable Fragments fragments = {};
 
   void count_free_ports();
+  // The framework's tasks hold so much more, or less.
+  void note_allocated(const Framework& framework, const ResourceVector& more);
   bool has_gpus() const { return total.amounts[ResourceKind::kGpus] > 0; }
 };
 

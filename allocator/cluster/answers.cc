@@ -149,7 +149,7 @@ void Cluster::add_task(Agent& a, Leaf& l, RunningTask task) {
   last_gang = std::max(last_gang, entry.claim.gang);
   a.allocate(entry);
   if (!entry.resources.is_zero()) {
-    a.allocated_to[l.framework].add(entry.resources);
+    a.note_allocated(*l.owner, entry.resources.amounts);
     change_use(l, entry.resources.amounts, {});
   }
   l.estimated += entry.estimated();
@@ -182,7 +182,7 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
   mark_dirty();
   Agent& a = agent(id);
   prefetch(a);
-  const auto at = a.tasks.find({framework, task});
+  const auto at = a.tasks.find(TaskKey{framework, task});
   CHECK(at != a.tasks.end()) << "no task " << framework.str() << "/" << task.str() << " on agent "
                              << id.str();
   const auto gone = a.tasks.extract(at);
@@ -193,20 +193,16 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
   prefetch(*l.role);
   --l.tasks;
   doubt(l);
-  forget_task(a, ref, ended);
+  const AskEntry* const ask = forget_task(a, ref, ended);
   a.end_allocated(ended);
   if (!ended.ports.empty()) a.count_free_ports();
   if (!ended.resources.is_zero()) {
-    const auto of_framework = a.allocated_to.find(framework);
-    of_framework->second.remove(ended.resources);
-    if (of_framework->second.is_zero()) a.allocated_to.erase(of_framework);
+    a.note_allocated(*l.owner, ResourceVector() - ended.resources.amounts);
     change_use(l, ResourceVector() - ended.resources.amounts, {});
   }
-  vacated.push_back(
-      {a.id, framework, ended.ask, l.role->name, ended.since, ended.ends_by.has_value()});
-  const auto ask = l.owner->asks.find(ended.ask);
+  vacated.push_back({&a, l.owner, &l, ended.ask, ended.since, ended.ends_by.has_value()});
   // A claim may wait for what nobody expected to become free.
-  if (ask != l.owner->asks.end() && ask->second->ask.duration == kDurationMax) ++claimable_version;
+  if (ask != nullptr && ask->ask.duration == kDurationMax) ++claimable_version;
   if (ended.resources.is_zero() && ended.others.empty() && ended.ports.empty()) return;
   refresh(a, true);
   // What was only lent does not show that things become free there.
@@ -215,18 +211,19 @@ void Cluster::release(const AgentId& id, const FrameworkId& framework, const Tas
 
 void Cluster::note_runs(Time now) {
   for (const Vacated& place : vacated) {
-    const auto l = leaves.find({place.framework, place.role});
-    if (place.was_told || l == leaves.end()) continue;
-    l->second->longest_run = std::max(l->second->longest_run, now - place.since);
+    if (place.was_told) continue;
+    place.leaf->longest_run = std::max(place.leaf->longest_run, now - place.since);
   }
 }
 
 // What the leaf and its ask know of a task that is not there any more, but for its share.
-void Cluster::forget_task(Agent& a, const TaskRef& ref, const Task& task) {
+AskEntry* Cluster::forget_task(Agent& a, const TaskRef& ref, const Task& task) {
   forget_notice(a, ref, task);
   task.leaf->estimated -= task.estimated();
   const auto ask = task.leaf->owner->asks.find(task.ask);
-  if (ask != task.leaf->owner->asks.end()) count_tasks(*ask->second, a, -1);
+  if (ask == task.leaf->owner->asks.end()) return nullptr;
+  count_tasks(*ask->second, a, -1);
+  return ask->second.get();
 }
 
 void Cluster::adopt(const AgentId& id, const FrameworkId& of, RunningTask task) {

@@ -201,13 +201,13 @@ class Cluster {
   // Something became free there since the last decision. In no order; they are marked so.
   std::vector<Agent*> grown;
   void clear_grown();
-  // Places that tasks have left since the last decision. Those that are not there any more are
-  // passed over.
+  // Places that tasks have left since the last decision; not those of agents and frameworks that
+  // are not there any more. Its ask may not be.
   struct Vacated {
-    AgentId agent = {};
-    FrameworkId framework = {};
+    Agent* agent = nullptr;
+    Framework* framework = nullptr;
+    Leaf* leaf = nullptr;  // until the next decision
     AskName ask = {};
-    RoleName role = {};
     Time since = {};        // when the task began
     bool was_told = false;  // it had had a notice
   };
@@ -274,7 +274,8 @@ class Cluster {
   // The task is allocated from now on; it must not be there.
   void add_task(Agent& on, Leaf& leaf, RunningTask task);
   // What is known of a task beside what it holds, when it is not there any more.
-  void forget_task(Agent& on, const TaskRef& ref, const Task& task);
+  // Returns its ask, or nullptr if that is not declared any more.
+  AskEntry* forget_task(Agent& on, const TaskRef& ref, const Task& task);
   void forget_notice(Agent& on, const TaskRef& ref, const Task& task);
   // An outstanding offer ends, its resources are nobody's.
   OutstandingOffer end_offer(const OfferId& id);

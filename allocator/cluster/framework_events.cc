@@ -86,17 +86,18 @@ void Cluster::remove_framework(const FrameworkId& id) {
     forget_ask(*ask);
   }
   for (const auto& [name, a] : agents) {
-    auto task = a->tasks.lower_bound({id, TaskId()});
+    auto task = a->tasks.lower_bound(TaskRef{id, TaskId()});
     if (task == a->tasks.end() || task->first.framework != id) continue;
     while (task != a->tasks.end() && task->first.framework == id) {
       forget_notice(*a, task->first, task->second);
       a->end_allocated(task->second);
       task = a->tasks.erase(task);
     }
-    a->allocated_to.erase(id);
+    std::erase_if(a->allocated_to, [&](const Agent::Use& use) { return use.framework == &f; });
     a->count_free_ports();
     refresh(*a, true);
   }
+  std::erase_if(vacated, [&](const Vacated& place) { return place.framework == &f; });
   clear_filters(f);
   forget_filter_timers([&](const FilterTimer& timer) { return timer.framework == &f; });
   least_shape_dirty_ = true;

@@ -32,11 +32,19 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
       wrong("is not noted as it is drained");
     }
     Held allocated;
-    for (const auto& [framework, held] : a->allocated_to) {
-      allocated.add(held);
-      if (frameworks.find(framework) == frameworks.end())
-        wrong("allocated to an unknown framework");
-      if (held.is_zero()) wrong("nothing is noted as allocated");
+    std::map<const Framework*, ResourceVector> by_framework;  // looked up only
+    for (const auto& [ref, task] : a->tasks) {
+      allocated.add(task.resources);
+      by_framework[task.leaf->owner] += task.resources.amounts;
+    }
+    std::erase_if(by_framework, [](const auto& use) { return use.second.is_zero(); });
+    const bool is_noted =
+        std::all_of(a->allocated_to.begin(), a->allocated_to.end(), [&](const Agent::Use& use) {
+          const auto there = by_framework.find(use.framework);
+          return there != by_framework.end() && there->second == use.amounts;
+        });
+    if (!is_noted || by_framework.size() != a->allocated_to.size()) {
+      wrong("what frameworks hold is not the sum over their tasks");
     }
     Held offered;
     int64_t ports = 0;
@@ -56,7 +64,7 @@ void Cluster::check_agents(std::vector<Violation>& found) const {
       all_allocated.add(part.allocated);
       all_offered.add(part.offered);
     }
-    if (!(allocated == all_allocated)) wrong("allocated is not the sum over frameworks");
+    if (!(allocated == all_allocated)) wrong("allocated is not the sum over tasks");
     if (!(offered == all_offered)) wrong("offered is not the sum over offers");
     if (ports != a->ports_offered) wrong("offered ports are not the sum over offers");
     if (!offered.is_zero() && !a->serves()) wrong("offered while inactive");

@@ -319,10 +319,12 @@ HinderedAgents Explainer::hindrance(const Leaf& l, const AskEntry* entry, const 
   }
 
   const auto users = [&](std::optional<ResourceKind> kind) {
-    for (const auto& [framework, held] : a.allocated_to) {
-      if (kind && held.amounts()[*kind] == 0) continue;
-      found.holders.push_back({framework, held.amounts(), 1});
+    for (const Agent::Use& use : a.allocated_to) {
+      if (kind && use.amounts[*kind] == 0) continue;
+      found.holders.push_back({use.framework->id, use.amounts, 1});
     }
+    std::sort(found.holders.begin(), found.holders.end(),
+              [](const Holder& x, const Holder& y) { return x.framework < y.framework; });
   };
   // As if there were no offers: what is free in all, and of this what the role may use.
   Books without_offers = a;

@@ -48,13 +48,10 @@ void Round::fill_owed() {
 // The place of a task that has ended goes to another of its ask, if that is owed one.
 void Round::keep_places() {
   for (const Cluster::Vacated& place : std::exchange(cluster_.vacated, {})) {
-    const auto agent = cluster_.agents.find(place.agent);
-    const auto framework = cluster_.frameworks.find(place.framework);
-    if (agent == cluster_.agents.end() || framework == cluster_.frameworks.end()) continue;
-    const auto known = framework->second->asks.find(place.ask);
-    if (known == framework->second->asks.end()) continue;
+    const auto known = place.framework->asks.find(place.ask);
+    if (known == place.framework->asks.end()) continue;
     AskEntry& ask = *known->second;
-    Agent& a = *agent->second;
+    Agent& a = *place.agent;
     if (ask.unmet() == 0 || ask.ask.gang > 1 || !ask.leaf->wants_offers()) continue;
     if (ask.leaf->mode == OfferMode::kOpen) continue;  // Its asks are not what it is offered for.
     if (!a.serves() || a.is_set_aside() || !cluster_.demanding.contains(*ask.leaf)) continue;

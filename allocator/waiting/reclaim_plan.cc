@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 #include <tuple>
+#include <unordered_set>
 
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
@@ -19,8 +20,8 @@ namespace {
 // Who borrows, as seen from one claimant.
 struct Borrowers {
   std::vector<Borrower> table = {};
-  std::map<const Leaf*, size_t> places = {};  // looked up only
-  std::set<FrameworkId> frameworks = {};
+  std::map<const Leaf*, size_t> places = {};             // looked up only
+  std::unordered_set<const Framework*> frameworks = {};  // looked up only
 
   void take(size_t place, const ResourceVector& amounts) {
     for (std::optional<size_t> at = place; at; at = table[*at].above) table[*at].use -= amounts;
@@ -205,7 +206,7 @@ Borrowers borrowers_for(const Leaf& claimant, const std::vector<bool>& reaches,
       above = at->second;
     }
     found.places.emplace(l, *above);
-    found.frameworks.insert(l->framework);
+    found.frameworks.insert(l->owner);
   }
   return found;
 }
@@ -347,8 +348,8 @@ class Planner {
     }
     const ResourceVector free = after.free_for(ask_);
     ResourceVector most = free;
-    for (const auto& [framework, held] : a.allocated_to) {
-      if (borrowers_.frameworks.count(framework) > 0) most += held.amounts();
+    for (const Agent::Use& use : a.allocated_to) {
+      if (borrowers_.frameworks.count(use.framework) > 0) most += use.amounts;
     }
     if (!needed.fits_in(most)) return std::nullopt;
     if (after.has_room(ask_, wanted)) return found;

@@ -184,10 +184,9 @@ void Reclaims::note_ends(Time now) {
   std::unordered_map<const AskEntry*, int64_t> ended;  // looked up only
   const auto visit_ended = [&](const std::function<void(AskEntry&)>& visit) {
     for (const Cluster::Vacated& place : cluster_.vacated) {
-      const auto framework = cluster_.frameworks.find(place.framework);
-      if (place.was_told || framework == cluster_.frameworks.end()) continue;
-      const auto ask = framework->second->asks.find(place.ask);
-      if (ask != framework->second->asks.end()) visit(*ask->second);
+      if (place.was_told) continue;
+      const auto ask = place.framework->asks.find(place.ask);
+      if (ask != place.framework->asks.end()) visit(*ask->second);
     }
   };
   visit_ended([&](const AskEntry& ask) { ++ended[&ask]; });

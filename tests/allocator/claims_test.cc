@@ -150,6 +150,57 @@ TEST(Claim, MovesWhereThingsEndIfNothingEndsOnItsAgent) {
   EXPECT_EQ(s.framework("large").tasks_on("a2"), 1);
 }
 
+// Asks for four tasks of a CPU that run until somebody ends them, and says so.
+Ask forever() {
+  return {.name = AskName("task"),
+          .shape = *parse_shape("cpus:1;mem:1GiB"),
+          .count = 4,
+          .duration = kDurationMax};
+}
+
+// What is declared to have no end is not waited for first.
+TEST(Claim, IsNotWhereTasksAreDeclaredToHaveNoEnd) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("forever").asks(forever());
+  s.run_until_nothing_fits();
+  s.agent("a2", "cpus:4;mem:4GiB");
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:3;mem:3GiB", 1);
+  s.decide();
+  s.advance(kClaimAfter);
+  EXPECT_NE(s.framework("large").ask().claimed, AgentId("a1"));
+
+  EXPECT_LE(seconds_until_served(s, 1'000), 4);
+  EXPECT_EQ(s.framework("large").tasks_on("a2"), 1);
+}
+
+// Where all agents run what has no end and leave too little beside it, nothing is kept from others,
+// until one of those tasks ends after all.
+TEST(Claim, IsNoneWhereWhatHasNoEndLeavesTooLittle) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:6;mem:6GiB");
+  s.framework("forever").asks(forever());
+  s.run_until_nothing_fits();
+  s.framework("small").asks("cpus:1;mem:1GiB", 100'000);
+  s.run_until_nothing_fits();
+  s.framework("large").asks("cpus:3;mem:3GiB", 1);
+  s.decide();
+  for (int second = 0; second < 200; ++second) {
+    s.framework("small").ends(1);
+    s.advance(seconds(1));
+    EXPECT_EQ(s.framework("large").ask().claimed, std::nullopt) << second;
+    s.framework("small").accepts_all();
+    s.run_until_nothing_fits();
+    ASSERT_EQ(s.framework("small").tasks(), 2) << second;
+  }
+
+  s.framework("forever").ends(1);
+  EXPECT_LE(seconds_until_served(s, 1'000), kClaimAfter.micros() / 1'000'000 + 4);
+  EXPECT_EQ(s.framework("large").tasks(), 1);
+}
+
 // What it may not borrow any more it does not keep from others either (seed 7603 of the simulator).
 TEST(Claim, EndsWhenItsAskMayNotHaveSoMuchAnyMore) {
   AllocatorScenario s;
