@@ -80,6 +80,7 @@ struct AgentIdentity {
   AgentId agent = {};
   Secret secret = {};
   LeaderEpoch leader = {};
+  std::string place = {};  // of its work directory, in this boot; empty: not told
   bool operator==(const AgentIdentity&) const = default;
 };
 

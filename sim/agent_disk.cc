@@ -26,6 +26,8 @@ Result<AgentDisk::Opened> AgentDisk::open() {
     ++mark_;
     return opened;
   }
+  opened.cut = bad != slots_.end();
+  if (opened.cut) ++mark_;
   slots_.erase(bad, slots_.end());
   synced_ = std::min(synced_, slots_.size());
   return opened;

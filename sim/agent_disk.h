@@ -25,6 +25,7 @@ class AgentDisk {
     // Bytes before a valid record were damaged: the log was set aside, `records` are those of it
     // that are whole, and the disk is empty.
     bool damaged = false;
+    bool cut = false;  // a record at the end was not whole
   };
 
   void set_trouble(Trouble trouble) { trouble_ = trouble; }

@@ -39,6 +39,8 @@ void AgentNode::start() {
                           .http_address = text(host_.name().str(), ":5081"),
                           .boot_id = host_.boot_id(),
                           .checkpoint = host_.disk().mark(),
+                          .remembered = remembered_,
+                          .newest_run = host_.newest_run(),
                           .seed = chance_.next()},
       *snapshot);
   host_.set_parent(
@@ -78,6 +80,7 @@ void AgentNode::start() {
 std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
   Result<AgentDisk::Opened> opened = host_.disk().open();
   if (!opened) return std::nullopt;
+  remembered_ = opened->cut ? agent::Remembered::kToItsEnd : agent::Remembered::kAll;
   if (opened->damaged) return salvage(std::move(opened->records));
   agent::AgentSnapshot snapshot;
   for (const proto::CheckpointRecord& record : opened->records) {
@@ -97,22 +100,13 @@ std::optional<agent::AgentSnapshot> AgentNode::read_disk() {
   return agent::AgentSnapshot{.records = std::move(compact)};
 }
 
-// As AgentShell: of a log of which some records are missing, enough is kept to end what they name.
+// As AgentShell: what is left of a damaged log begins another.
 std::optional<agent::AgentSnapshot> AgentNode::salvage(std::vector<proto::CheckpointRecord> left) {
   note({.level = TraceLevel::kOperator, .what = "the checkpoint is damaged"});
-  agent::AgentSnapshot snapshot;
-  for (proto::CheckpointRecord& record : left) {
-    if (auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
-      executor->leftover = true;
-    } else if (!std::holds_alternative<proto::AgentIdentity>(record) &&
-               !std::holds_alternative<proto::ExecutorGone>(record)) {
-      continue;
-    }
-    snapshot.records.push_back(std::move(record));
-  }
-  if (!host_.disk().append(snapshot.records) || !host_.disk().sync()) return std::nullopt;
-  host_.forgotten_but(snapshot.records);
-  return snapshot;
+  remembered_ = agent::Remembered::kWithGaps;
+  if (!host_.disk().append(left) || !host_.disk().sync()) return std::nullopt;
+  host_.forgotten_but(left);
+  return agent::AgentSnapshot{.records = std::move(left)};
 }
 
 void AgentNode::crash() {

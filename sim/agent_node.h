@@ -72,6 +72,7 @@ class AgentNode final : public Node, public Listener, public Caller {
   Line line_ = {};
   std::unique_ptr<agent::Agent> core_;
   std::function<void()> on_failed_;
+  agent::Remembered remembered_ = agent::Remembered::kAll;  // by the snapshot of this life
   bool retired_ = false;
   bool stopping_ = false;  // in this life
 };

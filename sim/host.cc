@@ -239,6 +239,7 @@ void Host::start(const ProcessStart& start) {
     });
     return;
   }
+  newest_run_ = std::max(newest_run_, start.run);
   const int32_t pid = ++pids_;
   all_.push_back(std::make_unique<ExecutorProcess>(world_, network_, *this, start, pid));
   ExecutorProcess* process = all_.back().get();
@@ -307,7 +308,9 @@ void Host::end_leftover(const proto::ExecutorRecord& executor) {
   if (executor.boot_id == boot_id() || executor.boot_id.empty()) {
     for (const auto& [pid, child] : processes_) {
       const ProcessStart& start = child.process->started_as();
-      if (start.framework != executor.framework || start.token != executor.token) continue;
+      const bool is_its = start.token == executor.token ||
+                          (start.executor == executor.executor && start.run == executor.run);
+      if (start.framework != executor.framework || !is_its) continue;
       end_process(*child.process, 9);
       break;
     }

@@ -139,6 +139,7 @@ class Host {
   void adopt(const proto::ExecutorRecord& executor);
   void kill(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
   void end_leftover(const proto::ExecutorRecord& executor);
+  uint64_t newest_run() const { return newest_run_; }  // that was ever started here
 
   // --- what befalls it -------------------------------------------------------------------------
   // One of its executors, chosen by chance; it may not have begun yet. None if there is none.
@@ -173,6 +174,7 @@ class Host {
   Parent parent_;
   uint64_t parent_life_ = 0;
   uint64_t boots_ = 1;
+  uint64_t newest_run_ = 0;
   bool powered_ = true;
   int32_t pids_ = 1'000;
   uint32_t start_failures_ = 0;

@@ -362,10 +362,20 @@ Result<void> CheckpointLog::sync() {
 }
 
 Result<void> CheckpointLog::rewrite(const std::vector<std::string>& records) {
+  return replace(records, mark_);
+}
+
+Result<void> CheckpointLog::renew(const std::vector<std::string>& records) {
+  const Result<uint32_t> mark = random_mark(path_);
+  if (!mark) return mark.error();
+  return replace(records, *mark);
+}
+
+Result<void> CheckpointLog::replace(const std::vector<std::string>& records, uint32_t mark) {
   if (failed_) return *failed_;
-  Result<std::string> bytes = print_records(mark_, records);
+  Result<std::string> bytes = print_records(mark, records);
   if (!bytes) return std::move(bytes).error();
-  const std::string whole = header_bytes(mark_) + *bytes;
+  const std::string whole = header_bytes(mark) + *bytes;
   const std::string temporary = path_ + ".tmp";
 
   File file(::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -381,6 +391,7 @@ Result<void> CheckpointLog::rewrite(const std::vector<std::string>& records) {
   ::close(fd_);
   fd_ = file.release();
   size_ = whole.size();
+  mark_ = mark;
   ragged_ = false;
   renamed_ = true;
   return {};

@@ -52,6 +52,9 @@ class CheckpointLog {
   // error the log is what it was before. Errors as append().
   Result<void> rewrite(const std::vector<std::string>& records);
 
+  // As rewrite(), with another mark: for records of which an earlier reader knew more.
+  Result<void> renew(const std::vector<std::string>& records);
+
   // Whether rewrite() is worth it: the file is larger than kCheckpointRewriteBytes and than twice
   // `live_bytes`, the bytes of the records that rewrite() would be given.
   bool wants_rewrite(uint64_t live_bytes) const;
@@ -63,6 +66,7 @@ class CheckpointLog {
  private:
   CheckpointLog(std::string path, int fd, uint64_t size, uint32_t mark);
   Result<void> ready();
+  Result<void> replace(const std::vector<std::string>& records, uint32_t mark);
 
   std::string path_;
   int fd_ = -1;

@@ -108,6 +108,7 @@ void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
   name(in.getAgent(), "agent name", out.agent);
   secret(in.getSecret(), out.secret);
   out.leader = LeaderEpoch(in.getLeader());
+  text(in.getPlace(), "the place of a work directory", kNameBytesMax, out.place);
 }
 
 void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {

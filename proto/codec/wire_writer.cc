@@ -681,6 +681,7 @@ void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
   out.setAgent(text_of(record.agent));
   out.setSecret(text_of(record.secret));
   out.setLeader(record.leader.value());
+  if (!record.place.empty()) out.setPlace(text_of(record.place));
 }
 
 void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) {

@@ -743,6 +743,7 @@ struct AgentIdentity {
   agent @0 :Text;     # name
   secret @1 :Text;    # secret
   leader @2 :UInt64;  # The highest leader epoch that it has seen; older ones are refused.
+  place @3 :Text;     # Boot and inode of its work directory: a copy has others. At most 128 bytes.
 }
 
 # An executor is about to be started, or was.

@@ -101,6 +101,9 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   status.task = key.second;
   status.agent = options_.name;
   status.source = proto::UpdateSource::kAgent;
+  if (const auto live = live_.find(key); live != live_.end()) {
+    skipped += std::exchange(live->second.skipped, 0);
+  }
   status.sequence = task->sequence + skipped + 1;
   status.at = step.now;
   TraceFields fields = {{"framework", key.first.str()},

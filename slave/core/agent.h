@@ -20,6 +20,13 @@
 
 namespace proffer::agent {
 
+// How much of what an earlier life wrote down is in a snapshot.
+enum class Remembered : uint8_t {
+  kAll,
+  kToItsEnd,  // the end of the log was cut: by a crash amid a write, or by others
+  kWithGaps,  // records amid it were damaged, or it is of an older state than the sandboxes
+};
+
 struct AgentOptions {
   AgentId name = {};
   // The user that the agent runs as. It runs tasks of every user if it is root, else only its own.
@@ -33,9 +40,12 @@ struct AgentOptions {
   // Of `total`, those that cannot be bound now. Ports of tasks that are found again are among them.
   PortSet ports_in_use = {};
   std::string http_address = {};
-  std::string limits = {};                  // what tasks are held to here, and what not, for people
-  std::string boot_id = {};                 // which boot of the machine this is
-  uint32_t checkpoint = 0;                  // which log the snapshot is of: another after damage
+  std::string limits = {};   // what tasks are held to here, and what not, for people
+  std::string boot_id = {};  // which boot of the machine this is
+  uint32_t checkpoint = 0;   // which log the snapshot is of: another after a loss
+  Remembered remembered = Remembered::kAll;
+  std::string place = {};   // of its work directory, in this boot; is kept with the identity
+  uint64_t newest_run = 0;  // of the sandboxes on the disk; none of a new run has its number
   Duration heartbeat = kHeartbeatInterval;  // until the master says another
   Duration master_timeout = kAgentTimeout;  // silence after which a new session is begun; likewise
   // Until an executor says hello, after its start and after its connection was lost.

@@ -47,9 +47,43 @@ void Ledger::apply_one(const proto::TaskRecord& task) {
     at->second.record.run = std::max(at->second.record.run, task.run);
     return;
   }
+  make_way_for(task.assignment.resources);
   at->second.record = task;
   used_ += task.assignment.resources;
   ++live_tasks_;
+}
+
+// Ports and devices are one task's at a time. O(tasks) only if the log has gaps.
+void Ledger::make_way_for(const Resources& resources) {
+  const auto has_room = [&] {
+    return !used_.ports.intersects(resources.ports) &&
+           std::all_of(resources.gpus.begin(), resources.gpus.end(), [&](const GpuDevice& device) {
+             const auto at =
+                 std::find_if(used_.gpus.begin(), used_.gpus.end(),
+                              [&](const auto& one) { return one.index == device.index; });
+             return at == used_.gpus.end() || at->milli + device.milli <= kWholeDevice;
+           });
+  };
+  if (has_room()) return;
+  std::map<uint64_t, std::vector<TaskEntry*>> by_run;
+  for (auto& [key, task] : tasks_) {
+    if (task.is_live() && !task.is_over) by_run[task.record.run].push_back(&task);
+  }
+  const auto shares_any = [&](const Resources& other) {
+    return other.ports.intersects(resources.ports) ||
+           std::any_of(other.gpus.begin(), other.gpus.end(), [&](const GpuDevice& device) {
+             return std::any_of(resources.gpus.begin(), resources.gpus.end(),
+                                [&](const auto& one) { return one.index == device.index; });
+           });
+  };
+  for (const auto& [run, tasks] : by_run) {
+    for (TaskEntry* task : tasks) {
+      if (has_room()) return;
+      if (!shares_any(task->record.assignment.resources)) continue;
+      used_ -= task->record.assignment.resources;
+      task->is_over = true;
+    }
+  }
 }
 
 void Ledger::apply_one(const proto::UpdateRecord& update) {
@@ -58,7 +92,7 @@ void Ledger::apply_one(const proto::UpdateRecord& update) {
   TaskEntry& task = at->second;
   if (update.status.sequence <= task.sequence) return;
   if (task.is_live() && proto::is_terminal(update.status.state)) {
-    used_ -= task.record.assignment.resources;
+    if (!task.is_over) used_ -= task.record.assignment.resources;
     --live_tasks_;
   }
   task.state = update.status.state;
@@ -134,7 +168,7 @@ std::vector<Violation> Ledger::violations() const {
   size_t waiting = 0;
   for (const auto& [key, task] : tasks_) {
     if (task.is_live()) {
-      used += task.record.assignment.resources.amounts;
+      if (!task.is_over) used += task.record.assignment.resources.amounts;
       ++live;
     } else if (task.unacknowledged.empty()) {
       report(key, "ended and acknowledged, but not forgotten");

@@ -36,6 +36,8 @@ struct TaskEntry {
   Time started_at = {};                                 // of its first update `running`
   std::vector<proto::TaskStatus> unacknowledged = {};
   size_t unacknowledged_bytes = 0;
+  // A later task was given its ports or devices, so it had ended: the record of that is missing.
+  bool is_over = false;
 
   bool is_live() const { return !proto::is_terminal(state); }
   // Whether an update that does not end the task may wait too. One that does always may.
@@ -70,6 +72,7 @@ class Ledger {
   void apply_one(const proto::ExecutorRecord& executor);
   void apply_one(const proto::ExecutorGone& gone);
   void apply_one(const proto::TaskRecord& task);
+  void make_way_for(const Resources& resources);
   void apply_one(const proto::UpdateRecord& update);
   void apply_one(const proto::AcknowledgedRecord& acknowledged);
 

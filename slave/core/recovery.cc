@@ -16,9 +16,18 @@ namespace proffer::agent {
 void Agent::State::begin(Step& step) {
   begun_ = true;
   if (!ledger_.identity()) {
-    record(proto::AgentIdentity{.agent = options_.name, .secret = options_.fresh_secret}, step);
+    record(
+        proto::AgentIdentity{
+            .agent = options_.name, .secret = options_.fresh_secret, .place = options_.place},
+        step);
+    step.out.sync = true;
+  } else if (ledger_.identity()->place != options_.place) {
+    proto::AgentIdentity identity = *ledger_.identity();
+    identity.place = options_.place;
+    record(std::move(identity), step);
     step.out.sync = true;
   }
+  if (options_.remembered == Remembered::kWithGaps) close_gaps(step);
   const std::map<ExecutorKey, proto::ExecutorRecord> known = ledger_.executors();
   for (const auto& [key, executor] : known) {
     if (executor.boot_id != options_.boot_id) {  // A reboot ended what ran before it.
@@ -59,6 +68,49 @@ void Agent::State::begin(Step& step) {
   finish_recovery(step);
 }
 
+// What is not known to be all there is ended before the master hears of this agent: executors of
+// tasks that no record names, shared ones, which may have such tasks, and those of which only a
+// task is left. All others run on.
+void Agent::State::close_gaps(Step& step) {
+  trace(TraceLevel::kOperator,
+        "the checkpoint has gaps: tasks and executors that it does not name in full are ended",
+        {{"agent", options_.name.str()}}, step);
+  std::map<ExecutorKey, uint64_t> runs_with_tasks;
+  for (const auto& [key, task] : ledger_.tasks()) {
+    if (task.record.run == 0 || task.is_over) continue;
+    uint64_t& run = runs_with_tasks[{key.first, task.record.executor}];
+    run = std::max(run, task.record.run);
+  }
+  std::vector<proto::ExecutorRecord> ended;
+  for (const auto& [key, executor] : ledger_.executors()) {
+    const auto tasks = runs_with_tasks.find(key);
+    if (executor.own && tasks != runs_with_tasks.end() && tasks->second == executor.run) continue;
+    ended.push_back(executor);
+  }
+  for (const auto& [key, run] : runs_with_tasks) {
+    if (ledger_.executors().contains(key)) continue;
+    ended.push_back({.framework = key.first,
+                     .executor = key.second,
+                     .token = options_.fresh_secret,
+                     .run = run,
+                     .boot_id = options_.boot_id});
+  }
+  for (proto::ExecutorRecord& executor : ended) {
+    executor.leftover = true;
+    record(std::move(executor), step);
+  }
+  if (options_.newest_run <= ledger_.last_run()) return;
+  const FrameworkId framework("_unknown");
+  const ExecutorId executor("_unknown");
+  record(proto::ExecutorRecord{.framework = framework,
+                               .executor = executor,
+                               .token = options_.fresh_secret,
+                               .run = options_.newest_run,
+                               .boot_id = options_.boot_id},
+         step);
+  record(proto::ExecutorGone{framework, executor}, step);
+}
+
 void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& executor,
                          Step& step) {
   LiveExecutor& adopted = executors_[key];
@@ -81,6 +133,31 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
 // must not be given again, for whoever heard them would take the end of the task for one of them.
 constexpr uint64_t kUnsyncedMax = uint64_t{1} << 20;
 
+// Numbers that an earlier life may have given to updates which it did not write down whole. Its
+// last update is written once more, with a number behind them; told again only if it is to be told
+// anyway.
+void Agent::State::skip_numbers(const TaskKey& key, const TaskEntry& task, Step& step) {
+  proto::TaskStatus again;
+  const bool is_told = task.unacknowledged.empty();
+  if (is_told) {
+    again = {.task = key.second,
+             .agent = options_.name,
+             .state = task.state,
+             .healthy = task.healthy,
+             .at = task.started_at};
+  } else {
+    again = task.unacknowledged.back();
+  }
+  if (!task.has_room_for(again)) {
+    live_.at(key).skipped = kUnsyncedMax;  // There are others to be acknowledged first.
+    return;
+  }
+  again.sequence = task.sequence + kUnsyncedMax;
+  const uint64_t sequence = again.sequence;
+  record(proto::UpdateRecord{key.first, std::move(again), task.executor_sequence}, step);
+  if (is_told) record(proto::AcknowledgedRecord{key.first, key.second, sequence}, step);
+}
+
 // With its executor, which may have been given it before. A task without one is over: its machine
 // was started again, or it waited for a run of its executor that never began.
 void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) {
@@ -88,6 +165,7 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
   if (at != executors_.end() && at->second.run == task.record.run) {
     at->second.tasks.insert(key.second);
     live_.emplace(key, LiveTask{.delivered = true, .executor_sequence = task.executor_sequence});
+    if (options_.remembered != Remembered::kAll) skip_numbers(key, task, step);
     bound_run(key, task);
     return;
   }
@@ -96,7 +174,9 @@ void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) 
       {.state = proto::TaskState::kLost,
        .reason = proto::TaskReason::kAgentRestarted,
        .message = task.record.run == 0 ? "the agent restarted before the task was started"
-                                       : "the machine restarted"},
+                  : options_.remembered == Remembered::kWithGaps
+                      ? "the agent's checkpoint has gaps and does not name its executor in full"
+                      : "the machine restarted"},
       step, 0, kUnsyncedMax));
 }
 

@@ -73,6 +73,7 @@ class Agent::State {
     bool delivered = false;          // the executor was told to run it
     uint64_t executor_sequence = 0;  // the executor's last update that was taken
     std::optional<Kill> kill = {};
+    uint64_t skipped = 0;  // numbers of updates that an earlier life may have given
     // The newest word of its executor for which there is no room among the unacknowledged updates.
     // The executor keeps it too.
     std::optional<proto::TaskStatus> held = {};
@@ -120,6 +121,8 @@ class Agent::State {
   void leave_out_ports(Step& step);
   void cover_what_runs();
   void offer_less(Step& step);
+  void close_gaps(Step& step);
+  void skip_numbers(const TaskKey& key, const TaskEntry& task, Step& step);
   void adopt(const ExecutorKey& key, const proto::ExecutorRecord& executor, Step& step);
   void place(const TaskKey& key, const TaskEntry& task, Step& step);
   void executor_is_back(const ExecutorKey& key, Step& step);

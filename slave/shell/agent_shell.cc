@@ -25,6 +25,7 @@
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "slave/executor/task_environment.h"
+#include "slave/shell/checkpoint.h"
 #include "slave/shell/descriptors.h"
 #include "slave/shell/disk_reserve.h"
 #include "slave/shell/exec_server.h"
@@ -58,13 +59,6 @@ std::string files_of(const std::vector<DirEntry>& entries) {
   return proto::files_json(rows);
 }
 
-// Records of a log of which some are missing: enough to end what they name, not to go on from.
-bool is_worth_salvaging(const proto::CheckpointRecord& record) {
-  return std::holds_alternative<proto::AgentIdentity>(record) ||
-         std::holds_alternative<proto::ExecutorRecord>(record) ||
-         std::holds_alternative<proto::ExecutorGone>(record);
-}
-
 }  // namespace
 
 struct AgentShell::Impl {
@@ -78,7 +72,6 @@ struct AgentShell::Impl {
   AgentShellOptions options;
   std::optional<DirectoryLock> lock;
   std::unique_ptr<CheckpointLog> log;
-  // Who this agent is, once more: a master takes it back only by its secret.
   std::unique_ptr<CheckpointLog> identity_log;
   std::unique_ptr<Sandboxes> sandboxes;
   RunsInUse in_use;
@@ -117,10 +110,6 @@ struct AgentShell::Impl {
   uint64_t out_of_memory_seen = 0;
 
   Result<void> start(AgentShellOptions given);
-  Result<AgentSnapshot> restore();
-  Result<AgentSnapshot> salvage(const std::string& path, const Error& why);
-  Result<void> restore_identity(AgentSnapshot& snapshot);
-  Result<void> keep_identity(const std::vector<std::string>& records);
   Result<void> bind();
   size_t connections_of(uint32_t uid) const;
   Result<void> isolate();
@@ -188,10 +177,18 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                     "given up, so that the agent can start";
   }
   disk_timer = std::make_unique<Timer>(loop, [this] { look_at_disk(); });
-  Result<AgentSnapshot> snapshot = restore();
-  if (!snapshot) return std::move(snapshot).error();
-  if (Result<void> known = restore_identity(*snapshot); !known) return known;
-  for (const proto::CheckpointRecord& record : snapshot->records) {
+  sandboxes = std::make_unique<Sandboxes>(options.work_dir);
+  options.core.boot_id = boot_id();
+  options.core.place = place_of(options.work_dir, options.core.boot_id);
+  options.core.newest_run = sandboxes->newest_run();
+  Result<Checkpoint> found =
+      open_checkpoint(options.work_dir, options.core.newest_run, options.core.place);
+  if (!found) return std::move(found).error();
+  log = std::move(found->log);
+  identity_log = std::move(found->identity);
+  options.core.remembered = found->remembered;
+  const AgentSnapshot& snapshot = found->snapshot;
+  for (const proto::CheckpointRecord& record : snapshot.records) {
     const auto* identity = std::get_if<proto::AgentIdentity>(&record);
     if (identity == nullptr || identity->agent == options.core.name) continue;
     return Error::failed_precondition(text("the work directory ", quoted(options.work_dir),
@@ -204,7 +201,6 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.is_root = geteuid() == 0;
   if (Result<void> opened = let_others_pass(options.work_dir); !opened) return opened;
   options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
-  sandboxes = std::make_unique<Sandboxes>(options.work_dir);
   Result<std::string> path = executor_socket(options.work_dir);
   if (!path) return std::move(path).error();
   socket = *std::move(path);
@@ -229,7 +225,6 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
 
   options.core.http_address = http->address();
   options.core.executors_max = shares.executors;
-  options.core.boot_id = boot_id();
   options.core.checkpoint = log->mark();
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
@@ -238,8 +233,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
       !slices) {
     return std::move(slices).error().in("--reserved");
   }
-  core = std::make_unique<Agent>(options.core, *snapshot);
-  for (const proto::CheckpointRecord& record : snapshot->records) recall(record);
+  core = std::make_unique<Agent>(options.core, snapshot);
+  for (const proto::CheckpointRecord& record : snapshot.records) recall(record);
   if (Result<void> serving = serve_execs(); !serving) return serving;
   options.housekeeping.sockets = std::filesystem::path(socket).parent_path();
   housekeeping =
@@ -267,89 +262,6 @@ void AgentShell::Impl::write_address() {
                                 "\n");
   is_address_written = written.has_value();
   if (!written) LOG(WARNING) << written.error().message() << "; tried again later";
-}
-
-Result<AgentSnapshot> AgentShell::Impl::restore() {
-  const std::string path = options.work_dir + "/checkpoint.log";
-  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
-  if (!opened && opened.error().code() == ErrorCode::kCorruption) {
-    return salvage(path, opened.error());
-  }
-  if (!opened) return std::move(opened).error();
-  log = std::move(opened->log);
-  if (opened->cut_bytes > 0) {
-    LOG(WARNING) << "half-written end of the checkpoint cut off bytes=" << opened->cut_bytes;
-  }
-  AgentSnapshot snapshot;
-  for (const std::string& bytes : opened->records) {
-    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
-    if (!record) return std::move(record).error().in(text("reading ", path));
-    snapshot.records.push_back(*std::move(record));
-  }
-  return snapshot;
-}
-
-Result<AgentSnapshot> AgentShell::Impl::salvage(const std::string& path, const Error& why) {
-  LOG(ERROR)
-      << "the checkpoint is damaged; the agent ends what it still names and begins anew, the "
-         "damaged file is kept for you to look at: "
-      << why.message();
-  Result<CheckpointLog::Opened> fresh = CheckpointLog::open(path);
-  if (!fresh) return std::move(fresh).error();
-  log = std::move(fresh->log);
-  Result<std::vector<std::string>> left = CheckpointLog::salvage(path);
-  AgentSnapshot snapshot;
-  if (!left) return snapshot;
-  std::vector<std::string> kept;
-  for (const std::string& bytes : *left) {
-    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
-    if (!record || !is_worth_salvaging(*record)) continue;
-    if (auto* executor = std::get_if<proto::ExecutorRecord>(&*record)) executor->leftover = true;
-    kept.push_back(proto::encode_record(*record));
-    snapshot.records.push_back(*std::move(record));
-  }
-  Result<void> written = log->append(kept);
-  if (written) written = log->sync();  // The identity is among them.
-  if (!written) return std::move(written).error();
-  return snapshot;
-}
-
-// An identity that the checkpoint has lost is read from its own file, and the other way round.
-Result<void> AgentShell::Impl::restore_identity(AgentSnapshot& snapshot) {
-  const std::string path = options.work_dir + "/identity";
-  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
-  if (!opened && opened.error().code() == ErrorCode::kCorruption) {
-    LOG(WARNING) << "the file of the agent's identity is damaged: " << opened.error().message();
-    opened = CheckpointLog::open(path);
-  }
-  if (!opened) return std::move(opened).error();
-  identity_log = std::move(opened->log);
-  std::vector<std::string> known;
-  for (const proto::CheckpointRecord& record : snapshot.records) {
-    if (std::holds_alternative<proto::AgentIdentity>(record))
-      known = {proto::encode_record(record)};
-  }
-  if (!known.empty()) {
-    // The checkpoint has it, so a full disk does not keep the agent from its tasks.
-    Result<void> kept = known == opened->records ? Result<void>() : keep_identity(known);
-    if (!kept) LOG(ERROR) << "the agent's identity has no second file: " << kept.error().message();
-    return {};
-  }
-  for (const std::string& bytes : opened->records) {
-    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
-    if (!record) return std::move(record).error().in(text("reading ", path));
-    if (!std::holds_alternative<proto::AgentIdentity>(*record)) continue;
-    LOG(WARNING) << "the checkpoint has lost the agent's identity, which is read from " << path;
-    snapshot.records.insert(snapshot.records.begin(), *std::move(record));
-    if (Result<void> written = log->append({bytes}); !written) return written;
-    return log->sync();
-  }
-  return {};
-}
-
-Result<void> AgentShell::Impl::keep_identity(const std::vector<std::string>& records) {
-  if (Result<void> written = identity_log->rewrite(records); !written) return written;
-  return identity_log->sync();
 }
 
 Result<void> AgentShell::Impl::bind() {
@@ -545,7 +457,8 @@ bool AgentShell::Impl::write_down() {
     return false;
   }
   if (written && out.sync) written = log->sync();
-  if (written && !unwritten_identity.empty()) written = keep_identity(unwritten_identity);
+  if (written && !unwritten_identity.empty())
+    written = keep_identity(*identity_log, unwritten_identity);
   if (!written) {
     LOG(ERROR) << "the checkpoint cannot be written, the agent ends (its tasks run on until it is "
                   "started again); make room or correct the disk, then start it: "

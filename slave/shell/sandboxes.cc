@@ -1,5 +1,6 @@
 #include "slave/shell/sandboxes.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -126,6 +127,20 @@ Result<void> Sandboxes::put(const FrameworkId& framework, std::string_view name,
 
 std::string Sandboxes::path_of(const RunKey& run) const {
   return text(root_, "/", run.framework, "/", run.executor, "/", run.run);
+}
+
+uint64_t Sandboxes::newest_run() const {
+  uint64_t newest = 0;
+  std::error_code failed;  // What cannot be read has no run of ours.
+  for (const auto& framework : std::filesystem::directory_iterator(root_, failed)) {
+    for (const auto& executor : std::filesystem::directory_iterator(framework.path(), failed)) {
+      for (const auto& run : std::filesystem::directory_iterator(executor.path(), failed)) {
+        const auto number = parse_whole("run", run.path().filename().string(), 1, INT64_MAX);
+        if (number) newest = std::max(newest, static_cast<uint64_t>(*number));
+      }
+    }
+  }
+  return newest;
 }
 
 void Sandboxes::touch(const RunKey& run) const {

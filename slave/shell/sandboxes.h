@@ -42,6 +42,9 @@ class Sandboxes {
   Result<void> assign(const FrameworkId& framework, std::string_view name,
                       const ExecutorId& executor, uint64_t run) const;
 
+  // The highest number of a run that has a sandbox; 0: there is none. O(sandboxes).
+  uint64_t newest_run() const;
+
   // For housekeeping, in its thread.
   const std::string& root() const { return root_; }
   std::string path_of(const RunKey& run) const;

@@ -363,13 +363,39 @@ std::optional<ExecutorStarted> Supervisor::adopt(const proto::ExecutorRecord& ex
                          .start_ticks = found.start_ticks};
 }
 
-void Supervisor::adopted_all() { tidy_timer_.arm(loop_.now()); }
+void Supervisor::adopted_all() {
+  end_unnamed();
+  tidy_timer_.arm(loop_.now());
+}
+
+// Processes of runs that no record names any more: the checkpoint lost them.
+void Supervisor::end_unnamed() {
+  std::set<std::string> named = live_sandboxes_;
+  for (const auto& [run, adopted] : adopted_) named.insert(sandbox_path(adopted.record));
+  for (const Leftover& leftover : leftovers_) named.insert(sandbox_path(leftover.record));
+  const std::string within = sandboxes_.root() + "/";
+  size_t ended = 0;
+  for (const Process& process : all_processes()) {
+    if (process.zombie || process.pid == getpid()) continue;
+    const std::string sandbox = started_with(process.pid, kSandboxVariable);
+    if (!sandbox.starts_with(within) || named.contains(sandbox)) continue;
+    ::kill(process.pid, SIGKILL);
+    ++ended;
+  }
+  if (ended > 0) {
+    LOG(ERROR) << "processes of an earlier life that the checkpoint does not name are ended count="
+               << ended;
+  }
+}
+
+std::string Supervisor::sandbox_path(const proto::ExecutorRecord& executor) const {
+  return sandboxes_.path_of(executor.framework, executor.executor, executor.run);
+}
 
 // The leader of a session that was started with this run's sandbox and token; its tasks do not get
 // the token.
 std::optional<Process> Supervisor::find_by_sandbox(const proto::ExecutorRecord& executor) const {
-  const std::string sandbox =
-      sandboxes_.path_of(executor.framework, executor.executor, executor.run);
+  const std::string sandbox = sandbox_path(executor);
   for (const Process& process : all_processes()) {
     if (process.zombie || process.session != process.pid) continue;
     if (started_with(process.pid, kSandboxVariable) == sandbox &&
@@ -458,8 +484,7 @@ void Supervisor::end_leftovers() {
         if (process.session == executor.pid) members.insert(process.pid);
       }
     }
-    for (const pid_t pid :
-         by_sandbox[sandboxes_.path_of(executor.framework, executor.executor, executor.run)]) {
+    for (const pid_t pid : by_sandbox[sandbox_path(executor)]) {
       members.insert(pid);
     }
     std::vector<pid_t> todo(members.begin(), members.end());

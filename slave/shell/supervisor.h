@@ -61,7 +61,8 @@ class Supervisor {
   // Finds an executor of an earlier life and watches it. None: it is gone, what it left is being
   // ended, and on_exited follows. O(processes) if its pid is not known.
   std::optional<ExecutorStarted> adopt(const proto::ExecutorRecord& executor);
-  // All that this life adopts is adopted: what others of an earlier life left in groups is ended.
+  // All that this life adopts is adopted: what others of an earlier life left is ended, by groups
+  // and by the sandbox that they were started with. O(processes).
   void adopted_all();
   // Unknown runs are ignored: they have ended meanwhile.
   void kill(const KillExecutor& kill);
@@ -135,6 +136,8 @@ class Supervisor {
   bool end_strays();
   bool is_of_a_live_run(pid_t pid) const;
   void end_leftovers();
+  void end_unnamed();
+  std::string sandbox_path(const proto::ExecutorRecord& executor) const;
   void let_group_go(uint64_t run);
   void tidy_up();
 

@@ -441,51 +441,123 @@ TEST(Recovery, AStopWithKillingEndsAlsoWhatIsStillLookedFor) {
 
 // --- a damaged checkpoint ----------------------------------------------------------------------
 
-// What the shell gives the core of one: identity and executors, of which not all is known.
-AgentSnapshot salvaged(const AgentScenario& s) {
-  AgentSnapshot snapshot;
-  for (const proto::CheckpointRecord& record : s.log) {
-    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
-      proto::ExecutorRecord left = *executor;
-      left.leftover = true;
-      snapshot.records.push_back(left);
-    } else if (std::holds_alternative<proto::AgentIdentity>(record)) {
-      snapshot.records.push_back(record);
-    }
-  }
-  return snapshot;
+// Without the records that a predicate chooses, as the shell gives it to the core.
+template <class Predicate>
+void restart_without(AgentScenario& s, const Predicate& is_damaged) {
+  AgentSnapshot left{s.log};
+  std::erase_if(left.records, is_damaged);
+  s.options.remembered = Remembered::kWithGaps;
+  s.options.newest_run = 7;
+  s.restart(left);
+  s.tick();
+  s.connect();
+}
+template <class Record>
+bool is_of(const proto::CheckpointRecord& record, const std::string& executor) {
+  const auto* one = std::get_if<Record>(&record);
+  return one != nullptr && one->executor.str() == executor;
 }
 
-TEST(Salvage, ExecutorsOfADamagedCheckpointAreEndedBeforeItRegisters) {
+TEST(Gaps, WhatIsNamedInFullRunsOn) {
   AgentScenario s;
   s.registered();
   s.running("t1");
-  s.restart(salvaged(s));
-  s.tick();
-  s.connect();
+  s.running("t2");
+  restart_without(s, [](const auto& record) { return is_of<proto::TaskRecord>(record, "t2"); });
+  // The task of the second is not known, so it is ended before the master hears of the agent.
   const std::vector<EndLeftover> leftovers = s.take<EndLeftover>();
   ASSERT_EQ(leftovers.size(), 1u);
-  EXPECT_EQ(leftovers[0].executor.pid, 1001);
-  s.hello_again("t1");
-  EXPECT_FALSE(s.told_executors<proto::ErrorMessage>().at(0).retry);
+  EXPECT_EQ(leftovers[0].executor.pid, 1002);
+  const PeerId peer = s.comes_back("t1");
+  EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
+  s.step(LeftoverEnded{kBatch, ExecutorId("t2")});
+  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+  EXPECT_EQ(registered_tasks(s).size(), 1u);
+  s.welcome();
+  // A number that an earlier life gave, and did not write down whole, is not given again; nor after
+  // another crash.
+  s.from_executor(peer, proto::ExecutorUpdate{
+                            {.task = TaskId("t1"), .state = TaskState::kFinished, .sequence = 2}});
+  const std::vector<proto::Update> told = s.told_master<proto::Update>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].status.state, TaskState::kFinished);
+  EXPECT_GT(told[0].status.sequence, 1'000'000u);
+}
+
+TEST(Gaps, ATaskWhoseExecutorIsNotNamedIsEndedByItsSandboxAndLost) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  restart_without(s, [](const auto& record) { return is_of<proto::ExecutorRecord>(record, "t1"); });
+  const std::vector<EndLeftover> leftovers = s.take<EndLeftover>();
+  ASSERT_EQ(leftovers.size(), 1u);
+  EXPECT_EQ(leftovers[0].executor.executor, ExecutorId("t1"));
+  EXPECT_EQ(leftovers[0].executor.run, 1u);
+  EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
   s.crash_and_restart();
   s.tick();
   s.connect();
   EXPECT_EQ(s.take<EndLeftover>().size(), 1u);
-  EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
   s.step(LeftoverEnded{kBatch, ExecutorId("t1")});
-  EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
-  EXPECT_TRUE(registered_tasks(s).empty());
+  s.welcome();
+  // Runs go on behind those that have a sandbox.
+  s.actions.clear();
+  s.run(command_task("t2"));
+  s.collect_starts();
+  EXPECT_EQ(s.started("t2").run, 8u);
 }
 
-TEST(Salvage, SaysSoWhenALeftoverCannotBeEnded) {
+TEST(Gaps, SharedExecutorsAreEnded) {
+  AgentScenario s;
+  s.registered();
+  proto::RunTask shared = command_task("t1");
+  shared.spec.executor_id = ExecutorId("e1");
+  s.run(shared);
+  s.tell(s.hello("e1"), "t1", TaskState::kRunning, 1);
+  restart_without(s, [](const auto&) { return false; });
+  EXPECT_EQ(s.take<EndLeftover>().size(), 1u);
+  s.hello_again("e1");
+  EXPECT_FALSE(s.told_executors<proto::ErrorMessage>().at(0).retry);
+}
+
+TEST(Gaps, SaysSoWhenALeftoverCannotBeEnded) {
   AgentScenario s;
   s.registered();
   s.running("t1");
-  s.restart(salvaged(s));
-  s.tick();
+  restart_without(s, [](const auto& record) { return is_of<proto::TaskRecord>(record, "t1"); });
   s.pass(seconds(31));
   EXPECT_TRUE(s.has_traced("processes of an earlier life cannot be ended"));
+}
+
+// Whichever record is damaged: every task that the others name in full runs on, and none is both
+// told as lost and let run.
+TEST(Gaps, OneDamagedRecordCostsWhatItNames) {
+  AgentScenario story;
+  story.registered();
+  for (const char* task : {"t1", "t2", "t3"}) story.running(task);
+  for (size_t damaged = 0; damaged < story.log.size(); ++damaged) {
+    AgentScenario s;
+    s.registered();
+    for (const char* task : {"t1", "t2", "t3"}) s.running(task);
+    const proto::CheckpointRecord gone = s.log.at(damaged);
+    size_t at = 0;
+    restart_without(s, [&](const auto&) { return at++ == damaged; });
+    std::set<std::string> ended;
+    for (const EndLeftover& one : s.take<EndLeftover>()) {
+      ended.insert(one.executor.executor.str());
+    }
+    const bool is_task = std::holds_alternative<proto::TaskRecord>(gone);
+    const bool is_executor = std::holds_alternative<proto::ExecutorRecord>(gone);
+    EXPECT_LE(ended.size(), is_task || is_executor ? 1u : 0u) << damaged;
+    for (const char* task : {"t1", "t2", "t3"}) {
+      if (ended.contains(task)) {
+        s.step(LeftoverEnded{kBatch, ExecutorId(task)});
+      } else {
+        s.comes_back(task);
+      }
+    }
+    EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u) << damaged;
+  }
 }
 
 // A record without its parts cannot be read back from bytes (found by the simulator, seeds 9 and

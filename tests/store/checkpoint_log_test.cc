@@ -152,6 +152,22 @@ TEST(CheckpointLog, AfterDamageANewLogBeginsAndTheOldOnesStayBesideIt) {
   }
 }
 
+TEST(CheckpointLog, RenewedHasAnotherMark) {
+  TemporaryDirectory directory;
+  const std::string path = directory.file("checkpoint.log");
+  make_log(path, {"one", "two"});
+  auto opened = CheckpointLog::open(path);
+  ASSERT_TRUE(opened);
+  const uint32_t before = opened->log->mark();
+  ASSERT_TRUE(opened->log->rewrite({"two"}));
+  EXPECT_EQ(opened->log->mark(), before);
+  ASSERT_TRUE(opened->log->renew({"two"}));
+  EXPECT_NE(opened->log->mark(), before);
+  ASSERT_TRUE(opened->log->append({"three"}));
+  opened->log.reset();
+  EXPECT_EQ(read_log(path), (Records{"two", "three"}));
+}
+
 // Payloads come from frameworks. One that holds records as a log would, whole ones and endless
 // beginnings, is neither believed nor long looked at, wherever it is torn.
 TEST(CheckpointLog, RecordsInsideOfAPayloadAreNotBelieved) {

@@ -555,7 +555,10 @@ class MessageGenerator {
          .version = any_number()};
   }
   void make(AgentIdentity& r) {
-    r = {.agent = AgentId(name()), .secret = Secret(secret()), .leader = LeaderEpoch(any_number())};
+    r = {.agent = AgentId(name()),
+         .secret = Secret(secret()),
+         .leader = LeaderEpoch(any_number()),
+         .place = maybe(name())};
   }
   void make(ExecutorRecord& r) {
     r = {.framework = FrameworkId(name()),

@@ -1,0 +1,171 @@
+// open_checkpoint is the story; what is missing is told by `remembered`.
+
+#include "slave/shell/checkpoint.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <sys/stat.h>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "proto/codec/records.h"
+
+namespace proffer::agent {
+namespace {
+
+// Also of a damaged log: what it cannot read is left out.
+Result<void> read_records(const std::vector<std::string>& all, bool is_damaged,
+                          const std::string& path, AgentSnapshot& snapshot) {
+  for (const std::string& bytes : all) {
+    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
+    if (record) {
+      snapshot.records.push_back(*std::move(record));
+    } else if (!is_damaged) {
+      return std::move(record).error().in(text("reading ", path));
+    }
+  }
+  return {};
+}
+
+Result<void> open_log(const std::string& path, Checkpoint& checkpoint) {
+  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
+  if (opened || opened.error().code() != ErrorCode::kCorruption) {
+    if (!opened) return std::move(opened).error();
+    checkpoint.log = std::move(opened->log);
+    if (opened->cut_bytes > 0) {
+      LOG(WARNING) << "half-written end of the checkpoint cut off bytes=" << opened->cut_bytes;
+      checkpoint.remembered = Remembered::kToItsEnd;
+    }
+    return read_records(opened->records, false, path, checkpoint.snapshot);
+  }
+  LOG(ERROR) << "the checkpoint is damaged; the agent goes on with what is left of it, the damaged "
+                "file is kept for you to look at: "
+             << opened.error().message();
+  checkpoint.remembered = Remembered::kWithGaps;
+  opened = CheckpointLog::open(path);
+  if (!opened) return std::move(opened).error();
+  checkpoint.log = std::move(opened->log);
+  const Result<std::vector<std::string>> left = CheckpointLog::salvage(path);
+  return left ? read_records(*left, true, path, checkpoint.snapshot) : Result<void>();
+}
+
+uint64_t last_run(const AgentSnapshot& snapshot) {
+  uint64_t last = 0;
+  for (const proto::CheckpointRecord& record : snapshot.records) {
+    if (const auto* executor = std::get_if<proto::ExecutorRecord>(&record)) {
+      last = std::max(last, executor->run);
+    }
+  }
+  return last;
+}
+
+// An identity that the checkpoint has lost is read from its own file, and the other way round.
+Result<void> open_identity(const std::string& path, Checkpoint& checkpoint) {
+  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
+  if (!opened && opened.error().code() == ErrorCode::kCorruption) {
+    LOG(WARNING) << "the file of the agent's identity is damaged: " << opened.error().message();
+    opened = CheckpointLog::open(path);
+  }
+  if (!opened) return std::move(opened).error();
+  checkpoint.identity = std::move(opened->log);
+  AgentSnapshot& snapshot = checkpoint.snapshot;
+  std::vector<std::string> known;
+  for (const proto::CheckpointRecord& record : snapshot.records) {
+    if (std::holds_alternative<proto::AgentIdentity>(record)) {
+      known = {proto::encode_record(record)};
+    }
+  }
+  if (!known.empty()) {
+    // The checkpoint has it, so a full disk does not keep the agent from its tasks.
+    const Result<void> kept =
+        known == opened->records ? Result<void>() : keep_identity(*checkpoint.identity, known);
+    if (!kept) LOG(ERROR) << "the agent's identity has no second file: " << kept.error().message();
+    return {};
+  }
+  for (const std::string& bytes : opened->records) {
+    Result<proto::CheckpointRecord> record = proto::decode_record(bytes);
+    if (!record) return std::move(record).error().in(text("reading ", path));
+    if (!std::holds_alternative<proto::AgentIdentity>(*record)) continue;
+    LOG(WARNING) << "the checkpoint has lost the agent's identity, which is read from " << path;
+    snapshot.records.insert(snapshot.records.begin(), *std::move(record));
+    if (Result<void> written = checkpoint.log->append({bytes}); !written) return written;
+    return checkpoint.log->sync();
+  }
+  return {};
+}
+
+// "BOOT DEVICE:INODE": as the first word, the boot.
+std::string_view boot_of(std::string_view place) { return place.substr(0, place.find(' ')); }
+
+// Two agents of one work directory would both take its executors for theirs.
+Result<void> refuse_copy(const AgentSnapshot& snapshot, const std::string& work_dir,
+                         const std::string& place) {
+  std::string_view known;
+  for (const proto::CheckpointRecord& record : snapshot.records) {
+    if (const auto* identity = std::get_if<proto::AgentIdentity>(&record)) known = identity->place;
+  }
+  if (known.empty() || known == place || boot_of(known) != boot_of(place)) return {};
+  return Error::failed_precondition(
+             text("the work directory ", quoted(work_dir),
+                  " is a copy of that of an agent which has run since this machine was started"))
+      .with_hint(
+          "start the agent in the directory that was copied; or remove checkpoint.log and identity "
+          "from this one, and the agent begins anew, with another --name if the other goes on");
+}
+
+Result<void> renew(Checkpoint& checkpoint) {
+  if (checkpoint.remembered == Remembered::kAll) return {};
+  std::vector<std::string> records;
+  for (const proto::CheckpointRecord& record : checkpoint.snapshot.records) {
+    records.push_back(proto::encode_record(record));
+  }
+  Result<void> renewed = checkpoint.log->renew(records);
+  if (renewed) renewed = checkpoint.log->sync();
+  const bool is_full = !renewed && renewed.error().code() == ErrorCode::kResourceExhausted;
+  if (!is_full || checkpoint.remembered == Remembered::kWithGaps) return renewed;
+  // What a crash cut had not been acted on, and the agent is wanted on a full disk, too.
+  LOG(WARNING) << "the cut checkpoint keeps its mark: " << renewed.error().message();
+  return {};
+}
+
+}  // namespace
+
+Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_run,
+                                   const std::string& place) {
+  Checkpoint checkpoint;
+  if (Result<void> read = open_log(work_dir + "/checkpoint.log", checkpoint); !read) {
+    return std::move(read).error();
+  }
+  AgentSnapshot& snapshot = checkpoint.snapshot;
+  if (checkpoint.remembered != Remembered::kWithGaps && newest_run > last_run(snapshot)) {
+    LOG(ERROR)
+        << "the checkpoint is of an older state than the sandboxes: it was put back, or cut; "
+           "the agent ends what it does not name newest_run="
+        << newest_run << " last_run=" << last_run(snapshot);
+    checkpoint.remembered = Remembered::kWithGaps;
+  }
+  if (Result<void> same = refuse_copy(snapshot, work_dir, place); !same) {
+    return std::move(same).error();
+  }
+  if (Result<void> renewed = renew(checkpoint); !renewed) return std::move(renewed).error();
+  if (Result<void> known = open_identity(work_dir + "/identity", checkpoint); !known) {
+    return std::move(known).error();
+  }
+  return checkpoint;
+}
+
+Result<void> keep_identity(CheckpointLog& file, const std::vector<std::string>& records) {
+  if (Result<void> written = file.rewrite(records); !written) return written;
+  return file.sync();
+}
+
+std::string place_of(const std::string& directory, const std::string& boot_id) {
+  struct stat found {};
+  if (stat(directory.c_str(), &found) != 0) return {};
+  return text(boot_id, " ", found.st_dev, ":", found.st_ino);
+}
+
+}  // namespace proffer::agent

@@ -1,0 +1,140 @@
+// An agent that finds its checkpoint damaged, put back, or copied: what it still names runs on, and
+// nothing runs twice.
+
+#include <filesystem>
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::checkpoint_test {
+namespace {
+
+using namespace test;
+using testing::HasSubstr;
+using testing::Not;
+namespace fs = std::filesystem;
+
+class Checkpoints : public testing::Test {
+ protected:
+  Checkpoints() {
+    EXPECT_TRUE(eventually([&] { return proffer({"status"}).code == 0; })) << master_.err();
+    start_agent();
+  }
+  ~Checkpoints() override {
+    for (Process* daemon : {agent_.get(), &master_}) {
+      daemon->kill(SIGTERM);
+      EXPECT_EQ(daemon->wait().code, 0) << daemon->err();
+    }
+  }
+  Words agent_command(const std::string& work_dir) const {
+    return {program("proffer-agent"), "--master=" + socket_,        "--name=a1",
+            "--work_dir=" + work_dir, "--resources=cpus:4;mem:512", "--tasks_on_exit=kill"};
+  }
+  void start_agent() {
+    agent_ = std::make_unique<Process>(agent_command(work_dir_));
+    EXPECT_TRUE(eventually([&] {
+      const std::string all = proffer({"agents"}).out;
+      return all.find("a1") != std::string::npos && all.find("active") != std::string::npos;
+    })) << agent_->err();
+  }
+  void kill_agent() {
+    agent_->kill(SIGKILL);
+    agent_->wait();
+  }
+  Exit proffer(Words words) const {
+    words.insert(words.begin(), program("proffer"));
+    return run(words, {{"PROFFER_MASTER", socket_}});
+  }
+  // A task that says which process it is, and writes down that it began.
+  struct Task {
+    std::unique_ptr<Process> client;
+    pid_t pid = 0;
+    // One that nobody has reaped has no command line any more.
+    bool lives() const { return !read_file("/proc/" + std::to_string(pid) + "/cmdline").empty(); }
+  };
+  Task start(const std::string& name) {
+    Task task;
+    task.client = std::make_unique<Process>(
+        Words{program("proffer"), "run", "--name", name, "--",
+              "echo " + name + " >> " + (home_ / "begun") + "; echo pid $$; exec sleep 1000"},
+        std::map<std::string, std::string>{{"PROFFER_MASTER", socket_}});
+    const std::optional<std::string> line = task.client->line_with("pid ");
+    EXPECT_TRUE(line) << task.client->err();
+    if (line) task.pid = std::stoi(line->substr(4));
+    return task;
+  }
+  static Exit end(Task& task) {
+    task.client->kill(SIGINT);
+    return task.client->wait();
+  }
+  std::string begun() const { return read_file(home_ / "begun"); }
+
+  TemporaryDirectory home_;
+  const std::string socket_ = home_ / "run/master.sock";
+  const std::string work_dir_ = home_ / "agent";
+  const std::string log_ = work_dir_ + "/checkpoint.log";
+  Process master_{Words{program("proffer-master"), "--data_dir=" + (home_ / "master"),
+                        "--socket=" + socket_, "--heartbeat=1s"}};
+  std::unique_ptr<Process> agent_;
+};
+
+TEST_F(Checkpoints, OneDamagedBitEndsOneTask) {
+  Task one = start("one");
+  Task two = start("two");
+  Task three = start("three");
+  kill_agent();
+  // In the command of the second, which only the record of that task holds.
+  std::string bytes = read_file(log_);
+  const size_t at = bytes.find("echo two");
+  ASSERT_NE(at, std::string::npos);
+  bytes[at] = static_cast<char>(bytes[at] ^ 1);
+  std::ofstream(log_, std::ios::binary) << bytes;
+  start_agent();
+  EXPECT_THAT(two.client->wait().err, HasSubstr("lost"));
+  EXPECT_FALSE(two.lives());
+  EXPECT_TRUE(one.lives());
+  EXPECT_TRUE(three.lives());
+  EXPECT_EQ(proffer({"exec", "one", "--", "echo here"}).out, "here\n");
+  for (Task* task : {&one, &three}) {
+    end(*task);
+    EXPECT_FALSE(task->lives());
+  }
+  EXPECT_EQ(begun(), "one\ntwo\nthree\n");
+}
+
+TEST_F(Checkpoints, PutBackToAnOlderStateRunNothingTwice) {
+  Task one = start("one");
+  fs::copy_file(log_, home_ / "older");
+  Task two = start("two");
+  kill_agent();
+  fs::copy_file(home_ / "older", log_, fs::copy_options::overwrite_existing);
+  start_agent();
+  EXPECT_THAT(two.client->wait().err, HasSubstr("lost"));
+  EXPECT_FALSE(two.lives());
+  EXPECT_TRUE(one.lives());
+  Task three = start("three");
+  end(one);
+  end(three);
+  EXPECT_EQ(begun(), "one\ntwo\nthree\n");
+}
+
+TEST_F(Checkpoints, OfACopiedWorkDirectoryAreNotTaken) {
+  Task one = start("one");
+  const std::string copy = home_ / "copy";
+  EXPECT_EQ(run({"/bin/cp", "-a", work_dir_, copy}).code, 0);
+  Process second(agent_command(copy));
+  const Exit refused = second.wait();
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("is a copy of that of an agent"));
+  EXPECT_TRUE(one.lives());
+  end(one);
+  EXPECT_EQ(begun(), "one\n");
+}
+
+}  // namespace
+}  // namespace proffer::checkpoint_test

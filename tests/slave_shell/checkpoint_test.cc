@@ -1,0 +1,95 @@
+// What an agent finds on its disk after all that happens to one.
+
+#include "slave/shell/checkpoint.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "proto/codec/records.h"
+#include "tests/net/support.h"
+
+namespace proffer::agent::checkpoint_test {
+namespace {
+
+const std::string kPlace = "boot-1 1:2";
+
+class OpenCheckpoint : public testing::Test {
+ protected:
+  OpenCheckpoint() {
+    const Result<Checkpoint> fresh = open(0);
+    EXPECT_TRUE(fresh);
+    EXPECT_EQ(fresh->remembered, Remembered::kAll);
+    std::vector<std::string> records = {proto::encode_record(identity())};
+    for (const uint64_t run : {1, 2, 3}) {
+      records.push_back(
+          proto::encode_record(proto::ExecutorRecord{.framework = FrameworkId("f"),
+                                                     .executor = ExecutorId(text("e", run)),
+                                                     .token = Secret(std::string(32, '7')),
+                                                     .run = run}));
+    }
+    EXPECT_TRUE(fresh->log->append(records));
+    mark_ = fresh->log->mark();
+  }
+  static proto::AgentIdentity identity() {
+    return {.agent = AgentId("a1"), .secret = Secret(std::string(32, '7')), .place = kPlace};
+  }
+  Result<Checkpoint> open(uint64_t newest_run, const std::string& place = kPlace) const {
+    return open_checkpoint(home_.path(), newest_run, place);
+  }
+  std::string log() const { return home_.path() / "checkpoint.log"; }
+  // The runs that are still named, if the log has another mark exactly when something is missing.
+  std::string runs(const Result<Checkpoint>& found, Remembered expected) const {
+    if (!found) return found.error().message();
+    EXPECT_EQ(found->remembered, expected);
+    EXPECT_EQ(found->log->mark() == mark_, expected == Remembered::kAll);
+    std::string runs;
+    for (const proto::CheckpointRecord& record : found->snapshot.records) {
+      const auto* executor = std::get_if<proto::ExecutorRecord>(&record);
+      if (executor != nullptr) runs += std::to_string(executor->run);
+    }
+    return runs;
+  }
+
+  net_test::TempDir home_;
+  uint32_t mark_ = 0;
+};
+
+TEST_F(OpenCheckpoint, IsWholeAfterACrash) {
+  EXPECT_EQ(runs(open(3), Remembered::kAll), "123");
+  EXPECT_EQ(runs(open(0), Remembered::kAll), "123");  // Sandboxes were collected.
+}
+
+TEST_F(OpenCheckpoint, SaysThatItsEndWasCut) {
+  std::filesystem::resize_file(log(), std::filesystem::file_size(log()) - 1);
+  EXPECT_EQ(runs(open(2), Remembered::kToItsEnd), "12");
+}
+
+TEST_F(OpenCheckpoint, SaysThatItIsOlderThanTheSandboxes) {
+  EXPECT_EQ(runs(open(4), Remembered::kWithGaps), "123");
+}
+
+TEST_F(OpenCheckpoint, KeepsWhatOneDamagedBitDoesNotNameAndRemembersThatOnce) {
+  std::fstream file(log(), std::ios::in | std::ios::out | std::ios::binary);
+  file.seekp(static_cast<std::streamoff>(std::filesystem::file_size(log())) / 2);
+  file.put('!');
+  file.close();
+  const Result<Checkpoint> found = open(3);
+  const std::string left = runs(found, Remembered::kWithGaps);
+  EXPECT_TRUE(left == "13" || left == "23") << left;
+  EXPECT_TRUE(std::filesystem::exists(log() + ".damaged-1"));
+  mark_ = found->log->mark();
+  EXPECT_EQ(runs(open(3), Remembered::kAll), left);
+}
+
+TEST_F(OpenCheckpoint, RefusesACopyWithinOneBoot) {
+  EXPECT_EQ(runs(open(3, "boot-2 1:9"), Remembered::kAll), "123");
+  const Result<Checkpoint> copy = open(3, "boot-1 1:9");
+  ASSERT_FALSE(copy);
+  EXPECT_EQ(copy.error().code(), ErrorCode::kFailedPrecondition);
+  EXPECT_NE(copy.error().message().find("is a copy"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace proffer::agent::checkpoint_test
