@@ -170,4 +170,16 @@ void Simulation::watch_guarantees() {
   }
 }
 
+void Simulation::watch_churn() {
+  if (!churn_law_ || !master_->is_up()) return;
+  const MasterWord word{.roles = master_->core().roles(),
+                        .frameworks = master_->core().frameworks(),
+                        .live = master_->core().live_snapshot(world_.now())};
+  int64_t notices = 0;
+  for (const auto& scheduler : schedulers_) notices += scheduler->workload().notices();
+  for (const Violation& wrong : churn_law_->look(word, notices, world_.now())) {
+    world_.violated("operator", wrong);
+  }
+}
+
 }  // namespace proffer::sim

@@ -27,6 +27,10 @@ constexpr Duration kBatchFailover = minutes(5);
 // most often.
 constexpr size_t kGuestsPerAgent = 8;
 constexpr Duration kGuestsStay = minutes(12);
+// Of all tenants together, for each CPU; a task is of one CPU and takes 10 s, on average. So there
+// is more than fits for some minutes after things have stopped going wrong.
+constexpr int64_t kChurnTasksPerCpu = 40;
+constexpr int64_t kChurnTasksMax = 3'000;
 // How often it is asked whether everything has come to its end.
 constexpr Duration kEndLook = seconds(1);
 
@@ -70,20 +74,22 @@ void Simulation::build() {
   master.allocator.reclaim = kModes[lending.below(std::size(kModes))];
   master.allocator.minimum_runtime = milliseconds(lending.between(0, 10'000));
   master.allocator.revoke_grace = milliseconds(lending.between(0, 15'000));
-  if (options_.workload == "tenants") {
+  if (options_.workload == "tenants" || options_.workload == "churn") {
     // An agent has two CPUs and two GiB at least: together no more than there is.
     const auto agents = static_cast<int64_t>(options_.agents);
     // Where nothing is lent, who has no promise would get nothing of a small cluster, for ever.
     keeps_guarantees_ = master.allocator.reclaim != ReclaimMode::kOff;
+    const bool promises = options_.workload == "tenants" || lending.chance(1, 2);
     for (const char* role : {"ads", "web"}) {
       const int64_t cpus = lending.between(0, agents);
       const int64_t mem = lending.between(0, agents);
-      if (!keeps_guarantees_) break;
+      if (!keeps_guarantees_ || !promises) break;
       master.allocator.roles[RoleName(role)].guarantee =
           Quota::of(ResourceVector::of(cpus * 1'000, mem * 1'024'000));
     }
     // Unless it is said how many tasks there are: then few enough to look at.
-    guests_fill_ = keeps_guarantees_ && options_.tasks_max == 0 && lending.chance(3, 4);
+    guests_fill_ = keeps_guarantees_ && options_.tasks_max == 0 && options_.workload == "tenants" &&
+                   lending.chance(3, 4);
   }
   master_ = std::make_unique<MasterNode>(world_, network_, master);
   master_->set_on_removed([this](const AgentId& agent) { journal_.given_up(agent); });
@@ -214,6 +220,19 @@ void Simulation::add_schedulers() {
              .band = band,
              .borrow = borrow});
     }
+  } else if (which == "churn") {
+    const int64_t tenants = chance_.between(2, 4);
+    const int64_t cpus = total_[ResourceKind::kCpus] / 1'000;
+    for (int64_t i = 0; i < tenants; ++i) {
+      constexpr const char* kRoles[] = {"ads", "web", "ads/eu", "other"};
+      add(std::make_unique<TaskWorkload>(TaskWorkloadOptions{
+          .name = text("f", i + 1),
+          .role = RoleName(kRoles[chance_.below(std::size(kRoles))]),
+          .seed = chance_.next(),
+          .tasks = limited(std::min(cpus * kChurnTasksPerCpu, kChurnTasksMax) / tenants),
+          .arrive_within = seconds(30)}));
+    }
+    churn_law_.emplace(schedulers_.size(), keeps_guarantees_);
   } else if (which == "service") {
     add(std::make_unique<ServiceWorkload>(ServiceWorkloadOptions{
         .name = "service", .seed = chance_.next(), .apps = chance_.between(1, 3)}));
@@ -273,6 +292,7 @@ SimReport Simulation::run() {
     if (!healed_ || world_.now() < look) return false;
     look = world_.now() + kEndLook;
     watch_guarantees();
+    watch_churn();
     return unfinished().empty();
   });
   if (!done && world_.violations().empty()) {

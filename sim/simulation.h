@@ -15,6 +15,7 @@
 
 #include "common/result.h"
 #include "sim/agent_node.h"
+#include "sim/churn_law.h"
 #include "sim/faults.h"
 #include "sim/host.h"
 #include "sim/journal.h"
@@ -38,7 +39,7 @@ struct SimOptions {
 inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",  "mixed",
                                                   "batch",      "steady",      "tenants"};
 // Only by name: to draw from more would make other runs of the seeds that are known.
-inline constexpr std::string_view kFurtherWorkloads[] = {"service"};
+inline constexpr std::string_view kFurtherWorkloads[] = {"service", "churn"};
 
 struct SimReport {
   std::vector<Violation> violations = {};
@@ -107,6 +108,7 @@ class Simulation {
   void drain_once_more();
   void expect_empty();
   void watch_guarantees();
+  void watch_churn();
   template <class Process>
   void comes_back(Process& process, Duration down, Prng chance);
   bool may_retire(const AgentNode& agent) const;
@@ -130,8 +132,9 @@ class Simulation {
   std::set<RoleName> roles_changed_;  // and not set back
   std::map<RoleName, Time> unmet_;    // guarantees, since when
   bool keeps_guarantees_ = false;
-  bool guests_fill_ = false;      // the machines, in `tenants`
-  AgentId drained_at_last_ = {};  // and to be empty in time; empty: none
+  bool guests_fill_ = false;                // the machines, in `tenants`
+  std::optional<ChurnLaw> churn_law_ = {};  // in `churn`
+  AgentId drained_at_last_ = {};            // and to be empty in time; empty: none
 };
 
 SimReport simulate(const SimOptions& options);

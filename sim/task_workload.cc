@@ -222,6 +222,7 @@ void TaskWorkload::on_update(const proto::TaskStatus& status) {
 
 // Sooner or later within its time. It is wanted again: nobody but a notice wanted it to end.
 void TaskWorkload::on_notice(const proto::RevokeNotice& notice, Time now) {
+  notices_ += static_cast<int64_t>(notice.tasks.size());
   if (!options_.heeds) return;
   for (const TaskId& task : notice.tasks) {
     if (!by_id_.contains(task)) continue;

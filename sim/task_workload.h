@@ -54,6 +54,7 @@ class TaskWorkload final : public Workload {
   std::optional<Time> next_deadline() const override;
   bool is_done() const override { return done_ == items_.size() || torn_down_; }
   std::vector<Violation> violations() const override;
+  int64_t notices() const override { return notices_; }
   std::string progress() const override;
 
  private:
@@ -98,6 +99,7 @@ class TaskWorkload final : public Workload {
   // back already.
   std::multimap<Time, Offer> late_;
   size_t done_ = 0;
+  int64_t notices_ = 0;
   bool new_life_ = false;
   bool stale_ = false;  // what is declared is not what is wanted
   bool torn_down_ = false;

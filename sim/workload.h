@@ -29,6 +29,8 @@ class Workload {
   // One that did not survive its scheduler: it is left alone, and its tasks end by themselves.
   virtual bool survives_crash() const { return true; }
   virtual std::vector<Violation> violations() const { return {}; }
+  // Tasks that it was told to end.
+  virtual int64_t notices() const { return 0; }
   // For people: "37 of 40 tasks".
   virtual std::string progress() const = 0;
 };
