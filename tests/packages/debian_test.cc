@@ -130,14 +130,14 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
   EXPECT_TRUE(eventually([&] { return debian.as("bob", "proffer service list").code == 0; }))
       << service->err();
   for (const std::string user : {"alice", "bob"}) {
-    const Exit applied =
-        debian.as(user, "printf 'name: of-" + user +
-                            "\\ncommand: \"id -un; exec sleep 1000\"\\n' > app.yaml"
-                            " && proffer service apply app.yaml --wait && proffer logs of-" +
-                            user +
-                            ".1.0-"
-                            " && proffer service stop of-" +
-                            user + " --wait");
+    const Exit applied = debian.as(
+        user, "printf 'name: of-" + user +
+                  "\\ncommand: \"id -un; exec sleep 1000\"\\n' > app.yaml"
+                  " && proffer service apply app.yaml --wait && rm app.yaml && proffer logs of-" +
+                  user +
+                  ".1.0-"
+                  " && proffer service stop of-" +
+                  user + " --wait");
     EXPECT_EQ(applied.code, 0) << applied.err << service->err();
     EXPECT_THAT(applied.out, HasSubstr(user + "\n"));
   }
@@ -202,7 +202,7 @@ class AttackedDebian : public Debian {
     agent_ = root_->start(root_->unit("proffer-agent"));
     service_ = root_->start(root_->unit("proffer-service"));
     victim_ = root_->start({.user = "alice",
-                            .command = {"proffer", "run", "--name", "victim", "--",
+                            .command = {"proffer", "run", "--cpus", "0.5", "--name", "victim", "--",
                                         "echo secret > note; chmod 600 note; "
                                         "echo at $PWD pid $$ task "
                                         "$PROFFER_FRAMEWORK_ID/$PROFFER_TASK_ID; "
