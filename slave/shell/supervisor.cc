@@ -178,7 +178,7 @@ Result<pid_t> Supervisor::exec(const Exec& asked) {
                             .joins = isolator_.entrances(task.run),
                             .streams = asked.is_terminal ? Streams::kTerminal : Streams::kPassed},
                            asked.streams);
-  if (pid) execs_.insert(*pid);
+  if (pid) execs_[*pid] = task.run;
   return pid;
 }
 
@@ -332,7 +332,15 @@ void Supervisor::sweep() {
   sweep_timer_.arm(again ? std::optional<Time>(now + kSweepAgain) : std::nullopt);
 }
 
+bool Supervisor::lives(uint64_t run) const {
+  return adopted_.contains(run) || std::any_of(runs_.begin(), runs_.end(), [run](const auto& one) {
+           return one.second.id.run == run;
+         });
+}
+
 bool Supervisor::is_of_a_live_run(pid_t pid) const {
+  // Before it begins, a command of exec() has nothing of its run yet that others could see.
+  if (const auto exec = execs_.find(pid); exec != execs_.end()) return lives(exec->second);
   if (runs_.empty()) return false;
   const std::optional<Process> process = find_process(pid);
   if (!process) return true;  // gone already

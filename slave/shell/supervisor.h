@@ -135,6 +135,7 @@ class Supervisor {
   void sweep();
   bool end_strays();
   bool is_of_a_live_run(pid_t pid) const;
+  bool lives(uint64_t run) const;
   void end_leftovers();
   void end_unnamed();
   std::string sandbox_path(const proto::ExecutorRecord& executor) const;
@@ -150,7 +151,7 @@ class Supervisor {
   std::map<std::string, KnownUser> users_;
   std::map<uint32_t, size_t> runs_by_user_;
   std::map<pid_t, Run> runs_;
-  std::set<pid_t> execs_;
+  std::map<pid_t, uint64_t> execs_;  // and the runs that they belong to
   std::set<std::string> live_sandboxes_;
   std::vector<Ended> ended_;  // processes of theirs may be left
   AdoptedRuns adopted_;       // by run

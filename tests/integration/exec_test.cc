@@ -111,6 +111,23 @@ TEST_F(ExecCommand, EndsWithItsCallerAndWithItsTask) {
   EXPECT_FALSE(runs("471[2]"));
 }
 
+// What an ended task left is looked for among the agent's children: a command that is about to
+// begin is none of that.
+TEST_F(ExecCommand, BeginsWhileOtherTasksEnd) {
+  const auto task = start("stays");
+  Process others({program("proffer"), "run", "--name", "ends", "--cpus", "0.1", "--mem", "16",
+                  "--count", "300", "--", "true"},
+                 environment());
+  for (int i = 0; i < 40; ++i) {
+    const Exit told = exec({"stays", "--", "echo", "here"});
+    EXPECT_EQ(told.code, 0) << told.err;
+    EXPECT_EQ(told.out, "here\n");
+  }
+  others.kill(SIGINT);
+  others.wait();
+  end(*task);
+}
+
 TEST_F(ExecCommand, SaysWhatIsWrong) {
   EXPECT_EQ(exec({}).code, 2);
   EXPECT_EQ(exec({"here"}).code, 2);
