@@ -17,6 +17,7 @@
 #include "common/constraint_matcher.h"
 #include "common/roles.h"
 #include "common/text.h"
+#include "proto/fetched_files.h"
 #include "proto/json/json.h"
 #include "sdk/scheduler.h"
 
@@ -35,6 +36,7 @@ struct RunOptions {
   Ask ask = {};
   proto::Environment environment = {};
   std::string command = {};
+  std::vector<proto::FetchedFile> fetch = {};
   Duration kill_grace = kKillGrace;
   int32_t kill_signal = proto::kKillSignal;
   Duration max_run_time = {};
@@ -138,6 +140,7 @@ void Run::on_offer(const Offer& offer) {
       task.kill_grace = options_.kill_grace;
       task.kill_signal = options_.kill_signal;
       task.max_run_time = options_.max_run_time;
+      task.fetch = options_.fetch;
       live_.insert(task.id);
       tasks.push_back(std::move(task));
     }
@@ -310,6 +313,19 @@ Result<void> set_environment(proto::Environment* environment,
   return {};
 }
 
+Result<void> set_files(std::vector<proto::FetchedFile>* files,
+                       const std::vector<std::string>& entries) {
+  for (const std::string& entry : entries) {
+    Result<proto::FetchedFile> file = proto::parse_fetched_file(entry);
+    if (!file) return std::move(file).error().in("--fetch");
+    files->push_back(*std::move(file));
+  }
+  if (Result<void> valid = proto::check_fetched_files(*files); !valid) {
+    return std::move(valid).error().in("--fetch");
+  }
+  return {};
+}
+
 }  // namespace
 
 int run_run(const Words& words) {
@@ -325,6 +341,7 @@ int run_run(const Words& words) {
   std::string max_run_time;
   int64_t count = 1;
   std::vector<std::string> environment;
+  std::vector<std::string> files;
   std::vector<std::string> constraints;
   std::vector<std::string> max_per;
   std::string prefer_wait;
@@ -341,6 +358,9 @@ int run_run(const Words& words) {
   arguments.option("--gpus", &gpus, "GPUs of each task: a part of one, or whole ones");
   arguments.option("--count", &count, "how many tasks (1)");
   arguments.option("--env", &environment, "NAME=VALUE; can be repeated");
+  arguments.option("--fetch", &files,
+                   "URI[,sha256=SUM][,name=NAME][,executable][,extract]: a file:///, http:// or "
+                   "https:// file that is in the sandbox before it starts; can be repeated");
   arguments.option("--constraint", &constraints,
                    "where it may run, as in 'rack == r1'; can be repeated");
   arguments.option("--gang", &options.ask.gang, "so many of the tasks at a time, or none (1)");
@@ -407,6 +427,7 @@ int run_run(const Words& words) {
   if (const auto compiled = ConstraintMatcher::compile(options.ask.constraints); !compiled) {
     return usage(compiled.error());
   }
+  if (Result<void> set = set_files(&options.fetch, files); !set) return usage(set.error());
   if (Result<void> set = set_placement(&options.ask, max_per, prefer_wait, band); !set) {
     return usage(set.error());
   }

@@ -100,6 +100,7 @@ struct ExecutorRecord {
   // back.
   bool leftover = false;
   std::string user = {};  // that it runs as; empty: the agent's
+  bool fetching = false;  // files of its tasks are fetched; it is not started yet
   bool operator==(const ExecutorRecord&) const = default;
 };
 

@@ -170,6 +170,7 @@ struct AgentExecutorRow {
   ExecutorId executor = {};
   int32_t pid = 0;
   int64_t tasks = 0;
+  bool fetching = false;  // it is started when the files of its tasks are there
   UsageRow usage = {};
   bool operator==(const AgentExecutorRow&) const = default;
 };

@@ -188,6 +188,8 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
     network_.drop(drop->peer);
   } else if (const auto* start = std::get_if<agent::StartExecutor>(&action)) {
     host_.start({start->framework, start->executor, start->run, start->program, start->token});
+  } else if (const auto* fetch = std::get_if<agent::FetchFiles>(&action)) {
+    world().violated(name(), {text("no files can be fetched here: ", fetch->executor.str())});
   } else if (const auto* adopt = std::get_if<agent::AdoptExecutor>(&action)) {
     host_.adopt(adopt->executor);
   } else if (const auto* kill = std::get_if<agent::KillExecutor>(&action)) {

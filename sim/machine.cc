@@ -165,6 +165,8 @@ void Machine::carry_out(agent::AgentAction& action) {
     network_.reset(line_);
   } else if (const auto* start = std::get_if<agent::StartExecutor>(&action)) {
     begin_executor({start->framework, start->executor, start->run}, start->token, ++pids_);
+  } else if (const auto* fetch = std::get_if<agent::FetchFiles>(&action)) {
+    world().violated(name(), {text("no files can be fetched here: ", fetch->executor.str())});
   } else if (const auto* adopt = std::get_if<agent::AdoptExecutor>(&action)) {
     const proto::ExecutorRecord& known = adopt->executor;
     begin_executor({known.framework, known.executor, known.run}, known.token, known.pid);

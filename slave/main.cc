@@ -45,6 +45,12 @@ DEFINE_int64(
 DEFINE_int64(output_max, 1024,
              "so much of a task's stdout, and of its stderr, is kept while it runs, in MiB: the "
              "last part; 0: all");
+DEFINE_int64(fetch_max, 16'384,
+             "so much may be fetched and unpacked for one task before it starts, in MiB");
+DEFINE_string(fetch_timeout, "1h", "how long fetching the files of a task may take");
+DEFINE_int64(cache_max, 4'096,
+             "so much of what was fetched by its sha256 is kept for other tasks, in MiB; less if "
+             "the disk is short; 0: nothing");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
 DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
@@ -122,6 +128,9 @@ agent::AgentShellOptions options_from_flags() {
       Duration::nanos(options.housekeeping.sandbox_age.nanos() / 2), seconds(1), seconds(60));
   options.housekeeping.disk_reserve = bytes_from_flag("disk_reserve", FLAGS_disk_reserve);
   options.housekeeping.output_max = bytes_from_flag("output_max", FLAGS_output_max);
+  options.fetch_max = bytes_from_flag("fetch_max", FLAGS_fetch_max);
+  options.cache_max = bytes_from_flag("cache_max", FLAGS_cache_max);
+  options.core.fetch_timeout = flag_duration("fetch_timeout", FLAGS_fetch_timeout);
   options.work_dir = FLAGS_work_dir;
   if (options.work_dir.empty()) {
     exit_with(Error::invalid_argument("--work_dir must name a directory"), 2);

@@ -47,7 +47,7 @@ int main(int argc, char** argv) {
   run_command->footer(
       "The job file has the same as keys: name, role, band, map, reduce, input, output, reducers, "
       "split,\n"
-      "resources, files, env. Flags say more than the file. Example:\n"
+      "resources, files, fetch, env. Flags say more than the file. Example:\n"
       "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
       "/tmp/words");
   JobText& flags = options.flags;
@@ -68,6 +68,11 @@ int main(int argc, char** argv) {
                           text("Of each task [", kDefaultResources, "]"));
   run_command
       ->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
+      ->allow_extra_args(false);
+  run_command
+      ->add_option("--fetch", flags.fetch,
+                   "URI[,sha256=SUM][,name=NAME][,executable][,extract]: a file:///, http:// or "
+                   "https:// file that agents put where the tasks run; can be repeated")
       ->allow_extra_args(false);
   run_command->add_option("--env", env, "NAME=value for the tasks; can be repeated")
       ->allow_extra_args(false);

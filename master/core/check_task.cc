@@ -5,6 +5,7 @@
 
 #include "common/text.h"
 #include "master/core/accept_plan.h"
+#include "proto/fetched_files.h"
 
 namespace proffer::master {
 namespace {
@@ -78,13 +79,7 @@ Result<void> check_task(const proto::TaskSpec& spec) {
     return Error::invalid_argument("the longest time that a task runs must be from 0 to ten years");
   }
   if (Result<void> checked = proto::check_kill_signal(spec.kill_signal); !checked) return checked;
-  if (spec.fetch.size() > kFetchedFilesMax) {
-    return Error::invalid_argument(
-        text("a task has at most ", kFetchedFilesMax, " files to fetch, not ", spec.fetch.size()));
-  }
-  for (const proto::FetchedFile& file : spec.fetch) {
-    if (Result<void> checked = proto::check_fetched_file(file); !checked) return checked;
-  }
+  if (Result<void> checked = proto::check_fetched_files(spec.fetch); !checked) return checked;
   if (Result<void> checked = check_shape(spec.shape); !checked) return checked;
   if (Result<void> checked = check_port_names(spec.port_names); !checked) return checked;
   if (spec.health) {

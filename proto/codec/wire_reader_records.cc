@@ -125,6 +125,7 @@ void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {
   out.own = in.getOwn();
   out.leftover = in.getLeftover();
   c_text(in.getUser(), "the user of an executor", kNameBytesMax, out.user);
+  out.fetching = in.getFetching();
 }
 
 void WireReader::fill(wire::ExecutorGone::Reader in, ExecutorGone& out) {

@@ -697,6 +697,7 @@ void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) 
   out.setOwn(record.own);
   out.setLeftover(record.leftover);
   if (!record.user.empty()) out.setUser(text_of(record.user));
+  out.setFetching(record.fetching);
 }
 
 void write(const ExecutorGone& record, wire::CheckpointRecord::Builder entry) {

@@ -115,6 +115,7 @@ void fields(F& f, typename F::template Of<AgentExecutorRow>& row) {
   f.text("executor", row.executor);
   f.whole("pid", 0, std::numeric_limits<int32_t>::max(), row.pid);
   f.whole("tasks", row.tasks);
+  f.truth("fetching", row.fetching);
   f.whole("cpu_nanos", row.usage.cpu_nanos);
   f.whole("throttled_nanos", row.usage.throttled_nanos);
   f.whole("memory_bytes", row.usage.memory_bytes);

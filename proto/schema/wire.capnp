@@ -760,6 +760,7 @@ struct ExecutorRecord {
   # Of a damaged checkpoint, which does not say all that it runs: to be ended, not to be taken back.
   leftover @9 :Bool;
   user @10 :Text;  # As Assignment.user.
+  fetching @11 :Bool;  # Files of its tasks are fetched; it is not started yet.
 }
 
 struct ExecutorGone {

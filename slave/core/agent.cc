@@ -59,6 +59,8 @@ void Agent::State::on_deadline(const Deadline& due, Step& step) {
       return executor_pulse(executor, step);
     case Deadline::Kind::kExecutorSession:
       return session_overdue(executor, step);
+    case Deadline::Kind::kFetch:
+      return fetch_overdue(executor, step);
     case Deadline::Kind::kExecutorKill:
       if (step.late) return deadlines_.arm(due, step.now + kLeaveGrace);
       return kill_executor(executor, step);
@@ -162,7 +164,8 @@ proto::AgentStatus Agent::State::status() const {
         {.framework = key.first,
          .executor = key.second,
          .pid = executor.pid,
-         .tasks = live == executors_.end() ? 0 : static_cast<int64_t>(live->second.tasks.size())});
+         .tasks = live == executors_.end() ? 0 : static_cast<int64_t>(live->second.tasks.size()),
+         .fetching = executor.fetching});
   }
   return status;
 }
@@ -206,6 +209,8 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
   const auto recorded = ledger_.executors().find(key);
   if (recorded == ledger_.executors().end() || recorded->second.run != executor.run) {
     report("is not the one of the ledger");
+  } else if (recorded->second.fetching != executor.fetching) {
+    report("fetches files, or does not, other than the ledger says");
   }
   for (const TaskId& task : executor.tasks) {
     const auto live = live_.find({key.first, task});
@@ -223,7 +228,13 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
   if (executor.own && executor.tasks.size() > 1) report("runs more than its own task");
   if (executor.away && executor.peer) report("has a session, but is taken for away");
   if (!executor.waiting.empty() && !executor.leaving) report("a task waits for no reason");
-  if (executor.peer) {
+  if (executor.fetching) {
+    if (executor.peer || executor.away) report("has a process, but its files are not there");
+    if (!executor.killed &&
+        !deadlines_.time_of({Deadline::Kind::kFetch, key.first, key.second.str()})) {
+      report("nobody waits for its files");
+    }
+  } else if (executor.peer) {
     const auto peer = peers_.find(*executor.peer);
     if (peer == peers_.end() || peer->second != key) report("its peer is not known");
   } else if (!executor.killed &&

@@ -54,6 +54,7 @@ struct AgentOptions {
   Duration executor_reregister_timeout = kExecutorReregisterTimeout;
   Duration executor_heartbeat = kHeartbeatInterval;
   Duration executor_timeout = kAgentTimeout;
+  Duration fetch_timeout = hours(1);  // for the files of tasks, before their executor is started
   // More are not started: each takes descriptors, and a process may have only so many.
   size_t executors_max = kTasksPerAgentMax;
   uint64_t seed = 0;  // for jitter
@@ -99,6 +100,13 @@ struct ExecutorStartFailed {
   uint64_t run = 0;
   Error error = Error::internal("");
 };
+// What FetchFiles asked is over; the executor has no process yet.
+struct FilesFetched {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  std::string problem = {};  // which file is not there, and why; empty: all are
+};
 // The process ended, or was not found again; all that it left in its session was killed. How it
 // ended is known of those that this life started.
 struct ExecutorExited {
@@ -126,9 +134,10 @@ struct StopAsked {
 };
 struct Tick {};
 
-using AgentEvent = std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame,
-                                ExecutorPeerLost, ExecutorStarted, ExecutorStartFailed,
-                                ExecutorExited, LeftoverEnded, DiskSpace, StopAsked, Tick>;
+using AgentEvent =
+    std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame, ExecutorPeerLost,
+                 ExecutorStarted, ExecutorStartFailed, FilesFetched, ExecutorExited, LeftoverEnded,
+                 DiskSpace, StopAsked, Tick>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -156,6 +165,16 @@ struct StartExecutor {
   proto::Environment environment = {};  // of the executor, beside what every one gets
   ResourceVector resources = {};        // of its tasks: what it may use
 };
+// Put these files into the executor's sandbox (made first), with the rights of `user` and within
+// `resources`. FilesFetched follows, or ExecutorExited if it is killed before.
+struct FetchFiles {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  std::string user = {};
+  std::vector<proto::FetchedFile> files = {};
+  ResourceVector resources = {};
+};
 // The tasks of an executor are others now: it may use so much.
 struct LimitExecutor {
   FrameworkId framework = {};
@@ -170,7 +189,7 @@ struct LimitExecutor {
 struct AdoptExecutor {
   proto::ExecutorRecord executor = {};
 };
-// SIGKILL to its whole session. ExecutorExited follows.
+// SIGKILL to its whole session, or to what fetches its files. ExecutorExited follows.
 struct KillExecutor {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -188,8 +207,8 @@ struct Exit {
 };
 
 using AgentAction =
-    std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer, StartExecutor,
-                 LimitExecutor, AdoptExecutor, KillExecutor, EndLeftover, Exit>;
+    std::variant<SendToMaster, ResetMaster, SendToExecutor, DropExecutorPeer, FetchFiles,
+                 StartExecutor, LimitExecutor, AdoptExecutor, KillExecutor, EndLeftover, Exit>;
 
 struct AgentOutbox {
   std::vector<proto::CheckpointRecord> records = {};

@@ -17,6 +17,7 @@ struct Deadline {
     kMasterPulse,      // a heartbeat is due, or the master has been silent for too long
     kExecutorPulse,    // the same with an executor
     kExecutorSession,  // the executor has not said hello, or not come back
+    kFetch,            // the files of its tasks are still not there
     kExecutorKill,     // it was asked to end and has not
     kTaskKill,         // the task was asked to end and has not
     kTaskRun,          // the task has run for as long as it may

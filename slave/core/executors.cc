@@ -91,7 +91,7 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   std::vector<TaskId> waiting = std::move(at->second.waiting);
   executors_.erase(at);
   for (const Deadline::Kind kind :
-       {Deadline::Kind::kExecutorSession, Deadline::Kind::kExecutorKill}) {
+       {Deadline::Kind::kExecutorSession, Deadline::Kind::kExecutorKill, Deadline::Kind::kFetch}) {
     deadlines_.cancel({kind, key.first, key.second.str()});
   }
   record(proto::ExecutorGone{key.first, key.second}, step);

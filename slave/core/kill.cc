@@ -148,7 +148,7 @@ void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   executor.leaving = true;
   for (const Deadline::Kind kind :
-       {Deadline::Kind::kExecutorKill, Deadline::Kind::kExecutorSession}) {
+       {Deadline::Kind::kExecutorKill, Deadline::Kind::kExecutorSession, Deadline::Kind::kFetch}) {
     deadlines_.cancel({kind, key.first, key.second.str()});
   }
   if (executor.killed) return;

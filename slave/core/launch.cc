@@ -1,8 +1,11 @@
 // From RunTask to a task in an executor. What was received is recorded before anything is started,
 // so a crash forgets no task, and a repeated RunTask finds the first. Read on_run_task first.
 
+#include <algorithm>
+
 #include "common/check.h"
 #include "common/text.h"
+#include "proto/fetched_files.h"
 #include "slave/core/state.h"
 
 namespace proffer::agent {
@@ -107,6 +110,9 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
                          text("it takes ", to_text(run.assignment.resources), ", but of ",
                               to_text(options_.total), " are used ", to_text(ledger_.used()))};
   }
+  if (Result<void> files = proto::check_fetched_files(spec.fetch); !files) {
+    return LaunchRefusal{TaskReason::kTaskInvalid, files.error().message()};
+  }
   // An executor id is for one program and one user, and either shared or one task's own.
   const auto at = executors_.find({run.framework, executor});
   if (at == executors_.end()) {
@@ -132,7 +138,24 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
                            text("executor id ", quoted(executor.str()), " is in use by another")};
     }
   }
-  return std::nullopt;
+  return files_refusal(run, executor);
+}
+
+// Files are fetched before an executor is started, so those of tasks that share it are the same.
+std::optional<LaunchRefusal> Agent::State::files_refusal(const proto::RunTask& run,
+                                                         const ExecutorId& executor) const {
+  const LiveExecutor& there = executors_.at({run.framework, executor});
+  const std::vector<proto::FetchedFile>& files = run.spec.fetch;
+  bool has_others = !there.leaving && there.fetch && *there.fetch != files;
+  for (const TaskId& task : there.waiting) {
+    const proto::TaskSpec& waiting = ledger_.find({run.framework, task})->record.spec;
+    has_others |= !waiting.fetch.empty() && waiting.fetch != files;
+  }
+  if (files.empty() || !has_others) return std::nullopt;
+  return LaunchRefusal{proto::TaskReason::kTaskInvalid,
+                       text("executor ", quoted(executor.str()),
+                            " is started with other files: tasks that share an executor must name "
+                            "the same ones")};
 }
 
 // A refused launch is a task that ended at once: its update is kept until acknowledged like any
@@ -204,6 +227,12 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
   executor.user = first.assignment.user;
   executor.own = spec.executor_id.empty();
   executor.tasks.insert(tasks.begin(), tasks.end());
+  executor.fetch = spec.fetch;
+  for (const TaskId& task : executor.tasks) {
+    if (!executor.fetch->empty()) break;
+    executor.fetch = ledger_.find({key.first, task})->record.spec.fetch;
+  }
+  executor.fetching = !executor.fetch->empty();
   record(proto::ExecutorRecord{.framework = key.first,
                                .executor = key.second,
                                .token = executor.token,
@@ -211,12 +240,28 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
                                .boot_id = options_.boot_id,
                                .program = executor.program,
                                .own = executor.own,
-                               .user = executor.user},
+                               .user = executor.user,
+                               .fetching = executor.fetching},
          step);
   for (const TaskId& task : executor.tasks) {
     proto::TaskRecord waited = ledger_.find({key.first, task})->record;
     if (std::exchange(waited.run, executor.run) != executor.run) record(std::move(waited), step);
   }
+  if (executor.fetching) {
+    fetch_files(key, executor, step);
+  } else {
+    start_process(key, executor, step);
+  }
+  executors_.insert_or_assign(key, std::move(executor));
+}
+
+void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor, Step& step) {
+  // The one that brought the token, or, when that was killed meanwhile, any.
+  auto first = std::find_if(executor.tasks.begin(), executor.tasks.end(), [&](const TaskId& task) {
+    return live_.at({key.first, task}).token == executor.token;
+  });
+  if (first == executor.tasks.end()) first = executor.tasks.begin();
+  const proto::TaskSpec& spec = ledger_.find({key.first, *first})->record.spec;
   // A command's environment is the command's; its executor gives it.
   step.out.actions.push_back(StartExecutor{
       .framework = key.first,
@@ -234,7 +279,6 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
          {"run", std::to_string(executor.run)}},
         step);
   await_hello(key, executor, step);
-  executors_.insert_or_assign(key, std::move(executor));
 }
 
 }  // namespace proffer::agent

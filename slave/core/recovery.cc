@@ -35,7 +35,15 @@ void Agent::State::begin(Step& step) {
     } else if (executor.leftover) {
       leftovers_.emplace(key, executor);
       step.out.actions.push_back(EndLeftover{executor});
+    } else if (executor.fetching && options_.remembered == Remembered::kAll) {
+      fetch_again(key, executor);
     } else {
+      // That it was started may be what the log has lost.
+      if (executor.fetching) {
+        proto::ExecutorRecord started = executor;
+        started.fetching = false;
+        record(std::move(started), step);
+      }
       adopt(key, executor, step);
     }
   }
@@ -47,7 +55,9 @@ void Agent::State::begin(Step& step) {
     if (task.is_live()) live.push_back(key);
   }
   for (const TaskKey& key : live) place(key, *ledger_.find(key), step);
+  fetch_all_again(step);
   for (auto& [key, executor] : executors_) {
+    if (executor.fetching) continue;
     if (!executor.own || !executor.tasks.empty()) {
       awaited_.insert(key);
       continue;
@@ -163,8 +173,13 @@ void Agent::State::skip_numbers(const TaskKey& key, const TaskEntry& task, Step&
 void Agent::State::place(const TaskKey& key, const TaskEntry& task, Step& step) {
   const auto at = executors_.find({key.first, task.record.executor});
   if (at != executors_.end() && at->second.run == task.record.run) {
-    at->second.tasks.insert(key.second);
-    live_.emplace(key, LiveTask{.delivered = true, .executor_sequence = task.executor_sequence});
+    LiveExecutor& executor = at->second;
+    executor.tasks.insert(key.second);
+    const std::vector<proto::FetchedFile>& files = task.record.spec.fetch;
+    if (!executor.fetch || !files.empty()) executor.fetch = files;
+    live_.emplace(key, LiveTask{.token = executor.token,
+                                .delivered = !executor.fetching,
+                                .executor_sequence = task.executor_sequence});
     if (options_.remembered != Remembered::kAll) skip_numbers(key, task, step);
     bound_run(key, task);
     return;

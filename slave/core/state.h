@@ -1,8 +1,8 @@
 #pragma once
 
 // What the agent's core is made of; agent.h says what it is for. One file for each story:
-// recovery.cc, session.cc (the master), launch.cc, executors.cc, kill.cc; agent.cc puts events to
-// them.
+// recovery.cc, session.cc (the master), launch.cc, files.cc, executors.cc, kill.cc; agent.cc puts
+// events to them.
 
 #include <map>
 #include <optional>
@@ -90,6 +90,11 @@ class Agent::State {
     bool leaving = false;              // takes no more tasks
     bool shutdown = false;             // was asked to end
     bool killed = false;
+    // The files that its tasks name are being fetched: it has no process yet.
+    bool fetching = false;
+    // Those that it was started with. None: it is of an earlier life, and no task that named them
+    // is left.
+    std::optional<std::vector<proto::FetchedFile>> fetch = {};
     bool overdue = false;  // found silent by the deadline before the last one
     // Of an earlier life, and not back yet. Its tasks are lost if it ends now.
     bool away = false;
@@ -153,9 +158,19 @@ class Agent::State {
                                               const ExecutorId& executor) const;
   void refuse_launch(const proto::RunTask& run, const LaunchRefusal& refusal, Step& step);
   void assign(const TaskKey& task, const ExecutorKey& executor, Step& step);
+  std::optional<LaunchRefusal> files_refusal(const proto::RunTask& run,
+                                             const ExecutorId& executor) const;
   void start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step);
+  void start_process(const ExecutorKey& key, LiveExecutor& executor, Step& step);
   ResourceVector used_by(const ExecutorKey& key, const LiveExecutor& executor) const;
   void limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
+
+  // files.cc
+  void fetch_files(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
+  void fetch_overdue(const ExecutorKey& key, Step& step);
+  void fetch_again(const ExecutorKey& key, const proto::ExecutorRecord& executor);
+  void fetch_all_again(Step& step);
+  void on(const FilesFetched& fetched, Step& step);
 
   // executors.cc
   void on(const ExecutorStarted& started, Step& step);

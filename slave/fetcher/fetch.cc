@@ -99,8 +99,10 @@ class Fetching {
     return Obtained{*std::move(to), sum.take()};
   }
 
+  // Never one that is there: it may have a second name.
   Result<Fd> make(const std::string& name) const {
-    Fd fd(openat(work_.get(), name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+    unlinkat(work_.get(), name.c_str(), 0);
+    Fd fd(openat(work_.get(), name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                  kFileMode));
     if (fd.get() < 0) return failed("its file cannot be made", errno);
     return fd;

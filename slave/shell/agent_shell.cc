@@ -29,6 +29,8 @@
 #include "slave/shell/descriptors.h"
 #include "slave/shell/disk_reserve.h"
 #include "slave/shell/exec_server.h"
+#include "slave/shell/fetches.h"
+#include "slave/shell/file_cache.h"
 #include "slave/shell/file_policy.h"
 #include "slave/shell/isolator.h"
 #include "slave/shell/machine.h"
@@ -77,6 +79,8 @@ struct AgentShell::Impl {
   RunsInUse in_use;
   std::unique_ptr<Isolator> isolator;
   std::unique_ptr<Supervisor> supervisor;
+  std::unique_ptr<FileCache> cache;
+  std::unique_ptr<Fetches> fetches;
   std::unique_ptr<LocalServer> executors;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<ExecServer> execs;
@@ -146,7 +150,11 @@ struct AgentShell::Impl {
   void on(const StartExecutor& start);
   void on(const AdoptExecutor& adopt);
   void on(const LimitExecutor& limit) { supervisor->limit(limit); }
-  void on(const KillExecutor& kill) { supervisor->kill(kill); }
+  void on(const FetchFiles& fetch) { fetches->start(fetch); }
+  void on(const KillExecutor& kill) {
+    supervisor->kill(kill);
+    fetches->stop(kill);
+  }
   void on(const EndLeftover& leftover) { supervisor->end_leftover(leftover.executor); }
   void on(const Exit& exit);
 
@@ -220,8 +228,19 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                 if (exited.out_of_memory) ++out_of_memory_seen;
                 handle(exited);
               },
+          .on_fetch_ended = [this](const ExecutorExited& exited) { fetches->ended(exited); },
           .on_leftover_ended = [this](const LeftoverEnded& ended) { handle(ended); },
           .on_exec_ended = [this](pid_t pid, int status) { execs->ended(pid, status); }});
+
+  const int64_t to_stay_free = options.housekeeping.disk_reserve;
+  cache = std::make_unique<FileCache>(
+      options.work_dir,
+      FileCache::Options{.bytes_max = options.cache_max, .disk_reserve = to_stay_free});
+  fetches = std::make_unique<Fetches>(
+      loop, *supervisor, *cache,
+      Fetches::Options{.bytes_max = options.fetch_max, .disk_reserve = to_stay_free},
+      Fetches::Handlers{.on_fetched = [this](const FilesFetched& fetched) { handle(fetched); },
+                        .on_exited = [this](const ExecutorExited& exited) { handle(exited); }});
 
   options.core.http_address = http->address();
   options.core.executors_max = shares.executors;
@@ -237,6 +256,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   for (const proto::CheckpointRecord& record : snapshot.records) recall(record);
   if (Result<void> serving = serve_execs(); !serving) return serving;
   options.housekeeping.sockets = std::filesystem::path(socket).parent_path();
+  options.housekeeping.make_room = [this] { cache->make_room(); };
   housekeeping =
       std::make_unique<Housekeeping>(options.work_dir, *sandboxes, in_use, options.housekeeping);
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
@@ -699,6 +719,12 @@ std::string AgentShell::Impl::metrics() const {
                    usage.processes);
   text.counter("proffer_agent_out_of_memory_total", "Executors and tasks that ended for it.",
                out_of_memory_seen);
+  text.gauge("proffer_agent_fetches", "Executors that wait for the files of their tasks.",
+             static_cast<int64_t>(fetches->running()));
+  text.counter("proffer_agent_fetches_failed_total", "Those whose files could not be fetched.",
+               fetches->failed());
+  text.gauge("proffer_agent_cache_bytes", "Fetched files that are kept for other tasks.",
+             cache->bytes());
   text.gauge("proffer_agent_checkpoint_bytes", "Size of the checkpoint.",
              static_cast<int64_t>(log->size()));
   text.counter("proffer_agent_connects_failed_total", "Attempts that did not reach the master.",

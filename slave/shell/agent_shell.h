@@ -28,6 +28,8 @@ struct AgentShellOptions {
   std::vector<std::string> http_names = {};      // by which it is asked for besides loopback ones
   std::optional<uint32_t> operators_group = {};  // its members may read files of all users
   HousekeepingOptions housekeeping = {};
+  int64_t fetch_max = int64_t{16} << 30;  // bytes of all files that are fetched for one executor
+  int64_t cache_max = int64_t{4} << 30;   // of fetched files that are kept for others; 0: none
   std::string work_dir = {};
   LimitsWanted limits = LimitsWanted::kWherePossible;
   GroupOptions groups = {};  // agent and its CPUs are filled in here

@@ -208,6 +208,8 @@ bool Housekeeping::is_short_of_disk() const {
 
 void Housekeeping::collect() {
   empty_trash();  // Of the life before.
+  // What can be fetched again goes before what tasks have written.
+  if (options_.make_room) options_.make_room();
   // The age of a sandbox counts from its end, so what is in use is kept young.
   for_each_executor([this](const RunKey& run) { sandboxes_.touch(run); });
   const std::vector<Ended> all = find_ended();

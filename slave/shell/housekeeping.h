@@ -26,6 +26,8 @@ struct HousekeepingOptions {
   Duration least_age = seconds(60);
   // Of each stdout and stderr that is kept while its task runs; 0: all.
   int64_t output_max = int64_t{1} << 30;
+  // Called in its thread, with each round over sandboxes.
+  std::function<void()> make_room = {};
   std::string sockets = {};            // the folder of the agents' sockets, also of dead ones
   Duration every = seconds(60);        // sandboxes are looked through
   Duration output_every = seconds(1);  // outputs are

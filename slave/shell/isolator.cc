@@ -80,6 +80,10 @@ const std::string* Isolator::group_of(uint64_t run) const {
 
 Result<void> Isolator::prepare(uint64_t run, const ResourceVector& resources) {
   if (cgroups_ == nullptr) return {};
+  if (group_of(run) != nullptr) {
+    update(run, resources);
+    return {};
+  }
   std::string group;
   if (idle_.empty()) {
     group = std::to_string(++last_);

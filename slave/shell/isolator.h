@@ -48,7 +48,8 @@ class Isolator {
   const std::string& words() const { return words_; }
   bool is_enforcing() const { return cgroups_ != nullptr; }
 
-  // A group for a run that starts. Errors: kUnavailable, kResourceExhausted.
+  // A group for a run that starts; it keeps one that it has. Errors: kUnavailable,
+  // kResourceExhausted.
   Result<void> prepare(uint64_t run, const ResourceVector& resources);
   // Files to which the first process of a run writes "0" before it runs anything else.
   std::vector<std::string> entrances(uint64_t run) const;

@@ -108,14 +108,11 @@ Supervisor::~Supervisor() {
   }
 }
 
-Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
-  const std::string& name = user_of(start, options_);
-  const Result<executor::RunAs> user = find_user(name);
+Result<Supervisor::Ground> Supervisor::prepare(const StartExecutor& start) {
+  const Result<executor::RunAs> user = find_user(user_of(start, options_));
   if (!user) return user.error();
   // What runs as this process's user has its groups, too, and needs no rights to become it.
   const bool is_other = user->uid != geteuid();
-  Result<std::vector<std::string>> arguments = arguments_of(start.program, options_.bin_dir);
-  if (!arguments) return std::move(arguments).error();
   Result<std::string> sandbox = sandboxes_.make(
       start.framework, start.executor, start.run,
       is_other ? std::optional(Sandboxes::Owner{user->uid, user->gid}) : std::nullopt);
@@ -123,26 +120,68 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
   if (Result<void> prepared = isolator_.prepare(start.run, start.resources); !prepared) {
     return std::move(prepared).error();
   }
-  const Result<pid_t> pid = fork({.environment = environment_of(start, *sandbox, options_),
-                                  .arguments = *std::move(arguments),
-                                  .run_as = is_other ? std::optional(*user) : std::nullopt,
-                                  .joins = isolator_.entrances(start.run)});
+  return Ground{.place = {*std::move(sandbox), user->uid},
+                .request = {.run_as = is_other ? std::optional(*user) : std::nullopt,
+                            .joins = isolator_.entrances(start.run)}};
+}
+
+Result<pid_t> Supervisor::begin(const StartExecutor& start, Ground ground, bool is_fetch) {
+  const Result<pid_t> pid = fork(ground.request);
   if (!pid) {
     let_group_go(start.run);
-    return is_other ? Error(pid.error()).in(text("as user ", quoted(name), " in ", *sandbox))
-                    : pid.error();
+    return ground.request.run_as ? Error(pid.error())
+                                       .in(text("as user ", quoted(user_of(start, options_)),
+                                                " in ", ground.place.sandbox))
+                                 : pid.error();
   }
   // It is there until it is reaped, ended or not.
   const std::optional<Process> process = find_process(*pid);
-  const ExecutorStarted started{.framework = start.framework,
-                                .executor = start.executor,
-                                .run = start.run,
-                                .pid = *pid,
-                                .start_ticks = process ? process->start_ticks : 0};
-  runs_[*pid] = {started, *sandbox, user->uid};
-  count_run(user->uid);
-  live_sandboxes_.insert(*std::move(sandbox));
-  return started;
+  runs_[*pid] = {.id = {.framework = start.framework,
+                        .executor = start.executor,
+                        .run = start.run,
+                        .pid = *pid,
+                        .start_ticks = process ? process->start_ticks : 0},
+                 .sandbox = ground.place.sandbox,
+                 .uid = ground.place.uid,
+                 .is_fetch = is_fetch};
+  count_run(ground.place.uid);
+  live_sandboxes_.insert(std::move(ground.place.sandbox));
+  return pid;
+}
+
+Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
+  Result<std::vector<std::string>> arguments = arguments_of(start.program, options_.bin_dir);
+  if (!arguments) return std::move(arguments).error();
+  Result<Ground> ground = prepare(start);
+  if (!ground) return std::move(ground).error();
+  ground->request.environment = environment_of(start, ground->place.sandbox, options_);
+  ground->request.arguments = *std::move(arguments);
+  const Result<pid_t> pid = begin(start, *std::move(ground), false);
+  if (!pid) return pid.error();
+  return runs_.at(*pid).id;
+}
+
+Result<Supervisor::Place> Supervisor::start_fetch(const FetchFiles& fetch,
+                                                  const std::vector<std::string>& variables) {
+  const std::string program = options_.bin_dir + "/proffer-fetch";
+  if (access(program.c_str(), X_OK) != 0) {
+    return Error::not_found(text("there is no program ", quoted(program)));
+  }
+  const StartExecutor start{.framework = fetch.framework,
+                            .executor = fetch.executor,
+                            .run = fetch.run,
+                            .user = fetch.user,
+                            .resources = fetch.resources};
+  Result<Ground> ground = prepare(start);
+  if (!ground) return std::move(ground).error();
+  const Place place = ground->place;
+  ground->request.environment = variables;
+  ground->request.environment.push_back(text("HOME=", place.sandbox));
+  ground->request.environment.push_back(text(kSandboxVariable, "=", place.sandbox));
+  ground->request.arguments = {program};
+  const Result<pid_t> pid = begin(start, *std::move(ground), true);
+  if (!pid) return pid.error();
+  return place;
 }
 
 // A stem that ended or was stopped since it was last asked is somebody else's doing, so a fresh one
@@ -286,10 +325,11 @@ void Supervisor::reap() {
     } else {
       exited.exit_code = WEXITSTATUS(status);
     }
+    const bool is_fetch = at->second.is_fetch;
     live_sandboxes_.erase(at->second.sandbox);
     uncount_run(at->second.uid);
     runs_.erase(at);
-    ended_.push_back({std::move(exited), loop_.now()});
+    ended_.push_back({std::move(exited), loop_.now(), is_fetch});
   }
   sweep();
 }
@@ -326,6 +366,10 @@ void Supervisor::sweep() {
     ExecutorExited exited = one.exited;
     // An executor that ended well has told of its tasks.
     if (exited.exit_code != 0) exited.out_of_memory = out_of_memory(isolator_.usage(exited.run));
+    if (one.is_fetch) {
+      handlers_.on_fetch_ended(exited);
+      continue;
+    }
     let_group_go(exited.run);
     handlers_.on_exited(exited);
   }

@@ -42,6 +42,8 @@ class Supervisor {
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {
     std::function<void(const ExecutorExited&)> on_exited = {};
+    // Of start_fetch(): its process ended, and nothing of it is left. The run's group stays.
+    std::function<void(const ExecutorExited&)> on_fetch_ended = {};
     std::function<void(const LeftoverEnded&)> on_leftover_ended = {};
     // Of exec(), with what waitpid() says of it.
     std::function<void(pid_t, int status)> on_exec_ended = {};
@@ -58,6 +60,16 @@ class Supervisor {
   // is missing, or this machine does not know the user), kInvalidArgument (a NUL in the
   // environment), kResourceExhausted, kUnavailable.
   Result<ExecutorStarted> start(const StartExecutor& start);
+  // Where the files of a run go, and whose they are.
+  struct Place {
+    std::string sandbox = {};
+    uint32_t uid = 0;
+  };
+  // Before start() of the same run: proffer-fetch, with these variables, as the run's user, in its
+  // sandbox, and in its group. Errors: as start().
+  Result<Place> start_fetch(const FetchFiles& fetch, const std::vector<std::string>& variables);
+  // Its fetch is over and start() does not follow.
+  void let_run_go(uint64_t run) { let_group_go(run); }
   // Finds an executor of an earlier life and watches it. None: it is gone, what it left is being
   // ended, and on_exited follows. O(processes) if its pid is not known.
   std::optional<ExecutorStarted> adopt(const proto::ExecutorRecord& executor);
@@ -99,6 +111,7 @@ class Supervisor {
     ExecutorStarted id;
     std::string sandbox;
     uint32_t uid = 0;
+    bool is_fetch = false;
   };
   // What the user database said lately.
   struct KnownUser {
@@ -108,6 +121,7 @@ class Supervisor {
   struct Ended {
     ExecutorExited exited;
     Time at;
+    bool is_fetch = false;
   };
   // Of an earlier life, alive when last looked at.
   struct Adopted {
@@ -123,6 +137,13 @@ class Supervisor {
     std::optional<Time> since = {};
   };
   using AdoptedRuns = std::map<uint64_t, Adopted>;
+  // A place for a run, and what the stem is asked for it; it needs its variables and arguments.
+  struct Ground {
+    Place place = {};
+    executor::LaunchRequest request = {};
+  };
+  Result<Ground> prepare(const StartExecutor& start);
+  Result<pid_t> begin(const StartExecutor& start, Ground ground, bool is_fetch);
   Result<executor::RunAs> find_user(const std::string& user);
   void count_run(uint32_t uid);
   void uncount_run(uint32_t uid);

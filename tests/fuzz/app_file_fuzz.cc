@@ -5,6 +5,7 @@
 
 #include "common/attributes.h"
 #include "frameworks/service/shell/app_file.h"
+#include "proto/fetched_files.h"
 #include "tests/fuzz/laws.h"
 
 namespace proffer::fuzz {
@@ -32,6 +33,9 @@ std::string print(const service::AppSpec& app) {
       "}\nkill_grace: " + to_text(app.kill_grace) + "\nports:";
   if (app.ports.empty()) out += " []";
   for (const std::string& port : app.ports) out += "\n  - " + in_quotes(port);
+  out += "\nfetch:";
+  if (app.fetch.empty()) out += " []";
+  for (const proto::FetchedFile& one : app.fetch) out += "\n  - " + in_quotes(to_text(one));
   out += "\nconstraints:";
   if (app.constraints.empty()) out += " []";
   for (const Constraint& one : app.constraints) out += "\n  - " + in_quotes(to_text(one));

@@ -1,6 +1,7 @@
 // Where files of tasks come from, as people write it.
 
 #include "common/fetch_uri.h"
+#include "proto/fetched_files.h"
 #include "tests/fuzz/laws.h"
 
 namespace proffer::fuzz {
@@ -13,6 +14,13 @@ void fuzz_fetch_uri(Input input) {
     CHECK(whole.find('/') == std::string_view::npos && whole != "..") << whole;
   }
   if (const Result<void> sum = check_sha256(whole); !sum) check_told(sum.error());
+  if (const Result<proto::FetchedFile> file = proto::parse_fetched_file(whole); !file) {
+    check_told(file.error());
+  } else {
+    const Result<proto::FetchedFile> same = proto::parse_fetched_file(to_text(*file));
+    CHECK(same && *same == *file) << whole;
+    CHECK(file->is_extracted || check_fetched_name(proto::stored_name(*file))) << whole;
+  }
   const std::string shown = shown_uri(whole);
   const Result<FetchUri> uri = parse_fetch_uri(whole);
   if (!uri) return check_told(uri.error());

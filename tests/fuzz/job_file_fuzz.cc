@@ -38,6 +38,7 @@ std::string print(const batch::JobText& job) {
   one("resources", job.resources);
   one("band", job.band);
   list("files", job.files);
+  list("fetch", job.fetch);
   std::string env;
   for (const auto& [name, value] : job.env) {
     env += (env.empty() ? "" : ", ") + in_quotes(name) + ": " + in_quotes(value);

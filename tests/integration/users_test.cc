@@ -33,11 +33,12 @@ class OtherUser : public testing::Test {
     fs::permissions(home_.path(), fs::perms::owner_all | fs::perms::others_exec);
     ASSERT_EQ(chown(own_.path().c_str(), kNobody, kNobody), 0);
     // The build may lie where others may not look.
-    for (const char* name : {"proffer", "proffer-master", "proffer-agent", "proffer-executor"}) {
+    for (const char* name :
+         {"proffer", "proffer-master", "proffer-agent", "proffer-executor", "proffer-fetch"}) {
       fs::copy_file(program(name), home_ / name);
     }
     start_master();
-    agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket_path(),
+    agent_ = std::make_unique<Process>(Words{home_ / "proffer-agent", "--master=" + socket_path(),
                                              "--name=a1", "--work_dir=" + (home_ / "agent"),
                                              "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
     ASSERT_TRUE(
@@ -120,6 +121,29 @@ TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
   EXPECT_THAT(as_root({"roles"}).out, Not(HasSubstr("eng")));
   task.kill(SIGINT);
   task.wait();
+}
+
+// Its files are fetched with its rights, whatever root has had fetched before.
+TEST_F(OtherUser, HasOnlyThoseFilesFetchedThatItMayRead) {
+  const std::string sum = "sha256=2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
+  const std::string secret = home_ / "secret";
+  write_file(secret, "hello");
+  fs::permissions(secret, fs::perms::owner_read);
+  write_file(own_ / "mine", "of nobody");
+  ASSERT_EQ(chown((own_ / "mine").c_str(), kNobody, kNobody), 0);
+  fs::permissions(own_ / "mine", fs::perms::owner_read);
+
+  const std::string file = text("file://", secret, ",", sum);
+  const Exit root = as_root({"run", "--fetch", file, "--", "cat secret"});
+  EXPECT_EQ(root.out, "hello") << root.err;
+  const Exit refused = as_nobody({"proffer", "run", "--fetch", file, "--", "cat secret"});
+  EXPECT_NE(refused.code, 0);
+  EXPECT_EQ(refused.out, "");
+  EXPECT_THAT(refused.err, HasSubstr("fetch_failed"));
+  EXPECT_THAT(refused.err, HasSubstr("Permission denied"));
+  const Exit own = as_nobody({"proffer", "run", "--fetch", text("file://", own_ / "mine"), "--",
+                              "cat mine; stat -c %U mine"});
+  EXPECT_EQ(own.out, "of nobodynobody\n") << own.err;
 }
 
 // What a task of another user is, and what it may not: read what lies in root's sandbox, or in the

@@ -146,7 +146,8 @@ TEST(Json, OfFilesAndAgentStatus) {
             R"({"agent":"a","registered":true,"leader":3,)"
             R"("total":{"cpus":0,"mem":0,"disk":0,"gpus":0},)"
             R"("used":{"cpus":0,"mem":0,"disk":0,"gpus":0},"tasks":2,"updates_unacknowledged":1,)"
-            R"("executors":[{"framework":"f","executor":"e","pid":77,"tasks":2}]})");
+            R"("executors":[{"framework":"f","executor":"e","pid":77,"tasks":2,)"
+            R"("fetching":false}]})");
 }
 
 template <class Row, class Print, class Parse>

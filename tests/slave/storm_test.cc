@@ -36,6 +36,7 @@ class Storm {
     for (const StartExecutor& start : s_.take<StartExecutor>()) {
       alive_[{start.executor, start.run}] = start;
     }
+    for (const FetchFiles& fetch : s_.take<FetchFiles>()) fetching_.push_back(fetch);
     for (const AdoptExecutor& adopt : s_.take<AdoptExecutor>()) looked_for_.push_back(adopt);
     for (const SendToExecutor& send : s_.take<SendToExecutor>()) {
       const auto* ack = std::get_if<proto::Acknowledge>(&*send.envelope.message);
@@ -84,7 +85,7 @@ class Storm {
   std::string task() { return "t" + std::to_string(chance_.below(12)); }
 
   void gust() {
-    switch (chance_.below(16)) {
+    switch (chance_.below(17)) {
       case 0:
       case 1:
       case 2: {
@@ -93,6 +94,7 @@ class Storm {
           run.spec.executor = proto::kBatchExecutor;
           run.spec.executor_id = ExecutorId("shared");
         }
+        if (chance_.chance(1, 4)) run.spec.fetch = {{.uri = "file:///a"}};
         if (connected_) s_.run(run);
         break;
       }
@@ -158,6 +160,15 @@ class Storm {
           s_.from_master(proto::ShutdownFramework{kBatch});
         }
         break;
+      case 16: {
+        if (fetching_.empty()) break;
+        const auto at = any(fetching_);
+        const FetchFiles fetch = *at;
+        fetching_.erase(at);
+        s_.step(FilesFetched{fetch.framework, fetch.executor, fetch.run,
+                             chance_.chance(1, 3) ? "not there" : ""});
+        break;
+      }
     }
   }
 
@@ -193,6 +204,7 @@ class Storm {
     given_.clear();
     peer_of_.clear();
     looked_for_.clear();
+    fetching_.clear();
     hang_up();
     s_.tick();
     hear();
@@ -229,6 +241,7 @@ class Storm {
   std::map<PeerId, std::set<std::string>> given_;
   std::map<std::string, uint64_t> told_;
   std::vector<AdoptExecutor> looked_for_;
+  std::vector<FetchFiles> fetching_;
   uint64_t peers_ = 1000;
 };
 

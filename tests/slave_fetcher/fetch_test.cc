@@ -118,7 +118,7 @@ FileAnswer broken_answer(const std::string& bytes, const FileRequest& request, b
 
 TEST_F(Fetch, GoesOnWhereATransferBroke) {
   const std::string bytes = some_bytes(300'000);
-  int count = 0;
+  std::atomic<int> count = 0;
   const FileServer server([&](const FileRequest& request) {
     return broken_answer(bytes, request, ++count < 3, "\"v1\"");
   });
@@ -133,7 +133,7 @@ TEST_F(Fetch, GoesOnWhereATransferBroke) {
 TEST_F(Fetch, BeginsAnewIfTheFileHasChanged) {
   const std::string before = some_bytes(300'000);
   const std::string after = some_bytes(200'001);
-  int count = 0;
+  std::atomic<int> count = 0;
   const FileServer server([&](const FileRequest& request) {
     const bool is_first = ++count == 1;
     return broken_answer(is_first ? before : after, request, is_first,
@@ -145,7 +145,7 @@ TEST_F(Fetch, BeginsAnewIfTheFileHasChanged) {
 
 TEST_F(Fetch, BeginsAnewIfTheServerDoesNotSayThatItIsTheSame) {
   const std::string bytes = some_bytes(300'000);
-  int count = 0;
+  std::atomic<int> count = 0;
   const FileServer server([&](const FileRequest&) -> FileAnswer {
     if (++count == 1) return {.body = bytes.substr(0, 1000), .length = bytes.size()};
     return {.body = bytes};

@@ -57,6 +57,7 @@ class FileServer {
     is_over_ = true;
     shutdown(listener_, SHUT_RDWR);
     thread_.join();
+    for (std::thread& one : answers_) one.join();
     close(listener_);
   }
   FileServer(const FileServer&) = delete;
@@ -80,17 +81,20 @@ class FileServer {
   void serve() {
     while (!is_over_) {
       const int peer = accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
-      if (peer < 0) continue;
-      std::string head;
-      char buffer[4096];
-      while (head.find("\r\n\r\n") == std::string::npos) {
-        const ssize_t got = recv(peer, buffer, sizeof buffer, 0);
-        if (got <= 0) break;
-        head.append(buffer, static_cast<size_t>(got));
-      }
-      answer(peer, head);
-      close(peer);
+      if (peer >= 0) answers_.emplace_back([this, peer] { converse(peer); });
     }
+  }
+
+  void converse(int peer) {
+    std::string head;
+    char buffer[4096];
+    while (head.find("\r\n\r\n") == std::string::npos) {
+      const ssize_t got = recv(peer, buffer, sizeof buffer, 0);
+      if (got <= 0) break;
+      head.append(buffer, static_cast<size_t>(got));
+    }
+    answer(peer, head);
+    close(peer);
   }
 
   void answer(int peer, const std::string& head) {
@@ -129,6 +133,7 @@ class FileServer {
   std::atomic<bool> is_over_ = false;
   mutable std::mutex mutex_;
   std::vector<FileRequest> requests_;
+  std::vector<std::thread> answers_;  // of thread_ only, until it has ended
   std::thread thread_;
 };
 

@@ -571,7 +571,8 @@ class MessageGenerator {
          .program = bytes(kNameBytesMax),
          .own = prng_.chance(1, 2),
          .leftover = prng_.chance(1, 2),
-         .user = prng_.chance(1, 2) ? name() : std::string()};
+         .user = prng_.chance(1, 2) ? name() : std::string(),
+         .fetching = prng_.chance(1, 2)};
   }
   void make(ExecutorGone& r) {
     r = {.framework = FrameworkId(name()), .executor = ExecutorId(name())};

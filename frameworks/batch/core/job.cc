@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "common/text.h"
+#include "proto/fetched_files.h"
 
 namespace proffer::batch {
 namespace {
@@ -83,6 +84,24 @@ Result<void> check_files(const std::map<std::string, std::string>& files) {
   return {};
 }
 
+// They share the sandbox with what is shipped, and with what the task itself makes.
+Result<void> check_fetch(const JobSpec& spec) {
+  if (Result<void> ok = proto::check_fetched_files(spec.fetch); !ok) {
+    return std::move(ok).error().in("fetch");
+  }
+  for (const proto::FetchedFile& file : spec.fetch) {
+    const std::string name = proto::stored_name(file);
+    if (name.empty()) continue;
+    if (name == "map.out" || name == "map.index" || name == ".proffer" ||
+        spec.files.contains(name)) {
+      return Error::invalid_argument(text("fetch: a file cannot be named ", quoted(name),
+                                          ": the task has another file of that name"))
+          .with_hint("add ,name=NAME to give it another one");
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check_shipped_name(std::string_view name) {
@@ -139,6 +158,7 @@ Result<void> check_job(const JobSpec& spec) {
     return Error::invalid_argument(text("split must be at least 1 byte, not ", spec.split_bytes));
   }
   if (Result<void> ok = check_files(spec.files); !ok) return ok;
+  if (Result<void> ok = check_fetch(spec); !ok) return ok;
   if (Result<void> ok = check_environment(spec.env); !ok) return ok;
   if (Result<void> ok = check_shape(spec.resources); !ok)
     return std::move(ok).error().in("resources");

@@ -46,6 +46,7 @@ struct JobSpec {
   int64_t reducers = 1;  // 0: the mappers' output is the result
   int64_t split_bytes = kSplitBytes;
   std::map<std::string, std::string> files = {};  // contents by name, put into each sandbox
+  std::vector<proto::FetchedFile> fetch = {};     // that agents put into each sandbox
   proto::Environment env = {};
   ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
   int32_t attempts = kAttempts;  // a task that fails so often ends the job

@@ -29,6 +29,7 @@ Overloaded(Ts...) -> Overloaded<Ts...>;
 constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
 static_assert(kAcceptBytesMax > kPayloadBytesMax);
 constexpr size_t kLaunchOverheadBytes = 1'024;
+constexpr size_t kFetchOverheadBytes = 128;
 constexpr size_t kCommandShownBytes = 200;
 
 std::string ask_name(TaskKind kind, bool elsewhere) {
@@ -277,8 +278,12 @@ class Job::State {
              out);
       return std::nullopt;
     }
-    if (bytes + work.size() + kLaunchOverheadBytes > kAcceptBytesMax) return std::nullopt;
-    bytes += work.size() + kLaunchOverheadBytes;
+    size_t launch_bytes = work.size() + kLaunchOverheadBytes;
+    for (const proto::FetchedFile& file : options_.spec.fetch) {
+      launch_bytes += file.uri.size() + file.name.size() + kFetchOverheadBytes;
+    }
+    if (bytes + launch_bytes > kAcceptBytesMax) return std::nullopt;
+    bytes += launch_bytes;
 
     const TaskId id = tasks.launch(*number);
     attempts_.emplace(id,
@@ -297,6 +302,7 @@ class Job::State {
     spec.command = (kind == TaskKind::kMap ? options_.spec.map : options_.spec.reduce)
                        .substr(0, kCommandShownBytes);  // For people; the work item has all of it.
     spec.executor = std::string(proto::kBatchExecutor);
+    spec.fetch = options_.spec.fetch;
     spec.data = std::move(work);
     return spec;
   }

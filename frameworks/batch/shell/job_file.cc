@@ -23,6 +23,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "resources") return one(job.resources);
   if (key == "input") return yaml::keep(yaml::texts_of(key, node), job.inputs);
   if (key == "files") return yaml::keep(yaml::texts_of(key, node), job.files);
+  if (key == "fetch") return yaml::keep(yaml::texts_of(key, node), job.fetch);
   return yaml::read_table(key, node, {}, [&](const std::string& name, const yaml::Node& value) {
     return yaml::read_text(name, value, job.env[name]);
   });
@@ -37,7 +38,7 @@ Result<JobText> parse_job_file(std::string_view whole) {
   Result<void> read = yaml::read_table(
       "a job file", *document,
       {"name", "role", "band", "map", "reduce", "input", "output", "reducers", "split", "resources",
-       "files", "env"},
+       "files", "fetch", "env"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, job); });
   if (!read) return std::move(read).error();
   return job;

@@ -26,6 +26,7 @@ struct JobText {
   std::optional<std::string> split = {};
   std::optional<std::string> resources = {};
   std::vector<std::string> files = {};  // paths; each is shipped under its last component
+  std::vector<std::string> fetch = {};  // as proto::parse_fetched_file
   std::map<std::string, std::string> env = {};
 
   bool operator==(const JobText&) const = default;

@@ -15,6 +15,7 @@
 
 #include "common/roles.h"
 #include "common/text.h"
+#include "proto/fetched_files.h"
 
 namespace proffer::batch {
 namespace {
@@ -201,6 +202,11 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     Result<ResourceVector> parsed = parse_shape(*resources);
     if (!parsed) return std::move(parsed).error().in("resources");
     job.resources = *parsed;
+  }
+  for (const std::string& one : given.fetch.empty() ? file.fetch : given.fetch) {
+    Result<proto::FetchedFile> parsed = proto::parse_fetched_file(one);
+    if (!parsed) return std::move(parsed).error().in("fetch");
+    job.fetch.push_back(*std::move(parsed));
   }
   job.env = file.env;
   for (const auto& [name, value] : given.env) job.env[name] = value;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/text.h"
+#include "proto/fetched_files.h"
 
 namespace proffer::service {
 namespace {
@@ -105,6 +106,9 @@ Result<void> check_app(const AppSpec& app) {
   }
   if (Result<void> ok = check_shape(app.resources); !ok)
     return std::move(ok).error().in("resources");
+  if (Result<void> ok = proto::check_fetched_files(app.fetch); !ok) {
+    return std::move(ok).error().in("fetch");
+  }
   if (Result<void> ok = check_environment(app.env); !ok) return ok;
   if (Result<void> ok = check_ports(app.ports); !ok) return ok;
   if (app.constraints.size() > kConstraintsMax) {
@@ -188,6 +192,7 @@ proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
   task.ask = ask_name(id.app, id.version);
   task.shape = app.resources;
   task.command = app.command;
+  task.fetch = app.fetch;
   task.environment = app.env;
   task.port_names = app.ports;
   task.kill_grace = app.kill_grace;

@@ -36,6 +36,7 @@ struct AppSpec {
   int64_t instances = 1;
   std::string command = {};
   ResourceVector resources = ResourceVector::of(100, 64'000);  // of each instance
+  std::vector<proto::FetchedFile> fetch = {};  // that are in the sandbox before it starts
   proto::Environment env = {};
   std::vector<std::string> ports = {};  // each a free port of the agent, told as $PORT_<name>
   std::vector<Constraint> constraints = {};

@@ -4,6 +4,7 @@
 
 #include "frameworks/service/core/records.h"
 
+#include <array>
 #include <charconv>
 #include <limits>
 
@@ -12,9 +13,9 @@
 namespace proffer::service {
 namespace {
 
-constexpr std::string_view kAppTag = "app3 ";
-constexpr std::string_view kUnownedAppTag = "app2 ";  // without an owner and a kill signal
-constexpr std::string_view kOldAppTag = "app1 ";      // and without spread and max_per
+// By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
+// fetch.
+constexpr std::array<std::string_view, 4> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 "};
 constexpr std::string_view kInstanceTag = "ins1 ";
 constexpr int64_t kSignalMax = 64;
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
@@ -116,6 +117,20 @@ Constraint read_constraint(Reader& in) {
   return constraint;
 }
 
+void write(Writer& out, const proto::FetchedFile& file) {
+  for (const std::string* one : {&file.uri, &file.sha256, &file.name}) out.bytes(*one);
+  for (const bool one : {file.is_executable, file.is_extracted, file.is_cached}) {
+    out.number(one ? 1 : 0);
+  }
+}
+
+proto::FetchedFile read_fetched_file(Reader& in) {
+  proto::FetchedFile file;
+  for (std::string* one : {&file.uri, &file.sha256, &file.name}) *one = in.bytes();
+  for (bool* one : {&file.is_executable, &file.is_extracted, &file.is_cached}) *one = in.truth();
+  return file;
+}
+
 // What the spec's own rules refuse was not written by encode() of a checked one.
 Error corrupt(std::string_view what) { return Error::corruption(std::string(what)); }
 
@@ -126,7 +141,7 @@ std::string instance_key(const TaskId& task) { return text(kInstancesPrefix, tas
 
 std::string encode(const AppRecord& record) {
   const AppSpec& spec = record.spec;
-  Writer out(kAppTag);
+  Writer out(kAppTags.back());
   out.number(static_cast<int64_t>(record.version));
   out.number(record.stopping ? 1 : 0);
   out.bytes(spec.name);
@@ -159,13 +174,15 @@ std::string encode(const AppRecord& record) {
   }
   out.bytes(record.owner);
   out.number(spec.kill_signal);
+  out.number(static_cast<int64_t>(spec.fetch.size()));
+  for (const proto::FetchedFile& file : spec.fetch) write(out, file);
   return std::move(out).take();
 }
 
 Result<AppRecord> decode_app(std::string_view bytes) {
-  const bool is_old = bytes.starts_with(kOldAppTag);
-  const bool is_unowned = is_old || bytes.starts_with(kUnownedAppTag);
-  Reader in(bytes, is_old ? kOldAppTag : is_unowned ? kUnownedAppTag : kAppTag);
+  size_t version = kAppTags.size();
+  while (version > 1 && !bytes.starts_with(kAppTags[version - 1])) --version;
+  Reader in(bytes, kAppTags[version - 1]);
   AppRecord record;
   AppSpec& spec = record.spec;
   record.version = static_cast<uint64_t>(in.number());
@@ -187,7 +204,7 @@ Result<AppRecord> decode_app(std::string_view bytes) {
   if (in.truth()) spec.health = read_health(in);
   spec.max_unavailable = in.number();
   spec.kill_grace = Duration::nanos(in.number());
-  if (!is_old) {
+  if (version >= 2) {
     spec.spread = in.bytes();
     for (int64_t left = in.count(); in.ok() && left > 0; --left) {
       MaxPer& most = spec.max_per.emplace_back();
@@ -195,9 +212,14 @@ Result<AppRecord> decode_app(std::string_view bytes) {
       most.count = in.number();
     }
   }
-  if (!is_unowned) {
+  if (version >= 3) {
     record.owner = in.bytes();
     spec.kill_signal = static_cast<int32_t>(in.number(kSignalMax));
+  }
+  if (version >= 4) {
+    for (int64_t left = in.count(); in.ok() && left > 0; --left) {
+      spec.fetch.push_back(read_fetched_file(in));
+    }
   }
   if (!in.ended_well() || record.version == 0) return corrupt("not an app's record");
   if (Result<void> ok = check_app(spec); !ok) return corrupt(ok.error().message());

@@ -5,6 +5,7 @@
 #include "common/constraint_matcher.h"
 #include "common/printable.h"
 #include "common/text.h"
+#include "proto/fetched_files.h"
 #include "yaml/read.h"
 
 namespace proffer::service {
@@ -29,6 +30,17 @@ Result<void> read_constraints(const yaml::Node& node, std::vector<Constraint>& p
   }
   const Result<ConstraintMatcher> compiled = ConstraintMatcher::compile(place);
   if (!compiled) return at(node, "constraints", compiled.error());
+  return {};
+}
+
+Result<void> read_files(const yaml::Node& node, std::vector<proto::FetchedFile>& place) {
+  const Result<std::vector<std::string>> texts = texts_of("fetch", node);
+  if (!texts) return texts.error();
+  for (const std::string& one : *texts) {
+    Result<proto::FetchedFile> parsed = proto::parse_fetched_file(one);
+    if (!parsed) return at(node, "fetch", std::move(parsed).error());
+    place.push_back(*std::move(parsed));
+  }
   return {};
 }
 
@@ -93,6 +105,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
       return read_text(name, value, app.env[name]);
     });
   }
+  if (key == "fetch") return read_files(node, app.fetch);
   if (key == "ports") return keep(texts_of(key, node), app.ports);
   if (key == "constraints") return read_constraints(node, app.constraints);
   if (key == "spread") {
@@ -116,8 +129,8 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   AppSpec app;
   Result<void> read = read_table(
       "an app file", document,
-      {"name", "instances", "command", "resources", "env", "ports", "constraints", "spread",
-       "max_per", "health", "update", "kill_grace", "kill_signal"},
+      {"name", "instances", "command", "resources", "fetch", "env", "ports", "constraints",
+       "spread", "max_per", "health", "update", "kill_grace", "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

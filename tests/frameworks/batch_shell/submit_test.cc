@@ -98,7 +98,8 @@ TEST_F(Submit, SaysWhichDirectoryMayNotBeRead) {
 
 TEST_F(Submit, TakesPathsOfAJobFileFromItsDirectory) {
   put("jobs/job.yaml",
-      "map: sh m.sh\nreduce: cat\ninput: data/./\noutput: out\nfiles: m.sh\nenv: {A: 1, B: 2}\n");
+      "map: sh m.sh\nreduce: cat\ninput: data/./\noutput: out\nfiles: m.sh\nfetch: file:///w\n"
+      "env: {A: 1, B: 2}\n");
   put("jobs/m.sh", "cat");
   const Result<JobText> file = read_job_file(at("jobs/job.yaml"));
   ASSERT_TRUE(file) << file.error().message();
@@ -112,6 +113,7 @@ TEST_F(Submit, TakesPathsOfAJobFileFromItsDirectory) {
   EXPECT_EQ(job->output, at("other"));
   EXPECT_EQ(job->split_bytes, 1'024);
   EXPECT_EQ(job->files.at("m.sh"), "cat");
+  EXPECT_EQ(job->fetch, (std::vector<proto::FetchedFile>{{.uri = "file:///w"}}));
   EXPECT_EQ(job->env, (proto::Environment{{"A", "1"}, {"B", "3"}}));
 }
 

@@ -20,6 +20,8 @@ AppSpec full() {
   app.instances = 3;
   app.command = "serve";
   app.env = {{"A", "1"}, {"B", ""}};
+  app.fetch = {{.uri = "https://host/a", .sha256 = std::string(64, 'a'), .is_executable = true},
+               {.uri = "file:///b.zip", .is_extracted = true, .is_cached = false}};
   app.ports = {"http", "admin"};
   app.constraints = {Constraint{"disk", Constraint::Operator::kIn, {"ssd", "nvme"}},
                      Constraint{"gpu", Constraint::Operator::kExists, {}}};
@@ -48,6 +50,7 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
          app.ports = {"http", "http"};
        },
        "named twice"},
+      {[](AppSpec& app) { app.fetch[0].uri = "ftp://host/a"; }, "fetch: "},
       {[](AppSpec& app) { app.health->port = "htpt"; }, "'htpt'"},
       {[](AppSpec& app) { app.health->failures = 0; }, "failures"},
       {[](AppSpec& app) { app.spread = "a b"; }, "spread"},
@@ -76,6 +79,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
       [](AppSpec& app) { app.command = "other"; },
       [](AppSpec& app) { app.resources = ResourceVector::of(1, 1); },
       [](AppSpec& app) { app.env.clear(); },
+      [](AppSpec& app) { app.fetch.clear(); },
       [](AppSpec& app) { app.ports.push_back("more"); },
       [](AppSpec& app) { app.constraints.clear(); },
       [](AppSpec& app) { app.max_per.clear(); },
@@ -102,7 +106,8 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.name = "x";
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
-  for (const auto& [version, behind] : {std::pair("1", "4;host0;0;15;"), std::pair("2", "0;15;")}) {
+  for (const auto& [version, behind] :
+       {std::pair("1", "4;host0;0;15;0;"), std::pair("2", "0;15;0;"), std::pair("3", "0;")}) {
     std::string old = today;
     old.replace(3, 1, version);
     old.resize(old.size() - std::string(behind).size());

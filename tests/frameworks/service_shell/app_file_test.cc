@@ -28,6 +28,7 @@ instances: 3
 command: "exec python3 -m http.server $PORT_http --bind 127.0.0.1"
 resources: "cpus:0.2;mem:64"
 env: {GREETING: hello, NUMBER: 010}
+fetch: ["https://host/a?b,executable", "file:///x.zip,extract"]
 ports: [http]
 constraints: ["disk == ssd"]
 spread: rack
@@ -44,6 +45,9 @@ kill_signal: SIGINT
   EXPECT_EQ(app->resources, ResourceVector::of(200, 64'000));
   EXPECT_EQ(app->env.at("GREETING"), "hello");
   EXPECT_EQ(app->env.at("NUMBER"), "010");  // As it is written.
+  ASSERT_EQ(app->fetch.size(), 2u);
+  EXPECT_EQ(app->fetch[0].uri, "https://host/a?b");
+  EXPECT_TRUE(app->fetch[0].is_executable && app->fetch[1].is_extracted);
   EXPECT_THAT(app->ports, ElementsAre("http"));
   ASSERT_EQ(app->constraints.size(), 1u);
   EXPECT_EQ(to_text(app->constraints[0]), "disk == ssd");
@@ -106,6 +110,7 @@ TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
       {"update: {max_unavailable: 0}\n", "line 3: max_unavailable"},
       {"update: {max_surge: 1}\n", "line 3: unknown key 'max_surge'"},
       {"kill_signal: SIGKILL\n", "line 3: kill_signal: "},
+      {"fetch: ftp://host/x\n", "line 3: fetch: "},
       {"kill_grace: 2d\n", "kill_grace must be from 0 to 1d"},
       {"kill_grace: -1s\n", "line 3: kill_grace: "},
       {"name: b\n", "line 3: key 'name' is given twice"},
