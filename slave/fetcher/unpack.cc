@@ -39,7 +39,7 @@ Error refused(std::string_view entry, std::string_view why) {
   return Error::invalid_argument(text("the archive's entry ", quoted(entry), " ", why));
 }
 
-Error failed(std::string_view entry, int error) {
+Error cannot_make(std::string_view entry, int error) {
   const std::string message =
       text("the archive's entry ", quoted(entry), " cannot be made: ", std::strerror(error));
   return error == ENOSPC || error == EDQUOT ? Error::resource_exhausted(message)
@@ -159,12 +159,12 @@ class Unpacking {
   // The directory of the first `count` parts, which is made if need be.
   Entered enter(std::string_view entry, const Parts& parts, size_t count) const {
     Entered at{.fd = Fd(fcntl(into_, F_DUPFD_CLOEXEC, 0))};
-    if (at.fd.get() < 0) return {.error = failed(entry, errno)};
+    if (at.fd.get() < 0) return {.error = cannot_make(entry, errno)};
     constexpr int kEnter = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     for (size_t i = 0; i < count; ++i) {
       const char* name = parts[i].c_str();
       if (mkdirat(at.fd.get(), name, kDirectoryMode) != 0 && errno != EEXIST) {
-        return {.error = failed(entry, errno)};
+        return {.error = cannot_make(entry, errno)};
       }
       Fd next(openat(at.fd.get(), name, kEnter));
       if (next.get() < 0) {
@@ -173,7 +173,7 @@ class Unpacking {
           return {.error = refused(
                       entry, text("lies behind ", quoted(parts[i]), ", which is no directory"))};
         }
-        return {.error = failed(entry, why)};
+        return {.error = cannot_make(entry, why)};
       }
       at.fd = std::move(next);
     }
@@ -186,7 +186,7 @@ class Unpacking {
     Entered at = enter(entry, parts, parts.size() - 1);
     if (at.error) return at;
     if (unlinkat(at.fd.get(), parts.back().c_str(), 0) != 0 && errno != ENOENT) {
-      return {.error = failed(entry, errno)};
+      return {.error = cannot_make(entry, errno)};
     }
     return at;
   }
@@ -197,7 +197,7 @@ class Unpacking {
     const mode_t mode = (archive_entry_perm(entry) & kFileModes) | kOwnersRead;
     const Fd file(openat(at.fd.get(), parts.back().c_str(),
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kOwnersRead));
-    if (file.get() < 0) return failed(path, errno);
+    if (file.get() < 0) return cannot_make(path, errno);
     int64_t end = 0;
     while (true) {
       const void* bytes = nullptr;
@@ -218,7 +218,7 @@ class Unpacking {
     }
     // A sparse file may end in a hole.
     if (ftruncate(file.get(), end) != 0 || fchmod(file.get(), mode) != 0) {
-      return failed(path, errno);
+      return cannot_make(path, errno);
     }
     if (archive_entry_mtime_is_set(entry) != 0) {
       const timespec times[] = {{.tv_sec = 0, .tv_nsec = UTIME_OMIT},
@@ -233,7 +233,7 @@ class Unpacking {
     if (at.error) return *std::move(at.error);
     if (target == nullptr) return refused(path, "is a link that cannot be read");
     if (Result<void> inside = check_target(path, target, parts.size() - 1); !inside) return inside;
-    if (symlinkat(target, at.fd.get(), parts.back().c_str()) != 0) return failed(path, errno);
+    if (symlinkat(target, at.fd.get(), parts.back().c_str()) != 0) return cannot_make(path, errno);
     return {};
   }
 
@@ -252,7 +252,7 @@ class Unpacking {
     Entered at = make_place(path, parts);
     if (at.error) return *std::move(at.error);
     if (linkat(from.fd.get(), source->back().c_str(), at.fd.get(), parts.back().c_str(), 0) != 0) {
-      return failed(path, errno);
+      return cannot_make(path, errno);
     }
     return {};
   }
