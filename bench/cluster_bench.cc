@@ -5,6 +5,7 @@
 //   full    the cluster is full and everybody hungry, tasks end at half that pace: free → offered
 //   asks    the cluster has room, tasks are asked for at that pace: ask → offer, launch → running
 //   echo    the sockets of `full` without a master: the floor for its latencies
+//   history only if it is named: floods in turn with the master's history and without it
 //
 //   build/bin/cluster_bench --agents 100 --frameworks 10 --tasks 200000 --seconds 10
 
@@ -38,7 +39,8 @@ DEFINE_int64(slots, 16, "tasks that an agent holds");
 DEFINE_int32(agent_processes, 1, "processes that share the agents");
 DEFINE_int32(framework_processes, 1, "processes that share the frameworks");
 DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
-DEFINE_string(phases, "flood,full,asks,echo", "which; echo needs full");
+DEFINE_string(phases, "flood,full,asks,echo", "which; echo needs full; also history");
+DEFINE_int32(pairs, 7, "of floods with and without history");
 DEFINE_string(profile, "", "perf's samples of a master go to this file; see bench/profile");
 DEFINE_string(profiled, "flood", "in which phase");
 
@@ -174,9 +176,7 @@ struct Outcome {
 // A master of its own, on free ports in a directory of its own.
 class MasterProcess {
  public:
-  MasterProcess()
-      : process_({test::program("proffer-master"), "--socket=", "--insecure_tcp", "--port=0",
-                  "--http_port=0", "--data_dir=" + (home_ / "master"), "--minloglevel=1"}) {
+  explicit MasterProcess(const test::Words& flags) : process_(command(home_ / "master", flags)) {
     const std::string path = home_ / "master/address.json";
     wait_until("the master", 30, [&] { return access(path.c_str(), R_OK) == 0; });
     const std::string json = test::read_file(path);
@@ -200,6 +200,17 @@ class MasterProcess {
   }
 
  private:
+  static test::Words command(const std::string& directory, const test::Words& flags) {
+    test::Words words{test::program("proffer-master"),
+                      "--socket=",
+                      "--insecure_tcp",
+                      "--port=0",
+                      "--http_port=0",
+                      "--data_dir=" + directory,
+                      "--minloglevel=1"};
+    words.insert(words.end(), flags.begin(), flags.end());
+    return words;
+  }
   static uint16_t port_in(const std::string& json, const std::string& name) {
     const std::string before = text("\"", name, "\":\"127.0.0.1:");
     const size_t at = json.find(before);
@@ -214,10 +225,10 @@ class MasterProcess {
   std::string token_;
 };
 
-Outcome run_phase(const std::string& name, Phase phase) {
+Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags = {}) {
   std::fprintf(stderr, "cluster_bench: %s …\n", name.c_str());
   SharedMapping shared;
-  MasterProcess master;
+  MasterProcess master(flags);
   phase.master_port = master.port();
   phase.tasks -= phase.tasks % phase.frameworks;
   std::vector<pid_t> agents;
@@ -366,6 +377,42 @@ bool wanted(std::string_view phase) {
   return false;
 }
 
+// What the history costs launches: each pair in another order, so that what the machine does
+// besides meets both alike.
+std::string compare_history(const Phase& phase) {
+  Nanos rates[2];
+  Nanos cpus[2];      // of the master, in nanoseconds for a task
+  Nanos rate_ratios;  // with history to without, in thousandths
+  Nanos cpu_ratios;
+  for (int pair = 0; pair < FLAGS_pairs; ++pair) {
+    int64_t rate[2] = {};
+    int64_t cpu[2] = {};
+    for (int turn = 0; turn < 2; ++turn) {
+      const int with = (pair + turn) % 2;
+      const Outcome outcome = run_phase(with == 1 ? "flood with history" : "flood without history",
+                                        phase, {text("--history_mib=", with == 1 ? 256 : 0)});
+      rate[with] = outcome.per_second(outcome.tasks);
+      cpu[with] = outcome.master_cpu * 1'000 / outcome.tasks;
+      rates[with].push_back(rate[with]);
+      cpus[with].push_back(cpu[with]);
+    }
+    rate_ratios.push_back(rate[1] * 1'000 / std::max<int64_t>(rate[0], 1));
+    cpu_ratios.push_back(cpu[1] * 1'000 / std::max<int64_t>(cpu[0], 1));
+  }
+  const auto thousandths = [](const Nanos& values) {
+    return text(percentile(values, 50), " (", percentile(values, 0), " to ",
+                percentile(values, 100), ")");
+  };
+  return text(FLAGS_pairs, " pairs of floods of ", phase.tasks,
+              " tasks, with and without history in turn; medians.\n\n"
+              "| | launches/s | master CPU µs/task |\n|---|---|---|\n| with history | ",
+              percentile(rates[1], 50), " | ", tenths(percentile(cpus[1], 50), 1'000),
+              " |\n| without | ", percentile(rates[0], 50), " | ",
+              tenths(percentile(cpus[0], 50), 1'000),
+              " |\n| with to without, thousandths, of each pair | ", thousandths(rate_ratios),
+              " | ", thousandths(cpu_ratios), " |\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -380,12 +427,26 @@ int main(int argc, char** argv) {
   CHECK(FLAGS_tasks >= FLAGS_frameworks && FLAGS_tasks <= kTasksMax) << "--tasks";
   CHECK(FLAGS_slots > 0 && FLAGS_slots <= 256) << "--slots";
 
+  CHECK_GT(FLAGS_pairs, 0) << "--pairs";
+
   Phase phase{.agents = FLAGS_agents,
               .agent_processes = std::min(FLAGS_agent_processes, FLAGS_agents),
               .frameworks = FLAGS_frameworks,
               .framework_processes = std::min(FLAGS_framework_processes, FLAGS_frameworks),
               .slots = FLAGS_slots,
               .tasks = FLAGS_tasks};
+  if (wanted("history")) {
+    const std::string compared = compare_history(phase);
+    const std::string command =
+        text("build/bin/cluster_bench --phases history --agents ", FLAGS_agents, " --frameworks ",
+             FLAGS_frameworks, " --tasks ", FLAGS_tasks, " --pairs ", FLAGS_pairs);
+    if (FLAGS_results.empty()) {
+      std::fputs(compared.c_str(), stdout);
+    } else {
+      write_section(FLAGS_results, "history", command, compared);
+    }
+    return 0;
+  }
   std::string body = text(
       FLAGS_agents, " simulated agents of ", FLAGS_slots, " slots in ", phase.agent_processes,
       " process(es), ", FLAGS_frameworks, " frameworks in ", phase.framework_processes,

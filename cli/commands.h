@@ -22,6 +22,8 @@ int run_offers(const Words& words);
 int run_explain(const Words& words);
 int run_tasks(const Words& words);
 int run_exec(const Words& words);
+int run_history(const Words& words);
+int run_usage(const Words& words);
 int run_logs(const Words& words);
 int run_kill(const Words& words);
 int run_run(const Words& words);

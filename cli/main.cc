@@ -42,6 +42,8 @@ constexpr Command kCommands[] = {
     {"explain", run_explain,
      "why a framework has no offer, why a role has no more, what of a task"},
     {"tasks", run_tasks, "what runs, and with --all what ran"},
+    {"history", run_history, "what ended, also before the master was started"},
+    {"usage", run_usage, "what tasks used beside what they asked for"},
     {"logs", run_logs, "the output of a task"},
     {"exec", run_exec, "one more command in a running task"},
     {"kill", run_kill, "end a task"},

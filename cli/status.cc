@@ -71,6 +71,7 @@ int run_status(const Words& words) {
                   " unreachable; ", status->tasks_ended, " ended"));
   print_line(text("allocated   ", use_of(status->allocated, status->total)));
   print_line(text("offered     ", total_text(status->offered), " in ", status->offers, " offers"));
+  if (!status->history.empty()) print_line(text("history     not kept: ", status->history));
   return 0;
 }
 

@@ -40,6 +40,7 @@ inline constexpr size_t kAddressBytesMax = 264;          // a host name of 255 b
 inline constexpr size_t kLimitsTextBytesMax = 512;       // what an agent enforces, and what not
 inline constexpr size_t kPageTextBytesMax = 512;         // where a next page of a reply begins
 inline constexpr size_t kTroubleBytesMax = 512;          // why an agent takes no tasks
+inline constexpr size_t kCommandShownBytes = 200;        // of a command, for people; cut
 inline constexpr size_t kReasonTextBytesMax = 4 * 1024;  // messages for people; senders cut
 inline constexpr size_t kCommandBytesMax = 64 * 1024;
 inline constexpr size_t kEnvironmentEntriesMax = 1'024;

@@ -35,6 +35,10 @@ DEFINE_string(operators_group, "",
               "members of this group may do what root may: drain, set roles, kill tasks of others");
 DEFINE_string(agent_users, "", "users that may register agents, beside root and its own: NAME,...");
 DEFINE_string(data_dir, "/var/lib/proffer/master", "the registry and address.json");
+DEFINE_int64(history_mib, 256,
+             "so much is kept of which tasks ended and what roles used, in MiB: the last part; 0: "
+             "nothing");
+DEFINE_string(history_age, "720h", "how long it is kept at most");
 DEFINE_string(weights, "", "weights of roles: ROLE=WEIGHT,...; a role not named has 1");
 DEFINE_string(offer_timeout, "30s", "how long an offer may stay unanswered");
 DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted from each peer");
@@ -62,6 +66,8 @@ DEFINE_string(min_offer, "cpus:0.01;mem:32",
 namespace {
 
 using namespace proffer;
+
+constexpr int64_t kHistoryMibMax = 1 << 20;
 
 ReclaimMode reclaim_from_flag() {
   if (FLAGS_reclaim == "off") return ReclaimMode::kOff;
@@ -113,6 +119,18 @@ master::MasterShellOptions options_from_flags() {
   options.data_dir = FLAGS_data_dir;
   if (options.data_dir.empty()) {
     exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
+  }
+  if (FLAGS_history_mib < 0 || FLAGS_history_mib > kHistoryMibMax) {
+    exit_with(Error::invalid_argument(text("--history_mib must be from 0 to ", kHistoryMibMax,
+                                           ", not ", FLAGS_history_mib)),
+              2);
+  }
+  options.history_bytes = static_cast<uint64_t>(FLAGS_history_mib) << 20;
+  options.history_age = flag_duration("history_age", FLAGS_history_age);
+  if (options.history_age < minutes(1)) {
+    exit_with(Error::invalid_argument(
+                  text("--history_age must be at least 1m, not ", quoted(FLAGS_history_age))),
+              2);
   }
   if (!is_loopback(FLAGS_address)) {
     exit_with(Error::unsupported(

@@ -104,8 +104,20 @@ struct Assignment {
   // Its slices are `resources` without ports; its role is empty if its master did not say.
   TaskClaim claim = {};
   std::string user = {};  // that it runs as; empty if its master did not say
+  Time launched_at = {};  // by the master's clock; zero if it did not say
 
   bool operator==(const Assignment&) const = default;
+};
+
+// What a task used from its start to its end. Nothing: it was not counted.
+struct TaskUsage {
+  std::optional<int64_t> cpu_nanos = {};
+  std::optional<int64_t> throttled_nanos = {};  // that it waited because of its limit of CPUs
+  std::optional<int64_t> memory_peak_bytes = {};
+  std::optional<int64_t> out_of_memory = {};  // processes that were ended for lack of memory
+  std::optional<int64_t> read_bytes = {};     // from block devices
+  std::optional<int64_t> written_bytes = {};
+  bool operator==(const TaskUsage&) const = default;
 };
 
 // One update of a task. Sent until acknowledged, at least once and in order of `sequence` for each
@@ -125,6 +137,7 @@ struct TaskStatus {
   std::optional<int32_t> signal = {};
   std::optional<bool> healthy = {};  // by its health check; none: it has none, or not looked yet
   Time at = {};
+  std::optional<TaskUsage> usage = {};  // with an end, from its agent
 
   bool operator==(const TaskStatus&) const = default;
 };
@@ -384,8 +397,10 @@ struct AgentTask {
   uint64_t sequence = 0;                  // of that update
   Resources resources = {};
   std::vector<TaskStatus> unacknowledged = {};
-  TaskClaim claim = {};   // as it was assigned; its role is empty if its master did not say
-  std::string user = {};  // that it runs as; empty if its master did not say
+  TaskClaim claim = {};      // as it was assigned; its role is empty if its master did not say
+  std::string user = {};     // that it runs as; empty if its master did not say
+  std::string command = {};  // the beginning of it, kCommandShownBytes
+  Time launched_at = {};     // as it was assigned
   bool operator==(const AgentTask&) const = default;
 };
 

@@ -100,12 +100,16 @@ struct TaskRow {
   std::string message = {};
   std::string command = {};  // cut to 200 bytes
   std::string user = {};     // of its framework
+  RoleName role = {};        // that it counts in
+  AskName ask = {};
+  ExecutorId executor = {};  // that it shares with others; empty: it has one of its own
   Resources resources = {};
   std::map<std::string, uint16_t> ports = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
-  std::optional<bool> healthy = {};  // by its health check, as last told; none once it has ended
-  std::string http_address = {};     // of its agent: /v1/files/<framework>/<task>/stdout
+  std::optional<bool> healthy = {};     // by its health check, as last told; none once it has ended
+  std::string http_address = {};        // of its agent: /v1/files/<framework>/<task>/stdout
+  std::optional<TaskUsage> usage = {};  // once it has ended
   Time launched_at = {};
   Time changed_at = {};
   bool operator==(const TaskRow&) const = default;
@@ -139,6 +143,7 @@ struct MasterStatus {
   int64_t tasks_unreachable = 0;
   int64_t tasks_ended = 0;  // since this master started
   int64_t offers = 0;
+  std::string history = {};  // why the history is not kept; empty: it is
   bool operator==(const MasterStatus&) const = default;
 };
 

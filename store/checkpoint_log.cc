@@ -323,6 +323,29 @@ Result<std::vector<std::string>> CheckpointLog::salvage(const std::string& path)
   return std::vector<std::string>();
 }
 
+Result<CheckpointLog::Readable> CheckpointLog::read(const std::string& path, uint64_t bytes_max) {
+  File file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (file.get() < 0 && errno == ENOENT) return Error::not_found(text("no log ", quoted(path)));
+  if (file.get() < 0) return failure("open", path, errno);
+  Result<std::string> bytes = read_all(file.get(), path);
+  if (!bytes) return std::move(bytes).error();
+  if (bytes->size() > bytes_max) bytes->resize(bytes_max);
+
+  Scan found = scan(*bytes);
+  Readable readable{std::move(found.records), bytes->size() - found.valid_bytes};
+  if (found.outcome != Outcome::kDamaged || bytes->size() < kHeaderBytes) return readable;
+  // A header that is damaged elsewhere may still have the mark.
+  const uint32_t mark = get_u32(*bytes, kMarkAt);
+  size_t at = next_record(*bytes, mark, found.valid_bytes);
+  while (at != std::string::npos) {
+    const std::string_view payload = *record_at(*bytes, mark, at);
+    readable.records.emplace_back(payload);
+    readable.damaged_bytes -= kFrameBytes + payload.size();
+    at = next_record(*bytes, mark, at + kFrameBytes + payload.size());
+  }
+  return readable;
+}
+
 CheckpointLog::CheckpointLog(std::string path, int fd, uint64_t size, uint32_t mark)
     : path_(std::move(path)), fd_(fd), size_(size), mark_(mark) {}
 

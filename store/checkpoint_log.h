@@ -21,6 +21,10 @@ namespace proffer {
 class CheckpointLog {
  public:
   struct Opened;
+  struct Readable {
+    std::vector<std::string> records = {};
+    uint64_t damaged_bytes = 0;  // that are in none of them
+  };
 
   // Opens the log at `path` or makes a new one, and reads it. What a crash left half written at the
   // end is cut off. A temporary file that a crashed rewrite() left is removed.
@@ -33,6 +37,10 @@ class CheckpointLog {
   // All valid records of the newest `path.damaged-<n>`: enough to end what they name, not to go on
   // from, since some are missing. Errors: kNotFound: there is no such file; kUnavailable.
   static Result<std::vector<std::string>> salvage(const std::string& path);
+
+  // All valid records in the first `bytes_max` bytes of the log at `path`, which somebody may be
+  // writing, and how much of it is none. Changes nothing. Errors: kNotFound, kUnavailable.
+  static Result<Readable> read(const std::string& path, uint64_t bytes_max);
 
   ~CheckpointLog();
   CheckpointLog(const CheckpointLog&) = delete;

@@ -12,7 +12,6 @@ using proto::TaskState;
 
 namespace {
 
-constexpr size_t kCommandShownBytes = 200;
 constexpr Duration kRefuseMax = hours(24 * 365 * 10);
 
 // The allocator takes any refusal but one that would leave the range of time.
@@ -110,6 +109,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
                            proto::Assignment&& assignment, Step& step) {
   Agent& agent = *agents_.find(on);
   assignment.user = framework.user_of(spec);
+  assignment.launched_at = step.now;
   step.trace(TraceLevel::kShortLived, "task launched",
              {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
   send(agent.peer,
@@ -125,8 +125,11 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   launched.held = true;
   launched.spec = std::make_unique<proto::TaskSpec>(std::move(spec));
   launched.launched_at = step.now;
+  launched.known_from = step.now;
   launched.changed_at = step.now;
-  agent.tasks.insert(&tasks_.add(std::move(launched)));
+  Task& added = tasks_.add(std::move(launched));
+  count_use(added, true);
+  agent.tasks.insert(&added);
   ++framework.tasks;
   ++framework.held;
 }
@@ -159,9 +162,11 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
                         .message = status.message,
                         .command = spec.command.substr(0, kCommandShownBytes),
                         .user = framework.user_of(spec),
+                        .role = framework.record.role,
                         .launched_at = step.now,
                         .changed_at = step.now});
   }
+  if (is_valid_name(spec.id.str())) keep_refused(framework, spec, status);
   framework.refusals.emplace(std::pair(spec.id, status.sequence), status);
   ++unacknowledged_;
   send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},

@@ -12,9 +12,10 @@ void Master::State::hold(Agent& agent, Task& task) {
                    {.task = task.key.task,
                     .ask = task.ask,
                     .claim = task.assignment.claim,
-                    .since = task.launched_at,
+                    .since = task.known_from,
                     .ports = task.assignment.resources.ports});
   task.held = true;
+  count_use(task, true);
   ++frameworks_.find(task.key.framework)->held;
 }
 
@@ -23,6 +24,7 @@ void Master::State::release(Task& task) {
   Agent& agent = *agents_.find(task.agent);
   give_back(agent, task.key);
   task.held = false;
+  count_use(task, false);
 }
 
 // Does not end a framework that waited for it: forget_if_over() does.
@@ -44,6 +46,7 @@ void Master::State::take_from_allocator(Agent& agent, Step& step) {
   std::set<FrameworkId> fewer;
   for (Task* task : agent.tasks) {
     if (!task->held) continue;
+    count_use(*task, false);
     task->held = false;
     --frameworks_.find(task->key.framework)->held;
   }

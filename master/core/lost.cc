@@ -154,6 +154,8 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       return on_relay_timeout(std::stoull(key.id), step);
     case DeadlineKind::kRevoke:
       return on_revoke_due(key.id, step);
+    case DeadlineKind::kRoleUse:
+      return on_role_use_due();
   }
 }
 

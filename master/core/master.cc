@@ -42,6 +42,12 @@ Result<proto::ExplainedTask> Master::explain_task(std::string_view name,
                                                   const Principal* by) const {
   return state_->explain_task(name, by);
 }
+std::vector<proto::HistoryRecord> Master::last_history(Time now) {
+  return state_->last_history(now);
+}
+bool Master::may_see_tasks_of(std::string_view user, const Principal* by) const {
+  return state_->may_see_tasks_of(user, by);
+}
 MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Master::violations() const { return state_->violations(); }
 
@@ -146,6 +152,7 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
   }
   end_failed_gangs(step);
   make_room_for_updates(step);
+  step.out.history = std::exchange(history_, {});
 }
 
 std::optional<Time> Master::State::next_deadline() const {

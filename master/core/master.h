@@ -15,6 +15,7 @@
 #include "common/trace.h"
 #include "master/core/policy.h"
 #include "proto/explain.h"
+#include "proto/history.h"
 #include "proto/live_snapshot.h"
 #include "proto/messages.h"
 #include "proto/records.h"
@@ -34,6 +35,7 @@ struct MasterOptions {
   size_t ended_kept = kEndedTasksKept;                       // tasks that have ended, for who asks
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
+  bool keeps_history = false;  // the outbox says what the history is to keep
 
   Duration silence_max() const { return silence.value_or(agent_timeout); }
 };
@@ -136,11 +138,13 @@ struct MasterOutbox {
   std::vector<proto::RegistryWrite> records = {};
   std::vector<MasterAction> actions = {};
   std::vector<TraceEvent> trace = {};
+  std::vector<proto::HistoryRecord> history = {};  // written behind: nothing waits for it
 
   void clear() {
     records.clear();
     actions.clear();
     trace.clear();
+    history.clear();
   }
 };
 
@@ -186,6 +190,11 @@ class Master {
   // The cluster, its work and what it is ruled by: what a scenario is made of. O(agents + asks +
   // tasks).
   proto::LiveSnapshot live_snapshot(Time now) const;
+
+  // At the end of this life: what the history lacks of it.
+  std::vector<proto::HistoryRecord> last_history(Time now);
+  // Whether commands, and the texts of errors, of the user's tasks are for `by`.
+  bool may_see_tasks_of(std::string_view user, const Principal* by) const;
 
   MasterSnapshot snapshot() const;
   // Broken invariants of DESIGN §10 (1 to 5). O(everything); for tests and the simulator.

@@ -2,6 +2,8 @@
 // about a task is said at each case; after it, master and agent agree, or a message is on its way
 // after which they will.
 
+#include <algorithm>
+
 #include "common/roles.h"
 #include "common/text.h"
 #include "master/core/registration.h"
@@ -170,6 +172,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.ask = told.ask;
   adopted.executor = told.executor;
   adopted.user = told.user.empty() ? frameworks_.find(told.framework)->record.user : told.user;
+  adopted.command = told.command;
   adopted.assignment.resources = told.resources;
   adopted.assignment.claim = told_claim(frameworks_.find(told.framework)->record.role, told);
   adopted.acknowledged =
@@ -181,7 +184,10 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   } else {
     adopted.state = adopted.acknowledged == 0 ? TaskState::kStaging : TaskState::kRunning;
   }
-  adopted.launched_at = step.now;
+  // The agent's word: never later than now.
+  const bool is_told = told.launched_at > Time();
+  adopted.launched_at = is_told ? std::min(told.launched_at, step.now) : step.now;
+  adopted.known_from = step.now;
   adopted.changed_at = step.now;
   Task& task = tasks_.add(std::move(adopted));
   agent.tasks.insert(&task);

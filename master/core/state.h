@@ -15,6 +15,7 @@
 #include "master/core/master.h"
 #include "master/core/registry.h"
 #include "master/core/relays.h"
+#include "master/core/role_use.h"
 #include "master/core/sessions.h"
 #include "master/core/tasks.h"
 
@@ -62,6 +63,9 @@ class Master::State {
   // live_snapshot.cc
   proto::LiveSnapshot live_snapshot(Time now) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }
+  // history.cc
+  std::vector<proto::HistoryRecord> last_history(Time now);
+  bool may_see_tasks_of(std::string_view user, const Principal* by) const;
   // violations.cc
   std::vector<Violation> violations() const;
 
@@ -170,6 +174,14 @@ class Master::State {
   // Does so if the task has ended and nobody is there to be told.
   void end_if_told(Task& task);
 
+  // history.cc
+  void keep_ended(const Task& task);
+  void keep_refused(const Framework& framework, const proto::TaskSpec& spec,
+                    const proto::TaskStatus& status);
+  void count_use(const Task& task, bool takes);
+  void arm_role_use();
+  void on_role_use_due();
+
   // held.cc: what tasks take of agents.
   void hold(Agent& agent, Task& task);
   void release(Task& task);
@@ -268,6 +280,7 @@ class Master::State {
   void check_registry(std::vector<Violation>& found) const;
   void check_stores(std::vector<Violation>& found) const;
   void check_relays(std::vector<Violation>& found) const;
+  void check_role_uses(std::vector<Violation>& found) const;
   void check_reservations(std::vector<Violation>& found) const;
 
   Framework* connected_framework(const FrameworkId& id);
@@ -285,6 +298,8 @@ class Master::State {
   Relays relays_;
   Allocator allocator_;
 
+  RoleUses role_uses_;                              // of tasks that are held
+  std::vector<proto::HistoryRecord> history_ = {};  // of this step
   int64_t awaited_ = 0;  // admitted agents that this life has not seen yet
   ResourceVector most_;  // the sum of Agent::most
   uint64_t sessions_given_ = 0;

@@ -187,11 +187,16 @@ proto::TaskRow row_of(const Task& task) {
           .message = task.message,
           .command = task.command,
           .user = task.user,
+          .role = task.assignment.claim.role,
+          .ask = task.ask,
+          .executor = task.executor,
           .resources = task.assignment.resources,
           .ports = task.assignment.ports,
           .exit_code = task.exit_code,
           .signal = task.signal,
           .healthy = task.ended() ? std::nullopt : task.healthy,
+          .http_address = {},
+          .usage = task.usage,
           .launched_at = task.launched_at,
           .changed_at = task.changed_at};
 }

@@ -65,7 +65,8 @@ struct Task {
   std::string message = {};
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
-  std::optional<bool> healthy = {};  // as its agent told it last
+  std::optional<bool> healthy = {};            // as its agent told it last
+  std::optional<proto::TaskUsage> usage = {};  // with its end
 
   AskName ask = {};
   ExecutorId executor = {};
@@ -90,6 +91,7 @@ struct Task {
   uint64_t acknowledged = 0;    // the agent's updates, up to this one
 
   Time launched_at = {};
+  Time known_from = {};  // launched or adopted, in this life of the master
   Time changed_at = {};
 
   bool ended() const { return proto::is_terminal(state); }

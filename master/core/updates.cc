@@ -112,6 +112,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   if (!framework.gone) task.message = status.message;
   task.exit_code = status.exit_code;
   task.signal = status.signal;
+  task.usage = status.usage;
   if (status.healthy) task.healthy = status.healthy;
   step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
              {{"framework", task.key.framework.str()},
@@ -288,6 +289,7 @@ void Master::State::make_room_for_updates(Step& step) {
 // --- the end of a task's life ------------------------------------------------------------------
 
 void Master::State::end(Task& task) {
+  keep_ended(task);
   drop_pending(task);
   unmark(task);
   if (Agent* agent = agents_.find(task.agent)) agent->tasks.erase(&task);

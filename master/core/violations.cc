@@ -16,6 +16,7 @@ std::vector<Violation> Master::State::violations() const {
   check_registry(found);
   check_stores(found);
   check_relays(found);
+  check_role_uses(found);
   check_reservations(found);
   return found;
 }
@@ -324,6 +325,21 @@ void Master::State::check_relays(std::vector<Violation>& found) const {
   for (const auto& [id, count] : counts) {
     if (count != relays_.count(id) || count > kRelaysPerFrameworkMax) {
       found.push_back({text("framework ", id.str(), " has ", count, " relays")});
+    }
+  }
+}
+
+// What counts in a role is what its tasks hold.
+void Master::State::check_role_uses(std::vector<Violation>& found) const {
+  if (!options_.keeps_history) return;
+  std::map<RoleName, ResourceVector> held;
+  for (const RoleName& role : role_uses_.roles()) held[role];
+  for (const auto& [key, task] : tasks_.all()) {
+    if (task.held) held[task.assignment.claim.role] += task.assignment.resources.amounts;
+  }
+  for (const auto& [role, amounts] : held) {
+    if (!role.empty() && amounts != role_uses_.held(role)) {
+      found.push_back({text("the use of role ", role.str(), " is counted wrong")});
     }
   }
 }

@@ -66,7 +66,7 @@ const std::vector<std::string_view>& read_methods() {
 }
 
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments,
-                      const Principal* by) {
+                      const Principal* by, std::string_view history) {
   if (method == "explain") {
     const Result<proto::ExplainCall> call = proto::parse_explain_call(arguments);
     if (!call) return Error(call.error()).in("arguments of explain");
@@ -74,7 +74,11 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
   }
   Result<proto::TaskQuery> query = proto::parse_task_query(arguments);
   if (!query) return std::move(query).error().in(text("arguments of ", method));
-  if (method == "status") return Page{.json = proto::status_json(core.status())};
+  if (method == "status") {
+    proto::MasterStatus status = core.status();
+    status.history = history;
+    return Page{.json = proto::status_json(status)};
+  }
   if (method == "agents") {
     return page_after(
         core.agents(), *query, [](const proto::AgentRow& row) { return row.agent.str(); },
@@ -110,8 +114,8 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
   const std::string_view near = nearest(method, read_methods());
   Error error = Error::not_found(text(
       "unknown method ", quoted(method),
-      "; known are status, agents, frameworks, roles, tasks, offers, explain, snapshot, kill and "
-      "request"));
+      "; known are status, agents, frameworks, roles, tasks, offers, explain, snapshot, history, "
+      "kill and request"));
   if (near.empty()) return error;
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }

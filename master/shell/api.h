@@ -22,8 +22,9 @@ struct Page {
 // proto::explain_call_json. Errors: kNotFound with the known methods, kInvalidArgument for the
 // arguments. What `by` may not see is left out. Pages have at most kReplyRowsMax rows and
 // kJsonBytesMax bytes.
+// `history`: MasterStatus::history.
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments,
-                      const Principal* by);
+                      const Principal* by, std::string_view history = {});
 
 // What an operator may change: "kill", "drain", "undrain", "role_set", "reserve", "unreserve".
 bool is_operator_method(std::string_view method);

@@ -14,6 +14,7 @@
 #include "common/latency_histogram.h"
 #include "common/text.h"
 #include "master/shell/api.h"
+#include "master/shell/history.h"
 #include "master/shell/snapshot_pages.h"
 #include "net/daemon_http.h"
 #include "net/http_server.h"
@@ -22,6 +23,7 @@
 #include "net/users.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
+#include "proto/json/history_json.h"
 #include "proto/json/json.h"
 #include "store/directory_lock.h"
 #include "store/sqlite_store.h"
@@ -88,6 +90,7 @@ struct MasterShell::Impl {
   explicit Impl(Loop& l) : loop(l) {}
   // While the lock is held, the path is nobody else's.
   ~Impl() {
+    if (history) history->finish(core->last_history(loop.now()));
     router.reset();
     http.reset();
     if (socket_lock) ::unlink(socket.c_str());
@@ -96,6 +99,7 @@ struct MasterShell::Impl {
   Loop& loop;
   std::unique_ptr<SqliteStore> store;
   std::unique_ptr<Master> core;
+  std::unique_ptr<History> history;  // nullptr: none is kept
   std::unique_ptr<Router> router;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
@@ -125,12 +129,15 @@ struct MasterShell::Impl {
   Result<MasterSnapshot> restore();
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_call(PeerId peer, const proto::Call& call);
+  void read_history(PeerId peer, const proto::Call& call);
   void on_request(const HttpRequest& request, HttpResponder responder);
   void step(MasterEvent event);
   void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
   void send(PeerId peer, const proto::Envelope& envelope);
   void reply(PeerId peer, proto::Reply message);
   std::string metrics() const;
+  // Why the history is not kept; empty: it is.
+  std::string history_words() const;
 };
 
 Result<void> MasterShell::Impl::start(MasterShellOptions options) {
@@ -145,9 +152,17 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
   Result<MasterSnapshot> snapshot = restore();
   if (!snapshot) return std::move(snapshot).error();
 
+  options.core.keeps_history = options.history_bytes > 0;
   options.core.leader = *leader;
   options.core.started_at = loop.now();
   core = std::make_unique<Master>(options.core, *snapshot);
+  if (options.core.keeps_history) {
+    history = std::make_unique<History>(
+        loop, HistoryOptions{.log = {.directory = options.data_dir + "/history",
+                                     .bytes_max = options.history_bytes,
+                                     .age_max = options.history_age},
+                             .leader = *leader});
+  }
   timer = std::make_unique<Timer>(loop, [this] { step(Tick{}); });
 
   Result<std::string> served = serve(options);
@@ -269,11 +284,43 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                               .timeout = request->timeout,
                               .data = std::move(request->data)});
   }
-  Result<Page> page = call.method == "snapshot"
-                          ? snapshots.page(*core, call.json, loop.now())
-                          : read_api(*core, call.method, call.json, principal_of(peer).get());
+  if (call.method == "history") return read_history(peer, call);
+  Result<Page> page =
+      call.method == "snapshot"
+          ? snapshots.page(*core, call.json, loop.now())
+          : read_api(*core, call.method, call.json, principal_of(peer).get(), history_words());
   if (!page) return refuse(page.error());
   reply(peer, {.id = call.id, .json = std::move(page->json), .next = std::move(page->next)});
+}
+
+// A page of it, without what the caller may not see.
+void MasterShell::Impl::read_history(PeerId peer, const proto::Call& call) {
+  const auto refuse = [this, peer, id = call.id](const Error& error) {
+    reply(peer,
+          {.id = id, .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
+  };
+  if (history == nullptr) {
+    return refuse(Error::failed_precondition("this master keeps no history")
+                      .with_hint("start it with --history_mib above 0"));
+  }
+  Result<proto::HistoryQuery> query = proto::parse_history_query(call.json);
+  if (!query) return refuse(std::move(query).error().in("arguments of history"));
+  history->read(*std::move(query), [this, peer, id = call.id, refuse,
+                                    by = principal_of(peer)](Result<History::Found> found) {
+    if (!found) return refuse(found.error());
+    for (proto::EndedTask& ended : found->page.tasks) {
+      if (core->may_see_tasks_of(ended.user, by.get())) continue;
+      ended.command.clear();
+      ended.status.message.clear();
+    }
+    reply(
+        peer,
+        {.id = id, .json = proto::history_page_json(found->page), .next = std::move(found->next)});
+  });
+}
+
+std::string MasterShell::Impl::history_words() const {
+  return history == nullptr ? "off" : history->trouble();
 }
 
 void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
@@ -293,7 +340,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   const Result<std::string> arguments = arguments_of(request);
   Result<Page> page = arguments
                           ? read_api(*core, std::string_view(request.path).substr(kApi.size()),
-                                     *arguments, request.principal.get())
+                                     *arguments, request.principal.get(), history_words())
                           : Result<Page>(arguments.error());
   if (!page) {
     return responder.respond_json(http_status(page.error().code()),
@@ -318,6 +365,7 @@ void MasterShell::Impl::step(MasterEvent event) {
     undecided_since = now;
   }
   trace.write(out.trace, now.nanos() / 1'000'000'000);
+  if (history) history->add(std::exchange(out.history, {}));
   if (out.records.empty() && store->pending() == 0) {
     deliver(std::move(out.actions), decided_since);
   } else {
@@ -425,6 +473,17 @@ std::string MasterShell::Impl::metrics() const {
                "From the first event that called for a decision, a task's end for one, until an "
                "offer of that decision was handed to the transport.",
                decisions);
+  if (history) {
+    text.counter("proffer_history_entries_total", "Entries of the history that were written.",
+                 history->written());
+    text.counter("proffer_history_lost_total",
+                 "Entries of the history that were lost: too many waited for the disk.",
+                 history->lost());
+    text.gauge("proffer_history_bytes", "What the history takes on the disk.",
+               static_cast<int64_t>(history->bytes()));
+    text.gauge("proffer_history_kept", "1: the history is written; 0: its disk refuses.",
+               history->trouble().empty() ? 1 : 0);
+  }
   const Router::Counters& frames = router->counters();
   text.counter("proffer_frames_received_total", "Frames from peers.", frames.frames_received);
   text.counter("proffer_frames_sent_total", "Frames to peers.", frames.frames_sent);

@@ -106,4 +106,13 @@ Result<CheckpointRecord> decode_record(std::string_view bytes) {
   return from_bytes<wire::CheckpointRecord, CheckpointRecord>(bytes, "checkpoint record");
 }
 
+std::string encode_history(const HistoryRecord& record) {
+  return to_bytes<wire::HistoryRecord>(
+      [&](wire::HistoryRecord::Builder out) { write_history(record, out); });
+}
+
+Result<HistoryRecord> decode_history(std::string_view bytes) {
+  return from_bytes<wire::HistoryRecord, HistoryRecord>(bytes, "history record");
+}
+
 }  // namespace proffer::proto

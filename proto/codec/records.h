@@ -1,12 +1,13 @@
 #pragma once
 
-// Durable records as the bytes of proto/schema/wire.capnp: rows of the master's registry and
-// entries of the agent's checkpoint. A checksum, if any, is the store's.
+// Durable records as the bytes of proto/schema/wire.capnp: rows of the master's registry, entries
+// of its history and of the agent's checkpoint. A checksum, if any, is the store's.
 
 #include <string>
 #include <string_view>
 
 #include "common/result.h"
+#include "proto/history.h"
 #include "proto/records.h"
 
 namespace proffer::proto {
@@ -26,5 +27,10 @@ Result<RegistryRow> decode_row(std::string_view table, std::string_view key,
 std::string encode_record(const CheckpointRecord& record);
 // Errors: kCorruption, as above; kUnsupported for a kind of record that this version does not know.
 Result<CheckpointRecord> decode_record(std::string_view bytes);
+
+// Texts are cut as in frames: never too large.
+std::string encode_history(const HistoryRecord& record);
+// Errors: as decode_record().
+Result<HistoryRecord> decode_history(std::string_view bytes);
 
 }  // namespace proffer::proto

@@ -382,6 +382,7 @@ void WireReader::assignment(wire::Assignment::Reader in, Assignment& out) {
   resources(in.getResources(), out.resources);
   if (in.hasClaim()) claim(in.getClaim(), out.claim);
   c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
+  time(in.getLaunchedNanos(), out.launched_at);
   const auto ports = in.getPorts();
   if (!count(ports.size(), "assigned ports", kPortNamesMax)) return;
   for (const wire::NamedPort::Reader port : ports) {
@@ -408,6 +409,21 @@ void WireReader::status(wire::TaskStatus::Reader in, TaskStatus& out) {
   if (in.getHasSignal()) out.signal = in.getSignal();
   if (in.getHasHealthy()) out.healthy = in.getHealthy();
   time(in.getAtNanos(), out.at);
+  if (in.hasUsage()) usage(in.getUsage(), out.usage.emplace());
+}
+
+void WireReader::usage(wire::TaskUsage::Reader in, TaskUsage& out) {
+  const auto counted = [&](int64_t amount, std::optional<int64_t>& figure) {
+    if (amount == -1) return;
+    whole(amount, "a figure of a task's usage", 0, std::numeric_limits<int64_t>::max(),
+          figure.emplace());
+  };
+  counted(in.getCpuNanos(), out.cpu_nanos);
+  counted(in.getThrottledNanos(), out.throttled_nanos);
+  counted(in.getMemoryPeakBytes(), out.memory_peak_bytes);
+  counted(in.getOutOfMemory(), out.out_of_memory);
+  counted(in.getReadBytes(), out.read_bytes);
+  counted(in.getWrittenBytes(), out.written_bytes);
 }
 
 void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
@@ -424,6 +440,8 @@ void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
   for (unsigned i = 0; i < updates.size() && ok(); ++i) status(updates[i], out.unacknowledged[i]);
   if (in.hasClaim()) claim(in.getClaim(), out.claim);
   c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
+  text(in.getCommand(), "the beginning of a command", kCommandShownBytes, out.command);
+  time(in.getLaunchedNanos(), out.launched_at);
 }
 
 // --- scheduler to master -----------------------------------------------------------------------

@@ -7,6 +7,7 @@
 
 #include "common/result.h"
 #include "common/text.h"
+#include "proto/history.h"
 #include "proto/records.h"
 #include "wire.capnp.h"
 
@@ -21,6 +22,7 @@ class WireReader {
   void read(wire::Envelope::Reader in, Message& out);
   void read(wire::RegistryRow::Reader in, RegistryRow& out);
   void read(wire::CheckpointRecord::Reader in, CheckpointRecord& out);
+  void read(wire::HistoryRecord::Reader in, HistoryRecord& out);
 
   bool ok() const { return !error_.has_value(); }
   Error take_error() { return *std::move(error_); }
@@ -76,6 +78,7 @@ class WireReader {
   void claim(wire::TaskClaim::Reader in, TaskClaim& out);
   void assignment(wire::Assignment::Reader in, Assignment& out);
   void status(wire::TaskStatus::Reader in, TaskStatus& out);
+  void usage(wire::TaskUsage::Reader in, TaskUsage& out);
   void agent_task(wire::AgentTask::Reader in, AgentTask& out);
   void quota(capnp::List<wire::KindAmount>::Reader in, Quota& out);
   template <class Reservation>
@@ -129,6 +132,12 @@ class WireReader {
   void fill(wire::TaskRecord::Reader in, TaskRecord& out);
   void fill(wire::UpdateRecord::Reader in, UpdateRecord& out);
   void fill(wire::AcknowledgedRecord::Reader in, AcknowledgedRecord& out);
+  void span_of(int64_t from, int64_t until, Time& from_out, Time& until_out);
+  void fill(wire::EndedTask::Reader in, EndedTask& out);
+  void fill(wire::RoleUse::Reader in, RoleUse& out);
+  void fill(wire::LifeBegan::Reader in, LifeBegan& out);
+  void fill(wire::LifeEnded::Reader in, LifeEnded& out);
+  void fill(wire::HistoryGap::Reader in, HistoryGap& out);
 
   std::optional<Error> error_;
 };

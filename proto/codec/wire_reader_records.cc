@@ -1,5 +1,5 @@
-// How the durable records of the schema become values again: the master's registry and the agent's
-// checkpoint. Start at the two functions read.
+// How the durable records of the schema become values again: the master's registry and
+// history, and the agent's checkpoint. Start at the three functions read.
 
 #include <limits>
 
@@ -170,6 +170,66 @@ void WireReader::read(wire::CheckpointRecord::Reader in, CheckpointRecord& out) 
   }
   refuse(Error::unsupported(
       proffer::text("unknown kind of checkpoint record ", static_cast<uint16_t>(in.which()))));
+}
+
+// --- the master's history ----------------------------------------------------------------------
+
+void WireReader::fill(wire::EndedTask::Reader in, EndedTask& out) {
+  name(in.getFramework(), "framework id", out.framework);
+  text(in.getFrameworkName(), "a framework's name", kNameBytesMax, out.framework_name);
+  if (in.getRole().size() > 0) role(in.getRole(), out.role);
+  text(in.getUser(), "the user", kNameBytesMax, out.user);
+  text(in.getCommand(), "a command", kReasonTextBytesMax, out.command);
+  optional_name(in.getAsk(), "ask name", out.ask);
+  amounts(in.getAmounts(), out.amounts);
+  time(in.getLaunchedNanos(), out.launched_at);
+  status(in.getStatus(), out.status);
+  if (ok() && !is_terminal(out.status.state)) {
+    refuse(Error::invalid_argument("a task in the history must have ended"));
+  }
+}
+
+void WireReader::span_of(int64_t from, int64_t until, Time& from_out, Time& until_out) {
+  time(from, from_out);
+  time(until, until_out);
+  if (ok() && until_out < from_out) {
+    refuse(Error::invalid_argument("a span of time must not end before it begins"));
+  }
+}
+
+void WireReader::fill(wire::RoleUse::Reader in, RoleUse& out) {
+  role(in.getRole(), out.role);
+  span_of(in.getFromNanos(), in.getUntilNanos(), out.from, out.until);
+  amounts(in.getSeconds(), out.seconds);
+}
+
+void WireReader::fill(wire::LifeBegan::Reader in, LifeBegan& out) {
+  out.leader = LeaderEpoch(in.getLeader());
+  time(in.getAtNanos(), out.at);
+}
+
+void WireReader::fill(wire::LifeEnded::Reader in, LifeEnded& out) { time(in.getAtNanos(), out.at); }
+
+void WireReader::fill(wire::HistoryGap::Reader in, HistoryGap& out) {
+  span_of(in.getFromNanos(), in.getUntilNanos(), out.from, out.until);
+  out.lost = in.getLost();
+}
+
+void WireReader::read(wire::HistoryRecord::Reader in, HistoryRecord& out) {
+  switch (in.which()) {
+    case wire::HistoryRecord::TASK:
+      return fill(in.getTask(), out.emplace<EndedTask>());
+    case wire::HistoryRecord::ROLE_USE:
+      return fill(in.getRoleUse(), out.emplace<RoleUse>());
+    case wire::HistoryRecord::LIFE_BEGAN:
+      return fill(in.getLifeBegan(), out.emplace<LifeBegan>());
+    case wire::HistoryRecord::LIFE_ENDED:
+      return fill(in.getLifeEnded(), out.emplace<LifeEnded>());
+    case wire::HistoryRecord::GAP:
+      return fill(in.getGap(), out.emplace<HistoryGap>());
+  }
+  refuse(Error::unsupported(
+      proffer::text("unknown kind of history record ", static_cast<uint16_t>(in.which()))));
 }
 
 }  // namespace proffer::proto

@@ -251,6 +251,7 @@ void write(const Assignment& assignment, wire::Assignment::Builder out) {
   write(assignment.resources, out.initResources());
   if (!assignment.claim.role.empty()) write(assignment.claim, out.initClaim());
   if (!assignment.user.empty()) out.setUser(text_of(assignment.user));
+  out.setLaunchedNanos(assignment.launched_at.nanos());
   if (assignment.ports.empty()) return;
   auto ports = out.initPorts(static_cast<unsigned>(assignment.ports.size()));
   unsigned i = 0;
@@ -258,6 +259,15 @@ void write(const Assignment& assignment, wire::Assignment::Builder out) {
     ports[i].setName(text_of(name));
     ports[i++].setPort(port);
   }
+}
+
+void write(const TaskUsage& usage, wire::TaskUsage::Builder out) {
+  out.setCpuNanos(usage.cpu_nanos.value_or(-1));
+  out.setThrottledNanos(usage.throttled_nanos.value_or(-1));
+  out.setMemoryPeakBytes(usage.memory_peak_bytes.value_or(-1));
+  out.setOutOfMemory(usage.out_of_memory.value_or(-1));
+  out.setReadBytes(usage.read_bytes.value_or(-1));
+  out.setWrittenBytes(usage.written_bytes.value_or(-1));
 }
 
 void write(const TaskStatus& status, wire::TaskStatus::Builder out) {
@@ -278,6 +288,7 @@ void write(const TaskStatus& status, wire::TaskStatus::Builder out) {
   out.setHasHealthy(status.healthy.has_value());
   out.setHealthy(status.healthy.value_or(false));
   out.setAtNanos(status.at.nanos());
+  if (status.usage) write(*status.usage, out.initUsage());
 }
 
 void write(const AgentTask& task, wire::AgentTask::Builder out) {
@@ -294,6 +305,8 @@ void write(const AgentTask& task, wire::AgentTask::Builder out) {
   }
   if (!task.claim.role.empty()) write(task.claim, out.initClaim());
   if (!task.user.empty()) out.setUser(text_of(task.user));
+  if (!task.command.empty()) out.setCommand(text_of(task.command));
+  out.setLaunchedNanos(task.launched_at.nanos());
 }
 
 // --- messages: one overload each, which also chooses the member of the union -------------------
@@ -729,6 +742,46 @@ void write(const AcknowledgedRecord& record, wire::CheckpointRecord::Builder ent
   out.setSequence(record.sequence);
 }
 
+// --- the master's history ----------------------------------------------------------------------
+
+void write(const EndedTask& record, wire::HistoryRecord::Builder entry) {
+  auto out = entry.initTask();
+  out.setFramework(text_of(record.framework));
+  if (!record.framework_name.empty()) out.setFrameworkName(text_of(record.framework_name));
+  if (!record.role.empty()) out.setRole(text_of(record.role));
+  if (!record.user.empty()) out.setUser(text_of(record.user));
+  if (!record.command.empty()) out.setCommand(text_of(record.command));
+  if (!record.ask.empty()) out.setAsk(text_of(record.ask));
+  if (!record.amounts.is_zero()) write(record.amounts, out.initAmounts());
+  out.setLaunchedNanos(record.launched_at.nanos());
+  write(record.status, out.initStatus());
+}
+
+void write(const RoleUse& record, wire::HistoryRecord::Builder entry) {
+  auto out = entry.initRoleUse();
+  out.setRole(text_of(record.role));
+  out.setFromNanos(record.from.nanos());
+  out.setUntilNanos(record.until.nanos());
+  write(record.seconds, out.initSeconds());
+}
+
+void write(const LifeBegan& record, wire::HistoryRecord::Builder entry) {
+  auto out = entry.initLifeBegan();
+  out.setLeader(record.leader.value());
+  out.setAtNanos(record.at.nanos());
+}
+
+void write(const LifeEnded& record, wire::HistoryRecord::Builder entry) {
+  entry.initLifeEnded().setAtNanos(record.at.nanos());
+}
+
+void write(const HistoryGap& record, wire::HistoryRecord::Builder entry) {
+  auto out = entry.initGap();
+  out.setFromNanos(record.from.nanos());
+  out.setUntilNanos(record.until.nanos());
+  out.setLost(record.lost);
+}
+
 }  // namespace
 
 void write_message(const Message& message, wire::Envelope::Builder out) {
@@ -737,6 +790,10 @@ void write_message(const Message& message, wire::Envelope::Builder out) {
 
 void write_row(const RegistryRow& row, wire::RegistryRow::Builder out) {
   std::visit([&](const auto& alternative) { write(alternative, out); }, row);
+}
+
+void write_history(const HistoryRecord& record, wire::HistoryRecord::Builder out) {
+  std::visit([&](const auto& alternative) { write(alternative, out); }, record);
 }
 
 void write_record(const CheckpointRecord& record, wire::CheckpointRecord::Builder out) {

@@ -2,6 +2,7 @@
 
 // Values into the builders of the schema. Inside of the codec only.
 
+#include "proto/history.h"
 #include "proto/records.h"
 #include "wire.capnp.h"
 
@@ -11,5 +12,6 @@ namespace proffer::proto {
 void write_message(const Message& message, wire::Envelope::Builder out);
 void write_row(const RegistryRow& row, wire::RegistryRow::Builder out);
 void write_record(const CheckpointRecord& record, wire::CheckpointRecord::Builder out);
+void write_history(const HistoryRecord& record, wire::HistoryRecord::Builder out);
 
 }  // namespace proffer::proto

@@ -107,6 +107,7 @@ void fields(F& f, typename F::template Of<MasterStatus>& status) {
   f.whole("tasks_unreachable", status.tasks_unreachable);
   f.whole("tasks_ended", status.tasks_ended);
   f.whole("offers", status.offers);
+  f.text_if_any("history", status.history);
 }
 
 template <class F>

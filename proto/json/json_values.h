@@ -58,6 +58,16 @@ void fields(F& f, typename F::template Of<Resources>& resources) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<TaskUsage>& usage) {
+  f.whole("cpu_nanos", usage.cpu_nanos);
+  f.whole("throttled_nanos", usage.throttled_nanos);
+  f.whole("memory_peak_bytes", usage.memory_peak_bytes);
+  f.whole("out_of_memory", usage.out_of_memory);
+  f.whole("read_bytes", usage.read_bytes);
+  f.whole("written_bytes", usage.written_bytes);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.text("framework", row.framework);
   f.text("task", row.task);
@@ -67,11 +77,15 @@ void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.text("message", row.message);
   f.text("command", row.command);
   f.text_if_any("user", row.user);
+  f.text_if_any("role", row.role);
+  f.text_if_any("ask", row.ask);
+  f.text_if_any("executor", row.executor);
   f.value("resources", row.resources);
   f.ports("ports", row.ports);
   f.whole("exit_code", row.exit_code);
   f.whole("signal", row.signal);
   f.truth("healthy", row.healthy);
+  f.value("usage", row.usage);
   f.text("http_address", row.http_address);
   f.seconds("launched_at_s", row.launched_at);
   f.seconds("changed_at_s", row.changed_at);

@@ -327,6 +327,7 @@ struct Assignment {
   # The user that the task runs as; at most 128 bytes. Absent: the master does not say, as those
   # before it did not.
   user @3 :Text;
+  launchedNanos @4 :Int64;  # time, by the master's clock; 0: it does not say
 }
 
 # One update of a task. Sent until acknowledged; at least once and in order of `sequence` for each
@@ -349,6 +350,18 @@ struct TaskStatus {
   atNanos @12 :Int64;  # time, by the clock of the source
   hasHealthy @13 :Bool;
   healthy @14 :Bool;   # By its health check; only with hasHealthy.
+  usage @15 :TaskUsage;  # With an end, from the agent. Absent: it was not counted.
+}
+
+# What a task used from its start to its end, counted by the kernel for the group of its executor.
+# Each 0 or more; -1: it was not counted.
+struct TaskUsage {
+  cpuNanos @0 :Int64 = -1;
+  throttledNanos @1 :Int64 = -1;    # That it waited because of its limit of CPUs.
+  memoryPeakBytes @2 :Int64 = -1;
+  outOfMemory @3 :Int64 = -1;       # Processes that were ended because memory was used up.
+  readBytes @4 :Int64 = -1;         # From block devices,
+  writtenBytes @5 :Int64 = -1;      # and to them.
 }
 
 # --- scheduler to master --------------------------------------------------------------------------
@@ -572,6 +585,8 @@ struct AgentTask {
   unacknowledged @7 :List(TaskStatus);  # At most 64.
   claim @8 :TaskClaim;  # As the master assigned it; absent: it said none.
   user @9 :Text;        # That it runs as; empty: its master did not say.
+  command @10 :Text;    # The beginning of it, at most 200 bytes.
+  launchedNanos @11 :Int64;  # As in Assignment.
 }
 
 # First message of an agent's session. The agent is served when its tasks are there too.
@@ -722,6 +737,57 @@ struct RoleRecord {
   guarantee @2 :List(KindAmount);
   limit @3 :List(KindAmount);
   users @4 :List(Text);  # That may begin frameworks in it; at most 256, sorted. None: all.
+}
+
+# --- the master's history -------------------------------------------------------------------------
+
+# An entry of the master's history, in the order in which they were written.
+struct HistoryRecord {
+  union {
+    task @0 :EndedTask;
+    roleUse @1 :RoleUse;
+    lifeBegan @2 :LifeBegan;
+    lifeEnded @3 :LifeEnded;
+    gap @4 :HistoryGap;
+  }
+}
+
+# A task that has ended, and whose scheduler knows it; or a launch that was refused.
+struct EndedTask {
+  framework @0 :Text;       # name
+  frameworkName @1 :Text;   # At most 128 bytes. Absent: the master did not know it.
+  role @2 :Text;            # optional role
+  user @3 :Text;            # At most 128 bytes.
+  command @4 :Text;         # At most 4 KiB; masters cut it to what they show.
+  ask @5 :Text;             # optional name
+  amounts @6 :Amounts;
+  launchedNanos @7 :Int64;  # time
+  status @8 :TaskStatus;    # Of its end, without data.
+}
+
+# What the tasks of a role took in a span of time.
+struct RoleUse {
+  role @0 :Text;          # role
+  fromNanos @1 :Int64;    # time
+  untilNanos @2 :Int64;   # time, not before
+  seconds @3 :Amounts;   # Milli-units times seconds: 1000 of cpus are a CPU for a second.
+}
+
+struct LifeBegan {
+  leader @0 :UInt64;   # Its leader epoch.
+  atNanos @1 :Int64;   # time
+}
+
+# The master ended in order: nothing is missing before this.
+struct LifeEnded {
+  atNanos @0 :Int64;   # time
+}
+
+# What ended in a span of time may be missing here.
+struct HistoryGap {
+  fromNanos @0 :Int64;    # time
+  untilNanos @1 :Int64;   # time, not before
+  lost @2 :UInt64;        # Entries that are known to be lost; 0: not known.
 }
 
 # --- the agent's checkpoint -----------------------------------------------------------------------

@@ -81,6 +81,8 @@ struct ExecutorFrame {
   std::string user = {};  // of its process, by the kernel; filled in for ExecutorHello
   // So far, in its run; asked when the frame says that a task failed.
   std::optional<OutOfMemory> out_of_memory = {};
+  // The same of all that its run used; asked when the frame says that a task ended.
+  std::optional<proto::TaskUsage> usage = {};
 };
 // Its connection is gone or its frames were malformed.
 struct ExecutorPeerLost {
@@ -116,6 +118,7 @@ struct ExecutorExited {
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
   std::optional<OutOfMemory> out_of_memory = {};
+  std::optional<proto::TaskUsage> usage = {};
 };
 // What EndLeftover asked is done: the process and its session are no more.
 struct LeftoverEnded {

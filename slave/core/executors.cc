@@ -71,8 +71,8 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
     reason = proto::TaskReason::kOutOfMemory;
     how = words_of(*exited.out_of_memory);
   }
-  executor_gone({exited.framework, exited.executor}, reason, how, {exited.exit_code, exited.signal},
-                step);
+  executor_gone({exited.framework, exited.executor}, reason, how,
+                {exited.exit_code, exited.signal, exited.usage}, step);
 }
 
 // The process is no more, or never was. Its live tasks end with it; those that waited for it to
@@ -87,6 +87,8 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
                          .exit_code = ending.exit_code,
                          .signal = ending.signal};
   if (at->second.away) told = lost_with(key, at->second);
+  // What a shared one used is not of one of its tasks.
+  if (at->second.own) told.usage = ending.usage;
   const std::set<TaskId> tasks = std::move(at->second.tasks);
   std::vector<TaskId> waiting = std::move(at->second.waiting);
   executors_.erase(at);
@@ -299,7 +301,7 @@ void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFra
   const proto::Message& message = *frame.envelope.message;
   if (std::holds_alternative<proto::Heartbeat>(message)) return;
   if (const auto* update = std::get_if<proto::ExecutorUpdate>(&message)) {
-    return on_executor_update(key, update->status, frame.out_of_memory, step);
+    return on_executor_update(key, update->status, frame, step);
   }
   if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
     if (session_ != Session::kRegistered) return;  // best effort
@@ -318,7 +320,8 @@ void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFra
 }
 
 void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskStatus& told,
-                                      const std::optional<OutOfMemory>& memory, Step& step) {
+                                      const ExecutorFrame& frame, Step& step) {
+  const std::optional<OutOfMemory>& memory = frame.out_of_memory;
   LiveExecutor& executor = executors_.at(key);
   const TaskKey task_key{key.first, told.task};
   const auto live = live_.find(task_key);
@@ -343,6 +346,8 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
                              .exit_code = told.exit_code,
                              .signal = told.signal,
                              .healthy = told.healthy};
+    // What a shared one used is not of one of its tasks.
+    if (proto::is_terminal(told.state) && executor.own) status.usage = frame.usage;
     if (told.state == proto::TaskState::kKilled) say_why_killed(task_key, status);
     // If its executor is shared: only a task that was killed itself.
     if (told.state == proto::TaskState::kFailed && memory &&
@@ -394,7 +399,7 @@ void Agent::State::tell_held(const TaskKey& key, Step& step) {
   const auto at = executors_.find(executor);
   if (at == executors_.end() || !at->second.peer) return;
   const proto::TaskStatus told = *live->second.held;
-  on_executor_update(executor, told, std::nullopt, step);
+  on_executor_update(executor, told, {}, step);
 }
 
 }  // namespace proffer::agent

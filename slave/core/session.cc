@@ -12,7 +12,7 @@ namespace proffer::agent {
 namespace {
 
 // Of a task in a registration beside its updates: ids, resources, pointers.
-constexpr size_t kTaskBytes = 2 * 1024 + 512;
+constexpr size_t kTaskBytes = 2 * 1024 + 768;
 
 proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now) {
   proto::AgentTask told{.framework = key.first,
@@ -24,7 +24,9 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .resources = task.record.assignment.resources,
                         .unacknowledged = {task.unacknowledged.begin(), task.unacknowledged.end()},
                         .claim = task.record.assignment.claim,
-                        .user = task.record.assignment.user};
+                        .user = task.record.assignment.user,
+                        .command = task.record.spec.command.substr(0, kCommandShownBytes),
+                        .launched_at = task.record.assignment.launched_at};
   // Its last update once more: a master that was started again has no other way to hear how healthy
   // it is. For others it is a duplicate.
   if (task.is_live() && task.healthy && told.unacknowledged.empty()) {

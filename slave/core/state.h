@@ -108,6 +108,7 @@ class Agent::State {
   struct Ending {
     std::optional<int32_t> exit_code = {};
     std::optional<int32_t> signal = {};
+    std::optional<proto::TaskUsage> usage = {};
   };
 
   // agent.cc
@@ -181,8 +182,8 @@ class Agent::State {
   void on_hello(const ExecutorFrame& frame, Step& step);
   bool is_same_user(const std::string& one, const std::string& other) const;
   void on_executor_message(const ExecutorKey& key, const ExecutorFrame& frame, Step& step);
-  void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& status,
-                          const std::optional<OutOfMemory>& memory, Step& step);
+  void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& told,
+                          const ExecutorFrame& frame, Step& step);
   void tell_held(const TaskKey& key, Step& step);
   void refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry, Step& step);
   void forget_peer(const ExecutorKey& key, Step& step);

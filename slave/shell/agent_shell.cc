@@ -639,10 +639,15 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
     if (uid) event.user = supervisor->name_of(*uid);
     greeted[peer] = {hello->framework, hello->executor};
   } else if (const auto* told = std::get_if<proto::ExecutorUpdate>(&*event.envelope.message)) {
-    // Whether it was for want of memory only the kernel knows.
+    // What it used, and whether it ended for want of memory, only the kernel knows.
     const auto who = greeted.find(peer);
-    if (told->status.state == proto::TaskState::kFailed && who != greeted.end()) {
-      event.out_of_memory = out_of_memory(supervisor->usage(who->second.first, who->second.second));
+    if (proto::is_terminal(told->status.state) && who != greeted.end()) {
+      const std::optional<GroupUsage> usage =
+          supervisor->usage(who->second.first, who->second.second);
+      event.usage = final_usage(usage);
+      if (told->status.state == proto::TaskState::kFailed) {
+        event.out_of_memory = out_of_memory(usage);
+      }
       if (event.out_of_memory) ++out_of_memory_seen;
     }
   }

@@ -81,6 +81,16 @@ std::optional<OutOfMemory> out_of_memory(const std::optional<GroupUsage>& usage)
                      .peak_bytes = usage->memory_peak_bytes.value_or(0)};
 }
 
+std::optional<proto::TaskUsage> final_usage(const std::optional<GroupUsage>& usage) {
+  if (!usage) return std::nullopt;
+  return proto::TaskUsage{.cpu_nanos = usage->cpu_nanos,
+                          .throttled_nanos = usage->throttled_nanos,
+                          .memory_peak_bytes = usage->memory_peak_bytes,
+                          .out_of_memory = usage->out_of_memory,
+                          .read_bytes = usage->read_bytes,
+                          .written_bytes = usage->written_bytes};
+}
+
 Supervisor::Supervisor(Loop& loop, const Sandboxes& sandboxes, Isolator& isolator, Options options,
                        Handlers handlers)
     : loop_(loop),
@@ -365,7 +375,11 @@ void Supervisor::sweep() {
     }
     ExecutorExited exited = one.exited;
     // An executor that ended well has told of its tasks.
-    if (exited.exit_code != 0) exited.out_of_memory = out_of_memory(isolator_.usage(exited.run));
+    if (exited.exit_code != 0) {
+      const std::optional<GroupUsage> usage = isolator_.usage(exited.run);
+      exited.out_of_memory = out_of_memory(usage);
+      exited.usage = final_usage(usage);
+    }
     if (one.is_fetch) {
       handlers_.on_fetch_ended(exited);
       continue;
@@ -567,13 +581,14 @@ void Supervisor::end_leftovers() {
   if (!leftovers_.empty()) leftover_timer_.arm(now + kLeftoverPoll);
   for (const Leftover& one : gone) {
     const proto::ExecutorRecord& executor = one.record;
-    const std::optional<OutOfMemory> memory = out_of_memory(isolator_.usage(executor.run));
+    const std::optional<GroupUsage> usage = isolator_.usage(executor.run);
     let_group_go(executor.run);
     if (one.adopted) {
       handlers_.on_exited({.framework = executor.framework,
                            .executor = executor.executor,
                            .run = executor.run,
-                           .out_of_memory = memory});
+                           .out_of_memory = out_of_memory(usage),
+                           .usage = final_usage(usage)});
     } else {
       handlers_.on_leftover_ended({executor.framework, executor.executor});
     }

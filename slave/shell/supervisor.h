@@ -28,6 +28,8 @@ inline constexpr Duration kTidyAgainMax = seconds(10);
 
 // What the kernel killed of a run for want of memory; nothing if it killed nothing.
 std::optional<OutOfMemory> out_of_memory(const std::optional<GroupUsage>& usage);
+// Of a run whose task has ended; nothing if nothing is counted.
+std::optional<proto::TaskUsage> final_usage(const std::optional<GroupUsage>& usage);
 
 class Supervisor {
  public:

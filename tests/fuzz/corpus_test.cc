@@ -221,6 +221,11 @@ std::map<std::string, std::string> made_seeds() {
       return proto::encode_record(proto::MessageGenerator(seed).record(index));
     });
   }
+  for (size_t index = 0; index < std::variant_size_v<proto::HistoryRecord>; ++index) {
+    seeds[text("history/kind-", index)] = smallest([&](uint64_t seed) {
+      return proto::encode_history(proto::MessageGenerator(seed).history(index));
+    });
+  }
   const batch::WorkCommon common = {.command = "awk -f map.awk",
                                     .files = {{"map.awk", "{ print $1 }\n"}, {"x", ""}},
                                     .env = {{"A", "1"}, {"B", "two"}},
@@ -268,6 +273,8 @@ TEST(Corpora, DecodeStill) {
       decodes = envelope && "frame/" + std::string(proto::message_name(*envelope->message)) == path;
     } else if (path.starts_with("record/")) {
       decodes = proto::decode_record(seed).has_value();
+    } else if (path.starts_with("history/")) {
+      decodes = proto::decode_history(seed).has_value();
     }
     EXPECT_TRUE(decodes) << path << " no longer decodes; FUZZ_SEEDS=1 writes it anew";
   }

@@ -26,6 +26,7 @@ void fuzz_duration(Input input);
 void fuzz_fetch_uri(Input input);
 void fuzz_files(Input input);
 void fuzz_frame(Input input);
+void fuzz_history(Input input);
 void fuzz_http(Input input);
 void fuzz_job_file(Input input);
 void fuzz_json(Input input);
@@ -56,6 +57,7 @@ inline constexpr std::array kTargets = {
     Target{"fetch_uri", fuzz_fetch_uri},
     Target{"files", fuzz_files},
     Target{"frame", fuzz_frame},
+    Target{"history", fuzz_history},
     Target{"http", fuzz_http, 300},
     Target{"job_file", fuzz_job_file, 1'000},
     Target{"json", fuzz_json},

@@ -162,6 +162,8 @@ class TestAgent : public TestPeer {
       task.resources = run->assignment.resources;
       if (version >= 2) task.claim = run->assignment.claim;
       task.user = run->assignment.user;
+      task.command = run->spec.command;
+      task.launched_at = run->assignment.launched_at;
       tasks.emplace(std::pair(task.framework, task.task), task);
     }
     if (const auto* ack = std::get_if<proto::Acknowledge>(&message)) {
@@ -269,6 +271,7 @@ class MasterScenario {
   explicit MasterScenario(MasterOptions with = {}) : options(std::move(with)) {
     if (!options.leader) options.leader = LeaderEpoch(1);
     options.started_at = now;
+    options.keeps_history = true;
     master = std::make_unique<Master>(options, MasterSnapshot{});
   }
 
@@ -355,6 +358,7 @@ class MasterScenario {
     master->handle(std::move(event), now, out);
     for (const proto::RegistryWrite& write : out.records) records.push_back(write);
     for (TraceEvent& traced : out.trace) trace.push_back(std::move(traced));
+    for (proto::HistoryRecord& kept : out.history) history.push_back(std::move(kept));
     for (MasterAction& action : out.actions) {
       if (auto* send = std::get_if<Send>(&action)) deliver(*send);
       if (auto* drop = std::get_if<Drop>(&action)) {
@@ -463,6 +467,7 @@ class MasterScenario {
   std::vector<proto::RegistryWrite> records = {};
   std::vector<TraceEvent> trace = {};
   std::vector<Answer> answers = {};
+  std::vector<proto::HistoryRecord> history = {};
 
  private:
   void check() {

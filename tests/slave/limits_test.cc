@@ -124,6 +124,45 @@ TEST(Limits, AKilledTaskIsKilledWhateverMemoryItUsed) {
   EXPECT_EQ(told.reason, proto::TaskReason::kKilledByScheduler);
 }
 
+TEST(Usage, IsToldWithTheEndOfATaskThatHasItsExecutorForItself) {
+  const proto::TaskUsage used{.cpu_nanos = 1'500'000'000, .memory_peak_bytes = 9 << 20};
+  const auto ends = [&](AgentScenario& s, PeerId peer, TaskState state) {
+    proto::TaskStatus status{.task = TaskId("t1"), .state = state, .sequence = 2};
+    // An executor's own word of it does not count.
+    status.usage = proto::TaskUsage{.cpu_nanos = 7};
+    s.step(ExecutorFrame{
+        .peer = peer,
+        .envelope = s.peers[peer].stamp(LeaderEpoch(), proto::ExecutorUpdate{std::move(status)}),
+        .usage = used});
+  };
+  AgentScenario own;
+  own.registered();
+  ends(own, own.running("t1"), TaskState::kFinished);
+  EXPECT_EQ(told_at_last(own).usage, used);
+
+  AgentScenario still_runs;
+  still_runs.registered();
+  ends(still_runs, still_runs.running("t1"), TaskState::kRunning);
+  EXPECT_EQ(told_at_last(still_runs).usage, std::nullopt);
+
+  AgentScenario shared;
+  shared.registered();
+  shared.run(shared_task("t1", "cpus:1;mem:64"));
+  ends(shared, shared.hello("shared"), TaskState::kFinished);
+  EXPECT_EQ(told_at_last(shared).state, TaskState::kFinished);
+  EXPECT_EQ(told_at_last(shared).usage, std::nullopt);
+}
+
+TEST(Usage, IsToldOfATaskWhoseExecutorEnded) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  const proto::TaskUsage used{.cpu_nanos = 3, .out_of_memory = 1};
+  s.step(ExecutorExited{
+      .framework = kBatch, .executor = ExecutorId("t1"), .run = 1, .signal = 9, .usage = used});
+  EXPECT_EQ(told_at_last(s).usage, used);
+}
+
 TEST(Limits, TheMasterHearsWhatIsEnforced) {
   AgentScenario s;
   s.options.limits = "cpu, pids (cgroups v1); not enforced: memory (not mounted)";

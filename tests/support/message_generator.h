@@ -11,6 +11,7 @@
 
 #include "common/limits.h"
 #include "common/prng.h"
+#include "proto/history.h"
 #include "proto/records.h"
 
 namespace proffer::proto {
@@ -31,6 +32,7 @@ class MessageGenerator {
   }
   RegistryRow row(size_t index) { return make_variant<RegistryRow>(index); }
   CheckpointRecord record(size_t index) { return make_variant<CheckpointRecord>(index); }
+  HistoryRecord history(size_t index) { return make_variant<HistoryRecord>(index); }
 
   // A name of 1 to 128 bytes, mostly short.
   std::string name() {
@@ -285,7 +287,8 @@ class MessageGenerator {
     return {.resources = resources(),
             .ports = named_ports(),
             .claim = flip() ? claim() : TaskClaim{},
-            .user = flip() ? name() : std::string()};
+            .user = flip() ? name() : std::string(),
+            .launched_at = time()};
   }
   TaskStatus status() {
     TaskStatus out{.task = TaskId(name()),
@@ -300,7 +303,19 @@ class MessageGenerator {
     if (flip()) out.exit_code = static_cast<int32_t>(any_number());
     if (flip()) out.signal = static_cast<int32_t>(any_number());
     if (prng_.chance(1, 4)) out.healthy = flip();
+    if (prng_.chance(1, 4)) out.usage = usage();
     return out;
+  }
+  TaskUsage usage() {
+    const auto figure = [&] {
+      return flip() ? std::optional(static_cast<int64_t>(any_number() >> 1)) : std::nullopt;
+    };
+    return {.cpu_nanos = figure(),
+            .throttled_nanos = figure(),
+            .memory_peak_bytes = figure(),
+            .out_of_memory = figure(),
+            .read_bytes = figure(),
+            .written_bytes = figure()};
   }
 
   Prng& prng() { return prng_; }
@@ -459,7 +474,9 @@ class MessageGenerator {
                             .resources = resources(),
                             .unacknowledged = several<TaskStatus>(1, 8, [&] { return status(); }),
                             .claim = flip() ? claim() : TaskClaim{},
-                            .user = maybe(name())};
+                            .user = maybe(name()),
+                            .command = bytes(kCommandShownBytes),
+                            .launched_at = time()};
          })};
   }
   void make(UnregisterAgent&) {}
@@ -589,6 +606,30 @@ class MessageGenerator {
   }
   void make(AcknowledgedRecord& r) {
     r = {.framework = FrameworkId(name()), .task = TaskId(name()), .sequence = any_number()};
+  }
+
+  // --- the master's history ---------------------------------------------------------------------
+  void make(EndedTask& r) {
+    r = {.framework = FrameworkId(name()),
+         .framework_name = maybe(plain(kNameBytesMax)),
+         .role = RoleName(maybe(role())),
+         .user = maybe(plain(kNameBytesMax)),
+         .command = bytes(kReasonTextBytesMax),
+         .ask = AskName(maybe(name())),
+         .amounts = amounts(),
+         .launched_at = time(),
+         .status = status()};
+    while (!is_terminal(r.status.state)) r.status.state = enumerator<TaskState>(kTaskStateCount);
+  }
+  void make(RoleUse& r) {
+    r = {.role = RoleName(role()), .from = time(), .until = {}, .seconds = amounts()};
+    r.until = std::max(r.from, time());
+  }
+  void make(LifeBegan& r) { r = {.leader = LeaderEpoch(any_number()), .at = time()}; }
+  void make(LifeEnded& r) { r = {.at = time()}; }
+  void make(HistoryGap& r) {
+    r = {.from = time(), .until = {}, .lost = any_number()};
+    r.until = std::max(r.from, time());
   }
 
   Prng prng_;

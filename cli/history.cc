@@ -1,0 +1,224 @@
+// proffer history: tasks that ended, and what roles used by the hour.
+
+#include "cli/history.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <ctime>
+#include <map>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "common/roles.h"
+#include "common/text.h"
+#include "proto/json/history_json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr int64_t kNanosPerHour = hours(1).nanos();
+constexpr int64_t kRowsMax = 1'000'000;  // of an answer; each is in memory
+
+std::string outcome_of(const proto::TaskStatus& status) {
+  if (status.exit_code) return text("exit ", *status.exit_code);
+  if (status.signal) return text("signal ", *status.signal);
+  if (status.reason == proto::TaskReason::kNone) return "-";
+  return std::string(to_text(status.reason));
+}
+
+std::string dash_if_empty(const std::string& words) { return words.empty() ? "-" : words; }
+
+std::string gap_words(const proto::HistoryGap& gap) {
+  return text("gap of ", age(gap.until - gap.from), ": ",
+              gap.lost > 0 ? text(gap.lost, " entries are lost") : "the last entries may be lost");
+}
+
+// Milli-units times seconds as units times hours, with up to three decimals.
+std::string hours_text(int64_t milli_seconds) { return print_milli(milli_seconds / 3600); }
+
+}  // namespace
+
+std::string local_time(Time time) {
+  const std::time_t seconds = time.nanos() / 1'000'000'000;
+  std::tm parts = {};
+  std::array<char, 32> words = {};
+  if (::localtime_r(&seconds, &parts) == nullptr) return "?";
+  const size_t size = std::strftime(words.data(), words.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return {words.data(), size};
+}
+
+std::string bytes_text(const std::optional<int64_t>& bytes) {
+  if (!bytes) return "-";
+  // In thousandths of a MiB, to a tenth above one.
+  const int64_t milli = *bytes / 1024 * 1000 / 1024;
+  return mebibytes(milli < 1000 ? milli : milli / 100 * 100);
+}
+
+std::string nanos_text(const std::optional<int64_t>& nanos) {
+  if (!nanos) return "-";
+  return text(print_milli(*nanos / 1'000'000), " s");
+}
+
+Result<Time> time_ago(std::string_view text) {
+  const Result<Duration> span = parse_duration(text);
+  if (!span) return span.error();
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  const int64_t nanos = std::chrono::duration_cast<std::chrono::nanoseconds>(now).count();
+  return Time::from_nanos(std::max<int64_t>(0, nanos - span->nanos()));
+}
+
+Result<HistoryRows> fetch_history(const Address& master, proto::HistoryQuery query,
+                                  size_t rows_max) {
+  HistoryRows all;
+  while (true) {
+    const size_t rows = all.page.tasks.size() + all.page.roles.size();
+    if (rows >= rows_max) break;
+    query.limit = std::min(rows_max - rows, kReplyRowsMax);
+    const Result<CallResult> answer =
+        call(master, "history", proto::history_query_json(query), seconds(30));
+    if (!answer) return answer.error();
+    Result<proto::HistoryPage> page = proto::parse_history_page(answer->json);
+    if (!page) return std::move(page).error();
+    const auto add = [](auto& to, auto& from) {
+      to.insert(to.end(), std::make_move_iterator(from.begin()),
+                std::make_move_iterator(from.end()));
+    };
+    add(all.page.tasks, page->tasks);
+    add(all.page.roles, page->roles);
+    add(all.page.gaps, page->gaps);
+    all.page.damaged_bytes += page->damaged_bytes;
+    all.more = !answer->next.empty();
+    if (!all.more) break;
+    query.before = answer->next;
+  }
+  std::reverse(all.page.tasks.begin(), all.page.tasks.end());
+  std::reverse(all.page.roles.begin(), all.page.roles.end());
+  std::reverse(all.page.gaps.begin(), all.page.gaps.end());
+  return all;
+}
+
+std::vector<RoleHour> by_hour(const std::vector<proto::RoleUse>& uses) {
+  std::map<std::pair<Time, RoleName>, ResourceVector> sums;
+  for (const proto::RoleUse& use : uses) {
+    // A span never crosses an hour: it is at most a minute, and ends with it.
+    const int64_t hour = use.from.nanos() / kNanosPerHour * kNanosPerHour;
+    sums[{Time::from_nanos(hour), use.role}] += use.seconds;
+  }
+  std::vector<RoleHour> hours;
+  for (const auto& [key, seconds] : sums) hours.push_back({key.first, key.second, seconds});
+  return hours;
+}
+
+Table history_table(const proto::HistoryPage& page) {
+  Table table({"ENDED", "TASK", "STATE", "OUTCOME", "ROLE", "USER", "ASKED", "RAN", "CPU", "PEAK",
+               "COMMAND"});
+  auto gap = page.gaps.begin();
+  const auto tell_gaps = [&](Time until) {
+    for (; gap != page.gaps.end() && gap->until <= until; ++gap) {
+      table.row({local_time(gap->until), gap_words(*gap), "", "", "", "", "", "", "", "", ""});
+    }
+  };
+  for (const proto::EndedTask& ended : page.tasks) {
+    const proto::TaskStatus& status = ended.status;
+    tell_gaps(status.at);
+    const proto::TaskUsage usage = status.usage.value_or(proto::TaskUsage());
+    table.row({local_time(status.at), ended.framework.str() + "/" + status.task.str(),
+               std::string(to_text(status.state)), outcome_of(status),
+               dash_if_empty(ended.role.str()), dash_if_empty(ended.user),
+               dash_if_empty(to_text(ended.amounts)),
+               age(std::max(Duration(), status.at - ended.launched_at)),
+               nanos_text(usage.cpu_nanos), bytes_text(usage.memory_peak_bytes),
+               dash_if_empty(ended.command.size() <= 40 ? ended.command
+                                                        : ended.command.substr(0, 40) + "…")});
+  }
+  tell_gaps(Time::far_future());
+  return table;
+}
+
+Table role_hours_table(const std::vector<RoleHour>& hours) {
+  Table table({"HOUR", "ROLE", "CPU HOURS", "MEM GiB HOURS", "GPU HOURS"});
+  for (const RoleHour& hour : hours) {
+    table.row({local_time(hour.hour), hour.role.str(),
+               hours_text(hour.seconds[ResourceKind::kCpus]),
+               hours_text(hour.seconds[ResourceKind::kMem] / 1024),
+               hours_text(hour.seconds[ResourceKind::kGpus])});
+  }
+  return table;
+}
+
+int run_history(const Words& words) {
+  std::string master_flag;
+  proto::HistoryQuery query;
+  std::string role;
+  std::string state;
+  std::string since;
+  int64_t limit = 100;
+  bool json = false;
+  Arguments arguments(
+      "proffer history [PREFIX] [--framework F] [--role R] [--user U] [--state S] [--since D] "
+      "[--roles] [--json]",
+      "what ended, the newest last, also before the master was started");
+  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.flag("--json", &json, "print one JSON object");
+  arguments.option("--framework", &query.framework, "only of this framework, by its id or name");
+  arguments.option("--role", &role, "only of this role and those below it");
+  arguments.option("--user", &query.user, "only of this user");
+  arguments.option("--state", &state, "only finished, failed, killed, lost, gone or refused");
+  arguments.option("--since", &since, "only what ended in this time until now, as in 2h or 7d");
+  arguments.flag("--roles", &query.roles, "what roles used, by the hour, in place of tasks");
+  arguments.option("--limit", &limit, "at most so many, the newest; default 100");
+  arguments.option("PREFIX", &query.task, "only FRAMEWORK/TASK or task ids that begin so");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  if (!role.empty()) {
+    Result<RoleName> parsed = parse_role(role);
+    if (!parsed) return usage_error(std::move(parsed).error().in("--role"), json);
+    query.role = *std::move(parsed);
+  }
+  if (!state.empty()) {
+    query.state = proto::parse_task_state(state);
+    if (!query.state || !proto::is_terminal(*query.state)) {
+      return usage_error(
+          Error::invalid_argument(text("--state must be finished, failed, killed, lost, gone or "
+                                       "refused, not ",
+                                       quoted(state))),
+          json);
+    }
+  }
+  if (!since.empty()) {
+    const Result<Time> from = time_ago(since);
+    if (!from) return usage_error(Error(from.error()).in("--since"), json);
+    query.since = *from;
+  }
+  if (limit < 1 || limit > kRowsMax) {
+    return usage_error(
+        Error::invalid_argument(text("--limit must be from 1 to ", kRowsMax, ", not ", limit)),
+        json);
+  }
+  // An hour is many entries of each role.
+  const int64_t rows = query.roles ? kRowsMax : limit;
+  const Result<HistoryRows> found = fetch_history(*master, query, static_cast<size_t>(rows));
+  if (!found) return print_error(found.error(), json);
+  if (json) {
+    print_line(proto::history_page_json(found->page));
+    return 0;
+  }
+  if (query.roles) {
+    std::vector<RoleHour> hours = by_hour(found->page.roles);
+    const size_t shown = std::min(hours.size(), static_cast<size_t>(limit));
+    hours.erase(hours.begin(), hours.end() - static_cast<std::ptrdiff_t>(shown));
+    role_hours_table(hours).print();
+  } else {
+    history_table(found->page).print();
+    if (found->more) print_line(text("older ones: --limit above ", limit));
+  }
+  if (found->page.damaged_bytes > 0) {
+    print_line(text("damaged, and skipped: ", found->page.damaged_bytes, " bytes"));
+  }
+  return 0;
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,318 @@
+// Two threads share it: the loop puts entries into `waiting` and takes none out; a worker, one at a
+// time, takes them out and writes them. Read write_waiting first, then find_page.
+
+#include "master/shell/history.h"
+
+#include <algorithm>
+#include <charconv>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include <glog/logging.h>
+
+#include "common/text.h"
+#include "proto/codec/records.h"
+
+namespace proffer::master {
+namespace {
+
+constexpr size_t kReadsMax = 8;  // at a time; each has a file in memory
+// Rows of a page, so that its JSON fits a reply: names and texts, and what else a row has.
+constexpr size_t kRowBytes = 700;
+constexpr size_t kPageBytes = 500 * 1024;
+
+// "<file>.<record>": the page is of what is before it.
+struct Place {
+  uint64_t file = 0;
+  uint64_t record = 0;
+};
+
+Result<Place> parse_place(std::string_view text) {
+  Place place;
+  const char* end = text.data() + text.size();
+  const auto file = std::from_chars(text.data(), end, place.file);
+  if (file.ec == std::errc() && file.ptr != end && *file.ptr == '.') {
+    const auto record = std::from_chars(file.ptr + 1, end, place.record);
+    if (record.ec == std::errc() && record.ptr == end) return place;
+  }
+  return Error::invalid_argument(
+      proffer::text("\"before\" must be as the page before said in \"next\", not ", quoted(text)));
+}
+
+std::string to_text(const Place& place) { return text(place.file, ".", place.record); }
+
+size_t bytes_of(const proto::EndedTask& ended) {
+  const proto::TaskStatus& status = ended.status;
+  // A control character takes six bytes in JSON.
+  return kRowBytes + 2 * (ended.framework_name.size() + ended.user.size()) +
+         6 * (ended.command.size() + status.message.size()) + ended.framework.str().size() +
+         ended.role.str().size() + ended.ask.str().size() + status.task.str().size() +
+         status.agent.str().size();
+}
+
+// Adds the entry if it was asked for; how much longer the page is.
+size_t add_to(proto::HistoryPage& page, const proto::HistoryQuery& query,
+              proto::HistoryRecord&& record) {
+  if (auto* ended = std::get_if<proto::EndedTask>(&record)) {
+    if (!matches(query, *ended)) return 0;
+    const size_t bytes = bytes_of(*ended);
+    page.tasks.push_back(std::move(*ended));
+    return bytes;
+  }
+  if (auto* use = std::get_if<proto::RoleUse>(&record)) {
+    if (!matches(query, *use)) return 0;
+    const size_t bytes = kRowBytes + use->role.str().size();
+    page.roles.push_back(std::move(*use));
+    return bytes;
+  }
+  if (const auto* gap = std::get_if<proto::HistoryGap>(&record)) {
+    if (query.since && gap->until < *query.since) return 0;
+    page.gaps.push_back(*gap);
+    return kRowBytes;
+  }
+  return 0;
+}
+
+Result<History::Found> find_page(const std::string& directory,
+                                 const std::vector<HistoryLog::File>& files,
+                                 const proto::HistoryQuery& query) {
+  History::Found found;
+  Place before{.file = ~uint64_t{0}, .record = ~uint64_t{0}};
+  if (!query.before.empty()) {
+    const Result<Place> place = parse_place(query.before);
+    if (!place) return place.error();
+    before = *place;
+  }
+  size_t rows = 0;
+  size_t bytes = 0;
+  uint64_t bytes_read = 0;
+  for (auto file = files.rbegin(); file != files.rend(); ++file) {
+    if (file->number > before.file) continue;
+    // Nothing in it, or in those before it, was written so late.
+    if (query.since && file->changed < *query.since) return found;
+    if (bytes_read > 0 && bytes_read + file->bytes > History::kPageReadBytes) {
+      found.next = to_text(Place{file->number, ~uint64_t{0}});
+      return found;
+    }
+    bytes_read += file->bytes;
+    Result<HistoryLog::Records> read = HistoryLog::read(directory, *file);
+    if (!read && read.error().code() == ErrorCode::kNotFound) return found;  // Forgotten just now.
+    if (!read) return std::move(read).error();
+    found.page.damaged_bytes += static_cast<int64_t>(read->damaged_bytes);
+    size_t at = read->records.size();
+    if (file->number == before.file) at = std::min<uint64_t>(at, before.record);
+    while (at > 0) {
+      if (rows >= query.limit || bytes >= kPageBytes) {
+        found.next = to_text(Place{file->number, at});
+        return found;
+      }
+      const std::string& record = read->records[--at];
+      Result<proto::HistoryRecord> entry = proto::decode_history(record);
+      if (!entry) {
+        found.page.damaged_bytes += static_cast<int64_t>(record.size());
+        continue;
+      }
+      const size_t more = add_to(found.page, query, *std::move(entry));
+      bytes += more;
+      rows += more > 0 ? 1 : 0;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+struct History::Shared {
+  std::mutex writing;  // before `guard`; held while a batch is written
+  std::unique_ptr<HistoryLog> log;
+
+  std::mutex guard;  // held for moments only: of all below
+  std::deque<proto::HistoryRecord> waiting;
+  size_t waiting_max = 0;
+  uint64_t lost = 0;
+  uint64_t lost_untold = 0;
+  Time lost_from = {};
+  Time lost_until = {};
+  std::vector<HistoryLog::File> files;
+
+  void put(std::vector<proto::HistoryRecord>&& records);
+  std::vector<proto::HistoryRecord> take();
+  void put_back(std::vector<proto::HistoryRecord>&& records);
+  void lose_oldest();
+  Result<size_t> write_waiting(const HistoryLogOptions& options, Time now);
+};
+
+void History::Shared::put(std::vector<proto::HistoryRecord>&& records) {
+  const std::lock_guard lock(guard);
+  for (proto::HistoryRecord& record : records) waiting.push_back(std::move(record));
+  while (waiting.size() > waiting_max) lose_oldest();
+}
+
+void History::Shared::lose_oldest() {
+  const Time at = proto::time_of(waiting.front());
+  if (lost_untold == 0) lost_from = at;
+  lost_until = std::max(at, lost_from);
+  ++lost;
+  ++lost_untold;
+  waiting.pop_front();
+}
+
+// All that waits; where something was lost before it, that first.
+std::vector<proto::HistoryRecord> History::Shared::take() {
+  const std::lock_guard lock(guard);
+  std::vector<proto::HistoryRecord> records;
+  records.reserve(waiting.size() + 1);
+  if (lost_untold > 0) {
+    records.emplace_back(
+        proto::HistoryGap{.from = lost_from, .until = lost_until, .lost = lost_untold});
+    lost_untold = 0;
+  }
+  for (proto::HistoryRecord& record : waiting) records.push_back(std::move(record));
+  waiting.clear();
+  return records;
+}
+
+void History::Shared::put_back(std::vector<proto::HistoryRecord>&& records) {
+  const std::lock_guard lock(guard);
+  if (records.empty()) return;
+  // What take() told of losses is told with the next batch, and may be more by then.
+  if (const auto* gap = std::get_if<proto::HistoryGap>(&records.front());
+      gap != nullptr && gap->lost > 0) {
+    lost_from = gap->from;
+    lost_until = std::max(lost_until, gap->until);
+    lost_untold += gap->lost;
+    records.erase(records.begin());
+  }
+  waiting.insert(waiting.begin(), std::make_move_iterator(records.begin()),
+                 std::make_move_iterator(records.end()));
+  while (waiting.size() > waiting_max) lose_oldest();
+}
+
+// In a worker, or at the end in the loop's thread. All of it is written, or it waits again.
+Result<size_t> History::Shared::write_waiting(const HistoryLogOptions& options, Time now) {
+  const std::lock_guard lock(writing);
+  if (log == nullptr) {
+    Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options, now);
+    if (!opened) return std::move(opened).error();
+    log = *std::move(opened);
+  }
+  std::vector<proto::HistoryRecord> records = take();
+  std::vector<std::string> bytes;
+  bytes.reserve(records.size());
+  for (const proto::HistoryRecord& record : records) bytes.push_back(encode_history(record));
+  Result<void> written = log->append(bytes, now);
+  if (!written) {
+    put_back(std::move(records));
+    return std::move(written).error();
+  }
+  const std::lock_guard told(guard);
+  files = log->files();
+  return records.size();
+}
+
+History::History(Loop& loop, HistoryOptions options)
+    : loop_(loop),
+      options_(std::move(options)),
+      shared_(std::make_shared<Shared>()),
+      timer_(loop, [this] { write(); }) {
+  shared_->waiting_max = options_.waiting_max;
+  const Time now = loop_.now();
+  std::vector<proto::HistoryRecord> first;
+  Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::open(options_.log, now);
+  if (opened) {
+    shared_->log = *std::move(opened);
+    shared_->files = files_ = shared_->log->files();
+    bytes_ = shared_->log->bytes();
+    if (const std::optional<std::string>& last = shared_->log->last()) {
+      const Result<proto::HistoryRecord> record = proto::decode_history(*last);
+      const bool in_order = record && std::holds_alternative<proto::LifeEnded>(*record);
+      // Clocks may have been set back.
+      const Time from = std::min(now, files_.back().changed);
+      if (!in_order) first.emplace_back(proto::HistoryGap{.from = from, .until = now});
+    }
+  }
+  first.emplace_back(proto::LifeBegan{.leader = options_.leader, .at = now});
+  // At once: a life that is killed while it is young must have begun.
+  shared_->put(std::move(first));
+  const Result<size_t> written = shared_->write_waiting(options_.log, now);
+  on_written(written ? Result<void>() : written.error(), written ? *written : 0);
+}
+
+History::~History() { *alive_ = false; }
+
+void History::add(std::vector<proto::HistoryRecord>&& records) {
+  if (records.empty()) return;
+  shared_->put(std::move(records));
+  if (!is_writing_ && !timer_.is_armed()) arm(options_.delay);
+}
+
+void History::arm(Duration delay) { timer_.arm(loop_.now() + delay); }
+
+void History::write() {
+  if (is_writing_) return;
+  is_writing_ = true;
+  const auto result = std::make_shared<Result<size_t>>(size_t{0});
+  loop_.work([shared = shared_, options = options_.log, now = loop_.now(),
+              result] { *result = shared->write_waiting(options, now); },
+             [this, alive = alive_, result] {
+               if (!*alive) return;
+               is_writing_ = false;
+               if (*result) {
+                 on_written({}, **result);
+               } else {
+                 on_written(result->error(), 0);
+               }
+             });
+}
+
+void History::on_written(Result<void> result, size_t count) {
+  if (!result) {
+    if (trouble_.empty()) {
+      LOG(ERROR) << "the history is not kept: " << result.error().message()
+                 << "; the master goes on without it and tries again";
+    }
+    trouble_ = result.error().message();
+    return arm(options_.retry);
+  }
+  if (!trouble_.empty()) LOG(INFO) << "the history is kept again";
+  trouble_.clear();
+  written_ += count;
+  const std::lock_guard lock(shared_->guard);
+  files_ = shared_->files;
+  bytes_ = 0;
+  for (const HistoryLog::File& file : files_) bytes_ += file.bytes;
+  if (!shared_->waiting.empty()) arm(options_.delay);
+}
+
+void History::finish(std::vector<proto::HistoryRecord>&& last) {
+  shared_->put(std::move(last));
+  const Result<size_t> written = shared_->write_waiting(options_.log, loop_.now());
+  if (!written) {
+    LOG(ERROR) << "the end of the history is lost: " << written.error().message();
+  }
+}
+
+uint64_t History::lost() const {
+  const std::lock_guard lock(shared_->guard);
+  return shared_->lost;
+}
+
+void History::read(proto::HistoryQuery query, std::function<void(Result<Found>)> done) {
+  if (reads_ >= kReadsMax) {
+    return loop_.post([done = std::move(done)] {
+      done(Error::resource_exhausted("others read the history, too").with_hint("try again"));
+    });
+  }
+  ++reads_;
+  const auto result = std::make_shared<Result<Found>>(Found());
+  loop_.work([directory = options_.log.directory, files = files_, query = std::move(query),
+              result] { *result = find_page(directory, files, query); },
+             [this, alive = alive_, result, done = std::move(done)] {
+               if (!*alive) return;
+               --reads_;
+               done(std::move(*result));
+             });
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,78 @@
+#pragma once
+
+// The master's history on its disk: written behind, in batches of up to a second, by a worker
+// thread. No message waits for it, and what is wrong with it stops nothing else: entries wait for a
+// disk that is full, and if too many wait, the oldest are lost and their gap is told.
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/result.h"
+#include "common/trace.h"
+#include "net/loop.h"
+#include "proto/history.h"
+#include "store/history_log.h"
+
+namespace proffer::master {
+
+struct HistoryOptions {
+  HistoryLogOptions log = {};
+  LeaderEpoch leader = {};
+  Duration delay = milliseconds(500);  // from the first entry of a batch to its writing
+  Duration retry = seconds(5);         // after an error
+  size_t waiting_max = 20'000;         // entries
+};
+
+class History {
+ public:
+  // Reads where the life before ended: if it was not in order, a gap is written first. Blocks.
+  History(Loop& loop, HistoryOptions options);
+  // What waits is not written: finish() comes first.
+  ~History();
+  History(const History&) = delete;
+  History& operator=(const History&) = delete;
+
+  void add(std::vector<proto::HistoryRecord>&& records);
+  // Writes all that waits, and these. Blocks, and waits for a write that is under way.
+  void finish(std::vector<proto::HistoryRecord>&& last);
+
+  struct Found {
+    proto::HistoryPage page = {};
+    std::string next = {};  // HistoryQuery::before of the next page; empty: there is none
+  };
+  // Reads in a worker; `done` is called in a later turn, not at all if this is destroyed first. A
+  // page may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a
+  // file. Errors: kInvalidArgument, a wrong `before`; kResourceExhausted, too many read at a time;
+  // kUnavailable.
+  void read(proto::HistoryQuery query, std::function<void(Result<Found>)> done);
+  static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
+
+  // Why nothing is written now; empty: all is well.
+  const std::string& trouble() const { return trouble_; }
+  uint64_t written() const { return written_; }  // entries, in this life
+  uint64_t lost() const;
+  uint64_t bytes() const { return bytes_; }  // on the disk
+
+ private:
+  struct Shared;  // with the worker
+  void arm(Duration delay);
+  void write();
+  void on_written(Result<void> result, size_t count);
+
+  Loop& loop_;
+  const HistoryOptions options_;
+  std::shared_ptr<Shared> shared_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Timer timer_;
+  bool is_writing_ = false;
+  size_t reads_ = 0;
+  std::string trouble_;
+  uint64_t written_ = 0;
+  uint64_t bytes_ = 0;
+  std::vector<HistoryLog::File> files_;  // as of the last write
+};
+
+}  // namespace proffer::master

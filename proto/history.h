@@ -1,0 +1,88 @@
+#pragma once
+
+// What the master's history keeps, as values: tasks that ended, what roles used, and where
+// something is missing. proto/codec gives them bytes, proto/json prints them.
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "proto/messages.h"
+
+namespace proffer::proto {
+
+// A task that has ended, and whose scheduler knows it; or a launch that was refused.
+struct EndedTask {
+  FrameworkId framework = {};
+  std::string framework_name = {};  // empty: the master did not know it
+  RoleName role = {};
+  std::string user = {};
+  std::string command = {};  // cut, for people
+  AskName ask = {};
+  ResourceVector amounts = {};
+  Time launched_at = {};
+  TaskStatus status = {};  // of its end, without data
+  bool operator==(const EndedTask&) const = default;
+};
+
+// What the tasks of a role took in a span of time.
+struct RoleUse {
+  RoleName role = {};
+  Time from = {};
+  Time until = {};
+  ResourceVector seconds = {};  // milli-units times seconds, each at most kAmountMax
+  bool operator==(const RoleUse&) const = default;
+};
+
+struct LifeBegan {
+  LeaderEpoch leader = {};
+  Time at = {};
+  bool operator==(const LifeBegan&) const = default;
+};
+
+// The master ended in order: nothing is missing before this.
+struct LifeEnded {
+  Time at = {};
+  bool operator==(const LifeEnded&) const = default;
+};
+
+// What ended in a span of time may be missing here.
+struct HistoryGap {
+  Time from = {};
+  Time until = {};
+  uint64_t lost = 0;  // entries that are known to be lost; 0: not known
+  bool operator==(const HistoryGap&) const = default;
+};
+
+using HistoryRecord = std::variant<EndedTask, RoleUse, LifeBegan, LifeEnded, HistoryGap>;
+
+// When the last of what it tells happened.
+Time time_of(const HistoryRecord& record);
+
+// Which entries, and from where: pages go back in time.
+struct HistoryQuery {
+  std::string framework = {};  // its id or its name
+  RoleName role = {};          // and those below it
+  std::string user = {};
+  std::string task = {};  // FRAMEWORK/TASK or the beginning of it, or of a task's id
+  std::optional<TaskState> state = {};
+  std::optional<Time> since = {};
+  bool roles = false;       // what roles used, and not tasks
+  std::string before = {};  // `next` of the page before
+  size_t limit = kReplyRowsMax;
+  bool operator==(const HistoryQuery&) const = default;
+};
+
+bool matches(const HistoryQuery& query, const EndedTask& ended);
+bool matches(const HistoryQuery& query, const RoleUse& use);
+
+// One page, the newest entry first.
+struct HistoryPage {
+  std::vector<EndedTask> tasks = {};
+  std::vector<RoleUse> roles = {};
+  std::vector<HistoryGap> gaps = {};  // whatever else was asked for
+  int64_t damaged_bytes = 0;          // that were skipped on the way
+  bool operator==(const HistoryPage&) const = default;
+};
+
+}  // namespace proffer::proto

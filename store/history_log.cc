@@ -1,0 +1,149 @@
+#include "store/history_log.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+constexpr std::string_view kSuffix = ".log";
+constexpr size_t kDigits = 12;
+// As many as are forgotten one after the other.
+constexpr uint64_t kFiles = 16;
+constexpr uint64_t kFileBytesMin = uint64_t{64} << 10;
+constexpr uint64_t kFileBytesMax = uint64_t{4} << 20;
+
+std::string path_of(const std::string& directory, uint64_t number) {
+  const std::string digits = std::to_string(number);
+  return text(directory, "/", std::string(kDigits - std::min(kDigits, digits.size()), '0'), digits,
+              kSuffix);
+}
+
+std::optional<uint64_t> number_of(std::string_view name) {
+  if (name.size() < kDigits + kSuffix.size() || !name.ends_with(kSuffix)) return std::nullopt;
+  name.remove_suffix(kSuffix.size());
+  uint64_t number = 0;
+  const auto [end, code] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (code != std::errc() || end != name.data() + name.size()) return std::nullopt;
+  return number;
+}
+
+Error refused(std::string_view what, const std::string& path) {
+  return Error::unavailable(text("cannot ", what, " ", quoted(path), ": ", std::strerror(errno)));
+}
+
+}  // namespace
+
+uint64_t HistoryLogOptions::file_bytes() const {
+  return std::clamp(bytes_max / kFiles, kFileBytesMin, kFileBytesMax);
+}
+
+Result<std::unique_ptr<HistoryLog>> HistoryLog::open(HistoryLogOptions options, Time now) {
+  std::unique_ptr<HistoryLog> log(new HistoryLog(std::move(options)));
+  const std::string& directory = log->options_.directory;
+  if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("make", directory);
+  if (Result<void> found = log->find_files(); !found) return std::move(found).error();
+
+  // The newest record of all; the newest file may have none.
+  for (size_t i = log->files_.size(); i > 0 && !log->last_; --i) {
+    Result<Records> records = read(directory, log->files_[i - 1]);
+    if (!records) return std::move(records).error();
+    if (!records->records.empty()) log->last_ = std::move(records->records.back());
+    const bool may_grow = i == log->files_.size() && records->damaged_bytes == 0 &&
+                          log->files_[i - 1].bytes < log->options_.file_bytes();
+    if (!may_grow) continue;
+    Result<CheckpointLog::Opened> opened =
+        CheckpointLog::open(path_of(directory, log->files_[i - 1].number));
+    if (!opened) return std::move(opened).error();
+    log->newest_ = std::move(opened->log);
+    log->begun_ = now;
+  }
+  log->forget(now);
+  return log;
+}
+
+Result<void> HistoryLog::find_files() {
+  DIR* folder = ::opendir(options_.directory.c_str());
+  if (folder == nullptr) return refused("read", options_.directory);
+  while (const dirent* entry = ::readdir(folder)) {
+    const std::optional<uint64_t> number = number_of(entry->d_name);
+    struct stat status = {};
+    if (!number || ::lstat(path_of(options_.directory, *number).c_str(), &status) != 0 ||
+        !S_ISREG(status.st_mode)) {
+      continue;
+    }
+    files_.push_back({*number, static_cast<uint64_t>(status.st_size),
+                      Time::from_nanos(int64_t{status.st_mtim.tv_sec} * 1'000'000'000 +
+                                       status.st_mtim.tv_nsec)});
+  }
+  ::closedir(folder);
+  std::sort(files_.begin(), files_.end(),
+            [](const File& a, const File& b) { return a.number < b.number; });
+  return {};
+}
+
+Result<void> HistoryLog::begin_file(Time now) {
+  const uint64_t number = files_.empty() ? 1 : files_.back().number + 1;
+  const std::string path = path_of(options_.directory, number);
+  Result<CheckpointLog::Opened> opened = CheckpointLog::open(path);
+  if (!opened) {
+    ::unlink(path.c_str());  // Without a header it would be taken for damaged.
+    return std::move(opened).error();
+  }
+  newest_ = std::move(opened->log);
+  begun_ = now;
+  files_.push_back({number, newest_->size(), now});
+  return {};
+}
+
+Result<void> HistoryLog::append(const std::vector<std::string>& records, Time now) {
+  // A file is forgotten as a whole, so none may become much older than the others.
+  const bool is_old = now - begun_ > options_.age_max / static_cast<int64_t>(kFiles);
+  if (newest_ == nullptr || newest_->size() >= options_.file_bytes() || is_old) {
+    newest_.reset();
+    if (Result<void> begun = begin_file(now); !begun) return begun;
+  }
+  if (Result<void> written = newest_->append(records); !written) return written;
+  files_.back().bytes = newest_->size();
+  files_.back().changed = std::max(files_.back().changed, now);
+  forget(now);
+  return {};
+}
+
+// The newest stays.
+void HistoryLog::forget(Time now) {
+  uint64_t all = bytes();
+  size_t gone = 0;
+  while (gone + 1 < files_.size()) {
+    const File& oldest = files_[gone];
+    const bool is_old = now - oldest.changed > options_.age_max;
+    if (all <= options_.bytes_max && !is_old) break;
+    ::unlink(path_of(options_.directory, oldest.number).c_str());
+    all -= oldest.bytes;
+    ++gone;
+  }
+  files_.erase(files_.begin(), files_.begin() + static_cast<std::ptrdiff_t>(gone));
+}
+
+uint64_t HistoryLog::bytes() const {
+  uint64_t sum = 0;
+  for (const File& file : files_) sum += file.bytes;
+  return sum;
+}
+
+Result<HistoryLog::Records> HistoryLog::read(const std::string& directory, const File& file) {
+  Result<CheckpointLog::Readable> found =
+      CheckpointLog::read(path_of(directory, file.number), file.bytes);
+  if (!found) return std::move(found).error();
+  return Records{std::move(found->records), found->damaged_bytes};
+}
+
+}  // namespace proffer
