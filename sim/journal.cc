@@ -186,6 +186,13 @@ std::vector<Violation> Journal::heard(const FrameworkId& framework,
   return found;
 }
 
+bool Journal::may_be_forgotten(const TaskKey& task) const {
+  const auto entry = entries_.find(task);
+  if (entry == entries_.end()) return false;
+  const auto losses = memory_losses_.find(entry->second.machine);
+  return losses != memory_losses_.end() && losses->second > entry->second.losses;
+}
+
 std::vector<Violation> Journal::unsettled() const {
   std::vector<Violation> found;
   for (const TaskKey& task : running_) {

@@ -445,8 +445,13 @@ std::vector<std::string> SimCluster::lost_tasks() const {
       const auto told = host.told().find(task);
       if (told != host.told().end() && proto::is_terminal(told->second.state)) continue;
       const auto ran = inside_->journal.entries().find(task);
-      // What an earlier life said may have been lost with it, before anybody heard it.
-      if (ran == inside_->journal.entries().end() && !host.launched(task)) continue;
+      // What an earlier life said may have been lost with it, before anybody heard it. Nor does
+      // anybody know of its tasks if their agent has forgotten them, and the master began anew.
+      const bool is_known = host.launched(task);
+      if (!is_known &&
+          (ran == inside_->journal.entries().end() || inside_->journal.may_be_forgotten(task))) {
+        continue;
+      }
       if (ran != inside_->journal.entries().end() && ran->second.ending == sim::Ending::kRuns) {
         continue;
       }
