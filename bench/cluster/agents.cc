@@ -154,6 +154,7 @@ class SimAgent {
   void on(const KillExecutor& kill) {
     handle(ExecutorExited{kill.framework, kill.executor, kill.run, {}, 9});
   }
+  void on(const LimitExecutor&) {}  // Nothing here takes anything.
   // What concerns executors of an earlier life: these agents have none.
   template <class Action>
   void on(const Action&) {
