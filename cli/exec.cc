@@ -315,6 +315,13 @@ int run_exec(const Words& words) {
   if (!master) return usage_error(master.error(), json);
   const Result<proto::TaskRow> task = find_task(*master, command.front());
   if (!task) return print_error(task.error(), json);
+  if (proto::is_terminal(task->state)) {
+    return print_error(
+        Error::failed_precondition(text("task ", task->framework.str(), "/", task->task.str(),
+                                        " has ended: ", proto::to_text(task->state)))
+            .with_hint("proffer tasks lists those that run"),
+        json);
+  }
   command.erase(command.begin());
   Exec exec;
   if (Result<void> begun = exec.begin(*task, shell_command(command), is_terminal); !begun) {

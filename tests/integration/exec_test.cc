@@ -133,7 +133,7 @@ TEST_F(ExecCommand, SaysWhatIsWrong) {
   EXPECT_EQ(exec({"here"}).code, 2);
   EXPECT_THAT(exec({"nobody-knows", "--", "id"}).err, HasSubstr("nobody-knows"));
   EXPECT_EQ(cluster_->proffer({"run", "--name", "over", "--", "true"}).code, 0);
-  EXPECT_THAT(exec({"over", "--", "id"}).err, HasSubstr("over-1"));
+  EXPECT_THAT(exec({"over", "--", "id"}).err, HasSubstr("over-1 has ended: finished"));
 }
 
 }  // namespace
