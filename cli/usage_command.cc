@@ -1,5 +1,5 @@
 // proffer usage: what the tasks of a task's, framework's or role's name used beside what they asked
-// for. What runs is asked of its agents, what ended is in the master's history.
+// for: of running tasks by their agents, of ended ones by the master's history.
 
 #include <algorithm>
 #include <chrono>

@@ -30,7 +30,7 @@ class History {
  public:
   // Reads where the life before ended: if it was not in order, a gap is written first. Blocks.
   History(Loop& loop, HistoryOptions options);
-  // What waits is not written: finish() comes first.
+  // Drops waiting entries: call finish() first.
   ~History();
   History(const History&) = delete;
   History& operator=(const History&) = delete;

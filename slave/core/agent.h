@@ -232,7 +232,7 @@ struct AgentSnapshot {
   std::vector<proto::CheckpointRecord> records = {};
 };
 
-// A task that runs, and in which run of which executor.
+// A running task, with its executor and the number of that one's run.
 struct RunningTask {
   FrameworkId framework = {};
   proto::TaskSpec spec = {};

@@ -45,7 +45,7 @@ class ExecServer {
  public:
   struct Handlers {
     // Starts it with these streams, which stay the caller's: one that is a terminal, or three.
-    // Returns its process, of which ended() is to be told.
+    // Returns its process; call ended() when that has ended.
     std::function<Result<pid_t>(const ExecRequest&, const PrincipalPtr& by,
                                 std::span<const int> streams)>
         start = {};
