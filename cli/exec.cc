@@ -23,7 +23,6 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "common/text.h"
-#include "net/daemon_http.h"
 #include "net/fd.h"
 #include "net/local_address.h"
 #include "net/passed_fds.h"

@@ -30,14 +30,10 @@ int run_logs(const Words& words) {
   if (!master) return usage_error(master.error(), json);
   const Result<proto::TaskRow> task = find_task(*master, word);
   if (!task) return print_error(task.error(), json);
-  const std::atomic<bool> cancelled = false;
-  const Result<void> done = stream_file(
-      *task, file, follow,
-      [](std::string_view bytes) {
-        std::fwrite(bytes.data(), 1, bytes.size(), stdout);
-        std::fflush(stdout);
-      },
-      cancelled);
+  const Result<void> done = stream_file(*task, file, follow, [](std::string_view bytes) {
+    std::fwrite(bytes.data(), 1, bytes.size(), stdout);
+    std::fflush(stdout);
+  });
   return done ? 0 : print_error(done.error(), json);
 }
 

@@ -1,50 +1,56 @@
-// One thread drives all transfers with curl's multi interface. A task's agent is looked up at the
-// master when its turn comes.
+// One thread polls all transfers. A task's agent is looked up at the master only when the place
+// where it was is not known or did not answer.
 
 #include "cli/output_streams.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <condition_variable>
+#include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
 #include <vector>
 
-#include <curl/curl.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "cli/master_client.h"
+#include "cli/task_output.h"
+#include "common/check.h"
 #include "common/text.h"
+#include "net/http_get.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
 namespace {
 
 constexpr size_t kTransfersMax = 200;  // two for each task
-constexpr int kPollMillis = 500;       // also between the tries of a broken stream
+constexpr auto kTryAgainAfter = std::chrono::milliseconds(500);
 constexpr int kTriesAfterEnd = 6;
+
+using Clock = std::chrono::steady_clock;
 
 struct Transfer {
   FrameworkId framework = {};
   TaskId task = {};
   OutputStreams::Stream stream = OutputStreams::Stream::kStdout;
-  const OutputStreams::Sink* sink = nullptr;
-  CURL* curl = nullptr;  // none while it waits for its next try
-  uint64_t offset = 0;   // what has been written
+  uint64_t offset = 0;  // what has been written
   int tries_after_end = 0;
+  std::optional<HttpGet> get = {};  // none while it waits for its next try
 };
 
-size_t on_body(char* bytes, size_t size, size_t count, void* context) {
-  auto* transfer = static_cast<Transfer*>(context);
-  long status = 0;
-  curl_easy_getinfo(transfer->curl, CURLINFO_RESPONSE_CODE, &status);
-  if (status < 300) {
-    transfer->offset += size * count;
-    (*transfer->sink)(transfer->task, transfer->stream, std::string_view(bytes, size * count));
-  }
-  return size * count;
-}
+struct Followed {
+  FrameworkId framework = {};
+  TaskId task = {};
+  std::string http_address = {};  // may be empty: not known
+};
 
 }  // namespace
 
@@ -52,82 +58,110 @@ struct OutputStreams::Impl {
   Address master;
   Sink sink;
   Failed failed;
-  CURLM* multi = nullptr;
+  Fd wake;
 
   std::mutex mutex;
   std::condition_variable idle;
-  std::deque<std::pair<FrameworkId, TaskId>> waiting;  // guarded by mutex
-  std::set<TaskId> ended;                              // guarded by mutex
-  size_t unfinished = 0;                               // guarded by mutex: tasks asked for
-  bool ending = false;                                 // guarded by mutex
+  std::deque<Followed> waiting;  // guarded by mutex
+  std::set<TaskId> ended;        // guarded by mutex
+  size_t unfinished = 0;         // guarded by mutex: tasks asked for
+  bool ending = false;           // guarded by mutex
 
-  std::map<CURL*, std::unique_ptr<Transfer>> transfers;  // of the thread
-  std::vector<std::unique_ptr<Transfer>> broken;         // of the thread: to be tried again
-  std::map<TaskId, int> open;                            // of the thread: streams by task
+  std::vector<std::unique_ptr<Transfer>> transfers;  // of the thread
+  std::vector<std::unique_ptr<Transfer>> broken;     // of the thread: to be tried again,
+  Clock::time_point again_at = {};                   // of the thread: at this time
+  std::map<TaskId, int> open;                        // of the thread: streams by task
   std::thread thread;
 
   void drive();
+  void wait_for_any();
+  void go_on();
   void take_waiting();
   void try_again();
   Result<std::string> find_agent(const FrameworkId& framework, const TaskId& task) const;
-  void start(std::unique_ptr<Transfer> transfer, const std::string& http_address);
+  void start(std::unique_ptr<Transfer> transfer, const Result<std::string>& http_address);
   void give_up_or_wait(std::unique_ptr<Transfer> transfer, const std::string& why);
   void close(const Transfer& transfer);
-  void reap();
+  void rouse() const;
 };
 
 void OutputStreams::Impl::drive() {
   while (true) {
     {
       const std::lock_guard lock(mutex);
-      if (ending) break;
+      if (ending) return;
     }
-    take_waiting();
-    int running = 0;
-    curl_multi_perform(multi, &running);
-    reap();
-    curl_multi_poll(multi, nullptr, 0, kPollMillis, nullptr);
     try_again();
+    take_waiting();
+    go_on();
+    wait_for_any();
   }
-  for (const auto& [curl, transfer] : transfers) {
-    curl_multi_remove_handle(multi, curl);
-    curl_easy_cleanup(curl);
+}
+
+void OutputStreams::Impl::wait_for_any() {
+  std::vector<pollfd> polled = {{.fd = wake.get(), .events = POLLIN, .revents = 0}};
+  for (const auto& transfer : transfers) {
+    polled.push_back({.fd = transfer->get->fd(), .events = transfer->get->events(), .revents = 0});
+  }
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(again_at - Clock::now());
+  // Without anything broken there is nothing to do before one of them says so.
+  poll(polled.data(), polled.size(),
+       broken.empty() ? -1 : std::max(0, static_cast<int>(left.count())));
+  uint64_t count = 0;
+  if (polled.front().revents != 0 && read(wake.get(), &count, sizeof count) < 0) {
+    CHECK(errno == EAGAIN) << std::strerror(errno);
+  }
+}
+
+void OutputStreams::Impl::go_on() {
+  std::vector<std::unique_ptr<Transfer>> all = std::exchange(transfers, {});
+  for (std::unique_ptr<Transfer>& transfer : all) {
+    const Result<bool> whole = transfer->get->go_on();
+    if (whole && !*whole) {
+      transfers.push_back(std::move(transfer));
+      continue;
+    }
+    const int status = transfer->get->answer().status();
+    transfer->get.reset();
+    if (!whole) {
+      give_up_or_wait(std::move(transfer), whole.error().message());
+    } else if (status >= 300) {
+      give_up_or_wait(std::move(transfer), text("its agent answered ", status));
+    } else {
+      close(*transfer);
+    }
   }
 }
 
 void OutputStreams::Impl::take_waiting() {
   while (transfers.size() + broken.size() + 2 <= kTransfersMax) {
-    std::pair<FrameworkId, TaskId> next;
+    Followed next;
     {
       const std::lock_guard lock(mutex);
       if (waiting.empty()) return;
       next = std::move(waiting.front());
       waiting.pop_front();
     }
-    open[next.second] = 2;
-    const Result<std::string> address = find_agent(next.first, next.second);
+    open[next.task] = 2;
+    const Result<std::string> address = next.http_address.empty()
+                                            ? find_agent(next.framework, next.task)
+                                            : Result<std::string>(next.http_address);
     for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
       auto transfer = std::make_unique<Transfer>();
-      transfer->framework = next.first;
-      transfer->task = next.second;
+      transfer->framework = next.framework;
+      transfer->task = next.task;
       transfer->stream = stream;
-      transfer->sink = &sink;
-      if (address)
-        start(std::move(transfer), *address);
-      else
-        give_up_or_wait(std::move(transfer), address.error().message());
+      start(std::move(transfer), address);
     }
   }
 }
 
 void OutputStreams::Impl::try_again() {
+  if (Clock::now() < again_at) return;
   std::vector<std::unique_ptr<Transfer>> again = std::exchange(broken, {});
   for (std::unique_ptr<Transfer>& transfer : again) {
     const Result<std::string> address = find_agent(transfer->framework, transfer->task);
-    if (address)
-      start(std::move(transfer), *address);
-    else
-      give_up_or_wait(std::move(transfer), address.error().message());
+    start(std::move(transfer), address);
   }
 }
 
@@ -147,45 +181,20 @@ Result<std::string> OutputStreams::Impl::find_agent(const FrameworkId& framework
 }
 
 void OutputStreams::Impl::start(std::unique_ptr<Transfer> transfer,
-                                const std::string& http_address) {
-  CURL* curl = curl_easy_init();
-  transfer->curl = curl;
-  const HttpPlace place = http_place(http_address);
-  const std::string url =
-      text(place.url, "/v1/files/", transfer->framework.str(), "/", transfer->task.str(), "/",
-           transfer->stream == Stream::kStdout ? "stdout" : "stderr",
+                                const Result<std::string>& http_address) {
+  if (!http_address) return give_up_or_wait(std::move(transfer), http_address.error().message());
+  const std::string target =
+      text(file_target(transfer->framework, transfer->task,
+                       transfer->stream == Stream::kStdout ? "stdout" : "stderr"),
            "?follow=1&offset=", transfer->offset);
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  if (!place.socket.empty()) {
-    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, place.socket.c_str());
-  }
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_body);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, transfer.get());
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, 5L);
-  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-  curl_easy_setopt(curl, CURLOPT_PROXY, "");
-  curl_multi_add_handle(multi, curl);
-  transfers[curl] = std::move(transfer);
-}
-
-void OutputStreams::Impl::reap() {
-  int left = 0;
-  while (CURLMsg* message = curl_multi_info_read(multi, &left)) {
-    if (message->msg != CURLMSG_DONE) continue;
-    CURL* curl = message->easy_handle;
-    const CURLcode code = message->data.result;
-    const auto at = transfers.find(curl);
-    std::unique_ptr<Transfer> transfer = std::move(at->second);
-    transfers.erase(at);
-    curl_multi_remove_handle(multi, curl);
-    curl_easy_cleanup(curl);
-    transfer->curl = nullptr;
-    if (code == CURLE_OK)
-      close(*transfer);
-    else
-      give_up_or_wait(std::move(transfer), curl_easy_strerror(code));
-  }
+  Result<HttpGet> get =
+      HttpGet::start(*http_address, target, [this, to = transfer.get()](std::string_view bytes) {
+        to->offset += bytes.size();
+        sink(to->task, to->stream, bytes);
+      });
+  if (!get) return give_up_or_wait(std::move(transfer), get.error().message());
+  transfer->get = *std::move(get);
+  transfers.push_back(std::move(transfer));
 }
 
 void OutputStreams::Impl::give_up_or_wait(std::unique_ptr<Transfer> transfer,
@@ -195,6 +204,7 @@ void OutputStreams::Impl::give_up_or_wait(std::unique_ptr<Transfer> transfer,
     if (ended.count(transfer->task) != 0) ++transfer->tries_after_end;
   }
   if (transfer->tries_after_end < kTriesAfterEnd) {
+    if (broken.empty()) again_at = Clock::now() + kTryAgainAfter;
     broken.push_back(std::move(transfer));
     return;
   }
@@ -209,14 +219,18 @@ void OutputStreams::Impl::close(const Transfer& transfer) {
   if (--unfinished == 0) idle.notify_all();
 }
 
+void OutputStreams::Impl::rouse() const {
+  const uint64_t one = 1;
+  CHECK(write(wake.get(), &one, sizeof one) == sizeof one) << std::strerror(errno);
+}
+
 OutputStreams::OutputStreams(Address master, Sink sink, Failed failed)
     : impl_(std::make_unique<Impl>()) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  CHECK_EQ(initialised, CURLE_OK);
   impl_->master = std::move(master);
   impl_->sink = std::move(sink);
   impl_->failed = std::move(failed);
-  impl_->multi = curl_multi_init();
+  impl_->wake = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
+  CHECK_GE(impl_->wake.get(), 0) << std::strerror(errno);
   impl_->thread = std::thread([impl = impl_.get()] { impl->drive(); });
 }
 
@@ -225,18 +239,18 @@ OutputStreams::~OutputStreams() {
     const std::lock_guard lock(impl_->mutex);
     impl_->ending = true;
   }
-  curl_multi_wakeup(impl_->multi);
+  impl_->rouse();
   impl_->thread.join();
-  curl_multi_cleanup(impl_->multi);
 }
 
-void OutputStreams::follow(const FrameworkId& framework, const TaskId& task) {
+void OutputStreams::follow(const FrameworkId& framework, const TaskId& task,
+                           const std::string& http_address) {
   {
     const std::lock_guard lock(impl_->mutex);
     ++impl_->unfinished;
-    impl_->waiting.emplace_back(framework, task);
+    impl_->waiting.push_back({framework, task, http_address});
   }
-  curl_multi_wakeup(impl_->multi);
+  impl_->rouse();
 }
 
 void OutputStreams::ended(const TaskId& task) {

@@ -94,6 +94,7 @@ class Run {
   int64_t launched_ = 0;
   int64_t wanted_ = 0;  // not yet launched
   std::set<TaskId> live_;
+  std::map<TaskId, std::string> http_addresses_;  // of their agents, until they run
   std::set<TaskId> followed_;
   int exit_code_ = 0;
   bool connected_ = false;
@@ -142,6 +143,7 @@ void Run::on_offer(const Offer& offer) {
       task.max_run_time = options_.max_run_time;
       task.fetch = options_.fetch;
       live_.insert(task.id);
+      http_addresses_[task.id] = offer.http_address;
       tasks.push_back(std::move(task));
     }
   }
@@ -152,7 +154,8 @@ void Run::on_offer(const Offer& offer) {
 void Run::on_update(const proto::TaskStatus& status) {
   if (status.state == proto::TaskState::kRunning && followed_.insert(status.task).second) {
     tell("running", status);
-    streams_.follow(scheduler_.framework(), status.task);
+    const auto place = http_addresses_.extract(status.task);
+    streams_.follow(scheduler_.framework(), status.task, place ? place.mapped() : std::string());
   }
   if (!proto::is_terminal(status.state) || live_.erase(status.task) == 0) {
     if (status.state == proto::TaskState::kUnreachable) {

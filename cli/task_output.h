@@ -2,21 +2,23 @@
 
 // The output files of a task, fetched from its agent.
 
-#include <atomic>
 #include <functional>
 #include <string>
 #include <string_view>
 
+#include "common/ids.h"
 #include "common/result.h"
 #include "proto/status.h"
 
 namespace proffer::cli {
 
+// Where an agent serves a file of a task: a target of http_get().
+std::string file_target(const FrameworkId& framework, const TaskId& task, std::string_view file);
+
 // Streams a file of the task's sandbox to `write` until its end, with `follow` until the task has
-// ended. Blocks; `cancelled` ends it within a second. Errors: kUnavailable (the agent does not
-// answer), kNotFound (no such file).
+// ended. Blocks. Errors: kUnavailable (the agent does not answer), kNotFound (no such file),
+// kPermissionDenied (it is of another user).
 Result<void> stream_file(const proto::TaskRow& task, std::string_view file, bool follow,
-                         const std::function<void(std::string_view)>& write,
-                         const std::atomic<bool>& cancelled);
+                         const std::function<void(std::string_view)>& write);
 
 }  // namespace proffer::cli

@@ -6,8 +6,6 @@
 #include <map>
 #include <set>
 
-#include <curl/curl.h>
-
 #include "cli/arguments.h"
 #include "cli/commands.h"
 #include "cli/history.h"
@@ -16,7 +14,7 @@
 #include "cli/usage.h"
 #include "common/roles.h"
 #include "common/text.h"
-#include "net/address.h"
+#include "net/http_get.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
@@ -24,6 +22,7 @@ namespace {
 
 constexpr size_t kEndedMax = 100'000;  // tasks that are looked at, the newest
 constexpr size_t kStatusBytesMax = size_t{64} << 20;
+constexpr Duration kAgentAnswersIn = seconds(5);
 
 struct Named {
   std::string framework = {};  // its id, or the name of one or more
@@ -36,35 +35,15 @@ struct Named {
   }
 };
 
-size_t append(char* bytes, size_t one, size_t count, void* to) {
-  auto* text = static_cast<std::string*>(to);
-  if (text->size() + one * count > kStatusBytesMax) return 0;
-  text->append(bytes, one * count);
-  return one * count;
-}
-
 // What an agent says of its executors; nothing if it does not answer.
 std::optional<proto::AgentStatus> ask_agent(const std::string& http_address) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (initialised != CURLE_OK) return std::nullopt;
-  CURL* curl = curl_easy_init();
-  if (curl == nullptr) return std::nullopt;
-  const HttpPlace place = http_place(http_address);
-  const std::string url = place.url + "/v1/status";
   std::string body;
-  curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
-  if (!place.socket.empty()) {
-    curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, place.socket.c_str());
-  }
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, append);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &body);
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_TIMEOUT, 5L);
-  curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-  curl_easy_setopt(curl, CURLOPT_PROXY, "");
-  const CURLcode code = curl_easy_perform(curl);
-  curl_easy_cleanup(curl);
-  if (code != CURLE_OK) return std::nullopt;
+  const auto append = [&body](std::string_view bytes) {
+    if (body.size() + bytes.size() <= kStatusBytesMax) body += bytes;
+  };
+  const Result<HttpAnswer> answered =
+      http_get(http_address, "/v1/status", append, {.end_max = kAgentAnswersIn});
+  if (!answered || answered->status >= 300) return std::nullopt;
   Result<proto::AgentStatus> status = proto::parse_agent_status(body);
   return status ? std::optional(*std::move(status)) : std::nullopt;
 }

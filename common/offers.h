@@ -115,6 +115,9 @@ struct Offer {
   RoleName role = {};               // that it counts in
   // Not zero: one of the offers of a gang, which are accepted together, all of them, or not at all.
   uint64_t gang = 0;
+  // Where the agent serves the files of its tasks: host:port or a socket's path; empty: nowhere.
+  // The master's word to schedulers; allocators leave it empty.
+  std::string http_address = {};
 
   Resources total() const { return sum_of(slices); }
   bool operator==(const Offer&) const = default;

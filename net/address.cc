@@ -112,9 +112,17 @@ Address local_master() {
   return {.socket = is_there ? std::move(own) : std::string(kMasterSocket)};
 }
 
-HttpPlace http_place(std::string_view address) {
-  if (address.starts_with('/')) return {.url = "http://localhost", .socket = std::string(address)};
-  return {.url = text("http://", address)};
+std::string http_socket_beside(std::string_view socket) {
+  constexpr std::string_view kEnding = ".sock";
+  if (socket.ends_with(kEnding)) socket.remove_suffix(kEnding.size());
+  return text(socket, "-http", kEnding);
+}
+
+std::string exec_socket_beside(std::string_view http_socket) {
+  constexpr std::string_view kEnding = "-http.sock";
+  if (!http_socket.starts_with('/') || !http_socket.ends_with(kEnding)) return {};
+  http_socket.remove_suffix(kEnding.size());
+  return text(http_socket, "-exec.sock");
 }
 
 bool is_loopback(std::string_view host) {

@@ -34,12 +34,13 @@ std::string zmq_endpoint(const Address& address);
 // there is one, else kMasterSocket.
 Address local_master();
 inline constexpr std::string_view kMasterSocket = "/run/proffer/master.sock";
-// Where an HTTP client finds what `address` names, host:port or the path of a Unix socket.
-struct HttpPlace {
-  std::string url = {};     // "http://127.0.0.1:5080", "http://localhost"
-  std::string socket = {};  // to connect to in place of the URL's host; empty: none
-};
-HttpPlace http_place(std::string_view address);
+
+// "/run/proffer/master.sock" -> "/run/proffer/master-http.sock".
+std::string http_socket_beside(std::string_view socket);
+
+// "…/executors-http.sock", where an agent serves files, -> "…/executors-exec.sock", where it takes
+// commands for tasks. Empty if the first is no such path: a port.
+std::string exec_socket_beside(std::string_view http_socket);
 
 // Only this machine can reach it: 127.0.0.0/8, ::1, or "localhost". By text, without a resolver:
 // any other name is not loopback.

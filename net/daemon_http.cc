@@ -11,19 +11,6 @@
 
 namespace proffer {
 
-std::string http_socket_beside(std::string_view socket) {
-  constexpr std::string_view kEnding = ".sock";
-  if (socket.ends_with(kEnding)) socket.remove_suffix(kEnding.size());
-  return text(socket, "-http", kEnding);
-}
-
-std::string exec_socket_beside(std::string_view http_socket) {
-  constexpr std::string_view kEnding = "-http.sock";
-  if (!http_socket.starts_with('/') || !http_socket.ends_with(kEnding)) return {};
-  http_socket.remove_suffix(kEnding.size());
-  return text(http_socket, "-exec.sock");
-}
-
 Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options options) {
   auto http = std::make_unique<DaemonHttp>();
   const auto listen_at = [&](Address address, std::string token) {

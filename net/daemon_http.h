@@ -18,13 +18,6 @@ namespace proffer {
 // A token of a port is in this file of the daemon's directory, which only its user may read.
 inline constexpr std::string_view kHttpTokenFile = "http_token";
 
-// "/run/proffer/master.sock" -> "/run/proffer/master-http.sock".
-std::string http_socket_beside(std::string_view socket);
-
-// "…/executors-http.sock", where an agent serves files, -> "…/executors-exec.sock", where it takes
-// commands for tasks. Empty if the first is no such path: a port.
-std::string exec_socket_beside(std::string_view http_socket);
-
 class DaemonHttp {
  public:
   struct Options {

@@ -14,8 +14,8 @@ constexpr size_t kOffersBytesMax = kFrameBytesMax / 2;
 
 // Not less than what the offer takes in a frame.
 size_t bytes_of(const Offer& offer) {
-  size_t bytes =
-      256 + offer.agent.str().size() + offer.role.str().size() + 8 * offer.ports.ranges().size();
+  size_t bytes = 256 + offer.agent.str().size() + offer.role.str().size() +
+                 offer.http_address.size() + 8 * offer.ports.ranges().size();
   for (const auto& [name, value] : offer.attributes) bytes += 48 + name.size() + value.size();
   for (const Slice& slice : offer.slices) {
     bytes += 256 + slice.reserved_for.str().size() + 8 * slice.resources.gpus.size() +
@@ -95,6 +95,7 @@ void Master::State::send_offers(const FrameworkId& id, std::vector<Offer>&& offe
   proto::Offers message;
   size_t bytes = 0;
   for (Offer& offer : offers) {
+    if (const Agent* agent = agents_.find(offer.agent)) offer.http_address = agent->http_address;
     const size_t more = bytes_of(offer);
     if (!message.offers.empty() &&
         (message.offers.size() == kOffersPerMessageMax || bytes + more > kOffersBytesMax)) {

@@ -277,6 +277,7 @@ void WireReader::offer(wire::Offer::Reader in, Offer& out) {
   span(in.getLeaseNanos(), "the lease of an offer", out.lease);
   if (in.getRole().size() > 0) role(in.getRole(), out.role);
   out.gang = in.getGang();
+  text(in.getHttpAddress(), "the HTTP address of an agent", kAddressBytesMax, out.http_address);
 }
 
 void WireReader::refusal(wire::Refusal::Reader in, Refusal& out) {

@@ -170,6 +170,7 @@ void write(const Offer& offer, wire::Offer::Builder out) {
   out.setLeaseNanos(offer.lease.nanos());
   if (!offer.role.empty()) out.setRole(text_of(offer.role));
   out.setGang(offer.gang);
+  if (!offer.http_address.empty()) out.setHttpAddress(text_of(offer.http_address));
 }
 
 void write(const Refusal& refusal, wire::Refusal::Builder out) {

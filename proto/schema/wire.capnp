@@ -221,6 +221,9 @@ struct Offer {
   role @7 :Text;                   # optional role that it counts in; absent: the framework's own
   # Not zero: one of the offers of this gang, which are accepted together or not at all.
   gang @8 :UInt64;
+  # Where the agent serves the files of its tasks: host:port or a socket's path; at most 264 bytes.
+  # Absent: it serves none.
+  httpAddress @9 :Text;
 }
 
 # What a framework does not want of what it was offered.

@@ -28,6 +28,7 @@ void fuzz_files(Input input);
 void fuzz_frame(Input input);
 void fuzz_history(Input input);
 void fuzz_http(Input input);
+void fuzz_http_answer(Input input);
 void fuzz_job_file(Input input);
 void fuzz_json(Input input);
 void fuzz_local_frames(Input input);
@@ -59,6 +60,7 @@ inline constexpr std::array kTargets = {
     Target{"frame", fuzz_frame},
     Target{"history", fuzz_history},
     Target{"http", fuzz_http, 300},
+    Target{"http_answer", fuzz_http_answer},
     Target{"job_file", fuzz_job_file, 1'000},
     Target{"json", fuzz_json},
     Target{"local_frames", fuzz_local_frames},

@@ -296,9 +296,8 @@ std::unique_ptr<Process> Cluster::start_agent(const std::string& name, const std
 }
 
 std::string ask_http(const std::string& place, const std::string& request) {
-  const HttpPlace at = http_place(place);
-  const Fd fd = at.socket.empty() ? net_test::connect_tcp(parse_address("http", place)->port)
-                                  : net_test::connect_path(at.socket);
+  const Fd fd = place.starts_with('/') ? net_test::connect_path(place)
+                                       : net_test::connect_tcp(parse_address("http", place)->port);
   net_test::send_all(fd, request);
   return net_test::receive_all(fd);
 }

@@ -59,13 +59,9 @@ TEST(Address, OfAMasterMayBeASocket) {
   EXPECT_NE(long_one.error().message().find("107 bytes"), std::string::npos);
 }
 
-TEST(Address, MakesEndpointsAndUrls) {
+TEST(Address, MakesEndpoints) {
   EXPECT_EQ(zmq_endpoint({"::1", 5050}), "tcp://[::1]:5050");
   EXPECT_EQ(zmq_endpoint({.socket = "/run/m.sock"}), "ipc:///run/m.sock");
-  EXPECT_EQ(http_place("127.0.0.1:80").url, "http://127.0.0.1:80");
-  EXPECT_EQ(http_place("127.0.0.1:80").socket, "");
-  EXPECT_EQ(http_place("/run/a.sock").url, "http://localhost");
-  EXPECT_EQ(http_place("/run/a.sock").socket, "/run/a.sock");
 }
 
 TEST(Address, KnowsLoopbackWithoutAskingAnybody) {

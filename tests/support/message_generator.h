@@ -189,7 +189,8 @@ class MessageGenerator {
             .ports = ports(),
             .lease = duration(),
             .role = RoleName(maybe(role())),
-            .gang = any_number()};
+            .gang = any_number(),
+            .http_address = maybe(plain(kAddressBytesMax))};
   }
   TaskClaim claim() {
     return {.slices = several<Slice>(2, 4,

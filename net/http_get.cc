@@ -1,0 +1,139 @@
+#include "net/http_get.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "common/text.h"
+#include "net/address.h"
+#include "net/local_address.h"
+
+namespace proffer {
+namespace {
+
+constexpr size_t kReadAtOnce = size_t{64} << 10;
+
+Error no_connection(const std::string& address, std::string_view why) {
+  return Error::unavailable(text("cannot connect to ", address, ": ", why));
+}
+
+// A socket that connects to it, or has. A Unix socket whose queue is full is refused: the caller
+// tries again.
+Result<Fd> connect_to(const std::string& address, int family, const sockaddr* at, socklen_t size) {
+  Fd fd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0 || (connect(fd.get(), at, size) != 0 && errno != EINPROGRESS)) {
+    return no_connection(address, std::strerror(errno));
+  }
+  return fd;
+}
+
+Result<Fd> connect_to(const std::string& address) {
+  if (address.starts_with('/')) {
+    const Result<sockaddr_un> local = local_address(address);
+    if (!local) return local.error();
+    return connect_to(address, AF_UNIX, reinterpret_cast<const sockaddr*>(&*local), sizeof *local);
+  }
+  const Result<Address> parsed = parse_address("an HTTP address", address);
+  if (!parsed) return parsed.error();
+  addrinfo wanted{};
+  wanted.ai_flags = AI_NUMERICSERV;
+  wanted.ai_socktype = SOCK_STREAM;
+  addrinfo* list = nullptr;
+  if (const int failed =
+          getaddrinfo(parsed->host.c_str(), std::to_string(parsed->port).c_str(), &wanted, &list);
+      failed != 0) {
+    return no_connection(address, gai_strerror(failed));
+  }
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, freeaddrinfo);
+  return connect_to(address, found->ai_family, found->ai_addr, found->ai_addrlen);
+}
+
+int64_t now_millis() {
+  const auto since = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(since).count();
+}
+
+}  // namespace
+
+std::string percent_encoded(std::string_view path) {
+  constexpr std::string_view kPlain = "-._~/";
+  constexpr std::string_view kDigits = "0123456789ABCDEF";
+  std::string encoded;
+  for (const char c : path) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool is_alphanumeric =
+        (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    if (is_alphanumeric || kPlain.find(c) != std::string_view::npos) {
+      encoded += c;
+    } else {
+      encoded += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    }
+  }
+  return encoded;
+}
+
+Result<HttpGet> HttpGet::start(const std::string& address, std::string_view target,
+                               HttpReader::Body body) {
+  Result<Fd> fd = connect_to(address);
+  if (!fd) return std::move(fd).error();
+  const std::string_view host = address.starts_with('/') ? "localhost" : std::string_view(address);
+  return HttpGet(*std::move(fd),
+                 text("GET ", target, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n\r\n"),
+                 std::move(body));
+}
+
+short HttpGet::events() const { return request_.empty() ? POLLIN : POLLOUT; }
+
+Result<bool> HttpGet::go_on() {
+  while (!request_.empty()) {
+    const ssize_t sent = send(fd_.get(), request_.data(), request_.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno == EINTR) continue;
+    if (sent < 0 && (errno == EAGAIN || errno == ENOTCONN)) return false;
+    if (sent < 0) return Error::unavailable(text("cannot send a request: ", std::strerror(errno)));
+    request_.erase(0, static_cast<size_t>(sent));
+  }
+  std::array<char, kReadAtOnce> room;
+  while (!reader_.is_whole()) {
+    const ssize_t got = recv(fd_.get(), room.data(), room.size(), 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0 && errno == EAGAIN) return false;
+    if (got < 0) return Error::unavailable(text("the connection broke: ", std::strerror(errno)));
+    Result<void> read =
+        got == 0 ? reader_.close() : reader_.take({room.data(), static_cast<size_t>(got)});
+    if (!read) return std::move(read).error();
+  }
+  return true;
+}
+
+Result<HttpAnswer> http_get(const std::string& address, std::string_view target,
+                            HttpReader::Body body, const HttpDeadlines& deadlines) {
+  Result<HttpGet> get = HttpGet::start(address, target, std::move(body));
+  if (!get) return std::move(get).error();
+  constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
+  const int64_t begin = now_millis();
+  const int64_t to_begin = begin + deadlines.begin_max.millis();
+  const int64_t to_end = deadlines.end_max ? begin + deadlines.end_max->millis() : kNever;
+  while (true) {
+    const Result<bool> whole = get->go_on();
+    if (!whole) return whole.error();
+    const HttpReader& answer = get->answer();
+    if (*whole) return HttpAnswer{answer.status(), answer.reason()};
+    const int64_t until = std::min(answer.status() == 0 ? to_begin : kNever, to_end);
+    const int64_t now = now_millis();
+    if (now >= until) return Error::timeout(text(address, " does not answer in time"));
+    pollfd ready{.fd = get->fd(), .events = get->events(), .revents = 0};
+    poll(&ready, 1,
+         until == kNever ? -1 : static_cast<int>(std::min<int64_t>(until - now, 60'000)));
+  }
+}
+
+}  // namespace proffer

@@ -1,0 +1,58 @@
+#pragma once
+
+// A GET of what an agent or master serves: over a Unix socket, or TCP without encryption.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+#include "common/time.h"
+#include "net/fd.h"
+#include "net/http_reader.h"
+
+namespace proffer {
+
+// What is not a letter, a digit or one of "-._~/" as %XX (RFC 3986, section 2).
+std::string percent_encoded(std::string_view path);
+
+// One request on a connection of its own, which the caller polls. Not for two threads at once.
+class HttpGet {
+ public:
+  // Begins to connect to `address`, host:port or the path of a Unix socket. `target` is the path,
+  // from '/', with its query, each part percent_encoded(). A name is looked up, which may block.
+  // Errors: kUnavailable: nobody is there; kInvalidArgument: `address` is none.
+  static Result<HttpGet> start(const std::string& address, std::string_view target,
+                               HttpReader::Body body);
+
+  int fd() const { return fd_.get(); }
+  // What to poll for: POLLOUT until the request is sent, then POLLIN.
+  short events() const;
+  // Sends and reads what is possible now. True: the answer is whole. Errors: kUnavailable,
+  // kInvalidArgument, as of HttpReader.
+  Result<bool> go_on();
+  const HttpReader& answer() const { return reader_; }
+
+ private:
+  HttpGet(Fd fd, std::string request, HttpReader::Body body)
+      : fd_(std::move(fd)), request_(std::move(request)), reader_(std::move(body)) {}
+
+  Fd fd_;
+  std::string request_;  // what is still to be sent
+  HttpReader reader_;
+};
+
+// Does one to its end. Besides the errors above kTimeout: the answer has not begun after
+// `begin_max`, or is not whole after `end_max`, where there is such a bound.
+struct HttpDeadlines {
+  Duration begin_max = seconds(30);
+  std::optional<Duration> end_max = {};
+};
+struct HttpAnswer {
+  int status = 0;
+  std::string reason = {};  // the body from 300 on
+};
+Result<HttpAnswer> http_get(const std::string& address, std::string_view target,
+                            HttpReader::Body body, const HttpDeadlines& deadlines);
+
+}  // namespace proffer
