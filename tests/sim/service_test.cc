@@ -4,15 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "sim/simulation.h"
+#include "tests/support/seeds.h"
 
 namespace proffer::sim::service_test {
 namespace {
 
-#if !defined(__SANITIZE_ADDRESS__)
-constexpr uint64_t kSeeds = 20;
-#else
-constexpr uint64_t kSeeds = 3;
-#endif
+constexpr uint64_t kSeeds = kIsSanitized ? 3 : 20;
 
 TEST(Service, ItsAppsComeThroughDisasters) {
   for (uint64_t seed = 2'001; seed < 2'001 + kSeeds; ++seed) {
