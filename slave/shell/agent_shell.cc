@@ -642,12 +642,12 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
     // What it used, and whether it ended for want of memory, only the kernel knows.
     const auto who = greeted.find(peer);
     if (proto::is_terminal(told->status.state) && who != greeted.end()) {
-      const std::optional<GroupUsage> usage =
-          supervisor->usage(who->second.first, who->second.second);
+      const auto& [framework, executor] = who->second;
+      const bool is_failed = told->status.state == proto::TaskState::kFailed;
+      const std::optional<GroupUsage> usage = is_failed ? supervisor->usage(framework, executor)
+                                                        : supervisor->used(framework, executor);
       event.usage = final_usage(usage);
-      if (told->status.state == proto::TaskState::kFailed) {
-        event.out_of_memory = out_of_memory(usage);
-      }
+      if (is_failed) event.out_of_memory = out_of_memory(usage);
       if (event.out_of_memory) ++out_of_memory_seen;
     }
   }

@@ -65,6 +65,7 @@ class CgroupsV1 : public Cgroups {
   Result<void> attach(const std::string& group, pid_t pid) override;
   bool kill_all(const std::string& group) override;
   std::vector<pid_t> members(const std::string& group) const override;
+  GroupUsage used(const std::string& group) const override;
   GroupUsage usage(const std::string& group) const override;
   std::vector<std::string> groups() const override;
   std::string group_of(pid_t pid) const override;
@@ -271,17 +272,24 @@ std::vector<pid_t> CgroupsV1::members(const std::string& group) const {
   return read_pids(file(folder, group, "cgroup.procs"));
 }
 
-GroupUsage CgroupsV1::usage(const std::string& group) const {
+GroupUsage CgroupsV1::used(const std::string& group) const {
   GroupUsage usage;
   if (!cpuacct_.empty()) usage.cpu_nanos = read_number(file(cpuacct_, group, "cpuacct.usage"));
   if (options_.is_cpu_capped && !cpu_.empty()) {
     usage.throttled_nanos = read_keyed(file(cpu_, group, "cpu.stat"), "throttled_time");
   }
   if (!memory_.empty()) {
-    usage.memory_bytes = read_number(file(memory_, group, "memory.usage_in_bytes"));
     usage.memory_peak_bytes = read_number(file(memory_, group, "memory.max_usage_in_bytes"));
-    usage.memory_limit_bytes = read_number(file(memory_, group, "memory.limit_in_bytes"));
     usage.out_of_memory = read_keyed(file(memory_, group, "memory.oom_control"), "oom_kill");
+  }
+  return usage;
+}
+
+GroupUsage CgroupsV1::usage(const std::string& group) const {
+  GroupUsage usage = used(group);
+  if (!memory_.empty()) {
+    usage.memory_bytes = read_number(file(memory_, group, "memory.usage_in_bytes"));
+    usage.memory_limit_bytes = read_number(file(memory_, group, "memory.limit_in_bytes"));
   }
   if (!pids_.empty()) usage.processes = read_number(file(pids_, group, "pids.current"));
   return usage;

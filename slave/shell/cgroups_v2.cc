@@ -71,6 +71,7 @@ class CgroupsV2 : public Cgroups {
   std::vector<pid_t> members(const std::string& group) const override {
     return cgroups::read_pids(file(group, "cgroup.procs"));
   }
+  GroupUsage used(const std::string& group) const override;
   GroupUsage usage(const std::string& group) const override;
   std::vector<std::string> groups() const override { return cgroups::directories_in(folder_); }
   std::string group_of(pid_t pid) const override {
@@ -186,7 +187,7 @@ bool CgroupsV2::kill_all(const std::string& group) {
   return true;
 }
 
-GroupUsage CgroupsV2::usage(const std::string& group) const {
+GroupUsage CgroupsV2::used(const std::string& group) const {
   GroupUsage usage;
   const std::string cpu = file(group, "cpu.stat");
   usage.cpu_nanos = read_keyed(cpu, "usage_usec");
@@ -196,15 +197,22 @@ GroupUsage CgroupsV2::usage(const std::string& group) const {
     if (usage.throttled_nanos) *usage.throttled_nanos *= kNanosPerMicro;
   }
   if (has("memory")) {
-    usage.memory_bytes = read_number(file(group, "memory.current"));
     usage.memory_peak_bytes = read_number(file(group, "memory.peak"));  // since Linux 5.19
-    usage.memory_limit_bytes = read_number(file(group, "memory.max"));
     usage.out_of_memory = read_keyed(file(group, "memory.events"), "oom_kill");
   }
-  if (has("pids")) usage.processes = read_number(file(group, "pids.current"));
   const std::string io = file(group, "io.stat");
   usage.read_bytes = sum_of_devices(io, "rbytes");
   usage.written_bytes = sum_of_devices(io, "wbytes");
+  return usage;
+}
+
+GroupUsage CgroupsV2::usage(const std::string& group) const {
+  GroupUsage usage = used(group);
+  if (has("memory")) {
+    usage.memory_bytes = read_number(file(group, "memory.current"));
+    usage.memory_limit_bytes = read_number(file(group, "memory.max"));
+  }
+  if (has("pids")) usage.processes = read_number(file(group, "pids.current"));
   return usage;
 }
 

@@ -118,6 +118,11 @@ void Isolator::update(uint64_t run, const ResourceVector& resources) {
   LOG_EVERY_N(WARNING, 30) << "limits stay as they were: " << set.error().message();
 }
 
+std::optional<GroupUsage> Isolator::used(uint64_t run) const {
+  const std::string* group = group_of(run);
+  return group == nullptr ? std::nullopt : std::optional(cgroups_->used(*group));
+}
+
 std::optional<GroupUsage> Isolator::usage(uint64_t run) const {
   const std::string* group = group_of(run);
   return group == nullptr ? std::nullopt : std::optional(cgroups_->usage(*group));
@@ -132,12 +137,13 @@ bool Isolator::kill_all(uint64_t run) {
   return group != nullptr && cgroups_->kill_all(*group);
 }
 
-bool Isolator::cleanup(uint64_t run) {
+bool Isolator::cleanup(uint64_t run, bool is_empty) {
   const auto at = runs_.find(run);
   if (at == runs_.end()) return true;
   std::string group = std::move(at->second);
   runs_.erase(at);
-  if (idle_.size() < kIdleGroupsMax && cgroups_->members(group).empty() && cgroups_->renew(group)) {
+  is_empty = is_empty || cgroups_->members(group).empty();
+  if (is_empty && idle_.size() < kIdleGroupsMax && cgroups_->renew(group)) {
     idle_.push_back(std::move(group));
     return true;
   }

@@ -57,14 +57,16 @@ class Isolator {
   Result<void> attach(uint64_t run, pid_t pid);
   // Its tasks are others now.
   void update(uint64_t run, const ResourceVector& resources);
-  // Nothing if the run has no group.
+  // Nothing if the run has no group. used() is the cheaper half of usage() (Cgroups).
+  std::optional<GroupUsage> used(uint64_t run) const;
   std::optional<GroupUsage> usage(uint64_t run) const;
   // Of all runs of this agent, also those that have ended since its directory was made.
   GroupUsage usage_of_all() const;
   // SIGKILL to all that is in its group; whether there was any. Called until there is none.
   bool kill_all(uint64_t run);
-  // The run has ended. False: its group cannot be removed yet (tidy_up).
-  bool cleanup(uint64_t run);
+  // The run has ended, and `is_empty` if kill_all() has just found nothing. False: its group cannot
+  // be removed yet (tidy_up).
+  bool cleanup(uint64_t run, bool is_empty = false);
   // A process of a run of an earlier life lives: the group that it is in is that run's.
   void recover(uint64_t run, pid_t pid);
   // All runs that live are recovered: other groups that an earlier life left are ended. Whether any

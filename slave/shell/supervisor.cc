@@ -296,8 +296,8 @@ void Supervisor::kill(const KillExecutor& kill) {
 
 void Supervisor::limit(const LimitExecutor& limit) { isolator_.update(limit.run, limit.resources); }
 
-std::optional<GroupUsage> Supervisor::usage(const FrameworkId& framework,
-                                            const ExecutorId& executor) const {
+// 0: none lives.
+uint64_t Supervisor::newest_run(const FrameworkId& framework, const ExecutorId& executor) const {
   uint64_t newest = 0;
   for (const auto& [pid, run] : runs_) {
     if (run.id.framework == framework && run.id.executor == executor) {
@@ -309,7 +309,17 @@ std::optional<GroupUsage> Supervisor::usage(const FrameworkId& framework,
       newest = std::max(newest, run);
     }
   }
-  return isolator_.usage(newest);
+  return newest;
+}
+
+std::optional<GroupUsage> Supervisor::used(const FrameworkId& framework,
+                                           const ExecutorId& executor) const {
+  return isolator_.used(newest_run(framework, executor));
+}
+
+std::optional<GroupUsage> Supervisor::usage(const FrameworkId& framework,
+                                            const ExecutorId& executor) const {
+  return isolator_.usage(newest_run(framework, executor));
 }
 
 void Supervisor::reap() {
@@ -384,7 +394,7 @@ void Supervisor::sweep() {
       handlers_.on_fetch_ended(exited);
       continue;
     }
-    let_group_go(exited.run);
+    let_group_go(exited.run, !any);
     handlers_.on_exited(exited);
   }
   sweep_timer_.arm(again ? std::optional<Time>(now + kSweepAgain) : std::nullopt);
@@ -595,8 +605,8 @@ void Supervisor::end_leftovers() {
   }
 }
 
-void Supervisor::let_group_go(uint64_t run) {
-  if (isolator_.cleanup(run)) return;
+void Supervisor::let_group_go(uint64_t run, bool is_empty) {
+  if (isolator_.cleanup(run, is_empty)) return;
   tidy_wait_ = kTidyAgain;
   tidy_timer_.arm(loop_.now() + tidy_wait_);
 }

@@ -100,6 +100,7 @@ class Supervisor {
   Result<uint32_t> uid_of(const RunningTask& task);
   std::string sandbox_of(const RunningTask& task) const;
   // Of the executor's newest run that lives; nothing where nothing is counted.
+  std::optional<GroupUsage> used(const FrameworkId& framework, const ExecutorId& executor) const;
   std::optional<GroupUsage> usage(const FrameworkId& framework, const ExecutorId& executor) const;
   void end_leftover(const proto::ExecutorRecord& executor);
 
@@ -162,7 +163,8 @@ class Supervisor {
   void end_leftovers();
   void end_unnamed();
   std::string sandbox_path(const proto::ExecutorRecord& executor) const;
-  void let_group_go(uint64_t run);
+  uint64_t newest_run(const FrameworkId& framework, const ExecutorId& executor) const;
+  void let_group_go(uint64_t run, bool is_empty = false);
   void tidy_up();
 
   Loop& loop_;
