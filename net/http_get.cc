@@ -9,9 +9,11 @@
 #include <memory>
 #include <utility>
 
+#include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "common/text.h"
 #include "net/address.h"
@@ -26,22 +28,23 @@ Error no_connection(const std::string& address, std::string_view why) {
   return Error::unavailable(text("cannot connect to ", address, ": ", why));
 }
 
-// A socket that connects to it, or has. A Unix socket whose queue is full is refused: the caller
-// tries again.
-Result<Fd> connect_to(const std::string& address, int family, const sockaddr* at, socklen_t size) {
-  Fd fd(socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (fd.get() < 0 || (connect(fd.get(), at, size) != 0 && errno != EINPROGRESS)) {
-    return no_connection(address, std::strerror(errno));
+// With a Unix socket whose queue is full connect() would fail at once if it may not wait.
+Result<Fd> connect_to_path(const std::string& path) {
+  constexpr timeval kQueueMax{.tv_sec = 5, .tv_usec = 0};
+  const Result<sockaddr_un> at = local_address(path);
+  if (!at) return at.error();
+  Fd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0 ||
+      setsockopt(fd.get(), SOL_SOCKET, SO_SNDTIMEO, &kQueueMax, sizeof kQueueMax) != 0 ||
+      connect(fd.get(), reinterpret_cast<const sockaddr*>(&*at), sizeof *at) != 0 ||
+      fcntl(fd.get(), F_SETFL, O_NONBLOCK) != 0) {
+    return no_connection(path, std::strerror(errno));
   }
   return fd;
 }
 
 Result<Fd> connect_to(const std::string& address) {
-  if (address.starts_with('/')) {
-    const Result<sockaddr_un> local = local_address(address);
-    if (!local) return local.error();
-    return connect_to(address, AF_UNIX, reinterpret_cast<const sockaddr*>(&*local), sizeof *local);
-  }
+  if (address.starts_with('/')) return connect_to_path(address);
   const Result<Address> parsed = parse_address("an HTTP address", address);
   if (!parsed) return parsed.error();
   addrinfo wanted{};
@@ -54,7 +57,12 @@ Result<Fd> connect_to(const std::string& address) {
     return no_connection(address, gai_strerror(failed));
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> found(list, freeaddrinfo);
-  return connect_to(address, found->ai_family, found->ai_addr, found->ai_addrlen);
+  Fd fd(socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (fd.get() < 0 ||
+      (connect(fd.get(), found->ai_addr, found->ai_addrlen) != 0 && errno != EINPROGRESS)) {
+    return no_connection(address, std::strerror(errno));
+  }
+  return fd;
 }
 
 int64_t now_millis() {
@@ -82,12 +90,13 @@ std::string percent_encoded(std::string_view path) {
 }
 
 Result<HttpGet> HttpGet::start(const std::string& address, std::string_view target,
-                               HttpReader::Body body) {
+                               HttpReader::Body body, std::string_view headers) {
   Result<Fd> fd = connect_to(address);
   if (!fd) return std::move(fd).error();
   const std::string_view host = address.starts_with('/') ? "localhost" : std::string_view(address);
   return HttpGet(*std::move(fd),
-                 text("GET ", target, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n\r\n"),
+                 text("GET ", target, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n",
+                      headers, "\r\n"),
                  std::move(body));
 }
 

@@ -20,14 +20,17 @@ std::string percent_encoded(std::string_view path);
 class HttpGet {
  public:
   // Begins to connect to `address`, host:port or the path of a Unix socket. `target` is the path,
-  // from '/', with its query, each part percent_encoded(). A name is looked up, which may block.
-  // Errors: kUnavailable: nobody is there; kInvalidArgument: `address` is none.
+  // from '/', with its query, each part percent_encoded(); `headers` are further lines of the
+  // request, each with its CR LF. May block: while a name is looked up, or the queue of a Unix
+  // socket is full. Errors: kUnavailable: nobody is there; kInvalidArgument: `address` is none.
   static Result<HttpGet> start(const std::string& address, std::string_view target,
-                               HttpReader::Body body);
+                               HttpReader::Body body, std::string_view headers = {});
 
   int fd() const { return fd_.get(); }
   // What to poll for: POLLOUT until the request is sent, then POLLIN.
   short events() const;
+  // The request has left; before, an error of go_on() says that nobody is there.
+  bool is_sent() const { return request_.empty(); }
   // Sends and reads what is possible now. True: the answer is whole. Errors: kUnavailable,
   // kInvalidArgument, as of HttpReader.
   Result<bool> go_on();

@@ -10,27 +10,30 @@
 #include <mutex>
 #include <thread>
 
-#include <curl/curl.h>
+#include <poll.h>
 
 #include "common/text.h"
 #include "frameworks/batch/core/partition.h"
 #include "frameworks/batch/executor/posix.h"
+#include "net/http_get.h"
 
 namespace proffer::batch {
 namespace {
 
 constexpr size_t kThreads = 4;
 constexpr std::array<int, 3> kRetryAfterMillis = {200, 500, 1'000};
-constexpr long kConnectTimeoutMillis = 3'000;
-constexpr long kStalledSeconds = 15;
+constexpr auto kConnectsIn = std::chrono::seconds(3);
+constexpr auto kStalledAfter = std::chrono::seconds(15);
+constexpr int kPollMillis = 200;  // between two looks at whether it is stopped
+
+using Clock = std::chrono::steady_clock;
 
 enum class Trial { kDone, kAgain, kNever, kNoAgent };
 
-// One thread's connection, reused for all that it fetches.
 class Fetcher {
  public:
   Fetcher(const FetchPlan& plan, const std::atomic<bool>& stopped)
-      : plan_(plan), stopped_(stopped), curl_(curl_easy_init()) {}
+      : plan_(plan), stopped_(stopped) {}
 
   struct One {
     Trial trial = Trial::kAgain;
@@ -52,14 +55,10 @@ class Fetcher {
   }
 
  private:
-  struct Free {
-    void operator()(CURL* curl) const { curl_easy_cleanup(curl); }
-  };
-
   // Where an agent serves the files of one map task.
   struct Place {
-    std::string socket = {};  // its path; empty: the URL's host is connected to
-    std::string url = {};
+    std::string address = {};
+    std::string folder = {};
   };
 
   // Where a response's bytes go: a string or a file, never more than was asked for.
@@ -69,16 +68,15 @@ class Fetcher {
     BufferedWriter* file = nullptr;
     Fnv1a64 checksum = {};
     int64_t records = 0;
+    bool is_over = false;  // more came than was asked for
     std::optional<Error> error = {};
   };
 
   One try_once(uint32_t map, const std::string& path) {
     const MapOutput& source = plan_.maps[map];
-    const std::string& address = plan_.addresses[source.agent];
-    const bool is_socket = address.starts_with('/');
-    const Place base{.socket = is_socket ? address : "",
-                     .url = text("http://", is_socket ? "localhost" : address, "/v1/files/",
-                                 plan_.framework, "/", map_task_id(map, source.attempt), "/")};
+    const Place base{
+        .address = plan_.addresses[source.agent],
+        .folder = text("/v1/files/", plan_.framework, "/", map_task_id(map, source.attempt), "/")};
     std::string entry_bytes;
     Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
     One one = get(base, "map.index",
@@ -105,40 +103,39 @@ class Fetcher {
 
   // sink.room bytes from `offset` on.
   One get(const Place& base, std::string_view file, int64_t offset, Sink& sink) {
-    if (curl_ == nullptr) return {.error = Error::internal("libcurl gave no handle")};
-    CURL* curl = curl_.get();
-    const std::string range = text(offset, "-", offset + sink.room - 1);
-    curl_easy_reset(curl);
-    curl_easy_setopt(curl, CURLOPT_URL, text(base.url, file).c_str());
-    if (!base.socket.empty()) {
-      curl_easy_setopt(curl, CURLOPT_UNIX_SOCKET_PATH, base.socket.c_str());
+    Clock::time_point last = Clock::now();  // that something was heard
+    Result<HttpGet> get = HttpGet::start(
+        base.address, percent_encoded(base.folder + std::string(file)),
+        [&sink, &last](std::string_view piece) {
+          last = Clock::now();
+          write(sink, piece);
+        },
+        text("Range: bytes=", offset, "-", offset + sink.room - 1, "\r\n"));
+    if (!get) return {.trial = Trial::kNoAgent, .why = get.error().message()};
+    while (true) {
+      const Result<bool> whole = get->go_on();
+      if (sink.error) return {.error = std::move(sink.error)};
+      if (sink.is_over) return {.trial = Trial::kAgain, .why = "the answer was too long"};
+      if (!whole) {
+        return {.trial = get->is_sent() ? Trial::kAgain : Trial::kNoAgent,
+                .why = whole.error().message()};
+      }
+      if (*whole) break;
+      const Clock::duration silent = Clock::now() - last;
+      if (stopped_.load()) return {.trial = Trial::kNever, .why = "it was stopped"};
+      if (!get->is_sent() && silent > kConnectsIn) {
+        return {.trial = Trial::kNoAgent, .why = "its agent cannot be reached"};
+      }
+      if (silent > kStalledAfter) return {.trial = Trial::kAgain, .why = "its agent is silent"};
+      pollfd ready{.fd = get->fd(), .events = get->events(), .revents = 0};
+      poll(&ready, 1, kPollMillis);
     }
-    curl_easy_setopt(curl, CURLOPT_RANGE, range.c_str());
-    curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http");
-    curl_easy_setopt(curl, CURLOPT_NOPROXY, "*");
-    curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-    curl_easy_setopt(curl, CURLOPT_FAILONERROR, 1L);
-    curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, kConnectTimeoutMillis);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kStalledSeconds);
-    curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Fetcher::on_bytes);
-    curl_easy_setopt(curl, CURLOPT_WRITEDATA, &sink);
-    curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-    curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Fetcher::on_progress);
-    curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &stopped_);
-    const CURLcode code = curl_easy_perform(curl);
-    if (sink.error) return {.error = std::move(sink.error)};
-    long status = 0;
-    curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
-    if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST) {
-      return {.trial = Trial::kNoAgent, .why = curl_easy_strerror(code)};
-    }
-    if (code == CURLE_HTTP_RETURNED_ERROR) {
+    const int status = get->answer().status();
+    if (status >= 300) {
       // The agent answers and does not have it: asking again does not help.
       return {.trial = status >= 400 && status < 500 ? Trial::kNever : Trial::kAgain,
               .why = text("its agent answered ", status)};
     }
-    if (code != CURLE_OK) return {.trial = Trial::kAgain, .why = curl_easy_strerror(code)};
     if (status != 206) {
       return {.trial = Trial::kAgain, .why = text("its agent answered ", status, " to a range")};
     }
@@ -146,29 +143,22 @@ class Fetcher {
     return {.trial = Trial::kDone};
   }
 
-  static size_t on_bytes(char* bytes, size_t size, size_t count, void* data) {
-    Sink& sink = *static_cast<Sink*>(data);
-    const std::string_view piece(bytes, size * count);
-    if (static_cast<int64_t>(piece.size()) > sink.room) return 0;  // Ends the transfer.
+  static void write(Sink& sink, std::string_view piece) {
+    if (sink.error || sink.is_over) return;
+    sink.is_over = static_cast<int64_t>(piece.size()) > sink.room;
+    if (sink.is_over) return;
     sink.room -= static_cast<int64_t>(piece.size());
     if (sink.text != nullptr) *sink.text += piece;
-    if (sink.file == nullptr) return piece.size();
+    if (sink.file == nullptr) return;
     sink.checksum.add(piece);
     sink.records += std::count(piece.begin(), piece.end(), '\n');
     if (const WriteOutcome written = sink.file->write(piece); written.error) {
       sink.error = written.error;
-      return 0;
     }
-    return piece.size();
-  }
-
-  static int on_progress(void* data, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
-    return static_cast<const std::atomic<bool>*>(data)->load(std::memory_order_relaxed) ? 1 : 0;
   }
 
   const FetchPlan& plan_;
   const std::atomic<bool>& stopped_;
-  const std::unique_ptr<CURL, Free> curl_;
 };
 
 // What the threads share.
@@ -236,8 +226,6 @@ class Share {
 }  // namespace
 
 Fetched fetch_share(const FetchPlan& plan, const std::atomic<bool>& stopped) {
-  static const CURLcode initialised = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (initialised != CURLE_OK) return {.error = Error::internal("libcurl cannot be initialised")};
   Share share(plan, stopped);
   std::vector<std::thread> threads;
   const size_t count = std::min(kThreads, plan.maps.size());
