@@ -48,6 +48,12 @@ std::string DaemonHttp::address() const {
   return at_socket_ == nullptr ? port() : to_text(at_socket_->address());
 }
 
+void DaemonHttp::followed_ended(std::string_view name) {
+  for (HttpServer* one : {at_socket_.get(), at_port_.get()}) {
+    if (one != nullptr) one->followed_ended(name);
+  }
+}
+
 std::string DaemonHttp::port() const {
   return at_port_ == nullptr ? std::string() : to_text(at_port_->address());
 }

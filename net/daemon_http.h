@@ -36,6 +36,7 @@ class DaemonHttp {
   std::string address() const;
   // host:port, or empty.
   std::string port() const;
+  void followed_ended(std::string_view name);  // as HttpServer's
 
  private:
   std::unique_ptr<HttpServer> at_socket_;

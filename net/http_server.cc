@@ -27,124 +27,25 @@
 
 #include "common/check.h"
 #include "common/text.h"
-#include "net/http_guests.h"
+#include "net/http_exchange.h"
+#include "net/http_files.h"
 #include "net/http_hosts.h"
 #include "net/http_listener.h"
 #include "net/users.h"
 
 namespace proffer {
+
+using namespace http;
+
 namespace {
 
 constexpr Duration kFollowEvery = milliseconds(50);  // how soon a follower sees what was appended
 constexpr Duration kLookEvery = seconds(1);          // whether a silent stream's reader has gone
 constexpr unsigned kIdleSecondsMax = 60;  // of a connection that neither reads nor writes
-constexpr size_t kBlockBytes = 16 * 1024;
-constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 
 constexpr Duration kGuestsEvery =
     milliseconds(500);  // how often overdue connections are looked for
-constexpr int64_t kLongAnswerBytes = int64_t{1} << 20;  // of a file; less is a short answer
 constexpr size_t kConnectionsLeast = 8;
-
-struct Shared;
-
-// One request and its answer. `shared->mutex` guards what is marked (m).
-struct Exchange {
-  enum class Phase : uint8_t { kReading, kWaiting, kAnswered, kQueued };
-  enum class Sleep : uint8_t { kNone, kForAnswer, kForStream, kForFile };  // why it is suspended
-
-  std::shared_ptr<Shared> shared;
-  HttpRequest request;  // written by the server's thread until it is posted
-  bool is_body_too_large = false;
-  HttpGuest* guest = nullptr;  // while there is a connection
-  bool is_long = false;        // counts as a long answer; the connection's thread only
-
-  MHD_Connection* connection = nullptr;  // (m) none once libmicrohttpd has finished with it
-  Phase phase = Phase::kReading;         // (m)
-  Sleep sleep = Sleep::kNone;            // (m)
-  Time looked;                           // (m) when a stream was last woken to look
-  int status = 500;                      // (m)
-  std::string content_type;              // (m)
-  bool is_stream = false;                // (m)
-  std::string bytes;                     // (m) the body, or what waits in a stream
-  bool is_finished = false;              // (m) the stream's end has been written
-  bool is_cut = false;                   // (m) the stream was destroyed before its end
-  bool wants_room = false;               // (m) a write was refused
-
-  // Loop thread only.
-  std::function<void()> on_writable;
-  std::function<void()> on_closed;
-};
-using ExchangePtr = std::shared_ptr<Exchange>;
-
-struct Shared : std::enable_shared_from_this<Shared> {
-  Loop& loop;
-  const HttpServer::Options options;  // not changed any more
-  std::mutex mutex;
-  bool is_closing = false;                  // (m)
-  bool is_sweep_asked = false;              // (m)
-  std::unordered_set<Exchange*> suspended;  // (m)
-  std::function<void()> start_sweep;        // loop thread; empty once closed
-  HttpGuests guests;                        // (m)
-  bool is_watch_asked = false;              // (m)
-  std::function<void()> start_watch;        // loop thread; empty once closed
-
-  Shared(Loop& on, HttpServer::Options o)
-      : loop(on), options(std::move(o)), guests(options.connections_max) {}
-
-  // Asks for the timer that ends overdue connections. Under the mutex.
-  void watch() {
-    if (is_watch_asked || is_closing) return;
-    is_watch_asked = true;
-    loop.post([weak = weak_from_this()] {
-      const auto held = weak.lock();
-      if (held && held->start_watch) held->start_watch();
-    });
-  }
-};
-
-// The answer that is about to be queued is a short one, or a long one, for which there may be no
-// room. In the connection's thread.
-void begin_short(Exchange& exchange) {
-  const std::lock_guard lock(exchange.shared->mutex);
-  exchange.shared->guests.is_answered(*exchange.guest, exchange.shared->loop.now());
-  exchange.shared->watch();
-}
-
-bool begin_long(Exchange& exchange) {
-  {
-    const std::lock_guard lock(exchange.shared->mutex);
-    exchange.is_long = exchange.shared->guests.take_long();
-  }
-  if (!exchange.is_long) begin_short(exchange);
-  return exchange.is_long;
-}
-
-// Puts the connection to sleep; false if the server is closing. Under the mutex, in the
-// connection's thread. The sweeping timer is asked for whoever must be woken by time.
-bool suspend(Exchange& exchange, Exchange::Sleep why) {
-  Shared& shared = *exchange.shared;
-  if (shared.is_closing) return false;
-  exchange.sleep = why;
-  shared.suspended.insert(&exchange);
-  MHD_suspend_connection(exchange.connection);
-  if (why != Exchange::Sleep::kForAnswer && !shared.is_sweep_asked) {
-    shared.is_sweep_asked = true;
-    shared.loop.post([weak = shared.weak_from_this()] {
-      const auto held = weak.lock();
-      if (held && held->start_sweep) held->start_sweep();
-    });
-  }
-  return true;
-}
-
-// Under the mutex, any thread.
-void wake(Exchange& exchange) {
-  if (exchange.sleep == Exchange::Sleep::kNone) return;
-  exchange.sleep = Exchange::Sleep::kNone;
-  exchange.shared->suspended.erase(&exchange);
-  MHD_resume_connection(exchange.connection);
-}
 
 // ---- Reading a request.
 
@@ -258,68 +159,6 @@ std::optional<std::string_view> first_of(const Pairs& pairs, std::string_view na
 
 // ---- Answering, in the connection's thread.
 
-void add_header(MHD_Response* response, const char* name, std::string_view value) {
-  MHD_add_response_header(response, name, std::string(value).c_str());
-}
-
-MHD_Result queue(MHD_Connection* connection, int status, MHD_Response* response) {
-  if (response == nullptr) return MHD_NO;
-  add_header(response, "X-Content-Type-Options", "nosniff");
-  add_header(response, "Cache-Control", "no-store");
-  const MHD_Result result = MHD_queue_response(connection, static_cast<unsigned>(status), response);
-  MHD_destroy_response(response);  // libmicrohttpd keeps its own reference
-  return result;
-}
-
-MHD_Result queue_body(MHD_Connection* connection, int status, std::string_view content_type,
-                      const std::string& body) {
-  MHD_Response* response = MHD_create_response_from_buffer(
-      body.size(), const_cast<char*>(body.data()), MHD_RESPMEM_MUST_COPY);
-  if (response == nullptr) return MHD_NO;
-  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, content_type);
-  if (status == MHD_HTTP_UNAUTHORIZED) {
-    add_header(response, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer realm=\"proffer\"");
-  }
-  if (status == MHD_HTTP_METHOD_NOT_ALLOWED) {
-    add_header(response, MHD_HTTP_HEADER_ALLOW, "GET, HEAD, POST");
-  }
-  return queue(connection, status, response);
-}
-
-MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view message) {
-  return queue_body(connection, status, kTextType, text(message, "\n"));
-}
-
-MHD_Result queue_no_room(MHD_Connection* connection) {
-  return queue_text(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
-                    "too many streams and large files are being read here; try again later");
-}
-
-int status_of(const Error& error) {
-  switch (error.code()) {
-    case ErrorCode::kInvalidArgument:
-      return MHD_HTTP_BAD_REQUEST;
-    case ErrorCode::kNotFound:
-      return MHD_HTTP_NOT_FOUND;
-    case ErrorCode::kFailedPrecondition:
-    case ErrorCode::kPermissionDenied:
-      return MHD_HTTP_FORBIDDEN;
-    case ErrorCode::kUnavailable:
-      return MHD_HTTP_SERVICE_UNAVAILABLE;
-    default:
-      return MHD_HTTP_INTERNAL_SERVER_ERROR;
-  }
-}
-
-// The other end has closed, or closed its sending half: we take that as gone, as most servers do.
-bool has_hung_up(MHD_Connection* connection) {
-  const MHD_ConnectionInfo* found =
-      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-  if (found == nullptr) return true;
-  pollfd entry{found->connect_fd, POLLRDHUP, 0};
-  return poll(&entry, 1, 0) > 0 && (entry.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-}
-
 ssize_t read_stream(void* owner, uint64_t, char* out, size_t max) {
   Exchange& exchange = **static_cast<ExchangePtr*>(owner);
   Shared& shared = *exchange.shared;
@@ -358,147 +197,6 @@ MHD_Result queue_answer(const ExchangePtr& exchange) {
   if (response == nullptr) return MHD_NO;
   add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, exchange->content_type);
   return queue(exchange->connection, exchange->status, response);
-}
-
-// ---- Files, in the connection's thread.
-
-struct Follower {
-  ExchangePtr exchange;
-  Fd fd;
-  int64_t offset = 0;
-  std::function<bool()> is_growing;
-  bool is_output = false;
-};
-
-// What is not kept any more of a task's output, in its place; 0: nothing is missing here.
-size_t pass_over_hole(Follower& follower, char* out, size_t max) {
-  const off_t data = lseek(follower.fd.get(), follower.offset, SEEK_DATA);
-  if (data <= follower.offset) return 0;
-  const std::string note =
-      text("\n[", data - follower.offset, " bytes of this output are not kept]\n");
-  if (note.size() > max) return 0;
-  follower.offset = data;
-  return note.copy(out, max);
-}
-
-ssize_t read_follower(void* owner, uint64_t, char* out, size_t max) {
-  Follower& follower = *static_cast<Follower*>(owner);
-  const auto read_more = [&] {
-    const ssize_t count = pread(follower.fd.get(), out, max, follower.offset);
-    if (count > 0) follower.offset += count;
-    return count;
-  };
-  if (follower.is_output) {
-    if (const size_t noted = pass_over_hole(follower, out, max); noted > 0) {
-      return static_cast<ssize_t>(noted);
-    }
-    struct stat status {};
-    if (fstat(follower.fd.get(), &status) == 0 && status.st_size < follower.offset) {
-      follower.offset = 0;
-    }
-  }
-  ssize_t count = read_more();
-  if (count == 0 && !(follower.is_growing && follower.is_growing())) {
-    count = read_more();  // what was appended between the two questions
-    if (count == 0) return MHD_CONTENT_READER_END_OF_STREAM;
-  }
-  if (count < 0) return MHD_CONTENT_READER_END_WITH_ERROR;
-  if (count > 0) return count;
-  const std::lock_guard lock(follower.exchange->shared->mutex);
-  if (has_hung_up(follower.exchange->connection)) return MHD_CONTENT_READER_END_WITH_ERROR;
-  return suspend(*follower.exchange, Exchange::Sleep::kForFile) ? 0
-                                                                : MHD_CONTENT_READER_END_WITH_ERROR;
-}
-
-MHD_Result queue_follower(const ExchangePtr& exchange, OpenFile file, ServedPath served) {
-  int64_t offset = 0;
-  if (const auto given = exchange->request.param("offset")) {
-    const Result<int64_t> parsed = parse_whole("offset", *given, 0, int64_t{1} << 50);
-    if (!parsed) return queue_text(exchange->connection, 400, parsed.error().message());
-    offset = *parsed;
-  }
-  if (!begin_long(*exchange)) return queue_no_room(exchange->connection);
-  auto* follower = new Follower{exchange, std::move(file.fd), offset, std::move(served.is_growing),
-                                served.is_output};
-  MHD_Response* response =
-      MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, kBlockBytes, &read_follower, follower,
-                                        [](void* owner) { delete static_cast<Follower*>(owner); });
-  if (response == nullptr) return MHD_NO;
-  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, kTextType);
-  return queue(exchange->connection, MHD_HTTP_OK, response);
-}
-
-// What a browser shows instead of storing.
-bool is_text_name(std::string_view relative) {
-  const std::string_view name = relative.substr(relative.rfind('/') + 1);
-  return name == "stdout" || name == "stderr" || name.ends_with(".txt") || name.ends_with(".log");
-}
-
-MHD_Result queue_file(const ExchangePtr& exchange, OpenFile file, std::string_view relative) {
-  MHD_Connection* connection = exchange->connection;
-  const ByteRange range =
-      parse_byte_range(exchange->request.header("range").value_or(""), file.bytes);
-  if (range.count < kLongAnswerBytes) {
-    begin_short(*exchange);
-  } else if (!begin_long(*exchange)) {
-    return queue_no_room(connection);
-  }
-  if (range.kind == ByteRange::Kind::kUnsatisfiable) {
-    MHD_Response* response =
-        MHD_create_response_from_buffer(0, const_cast<char*>(""), MHD_RESPMEM_PERSISTENT);
-    if (response == nullptr) return MHD_NO;
-    add_header(response, MHD_HTTP_HEADER_CONTENT_RANGE, text("bytes */", file.bytes));
-    return queue(connection, MHD_HTTP_RANGE_NOT_SATISFIABLE, response);
-  }
-  MHD_Response* response = MHD_create_response_from_fd_at_offset64(
-      static_cast<uint64_t>(range.count), file.fd.get(), static_cast<uint64_t>(range.first));
-  if (response == nullptr) return MHD_NO;
-  file.fd.release();  // the response closes it
-  add_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
-             is_text_name(relative) ? kTextType : "application/octet-stream");
-  add_header(response, MHD_HTTP_HEADER_ACCEPT_RANGES, "bytes");
-  if (range.kind == ByteRange::Kind::kWhole) return queue(connection, MHD_HTTP_OK, response);
-  add_header(response, MHD_HTTP_HEADER_CONTENT_RANGE,
-             text("bytes ", range.first, "-", range.first + range.count - 1, "/", file.bytes));
-  return queue(connection, MHD_HTTP_PARTIAL_CONTENT, response);
-}
-
-MHD_Result serve_file(const ExchangePtr& exchange) {
-  const FilesRoute& route = exchange->shared->options.files;
-  const HttpRequest& request = exchange->request;
-  MHD_Connection* connection = exchange->connection;
-  const auto refuse = [&](const Error& error) {
-    begin_short(*exchange);
-    return queue_text(
-        connection, status_of(error),
-        error.hint().empty() ? error.message() : text(error.message(), "\n  hint: ", error.hint()));
-  };
-  if (request.method == "POST") {
-    begin_short(*exchange);
-    return queue_text(connection, 405, "files can only be read");
-  }
-  Result<ServedPath> served =
-      route.resolve(std::string_view(request.path).substr(route.prefix.size()), request.principal);
-  if (!served) return refuse(served.error());
-  Result<OpenFile> file = open_confined(served->root, served->relative, served->user);
-  if (!file) return refuse(file.error());
-  if (file->is_directory) {
-    const Result<std::vector<DirEntry>> entries = list_directory(*file);
-    if (!entries) return refuse(entries.error());
-    begin_short(*exchange);
-    if (!route.encode_directory) return queue_text(connection, 404, "this is a directory");
-    return queue_body(connection, 200, "application/json", route.encode_directory(*entries));
-  }
-  const std::optional<std::string_view> follow = request.param("follow");
-  if (follow && *follow != "0")
-    return queue_follower(exchange, *std::move(file), *std::move(served));
-  const bool has_hole =
-      served->is_output && !request.header("range") && lseek(file->fd.get(), 0, SEEK_DATA) > 0;
-  if (has_hole) {
-    served->is_growing = {};
-    return queue_follower(exchange, *std::move(file), *std::move(served));
-  }
-  return queue_file(exchange, *std::move(file), served->relative);
 }
 
 }  // namespace
@@ -788,6 +486,11 @@ struct HttpServer::Impl {
     {
       const std::lock_guard lock(shared->mutex);
       shared->suspended.erase(exchange.get());
+      if (!exchange->followed.empty()) {
+        const auto [begin, end] = shared->followers.equal_range(exchange->followed);
+        shared->followers.erase(std::find_if(
+            begin, end, [&](const auto& one) { return one.second == exchange.get(); }));
+      }
       exchange->connection = nullptr;
       exchange->sleep = Exchange::Sleep::kNone;
       exchange->bytes = {};
@@ -868,6 +571,10 @@ HttpServer::~HttpServer() {
   }
   MHD_stop_daemon(impl_->daemon);
   if (!impl_->address.socket.empty()) ::unlink(impl_->address.socket.c_str());
+}
+
+void HttpServer::followed_ended(std::string_view name) {
+  http::followed_ended(*impl_->shared, name);
 }
 
 const Address& HttpServer::address() const { return impl_->address; }

@@ -110,6 +110,8 @@ struct ServedPath {
   // Asked at the end of the file while a reader follows: may more come? None: no. Called from the
   // server's threads.
   std::function<bool()> is_growing = {};
+  // By which HttpServer::followed_ended() knows it; empty: only time wakes those that follow it.
+  std::string name = {};
   // Of a task: what is missing at its beginning is a hole, which is passed over and told; if it is
   // cut, a reader that follows begins anew.
   bool is_output = false;
@@ -129,7 +131,8 @@ struct FilesRoute {
 };
 
 // Files answer with Range (206, 416), and with "?follow=1" stream what is appended until is_growing
-// says no and the end is reached; "&offset=N" begins at byte N.
+// says no and the end is reached; "&offset=N" begins at byte N. They look each 50 ms, and when
+// followed_ended() is called.
 class HttpServer {
  public:
   struct Options {
@@ -160,6 +163,9 @@ class HttpServer {
   const Address& address() const;  // with the real port
   uint16_t port() const { return address().port; }
   size_t connections() const;
+  // The file of this ServedPath::name does not grow any more: those that follow it hear it at once,
+  // and not when they look again. In the loop's thread.
+  void followed_ended(std::string_view name);
 
  private:
   struct Impl;

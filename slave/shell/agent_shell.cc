@@ -545,6 +545,10 @@ void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
   } else if (const auto* update = std::get_if<proto::UpdateRecord>(&record)) {
     if (proto::is_terminal(update->status.state)) {
       sandboxes->task_ended(update->framework, update->status.task);
+      if (http != nullptr) {
+        http->followed_ended(
+            Sandboxes::followed_name(update->framework.str(), update->status.task.str()));
+      }
     }
   }
 }

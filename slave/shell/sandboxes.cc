@@ -188,6 +188,10 @@ void Sandboxes::forget_removed(const std::string& framework) const {
   unlinkat(all.get(), framework.c_str(), AT_REMOVEDIR);
 }
 
+std::string Sandboxes::followed_name(std::string_view framework, std::string_view task) {
+  return text(framework, "/", task);
+}
+
 void Sandboxes::task_began(const FrameworkId& framework, const TaskId& task) {
   const std::lock_guard lock(live_->mutex);
   live_->tasks.insert({framework.str(), task.str()});
@@ -228,6 +232,7 @@ Result<ServedPath> Sandboxes::resolve(std::string_view rest) const {
             const std::lock_guard lock(live->mutex);
             return live->tasks.contains(name);
           },
+      .name = followed_name(framework, task),
       .is_output = path == "stdout" || path == "stderr"};
 }
 

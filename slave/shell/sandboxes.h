@@ -59,6 +59,8 @@ class Sandboxes {
   // Whether its files may still grow; a reader that follows them waits as long. Any thread.
   void task_began(const FrameworkId& framework, const TaskId& task);
   void task_ended(const FrameworkId& framework, const TaskId& task);
+  // ServedPath::name of its files.
+  static std::string followed_name(std::string_view framework, std::string_view task);
 
   // "<framework>/<task>/<path>": the run that was last assigned. Any thread.
   // Errors: kInvalidArgument, kNotFound.

@@ -46,6 +46,7 @@ class Http : public testing::Test {
           return ServedPath{.root = *open_root(dir_.path() / "box"),
                             .relative = std::string(rest.substr(5)),
                             .is_growing = [this] { return is_growing_.load(); },
+                            .name = "task",
                             .is_output = rest == "task/stdout"};
         },
         .encode_directory =
@@ -453,6 +454,20 @@ TEST_F(Http, NoPathLeavesItsRoot) {
   EXPECT_EQ(status_of(ask("POST /files/task/stdout HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
                           "Content-Length: 0\r\n\r\n")),
             405);
+}
+
+// The loop does not run here, so no timer wakes the reader.
+TEST_F(Http, AFollowerHearsAtOnceThatItsFileHasEnded) {
+  is_growing_ = true;
+  const Fd fd = connect_tcp(server_->port());
+  send_all(fd, "GET /files/task/stdout?follow=1 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  std::string all;
+  ASSERT_TRUE(receive_until(fd, all, "56789"));
+  server_->followed_ended("other");
+  dir_.append("box/stdout", "last words");
+  is_growing_ = false;
+  server_->followed_ended("task");
+  EXPECT_TRUE(receive_until(fd, all, "last words\r\n0\r\n\r\n"));
 }
 
 TEST_F(Http, FollowsAGrowingFileToItsEnd) {
