@@ -44,7 +44,8 @@ bool is_entitled_to(const proto::RoleRow& row, const ResourceVector& more) {
   });
 }
 
-// Whether it has less than that by more than a task, and on several machines less than half.
+// Whether it has less than that by more than one of these tasks, and on several machines less than
+// half.
 bool is_far_below(const proto::RoleRow& row, const ResourceVector& shape, size_t machines) {
   if (machines == 1) return is_entitled_to(row, shape * 2);
   ResourceVector more = shape * 2;
@@ -99,6 +100,7 @@ std::vector<Violation> ChurnLaw::look(const MasterWord& word, int64_t notices, T
     running.insert({task.framework, task.ask});
   }
   std::set<RoleName> below;
+  std::set<RoleName> not_below;
   std::set<AgentId> aside;
   for (const proto::FrameworkRow& framework : word.frameworks) {
     for (const proto::AskRow& ask : framework.asks) aside.insert(ask.claimed);
@@ -124,9 +126,8 @@ std::vector<Violation> ChurnLaw::look(const MasterWord& word, int64_t notices, T
                     [&](const auto& agent) { return ask.shape.fits_in(agent.total.amounts); });
     if (!could_run) continue;
     for (const proto::RoleRow& row : word.roles) {
-      if (is_within(wanted.role, row.role) && is_far_below(row, ask.shape, machines)) {
-        below.insert(row.role);
-      }
+      if (!is_within(wanted.role, row.role)) continue;
+      (is_far_below(row, ask.shape, machines) ? below : not_below).insert(row.role);
     }
     const proto::RoleRow* row = row_of(word, wanted.role);
     if (row != nullptr && running.count(key) == 0 && is_promised(word, wanted.role, ask.shape) &&
@@ -134,6 +135,9 @@ std::vector<Violation> ChurnLaw::look(const MasterWord& word, int64_t notices, T
       have_turn.insert(key);
     }
   }
+
+  // Of the tasks that it wants the largest may be missing.
+  for (const RoleName& role : not_below) below.erase(role);
 
   std::vector<Violation> found;
   const Duration below_max = machines == 1 ? kBelowMax : kBelowOnSeveralMax;

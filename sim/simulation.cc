@@ -20,6 +20,8 @@ constexpr Duration kReregistration = minutes(2);
 // After healing everything must have come to its end within this: re-registration, executors that
 // wait for an agent that is gone, fail-over of abandoned frameworks, and the tasks themselves.
 constexpr Duration kLivenessBound = minutes(40);
+// Where few machines are left of those for which there was work.
+constexpr Duration kChurnLivenessBound = hours(3);
 constexpr Duration kAbandonedFailover = seconds(20);
 // A job whose scheduler crashed, or could not say that it is done, is over after this.
 constexpr Duration kBatchFailover = minutes(5);
@@ -288,7 +290,8 @@ std::vector<Violation> Simulation::unfinished() const {
 SimReport Simulation::run() {
   world_.run_until(plan_.healed_at, {});
   Time look = world_.now();
-  const bool done = world_.run_until(world_.now() + kLivenessBound, [&] {
+  const Duration bound = churn_law_ ? kChurnLivenessBound : kLivenessBound;
+  const bool done = world_.run_until(world_.now() + bound, [&] {
     if (!healed_ || world_.now() < look) return false;
     look = world_.now() + kEndLook;
     watch_guarantees();

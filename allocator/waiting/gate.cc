@@ -23,6 +23,9 @@ constexpr Duration kArrearsPeriod = seconds(60);
 constexpr int64_t kArrearsMax = 2;
 // Of one ask; each is on another agent.
 constexpr int64_t kClaimsMax = 2;
+// An ask that lacks so many tasks, and has no claim, need not wait for those above their part:
+// there may be none, since together the agents have room for less than one pool of them has.
+constexpr int64_t kFarBehind = kClaimsMax;
 // What rounding may leave of a task.
 constexpr int64_t kSlack = kTaskOne / 256;
 // How many times longer an ask goes without claims than it had them in vain.
@@ -32,6 +35,12 @@ constexpr Duration kHoldMax = hours(24);
 // cluster of more leaves than these.
 constexpr Duration kEntitlementsAge = milliseconds(250);
 constexpr size_t kManyLeaves = 64;
+
+bool has_some_free(const AskEntry& ask, const Agent& a) {
+  return std::any_of(kResourceKinds.begin(), kResourceKinds.end(), [&](ResourceKind kind) {
+    return ask.ask.shape[kind] > 0 && a.free.amounts[kind] > 0;
+  });
+}
 
 bool wants_more(const AskEntry& ask) {
   return ask.unmet() > 0 && ask.leaf_wants() && ask.leaf->mode == OfferMode::kAsks;
@@ -221,6 +230,13 @@ bool Gate::is_above(const AskEntry& ask, Time now) const {
   return ask.placed * kTaskOne > ask.entitled + arrears(ask, now) + kSlack;
 }
 
+// Whether the other one has more of its part, arrears included.
+bool Gate::is_ahead(const AskEntry& other, const AskEntry& ask, Time now) const {
+  const Int128 of_other = other.placed * kTaskOne - arrears(other, now);
+  const Int128 own = ask.placed * kTaskOne - arrears(ask, now);
+  return of_other * ask.entitled > own * other.entitled;
+}
+
 // --- claims -------------------------------------------------------------------------------------
 
 int64_t Gate::claims_of(const AskEntry& ask) {
@@ -228,17 +244,18 @@ int64_t Gate::claims_of(const AskEntry& ask) {
                        [](const Agent* a) { return a->purpose == Purpose::kOwed; });
 }
 
-// What is free on the agent once all tasks of asks above their entitlement have ended, but for
-// those that never end. The tasks of a leaf whose asks are not declared any more count as those of
-// one ask.
-ResourceVector Gate::soon_free(const Agent& a, Time now) const {
+// What is free on the agent once all tasks of asks above their entitlement have ended, and of those
+// ahead of `behind`, if there is one; but for those that never end. The tasks of a leaf whose asks
+// are not declared any more count as those of one ask.
+ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, Time now) const {
   ResourceVector soon = a.free.amounts;
   for (const auto& [ref, task] : a.tasks) {
     if (outlook_of(task, now) == Outlook::kNever) continue;
     const auto ask = task.leaf->owner->asks.find(task.ask);
     const bool is_over = ask == task.leaf->owner->asks.end()
                              ? task.leaf->entitled_without_ask < kTaskOne - kSlack
-                             : is_above(*ask->second, now);
+                             : is_above(*ask->second, now) ||
+                                   (behind != nullptr && is_ahead(*ask->second, *behind, now));
     if (is_over) soon += task.resources.amounts;
   }
   return soon;
@@ -246,12 +263,8 @@ ResourceVector Gate::soon_free(const Agent& a, Time now) const {
 
 bool Gate::may_claim(const AskEntry& ask, const Agent& a, const ResourceVector& soon,
                      Time now) const {
-  const ResourceVector& shape = ask.ask.shape;
-  if (!shape.fits_in(soon)) return false;
-  const bool some_free =
-      std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
-                  [&](ResourceKind kind) { return shape[kind] > 0 && a.free.amounts[kind] > 0; });
-  return some_free && suits(ask, a, now) && could_ever_fit(ask, a) && !is_usable(ask, a, now);
+  return ask.ask.shape.fits_in(soon) && suits(ask, a, now) && could_ever_fit(ask, a) &&
+         !is_usable(ask, a, now);
 }
 
 void Gate::assign(Time now) {
@@ -296,12 +309,21 @@ void Gate::assign(Time now) {
     return comes_before(a.ask, b.ask);
   });
   for (Agent* a : agents) {
-    const ResourceVector soon = soon_free(*a, now);
+    const ResourceVector soon = soon_free(*a, nullptr, now);
+    const AskEntry* behind = nullptr;  // the first of those far behind that the agent could serve
     for (const Waiter& candidate : candidates) {
       AskEntry& ask = *candidate.ask;
       const int64_t claims = claims_of(ask);
-      if (claims >= kClaimsMax || owed_tasks(ask, kClaimsMax, now) <= claims) continue;
-      if (!may_claim(ask, *a, soon, now)) continue;
+      const int64_t owed = claims < kClaimsMax ? owed_tasks(ask, kClaimsMax, now) : 0;
+      if (owed <= claims) continue;
+      bool may = may_claim(ask, *a, soon, now) && has_some_free(ask, *a);
+      const bool is_far_behind = claims == 0 && owed >= kFarBehind;
+      if (!may && is_far_behind && behind == nullptr && could_ever_fit(ask, *a) &&
+          suits(ask, *a, now)) {
+        behind = &ask;
+        may = may_claim(ask, *a, soon_free(*a, behind, now), now);
+      }
+      if (!may) continue;
       Patience& patience = patience_[ask];
       if (claims == 0) patience.claimed_at = now;
       if (patience.hold == Duration())

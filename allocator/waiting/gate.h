@@ -9,6 +9,9 @@
 //   * Then asks that are owed are filled, by share.
 //   * An ask that is owed a task and fits nowhere gets a claim at once, of exactly its shape, on an
 //     agent where something has become free and where asks above their entitlement use the rest.
+//     One that lacks two tasks may have it also where asks with more of their part use the rest:
+//     where tasks do not fill the agents, all are below their part, and places would go back to
+//     their asks for ever.
 //     What has no end may use it, and nobody knows: a claim that serves nobody for claim_after is
 //     given up for nine times as long, the next one after twice that.
 //   * All others may have what is left.
@@ -97,7 +100,8 @@ class Gate {
   void settle_arrears(const AskEntry& ask, Time now);
   void settle_recounted(Time now);
   bool is_above(const AskEntry& ask, Time now) const;
-  ResourceVector soon_free(const Agent& agent, Time now) const;
+  bool is_ahead(const AskEntry& other, const AskEntry& ask, Time now) const;
+  ResourceVector soon_free(const Agent& agent, const AskEntry* behind, Time now) const;
   bool may_claim(const AskEntry& ask, const Agent& agent, const ResourceVector& soon,
                  Time now) const;
   static int64_t claims_of(const AskEntry& ask);

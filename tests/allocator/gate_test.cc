@@ -86,6 +86,34 @@ TEST(Gate, ManyFrameworksInARoleHaveOneShare) {
   EXPECT_EQ(s.framework("s").tasks(), 4);
 }
 
+// Two agents with much of one kind each have room for fewer tasks than one pool of both, so both
+// frameworks are below what they are entitled to for ever. The second comes when the places are
+// taken, and gets its turn all the same: a place does not go back to its ask for ever.
+TEST(Gate, PlaceChangesHandsWhereAllAreBelowTheirPart) {
+  AllocatorScenario s;
+  s.agent("memory", "cpus:2;mem:8GiB");
+  s.agent("cpus", "cpus:8;mem:2GiB");
+  s.framework("first").asks("cpus:2;mem:2GiB", 100'000);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("first").tasks(), 2);
+  s.framework("second").asks("cpus:1.5;mem:1536", 100'000);
+
+  std::map<std::string, int> seconds_run;
+  for (int second = 0; second < 600; ++second) {
+    for (const char* name : {"first", "second"}) {
+      if (second % 10 == 0 && s.framework(name).tasks() > 0) s.framework(name).ends(1);
+    }
+    s.advance(seconds(1));
+    s.run_until_nothing_fits();
+    for (const char* name : {"first", "second"}) {
+      if (s.framework(name).tasks() > 0) ++seconds_run[name];
+    }
+  }
+
+  EXPECT_GT(seconds_run["first"], 300);
+  EXPECT_GT(seconds_run["second"], 300);
+}
+
 // A service runs on the only agent, and an ask that is owed a task waits for all of it. What is
 // kept for it is given up in time, though nothing happens; if the service is declared to have no
 // end, nothing is kept.

@@ -38,13 +38,13 @@ constexpr Bounds kOnOneAgent = {.p1 = 0.85,
                                 .p50 = 0.98,
                                 .utilisation = 0.985,
                                 .long_lacks = 0.02};
-constexpr Bounds kOnTenAgents = {.p1 = 0.80,
-                                 .p5 = 0.90,
-                                 .p10 = 0.93,
+constexpr Bounds kOnTenAgents = {.p1 = 0.86,
+                                 .p5 = 0.92,
+                                 .p10 = 0.94,
                                  .p25 = 0.96,
                                  .p50 = 0.98,
                                  .utilisation = 0.985,
-                                 .long_lacks = 0.05};
+                                 .long_lacks = 0.03};
 
 void expect_within(const TreeOptions& options, const Bounds& bounds) {
   std::vector<Measured> all;

@@ -97,6 +97,19 @@ Figure grown(OfPicture of) {
   };
 }
 
+// The most snapshots in a row without any.
+Figure longest_without(OfPicture of) {
+  return [of = std::move(of)](const Report& report) {
+    int64_t found = 0;
+    int64_t now = 0;
+    for (const Picture& at : report.snapshots) {
+      now = of(at) > 0 ? 0 : now + 1;
+      found = std::max(found, now);
+    }
+    return found;
+  };
+}
+
 // --- promises -----------------------------------------------------------------------------------
 
 std::vector<Promise> promises() {
@@ -133,6 +146,10 @@ std::vector<Promise> promises() {
       {"victims_by_worth", "tasks of priority 10", kHolds, kHolds,
        at_end(running_of("borrower/high-")), 4},
       {"victims_by_worth", "tasks of the owner", kHolds, kHolds, at_end(running("owner")), 6},
+      {"uneven_agents", "15 s without cpus", kHolds, kHolds, longest_without(running_of("C/cpus-")),
+       0, 8},
+      {"uneven_agents", "15 s without mem", kHolds, kHolds, longest_without(running_of("C/mem-")),
+       0, 8},
   };
 }
 
