@@ -63,6 +63,24 @@ TEST(Reclaim, TakesNothingBackForAnAskThatMayNotBorrowAndIsAboveItsEntitlement) 
   EXPECT_EQ(s.revokes(), 1);
 }
 
+// A role below has a guarantee that is as little filled, and an ask that it does not cover. The
+// turn of the role above among guarantees stays equal when it gets its own; it may reclaim at once.
+TEST(Reclaim, IsForARoleThatGetsAGuaranteeWhileOneBelowItIsAsLittleFilled) {
+  Story s;
+  s.agent("a1", "cpus:10;mem:10GiB");
+  s.guarantee("eng/ads", "cpus:1");
+  s.wants("ops", kOne, 100);
+  s.lives(minutes(1));
+  s.wants("train", "cpus:2;mem:1", 1, {.role = "eng/ads"});
+  s.wants("eng", kOne, 100);
+  s.lives(seconds(5));
+  ASSERT_EQ(s.revokes(), 0);
+
+  s.guarantee("eng", "cpus:6");
+  s.lives(seconds(9));
+  EXPECT_EQ(s.revokes("ops"), 6);
+}
+
 TEST(Reclaim, TellsWhoWaitsForIt) {
   Story s;
   lend_all(s);
