@@ -297,7 +297,8 @@ int show(const Words& words) {
       addresses += text(addresses.empty() ? "" : " ", name, "=", host, ":", port);
     }
     table.row({one.task.str(), one.agent.str(),
-               text(one.state, one.healthy == std::optional(false) ? ", unhealthy" : ""),
+               text(one.state, one.healthy == std::optional(false) ? ", unhealthy" : "",
+                    one.why.empty() ? "" : ": ", one.why),
                one.ready ? "yes" : "no", addresses.empty() ? "-" : addresses});
   }
   table.print();

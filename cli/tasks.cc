@@ -18,7 +18,9 @@ std::string outcome_of(const proto::TaskRow& row) {
 }
 
 std::string state_of(const proto::TaskRow& row) {
-  return text(to_text(row.state), row.healthy == std::optional(false) ? " (unhealthy)" : "");
+  return text(to_text(row.state), row.healthy == std::optional(false) ? " (unhealthy)"
+                                  : row.ready == std::optional(false) ? " (not ready)"
+                                                                      : "");
 }
 
 std::string shortened(const std::string& command) {

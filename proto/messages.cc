@@ -4,6 +4,7 @@
 #include <array>
 #include <csignal>
 #include <cstring>
+#include <set>
 
 #include "common/text.h"
 
@@ -87,6 +88,24 @@ Result<void> check_health_check(const HealthCheck& check,
   }
   if (check.failures < 1 || check.failures > kHealthFailuresMax) {
     return wrong("its failures must be from 1 to ", kHealthFailuresMax, ", not ", check.failures);
+  }
+  return {};
+}
+
+Result<void> check_readiness(const Readiness& readiness,
+                             const std::vector<std::string>& port_names) {
+  if (readiness.after < Duration() || readiness.after > kDurationMax) {
+    return Error::invalid_argument("readiness: the time until it must be from 0 to ten years");
+  }
+  std::set<std::string_view> seen;
+  for (const std::string& port : readiness.ports) {
+    if (std::find(port_names.begin(), port_names.end(), port) == port_names.end()) {
+      return Error::invalid_argument(
+          text("readiness: each port must be one of the task's port names, not ", quoted(port)));
+    }
+    if (!seen.insert(port).second) {
+      return Error::invalid_argument(text("readiness: port ", quoted(port), " is named twice"));
+    }
   }
   return {};
 }

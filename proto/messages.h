@@ -54,6 +54,19 @@ inline constexpr size_t kHealthCheckKindCount = 3;
 Result<void> check_health_check(const HealthCheck& check,
                                 const std::vector<std::string>& port_names);
 
+// When a task is ready to do its work, as its executor sees it: it has run for `after`, and its own
+// processes listen on each of `ports`, TCP, on any address.
+struct Readiness {
+  std::vector<std::string> ports = {};  // of TaskSpec::port_names
+  Duration after = {};
+
+  bool operator==(const Readiness&) const = default;
+};
+// Errors: kInvalidArgument says which value is wrong and what is allowed; `port_names` are the
+// task's.
+Result<void> check_readiness(const Readiness& readiness,
+                             const std::vector<std::string>& port_names);
+
 // A file that the agent puts into a task's sandbox before the task starts.
 struct FetchedFile {
   std::string uri = {};
@@ -93,6 +106,8 @@ struct TaskSpec {
   std::vector<FetchedFile> fetch = {};
   Duration max_run_time = {};         // from its start, then it is killed; zero: no bound
   int32_t kill_signal = kKillSignal;  // the polite one; not SIGKILL or SIGSTOP
+  // For the command executor, which tells it as TaskStatus::ready. None: nobody asks.
+  std::optional<Readiness> readiness = {};
 
   bool operator==(const TaskSpec&) const = default;
 };
@@ -138,6 +153,8 @@ struct TaskStatus {
   std::optional<bool> healthy = {};  // by its health check; none: it has none, or not looked yet
   Time at = {};
   std::optional<TaskUsage> usage = {};  // with an end, from its agent
+  // By TaskSpec::readiness; none: it has none, or its executor is of a version that does not look.
+  std::optional<bool> ready = {};
 
   bool operator==(const TaskStatus&) const = default;
 };

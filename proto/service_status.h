@@ -19,6 +19,7 @@ struct ServiceInstanceRow {
   std::string state = {};  // as of a task, or "planned" before it is launched
   bool ready = false;
   std::optional<bool> healthy = {};
+  std::string why = {};                        // it is not ready although it runs; for people
   std::map<std::string, uint16_t> ports = {};  // by name; empty until told
   Time launched_at = {};
   bool operator==(const ServiceInstanceRow&) const = default;

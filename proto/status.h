@@ -108,6 +108,7 @@ struct TaskRow {
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
   std::optional<bool> healthy = {};     // by its health check, as last told; none once it has ended
+  std::optional<bool> ready = {};       // by its readiness, in the same way
   std::string http_address = {};        // of its agent: /v1/files/<framework>/<task>/stdout
   std::optional<TaskUsage> usage = {};  // once it has ended
   Time launched_at = {};

@@ -27,7 +27,8 @@ struct Complaint {
 // once from the network, but exactly once and in order here; they are acknowledged when the
 // callback returns. A task may be told as running several times: from its first update on with what
 // its executor says of it. The command executor says the task's ports in `data`, as in
-// {"ports":{"http":31000}}, and `healthy` whenever its health check changes it.
+// {"ports":{"http":31000}}, and `healthy` and `ready` whenever its
+// health check or its readiness changes it.
 using Notification =
     std::variant<proto::Subscribed, proto::Offers, proto::Rescind, proto::TaskStatus,
                  proto::FrameworkMessage, proto::AskReport, proto::Failure, Disconnected, Refused,

@@ -67,8 +67,8 @@ class Scheduler {
   // scheduler's until its lease ends.
   void on_offer(std::function<void(const Offer&)> callback);
   void on_rescind(std::function<void(OfferId)> callback);
-  // Also when a running task turns unhealthy or healthy again (TaskSpec::health): nobody but the
-  // scheduler ends it for that.
+  // Also when a running task turns ready (TaskSpec::readiness), unhealthy, or healthy again
+  // (TaskSpec::health): nobody but the scheduler ends it for that.
   void on_update(std::function<void(const proto::TaskStatus&)> callback);
   void on_message(std::function<void(const proto::FrameworkMessage&)> callback);
   void on_ask_report(std::function<void(const proto::AskReport&)> callback);

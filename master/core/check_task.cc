@@ -91,6 +91,15 @@ Result<void> check_task(const proto::TaskSpec& spec) {
       return checked;
     }
   }
+  if (spec.readiness) {
+    if (spec.executor != proto::kCommandExecutor) {
+      return Error::invalid_argument(text("readiness is seen by ", proto::kCommandExecutor,
+                                          ", not by the executor ", quoted(spec.executor)));
+    }
+    if (Result<void> checked = proto::check_readiness(*spec.readiness, spec.port_names); !checked) {
+      return checked;
+    }
+  }
   return check_environment(spec.environment);
 }
 

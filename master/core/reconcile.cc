@@ -54,6 +54,7 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
     status.exit_code = row.exit_code;
     status.signal = row.signal;
     status.healthy = row.healthy;
+    status.ready = row.ready;
   } else if (awaited_ > 0) {
     if (framework.waiting.size() < kWaitingMax) framework.waiting.try_emplace(id);
     return;

@@ -195,6 +195,7 @@ proto::TaskRow row_of(const Task& task) {
           .exit_code = task.exit_code,
           .signal = task.signal,
           .healthy = task.ended() ? std::nullopt : task.healthy,
+          .ready = task.ended() ? std::nullopt : task.ready,
           .http_address = {},
           .usage = task.usage,
           .launched_at = task.launched_at,

@@ -66,6 +66,7 @@ struct Task {
   std::optional<int32_t> exit_code = {};
   std::optional<int32_t> signal = {};
   std::optional<bool> healthy = {};            // as its agent told it last
+  std::optional<bool> ready = {};              // as its agent told it last
   std::optional<proto::TaskUsage> usage = {};  // with its end
 
   AskName ask = {};

@@ -114,6 +114,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   task.signal = status.signal;
   task.usage = status.usage;
   if (status.healthy) task.healthy = status.healthy;
+  if (status.ready) task.ready = status.ready;
   step.trace(TraceLevel::kShortLived, task.ended() ? "task ended" : "task updated",
              {{"framework", task.key.framework.str()},
               {"task", task.key.task.str()},
@@ -166,7 +167,8 @@ void Master::State::tell(Task& task, TaskReason reason, std::string message, Ste
                  .exit_code = {},
                  .signal = {},
                  .healthy = task.ended() ? std::nullopt : task.healthy,
-                 .at = step.now},
+                 .at = step.now,
+                 .ready = task.ended() ? std::nullopt : task.ready},
                 step);
 }
 

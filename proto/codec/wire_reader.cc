@@ -341,6 +341,7 @@ void WireReader::spec(wire::TaskSpec::Reader in, TaskSpec& out) {
   span(in.getMaxRunNanos(), "the longest time that a task runs", out.max_run_time);
   out.kill_signal = in.getKillSignal();
   if (ok()) accept(check_kill_signal(out.kill_signal));
+  if (in.hasReadiness()) readiness(in.getReadiness(), out.port_names, out.readiness.emplace());
 }
 
 void WireReader::fetched_file(wire::FetchedFile::Reader in, FetchedFile& out) {
@@ -364,6 +365,16 @@ void WireReader::health(wire::HealthCheck::Reader in, const std::vector<std::str
   out.grace = Duration::nanos(in.getGraceNanos());
   out.failures = in.getFailures();
   if (ok()) accept(check_health_check(out, port_names));
+}
+
+void WireReader::readiness(wire::Readiness::Reader in, const std::vector<std::string>& port_names,
+                           Readiness& out) {
+  const auto ports = in.getPorts();
+  if (!count(ports.size(), "ports of a readiness", kPortNamesMax)) return;
+  out.ports.resize(ports.size());
+  for (unsigned i = 0; i < ports.size() && ok(); ++i) name(ports[i], "port name", out.ports[i]);
+  span(in.getAfterNanos(), "the time until a task is ready", out.after);
+  if (ok()) accept(check_readiness(out, port_names));
 }
 
 void WireReader::claim(wire::TaskClaim::Reader in, TaskClaim& out) {
@@ -411,6 +422,7 @@ void WireReader::status(wire::TaskStatus::Reader in, TaskStatus& out) {
   if (in.getHasHealthy()) out.healthy = in.getHealthy();
   time(in.getAtNanos(), out.at);
   if (in.hasUsage()) usage(in.getUsage(), out.usage.emplace());
+  if (in.getHasReady()) out.ready = in.getReady();
 }
 
 void WireReader::usage(wire::TaskUsage::Reader in, TaskUsage& out) {

@@ -75,6 +75,8 @@ class WireReader {
              std::set<std::string>& out);
   void health(wire::HealthCheck::Reader in, const std::vector<std::string>& port_names,
               HealthCheck& out);
+  void readiness(wire::Readiness::Reader in, const std::vector<std::string>& port_names,
+                 Readiness& out);
   void claim(wire::TaskClaim::Reader in, TaskClaim& out);
   void assignment(wire::Assignment::Reader in, Assignment& out);
   void status(wire::TaskStatus::Reader in, TaskStatus& out);

@@ -235,6 +235,12 @@ void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   }
   out.setMaxRunNanos(spec.max_run_time.nanos());
   out.setKillSignal(spec.kill_signal);
+  if (!spec.readiness) return;
+  auto readiness = out.initReadiness();
+  readiness.setAfterNanos(spec.readiness->after.nanos());
+  if (spec.readiness->ports.empty()) return;
+  fill_texts(readiness.initPorts(static_cast<unsigned>(spec.readiness->ports.size())),
+             spec.readiness->ports);
 }
 
 void write(const TaskClaim& claim, wire::TaskClaim::Builder out) {
@@ -290,6 +296,8 @@ void write(const TaskStatus& status, wire::TaskStatus::Builder out) {
   out.setHealthy(status.healthy.value_or(false));
   out.setAtNanos(status.at.nanos());
   if (status.usage) write(*status.usage, out.initUsage());
+  out.setHasReady(status.ready.has_value());
+  out.setReady(status.ready.value_or(false));
 }
 
 void write(const AgentTask& task, wire::AgentTask::Builder out) {

@@ -85,6 +85,7 @@ void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.whole("exit_code", row.exit_code);
   f.whole("signal", row.signal);
   f.truth("healthy", row.healthy);
+  f.truth("ready", row.ready);
   f.value("usage", row.usage);
   f.text("http_address", row.http_address);
   f.seconds("launched_at_s", row.launched_at);

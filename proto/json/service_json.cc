@@ -25,6 +25,7 @@ void fields(F& f, typename F::template Of<ServiceInstanceRow>& row) {
   f.text("state", row.state);
   f.truth("ready", row.ready);
   f.truth("healthy", row.healthy);
+  f.text_if_any("why", row.why);
   f.ports("ports", row.ports);
   f.seconds("launched_at_s", row.launched_at);
 }

@@ -279,6 +279,14 @@ struct TaskSpec {
   fetch @12 :List(FetchedFile);  # At most 64; are in the sandbox before it starts.
   maxRunNanos @13 :Int64;  # nanos from its start, then it is killed; 0: no bound
   killSignal @14 :Int32 = 15;    # The polite signal: 1 to 31, neither SIGKILL nor SIGSTOP.
+  readiness @15 :Readiness;      # For builtin:command. Absent: nobody asks when it is ready.
+}
+
+# When a task is ready to do its work: it has run for so long, and its own processes listen on each
+# of these ports.
+struct Readiness {
+  ports @0 :List(Text);   # At most 64 of TaskSpec.portNames; TCP, on any address.
+  afterNanos @1 :Int64;   # nanos from the task's start
 }
 
 # A file that the agent puts into a task's sandbox.
@@ -354,6 +362,8 @@ struct TaskStatus {
   hasHealthy @13 :Bool;
   healthy @14 :Bool;   # By its health check; only with hasHealthy.
   usage @15 :TaskUsage;  # With an end, from the agent. Absent: it was not counted.
+  hasReady @16 :Bool;
+  ready @17 :Bool;     # By TaskSpec.readiness; only with hasReady.
 }
 
 # What a task used from its start to its end, counted by the kernel for the group of its executor.

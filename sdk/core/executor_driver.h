@@ -28,7 +28,7 @@ struct AgentFrame {
   proto::Envelope envelope = {};
 };
 // The executor tells what became of a task (state, reason, message, data, exit_code, signal,
-// healthy). Of more than kUpdatesPerTaskMax that wait for the agent only the newest is kept.
+// healthy, ready). Of more than kUpdatesPerTaskMax that wait for the agent only the newest is kept.
 struct TellUpdate {
   proto::TaskStatus status = {};
 };

@@ -75,8 +75,9 @@ KnownTasks::Heard KnownTasks::hear(const proto::TaskStatus& status) {
     is_new = true;
   }
   Task& task = live->second;
-  const bool changes =
-      is_new || status.state != task.state || (status.healthy && status.healthy != task.healthy);
+  const bool changes = is_new || status.state != task.state ||
+                       (status.healthy && status.healthy != task.healthy) ||
+                       (status.ready && status.ready != task.ready);
   if (status.sequence > 0) {
     if (status.sequence <= task.heard[source]) return {};
     // An answer to reconcile may have told before what this one says.
@@ -89,6 +90,7 @@ KnownTasks::Heard KnownTasks::hear(const proto::TaskStatus& status) {
   Heard heard{.is_news = true, .has_ended = is_terminal(status.state), .task = task};
   task.state = status.state;
   if (status.healthy) task.healthy = status.healthy;
+  if (status.ready) task.ready = status.ready;
   if (!status.agent.empty()) task.agent = status.agent;
   if (heard.has_ended) {
     const std::array<uint64_t, 2> sequences = task.heard;

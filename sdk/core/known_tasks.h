@@ -23,6 +23,7 @@ class KnownTasks {
     AskName ask = {};
     proto::TaskState state = proto::TaskState::kStaging;
     std::optional<bool> healthy = {};    // as told last
+    std::optional<bool> ready = {};      // as told last
     std::array<uint64_t, 2> heard = {};  // the last sequence of each source
     uint64_t declaration = 0;            // which of the author's declarations it was launched under
     uint64_t connection = 0;             // and on which connection

@@ -96,8 +96,9 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   if (!moves) return false;
   if (!proto::is_terminal(status.state)) {
     if (!task->has_room_for(status)) return false;
-    // What runs is as healthy as it was told last.
+    // What runs is as healthy and as ready as it was told last.
     if (!status.healthy) status.healthy = task->healthy;
+    if (!status.ready) status.ready = task->ready;
   }
 
   status.task = key.second;

@@ -345,7 +345,8 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
                              .data = told.data,
                              .exit_code = told.exit_code,
                              .signal = told.signal,
-                             .healthy = told.healthy};
+                             .healthy = told.healthy,
+                             .ready = told.ready};
     // What a shared one used is not of one of its tasks.
     if (proto::is_terminal(told.state) && executor.own) status.usage = frame.usage;
     if (told.state == proto::TaskState::kKilled) say_why_killed(task_key, status);

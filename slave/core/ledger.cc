@@ -102,6 +102,7 @@ void Ledger::apply_one(const proto::UpdateRecord& update) {
     task.started_at = update.status.at;
   }
   if (update.status.healthy) task.healthy = update.status.healthy;
+  if (update.status.ready) task.ready = update.status.ready;
   task.unacknowledged.push_back(update.status);
   task.unacknowledged_bytes += weight_of(update.status);
   ++unacknowledged_;
@@ -146,7 +147,8 @@ std::vector<proto::CheckpointRecord> Ledger::records() const {
                                                .state = state,
                                                .sequence = acknowledged,
                                                .healthy = task.healthy,
-                                               .at = task.started_at},
+                                               .at = task.started_at,
+                                               .ready = task.ready},
                                               task.executor_sequence});
         records.push_back(proto::AcknowledgedRecord{key.first, key.second, acknowledged});
       }

@@ -33,6 +33,7 @@ struct TaskEntry {
   uint64_t sequence = 0;                                // of the last update
   uint64_t executor_sequence = 0;                       // of the executor's last one among them
   std::optional<bool> healthy = {};                     // as last told
+  std::optional<bool> ready = {};                       // as last told
   Time started_at = {};                                 // of its first update `running`
   std::vector<proto::TaskStatus> unacknowledged = {};
   size_t unacknowledged_bytes = 0;

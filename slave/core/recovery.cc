@@ -154,7 +154,8 @@ void Agent::State::skip_numbers(const TaskKey& key, const TaskEntry& task, Step&
              .agent = options_.name,
              .state = task.state,
              .healthy = task.healthy,
-             .at = task.started_at};
+             .at = task.started_at,
+             .ready = task.ready};
   } else {
     again = task.unacknowledged.back();
   }

@@ -28,13 +28,14 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .command = task.record.spec.command.substr(0, kCommandShownBytes),
                         .launched_at = task.record.assignment.launched_at};
   // Its last update once more: a master that was started again has no other way to hear how healthy
-  // it is. For others it is a duplicate.
-  if (task.is_live() && task.healthy && told.unacknowledged.empty()) {
+  // and how ready it is. For others it is a duplicate.
+  if (task.is_live() && (task.healthy || task.ready) && told.unacknowledged.empty()) {
     told.unacknowledged.push_back({.task = key.second,
                                    .state = task.state,
                                    .sequence = task.sequence,
                                    .healthy = task.healthy,
-                                   .at = now});
+                                   .at = now,
+                                   .ready = task.ready});
   }
   return told;
 }

@@ -1,7 +1,7 @@
 // The story of a command: start_task runs it, `look` sees meanwhile whether it does its work if it
-// has a health check, `reap` hears that it ended, `settle` ends what it left behind and tells the
-// agent. A command has ended only when all its processes have, so that
-// its output is whole and its resources are free.
+// has a health check, look_whether_ready when it begins to, `reap` hears that it ended, `settle`
+// ends what it left behind and tells the agent. A command has ended only when all its processes
+// have, so that its output is whole and its resources are free.
 
 #include "slave/executor/command_executor.h"
 
@@ -20,6 +20,8 @@
 #include "net/local_client.h"
 #include "proto/codec/codec.h"
 #include "slave/executor/health_probe.h"
+#include "slave/executor/listeners.h"
+#include "slave/executor/readiness.h"
 
 namespace proffer::executor {
 namespace {
@@ -42,10 +44,18 @@ struct CommandExecutor::Impl {
     HealthProbe probe;
     Timer timer;
   };
+  // Of a task with readiness, while nobody wants its end.
+  struct Wait {
+    ReadinessWatch watch;
+    Timer timer;
+  };
   struct Running {
-    pid_t pid = 0;          // and process group
-    std::string data = {};  // of its updates while it runs
+    pid_t pid = 0;                     // and process group
+    std::string data = {};             // of its updates while it runs
+    std::optional<bool> healthy = {};  // each of them says both as they are
+    std::optional<bool> ready = {};
     std::unique_ptr<Watch> watch = {};
+    std::unique_ptr<Wait> wait = {};
     bool own = false;  // this executor is for it alone
     Duration kill_grace = {};
     int kill_signal = SIGTERM;
@@ -91,6 +101,9 @@ struct CommandExecutor::Impl {
   void watch(const proto::RunTask& run);
   void look(const TaskId& id);
   void on_looked(const TaskId& id, const Looked& looked);
+  void wait_for(const proto::RunTask& run, const ReadinessWatch& watch);
+  void look_whether_ready(const TaskId& id);
+  void tell_running(const TaskId& id, const std::string& message);
   Watch* watch_of_command(pid_t pid);
   void reap();
   void settle();
@@ -155,14 +168,30 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
   command.kill_grace = run.spec.kill_grace;
   command.kill_signal = run.spec.kill_signal;
   command.data = told_ports(run.assignment.ports);
-  step(sdk::TellUpdate{
-      {.task = run.spec.id, .state = proto::TaskState::kRunning, .data = command.data}});
+  std::optional<ReadinessWatch> readiness;
+  if (run.spec.readiness) {
+    readiness.emplace(*run.spec.readiness, run.assignment.ports, loop.now());
+    command.ready = readiness->is_ready();
+  }
+  tell_running(run.spec.id, {});
   if (ending) {
     command.executor_signal = signal_sent;
     command.kill_asked = !signal_sent;
     return end_task(run.spec.id, run.spec.kill_grace);
   }
   if (run.spec.health) watch(run);
+  if (readiness && !readiness->is_ready()) wait_for(run, *readiness);
+}
+
+// What it does beside its state is said whole each time: a later update may be all that is heard.
+void CommandExecutor::Impl::tell_running(const TaskId& id, const std::string& message) {
+  const Running& command = running.at(id);
+  step(sdk::TellUpdate{{.task = id,
+                        .state = proto::TaskState::kRunning,
+                        .message = message,
+                        .data = command.data,
+                        .healthy = command.healthy,
+                        .ready = command.ready}});
 }
 
 // --- its health --------------------------------------------------------------------------------
@@ -196,15 +225,12 @@ void CommandExecutor::Impl::look(const TaskId& id) {
 }
 
 void CommandExecutor::Impl::on_looked(const TaskId& id, const Looked& looked) {
-  const Running& command = running.at(id);
+  Running& command = running.at(id);
   const std::optional<HealthNews> news = command.watch->health.on_looked(looked, loop.now());
   command.watch->timer.arm(command.watch->health.next_deadline());
   if (!news) return;
-  step(sdk::TellUpdate{{.task = id,
-                        .state = proto::TaskState::kRunning,
-                        .message = news->message,
-                        .data = command.data,
-                        .healthy = news->healthy}});
+  command.healthy = news->healthy;
+  tell_running(id, news->message);
 }
 
 CommandExecutor::Impl::Watch* CommandExecutor::Impl::watch_of_command(pid_t pid) {
@@ -214,6 +240,36 @@ CommandExecutor::Impl::Watch* CommandExecutor::Impl::watch_of_command(pid_t pid)
     }
   }
   return nullptr;
+}
+
+// --- when it is ready --------------------------------------------------------------------------
+
+void CommandExecutor::Impl::wait_for(const proto::RunTask& run, const ReadinessWatch& watch) {
+  const TaskId id = run.spec.id;
+  Running& command = running.at(id);
+  command.wait.reset(
+      new Wait{.watch = watch, .timer = Timer(loop, [this, id] { look_whether_ready(id); })});
+  command.wait->timer.arm(watch.next_deadline());
+}
+
+// What an executor of one task's own has left behind is of that task, too: it is the parent of all
+// orphans. In a shared one an orphan may be another task's.
+void CommandExecutor::Impl::look_whether_ready(const TaskId& id) {
+  Running& command = running.at(id);
+  if (command.wait == nullptr) return;
+  Wait& wait = *command.wait;
+  std::optional<ReadyNews> news;
+  if (wait.watch.on_tick(loop.now())) {
+    std::vector<PortSeen> seen = wait.watch.ports();
+    const TaskProcesses own = command.own ? TaskProcesses{.root = getpid(), .has_root = false}
+                                          : TaskProcesses{.root = command.pid};
+    if (!seen.empty()) find_listeners(own, seen);
+    news = wait.watch.on_looked(seen, loop.now());
+  }
+  wait.timer.arm(wait.watch.next_deadline());
+  if (!news) return;
+  command.ready = news->ready;
+  tell_running(id, news->message);
 }
 
 // --- its end -----------------------------------------------------------------------------------
@@ -229,6 +285,7 @@ void CommandExecutor::Impl::end_task(const TaskId& id, Duration grace) {
   Running& command = running.at(id);
   if (command.wait_status) return;
   command.watch.reset();
+  command.wait.reset();
   kill(-command.pid, grace > Duration() ? command.kill_signal : SIGKILL);
   if (grace <= Duration()) return;
   const Time due = loop.now() + grace;
@@ -278,6 +335,7 @@ void CommandExecutor::Impl::reap() {
     if (watched != nullptr) watched->probe.on_command_ended(status);
     if (at == running.end()) continue;
     at->second.watch.reset();
+    at->second.wait.reset();
     at->second.wait_status = status;
     at->second.ended_at = loop.now();
   }

@@ -50,6 +50,11 @@ std::string print(const service::AppSpec& app) {
     out += "\n  ? " + in_quotes(name) + "\n  : " + in_quotes(value);
   }
   if (app.health) out += "\nhealth: " + health_of(*app.health);
+  if (app.ready) {
+    out += "\nready:\n  after: " + to_text(app.ready->after) + "\n  ports:";
+    if (app.ready->ports.empty()) out += " []";
+    for (const std::string& port : app.ready->ports) out += "\n    - " + in_quotes(port);
+  }
   return out + "\n";
 }
 

@@ -195,6 +195,74 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneStopsAtOnce) {
   EXPECT_EQ(answers(cluster).size(), 3u);
 }
 
+TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
+  Cluster cluster({.agents = 1, .service = true});
+  const auto serve_when = [&](const std::string& exists) {
+    return text("until test -e ", exists, "; do sleep 0.05; done; exec ", program_, " ",
+                own_address(), " $PORT_http");
+  };
+  const std::string path = home_ / "late.yaml";
+  write_file(path, text("name: late\ncommand: '", serve_when(home_ / "up"),
+                        "'\nresources: 'cpus:0.1;mem:64'\nports: [http]\n"));
+  const auto applied = cluster.start({"service", "apply", path, "--wait"});
+  ASSERT_TRUE(eventually([&] { return !status(cluster, "late").app.why.empty(); }));
+  std::string port;
+  ASSERT_TRUE(eventually([&] {
+    const proto::ServiceStatusPage page = status(cluster, "late");
+    if (page.instances.size() != 1 || page.instances[0].ports.empty()) return false;
+    port = std::to_string(page.instances[0].ports.at("http"));
+    return page.instances[0].why == text("does not listen on port http (", port, ")");
+  }));
+  EXPECT_EQ(status(cluster, "late").app.ready, 0);
+  EXPECT_EQ(status(cluster, "late").app.why,
+            text("instance 0 is running and not yet ready: it does not listen on port http (", port,
+                 ")"));
+  EXPECT_THAT(cluster.proffer({"tasks"}).out, HasSubstr("running (not ready)"));
+  EXPECT_THAT(cluster.proffer({"service", "status", "late"}).out,
+              HasSubstr(text("running: does not listen on port http (", port, ")")));
+
+  // A task beside it that listens there makes it no more ready.
+  const std::string other = home_ / "other.yaml";
+  write_file(other, text("name: other\nresources: 'cpus:0.1;mem:64'\ncommand: 'exec ", program_,
+                         " ", own_address(), " ", port, "'\n"));
+  ASSERT_EQ(cluster.proffer({"service", "apply", other, "--wait"}).code, 0);
+  EXPECT_NE(get(static_cast<uint16_t>(std::stoi(port))), "");
+  ASSERT_TRUE(eventually([&] {
+    return status(cluster, "late").instances.at(0).why ==
+           text("another process listens on port http (", port, ")");
+  }));
+  EXPECT_EQ(status(cluster, "late").app.ready, 0);
+  ASSERT_EQ(cluster.proffer({"service", "stop", "other", "--wait"}).code, 0);
+
+  write_file(home_ / "up", "");
+  const Exit done = applied->wait();
+  EXPECT_EQ(done.code, 0) << done.err;
+  EXPECT_EQ(status(cluster, "late").app.ready, 1);
+  EXPECT_NE(get(static_cast<uint16_t>(std::stoi(port))), "");
+}
+
+// A server that its shell has left behind is the app's as well.
+TEST_F(Apps, AreReadyWhenWhatTheyStartedListens) {
+  Cluster cluster({.agents = 1, .service = true});
+  const std::string path = home_ / "apart.yaml";
+  write_file(path, text("name: apart\nports: [http]\ncommand: '(setsid ", program_, " ",
+                        own_address(), " $PORT_http &) ; exec sleep 1000'\n"));
+  const Exit applied = cluster.proffer({"service", "apply", path, "--wait"});
+  EXPECT_EQ(applied.code, 0) << applied.err;
+  EXPECT_EQ(answers(cluster, "apart").size(), 1u);
+}
+
+TEST_F(Apps, ThatNeverListenSayWhenTheyAreReady) {
+  Cluster cluster({.agents = 1, .service = true});
+  for (const std::string more : {"ports: [udp]\nready: {after: 1s}\n", ""}) {
+    const std::string path = home_ / "mute.yaml";
+    write_file(path, text("name: mute\ncommand: exec sleep 1000\n", more));
+    const Exit applied = cluster.proffer({"service", "apply", path, "--wait"});
+    EXPECT_EQ(applied.code, 0) << applied.err;
+    EXPECT_EQ(status(cluster, "mute").app.ready, 1);
+  }
+}
+
 TEST_F(Apps, TheEndOfTheClusterIsTheEndOfItsApps) {
   std::map<std::string, std::string> running;
   {

@@ -140,6 +140,13 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
        }},
       {"a health check of a port that it has not", TaskReason::kTaskInvalid,
        [](Desk&, auto& t) { t.health = proto::HealthCheck{.port = "http"}; }},
+      {"readiness of another executor", TaskReason::kTaskInvalid,
+       [](Desk&, auto& t) {
+         t.executor = proto::kBatchExecutor;
+         t.readiness = proto::Readiness{.after = seconds(1)};
+       }},
+      {"readiness by a port that it has not", TaskReason::kTaskInvalid,
+       [](Desk&, auto& t) { t.readiness = proto::Readiness{.ports = {"http"}}; }},
       {"an id that lives", TaskReason::kDuplicateTaskId,
        [](Desk& d, auto& t) {
          Task live;

@@ -86,6 +86,16 @@ TEST(Codec, RefusesWrongValuesAndSaysWhich) {
       {with(run(valid_spec()),
             [](RunTask& m) { m.spec.fetch = {{.uri = "file:///a", .name = ".."}}; }),
        "without '/'"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.readiness = {{.ports = {"no"}}}; }),
+       "one of the task's port names, not 'no'"},
+      {with(run(valid_spec()),
+            [](RunTask& m) {
+              m.spec.port_names = {"a"};
+              m.spec.readiness = {{.ports = {"a", "a"}}};
+            }),
+       "named twice"},
+      {with(run(valid_spec()), [](RunTask& m) { m.spec.readiness = {{.after = nanoseconds(-1)}}; }),
+       "the time until a task is ready must be from 0"},
       {with(run(valid_spec()), [](RunTask& m) { m.spec.port_names = {"http port"}; }),
        "port name must be"},
       {with(run(valid_spec()), [](RunTask& m) { m.assignment.ports["p"] = 0; }),

@@ -62,6 +62,32 @@ TEST(Health, IsToldAsItChangesWhileTheTaskRuns) {
   EXPECT_EQ(updates(s), (Lines{"4 running ill", "5 finished"}));
 }
 
+// What executors say of readiness goes the same way, beside health.
+TEST(Ready, IsToldKeptAndToldAgain) {
+  AgentScenario s;
+  s.registered();
+  const PeerId peer = s.running("t1");
+  const auto tell = [&](std::optional<bool> ready, std::optional<bool> healthy, uint64_t sequence) {
+    s.from_executor(peer, proto::ExecutorUpdate{{.task = TaskId("t1"),
+                                                 .state = TaskState::kRunning,
+                                                 .sequence = sequence,
+                                                 .healthy = healthy,
+                                                 .ready = ready}});
+    return s.told_master<proto::Update>().back().status;
+  };
+  EXPECT_EQ(tell(false, {}, 2).ready, false);
+  EXPECT_EQ(tell({}, true, 3).ready, false);
+  EXPECT_EQ(tell(true, {}, 4).healthy, true);
+  s.acknowledge("t1", 4);
+  s.connect();
+  const auto parts = s.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  ASSERT_EQ(parts[0].tasks.size(), 1u);
+  ASSERT_EQ(parts[0].tasks[0].unacknowledged.size(), 1u);
+  EXPECT_EQ(parts[0].tasks[0].unacknowledged[0].ready, true);
+  EXPECT_EQ(parts[0].tasks[0].unacknowledged[0].healthy, true);
+}
+
 TEST(Health, ThatWasAcknowledgedIsToldAMasterThatMayHaveForgotten) {
   AgentScenario s;
   s.registered();

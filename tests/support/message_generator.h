@@ -246,6 +246,10 @@ class MessageGenerator {
                  .kill_signal = static_cast<int32_t>(prng_.between(10, 15))};
     std::erase(out.command, '\0');
     if (prng_.chance(1, 4)) out.health = health_check(out.port_names);
+    if (prng_.chance(1, 4)) {
+      out.readiness = Readiness{.after = duration()};
+      if (!out.port_names.empty()) out.readiness->ports = {out.port_names.front()};
+    }
     return out;
   }
   FetchedFile fetched_file() {
@@ -305,6 +309,7 @@ class MessageGenerator {
     if (flip()) out.signal = static_cast<int32_t>(any_number());
     if (prng_.chance(1, 4)) out.healthy = flip();
     if (prng_.chance(1, 4)) out.usage = usage();
+    if (prng_.chance(1, 4)) out.ready = flip();
     return out;
   }
   TaskUsage usage() {

@@ -127,6 +127,13 @@ Result<void> check_app(const AppSpec& app) {
   if (app.health) {
     if (Result<void> ok = proto::check_health_check(*app.health, app.ports); !ok) return ok;
   }
+  if (app.ready) {
+    if (app.health) {
+      return Error::invalid_argument("an app has a health check or says when it is ready, not both")
+          .with_hint("with a health check an instance is ready when that says so: leave ready out");
+    }
+    if (Result<void> ok = proto::check_readiness(*app.ready, app.ports); !ok) return ok;
+  }
   if (app.max_unavailable < 1 || app.max_unavailable > kInstancesMax) {
     return Error::invalid_argument(text("update: max_unavailable must be from 1 to ", kInstancesMax,
                                         ", not ", app.max_unavailable));
@@ -186,6 +193,11 @@ Ask make_ask(const AppSpec& app, uint64_t version, int64_t count) {
   return ask;
 }
 
+proto::Readiness default_readiness(const AppSpec& app) {
+  return app.ports.empty() ? proto::Readiness{.after = kReadyAfter}
+                           : proto::Readiness{.ports = app.ports};
+}
+
 proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
   proto::TaskSpec task;
   task.id = to_task_id(id);
@@ -198,6 +210,7 @@ proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id) {
   task.kill_grace = app.kill_grace;
   task.kill_signal = app.kill_signal;
   task.health = app.health;
+  if (!app.health) task.readiness = app.ready.value_or(default_readiness(app));
   return task;
 }
 

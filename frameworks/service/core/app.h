@@ -29,6 +29,11 @@ inline constexpr size_t kAppsMax = 200;
 inline constexpr int64_t kInstancesKeptMax = 1'900;
 static_assert(2 * kInstancesKeptMax + kAppsMax <= kStoreKeysPerFrameworkMax);
 
+// An app without ports and without a health check is ready when it has run for so long. A command
+// that cannot start (no such program, a wrong flag, a missing file) has ended by then; an app
+// that needs longer says so.
+inline constexpr Duration kReadyAfter = seconds(2);
+
 inline constexpr std::string_view kDefaultResources = "cpus:0.1;mem:64";
 
 struct AppSpec {
@@ -45,6 +50,9 @@ struct AppSpec {
   std::string spread = "host";
   std::vector<MaxPer> max_per = {};  // sorted by attribute
   std::optional<proto::HealthCheck> health = {};
+  // When an instance is ready, if no health check says it. None: when it listens on all its ports,
+  // or without ports after kReadyAfter.
+  std::optional<proto::Readiness> ready = {};
   // While an update rolls, at least instances - max_unavailable are ready.
   int64_t max_unavailable = 1;
   Duration kill_grace = kKillGrace;
@@ -76,6 +84,8 @@ std::optional<InstanceId> parse_task_id(const TaskId& id);
 
 AskName ask_name(const std::string& app, uint64_t version);
 Ask make_ask(const AppSpec& app, uint64_t version, int64_t count);
+// Of an app that does not say when it is ready.
+proto::Readiness default_readiness(const AppSpec& app);
 proto::TaskSpec make_task(const AppSpec& app, const InstanceId& id);
 
 }  // namespace proffer::service

@@ -157,9 +157,10 @@ class Planner {
     if (place.holder == nullptr || !place.holder->second.is_ready()) return false;
     const Instance& instance = place.holder->second;
     if (instance.id.version != app_.version) return true;
-    const Duration wait = place.slot->failures > 0    ? kForgivenAfter
-                          : instance.has_health_check ? Duration()
-                                                      : kSteadyAfter;
+    const bool is_looked_at = instance.has_health_check || instance.told_ready.has_value();
+    const Duration wait = place.slot->failures > 0 ? kForgivenAfter
+                          : is_looked_at           ? Duration()
+                                                   : kSteadyAfter;
     const Time steady_at = *instance.ready_since + wait;
     if (steady_at <= now_) return true;
     look_again(steady_at);
@@ -242,8 +243,12 @@ class Planner {
       words = text("instance ", place.number, " is ",
                    instance.is_unhealthy()                     ? "unhealthy"
                    : instance.is_ready()                       ? "ready only since a moment ago"
-                   : instance.state == InstanceState::kRunning ? "running and not yet healthy"
-                                                               : to_text(instance.state));
+                   : instance.state != InstanceState::kRunning ? to_text(instance.state)
+                   : instance.has_health_check                 ? "running and not yet healthy"
+                                                               : "running and not yet ready");
+      if (!instance.is_ready() && !instance.why_not_ready.empty()) {
+        words += text(": it ", instance.why_not_ready);
+      }
     }
     if (place.slot->why.empty()) return words;
     words += text("; before it: ", place.slot->why);

@@ -25,8 +25,9 @@ inline constexpr Duration kBackoffMin = seconds(1);
 inline constexpr Duration kBackoffMax = minutes(1);
 // An instance that was ready for so long has no failures behind it.
 inline constexpr Duration kForgivenAfter = seconds(30);
-// Without a health check: for how long a new instance runs until an update goes on to the next. A
-// command that cannot even start would else take all of them down, one after the other.
+// For how long a new instance runs until an update goes on to the next, if neither a health check
+// nor its executor says when it is ready: agents of before readiness. A command that cannot even
+// start would else take all of them down, one after the other.
 inline constexpr Duration kSteadyAfter = seconds(2);
 
 enum class InstanceState : uint8_t {
@@ -44,7 +45,10 @@ struct Instance {
   AgentId agent = {};
   bool has_health_check = false;  // its version has; it is ready only when told healthy
   std::optional<bool> healthy = {};
-  bool kill_asked = false;  // by us: it does not count any more
+  // As its executor says; none: it says nothing, and running is enough.
+  std::optional<bool> told_ready = {};
+  std::string why_not_ready = {};  // as told last; for people
+  bool kill_asked = false;         // by us: it does not count any more
   Time kill_said_at = {};
   bool was_unhealthy = false;  // which is why we asked
   bool revoked = false;        // it is to end by a time that the master has told
@@ -54,9 +58,10 @@ struct Instance {
   std::optional<Time> ready_since = {};
   std::map<std::string, uint16_t> ports = {};
 
-  // It does its work: it runs and is healthy, as far as anybody looks.
+  // It does its work: it runs, is ready and is healthy, as far as anybody looks.
   bool is_ready() const {
     return state == InstanceState::kRunning && !kill_asked && !unconfirmed &&
+           told_ready != std::optional(false) &&
            (has_health_check ? healthy == std::optional(true) : healthy != std::optional(false));
   }
   bool is_unhealthy() const {

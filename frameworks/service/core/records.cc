@@ -14,9 +14,10 @@ namespace proffer::service {
 namespace {
 
 // By version. What was added: 2, spread and max_per; 3, an owner and a kill signal; 4, files to
-// fetch.
-constexpr std::array<std::string_view, 4> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 "};
-constexpr std::string_view kInstanceTag = "ins1 ";
+// fetch; 5, when it is ready.
+constexpr std::array<std::string_view, 5> kAppTags = {"app1 ", "app2 ", "app3 ", "app4 ", "app5 "};
+// 2: whether it was told as ready.
+constexpr std::array<std::string_view, 2> kInstanceTags = {"ins1 ", "ins2 "};
 constexpr int64_t kSignalMax = 64;
 constexpr int64_t kNumberMax = std::numeric_limits<int64_t>::max();
 
@@ -105,6 +106,15 @@ proto::HealthCheck read_health(Reader& in) {
   return check;
 }
 
+void write(Writer& out, const std::optional<bool>& truth) {
+  out.number(!truth ? 0 : *truth ? 2 : 1);
+}
+
+std::optional<bool> read_truth(Reader& in) {
+  const int64_t truth = in.number(2);
+  return truth == 0 ? std::nullopt : std::optional(truth == 2);
+}
+
 constexpr int64_t kOperatorMax = static_cast<int64_t>(Constraint::Operator::kExists);
 
 Constraint read_constraint(Reader& in) {
@@ -176,6 +186,12 @@ std::string encode(const AppRecord& record) {
   out.number(spec.kill_signal);
   out.number(static_cast<int64_t>(spec.fetch.size()));
   for (const proto::FetchedFile& file : spec.fetch) write(out, file);
+  out.number(spec.ready ? 1 : 0);
+  if (spec.ready) {
+    out.number(static_cast<int64_t>(spec.ready->ports.size()));
+    for (const std::string& port : spec.ready->ports) out.bytes(port);
+    out.number(spec.ready->after.nanos());
+  }
   return std::move(out).take();
 }
 
@@ -221,38 +237,46 @@ Result<AppRecord> decode_app(std::string_view bytes) {
       spec.fetch.push_back(read_fetched_file(in));
     }
   }
+  if (version >= 5 && in.truth()) {
+    proto::Readiness& ready = spec.ready.emplace();
+    for (int64_t left = in.count(); in.ok() && left > 0; --left) ready.ports.push_back(in.bytes());
+    ready.after = Duration::nanos(in.number());
+  }
   if (!in.ended_well() || record.version == 0) return corrupt("not an app's record");
   if (Result<void> ok = check_app(spec); !ok) return corrupt(ok.error().message());
   return record;
 }
 
 std::string encode(const InstanceRecord& record) {
-  Writer out(kInstanceTag);
+  Writer out(kInstanceTags.back());
   out.bytes(record.agent.str());
   out.number(record.launched_at.nanos());
   out.number(record.has_health_check ? 1 : 0);
-  out.number(!record.healthy ? 0 : *record.healthy ? 2 : 1);
+  write(out, record.healthy);
   out.number(static_cast<int64_t>(record.ports.size()));
   for (const auto& [name, port] : record.ports) {
     out.bytes(name);
     out.number(port);
   }
+  write(out, record.told_ready);
   return std::move(out).take();
 }
 
 Result<InstanceRecord> decode_instance(std::string_view bytes) {
-  Reader in(bytes, kInstanceTag);
+  const size_t version = bytes.starts_with(kInstanceTags.back()) ? 2 : 1;
+  Reader in(bytes, kInstanceTags[version - 1]);
   InstanceRecord record;
   record.agent = AgentId(in.bytes());
   record.launched_at = Time::from_nanos(in.number());
   record.has_health_check = in.truth();
-  if (const int64_t healthy = in.number(2); healthy > 0) record.healthy = healthy == 2;
+  record.healthy = read_truth(in);
   for (int64_t left = in.count(); in.ok() && left > 0; --left) {
     std::string name = in.bytes();
     if (!record.ports.empty() && name <= record.ports.rbegin()->first) in.fail();
     record.ports.emplace_hint(record.ports.end(), std::move(name),
                               static_cast<uint16_t>(in.number(65'535)));
   }
+  if (version >= 2) record.told_ready = read_truth(in);
   if (!in.ended_well() || !is_valid_name(record.agent.str())) {
     return corrupt("not an instance's record");
   }

@@ -32,6 +32,7 @@ struct InstanceRecord {
   bool has_health_check = false;
   std::optional<bool> healthy = {};
   std::map<std::string, uint16_t> ports = {};
+  std::optional<bool> told_ready = {};
   bool operator==(const InstanceRecord&) const = default;
 };
 

@@ -244,6 +244,9 @@ proto::ServiceInstanceRow row_of(const TaskId& task, const Instance& instance) {
   row.state = instance.unconfirmed ? "unconfirmed" : std::string(to_text(instance.state));
   row.ready = instance.is_ready();
   row.healthy = instance.healthy;
+  if (instance.state == InstanceState::kRunning && !instance.is_ready()) {
+    row.why = instance.why_not_ready;
+  }
   row.ports = instance.ports;
   row.launched_at = instance.launched_at;
   return row;

@@ -165,6 +165,7 @@ void Service::State::restore(const Entries& entries) {
     instance.unconfirmed = true;
     instance.launched_at = record->launched_at;
     instance.ports = record->ports;
+    instance.told_ready = record->told_ready;
     app->second.app.slots.try_emplace(id->slot);
     unconfirmed_.insert(task);
   }

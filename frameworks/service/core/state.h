@@ -43,7 +43,8 @@ inline InstanceRecord record_of(const Instance& instance) {
           .launched_at = instance.launched_at,
           .has_health_check = instance.has_health_check,
           .healthy = instance.healthy,
-          .ports = instance.ports};
+          .ports = instance.ports,
+          .told_ready = instance.told_ready};
 }
 
 class Service::State {

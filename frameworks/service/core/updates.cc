@@ -100,6 +100,11 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
       break;
   }
   if (status.healthy) instance.healthy = status.healthy;
+  if (status.ready) {
+    instance.told_ready = status.ready;
+    if (*status.ready) instance.why_not_ready.clear();
+    if (!*status.ready && !status.message.empty()) instance.why_not_ready = status.message;
+  }
   if (std::map<std::string, uint16_t> ports = parse_told_ports(status.data); !ports.empty()) {
     instance.ports = std::move(ports);
   }
@@ -114,14 +119,23 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
     const auto slot = running.app.slots.find(instance.id.slot);
     if (slot != running.app.slots.end() && slot->second.failures == 0) slot->second.why.clear();
   }
-  if (instance.healthy != before.healthy || instance.ports != before.ports ||
-      instance.agent != before.agent) {
+  if (instance.healthy != before.healthy || instance.told_ready != before.told_ready ||
+      instance.ports != before.ports || instance.agent != before.agent) {
     write(status.task, instance);
   }
-  if (instance.state == before.state && instance.healthy == before.healthy) return;
+  if (instance.state == before.state && instance.healthy == before.healthy &&
+      instance.told_ready == before.told_ready && instance.why_not_ready == before.why_not_ready) {
+    return;
+  }
   std::vector<std::pair<std::string_view, std::string>> fields = {{"instance", status.task.str()},
                                                                   {"agent", instance.agent.str()}};
-  if (instance.is_unhealthy()) fields.emplace_back("reason", words_of(status));
+  const bool is_waited_for = instance.state == InstanceState::kRunning && !instance.is_ready() &&
+                             !instance.why_not_ready.empty();
+  if (instance.is_unhealthy()) {
+    fields.emplace_back("reason", words_of(status));
+  } else if (is_waited_for) {
+    fields.emplace_back("reason", instance.why_not_ready);
+  }
   for (const auto& [name, port] : instance.ports) {
     fields.emplace_back("port", text(name, ':', port));
   }
@@ -130,6 +144,7 @@ void Service::State::on_alive(Step& step, RunningApp& running, Instance& instanc
         instance.is_unhealthy()                         ? "instance unhealthy"
         : instance.state == InstanceState::kUnreachable ? "instance unreachable"
         : instance.is_ready()                           ? "instance ready"
+        : is_waited_for                                 ? "instance not ready"
         : instance.state == InstanceState::kRunning     ? "instance running"
         : instance.state == InstanceState::kKilling     ? "instance ending"
                                                         : "instance staging",

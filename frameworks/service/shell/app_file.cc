@@ -95,6 +95,25 @@ Result<void> read_health(const yaml::Node& node, std::optional<proto::HealthChec
   return {};
 }
 
+// {after: 5s}, {ports: [http]}, or both.
+Result<void> read_ready(const yaml::Node& node, std::optional<proto::Readiness>& place) {
+  proto::Readiness ready;
+  bool says_something = false;
+  Result<void> read = read_table("ready", node, {"after", "ports"},
+                                 [&](const std::string& key, const yaml::Node& value) {
+                                   says_something = true;
+                                   return key == "after" ? read_duration(key, value, ready.after)
+                                                         : keep(texts_of(key, value), ready.ports);
+                                 });
+  if (!read) return read;
+  if (!says_something) {
+    return at(node, "ready must have after, ports, or both")
+        .with_hint("as in ready: {after: 5s}, or ready: {ports: [http]}");
+  }
+  place = std::move(ready);
+  return {};
+}
+
 Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& app) {
   if (key == "name") return read_text(key, node, app.name);
   if (key == "instances") return read_whole(key, node, 0, kInstancesMax, app.instances);
@@ -115,6 +134,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, AppSpec& a
   }
   if (key == "max_per") return read_max_per(node, app.max_per);
   if (key == "health") return read_health(node, app.health);
+  if (key == "ready") return read_ready(node, app.ready);
   if (key == "kill_signal") {
     return read_value(key, node, proto::parse_kill_signal, app.kill_signal);
   }
@@ -130,7 +150,7 @@ Result<AppSpec> read_document(const yaml::Node& document) {
   Result<void> read = read_table(
       "an app file", document,
       {"name", "instances", "command", "resources", "fetch", "env", "ports", "constraints",
-       "spread", "max_per", "health", "update", "kill_grace", "kill_signal"},
+       "spread", "max_per", "health", "ready", "update", "kill_grace", "kill_signal"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, app); });
   if (!read) return std::move(read).error();
   for (const auto& [key, value] : {std::pair("name", &app.name), {"command", &app.command}}) {

@@ -58,6 +58,12 @@ TEST(CheckApp, SaysWhichValueIsWrong) {
       {[](AppSpec& app) { app.max_per[1].attribute = "host"; }, "none twice"},
       {[](AppSpec& app) { app.max_unavailable = 0; }, "max_unavailable must be from 1"},
       {[](AppSpec& app) { app.kill_grace = hours(25); }, "kill_grace"},
+      {[](AppSpec& app) { app.ready.emplace(); }, "not both"},
+      {[](AppSpec& app) {
+         app.health.reset();
+         app.ready = proto::Readiness{.ports = {"nowhere"}};
+       },
+       "one of the task's port names, not 'nowhere'"},
       {[](AppSpec& app) { app.constraints[0].values.clear(); }, "constraints"},
   };
   for (const auto& [change, says] : rows) {
@@ -84,6 +90,7 @@ TEST(SameTask, LooksAtWhatATaskSees) {
       [](AppSpec& app) { app.constraints.clear(); },
       [](AppSpec& app) { app.max_per.clear(); },
       [](AppSpec& app) { app.health.reset(); },
+      [](AppSpec& app) { app.ready.emplace(); },
       [](AppSpec& app) { app.kill_grace = seconds(9); }};
   for (const auto change : changes) {
     AppSpec changed = full();
@@ -107,7 +114,8 @@ TEST(Records, OfEarlierVersionsAreRead) {
   spec.command = "y";
   const std::string today = encode(AppRecord{.spec = spec});
   for (const auto& [version, behind] :
-       {std::pair("1", "4;host0;0;15;0;"), std::pair("2", "0;15;0;"), std::pair("3", "0;")}) {
+       {std::pair("1", "4;host0;0;15;0;0;"), std::pair("2", "0;15;0;0;"), std::pair("3", "0;0;"),
+        std::pair("4", "0;")}) {
     std::string old = today;
     old.replace(3, 1, version);
     old.resize(old.size() - std::string(behind).size());
@@ -116,6 +124,13 @@ TEST(Records, OfEarlierVersionsAreRead) {
     EXPECT_EQ(record->spec, spec);
     EXPECT_EQ(record->owner, "");
   }
+  const InstanceRecord instance{.agent = AgentId("a1"), .ports = {{"http", 31'000}}};
+  std::string old = encode(instance);
+  old.replace(3, 1, "1");
+  old.resize(old.size() - 2);
+  const auto record = decode_instance(old);
+  ASSERT_TRUE(record) << record.error().message();
+  EXPECT_EQ(*record, instance);
 }
 
 TEST(TaskId, ParsesBackToItsParts) {
@@ -130,12 +145,13 @@ TEST(TaskId, ParsesBackToItsParts) {
 }
 
 TEST(Records, DecodeToWhatWasEncoded) {
-  for (const AppSpec& spec : {full(), [] {
-                                AppSpec plain;
-                                plain.name = "x";
-                                plain.command = "y";
-                                return plain;
-                              }()}) {
+  AppSpec plain;
+  plain.name = "x";
+  plain.command = "y";
+  AppSpec ready = plain;
+  ready.ports = {"a", "b"};
+  ready.ready = proto::Readiness{.ports = {"b", "a"}, .after = seconds(3)};
+  for (const AppSpec& spec : {full(), plain, ready}) {
     const AppRecord record{.spec = spec, .version = 7, .stopping = true, .owner = "ada"};
     const auto again = decode_app(encode(record));
     ASSERT_TRUE(again) << again.error().message();
@@ -145,6 +161,7 @@ TEST(Records, DecodeToWhatWasEncoded) {
   for (const std::optional<bool> healthy :
        {std::optional<bool>(), std::optional(true), std::optional(false)}) {
     record.healthy = healthy;
+    record.told_ready = healthy;
     record.ports["p" + std::to_string(record.ports.size())] = 65'535;
     const auto again = decode_instance(encode(record));
     ASSERT_TRUE(again);

@@ -102,6 +102,93 @@ TEST(Service, AppsFromBeforeItServedUsersAreTheOperators) {
             "user 'ada' may not change app 'web' of the scheduler's own user");
 }
 
+// --- ready -------------------------------------------------------------------------------------
+
+// Two instances that listen, whose executors look.
+struct Listening : ServiceScenario {
+  explicit Listening(int64_t instances = 2) {
+    says_ready(true);
+    for (const char* name : {"a1", "a2", "a3"}) agent(name, 2);
+    EXPECT_EQ(apply(listening(instances)), "created");
+    advance(seconds(60));
+  }
+  static AppSpec listening(int64_t instances) {
+    AppSpec spec = app(instances);
+    spec.ports = {"http"};
+    return spec;
+  }
+  void all_ready(uint64_t version = 0) {
+    for (const std::string& id : tasks_of("web", version)) ready(id, true);
+    advance(seconds(60));
+  }
+};
+
+TEST(Ready, IsWhatItsExecutorSaysIsReady) {
+  Listening s;
+  EXPECT_EQ(s.row().ready, 0);
+  EXPECT_EQ(s.row().why, "instance 0 is running and not yet ready");
+  const std::string id = s.tasks_of("web").front();
+  s.ready(id, false, "does not listen on port http (31000)");
+  s.settle();
+  EXPECT_EQ(s.row().why,
+            "instance 0 is running and not yet ready: it does not listen on port http (31000)");
+  EXPECT_EQ(s.core().status_of("web", "", 10)->instances.at(0).why,
+            "does not listen on port http (31000)");
+  s.ready(id, true);
+  s.settle();
+  EXPECT_EQ(s.row().ready, 1);
+  EXPECT_EQ(s.core().status_of("web", "", 10)->instances.at(0).why, "");
+  EXPECT_TRUE(std::any_of(s.traced().begin(), s.traced().end(), [](const std::string& line) {
+    return line.find("instance not ready") != std::string::npos &&
+           line.find("does not listen on port http (31000)") != std::string::npos;
+  }));
+}
+
+TEST(Ready, OfAnAgentThatDoesNotLookIsWhatRuns) {
+  Web s(Listening::listening(2));
+  EXPECT_EQ(s.row().ready, 2);
+}
+
+TEST(Ready, AppsSayOnlyWithoutAHealthCheckWhenTheyAre) {
+  const auto readiness = [](const AppSpec& spec) {
+    return make_task(spec, {.app = "web", .unique = "1"}).readiness;
+  };
+  AppSpec spec = ServiceScenario::app(1);
+  EXPECT_EQ(readiness(spec), (proto::Readiness{.after = kReadyAfter}));
+  spec.ready = proto::Readiness{.after = seconds(9)};
+  EXPECT_EQ(readiness(spec), spec.ready);
+  EXPECT_EQ(readiness(Listening::listening(1)), (proto::Readiness{.ports = {"http"}}));
+  EXPECT_EQ(readiness(ServiceScenario::with_health(ServiceScenario::app(1))), std::nullopt);
+}
+
+TEST(Ready, AnUpdateWaitsForOneThatNeverListensAndTakesNoMore) {
+  Listening s;
+  s.all_ready();
+  ASSERT_EQ(s.row().ready, 2);
+  AppSpec worse = Listening::listening(2);
+  worse.command = "serve nothing";
+  EXPECT_EQ(s.apply(worse), "updated to version 2");
+  s.advance(minutes(10));
+  ASSERT_THAT(s.tasks_of("web", 2), SizeIs(1));
+  EXPECT_EQ(s.row().ready, 1);
+  s.ready(s.tasks_of("web", 2).front(), false, "does not listen on port http (31000)");
+  s.settle();
+  EXPECT_THAT(s.row().why, HasSubstr("the update waits: "));
+  EXPECT_THAT(s.row().why, HasSubstr("does not listen on port http (31000)"));
+  // The next one follows at once when it is told as ready.
+  s.ready(s.tasks_of("web", 2).front(), true);
+  s.settle();
+  EXPECT_THAT(s.tasks_of("web", 2), SizeIs(2));
+}
+
+TEST(Ready, IsKnownToTheNextSchedulerAlthoughNobodyTellsItTwice) {
+  Listening s;
+  s.ready(s.tasks_of("web").front(), true);
+  s.start();
+  s.advance(seconds(60));
+  EXPECT_EQ(s.row().ready, 1);
+}
+
 // --- endings -----------------------------------------------------------------------------------
 
 TEST(Service, WaitsLongerAfterEachFailureAndForgivesWhatRanForAWhile) {

@@ -144,6 +144,15 @@ class ServiceScenario {
     status.data = data;
     if (connected_) notify(status);
   }
+  // As its executor says it, and why not.
+  void ready(const std::string& id, bool is, const std::string& why = "") {
+    Task& task = tasks_.at(id);
+    task.state = task.kill_asked ? State::kKilling : State::kRunning;
+    proto::TaskStatus status{.task = TaskId(id), .agent = task.agent, .state = task.state};
+    status.message = why;
+    status.ready = is;
+    if (connected_) notify(status);
+  }
   void healthy(const std::string& id, bool is) { tell(id, State::kRunning, is); }
   void end(const std::string& id, State state, Reason reason = Reason::kNone,
            const std::string& message = "") {
@@ -180,6 +189,7 @@ class ServiceScenario {
           tell(id, State::kRunning,
                task.spec.health && auto_healthy_ ? std::optional(true) : std::nullopt,
                "{\"ports\":{\"http\":31000}}");
+          if (says_ready_ && task.spec.readiness) ready(id, false);
           moved = true;
         }
       }
@@ -237,6 +247,9 @@ class ServiceScenario {
   void start_tasks(bool is) { start_tasks_ = is; }
   void obey_kills(bool is) { obey_kills_ = is; }
   void auto_healthy(bool is) { auto_healthy_ = is; }
+  // Whether executors look when a task is ready: the story says it then. Those of earlier versions
+  // do not.
+  void says_ready(bool is) { says_ready_ = is; }
 
   // --- what one sees ---------------------------------------------------------------------------
   const std::map<std::string, Task>& tasks() const { return tasks_; }
@@ -475,6 +488,7 @@ class ServiceScenario {
 
   bool start_tasks_ = true;
   bool obey_kills_ = true;
+  bool says_ready_ = false;
   bool auto_healthy_ = true;
 };
 

@@ -86,6 +86,20 @@ TEST(AppFile, ChecksHealthByTcpAndByCommandToo) {
   EXPECT_EQ(command->health->command, "test -e up");
 }
 
+TEST(AppFile, SaysWhenAnInstanceIsReady) {
+  const std::string begin = "name: a\ncommand: x\nports: [p, q]\n";
+  EXPECT_EQ(parse_app_file(begin)->ready, std::nullopt);
+  EXPECT_EQ(parse_app_file(begin + "ready: {after: 5s}\n")->ready,
+            (proto::Readiness{.after = seconds(5)}));
+  EXPECT_EQ(parse_app_file(begin + "ready: {ports: [q], after: 1s}\n")->ready,
+            (proto::Readiness{.ports = {"q"}, .after = seconds(1)}));
+  EXPECT_THAT(error_of(begin + "ready: {}\n"), HasSubstr("line 4: ready must have after, ports"));
+  EXPECT_THAT(error_of(begin + "ready: {ports: [r]}\n"),
+              HasSubstr("one of the task's port names, not 'r'"));
+  EXPECT_THAT(error_of(begin + "ready: {after: 1s}\nhealth: {tcp: {port: p}}\n"),
+              HasSubstr("a health check or says when it is ready, not both"));
+}
+
 TEST(AppFile, SaysWhichLineIsWrongAndWhatIsAllowed) {
   const std::pair<const char*, const char*> rows[] = {
       {"instance: 3\n", "line 3: unknown key 'instance' in an app file; did you mean 'instances'?"},
