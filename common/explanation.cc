@@ -114,7 +114,8 @@ std::string to_text(const HinderedAgents& hindered) {
     case Hindrance::kNotConnected:
       return "not connected";
     case Hindrance::kDraining:
-      return "being drained";
+      return hindered.values.empty() ? "being drained"
+                                     : text("taking no tasks: ", listed(hindered.values));
     case Hindrance::kConstraint:
       return text("not ", quoted(hindered.constraint), values_of(hindered));
     case Hindrance::kTotal:

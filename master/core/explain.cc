@@ -3,6 +3,8 @@
 
 #include "master/core/explain.h"
 
+#include <set>
+
 #include "common/text.h"
 #include "master/core/state.h"
 
@@ -14,6 +16,24 @@ std::string most_of(const std::vector<HinderedAgents>& hindered, int64_t agents)
   const HinderedAgents& most = hindered.front();
   return text("of ", agents, agents == 1 ? " agent " : " agents ", most.agents, ": ",
               to_text(most));
+}
+
+// The allocator knows only that an agent is closed. Some reasons, if one of them is not a drain.
+void name_troubles(const Agents& agents, std::vector<HinderedAgents>& hindered) {
+  constexpr size_t kTroublesMax = 3;
+  for (HinderedAgents& one : hindered) {
+    if (one.why != Hindrance::kDraining) continue;
+    std::set<std::string> troubles;
+    bool some_drained = false;
+    for (const auto& [id, agent] : agents.all()) {
+      if (!agent.connected()) continue;
+      some_drained |= agent.trouble.empty() && agent.drained_by.has_value();
+      if (!agent.trouble.empty() && troubles.size() < kTroublesMax) troubles.insert(agent.trouble);
+    }
+    if (troubles.empty()) continue;
+    one.values.assign(troubles.begin(), troubles.end());
+    if (some_drained) one.values.emplace_back("being drained");
+  }
 }
 
 }  // namespace
@@ -84,6 +104,8 @@ Result<proto::Explanation> Master::State::explain(std::string_view word) const {
   for (proto::OfferRow& row : offer_rows()) {
     if (row.framework == framework.id()) all.offers.push_back(std::move(row));
   }
+  name_troubles(agents_, all.fair.hindered);
+  for (AskExplanation& ask : all.fair.asks) name_troubles(agents_, ask.hindered);
   all.answer = answer_of(all);
   return all;
 }

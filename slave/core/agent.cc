@@ -69,6 +69,8 @@ void Agent::State::on_deadline(const Deadline& due, Step& step) {
       return kill_overdue({due.framework, TaskId(due.id)}, step);
     case Deadline::Kind::kTaskRun:
       return run_overdue({due.framework, TaskId(due.id)}, step);
+    case Deadline::Kind::kQuarantine:
+      return quarantine_over(step);
   }
   LOG(FATAL) << "deadline " << static_cast<int>(due.kind);
 }
@@ -256,6 +258,7 @@ void Agent::handle(const AgentEvent& event, Time now, AgentOutbox& out) {
 }
 std::optional<Time> Agent::next_deadline() const { return state_->next_deadline(); }
 proto::AgentStatus Agent::status() const { return state_->status(); }
+const std::string& Agent::trouble() const { return state_->trouble(); }
 Result<RunningTask> Agent::running_task(const FrameworkId& framework, const TaskId& task) const {
   return state_->running_task(framework, task);
 }

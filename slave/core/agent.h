@@ -255,6 +255,7 @@ class Agent {
   std::optional<Time> next_deadline()
       const;  // the first is at once: executors are looked for, then it registers
   proto::AgentStatus status() const;
+  const std::string& trouble() const;  // why it takes no tasks, for people; empty: it does
   // Errors: kNotFound, kFailedPrecondition (it does not run yet, or no longer).
   Result<RunningTask> running_task(const FrameworkId& framework, const TaskId& task) const;
   AgentSnapshot snapshot() const;  // compact

@@ -21,6 +21,7 @@ struct Deadline {
     kExecutorKill,     // it was asked to end and has not
     kTaskKill,         // the task was asked to end and has not
     kTaskRun,          // the task has run for as long as it may
+    kQuarantine,       // executors could not be started: it is tried again
   };
   Kind kind = Kind::kMasterPulse;
   FrameworkId framework = {};

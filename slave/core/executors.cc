@@ -25,6 +25,20 @@ bool was_killed(std::optional<int32_t> exit_code, std::optional<int32_t> signal)
   return signal == kSigkill || exit_code == kShellAddsToSignal + kSigkill;
 }
 
+// Its program is ours, so that before its first hello a task has no part in what it does. Only
+// another process of the same user may: it can end or stop it.
+bool is_ours(const std::string& program) {
+  return program == proto::kCommandExecutor || program == proto::kBatchExecutor;
+}
+
+// What the shell says of the task (an argument), or of its user on this machine, says nothing of
+// the machine.
+bool is_machines_fault(const Error& error) {
+  return error.code() != ErrorCode::kInvalidArgument &&
+         error.code() != ErrorCode::kFailedPrecondition &&
+         error.code() != ErrorCode::kPermissionDenied;
+}
+
 std::string mebibytes(int64_t bytes) {
   constexpr int64_t kMebi = int64_t{1} << 20;
   return print_milli(bytes / kMebi * 1000 + bytes % kMebi * 1000 / kMebi) + " MiB";
@@ -56,13 +70,17 @@ void Agent::State::on(const ExecutorStarted& started, Step& step) {
 }
 
 void Agent::State::on(const ExecutorStartFailed& failed, Step& step) {
-  if (find_run(failed.framework, failed.executor, failed.run) == nullptr) return;
+  const LiveExecutor* executor = find_run(failed.framework, failed.executor, failed.run);
+  if (executor == nullptr) return;
+  start_failed({failed.framework, failed.executor}, *executor, is_machines_fault(failed.error),
+               failed.error.message(), step);
   executor_gone({failed.framework, failed.executor}, proto::TaskReason::kLaunchFailed,
                 text("the executor could not be started: ", failed.error.message()), {}, step);
 }
 
 void Agent::State::on(const ExecutorExited& exited, Step& step) {
-  if (find_run(exited.framework, exited.executor, exited.run) == nullptr) return;
+  const LiveExecutor* executor = find_run(exited.framework, exited.executor, exited.run);
+  if (executor == nullptr) return;
   std::string how = "the executor ended";
   if (exited.exit_code) how += text(" with exit code ", *exited.exit_code);
   if (exited.signal) how += text(" by signal ", *exited.signal);
@@ -70,6 +88,11 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
   if (exited.out_of_memory) {
     reason = proto::TaskReason::kOutOfMemory;
     how = words_of(*exited.out_of_memory);
+  } else {
+    start_failed(
+        {exited.framework, exited.executor}, *executor,
+        is_ours(executor->program) && (!options_.is_root || exited.exit_code == kCannotBegin),
+        text(how, " before it said hello"), step);
   }
   executor_gone({exited.framework, exited.executor}, reason, how,
                 {exited.exit_code, exited.signal, exited.usage}, step);
@@ -155,6 +178,7 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
         false, step);
   }
   LiveExecutor& executor = at->second;
+  start_worked(executor, step);
   if (executor.peer) drop_peer(key, step);
   executor.peer = frame.peer;
   executor.channel = channel;
@@ -280,6 +304,10 @@ void Agent::State::session_overdue(const ExecutorKey& key, Step& step) {
           {{"framework", key.first.str()}, {"executor", key.second.str()}}, step);
     return kill_executor(key, step);
   }
+  start_failed(
+      key, executor, is_ours(executor.program) && !options_.is_root,
+      text("an executor did not say hello within ", to_text(options_.executor_start_timeout)),
+      step);
   const std::set<TaskId> tasks = std::exchange(executor.tasks, {});
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};

@@ -116,6 +116,11 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
   // An executor id is for one program and one user, and either shared or one task's own.
   const auto at = executors_.find({run.framework, executor});
   if (at == executors_.end()) {
+    if (is_tried_by_another()) {
+      return LaunchRefusal{TaskReason::kAgentFull,
+                           "the agent could not start executors, and tries with another task first "
+                           "whether it can again"};
+    }
     if (executors_.size() < options_.executors_max) return std::nullopt;
     return LaunchRefusal{TaskReason::kAgentFull,
                          text("the agent has ", executors_.size(),

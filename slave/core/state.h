@@ -18,6 +18,7 @@
 #include "slave/core/agent.h"
 #include "slave/core/deadlines.h"
 #include "slave/core/ledger.h"
+#include "slave/core/quarantine.h"
 
 namespace proffer::agent {
 
@@ -58,6 +59,7 @@ class Agent::State {
   void handle(const AgentEvent& event, Time now, AgentOutbox& out);
   std::optional<Time> next_deadline() const;
   proto::AgentStatus status() const;
+  const std::string& trouble() const { return trouble_; }
   Result<RunningTask> running_task(const FrameworkId& framework, const TaskId& id) const;
   AgentSnapshot snapshot() const { return {ledger_.records()}; }
   std::vector<Violation> violations() const;
@@ -200,6 +202,13 @@ class Agent::State {
 
   // trouble.cc
   void on(const DiskSpace& space, Step& step);
+  void start_worked(const LiveExecutor& executor, Step& step);
+  void start_failed(const ExecutorKey& key, const LiveExecutor& executor, bool is_machines,
+                    const std::string& why, Step& step);
+  bool is_on_its_way(const LiveExecutor& executor) const;
+  bool is_tried_by_another() const;
+  void quarantine_over(Step& step);
+  void set_trouble(Step& step);
   void tell_trouble(Step& step);
 
   // kill.cc
@@ -242,7 +251,9 @@ class Agent::State {
   Executors executors_;               // keys are those of the ledger's executors and no leftovers
   IndexedMap<PeerId, ExecutorKey> peers_;
 
-  std::string trouble_;       // why it takes no tasks; empty: it does
+  std::string disk_trouble_;  // empty: there is room
+  Quarantine quarantine_;
+  std::string trouble_;       // why it takes no tasks, of the two; empty: it does
   std::string told_trouble_;  // as the master knows
 
   bool stopping_ = false;

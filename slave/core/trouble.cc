@@ -1,6 +1,8 @@
 // What keeps the agent from taking tasks although it runs: its master is told once, and offers
 // nothing of it until it says that this is over. What runs here runs on.
 
+#include <algorithm>
+
 #include "common/text.h"
 #include "slave/core/state.h"
 
@@ -12,11 +14,11 @@ constexpr int64_t kBytesPerMib = int64_t{1} << 20;
 }  // namespace
 
 void Agent::State::on(const DiskSpace& space, Step& step) {
-  if (space.is_low == !trouble_.empty()) return;
-  trouble_ = space.is_low
-                 ? text("its disk is full: ", space.free_bytes / kBytesPerMib, " MiB are free, ",
-                        space.reserve_bytes / kBytesPerMib, " MiB are to stay free")
-                 : std::string();
+  if (space.is_low == !disk_trouble_.empty()) return;
+  disk_trouble_ =
+      space.is_low ? text("its disk is full: ", space.free_bytes / kBytesPerMib, " MiB are free, ",
+                          space.reserve_bytes / kBytesPerMib, " MiB are to stay free")
+                   : std::string();
   trace(TraceLevel::kOperator,
         space.is_low ? "no tasks are taken; make room on the disk of the work directory"
                      : "tasks are taken again",
@@ -24,6 +26,68 @@ void Agent::State::on(const DiskSpace& space, Step& step) {
          {"free_mib", std::to_string(space.free_bytes / kBytesPerMib)},
          {"reserve_mib", std::to_string(space.reserve_bytes / kBytesPerMib)}},
         step);
+  set_trouble(step);
+}
+
+// --- executors that cannot be started ------------------------------------------------------------
+
+// Started by this life of the agent, and it has never said hello.
+bool Agent::State::is_on_its_way(const LiveExecutor& executor) const {
+  return executor.sessions == 0 && !executor.away && !executor.killed;
+}
+
+// At the first hello.
+void Agent::State::start_worked(const LiveExecutor& executor, Step& step) {
+  if (!is_on_its_way(executor) || quarantine_.is_clear()) return;
+  if (quarantine_.ends_at() || quarantine_.is_trying()) {
+    trace(TraceLevel::kLongLived, "executors can be started again",
+          {{"agent", options_.name.str()}}, step);
+  }
+  quarantine_.on_hello();
+  deadlines_.cancel({Deadline::Kind::kQuarantine});
+  set_trouble(step);
+}
+
+// Before its first hello. What was killed on request has not failed.
+void Agent::State::start_failed(const ExecutorKey& key, const LiveExecutor& executor,
+                                bool is_machines, const std::string& why, Step& step) {
+  if (!is_on_its_way(executor) || executor.fetching || executor.shutdown || stopping_) return;
+  for (const TaskId& task : executor.tasks) {
+    if (live_.at({key.first, task}).kill) return;
+  }
+  const bool begins =
+      quarantine_.on_failure({.is_machines = is_machines,
+                              .owner = options_.is_root ? executor.user : key.first.str(),
+                              .why = why},
+                             step.now);
+  if (!begins) return;
+  deadlines_.arm({Deadline::Kind::kQuarantine}, *quarantine_.ends_at());
+  trace(TraceLevel::kOperator, "no tasks are taken for a while: executors cannot be started",
+        {{"agent", options_.name.str()},
+         {"message", quarantine_.why()},
+         {"grace", to_text(*quarantine_.ends_at() - step.now)}},
+        step);
+  set_trouble(step);
+}
+
+// O(executors).
+bool Agent::State::is_tried_by_another() const {
+  return quarantine_.is_trying() &&
+         std::any_of(executors_.begin(), executors_.end(),
+                     [this](const auto& row) { return is_on_its_way(row.second); });
+}
+
+void Agent::State::quarantine_over(Step& step) {
+  if (!quarantine_.on_tick(step.now)) return;
+  trace(TraceLevel::kLongLived, "tries again whether executors can be started",
+        {{"agent", options_.name.str()}}, step);
+  set_trouble(step);
+}
+
+// --- what is told --------------------------------------------------------------------------------
+
+void Agent::State::set_trouble(Step& step) {
+  trouble_ = disk_trouble_.empty() ? quarantine_.why() : disk_trouble_;
   tell_trouble(step);
 }
 

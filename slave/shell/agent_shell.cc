@@ -697,6 +697,9 @@ std::string AgentShell::Impl::metrics() const {
   const proto::AgentStatus status = core->status();
   MetricsText text;
   text.gauge("proffer_agent_registered", "Whether a master has this agent.", status.registered);
+  text.gauge("proffer_agent_takes_tasks",
+             "1, or 0 while it takes none: its disk is full, or executors cannot be started.",
+             core->trouble().empty() ? 1 : 0);
   text.gauge("proffer_agent_tasks", "Tasks that have not ended.", status.tasks);
   text.gauge("proffer_agent_executors", "Executors.",
              static_cast<int64_t>(status.executors.size()));

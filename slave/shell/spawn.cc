@@ -14,8 +14,11 @@
 
 namespace proffer::agent {
 
-Error start_error(const std::string& program, int error) {
+Error start_error(const std::string& program, int error, bool as_user) {
   const std::string message = text("cannot start ", quoted(program), ": ", std::strerror(error));
+  if (as_user && (error == EACCES || error == EPERM || error == EDQUOT)) {
+    return Error::permission_denied(message);
+  }
   return error == ENOSPC || error == EAGAIN || error == ENOMEM ? Error::resource_exhausted(message)
                                                                : Error::unavailable(message);
 }

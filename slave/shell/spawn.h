@@ -22,7 +22,8 @@ struct SpawnOptions {
 
 // Errors: kInvalidArgument (a NUL in the environment), kResourceExhausted, kUnavailable.
 Result<pid_t> spawn(SpawnOptions options);
-// What a failed start means: kResourceExhausted for what may pass, else kUnavailable.
-Error start_error(const std::string& program, int error);
+// What a failed start means: kResourceExhausted for what may pass, kPermissionDenied for what is
+// not allowed to the other user that it was started as, else kUnavailable.
+Error start_error(const std::string& program, int error, bool as_user = false);
 
 }  // namespace proffer::agent

@@ -32,7 +32,7 @@ Result<pid_t> Stem::fork(const executor::LaunchRequest& launch, std::span<const 
   if (pid_ == 0) {
     if (Result<void> started = start(); !started) return std::move(started).error();
   }
-  Result<pid_t> forked = ask(*request, passed);
+  Result<pid_t> forked = ask(*request, passed, launch.run_as.has_value());
   if (!forked && forked.error().code() == ErrorCode::kTimeout) {
     LOG(WARNING) << "the stem of executors does not answer, it is ended pid=" << pid_;
     end();
@@ -66,7 +66,7 @@ Result<void> Stem::start() {
   return {};
 }
 
-Result<pid_t> Stem::ask(const std::string& request, std::span<const int> passed) {
+Result<pid_t> Stem::ask(const std::string& request, std::span<const int> passed, bool as_user) {
   const Error silent = Error::timeout(text(program_, " does not answer"));
   if (send_with_fds(socket_.get(), request, passed, MSG_DONTWAIT) < 0) return silent;
   int32_t answer = 0;
@@ -80,7 +80,7 @@ Result<pid_t> Stem::ask(const std::string& request, std::span<const int> passed)
     if (got != sizeof answer) return silent;
     break;
   }
-  if (answer <= 0) return start_error("an executor", -answer);
+  if (answer <= 0) return start_error("an executor", -answer, as_user);
   return answer;
 }
 

@@ -44,7 +44,7 @@ class Stem {
   Result<void> start();
   void end();
   // Nothing if there was no answer.
-  Result<pid_t> ask(const std::string& request, std::span<const int> passed);
+  Result<pid_t> ask(const std::string& request, std::span<const int> passed, bool as_user);
 
   std::string program_;
   size_t descriptors_ = 0;

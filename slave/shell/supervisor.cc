@@ -252,7 +252,7 @@ Result<executor::RunAs> Supervisor::find_user(const std::string& user) {
   if (at != users_.end() && now < at->second.at + kUserKnownFor) return at->second.run_as;
   const std::optional<Account> account = find_account(user);
   if (!account) {
-    return Error::not_found(text("this machine has no user ", quoted(user)))
+    return Error::failed_precondition(text("this machine has no user ", quoted(user)))
         .with_hint("the task would run as that user: make it, or use another agent");
   }
   if (users_.size() >= kUsersKept) users_.clear();

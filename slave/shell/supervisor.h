@@ -58,9 +58,11 @@ class Supervisor {
   Supervisor(const Supervisor&) = delete;
   Supervisor& operator=(const Supervisor&) = delete;
 
-  // A process in its own session and new sandbox, as its user. Errors: kNotFound (a builtin program
-  // is missing, or this machine does not know the user), kInvalidArgument (a NUL in the
-  // environment), kResourceExhausted, kUnavailable.
+  // A process in its own session and new sandbox, as its user. Errors: kInvalidArgument (a NUL in
+  // the environment); kFailedPrecondition (this machine does not know the user); kPermissionDenied
+  // (the user may not use the sandbox, or has used up its quota of the disk); kNotFound (a builtin
+  // program is missing), kResourceExhausted, kUnavailable, kTimeout: for these nobody who launches
+  // tasks has a part in it.
   Result<ExecutorStarted> start(const StartExecutor& start);
   // Where the files of a run go, and whose they are.
   struct Place {
@@ -96,7 +98,7 @@ class Supervisor {
   void signal_exec(pid_t pid, int signal);
   // SIGKILL to its session.
   void end_exec(pid_t pid);
-  // The user that the task runs as; errors: kNotFound.
+  // The user that the task runs as; errors: kFailedPrecondition.
   Result<uint32_t> uid_of(const RunningTask& task);
   std::string sandbox_of(const RunningTask& task) const;
   // Of the executor's newest run that lives; nothing where nothing is counted.

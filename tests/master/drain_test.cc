@@ -1,5 +1,7 @@
 // An agent is drained: its tasks are told, leave or are killed, and it gets no more.
 
+#include <gmock/gmock.h>
+
 #include "tests/master/cluster.h"
 
 namespace proffer::master::drain_test {
@@ -65,6 +67,8 @@ TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
   s.settle();
   EXPECT_TRUE(f.offers.empty());
   EXPECT_EQ(s.agent_row("a1").trouble, "its disk is full");
+  EXPECT_THAT(s.master->explain(f.id.str())->answer,
+              ::testing::HasSubstr("taking no tasks: its disk is full"));
   EXPECT_TRUE(f.take<RevokeNotice>().empty());
   s.advance(minutes(5));
   EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);
