@@ -48,6 +48,7 @@ constexpr Command kCommands[] = {
     {"exec", run_exec, "one more command in a running task"},
     {"kill", run_kill, "end a task"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
+    {"doctor", nullptr, "what will work on this machine, what not, and what to do"},
     {"master", nullptr, "run a master"},
     {"agent", nullptr, "run an agent"},
     {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},

@@ -1,0 +1,107 @@
+// proffer-doctor, which is `proffer doctor`: looks at this machine and says what of the agent will
+// not work here, and what to do.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <utility>
+
+#include <gflags/gflags.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "net/daemon_flags.h"
+#include "net/daemon_help.h"
+#include "proto/json/json.h"
+#include "slave/doctor/facts.h"
+#include "slave/shell/machine.h"
+
+DEFINE_bool(json, false, "print one JSON object");
+DEFINE_string(master, "",
+              "socket of the master; default $PROFFER_MASTER, or the one of this machine");
+DEFINE_string(work_dir, "",
+              "where the agent would keep its files; default /var/lib/proffer/agent for root, else "
+              "the folder for temporary files");
+DEFINE_string(ports, "[31000-32000]", "the ports that it would offer");
+DEFINE_int64(disk_reserve, 256, "what is to stay free on its disk, in MiB");
+
+namespace {
+
+using namespace proffer;
+using doctor::Finding;
+using doctor::Verdict;
+
+Address master_from_flags() {
+  std::string given = FLAGS_master;
+  if (given.empty()) {
+    const char* variable = std::getenv("PROFFER_MASTER");
+    if (variable == nullptr || *variable == '\0') return local_master();
+    given = variable;
+  }
+  return flag_value("master", parse_socket_or_address("--master", given, 5050));
+}
+
+doctor::DoctorOptions options_from_flags() {
+  doctor::DoctorOptions options{
+      .master = master_from_flags(), .work_dir = FLAGS_work_dir, .bin_dir = agent::bin_dir()};
+  if (options.work_dir.empty()) {
+    std::error_code ignored;
+    options.work_dir = geteuid() == 0 ? "/var/lib/proffer/agent"
+                                      : std::filesystem::temp_directory_path(ignored).string();
+  }
+  constexpr int64_t kMibMax = int64_t{1} << 40;
+  if (FLAGS_disk_reserve < 0 || FLAGS_disk_reserve > kMibMax) {
+    exit_with(Error::invalid_argument(text("--disk_reserve must be from 0 to ", kMibMax,
+                                           " MiB, not ", FLAGS_disk_reserve)),
+              2);
+  }
+  options.reserve_bytes = FLAGS_disk_reserve << 20;
+  const Resources ports =
+      flag_value("ports", parse_agent_resources(text("cpus:1;ports:", FLAGS_ports)));
+  if (ports.ports.empty()) {
+    exit_with(Error::invalid_argument("--ports must name a port, as in [31000-32000]"), 2);
+  }
+  options.ports = ports.ports;
+  return options;
+}
+
+void print_json(const std::vector<Finding>& findings, bool is_well) {
+  std::string rows;
+  for (const Finding& one : findings) {
+    std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
+        {"check", one.check}, {"result", std::string(to_text(one.verdict))}, {"what", one.what}};
+    if (!one.effect.empty()) members.emplace_back("effect", one.effect);
+    if (!one.fix.empty()) members.emplace_back("fix", one.fix);
+    rows += text(rows.empty() ? "" : ",", proto::json_line(members));
+  }
+  std::printf("{\"checks\":[%s],\"ok\":%s}\n", rows.c_str(), is_well ? "true" : "false");
+}
+
+void print_lines(const std::vector<Finding>& findings) {
+  for (const Finding& one : findings) {
+    std::printf("%-8s %-12s %s\n", std::string(to_text(one.verdict)).c_str(), one.check.c_str(),
+                one.what.c_str());
+    constexpr int kIndent = 22;
+    if (!one.effect.empty()) std::printf("%*s%s\n", kIndent, "", one.effect.c_str());
+    if (!one.fix.empty()) std::printf("%*sfix: %s\n", kIndent, "", one.fix.c_str());
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  read_daemon_flags("Looks at this machine: what will work here, what not, and what to do.",
+                    __FILE__, argc, argv);
+  const std::vector<Finding> findings = doctor::examine(options_from_flags());
+  const bool is_well = std::none_of(findings.begin(), findings.end(), [](const Finding& one) {
+    return one.verdict == Verdict::kFails;
+  });
+  if (FLAGS_json) {
+    print_json(findings, is_well);
+  } else {
+    print_lines(findings);
+  }
+  if (std::fflush(stdout) != 0) return 1;
+  return is_well ? 0 : 1;
+}
