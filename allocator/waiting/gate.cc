@@ -308,6 +308,8 @@ void Gate::assign(Time now) {
     }
     return comes_before(a.ask, b.ask);
   });
+  // Where shares give a right to reclaim, places that change hands would be taken back.
+  const bool may_be_behind = cluster_.options.reclaim != ReclaimMode::kFairShare;
   for (Agent* a : agents) {
     const ResourceVector soon = soon_free(*a, nullptr, now);
     const AskEntry* behind = nullptr;  // the first of those far behind that the agent could serve
@@ -317,7 +319,7 @@ void Gate::assign(Time now) {
       const int64_t owed = claims < kClaimsMax ? owed_tasks(ask, kClaimsMax, now) : 0;
       if (owed <= claims) continue;
       bool may = may_claim(ask, *a, soon, now) && has_some_free(ask, *a);
-      const bool is_far_behind = claims == 0 && owed >= kFarBehind;
+      const bool is_far_behind = may_be_behind && claims == 0 && owed >= kFarBehind;
       if (!may && is_far_behind && behind == nullptr && could_ever_fit(ask, *a) &&
           suits(ask, *a, now)) {
         behind = &ask;
