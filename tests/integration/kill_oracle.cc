@@ -224,12 +224,14 @@ class Court {
     }
     if (told.reason == "executor_ended") {
       // Its executor, which is its parent, fell to the storm: before the process looked who that
-      // is, or while it ran, or just after it had ended.
+      // is, or while it ran, or just after it had ended. One that had just been forked looked like
+      // the stem.
       if (told.state != "failed" && told.state != "lost") return what + "it failed, or is lost";
       const bool knows = ran && run.starts.front().parent != 0;
       const int64_t latest = ran && !knows ? run.starts.front().at : told.at;
       const bool is_so = std::any_of(kills_.begin(), kills_.end(), [&](const Kill& kill) {
-        return kill.kind == "executor" && kill.at > launch.at && kill.at < latest &&
+        const bool may_be_it = kill.kind == "executor" || (!ran && kill.kind == "stem");
+        return may_be_it && kill.at > launch.at && kill.at < latest &&
                (!knows || kill.pid == run.starts.front().parent);
       });
       return is_so ? "" : what + "nobody killed its executor";

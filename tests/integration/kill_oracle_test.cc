@@ -173,6 +173,16 @@ TEST(KillOracle, AnotherExecutorThatWasKilledIsNoExcuse) {
             "");
 }
 
+// In the moment of its fork an executor looks like its stem, and its task has not begun.
+TEST(KillOracle, AStemThatWasKilledIsAnExcuseForATaskThatNeverStarted) {
+  Story never;
+  never.launches("t").journal("kill", "stem - 100");
+  EXPECT_EQ(never.told("t", "failed executor_ended - 9").violations(), "");
+  Story started;
+  started.launches("t").starts("t").journal("kill", "stem - 100");
+  EXPECT_NE(started.told("t", "failed executor_ended - 9").violations(), "");
+}
+
 TEST(KillOracle, AnExecutorThatWasGoneWhenItsTaskLookedWasKilledBefore) {
   const auto orphan = [](Story& story) -> Story& {
     return story.journal("start", "t a 200 0 1000 64 0");

@@ -17,6 +17,7 @@
 
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/prng.h"
 #include "common/text.h"
@@ -36,6 +37,7 @@ constexpr int64_t kPorts = 3;
 // Silence after which an agent is unreachable, as with `proffer dev`; some stay away for longer.
 constexpr int kAgentTimeoutMillis = 5'000;
 constexpr Seconds kSettle{60};
+constexpr const char* kOtherUser = "65534";  // nobody
 
 std::string beside_this_program(const std::string& name) {
   return fs::read_symlink("/proc/self/exe").parent_path() / name;
@@ -89,11 +91,15 @@ bool runs_as(pid_t pid, const std::string& kind) {
 class Storm {
  public:
   explicit Storm(const StormOptions& options)
-      : options_(options), prng_(options.seed), journal_((options.dir + "/journal").c_str()) {}
+      : options_(options), prng_(options.seed), journal_((options.dir + "/journal").c_str()) {
+    if (geteuid() == 0) let_others_in();
+  }
   ~Storm();
   Judgement run();
 
  private:
+  void let_others_in() const;
+  Words as_user_of(int scheduler) const;
   bool start_all();
   void start(Member& member);
   bool await_address(Member& member);
@@ -106,6 +112,8 @@ class Storm {
   void settle();
   void look_for_leftovers();
   void use_everything();
+  void end_everything();
+  void look_for_traces();
   Testimony testimony() const;
 
   void fail(std::string what) { failures_.push_back(std::move(what)); }
@@ -128,6 +136,7 @@ class Storm {
   const RecordFile journal_;
   std::deque<Member> members_;  // the master is the first
   std::string master_;          // its socket
+  const std::string cgroup_parent_ = text("proffer-storm-", getpid());
   std::vector<std::string> failures_;
 };
 
@@ -152,6 +161,22 @@ bool Storm::await_address(Member& member) {
   });
 }
 
+// Another user writes its records there, too, and runs the programs, wherever the build lies.
+void Storm::let_others_in() const {
+  ::chmod(options_.dir.c_str(), 0777);
+  ::chmod(path("journal").c_str(), 0666);
+  for (const char* name : {"kill_load", "kill_task"}) {
+    fs::copy_file(beside_this_program(name), path(name), fs::copy_options::overwrite_existing);
+  }
+}
+
+Words Storm::as_user_of(int scheduler) const {
+  if (geteuid() != 0) return {beside_this_program("kill_load")};
+  if (scheduler % 2 != 0) return {path("kill_load")};
+  return {"/usr/bin/setpriv", text("--reuid=", kOtherUser), text("--regid=", kOtherUser),
+          "--clear-groups", path("kill_load")};
+}
+
 bool Storm::start_all() {
   const std::string timeout = text("--agent_timeout=", kAgentTimeoutMillis * slowdown(), "ms");
   members_.push_back({.kind = "master",
@@ -166,6 +191,7 @@ bool Storm::start_all() {
                         .name = name,
                         .command = {program("proffer-agent"), "--master=" + master_,
                                     "--name=" + name, "--work_dir=" + path(name), "--heartbeat=1s",
+                                    "--cgroup_parent=" + cgroup_parent_,
                                     text("--executor_reregister_timeout=", 10 * slowdown(), "s"),
                                     text("--resources=cpus:", kCpus, ";mem:", kMem, ";ports:[",
                                          kFirstPort, "-", kFirstPort + kPorts - 1, "]")}});
@@ -173,12 +199,13 @@ bool Storm::start_all() {
   }
   for (int i = 1; i <= options_.schedulers; ++i) {
     const std::string name = text("load", i);
-    members_.push_back(
-        {.kind = "scheduler",
-         .name = name,
-         .command = {beside_this_program("kill_load"), "--dir=" + options_.dir, "--name=" + name,
-                     text("--seed=", options_.seed * 100 + i), "--master=" + master_,
-                     "--session_file=" + path(name + ".session")}});
+    Words command = as_user_of(i);
+    for (const std::string& word :
+         {"--dir=" + options_.dir, "--name=" + name, text("--seed=", options_.seed * 100 + i),
+          "--master=" + master_, "--session_file=" + path(name + ".session")}) {
+      command.push_back(word);
+    }
+    members_.push_back({.kind = "scheduler", .name = name, .command = std::move(command)});
     start(members_.back());
   }
   return eventually([&] { return bytes_of("journal") >= 20 * static_cast<int64_t>(kRecordBytes); });
@@ -350,6 +377,42 @@ void Storm::use_everything() {
   }
 }
 
+// As an operator ends it: agents first, whose tasks have ended, then the master.
+void Storm::end_everything() {
+  for (const char* kind : {"agent", "master"}) {
+    for (Member& member : members_) {
+      if (member.kind != kind) continue;
+      member.process->kill(SIGTERM);
+      const Exit ended = member.process->wait();
+      if (ended.code == 0) continue;
+      fail(text(member.name, " did not end as asked: exit code ", ended.code, ", signal ",
+                ended.signal, ":\n", read_file(path(member.name + ".log"))));
+    }
+  }
+}
+
+void Storm::look_for_traces() {
+  std::error_code none;
+  for (fs::recursive_directory_iterator at("/sys/fs/cgroup", none), end; !none && at != end;
+       at.increment(none)) {
+    if (at->path().filename() != cgroup_parent_) continue;
+    fail(text("cgroup ", at->path().string(), " is left"));
+    at.disable_recursion_pending();
+  }
+  for (const char* table : {"/proc/self/mountinfo", "/proc/net/unix"}) {
+    std::istringstream lines(read_file(table));
+    for (std::string line; std::getline(lines, line);) {
+      if (line.find(options_.dir + "/") != std::string::npos) {
+        fail(text("left in ", table, ": ", line));
+      }
+    }
+  }
+  for (const auto& entry : fs::recursive_directory_iterator(options_.dir)) {
+    if (fs::is_socket(entry.symlink_status()))
+      fail(text("socket ", entry.path().string(), " is left"));
+  }
+}
+
 Testimony Storm::testimony() const {
   Testimony all{.journal = read_file(path("journal"))};
   for (const Member& member : members_) {
@@ -380,7 +443,8 @@ Judgement Storm::run() {
   if (!start_all()) return {.violations = {"the cluster did not start"}};
   // Each kind gets its part, in an order that the seed draws.
   std::vector<std::string> bag;
-  for (int i = 0; i < options_.kills; ++i) {
+  const int64_t end = now_nanos() + int64_t{options_.minutes} * 60'000'000'000;
+  for (int i = 0; options_.minutes > 0 ? now_nanos() < end : i < options_.kills; ++i) {
     if (bag.empty()) bag = {"master", "agent", "executor", "stem", "scheduler"};
     const size_t at = prng_.below(bag.size());
     const std::string kind = bag[at];
@@ -400,6 +464,8 @@ Judgement Storm::run() {
   settle();
   look_for_leftovers();
   use_everything();
+  end_everything();
+  look_for_traces();
   Judgement judgement = judge(testimony());
   for (std::string& failure : failures_) judgement.violations.push_back(std::move(failure));
   return judgement;

@@ -13,6 +13,7 @@ namespace proffer::test {
 
 struct StormOptions {
   int kills = 10;
+  int minutes = 0;    // if not 0: kills go on for so long, however many they are
   uint64_t seed = 1;  // chooses whom, when, and for how long it stays away
   int agents = 3;
   int schedulers = 2;
@@ -21,7 +22,9 @@ struct StormOptions {
 };
 
 // The oracle's judgement, and what could not be told by records alone: that all settled in time,
-// that no process is left, and that the whole cluster can be used again.
+// that no process is left, that the whole cluster can be used again, and that no cgroup, mount or
+// socket is left once it has ended. As root with limits where the machine has them, and every
+// second scheduler is of another user.
 Judgement run_storm(const StormOptions& options);
 
 }  // namespace proffer::test

@@ -1,6 +1,6 @@
-// kill_storm [--kills N] [--seed S] [--agents A] [--schedulers F] [--dir DIR]: one storm by hand.
-// Prints what was killed and heard, and the judgement; exit code 1 if anything was untrue. Without
-// a seed it takes one from the clock, and prints it.
+// kill_storm [--kills N | --minutes M] [--seed S] [--agents A] [--schedulers F] [--dir DIR]: one
+// storm by hand. Prints what was killed and heard, and the judgement; exit code 1 if anything was
+// untrue. Without a seed it takes one from the clock, and prints it.
 
 #include "tests/integration/kill_storm.h"
 
@@ -26,13 +26,15 @@ int main(int argc, char** argv) {
       options.seed = std::strtoull(value.c_str(), nullptr, 10);
     } else if (name == "--kills" && number > 0) {
       options.kills = number;
+    } else if (name == "--minutes" && number > 0) {
+      options.minutes = number;
     } else if (name == "--agents" && number > 0) {
       options.agents = number;
     } else if (name == "--schedulers" && number > 0) {
       options.schedulers = number;
     } else {
-      std::cerr << "usage: kill_storm [--kills N] [--seed S] [--agents A] [--schedulers F] "
-                   "[--dir DIR]\n";
+      std::cerr << "usage: kill_storm [--kills N | --minutes M] [--seed S] [--agents A] "
+                   "[--schedulers F] [--dir DIR]\n";
       return 2;
     }
   }
@@ -43,9 +45,10 @@ int main(int argc, char** argv) {
   }
   std::filesystem::create_directories(options.dir);
   options.dir = std::filesystem::canonical(options.dir);
-  std::cout << "kill_storm --kills " << options.kills << " --seed " << options.seed << " --agents "
-            << options.agents << " --schedulers " << options.schedulers << "  in " << options.dir
-            << std::endl;
+  std::cout << "kill_storm " << (options.minutes > 0 ? "--minutes " : "--kills ")
+            << (options.minutes > 0 ? options.minutes : options.kills) << " --seed " << options.seed
+            << " --agents " << options.agents << " --schedulers " << options.schedulers << "  in "
+            << options.dir << std::endl;
   const Judgement judgement = run_storm(options);
   for (const std::string& violation : judgement.violations)
     std::cout << "UNTRUE " << violation << "\n";
