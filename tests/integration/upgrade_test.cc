@@ -1,0 +1,49 @@
+// Today's agent in the work directory of one of before users and limits: see
+// tests/slave_shell/upgrade_test.cc for the checkpoint. Its tasks ran in another boot; it goes on
+// as the same agent, says so to its master, and starts nothing of them again.
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+TEST(Upgrade, AnAgentOfBeforeUsersGoesOnAndRunsNothingTwice) {
+  const Cluster cluster({.resources = "cpus:0.1;mem:16"});
+  const std::string work_dir = cluster.dir() + "/a1";
+  fs::create_directory(work_dir);
+  fs::copy_file(
+      std::string(PROFFER_SOURCE_DIR) + "/tests/slave_shell/fixtures/checkpoint_before_users.log",
+      work_dir + "/checkpoint.log");
+  const auto agent = cluster.start_agent("a1", "cpus:4;mem:1024");
+  const auto status = [&] { return get_http(cluster.told_by("a1", "http"), "/v1/status"); };
+  ASSERT_TRUE(eventually([&] {
+    return cluster.proffer({"agents"}).out.find("a1") != std::string::npos;
+  })) << agent->err();
+  // What became of its tasks is told, and that it was heard.
+  EXPECT_TRUE(eventually([&] {
+    return status().find("\"updates_unacknowledged\":0") != std::string::npos;
+  })) << status();
+  EXPECT_THAT(status(), HasSubstr("\"tasks\":0"));
+  EXPECT_EQ(cluster.running_tasks(), 0);
+
+  EXPECT_EQ(cluster.proffer({"run", "--mem", "64", "--", "echo new"}).out, "new\n");
+  std::vector<std::string> frameworks;
+  for (const auto& entry : fs::directory_iterator(work_dir + "/sandboxes")) {
+    frameworks.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(frameworks, testing::ElementsAre(HasSubstr("run-")));
+  agent->kill(SIGTERM);
+  EXPECT_EQ(agent->wait().code, 0) << agent->err();
+}
+
+}  // namespace
+}  // namespace proffer::test
