@@ -1,6 +1,7 @@
 #include "common/resources.h"
 
 #include <algorithm>
+#include <set>
 
 #include "common/text.h"
 
@@ -68,6 +69,43 @@ Result<PortSet> parse_ports(std::string_view body) {
     ranges.push_back({static_cast<uint16_t>(*from), static_cast<uint16_t>(*to)});
   }
   return PortSet(std::move(ranges));
+}
+
+// "[0,2-3]", the whole devices of an agent.
+Result<std::vector<GpuDevice>> parse_devices(std::string_view body) {
+  constexpr int64_t kLast = static_cast<int64_t>(kGpuDevicesMax) - 1;
+  const auto wrong = [&](std::string_view part) {
+    return Error::invalid_argument(text("gpus must be a number, or devices in brackets from 0 to ",
+                                        kLast, ", each once, as in [0,2-3], not ", quoted(part)));
+  };
+  if (body.size() < 2 || body.back() != ']') return wrong(body);
+  const std::string_view inside = trimmed(body.substr(1, body.size() - 2));
+  std::set<int32_t> indices;
+  for (const std::string_view part : split(inside, ',')) {
+    const size_t dash = part.find('-');
+    const std::string_view first = trimmed(part.substr(0, dash));
+    const std::string_view last =
+        dash == std::string_view::npos ? first : trimmed(part.substr(dash + 1));
+    const Result<int64_t> from = parse_whole("a device", first, 0, kLast);
+    const Result<int64_t> to = parse_whole("a device", last, 0, kLast);
+    if (!from || !to || *from > *to) return wrong(part);
+    for (int64_t index = *from; index <= *to; ++index) {
+      if (!indices.insert(static_cast<int32_t>(index)).second) return wrong(part);
+    }
+  }
+  std::vector<GpuDevice> devices;
+  for (const int32_t index : indices) devices.push_back({index, kWholeDevice});
+  return devices;
+}
+
+std::string print_devices(const std::vector<GpuDevice>& devices) {
+  std::string out;
+  for (const GpuDevice& device : devices) out += text(out.empty() ? "[" : ",", device.index);
+  return out + "]";
+}
+
+bool are_the_first(const std::vector<GpuDevice>& devices) {
+  return devices.empty() || devices.back().index + 1 == static_cast<int32_t>(devices.size());
 }
 
 }  // namespace
@@ -258,7 +296,10 @@ Resources carve(const ResourceVector& shape, const Resources& free) {
   return taken;
 }
 
-Result<Resources> parse_resources(std::string_view whole) {
+namespace {
+
+// Devices may be listed if it is an agent's.
+Result<Resources> parse_kinds(std::string_view whole, bool is_agents) {
   Resources resources;
   if (trimmed(whole).empty()) return resources;
   std::array<bool, kResourceKindCount + 1> seen{};
@@ -285,6 +326,13 @@ Result<Resources> parse_resources(std::string_view whole) {
       resources.ports = *std::move(ports);
       continue;
     }
+    if (is_agents && *kind == ResourceKind::kGpus && amount.starts_with('[')) {
+      Result<std::vector<GpuDevice>> devices = parse_devices(amount);
+      if (!devices) return std::move(devices).error();
+      resources.gpus = *std::move(devices);
+      resources.amounts[*kind] = static_cast<int64_t>(resources.gpus.size()) * kWholeDevice;
+      continue;
+    }
     const bool bytes = *kind == ResourceKind::kMem || *kind == ResourceKind::kDisk;
     Result<int64_t> milli = bytes ? parse_mebibytes(amount) : parse_milli(amount);
     if (!milli) return std::move(milli).error().in(name);
@@ -293,8 +341,12 @@ Result<Resources> parse_resources(std::string_view whole) {
   return resources;
 }
 
+}  // namespace
+
+Result<Resources> parse_resources(std::string_view whole) { return parse_kinds(whole, false); }
+
 Result<Resources> parse_agent_resources(std::string_view whole) {
-  Result<Resources> parsed = parse_resources(whole);
+  Result<Resources> parsed = parse_kinds(whole, true);
   if (!parsed) return parsed;
   const int64_t gpus = parsed->amounts[ResourceKind::kGpus];
   if (gpus % kWholeDevice != 0 || gpus / kWholeDevice > static_cast<int64_t>(kGpuDevicesMax)) {
@@ -306,8 +358,21 @@ Result<Resources> parse_agent_resources(std::string_view whole) {
         text("an agent must have more than zero of some kind, as in cpus:2;mem:2048, not ",
              quoted(whole)));
   }
+  if (!parsed->gpus.empty()) return parsed;
   for (int32_t i = 0; i < gpus / kWholeDevice; ++i) parsed->gpus.push_back({i, kWholeDevice});
   return parsed;
+}
+
+std::string print_agent_resources(const Resources& total) {
+  if (are_the_first(total.gpus)) return to_text(total);
+  Resources others = total;
+  others.amounts[ResourceKind::kGpus] = 0;
+  others.gpus.clear();
+  others.ports = PortSet();
+  std::string out = to_text(others);
+  out += text(out.empty() ? "" : ";", to_text(ResourceKind::kGpus), ":", print_devices(total.gpus));
+  if (!total.ports.empty()) out += text(";ports:", to_text(total.ports));
+  return out;
 }
 
 Result<ResourceVector> parse_shape(std::string_view whole) {

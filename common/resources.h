@@ -150,10 +150,13 @@ int64_t count_that_fits(const ResourceVector& shape, const Resources& free, int6
 // is enough, whole ones to the lowest indices. CHECKs fits(). `free` is not changed.
 Resources carve(const ResourceVector& shape, const Resources& free);
 
-// The total of an agent: gpus are whole, devices 0..n-1. Errors: kInvalidArgument names the part
-// that is wrong: an unknown kind (and the nearest known), a kind given twice, a negative amount,
-// more than 3 decimals, more than kAmountMax, an empty range, gpus that are not whole.
+// The total of an agent: gpus are whole, "gpus:2" is devices 0 and 1, "gpus:[0,2-3]" are those.
+// Errors: kInvalidArgument names the part that is wrong: an unknown kind (and the nearest known), a
+// kind given twice, a negative amount, more than 3 decimals, more than kAmountMax, an empty range,
+// gpus that are not whole.
 Result<Resources> parse_agent_resources(std::string_view text);
+// Its inverse: devices are listed unless they are the first.
+std::string print_agent_resources(const Resources& total);
 // What one task takes: amounts only, gpus below 1 or whole, no ports (name dynamic ones). Same
 // errors; at least one kind must be above zero.
 Result<ResourceVector> parse_shape(std::string_view text);

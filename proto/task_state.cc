@@ -42,6 +42,7 @@ constexpr std::array<std::string_view, kTaskReasonCount> kReasonNames = {
     "out_of_memory",
     "fetch_failed",
     "ran_too_long",
+    "out_of_disk",
 };
 static_assert(!kReasonNames.back().empty());
 

@@ -142,8 +142,9 @@ enum class TaskReason : uint8_t {
   kOutOfMemory,     // it needed more memory than it may use
   kFetchFailed,     // a file that it names could not be fetched
   kRanTooLong,      // it was killed after TaskSpec::max_run_time
+  kOutOfDisk,       // its sandbox held more than it may
 };
-inline constexpr size_t kTaskReasonCount = 28;
+inline constexpr size_t kTaskReasonCount = 29;
 
 std::string_view to_text(TaskReason reason);  // "command_exited", …
 std::optional<TaskReason> parse_task_reason(std::string_view text);

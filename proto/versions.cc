@@ -26,6 +26,7 @@ TaskReason reason_for(TaskReason reason, uint32_t version) {
     case TaskReason::kRanTooLong:
       return TaskReason::kKilledByScheduler;
     case TaskReason::kOutOfMemory:
+    case TaskReason::kOutOfDisk:
       return TaskReason::kCommandSignalled;
     default:
       return reason;

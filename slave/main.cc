@@ -53,7 +53,9 @@ DEFINE_int64(cache_max, 4'096,
              "the disk is short; 0: nothing");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
 DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
-DEFINE_string(resources, "", "such as \"cpus:2;mem:2048;ports:[31000-32000]\"; default: detected");
+DEFINE_string(resources, "",
+              "such as \"cpus:2;mem:2048;gpus:2;ports:[31000-32000]\", with GPUs 0 and 1, or "
+              "\"gpus:[0,2-3]\"; default: detected");
 DEFINE_string(reserved, "",
               "what of it only one role may use, such as \"ads=cpus:1;mem:1GiB,batch=cpus:2\"");
 DEFINE_string(attributes, "", "such as \"rack:r1;disk:ssd\"");

@@ -17,7 +17,11 @@ template <class F>
 void fields(F& f, typename F::template Of<LiveAgent>& row) {
   f.text("agent", row.agent);
   f.word("state", parse_agent_state, row.state);
-  f.as_text("resources", parse_agent_resources, row.total);
+  if constexpr (F::kReads) {
+    f.as_text("resources", parse_agent_resources, row.total);
+  } else {
+    f.text("resources", print_agent_resources(row.total));
+  }
   f.texts("attributes", row.attributes);
   if constexpr (F::kReads) {
     f.each_text("reserved", [&](const std::string& role, const std::string& words) {

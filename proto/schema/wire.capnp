@@ -249,7 +249,7 @@ enum TaskReason {
   duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
   portsNotAvailable @19; taskInvalid @20; agentFull @21;
   revoked @22; drained @23; gangIncomplete @24; outOfMemory @25;
-  fetchFailed @26; ranTooLong @27;  # Of version 2.
+  fetchFailed @26; ranTooLong @27; outOfDisk @28;  # Of version 2.
 }
 
 # Who made an update.

@@ -131,6 +131,14 @@ struct DiskSpace {
   int64_t free_bytes = 0;
   int64_t reserve_bytes = 0;  // what is to stay free
 };
+// What the sandbox of a task's own executor holds is more than the task may.
+struct OutOfDisk {
+  FrameworkId framework = {};
+  TaskId task = {};
+  uint64_t run = 0;
+  int64_t bytes = 0;  // at least
+  int64_t limit_bytes = 0;
+};
 // SIGTERM. With `kill_tasks` all tasks end first and the agent unregisters.
 struct StopAsked {
   bool kill_tasks = false;
@@ -140,7 +148,7 @@ struct Tick {};
 using AgentEvent =
     std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame, ExecutorPeerLost,
                  ExecutorStarted, ExecutorStartFailed, FilesFetched, ExecutorExited, LeftoverEnded,
-                 DiskSpace, StopAsked, Tick>;
+                 DiskSpace, OutOfDisk, StopAsked, Tick>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -167,6 +175,7 @@ struct StartExecutor {
   Secret token = {};
   proto::Environment environment = {};  // of the executor, beside what every one gets
   ResourceVector resources = {};        // of its tasks: what it may use
+  std::vector<GpuDevice> gpus = {};     // of the tasks that it starts with
 };
 // Put these files into the executor's sandbox (made first), with the rights of `user` and within
 // `resources`. FilesFetched follows, or ExecutorExited if it is killed before.

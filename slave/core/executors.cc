@@ -39,11 +39,6 @@ bool is_machines_fault(const Error& error) {
          error.code() != ErrorCode::kPermissionDenied;
 }
 
-std::string mebibytes(int64_t bytes) {
-  constexpr int64_t kMebi = int64_t{1} << 20;
-  return print_milli(bytes / kMebi * 1000 + bytes % kMebi * 1000 / kMebi) + " MiB";
-}
-
 // The same, whichever process the kernel chose.
 std::string words_of(const OutOfMemory& memory) {
   return text("out of memory: its processes may use ", mebibytes(memory.limit_bytes),
@@ -51,6 +46,11 @@ std::string words_of(const OutOfMemory& memory) {
 }
 
 }  // namespace
+
+std::string mebibytes(int64_t bytes) {
+  constexpr int64_t kMebi = int64_t{1} << 20;
+  return print_milli(bytes / kMebi * 1000 + bytes % kMebi * 1000 / kMebi) + " MiB";
+}
 
 Agent::State::LiveExecutor* Agent::State::find_run(const FrameworkId& framework,
                                                    const ExecutorId& executor, uint64_t run) {

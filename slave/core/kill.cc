@@ -8,6 +8,15 @@
 #include "slave/core/state.h"
 
 namespace proffer::agent {
+namespace {
+
+// What took too much has failed; nobody wanted its end.
+proto::TaskState state_of(proto::TaskReason reason) {
+  return reason == proto::TaskReason::kOutOfDisk ? proto::TaskState::kFailed
+                                                 : proto::TaskState::kKilled;
+}
+
+}  // namespace
 
 void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
   const TaskKey key{kill.framework, kill.task};
@@ -29,15 +38,16 @@ void Agent::State::on_kill_task(const proto::KillTask& kill, Step& step) {
     return trace(TraceLevel::kMessage, "kill of a task that ended",
                  {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
   }
-  kill_task(key, kill.grace.value_or(task->record.spec.kill_grace),
-            proto::TaskReason::kKilledByScheduler, step);
+  kill_task(key,
+            {.grace = kill.grace.value_or(task->record.spec.kill_grace),
+             .reason = proto::TaskReason::kKilledByScheduler},
+            step);
 }
 
 // A task that no executor was given ends at once. Another one is its executor's to end;
 // kill_overdue is for those that do not. Asked again, the shorter time counts and the first reason
 // stays.
-void Agent::State::kill_task(const TaskKey& key, Duration grace, proto::TaskReason reason,
-                             Step& step) {
+void Agent::State::kill_task(const TaskKey& key, Kill kill, Step& step) {
   LiveTask& live = live_.at(key);
   const ExecutorKey executor_key{key.first, ledger_.find(key)->record.executor};
   LiveExecutor& executor = executors_.at(executor_key);
@@ -45,9 +55,9 @@ void Agent::State::kill_task(const TaskKey& key, Duration grace, proto::TaskReas
     executor.tasks.erase(key.second);
     std::erase(executor.waiting, key.second);
     CHECK(make_update(key,
-                      {.state = proto::TaskState::kKilled,
-                       .reason = reason,
-                       .message = "killed before it was started"},
+                      {.state = state_of(kill.reason),
+                       .reason = kill.reason,
+                       .message = kill.words.empty() ? "killed before it was started" : kill.words},
                       step));
     task_ended(key, step);
     if (executor.own && executor.tasks.empty() && !executor.leaving) {
@@ -56,7 +66,8 @@ void Agent::State::kill_task(const TaskKey& key, Duration grace, proto::TaskReas
     }
     return;
   }
-  if (!live.kill) live.kill = Kill{.grace = grace, .reason = reason};
+  const Duration grace = kill.grace;
+  if (!live.kill) live.kill = std::move(kill);
   live.kill->grace = std::min(live.kill->grace, grace);
   if (executor.peer) {
     send_to_executor(executor, proto::KillTask{key.first, key.second, live.kill->grace}, step);
@@ -86,19 +97,36 @@ void Agent::State::run_overdue(const TaskKey& key, Step& step) {
   CHECK(task != nullptr && task->is_live()) << "a task that ended has no time to run";
   trace(TraceLevel::kShortLived, "task ran for too long",
         {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
-  kill_task(key, task->record.spec.kill_grace, proto::TaskReason::kRanTooLong, step);
+  kill_task(key,
+            {.grace = task->record.spec.kill_grace,
+             .reason = proto::TaskReason::kRanTooLong,
+             .words = text("it ran for ", to_text(task->record.spec.max_run_time),
+                           ", the longest that it may")},
+            step);
+}
+
+// At once: each moment of grace would be more of the disk. It may have ended meanwhile.
+void Agent::State::on(const OutOfDisk& over, Step& step) {
+  const TaskKey key{over.framework, over.task};
+  const TaskEntry* task = ledger_.find(key);
+  if (task == nullptr || !task->is_live() || task->record.run != over.run) return;
+  trace(TraceLevel::kShortLived, "task holds too much of the disk",
+        {{"framework", key.first.str()}, {"task", key.second.str()}}, step);
+  kill_task(key,
+            {.reason = proto::TaskReason::kOutOfDisk,
+             .words = text("its sandbox holds ", mebibytes(over.bytes), ", and it may hold ",
+                           mebibytes(over.limit_bytes))},
+            step);
 }
 
 // A task that we asked to end was killed for our reason, whatever its executor says of it.
 void Agent::State::say_why_killed(const TaskKey& key, proto::TaskStatus& status) const {
   const std::optional<Kill>& kill = live_.at(key).kill;
   if (!kill) return;
-  status.state = proto::TaskState::kKilled;
+  status.state = state_of(kill->reason);
   status.reason = kill->reason;
-  if (kill->reason != proto::TaskReason::kRanTooLong) return;
-  status.message =
-      text("it ran for ", to_text(ledger_.find(key)->record.spec.max_run_time),
-           ", the longest that it may", status.message.empty() ? "" : ": ", status.message);
+  if (kill->words.empty()) return;
+  status.message = text(kill->words, status.message.empty() ? "" : ": ", status.message);
 }
 
 // What every task does at its end, whoever ended it; its executor is the caller's.
@@ -120,7 +148,7 @@ void Agent::State::on_shutdown_framework(const FrameworkId& framework, Step& ste
   Duration longest = Duration();
   for (const auto& [key, grace] : tasks) {
     longest = std::max(longest, grace);
-    kill_task(key, grace, proto::TaskReason::kFrameworkTornDown, step);
+    kill_task(key, {.grace = grace, .reason = proto::TaskReason::kFrameworkTornDown}, step);
   }
   std::vector<ExecutorKey> shared;
   for (auto at = executors_.lower_bound({framework, ExecutorId()});
@@ -173,7 +201,7 @@ void Agent::State::on(const StopAsked& stop, Step& step) {
   for (const auto& [key, live] : live_) tasks.push_back(key);
   for (const TaskKey& key : tasks) {
     const Duration grace = std::min(ledger_.find(key)->record.spec.kill_grace, kKillGrace);
-    kill_task(key, grace, proto::TaskReason::kKilledByOperator, step);
+    kill_task(key, {.grace = grace, .reason = proto::TaskReason::kKilledByOperator}, step);
   }
   std::vector<ExecutorKey> executors;
   for (const auto& [key, executor] : executors_) {

@@ -212,6 +212,16 @@ ResourceVector Agent::State::used_by(const ExecutorKey& key, const LiveExecutor&
   return sum;
 }
 
+std::vector<GpuDevice> Agent::State::devices_of(const ExecutorKey& key,
+                                                const LiveExecutor& executor) const {
+  Resources sum;
+  for (const TaskId& task : executor.tasks) {
+    const Resources& one = ledger_.find({key.first, task})->record.assignment.resources;
+    sum += Resources{.gpus = one.gpus};
+  }
+  return std::move(sum.gpus);
+}
+
 void Agent::State::limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step) {
   step.out.actions.push_back(LimitExecutor{.framework = key.first,
                                            .executor = key.second,
@@ -277,7 +287,8 @@ void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
       .token = executor.token,
       .environment =
           executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment,
-      .resources = used_by(key, executor)});
+      .resources = used_by(key, executor),
+      .gpus = devices_of(key, executor)});
   trace(TraceLevel::kShortLived, "executor starts",
         {{"framework", key.first.str()},
          {"executor", key.second.str()},

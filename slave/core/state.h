@@ -52,6 +52,9 @@ struct LaunchRefusal {
   std::string message = {};
 };
 
+// "96.5 MiB".
+std::string mebibytes(int64_t bytes);
+
 class Agent::State {
  public:
   State(AgentOptions options, const AgentSnapshot& snapshot);
@@ -68,6 +71,7 @@ class Agent::State {
   struct Kill {
     Duration grace = {};
     proto::TaskReason reason = proto::TaskReason::kNone;
+    std::string words = {};  // for people, if the reason does not say all
   };
   // The part of a live task that ends with this process.
   struct LiveTask {
@@ -166,6 +170,7 @@ class Agent::State {
   void start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step);
   void start_process(const ExecutorKey& key, LiveExecutor& executor, Step& step);
   ResourceVector used_by(const ExecutorKey& key, const LiveExecutor& executor) const;
+  std::vector<GpuDevice> devices_of(const ExecutorKey& key, const LiveExecutor& executor) const;
   void limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
 
   // files.cc
@@ -212,10 +217,11 @@ class Agent::State {
   void tell_trouble(Step& step);
 
   // kill.cc
+  void on(const OutOfDisk& over, Step& step);
   void on(const StopAsked& stop, Step& step);
   void on_kill_task(const proto::KillTask& kill, Step& step);
   void on_shutdown_framework(const FrameworkId& framework, Step& step);
-  void kill_task(const TaskKey& key, Duration grace, proto::TaskReason reason, Step& step);
+  void kill_task(const TaskKey& key, Kill kill, Step& step);
   void kill_overdue(const TaskKey& key, Step& step);
   void bound_run(const TaskKey& key, const TaskEntry& task);
   void run_overdue(const TaskKey& key, Step& step);

@@ -34,6 +34,9 @@ int main() {
                     .agent = variable("PROFFER_AGENT"),
                     .path = variable("PATH"),
                     .user = variable("USER")};
+  if (const char* gpus = std::getenv(executor::kGpusVariable); gpus != nullptr) {
+    options.around.gpus = executor::parse_gpus(gpus);
+  }
   Loop loop;
   const executor::CommandExecutor executor(loop, std::move(options));
   loop.run();

@@ -18,6 +18,7 @@ std::vector<std::string> task_environment(const FrameworkId& framework, const pr
   for (const auto& [name, port] : assignment.ports) {
     variables["PORT_" + name] = std::to_string(port);
   }
+  show_devices(around.gpus, assignment.resources.gpus, variables);
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   return environment;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/messages.h"
+#include "slave/executor/gpus.h"
 
 namespace proffer::executor {
 
@@ -20,11 +21,12 @@ struct Surroundings {
   std::string agent = {};  // its name
   std::string path = std::string(kTaskPath);
   std::string user = {};  // that it runs as
+  Gpus gpus = {};         // of the agent
 };
 
 // "NAME=value" for each variable of the task, sorted by name. What the task brings may replace
 // PATH, HOME, LANG, TMPDIR and the user's name, but not what Proffer says (PROFFER_… and PORT_… of
-// its own).
+// its own, and its devices where there are GPUs).
 std::vector<std::string> task_environment(const FrameworkId& framework, const proto::TaskSpec& spec,
                                           const proto::Assignment& assignment,
                                           const Surroundings& around);

@@ -27,11 +27,13 @@
 #include "slave/executor/task_environment.h"
 #include "slave/shell/checkpoint.h"
 #include "slave/shell/descriptors.h"
+#include "slave/shell/disk_limits.h"
 #include "slave/shell/disk_reserve.h"
 #include "slave/shell/exec_server.h"
 #include "slave/shell/fetches.h"
 #include "slave/shell/file_cache.h"
 #include "slave/shell/file_policy.h"
+#include "slave/shell/gpus.h"
 #include "slave/shell/isolator.h"
 #include "slave/shell/machine.h"
 #include "slave/shell/processes.h"
@@ -77,6 +79,7 @@ struct AgentShell::Impl {
   std::unique_ptr<CheckpointLog> identity_log;
   std::unique_ptr<Sandboxes> sandboxes;
   RunsInUse in_use;
+  DiskLimits disk_limits;
   std::unique_ptr<Isolator> isolator;
   std::unique_ptr<Supervisor> supervisor;
   std::unique_ptr<FileCache> cache;
@@ -86,6 +89,7 @@ struct AgentShell::Impl {
   std::unique_ptr<ExecServer> execs;
   std::unique_ptr<Agent> core;
   std::unique_ptr<Housekeeping> housekeeping;
+  std::unique_ptr<DiskWatch> disk_watch;
   std::unique_ptr<Timer> timer;
   std::unique_ptr<DiskReserve> reserve;
   std::unique_ptr<Timer> disk_timer;
@@ -95,6 +99,7 @@ struct AgentShell::Impl {
   std::unique_ptr<Dealer> dealer;
   std::string socket;
   DescriptorShares shares;
+  executor::Gpus gpus;  // of this machine, and those that --resources says it has
   Result<void> outcome;
 
   proto::Encoder encoder;
@@ -108,7 +113,8 @@ struct AgentShell::Impl {
   std::vector<std::string> unwritten;
   std::vector<std::string> unwritten_identity;
   bool over = false;
-  std::map<PeerId, std::pair<FrameworkId, ExecutorId>> greeted;  // by what they say they are
+  std::shared_ptr<bool> is_there = std::make_shared<bool>(true);  // of the loop's thread only
+  std::map<PeerId, std::pair<FrameworkId, ExecutorId>> greeted;   // by what they say they are
   uint64_t live_bytes = 0;  // of the checkpoint, when it was last rewritten
   uint64_t attempts_failed = 0;
   uint64_t out_of_memory_seen = 0;
@@ -117,6 +123,10 @@ struct AgentShell::Impl {
   Result<void> bind();
   size_t connections_of(uint32_t uid) const;
   Result<void> isolate();
+  void know_resources();
+  void watch_disk();
+  // All that holds tasks to what they asked for: the kernel, and the agent itself.
+  std::string limits_words() const;
   FilePolicy file_policy() const {
     return {.agent_uid = geteuid(), .operators_group = options.operators_group};
   }
@@ -208,7 +218,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.user = user_name(geteuid());
   options.core.is_root = geteuid() == 0;
   if (Result<void> opened = let_others_pass(options.work_dir); !opened) return opened;
-  options.core.total = options.resources ? *options.resources : detect_resources(options.work_dir);
+  know_resources();
   Result<std::string> path = executor_socket(options.work_dir);
   if (!path) return std::move(path).error();
   socket = *std::move(path);
@@ -221,7 +231,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
                           .socket = socket,
                           .http_address = http->address(),
                           .bin_dir = bin_dir(),
-                          .descriptors = options.descriptors.at_start},
+                          .descriptors = options.descriptors.at_start,
+                          .gpus = gpus},
       Supervisor::Handlers{
           .on_exited =
               [this](const ExecutorExited& exited) {
@@ -259,15 +270,16 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.housekeeping.make_room = [this] { cache->make_room(); };
   housekeeping =
       std::make_unique<Housekeeping>(options.work_dir, *sandboxes, in_use, options.housekeeping);
+  if (options.limits != LimitsWanted::kNone) watch_disk();
   timer = std::make_unique<Timer>(loop, [this] { handle(Tick{}); });
   timer->arm(core->next_deadline());
   write_address();
   look_at_disk();
   connect();
   LOG(INFO) << "agent serves agent=" << options.core.name.str() << " http=" << http->address()
-            << " http_port=" << http->port() << " resources=\"" << to_text(options.core.total)
-            << "\" master=" << to_text(options.master) << " executors_max=" << shares.executors
-            << " limits=\"" << isolator->words() << '"';
+            << " http_port=" << http->port() << " resources=\""
+            << print_agent_resources(options.core.total) << "\" master=" << to_text(options.master)
+            << " executors_max=" << shares.executors << " limits=\"" << limits_words() << '"';
   return {};
 }
 
@@ -309,6 +321,46 @@ size_t AgentShell::Impl::connections_of(uint32_t uid) const {
   return runs == 0 ? 0 : 2 * runs + kSpareConnections;
 }
 
+std::string AgentShell::Impl::limits_words() const {
+  if (options.limits == LimitsWanted::kNone) return isolator->words();
+  return text("disk (measured each second)", isolator->is_enforcing() ? ", " : "; ",
+              isolator->words());
+}
+
+// What its thread says after the end of this object is heard by nobody.
+void AgentShell::Impl::watch_disk() {
+  disk_watch = std::make_unique<DiskWatch>(
+      *sandboxes, disk_limits,
+      [this, there = std::weak_ptr<bool>(is_there)](const DiskWatch::Over& found) {
+        loop.post([this, there, found] {
+          if (there.expired()) return;
+          handle(OutOfDisk{.framework = found.limit.framework,
+                           .task = found.limit.task,
+                           .run = found.run,
+                           .bytes = found.bytes,
+                           .limit_bytes = found.limit.bytes});
+        });
+      });
+}
+
+// Before anything is started, since it waits for a child.
+void AgentShell::Impl::know_resources() {
+  gpus = find_gpus();
+  Resources& total = options.core.total;
+  if (!options.resources) {
+    total = detect_resources(options.work_dir);
+    return add_gpus(gpus, total);
+  }
+  total = *options.resources;
+  const bool are_known = !gpus.empty();
+  for (const GpuDevice& device : total.gpus) {
+    const bool is_new = gpus.try_emplace(device.index).second;
+    if (is_new && are_known) {
+      LOG(WARNING) << "--resources names a GPU that is not on this machine index=" << device.index;
+    }
+  }
+}
+
 // Before anything is started.
 Result<void> AgentShell::Impl::isolate() {
   GroupOptions groups = options.groups;
@@ -317,7 +369,7 @@ Result<void> AgentShell::Impl::isolate() {
   Result<std::unique_ptr<Isolator>> chosen = Isolator::choose(options.limits, groups);
   if (!chosen) return std::move(chosen).error();
   isolator = *std::move(chosen);
-  options.core.limits = isolator->words().substr(0, kLimitsTextBytesMax);
+  options.core.limits = limits_words().substr(0, kLimitsTextBytesMax);
   return {};
 }
 
@@ -372,7 +424,8 @@ Result<pid_t> AgentShell::Impl::exec(const ExecRequest& request, const Principal
   }
   const executor::Surroundings around{.sandbox = supervisor->sandbox_of(*task),
                                       .agent = options.core.name.str(),
-                                      .user = supervisor->name_of(*uid)};
+                                      .user = supervisor->name_of(*uid),
+                                      .gpus = gpus};
   return supervisor->exec(
       {.task = *task,
        .command = request.command,
@@ -537,6 +590,7 @@ void AgentShell::Impl::compact() {
 // The sandbox of an executor is noted when it is made.
 void AgentShell::Impl::follow(const proto::CheckpointRecord& record) {
   in_use.follow(record);
+  disk_limits.follow(record);
   if (const auto* task = std::get_if<proto::TaskRecord>(&record)) {
     sandboxes->task_began(task->framework, task->spec.id);
     if (task->executor.str() != task->spec.id.str()) {

@@ -55,6 +55,10 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   variables["PROFFER_EXECUTOR_ID"] = start.executor.str();
   variables[std::string(kTokenVariable)] = start.token.str();
   variables[std::string(kSandboxVariable)] = sandbox;
+  if (!options.gpus.empty()) {
+    variables[executor::kGpusVariable] = executor::print_gpus(options.gpus);
+    executor::show_devices(options.gpus, start.gpus, variables);
+  }
   std::vector<std::string> environment;
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   return environment;

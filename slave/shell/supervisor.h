@@ -15,6 +15,7 @@
 
 #include "net/loop.h"
 #include "slave/core/agent.h"
+#include "slave/executor/gpus.h"
 #include "slave/shell/isolator.h"
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
@@ -40,6 +41,7 @@ class Supervisor {
     std::string http_address = {};  // where the files of sandboxes are served
     std::string bin_dir = {};       // where builtin executors lie
     size_t descriptors = 0;         // soft limit of what is started; 0: this process's
+    executor::Gpus gpus = {};       // of this machine
   };
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {

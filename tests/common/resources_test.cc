@@ -107,6 +107,27 @@ TEST(Resources, OfAnAgentNumberItsGpus) {
   }
 }
 
+TEST(Resources, OfAnAgentMayListItsGpus) {
+  const Result<Resources> agent = parse_agent_resources("cpus:4;gpus:[5, 0,2-3];ports:[1-2]");
+  ASSERT_TRUE(agent) << agent.error().message();
+  EXPECT_EQ(agent->gpus, (std::vector<GpuDevice>{{0, 1000}, {2, 1000}, {3, 1000}, {5, 1000}}));
+  EXPECT_EQ(agent->amounts, ResourceVector::of(4000, 0, 0, 4000));
+  EXPECT_EQ(print_agent_resources(*agent), "cpus:4;gpus:[0,2,3,5];ports:[1-2]");
+  EXPECT_EQ(print_agent_resources(*parse_agent_resources("gpus:[1]")), "gpus:[1]");
+  // The first ones need no list.
+  EXPECT_EQ(*parse_agent_resources("gpus:[0-1]"), *parse_agent_resources("gpus:2"));
+  EXPECT_EQ(print_agent_resources(*parse_agent_resources("gpus:[1,0];mem:1")), "mem:1;gpus:2");
+  for (const std::string_view wrong :
+       {"gpus:[]", "gpus:[", "gpus:[64]", "gpus:[-1]", "gpus:[2-1]", "gpus:[0,0]", "gpus:[0.5]"}) {
+    EXPECT_FALSE(parse_agent_resources(wrong)) << wrong;
+  }
+  EXPECT_EQ(parse_agent_resources("gpus:[0,x]").error().message(),
+            "gpus must be a number, or devices in brackets from 0 to 63, each once, as in "
+            "[0,2-3], not 'x'");
+  // A task says how many.
+  EXPECT_FALSE(parse_shape("gpus:[0]"));
+}
+
 TEST(Resources, OfATaskAreAShape) {
   struct Row {
     std::string_view text;

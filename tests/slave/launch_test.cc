@@ -309,5 +309,17 @@ TEST(Launch, UpdatesThatNobodyAcknowledgesAreBoundedButTheEndIsTold) {
   EXPECT_EQ(updates.back(), "t1 64 finished none");
 }
 
+TEST(Launch, AnExecutorIsStartedWithTheGpusOfItsTasks) {
+  AgentScenario s("cpus:4;mem:1024;gpus:[0,2-3]");
+  s.registered();
+  proto::RunTask run = command_task("t1");
+  run.assignment.resources +=
+      Resources{.amounts = ResourceVector::of(0, 0, 0, 1'300), .gpus = {{0, 300}, {3, 1'000}}};
+  s.run(run);
+  const std::vector<StartExecutor> starts = s.take<StartExecutor>();
+  ASSERT_EQ(starts.size(), 1u);
+  EXPECT_EQ(starts[0].gpus, (std::vector<GpuDevice>{{0, 300}, {3, 1'000}}));
+}
+
 }  // namespace
 }  // namespace proffer::agent::launch_test

@@ -175,5 +175,53 @@ TEST(Limits, TheMasterHearsWhatIsEnforced) {
   EXPECT_EQ(s.core->status().limits, s.options.limits);
 }
 
+OutOfDisk over_disk(const std::string& task, uint64_t run) {
+  return {.framework = kBatch,
+          .task = TaskId(task),
+          .run = run,
+          .bytes = 150 * kMebi + kMebi / 2,
+          .limit_bytes = 100 * kMebi};
+}
+
+TEST(OutOfDisk, EndsTheTaskAtOnceAndIsTold) {
+  AgentScenario s("cpus:4;mem:1024;disk:500");
+  s.registered();
+  s.run(command_task("t1", "cpus:1;mem:64;disk:100"));
+  const std::vector<StartExecutor> starts = s.take<StartExecutor>();
+  ASSERT_EQ(starts.size(), 1u);
+  s.starts.push_back(starts[0]);
+  const PeerId peer = s.hello("t1");
+  s.tell(peer, "t1", TaskState::kRunning, 1);
+  s.updates();
+  OutOfDisk over = over_disk("t1", starts[0].run);
+  s.step(over);
+  const std::vector<proto::KillTask> kills = s.told_executors<proto::KillTask>();
+  ASSERT_EQ(kills.size(), 1u);
+  EXPECT_EQ(kills[0].grace, Duration());
+  s.step(over);  // It is measured again before it has ended.
+  s.from_executor(peer, proto::ExecutorUpdate{{.task = TaskId("t1"),
+                                               .state = TaskState::kKilled,
+                                               .sequence = 2,
+                                               .message = "ended by signal 9"}});
+  const proto::TaskStatus told = told_at_last(s);
+  EXPECT_EQ(AgentScenario::line_of(told), "t1 2 failed out_of_disk");
+  EXPECT_EQ(told.message,
+            "its sandbox holds 150.5 MiB, and it may hold 100 MiB: ended by signal 9");
+  s.step(over);  // It has ended.
+}
+
+TEST(OutOfDisk, OfAnotherRunOrAnUnknownTaskIsNobodys) {
+  AgentScenario s("cpus:4;mem:1024;disk:500");
+  s.registered();
+  s.run(command_task("t1", "cpus:1;mem:64;disk:100"));
+  const PeerId peer = s.hello("t1");
+  s.tell(peer, "t1", TaskState::kRunning, 1);
+  OutOfDisk over = over_disk("t1", 77);
+  s.step(over);
+  over.task = TaskId("other");
+  s.step(over);
+  EXPECT_TRUE(s.told_executors<proto::KillTask>().empty());
+}
+
 }  // namespace
 }  // namespace proffer::agent::limits_test

@@ -82,6 +82,12 @@ class BatchExecutor {
     if (setting_.sandbox.empty()) setting_.sandbox = variable("HOME");
     setting_.http_address = variable("PROFFER_AGENT_HTTP");
     setting_.environment = given_environment();
+    if (setting_.environment.contains("PROFFER_GPUS")) {
+      for (const char* name :
+           {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"}) {
+        setting_.devices[name] = setting_.environment[name];
+      }
+    }
     for (const auto& [name, value] : task.spec.environment) setting_.environment[name] = value;
     setting_.stopped = &stopped_;
     // A quarter of the task's memory; the rest is for the command.

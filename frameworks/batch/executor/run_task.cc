@@ -24,6 +24,7 @@ std::vector<std::string> command_environment(const WorkCommon& common, const Tas
   environment["LC_ALL"] = "C";
   environment["PROFFER_TASK_ID"] = setting.task;
   for (const auto& [name, value] : common.env) environment[name] = value;
+  for (const auto& [name, value] : setting.devices) environment[name] = value;
   return to_list(environment);
 }
 

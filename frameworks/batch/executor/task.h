@@ -21,6 +21,7 @@ struct TaskSetting {
   std::string sandbox = {};                             // absolute; the working directory
   std::string http_address = {};                        // of the agent's files
   std::map<std::string, std::string> environment = {};  // what the agent gave, without our secrets
+  std::map<std::string, std::string> devices = {};      // of it: its GPUs, which no job may change
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
   const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
 };
@@ -43,7 +44,7 @@ struct TaskTrouble {
 };
 inline TaskTrouble trouble(const Error& error) { return {.message = error.message()}; }
 
-// "NAME=value" for the user's command: the agent's, LC_ALL=C, the job's.
+// "NAME=value" for the user's command: the agent's, LC_ALL=C, the job's, its devices.
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting);
 // For sort: always under LC_ALL=C.
 std::vector<std::string> sort_environment(const TaskSetting& setting);

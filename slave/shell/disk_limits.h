@@ -1,0 +1,126 @@
+#pragma once
+
+// How much of the disk the sandboxes of running tasks hold, and which of them hold more than they
+// may. Project quotas of the file system would be exact, but few machines have them for a stranger
+// to use; so a thread of its own adds up what the files hold, again and again.
+//
+// A task of which nobody asked how much disk it needs is not looked at.
+
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <dirent.h>
+#include <sys/types.h>
+
+#include "common/ids.h"
+#include "common/time.h"
+#include "net/fd.h"
+#include "proto/records.h"
+#include "slave/shell/runs_in_use.h"
+#include "slave/shell/sandboxes.h"
+
+namespace proffer::agent {
+
+// Adds up what the files below a directory hold, some entries at a time. A file counts 4 KiB at
+// least, so a million empty ones are not free; one with several names counts once, a part for each
+// name; what other file systems hold does not count. What is there but was deleted while it is open
+// cannot be seen.
+class SandboxWalk {
+ public:
+  explicit SandboxWalk(const std::string& sandbox);
+  // Looks at so many entries more; false: there is none left.
+  bool advance(size_t entries);
+  // Of what was looked at so far.
+  int64_t bytes() const { return bytes_; }
+
+ private:
+  // A path is at most so long, from a directory that is held open: a task may nest deeper than any
+  // path can say.
+  static constexpr size_t kPathMax = 2'000;
+  // Bounds of memory and descriptors; what is beyond is not counted.
+  static constexpr size_t kPendingMax = 200'000;
+  static constexpr size_t kAnchorsMax = 64;
+
+  struct Directory {
+    std::shared_ptr<Fd> from = {};
+    std::string path = {};
+    size_t anchors = 0;
+  };
+  bool open_next();
+  void look_at(const char* name);
+
+  dev_t device_ = 0;
+  int64_t bytes_ = 0;
+  std::vector<Directory> pending_;  // the last is next
+  Directory at_;                    // is read now
+  std::unique_ptr<DIR, int (*)(DIR*)> reading_;
+};
+
+// The tasks that may hold only so much, as the agent's records tell.
+class DiskLimits {
+ public:
+  struct Limit {
+    FrameworkId framework = {};
+    TaskId task = {};
+    int64_t bytes = 0;
+  };
+  // In the order in which they are written.
+  void follow(const proto::CheckpointRecord& record);
+  // Any thread.
+  std::map<RunKey, Limit> all() const;
+
+ private:
+  using TaskName = std::pair<FrameworkId, TaskId>;
+  mutable std::mutex mutex_;
+  std::map<TaskName, RunKey> runs_;
+  std::map<RunKey, Limit> limits_;
+};
+
+struct DiskWatchOptions {
+  Duration every = seconds(1);  // a round, if it takes no longer
+  size_t entries = 2'000;       // of a sandbox in one round; the next goes on
+  int64_t rest_for_work = 9;    // a tenth of a CPU at most
+};
+
+class DiskWatch {
+ public:
+  // A sandbox holds more than its task may. Said again with each measurement of it.
+  struct Over {
+    DiskLimits::Limit limit = {};
+    uint64_t run = 0;
+    int64_t bytes = 0;  // at least
+  };
+  // Begins at once; `on_over` is called in its thread. All must outlive it.
+  DiskWatch(const Sandboxes& sandboxes, const DiskLimits& limits,
+            std::function<void(const Over&)> on_over, DiskWatchOptions options = {});
+  ~DiskWatch();
+  DiskWatch(const DiskWatch&) = delete;
+  DiskWatch& operator=(const DiskWatch&) = delete;
+
+ private:
+  void go();
+  bool wait(Duration span);  // false: it is over
+  bool round();
+
+  const Sandboxes& sandboxes_;
+  const DiskLimits& limits_;
+  const std::function<void(const Over&)> on_over_;
+  const DiskWatchOptions options_;
+  std::map<RunKey, SandboxWalk> walks_;
+
+  std::mutex mutex_;
+  std::condition_variable wakes_;
+  bool is_over_ = false;  // guarded by mutex_
+  std::thread thread_;
+};
+
+}  // namespace proffer::agent

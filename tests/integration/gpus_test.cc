@@ -1,0 +1,74 @@
+// Tasks are told of the GPUs that they asked for, and of no others. No GPU is needed: one agent is
+// told which it has, the other asks a program that prints what nvidia-smi does.
+
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kShow =
+    "echo \"[${CUDA_VISIBLE_DEVICES-unset}] [${NVIDIA_VISIBLE_DEVICES-unset}]\"";
+
+// The cluster's own agent is too small for any task.
+class GpusOfAnAgent : public testing::Test {
+ protected:
+  std::string told(Words words) const {
+    words.insert(words.begin(), "run");
+    words.insert(words.end(), {"--env", "CUDA_VISIBLE_DEVICES=mine", "--", kShow});
+    const Exit done = cluster_.proffer(words);
+    EXPECT_EQ(done.code, 0) << done.err;
+    return done.out;
+  }
+  bool has_joined(const std::string& name) const {
+    return eventually(
+        [&] { return cluster_.proffer({"agents"}).out.find(name) != std::string::npos; });
+  }
+  static void end(Process& agent) {
+    agent.kill(SIGTERM);
+    EXPECT_EQ(agent.wait().code, 0) << agent.err();
+  }
+
+  const Cluster cluster_{{.resources = "cpus:0.1;mem:16"}};
+};
+
+TEST_F(GpusOfAnAgent, AreThoseOfItsDeclaredList) {
+  const auto agent = cluster_.start_agent("declared", "cpus:4;mem:1024;gpus:[1,3]");
+  ASSERT_TRUE(has_joined("declared"));
+  EXPECT_EQ(told({"--gpus", "1"}), "[1] [1]\n");
+  EXPECT_EQ(told({"--gpus", "2"}), "[1,3] [1,3]\n");
+  EXPECT_EQ(told({"--gpus", "0.3"}), "[1] [1]\n");
+  EXPECT_EQ(told({}), "[] []\n");
+  // Two at once: not the same.
+  const auto first = cluster_.start(
+      {"run", "--name", "holds", "--gpus", "1", "--", std::string(kShow) + "; exec sleep 1000"});
+  ASSERT_TRUE(first->line_with("[1] [1]"));
+  EXPECT_EQ(told({"--gpus", "1"}), "[3] [3]\n");
+  // One more command in a task sees what the task sees.
+  EXPECT_EQ(cluster_.proffer({"exec", "holds-1", "--", kShow}).out, "[1] [1]\n");
+  first->kill(SIGINT);
+  first->wait();
+  end(*agent);
+}
+
+TEST_F(GpusOfAnAgent, AreFoundByTheToolsOfTheMachine) {
+  const TemporaryDirectory tools;
+  write_file(tools / "nvidia-smi",
+             "#!/bin/sh\necho 'GPU 0: T4 (UUID: GPU-aa)'\necho 'GPU 1: T4 (UUID: GPU-bb)'\n");
+  std::filesystem::permissions(tools / "nvidia-smi", std::filesystem::perms(0755));
+  Process agent(cluster_.agent_command("found", ""), {{"PATH", tools.path() + ":/usr/bin:/bin"}});
+  ASSERT_TRUE(has_joined("found"));
+  EXPECT_THAT(cluster_.proffer({"agents"}).out, HasSubstr("gpus 0 of 2"));
+  EXPECT_EQ(told({"--gpus", "2"}), "[GPU-aa,GPU-bb] [GPU-aa,GPU-bb]\n");
+  EXPECT_EQ(told({}), "[] []\n");
+  end(agent);
+}
+
+}  // namespace
+}  // namespace proffer::test
