@@ -160,13 +160,13 @@ class Unpacking {
   Entered enter(std::string_view entry, const Parts& parts, size_t count) const {
     Entered at{.fd = Fd(fcntl(into_, F_DUPFD_CLOEXEC, 0))};
     if (at.fd.get() < 0) return {.error = cannot_make(entry, errno)};
-    constexpr int kEnter = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+    constexpr int kFolder = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
     for (size_t i = 0; i < count; ++i) {
       const char* name = parts[i].c_str();
       if (mkdirat(at.fd.get(), name, kDirectoryMode) != 0 && errno != EEXIST) {
         return {.error = cannot_make(entry, errno)};
       }
-      Fd next(openat(at.fd.get(), name, kEnter));
+      Fd next(openat(at.fd.get(), name, kFolder));
       if (next.get() < 0) {
         const int why = errno;
         if (why == ELOOP || why == ENOTDIR) {
