@@ -179,6 +179,35 @@ TEST_F(Debian, IsInstalledUsedUpgradedAndPurgedWithoutATrace) {
   EXPECT_EQ(read_file(debian.at("/etc/passwd")), users_before);
 }
 
+// Without systemd: an agent that was killed has left a task, and its groups.
+TEST_F(Debian, APurgeLeavesNothingOfAKilledAgent) {
+  if (!fs::exists("/sys/fs/cgroup/pids")) GTEST_SKIP() << "not run: needs cgroups v1";
+  DebianRoot& debian = *root_;
+  ASSERT_EQ(debian.apt_get({"install", package("proffer")}).code, 0);
+  debian.boot();
+  const auto master = debian.start(debian.unit("proffer-master"));
+  ASSERT_TRUE(eventually([&] { return debian.as("root", "proffer status").code == 0; }))
+      << master->err();
+  const auto agent = debian.start(debian.unit("proffer-agent"));
+  const auto task = debian.start(
+      {.command = {"proffer", "run", "--cpus", "0.5", "--", "echo begun; exec sleep 1000"}});
+  ASSERT_TRUE(task->line_with("begun")) << task->err() << agent->err();
+  const std::string groups = "find /sys/fs/cgroup -type d -name 6b70168a";
+  EXPECT_NE(debian.as("root", groups).out, "") << agent->err();
+  const std::string of_agent =
+      "for p in /proc/[0-9]*; do case $(cat $p/comm) in "
+      "proffer-agent) echo ${p#/proc/};; esac; done";
+  EXPECT_EQ(debian.as("root", "kill -9 $(" + of_agent + ")").code, 0);
+
+  const Exit purged = debian.as("root", "dpkg --purge proffer");
+  EXPECT_EQ(purged.code, 0) << purged.out << purged.err;
+  EXPECT_EQ(debian.as("root", groups).out, "");
+  EXPECT_EQ(
+      debian.as("root", "cat /proc/[0-9]*/cmdline | tr '\\0' ' ' | grep -c 'sleep[ ]1000'").out,
+      "0\n");
+  debian.halt();
+}
+
 // An attack of one user on another, on the daemons or on the machine.
 struct Attack {
   std::string command;  // of a shell; fails
