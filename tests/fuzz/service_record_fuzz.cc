@@ -5,21 +5,30 @@
 #include "tests/fuzz/laws.h"
 
 namespace proffer::fuzz {
+namespace {
+
+// A record of an older form is written in the form of today.
+template <class Record>
+void check_form_of_today(const Record& record, std::string_view bytes,
+                         Result<Record> (*decode)(std::string_view)) {
+  const std::string today = service::encode(record);
+  CHECK(today == bytes || !today.starts_with(bytes.substr(0, bytes.find(' ') + 1)));
+  const Result<Record> again = decode(today);
+  CHECK(again && service::encode(*again) == today);
+}
+
+}  // namespace
 
 void fuzz_service_record(Input input) {
   const std::string_view bytes = text_of(input);
   if (const Result<service::AppRecord> app = service::decode_app(bytes)) {
-    // A record of an older form is written in the form of today.
-    const std::string today = service::encode(*app);
-    CHECK(today == bytes || !today.starts_with(bytes.substr(0, bytes.find(' ') + 1)));
-    const Result<service::AppRecord> again = service::decode_app(today);
-    CHECK(again && service::encode(*again) == today);
+    check_form_of_today(*app, bytes, service::decode_app);
     CHECK(service::check_app(app->spec));
   } else {
     check_told(app.error());
   }
   if (const Result<service::InstanceRecord> instance = service::decode_instance(bytes)) {
-    CHECK(service::encode(*instance) == bytes);
+    check_form_of_today(*instance, bytes, service::decode_instance);
   } else {
     check_told(instance.error());
   }
