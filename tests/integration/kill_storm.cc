@@ -12,6 +12,7 @@
 #include <deque>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <sstream>
 #include <vector>
 
@@ -61,6 +62,7 @@ void pause_briefly() {
 struct Pid {
   pid_t pid = 0;
   pid_t parent = 0;
+  int64_t began = 0;  // in ticks of the machine
 };
 
 std::vector<Pid> all_processes() {
@@ -75,6 +77,10 @@ std::vector<Pid> all_processes() {
     char state = 'Z';
     Pid process{.pid = std::stoi(name)};
     rest >> state >> process.parent;
+    constexpr int kSkipped = 17;  // between the parent and the time of its start
+    std::string skipped;
+    for (int i = 0; i < kSkipped; ++i) rest >> skipped;
+    rest >> process.began;
     if (state != 'Z' && state != 'X') all.push_back(process);
   }
   return all;
@@ -294,13 +300,21 @@ std::vector<pid_t> Storm::forked(const std::string& kind) const {
     named.push_back(parent);
   }
   std::vector<pid_t> found;
+  std::map<pid_t, Pid> stems;  // by agent
   for (const Pid& process : all_processes()) {
     const bool is_agents_child =
         std::find(agents.begin(), agents.end(), process.parent) != agents.end();
     const bool is_named = std::find(named.begin(), named.end(), process.pid) != named.end();
     // A number may have come to somebody else meanwhile, and agents adopt orphans of tasks.
-    if ((is_agents_child || is_named) && runs_as(process.pid, kind)) found.push_back(process.pid);
+    if (!(is_agents_child || is_named) || !runs_as(process.pid, kind)) continue;
+    found.push_back(process.pid);
+    // In the moment of its fork an executor looks like its stem, which is older.
+    const auto [stem, is_first] = stems.emplace(process.parent, process);
+    if (!is_first && process.began < stem->second.began) stem->second = process;
   }
+  if (kind == "executor") return found;
+  found.clear();
+  for (const auto& [agent, stem] : stems) found.push_back(stem.pid);
   return found;
 }
 
@@ -311,8 +325,7 @@ void Storm::kill_forked(const std::string& kind) {
     const std::vector<pid_t> there = forked(kind);
     if (there.empty()) return false;
     victim = there.at(prng_.below(there.size()));
-    // In the moment of its fork an executor looks like its stem.
-    return runs_as(victim, kind);
+    return true;
   });
   if (!found) return fail(text("there is no ", kind, " to kill"));
   journal_.write("kill", text(kind, " - ", victim));
