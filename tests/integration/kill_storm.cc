@@ -86,12 +86,16 @@ std::vector<Pid> all_processes() {
   return all;
 }
 
-// Only executors have an executor's id; their stem is the same program.
-bool runs_as(pid_t pid, const std::string& kind) {
+// Only executors have an executor's id; their stem is the same program. Executors of other clusters
+// have no sandbox below `dir`.
+bool runs_as(pid_t pid, const std::string& kind, const std::string& dir) {
   const std::string words = read_file(text("/proc/", pid, "/cmdline"));
   const std::string environment = read_file(text("/proc/", pid, "/environ"));
   const bool is_executor = environment.find("PROFFER_EXECUTOR_ID=") != std::string::npos;
-  return words.find("proffer-executor") != std::string::npos && is_executor == (kind == "executor");
+  const bool is_of_another =
+      is_executor && environment.find("PROFFER_SANDBOX=" + dir + "/") == std::string::npos;
+  return words.find("proffer-executor") != std::string::npos && !is_of_another &&
+         is_executor == (kind == "executor");
 }
 
 class Storm {
@@ -299,6 +303,7 @@ std::vector<pid_t> Storm::forked(const std::string& kind) const {
     words >> word >> word >> word >> word >> word >> parent;
     named.push_back(parent);
   }
+  const std::string dir = fs::absolute(options_.dir);
   std::vector<pid_t> found;
   std::map<pid_t, Pid> stems;  // by agent
   for (const Pid& process : all_processes()) {
@@ -306,7 +311,7 @@ std::vector<pid_t> Storm::forked(const std::string& kind) const {
         std::find(agents.begin(), agents.end(), process.parent) != agents.end();
     const bool is_named = std::find(named.begin(), named.end(), process.pid) != named.end();
     // A number may have come to somebody else meanwhile, and agents adopt orphans of tasks.
-    if (!(is_agents_child || is_named) || !runs_as(process.pid, kind)) continue;
+    if (!(is_agents_child || is_named) || !runs_as(process.pid, kind, dir)) continue;
     found.push_back(process.pid);
     // In the moment of its fork an executor looks like its stem, which is older.
     const auto [stem, is_first] = stems.emplace(process.parent, process);
