@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <unistd.h>
+
 #include "cli/commands.h"
 #include "cli/output.h"
 #include "cli/programs.h"
@@ -139,9 +141,13 @@ int main(int argc, char** argv) {
   FLAGS_logtostderr = true;
   FLAGS_minloglevel = google::GLOG_WARNING;
   google::InitGoogleLogging(argv[0]);
+  int code = 0;
   try {
-    return command_line(argc, argv);
+    code = command_line(argc, argv);
   } catch (const std::exception& e) {
-    return print_error(Error::internal(e.what()), false);
+    code = print_error(Error::internal(e.what()), false);
   }
+  // What is left is the kernel's to destroy: a command may have kept threads (cli/run.cc).
+  std::fflush(nullptr);
+  _exit(code);
 }
