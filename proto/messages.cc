@@ -50,6 +50,7 @@ constexpr std::array kMessageNames = {
     std::string_view("framework_response"),
     std::string_view("revoke_notice"),
     std::string_view("agent_trouble"),
+    std::string_view("reconciled"),
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
 

@@ -184,6 +184,9 @@ struct Subscribe {
 
   // It runs tasks as the users that sent it requests (TaskSpec::user); operators only.
   bool serves_users = false;
+  // Its store keeps an entry of each task that it launches, from before the launch until the
+  // framework erases the entry, and the task id is not free meanwhile. Needs a failover timeout.
+  bool remembers_tasks = false;
   bool operator==(const Subscribe&) const = default;
 };
 
@@ -264,6 +267,14 @@ struct Reconcile {
   bool operator==(const Reconcile&) const = default;
 };
 
+// All that is known now of the tasks of a Reconcile has been told.
+struct Reconciled {
+  // Admitted agents that this master has not heard of yet. If there are any, what they bring is
+  // told later, and then another message with 0 follows.
+  uint32_t missing_agents = 0;
+  bool operator==(const Reconciled&) const = default;
+};
+
 // Bytes between a scheduler and its executor, both ways, best effort.
 struct FrameworkMessage {
   FrameworkId framework = {};  // ignored from a scheduler
@@ -318,7 +329,8 @@ struct Subscribed {
   SessionEpoch session = {};
   bool failed_over = false;  // the id was known; reconcile follows
   Duration heartbeat = {};
-  Duration timeout = {};  // silence after which a peer is taken for lost
+  Duration timeout = {};        // silence after which a peer is taken for lost
+  uint32_t missing_agents = 0;  // as in Reconciled
   bool operator==(const Subscribed&) const = default;
 };
 
@@ -541,7 +553,7 @@ using Message =
                  UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
                  ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply,
                  StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse, RevokeNotice,
-                 AgentTrouble>;
+                 AgentTrouble, Reconciled>;
 
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);

@@ -25,6 +25,7 @@ struct FrameworkRecord {
   std::string user = {};
   bool serves_users = false;
   std::set<std::string> users = {};  // that sent it requests, if it serves users
+  bool remembers_tasks = false;
   bool operator==(const FrameworkRecord&) const = default;
 };
 
@@ -34,6 +35,7 @@ struct AgentRecord {
   Secret secret = {};
   bool unreachable = false;
   std::optional<Time> drained_by = {};  // it is being emptied; then what is left is killed
+  uint64_t admission = 0;  // another each time that it is admitted; 0: by an old master
   bool operator==(const AgentRecord&) const = default;
 };
 

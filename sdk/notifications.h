@@ -23,6 +23,11 @@ struct Complaint {
   Error error = Error::internal("");
 };
 
+// All tasks of this framework that have not ended are known: what its earlier lives launched has
+// been told, as far as anybody knows of it. Once in each session; before it a task may be missing,
+// because the master was restarted and the task's agent is not back yet.
+struct AllTasksKnown {};
+
 // Offers are void after a rescind, a disconnect, or when their lease ended. Updates come at least
 // once from the network, but exactly once and in order here; they are acknowledged when the
 // callback returns. A task may be told as running several times: from its first update on with what
@@ -39,7 +44,7 @@ using Notification =
                  proto::FrameworkRequest,
                  // Tasks that are to end, and are killed when the grace is over. Told again after
                  // a reconnect.
-                 proto::RevokeNotice, Complaint>;
+                 proto::RevokeNotice, Complaint, AllTasksKnown>;
 
 using Command =
     std::variant<proto::DeclareAsks,  // the generation is the driver's to fill

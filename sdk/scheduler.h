@@ -43,6 +43,11 @@ struct SchedulerOptions {
   // one (TaskSpec::user = FrameworkRequest::principal). Refused unless an operator runs this
   // process.
   bool serves_users = false;
+  // Each task that is launched is written to the framework's store first, in the same step: no
+  // launch is ever forgotten, and no task id is used twice in the life of the framework. Entries
+  // are "tasks/ID": "launched AGENT …", and after its end "finished AGENT" or another state; erase
+  // those that are not needed any more, the store takes 4,096. Needs a failover timeout above zero.
+  bool remembers_tasks = false;
 };
 
 // --master=SOCKET or --master=HOST:PORT (else $PROFFER_MASTER, else the master of this machine),
@@ -85,6 +90,11 @@ class Scheduler {
   // and not heard of again. Without this callback (and without on_notification) a request is
   // answered with kUnsupported.
   void on_request(std::function<void(const proto::FrameworkRequest&)> callback);
+  // All that this framework's earlier lives launched, and that has not ended, is now in
+  // live_tasks() and was told to on_update. Once in each session, at once or when the agents of a
+  // restarted master are back (or given up: after 10 minutes, unless an operator set another time).
+  // What must not run twice is launched after it.
+  void on_all_tasks_known(std::function<void()> callback);
   // Refused for good. Without a callback, run() prints the error and returns 1.
   void on_refused(std::function<void(const Error&)> callback);
   // Everything, for a framework with a core of its own; called before the callbacks above.
@@ -140,7 +150,10 @@ class Scheduler {
   void command(Command command);
 
   const FrameworkId& framework() const;  // empty until subscribed
+  // Launched, and not told to have ended; complete if all_tasks_known().
   std::vector<TaskId> live_tasks() const;
+  // Since on_all_tasks_known() of this session.
+  bool all_tasks_known() const;
 
   // --- the loop --------------------------------------------------------------------------------
   Time now() const;

@@ -67,6 +67,12 @@ std::vector<Violation> Journal::started(const TaskKey& task, const AgentId& mach
   return found;
 }
 
+void Journal::accepted(const TaskKey& task) {
+  accepted_.insert_or_assign(task, times_given_up_);
+  const auto heard = heard_.find(task);
+  if (heard != heard_.end() && heard->second.state == TaskState::kRefused) heard_.erase(heard);
+}
+
 void Journal::ended(const TaskKey& task, Ending ending, int32_t exit_code, int32_t signal) {
   JournalEntry& entry = entries_.at(task);
   CHECK(running_.erase(task) == 1) << to_text(task) << " ends twice";

@@ -65,7 +65,8 @@ class Journal {
   void given_up(const AgentId& machine) { given_up_[machine] = ++times_given_up_; }
 
   // --- the schedulers' side writes -------------------------------------------------------------
-  void accepted(const TaskKey& task) { accepted_.emplace(task, times_given_up_); }
+  // A task that was refused never began: its id may be launched again.
+  void accepted(const TaskKey& task);
   // A terminal update, each time it is heard.
   std::vector<Violation> heard(const FrameworkId& framework, const proto::TaskStatus& status);
   // The framework was torn down: nobody hears of its tasks any more.

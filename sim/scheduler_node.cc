@@ -122,6 +122,7 @@ void SchedulerNode::give(Workload::Commands commands) {
       for (const proto::Operation& operation : accept->operations) {
         for (const proto::TaskSpec& task : proto::launched_by(operation)) {
           journal_.accepted({framework_, task.id});
+          heard_.erase(task.id);  // Of a launch of the same id that was refused.
         }
       }
     }

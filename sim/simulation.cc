@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "sim/batch_workload.h"
 #include "sim/checkers.h"
+#include "sim/once_workload.h"
 #include "sim/service_workload.h"
 #include "sim/task_workload.h"
 
@@ -235,6 +236,14 @@ void Simulation::add_schedulers() {
           .arrive_within = seconds(30)}));
     }
     churn_law_.emplace(schedulers_.size(), keeps_guarantees_);
+  } else if (which == "once") {
+    for (int64_t i = several(); i > 0; --i) {
+      add(std::make_unique<OnceWorkload>(
+          OnceWorkloadOptions{.name = text("f", schedulers_.size() + 1),
+                              .role = RoleName(chance_.chance(1, 2) ? "ads" : "web"),
+                              .seed = chance_.next(),
+                              .tasks = limited(chance_.between(5, 40))}));
+    }
   } else if (which == "service") {
     add(std::make_unique<ServiceWorkload>(ServiceWorkloadOptions{
         .name = "service", .seed = chance_.next(), .apps = chance_.between(1, 3)}));

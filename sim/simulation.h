@@ -39,7 +39,7 @@ struct SimOptions {
 inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",  "mixed",
                                                   "batch",      "steady",      "tenants"};
 // Only by name: to draw from more would make other runs of the seeds that are known.
-inline constexpr std::string_view kFurtherWorkloads[] = {"service", "churn"};
+inline constexpr std::string_view kFurtherWorkloads[] = {"service", "churn", "once"};
 
 struct SimReport {
   std::vector<Violation> violations = {};

@@ -25,13 +25,16 @@ inline void keep_three(proffer::sdk::Scheduler& self, std::ostream& out) {
   // What runs is compared with what should, and the difference is asked for or killed. It does not
   // matter who launched a task, or why one too many is there (its agent was away and came back).
   const auto look = [&self, life] {
-    if (*life == 0) return;
+    if (*life == 0 || !self.all_tasks_known()) return;
     const std::vector<proffer::TaskId> live = self.live_tasks();
     for (size_t i = 3; i < live.size(); ++i) self.kill(live[i]);
     self.ask("sleep", "cpus:0.1;mem:32", std::max<int64_t>(3 - std::ssize(live), 0));
   };
 
   self.on_offer([&self](const proffer::Offer& offer) { self.launch(offer, "exec sleep 86400"); });
+
+  // The master may have been restarted, too, and agents be on their way to it.
+  self.on_all_tasks_known(look);
 
   // After a restart each task that still exists is told once, by itself.
   self.on_update([look, &out](const proto::TaskStatus& task) {

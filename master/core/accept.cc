@@ -63,7 +63,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   const TakenOffers taken = take_offers(framework, accept.offers);
 
   // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
-  AcceptPlan plan = plan_accept(accept, framework, taken, tasks_, agents_);
+  AcceptPlan plan =
+      plan_accept(accept, framework, taken, tasks_, agents_, remembered_by(framework));
 
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
@@ -112,6 +113,9 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   assignment.launched_at = step.now;
   step.trace(TraceLevel::kShortLived, "task launched",
              {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
+  if (framework.remembers_tasks())
+    remember(framework, spec.id,
+             {.agent = on, .admission = agent.admission, .memory = agent.memory}, step);
   send(agent.peer,
        proto::RunTask{.framework = framework.id(), .spec = spec, .assignment = assignment}, step);
   Task launched;

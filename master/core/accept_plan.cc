@@ -10,6 +10,7 @@
 
 #include "common/roles.h"
 #include "common/text.h"
+#include "master/core/remembered.h"
 
 namespace proffer::master {
 namespace {
@@ -29,8 +30,13 @@ struct Pool {
 class AcceptPlanner {
  public:
   AcceptPlanner(const Framework& from, const TakenOffers& taken, const Tasks& tasks,
-                const Agents& agents)
-      : from_(from), taken_(taken), tasks_(tasks), agents_(agents), free_ports_(taken.ports) {
+                const Agents& agents, const FrameworkStore* remembered)
+      : from_(from),
+        taken_(taken),
+        tasks_(tasks),
+        agents_(agents),
+        remembered_(remembered),
+        free_ports_(taken.ports) {
     for (const Grant* grant : taken.valid) {
       const Offer& offer = grant->offer;
       Pool& pool = pools_[{offer.agent, grant->role, offer.gang}];
@@ -161,6 +167,9 @@ class AcceptPlanner {
                          .message = text("the task id ", quoted(spec.id.str()),
                                          " was used before; each launch needs an id of its own")};
     }
+    if (remembered_ != nullptr) {
+      if (std::optional<TaskRefusal> refused = remembered_refusal(spec.id)) return refused;
+    }
     const Agent* agent = agents_.find(on);
     if (agent == nullptr || agent->state != proto::AgentState::kActive) {
       return TaskRefusal{.reason = TaskReason::kAgentNotAvailable,
@@ -179,6 +188,20 @@ class AcceptPlanner {
                                          " tasks, which is the most")};
     }
     return std::nullopt;
+  }
+
+  std::optional<TaskRefusal> remembered_refusal(const TaskId& task) const {
+    if (const std::optional<RememberedTask> known = find_remembered(*remembered_, task)) {
+      return TaskRefusal{
+          .reason = TaskReason::kDuplicateTaskId,
+          .message = text("the task ", quoted(task.str()), " was launched before: the framework's ",
+                          "store says ", quoted(remembered_value(*known)))};
+    }
+    if (remembered_->entries.size() + launched_.size() < kStoreKeysPerFrameworkMax) return {};
+    return TaskRefusal{.reason = TaskReason::kTaskInvalid,
+                       .message = text("the framework remembers its tasks, and its store has ",
+                                       kStoreKeysPerFrameworkMax, " entries, the most: erase ",
+                                       kRememberedPrefix, "TASK of tasks that have ended")};
   }
 
   std::string invalid_text() const {
@@ -357,6 +380,7 @@ class AcceptPlanner {
   const TakenOffers& taken_;
   const Tasks& tasks_;
   const Agents& agents_;
+  const FrameworkStore* const remembered_;  // nullptr: it remembers none
   std::map<std::tuple<AgentId, RoleName, uint64_t>, Pool> pools_;
   std::map<AgentId, PortSet> free_ports_;
   std::map<AgentId, size_t> launched_on_;
@@ -372,8 +396,8 @@ class AcceptPlanner {
 }  // namespace
 
 AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
-                       const Tasks& tasks, const Agents& agents) {
-  AcceptPlanner planner(from, taken, tasks, agents);
+                       const Tasks& tasks, const Agents& agents, const FrameworkStore* remembered) {
+  AcceptPlanner planner(from, taken, tasks, agents, remembered);
   for (size_t i = 0; i < accept.operations.size(); ++i) {
     const proto::Operation& operation = accept.operations[i];
     if (const auto* launch = std::get_if<proto::Launch>(&operation)) {

@@ -9,6 +9,7 @@
 
 #include "allocator/allocator.h"
 #include "master/core/agents.h"
+#include "master/core/framework_store.h"
 #include "master/core/frameworks.h"
 #include "master/core/tasks.h"
 #include "proto/messages.h"
@@ -69,9 +70,11 @@ struct AcceptPlan {
 
 // Reads only. Tasks of an ask that a gang's offers were made for are launched of those, all of the
 // gang or none; what an operation reserves is offered again, to that role, and not used here.
+// `remembered`: the store of a framework that remembers its tasks; their ids are used.
 // O((tasks + offers) * log n), and for tasks with ports the agent's port ranges.
 AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
-                       const Tasks& tasks, const Agents& agents);
+                       const Tasks& tasks, const Agents& agents,
+                       const FrameworkStore* remembered = nullptr);
 
 // Whether a framework may launch this, whatever it is offered. Errors: kInvalidArgument says which
 // field is wrong.

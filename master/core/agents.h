@@ -34,6 +34,7 @@ struct Agent {
   bool stopping = false;     // it refuses launches, and will until it registers again
   PeerId peer = {};          // zero: not connected
   SessionEpoch session = {};
+  uint64_t admission = 0;  // as in its record
 
   Attributes attributes = {};
   std::vector<Slice> own_slices = {};  // that it brings, without ports

@@ -36,6 +36,10 @@ struct Framework {
   // Tasks asked after or to be killed that nobody knows, while agents that may know them are
   // awaited.
   std::map<TaskId, std::optional<KillWish>> waiting = {};
+  // In this session it asked for its tasks while agents were awaited: for all of them, or at all.
+  // It is told of those that the agents bring, and when the last agent is back or removed.
+  bool awaits_all = false;
+  bool awaits_agents = false;
 
   int64_t tasks = 0;  // in the table of tasks
   int64_t held = 0;   // tasks and strays whose resources are allocated
@@ -43,6 +47,7 @@ struct Framework {
 
   const FrameworkId& id() const { return record.framework; }
   bool connected() const { return static_cast<bool>(peer); }
+  bool remembers_tasks() const { return durable() && record.remembers_tasks; }
   bool durable() const { return !gone && record.failover_timeout > Duration(); }
   // Its own user, and if it serves users, also those that sent it requests. Empty: its own.
   bool may_run_as(const std::string& user) const {

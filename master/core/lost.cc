@@ -57,7 +57,10 @@ void Master::State::disconnect(Framework& framework, Step& step) {
 void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   framework.peer = PeerId();
   end_relays(framework, step);
-  framework.waiting.clear();  // It asks again when it is back.
+  // It asks again when it is back.
+  framework.waiting.clear();
+  framework.awaits_all = false;
+  framework.awaits_agents = false;
   framework.asks.clear();
   framework.reported_unfit.clear();
   allocator_.set_framework_active(framework.id(), false);

@@ -108,6 +108,7 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
     Agent& agent = agents_.add(id, record.secret);
     agent.lost_at = options_.started_at;
     agent.drained_by = record.drained_by;
+    agent.admission = record.admission;
     for (const proto::ReservationRecord* part : registry_.reservations(id)) {
       agent.reserved[part->role] = part->resources;
     }
@@ -173,7 +174,8 @@ void Master::State::write_agent(const Agent& agent, Step& step) {
   write(proto::AgentRecord{.agent = agent.id,
                            .secret = agent.secret,
                            .unreachable = agent.state == proto::AgentState::kUnreachable,
-                           .drained_by = agent.drained_by},
+                           .drained_by = agent.drained_by,
+                           .admission = agent.admission},
         false, step);
 }
 

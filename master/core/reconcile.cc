@@ -1,7 +1,9 @@
 // A scheduler asks for the truth about its tasks. Begin with on_reconcile. "Nobody knows this task"
 // is the truth only when every agent that could hold it is back or removed; until then the question
-// waits.
+// waits. Each Reconcile is answered at once with all that is known, then Reconciled; the last word,
+// if agents are missing, is another Reconciled when none is.
 
+#include "common/text.h"
 #include "master/core/state.h"
 
 namespace proffer::master {
@@ -18,57 +20,103 @@ constexpr size_t kWaitingMax = kTasksPerAgentMax;
 
 void Master::State::on_reconcile(Framework& framework, const proto::Reconcile& message,
                                  Step& step) {
-  if (!message.tasks.empty()) {
-    for (const TaskId& task : message.tasks) tell_truth(framework, task, step);
-    return;
+  for (const TaskId& task : message.tasks) tell_truth(framework, task, step);
+  if (message.tasks.empty()) {
+    for (const Task* task : tasks_.of(framework.id())) {
+      if (!task->ended()) tell_truth(framework, task->key.task, step);
+    }
+    for (const TaskId& task : remembered_and_unknown(framework)) tell_truth(framework, task, step);
+    framework.awaits_all |= awaited_ > 0;
   }
-  for (const Task* task : tasks_.of(framework.id())) {
-    if (!task->ended()) tell_truth(framework, task->key.task, step);
+  framework.awaits_agents |= awaited_ > 0;
+  tell_reconciled(framework, step);
+}
+
+void Master::State::tell_reconciled(const Framework& framework, Step& step) {
+  send(framework.peer, proto::Reconciled{.missing_agents = static_cast<uint32_t>(awaited_)}, step);
+}
+
+// Of a task that is in no table; none while an agent may still tell of it. If its framework
+// remembers it, the store knows more: the end, if that was acknowledged; else the agent, which
+// keeps a task until its end is acknowledged and tells all that it keeps when it registers. So a
+// task that an agent with the same memory does not tell was never received there; its id is free
+// again.
+std::optional<proto::TaskStatus> Master::State::truth_about_unknown(const Framework& framework,
+                                                                    const TaskId& task,
+                                                                    Step& step) {
+  proto::TaskStatus status{.state = TaskState::kLost,
+                           .reason = TaskReason::kTaskUnknown,
+                           .message = "nobody knows this task"};
+  const FrameworkStore* store = remembered_by(framework);
+  std::optional<RememberedTask> known;
+  if (store != nullptr) known = find_remembered(*store, task);
+  if (!known) {
+    if (awaited_ > 0) return std::nullopt;
+    if (store != nullptr) {
+      status.state = TaskState::kRefused;
+      status.message = "no launch of this task was ever accepted";
+    }
+    return status;
   }
+  status.agent = known->agent;
+  if (known->end) {
+    status.state = *known->end;
+    status.message = "the framework's store says so";
+    return status;
+  }
+  const Agent* agent = agents_.find(known->agent);
+  const bool is_same = agent != nullptr && agent->admission == known->admission;
+  if (is_same && agent->seen && agent->memory == known->memory) {
+    forget_launch(framework, task, step);
+    status.state = TaskState::kRefused;
+    status.message = "the launch was lost on its way: the task was never started";
+    return status;
+  }
+  if (awaited_ > 0) return std::nullopt;
+  status.message = text("agent ", known->agent.str(),
+                        is_same ? " has lost its memory" : " was removed from the cluster",
+                        ": nobody knows whether the task was started");
+  return status;
 }
 
 // Sequence 0: not to be acknowledged.
 void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& step) {
   const TaskKey key{framework.id(), id};
-  proto::TaskStatus status{.task = id,
-                           .agent = {},
-                           .state = TaskState::kLost,
-                           .reason = TaskReason::kTaskUnknown,
-                           .source = proto::UpdateSource::kMaster,
-                           .sequence = 0,
-                           .message = "nobody knows this task",
-                           .data = {},
-                           .exit_code = {},
-                           .signal = {},
-                           .at = step.now};
+  proto::TaskStatus status;
   const Task* task = tasks_.find(key);
-  const std::optional<proto::TaskRow> ended_row =
-      task == nullptr && tasks_.find_ended(key) != nullptr ? std::optional(*tasks_.find_ended(key))
-                                                           : std::nullopt;
-  if (task != nullptr || ended_row) {
-    const proto::TaskRow row = task != nullptr ? row_of(*task) : *ended_row;
-    status.agent = row.agent;
-    status.state = row.state;
-    status.reason = row.reason;
-    status.message = row.message;
-    status.exit_code = row.exit_code;
-    status.signal = row.signal;
-    status.healthy = row.healthy;
-    status.ready = row.ready;
-  } else if (awaited_ > 0) {
+  const proto::TaskRow* ended = task == nullptr ? tasks_.find_ended(key) : nullptr;
+  if (task != nullptr || ended != nullptr) {
+    const proto::TaskRow row = task != nullptr ? row_of(*task) : *ended;
+    status = {.agent = row.agent,
+              .state = row.state,
+              .reason = row.reason,
+              .message = row.message,
+              .exit_code = row.exit_code,
+              .signal = row.signal,
+              .healthy = row.healthy,
+              .ready = row.ready};
+  } else if (std::optional<proto::TaskStatus> truth = truth_about_unknown(framework, id, step)) {
+    status = *std::move(truth);
+  } else {
     if (framework.waiting.size() < kWaitingMax) framework.waiting.try_emplace(id);
     return;
   }
+  status.task = id;
+  status.source = proto::UpdateSource::kMaster;
+  status.at = step.now;
   send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
        step);
 }
 
+// No agent is awaited any more.
 void Master::State::answer_waiting(Step& step) {
   for (auto& [id, framework] : frameworks_.all()) {
     if (!framework.connected()) continue;
     for (const auto& [task, kill] : std::exchange(framework.waiting, {})) {
       tell_truth(framework, task, step);
     }
+    framework.awaits_all = false;
+    if (std::exchange(framework.awaits_agents, false)) tell_reconciled(framework, step);
   }
 }
 

@@ -129,6 +129,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.stopping = false;
   agent.peer = peer_id;
   agent.session = next_session();
+  if (!was_known) agent.admission = agent.session.value();
   agent.attributes = first.attributes;
   agent.own_slices = first.slices;
   agent.slices = with_reserved(agent.own_slices, agent.reserved);
@@ -175,7 +176,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
                 {"reserved", to_text(reserved)},
                 {"there", to_text(there)}});
   }
-  compare_tasks(agent, was_known, remembers, std::move(registration), step);
+  compare_tasks(agent, first_seen, remembers, std::move(registration), step);
   mark_drained_tasks(agent, step);
   if (first_seen) --awaited_;
   agent_seen_or_removed(step);

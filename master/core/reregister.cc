@@ -53,7 +53,7 @@ TaskClaim told_claim(const RoleName& role, const proto::AgentTask& told) {
 
 }  // namespace
 
-void Master::State::compare_tasks(Agent& agent, bool was_known, bool remembers,
+void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
                                   Registration&& registration, Step& step) {
   Resources running = held_by_tasks(registration);
   std::set<TaskKey> told_keys;
@@ -65,7 +65,7 @@ void Master::State::compare_tasks(Agent& agent, bool was_known, bool remembers,
     if (task != nullptr && task->agent == agent.id) {
       compare_known(agent, *task, std::move(told), step);
     } else {
-      compare_unknown(agent, was_known, std::move(told), step);
+      compare_unknown(agent, is_awaited, std::move(told), step);
     }
     const Framework* framework = frameworks_.find(key.framework);
     if (framework != nullptr && framework->gone) gone.insert(key.framework);
@@ -118,27 +118,35 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
 }
 
 // Only the agent knows it, or the master knows another of this name: it is adopted if the master
-// may have forgotten it by a restart, else it must end.
-void Master::State::compare_unknown(Agent& agent, bool was_known, proto::AgentTask&& told,
+// may have forgotten it by a restart, else it must end. After the first registration of an agent in
+// its life the master has forgotten nothing; what it did not adopt then it does not adopt later.
+void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told,
                                     Step& step) {
   const TaskKey key{told.framework, told.task};
   const bool has_ended = proto::is_terminal(told.state);
   Framework* framework = frameworks_.find(told.framework);
   const bool over = framework == nullptr || framework->gone;
-  const bool may_adopt = was_known && !over && !tasks_.is_used(key);
-  if (!may_adopt || (has_ended && told.unacknowledged.empty())) {
+  const bool may_adopt =
+      is_awaited && !over && !tasks_.is_used(key) && may_run_on(agent, *framework, key.task);
+  // A task that was refused may have been launched again elsewhere. What is remembered says it.
+  const bool is_refused =
+      told.state == TaskState::kRefused && !over && framework->remembers_tasks();
+  if (!may_adopt || is_refused || (has_ended && told.unacknowledged.empty())) {
     if (!has_ended) return kill_stray(agent, told, step);
     return acknowledge_to_agent(agent, key, told.sequence, step);
   }
   Task& task = adopt(agent, told, step);
   if (!has_ended) hold(agent, task);
-  // Its scheduler wanted its end before this agent was back.
-  if (const auto waits = framework->waiting.find(key.task);
-      waits != framework->waiting.end() && waits->second) {
-    if (!has_ended) kill(task, {}, step, waits->second->grace);
+  // Its scheduler asked about it, or wanted its end, before this agent was back.
+  bool is_asked_for = framework->awaits_all;
+  if (const auto waits = framework->waiting.find(key.task); waits != framework->waiting.end()) {
+    is_asked_for = true;
+    if (waits->second && !has_ended) kill(task, {}, step, waits->second->grace);
     framework->waiting.erase(waits);
   }
+  const bool has_news = !told.unacknowledged.empty();
   take_updates(agent, key, std::move(told.unacknowledged), step);
+  if (is_asked_for && !has_news) tell_truth(*framework, key.task, step);
 }
 
 // Only the master knows it. An agent that does not remember all may have started it.

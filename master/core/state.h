@@ -15,6 +15,7 @@
 #include "master/core/master.h"
 #include "master/core/registry.h"
 #include "master/core/relays.h"
+#include "master/core/remembered.h"
 #include "master/core/role_use.h"
 #include "master/core/sessions.h"
 #include "master/core/tasks.h"
@@ -112,10 +113,10 @@ class Master::State {
   Result<void> check_admission(const proto::RegisterAgent& message,
                                const ResourceVector& most) const;
   void complete_registration(PeerId peer, Registration&& registration, Step& step);
-  void compare_tasks(Agent& agent, bool was_known, bool remembers, Registration&& registration,
+  void compare_tasks(Agent& agent, bool is_awaited, bool remembers, Registration&& registration,
                      Step& step);
   void compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step);
-  void compare_unknown(Agent& agent, bool was_known, proto::AgentTask&& told, Step& step);
+  void compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told, Step& step);
   void compare_untold(Agent& agent, Task& task, bool remembers, Resources& running, Step& step);
   Task& adopt(Agent& agent, const proto::AgentTask& told, Step& step);
   void kill_stray(Agent& agent, const proto::AgentTask& told, Step& step);
@@ -232,8 +233,20 @@ class Master::State {
 
   // reconcile.cc
   void on_reconcile(Framework& framework, const proto::Reconcile& message, Step& step);
+  void tell_reconciled(const Framework& framework, Step& step);
+  std::optional<proto::TaskStatus> truth_about_unknown(const Framework& framework,
+                                                       const TaskId& task, Step& step);
   void tell_truth(Framework& framework, const TaskId& task, Step& step);
   void answer_waiting(Step& step);
+
+  // remember.cc
+  const FrameworkStore* remembered_by(const Framework& framework) const;
+  std::vector<TaskId> remembered_and_unknown(const Framework& framework) const;
+  void remember(const Framework& framework, const TaskId& task, const RememberedTask& what,
+                Step& step);
+  bool may_run_on(const Agent& agent, const Framework& framework, const TaskId& task) const;
+  void remember_end(const Task& task, Step& step);
+  void forget_launch(const Framework& framework, const TaskId& task, Step& step);
 
   // store.cc
   void on_store_request(Framework& framework, const proto::StoreRequest& request, Step& step);

@@ -68,7 +68,8 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
                          .session = framework.session,
                          .failed_over = failed_over,
                          .heartbeat = options_.heartbeat,
-                         .timeout = options_.silence_max()},
+                         .timeout = options_.silence_max(),
+                         .missing_agents = static_cast<uint32_t>(awaited_)},
        step);
   send_again(framework, step);
   send_notices_again(framework, step);
@@ -93,6 +94,12 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     if (Result<void> may = permit(by, Action::kServeUsers, message.name, step); !may) {
       return std::move(may).error();
     }
+  }
+  if (message.remembers_tasks && message.failover_timeout <= Duration()) {
+    return Error::invalid_argument(
+               "a framework that remembers its tasks needs a failover timeout above 0: without one "
+               "nothing of it is durable")
+        .with_hint("subscribe with a failover timeout, or without remembers_tasks");
   }
   Framework* known = nullptr;
   if (message.framework.empty()) {
@@ -130,6 +137,12 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
                                         quoted(known->record.role.str()),
                                         " and its way to take offers, and keeps both"))
         .with_hint("tear it down and begin anew to change them");
+  }
+  if (known->record.remembers_tasks != message.remembers_tasks) {
+    return Error::invalid_argument(
+               text("framework ", quoted(known->id().str()), " subscribed to have its tasks ",
+                    known->record.remembers_tasks ? "" : "not ", "remembered, and keeps that"))
+        .with_hint("tear it down and begin anew to change it");
   }
   return known;
 }
@@ -188,7 +201,9 @@ Framework& Master::State::create_framework(proto::Subscribe&& message, Step& ste
                                           .secret = std::move(message.secret),
                                           .failover_timeout = message.failover_timeout,
                                           .user = std::move(message.user),
-                                          .serves_users = message.serves_users});
+                                          .serves_users = message.serves_users,
+                                          .users = {},
+                                          .remembers_tasks = message.remembers_tasks});
   allocator_.add_framework(id, framework.record.role, framework.record.mode);
   if (framework.durable()) write(framework.record, false, step);
   return framework;

@@ -238,7 +238,9 @@ void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledg
       }
     }
   }
-  if (told_the_end) end(*task);
+  if (!told_the_end) return;
+  remember_end(*task, step);
+  end(*task);
 }
 
 void Master::State::drop_pending(Task& task) {
@@ -273,7 +275,9 @@ void Master::State::make_room_for_updates(Step& step) {
       if (task == nullptr) continue;  // Its end was dropped.
       unacknowledged_ -= std::erase_if(
           task->pending, [&](const KeptUpdate& kept) { return kept.number == victim.number; });
-      if (ends) end(*task);
+      if (!ends) continue;
+      remember_end(*task, step);
+      end(*task);
     }
   };
   drop_while(false);

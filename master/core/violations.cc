@@ -256,7 +256,7 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
     const proto::AgentRecord* record = registry_.find(id);
     if (record == nullptr || record->secret != agent.secret ||
         record->unreachable != (agent.state == AgentState::kUnreachable) ||
-        record->drained_by != agent.drained_by) {
+        record->drained_by != agent.drained_by || record->admission != agent.admission) {
       found.push_back({text("agent ", id.str(), " is not in the registry as it is")});
     }
   }

@@ -468,6 +468,7 @@ void WireReader::fill(wire::Subscribe::Reader in, Subscribe& out) {
   span(in.getFailoverNanos(), "the failover timeout", out.failover_timeout);
   text(in.getUser(), "the user", kNameBytesMax, out.user);
   out.serves_users = in.getServesUsers();
+  out.remembers_tasks = in.getRemembersTasks();
 }
 
 void WireReader::fill(wire::DeclareAsks::Reader in, DeclareAsks& out) {
@@ -546,6 +547,10 @@ void WireReader::fill(wire::Reconcile::Reader in, Reconcile& out) {
   for (unsigned i = 0; i < tasks.size() && ok(); ++i) name(tasks[i], "task id", out.tasks[i]);
 }
 
+void WireReader::fill(wire::Reconciled::Reader in, Reconciled& out) {
+  out.missing_agents = in.getMissingAgents();
+}
+
 void WireReader::fill(wire::FrameworkMessage::Reader in, FrameworkMessage& out) {
   optional_name(in.getFramework(), "framework id", out.framework);
   optional_name(in.getAgent(), "agent name", out.agent);
@@ -622,6 +627,7 @@ void WireReader::fill(wire::Subscribed::Reader in, Subscribed& out) {
   out.failed_over = in.getFailedOver();
   span(in.getHeartbeatNanos(), "the heartbeat", out.heartbeat);
   span(in.getTimeoutNanos(), "the timeout", out.timeout);
+  out.missing_agents = in.getMissingAgents();
 }
 
 void WireReader::fill(wire::Offers::Reader in, Offers& out) {
@@ -843,6 +849,8 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
       return into(in.getRevokeNotice(), out.emplace<RevokeNotice>());
     case Which::AGENT_TROUBLE:
       return into(in.getAgentTrouble(), out.emplace<AgentTrouble>());
+    case Which::RECONCILED:
+      return into(in.getReconciled(), out.emplace<Reconciled>());
     case Which::NONE:
       break;
   }

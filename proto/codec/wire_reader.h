@@ -121,6 +121,7 @@ class WireReader {
   void fill(wire::FrameworkResponse::Reader in, FrameworkResponse& out);
   void fill(wire::RevokeNotice::Reader in, RevokeNotice& out);
   void fill(wire::AgentTrouble::Reader in, AgentTrouble& out);
+  void fill(wire::Reconciled::Reader in, Reconciled& out);
 
   // --- records ---------------------------------------------------------------------------------
   void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);

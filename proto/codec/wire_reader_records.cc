@@ -21,12 +21,14 @@ void WireReader::fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out) {
   text(in.getUser(), "the user", kNameBytesMax, out.user);
   out.serves_users = in.getServesUsers();
   users(in.getUsers(), "users of a framework", kFrameworkUsersMax, out.users);
+  out.remembers_tasks = in.getRemembersTasks();
 }
 
 void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {
   name(in.getAgent(), "agent name", out.agent);
   secret(in.getSecret(), out.secret);
   out.unreachable = in.getUnreachable();
+  out.admission = in.getAdmission();
   if (in.getDraining()) time(in.getDrainedByNanos(), out.drained_by.emplace());
 }
 

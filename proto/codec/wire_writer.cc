@@ -334,6 +334,7 @@ void write(const Subscribe& message, wire::Envelope::Builder envelope) {
   out.setFailoverNanos(message.failover_timeout.nanos());
   if (!message.user.empty()) out.setUser(text_of(message.user));
   out.setServesUsers(message.serves_users);
+  out.setRemembersTasks(message.remembers_tasks);
 }
 
 void write(const DeclareAsks& message, wire::Envelope::Builder envelope) {
@@ -406,6 +407,10 @@ void write(const Reconcile& message, wire::Envelope::Builder envelope) {
   fill_texts(out.initTasks(static_cast<unsigned>(message.tasks.size())), message.tasks);
 }
 
+void write(const Reconciled& message, wire::Envelope::Builder envelope) {
+  envelope.initReconciled().setMissingAgents(message.missing_agents);
+}
+
 void write(const FrameworkMessage& message, wire::Envelope::Builder envelope) {
   auto out = envelope.initFrameworkMessage();
   if (!message.framework.empty()) out.setFramework(text_of(message.framework));
@@ -424,6 +429,7 @@ void write(const Subscribed& message, wire::Envelope::Builder envelope) {
   out.setFailedOver(message.failed_over);
   out.setHeartbeatNanos(message.heartbeat.nanos());
   out.setTimeoutNanos(message.timeout.nanos());
+  out.setMissingAgents(message.missing_agents);
 }
 
 void write(const Offers& message, wire::Envelope::Builder envelope) {
@@ -638,6 +644,7 @@ void write(const FrameworkRecord& record, wire::RegistryRow::Builder row) {
   out.setFailoverNanos(record.failover_timeout.nanos());
   if (!record.user.empty()) out.setUser(text_of(record.user));
   out.setServesUsers(record.serves_users);
+  out.setRemembersTasks(record.remembers_tasks);
   if (!record.users.empty()) {
     fill_texts(out.initUsers(static_cast<unsigned>(record.users.size())), record.users);
   }
@@ -647,6 +654,7 @@ void write(const AgentRecord& record, wire::RegistryRow::Builder row) {
   auto out = row.initAgent();
   out.setAgent(text_of(record.agent));
   out.setSecret(text_of(record.secret));
+  out.setAdmission(record.admission);
   out.setUnreachable(record.unreachable);
   if (record.drained_by) {
     out.setDraining(true);

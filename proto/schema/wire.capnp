@@ -101,6 +101,7 @@ struct Envelope {
 
     revokeNotice @39 :RevokeNotice;            # Master to scheduler.
     agentTrouble @40 :AgentTrouble;            # Agent to master.
+    reconciled @41 :Reconciled;                # Master to scheduler.
   }
 }
 
@@ -392,6 +393,8 @@ struct Subscribe {
   user @6 :Text;       # Who runs it, for people; at most 128 bytes.
   # It runs tasks as the users that sent it requests. Operators only.
   servesUsers @7 :Bool;
+  # Its store keeps an entry of each task that it launches; needs failoverNanos above 0.
+  remembersTasks @8 :Bool;
 }
 
 # All asks of the framework; replaces those before.
@@ -453,6 +456,13 @@ struct Acknowledge {
 # updates of sequence 0.
 struct Reconcile {
   tasks @0 :List(Text);  # At most 1024 names.
+}
+
+# All that is known now of the tasks of a Reconcile has been told.
+struct Reconciled {
+  # Admitted agents that this master has not heard of yet, and that may bring further tasks. If there
+  # are any, the rest is told later, and then another message with 0.
+  missingAgents @0 :UInt32;
 }
 
 # Bytes between a scheduler and its executor, best effort.
@@ -523,6 +533,7 @@ struct Subscribed {
   failedOver @2 :Bool;       # The framework was known; it reconciles.
   heartbeatNanos @3 :Int64;  # nanos between two messages at most
   timeoutNanos @4 :Int64;    # nanos of silence after which a peer is taken for lost
+  missingAgents @5 :UInt32;  # As in Reconciled.
 }
 
 struct Offers {
@@ -724,6 +735,7 @@ struct FrameworkRecord {
   user @6 :Text;
   servesUsers @7 :Bool;
   users @8 :List(Text);  # That sent it requests, if it serves users; at most 1024, sorted.
+  remembersTasks @9 :Bool;
 }
 
 # An agent that was admitted. In "agents", by its name.
@@ -734,6 +746,8 @@ struct AgentRecord {
   # It is being emptied: nothing is offered of it, and what runs there ends by this time.
   draining @3 :Bool;
   drainedByNanos @4 :Int64;  # time; only with draining
+  # Another each time that the agent is admitted, also after it was removed; 0: by an old master.
+  admission @5 :UInt64;
 }
 
 # An amount of one kind.

@@ -123,6 +123,7 @@ class Driver::State {
   const FrameworkId& framework() const { return framework_; }
   bool subscribed() const { return session_ == Session::kSubscribed; }
   const std::vector<Ask>& asks() const { return asks_; }
+  bool all_tasks_known() const { return session_ == Session::kSubscribed && knowledge_.is_told; }
 
  private:
   // --- connections -----------------------------------------------------------------------------
@@ -140,7 +141,8 @@ class Driver::State {
                                 .secret = options_.secret,
                                 .failover_timeout = options_.failover_timeout,
                                 .user = options_.user,
-                                .serves_users = options_.serves_users});
+                                .serves_users = options_.serves_users,
+                                .remembers_tasks = options_.remembers_tasks});
   }
 
   void on(Step& step, const MasterDisconnected& event) { lose(step, event.reason); }
@@ -276,9 +278,34 @@ class Driver::State {
     reconcile_.insert(asked_.begin(), asked_.end());
     took_over_ = took_over_ || (is_first && message.failed_over);
     reconcile_all_ = reconcile_all_ || took_over_;
+    knowledge_ = {};
     reconcile(step);
+    tell_if_all_known(step);
     for (const auto& [task, grace] : kills_) send(step, proto::KillTask{{}, task, grace});
     send_store_requests(step);
+  }
+
+  void on_message(Step& step, const proto::Reconciled& message) {
+    if (!expects(step, "reconciled")) return;
+    // The one that says that no agent is missing any more answers no question.
+    if (knowledge_.answered < knowledge_.asked) ++knowledge_.answered;
+    knowledge_.missing_agents = message.missing_agents;
+    const bool is_last = message.missing_agents == 0 && knowledge_.answered == knowledge_.asked;
+    if (is_last && !std::exchange(knowledge_.is_asked_again, true)) {
+      // Of many questions that wait for agents the master drops some.
+      reconcile_.insert(asked_.begin(), asked_.end());
+      reconcile(step);
+    }
+    tell_if_all_known(step);
+  }
+
+  void tell_if_all_known(Step& step) {
+    if (knowledge_.is_told || is_ending() || knowledge_.missing_agents > 0 ||
+        knowledge_.answered < knowledge_.asked) {
+      return;
+    }
+    knowledge_.is_told = true;
+    tell(step, AllTasksKnown{});
   }
 
   void on_message(Step& step, const proto::Offers& message) {
@@ -320,6 +347,11 @@ class Driver::State {
     }
     bool is_redeclared = false;
     asked_.erase(status.task);
+    // Nothing is lost within a connection: an answer that tells an end is older than the launch.
+    if (status.sequence == 0 && proto::is_terminal(status.state) &&
+        tasks_.was_launched_on(status.task, connection_)) {
+      return;
+    }
     if (const KnownTasks::Heard heard = tasks_.hear(status); heard.is_news) {
       if (heard.has_ended) {
         kills_.erase(status.task);
@@ -610,16 +642,22 @@ class Driver::State {
   }
 
   void reconcile(Step& step) {
-    if (std::exchange(reconcile_all_, false)) send(step, proto::Reconcile{});
+    if (std::exchange(reconcile_all_, false)) ask(step, {});
     proto::Reconcile part;
     for (const TaskId& task : reconcile_) {
       part.tasks.push_back(task);
-      if (!tasks_.is_live(task) && asked_.size() < kUnknownKeptMax) asked_.insert(task);
+      if (tasks_.is_live(task) || asked_.size() < kUnknownKeptMax + tasks_.live().size())
+        asked_.insert(task);
       if (part.tasks.size() < kTasksPerMessageMax) continue;
-      send(step, std::exchange(part, {}));
+      ask(step, std::exchange(part, {}));
     }
-    if (!part.tasks.empty()) send(step, std::move(part));
+    if (!part.tasks.empty()) ask(step, std::move(part));
     reconcile_.clear();
+  }
+
+  void ask(Step& step, proto::Reconcile question) {
+    ++knowledge_.asked;
+    send(step, std::move(question));
   }
 
   // What is no task id is nobody's task.
@@ -703,8 +741,17 @@ class Driver::State {
   std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted, with their grace
   std::set<TaskId> reconcile_ = {};                       // for the next session
   bool reconcile_all_ = false;
-  std::set<TaskId> asked_ = {};  // not known to be live, and without an answer yet
-  bool took_over_ = false;       // there may be tasks that only the master knows
+  std::set<TaskId> asked_ = {};  // without an answer yet
+  // How much this session has said of the tasks that there are.
+  struct Knowledge {
+    uint64_t asked = 0;     // questions that were sent
+    uint64_t answered = 0;  // as far as the master can
+    uint32_t missing_agents = 0;
+    bool is_asked_again = false;
+    bool is_told = false;
+  };
+  Knowledge knowledge_ = {};
+  bool took_over_ = false;  // there may be tasks that only the master knows
 
   StoreRequests store_ = {};
   RelayedRequests requests_ = {};
@@ -721,6 +768,7 @@ const FrameworkId& Driver::framework() const { return state_->framework(); }
 bool Driver::subscribed() const { return state_->subscribed(); }
 const std::vector<Ask>& Driver::asks() const { return state_->asks(); }
 std::vector<TaskId> Driver::live_tasks() const { return state_->live_tasks(); }
+bool Driver::all_tasks_known() const { return state_->all_tasks_known(); }
 std::vector<Violation> Driver::violations() const { return state_->violations(); }
 
 }  // namespace proffer::sdk

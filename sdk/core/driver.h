@@ -28,6 +28,7 @@ struct DriverOptions {
   // Where the author keeps the identity; only for the hint of a refusal.
   std::string session_file = {};
   bool serves_users = false;
+  bool remembers_tasks = false;
 };
 
 // --- events ------------------------------------------------------------------------------------
@@ -92,6 +93,8 @@ class Driver {
   const std::vector<Ask>& asks() const;
   // Tasks that were launched and have had no terminal update.
   std::vector<TaskId> live_tasks() const;
+  // In a session, and AllTasksKnown was told in it.
+  bool all_tasks_known() const;
   std::vector<Violation> violations() const;
 
  private:

@@ -31,10 +31,11 @@ bool KnownTasks::may_launch(const TaskId& task) const {
 void KnownTasks::launch(const TaskId& task, const AgentId& agent, const AskName& ask,
                         uint64_t declaration, uint64_t connection) {
   Task entry{.agent = agent, .ask = ask, .declaration = declaration, .connection = connection};
-  // The master counts on over refusals of the same id.
+  // The master counts on over refusals of the same id; an agent begins anew with each launch.
   if (const auto ended = ended_.find(task); ended != ended_.end()) {
     CHECK(ended->second.state == TaskState::kRefused) << task.str();
-    entry.heard = ended->second.heard;
+    const size_t master = index_of(proto::UpdateSource::kMaster);
+    entry.heard[master] = ended->second.heard[master];
     ended_.erase(ended);
   }
   CHECK(live_.emplace(task, std::move(entry)).second) << task.str();
@@ -43,6 +44,11 @@ void KnownTasks::launch(const TaskId& task, const AgentId& agent, const AskName&
 void KnownTasks::refuse(const TaskId& task) {
   CHECK(may_launch(task)) << task.str();
   if (ended_.count(task) == 0) remember(task, TaskState::kRefused, {});
+}
+
+bool KnownTasks::was_launched_on(const TaskId& task, uint64_t connection) const {
+  const auto live = live_.find(task);
+  return live != live_.end() && live->second.connection == connection;
 }
 
 void KnownTasks::remember(const TaskId& task, TaskState state,

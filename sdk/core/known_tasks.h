@@ -51,6 +51,8 @@ class KnownTasks {
   Heard hear(const proto::TaskStatus& status);
 
   bool is_live(const TaskId& task) const { return live_.count(task) > 0; }
+  // Live, and launched on this connection.
+  bool was_launched_on(const TaskId& task, uint64_t connection) const;
   bool has_ended(const TaskId& task) const { return ended_.count(task) > 0; }
   const std::map<TaskId, Task>& live() const { return live_.map(); }
   std::vector<Violation> violations() const;

@@ -84,7 +84,8 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
                          .framework = host.framework(),
                          .failover_timeout = options.failover_timeout,
                          .session_file = options.session_file,
-                         .serves_users = options.serves_users};
+                         .serves_users = options.serves_users,
+                         .remembers_tasks = options.remembers_tasks};
   }
   // Beside those of other lives.
   std::string suffix() const {
@@ -201,6 +202,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     respond(what.relay,
             Error::unsupported(text("framework ", driver.framework().str(), " takes no requests")));
   }
+  void tell(const AllTasksKnown&) { call(all_tasks_known_callback); }
   void tell(const proto::RevokeNotice& what) { call(revoke_callback, what); }
   void tell(const Complaint& what) { call(error_callback, what.error); }
   void tell(const Disconnected& what) { call(disconnected_callback, what.reason); }
@@ -210,9 +212,9 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     if (!exit_code) exit_code = 1;
   }
 
-  template <class Callback, class Value>
-  void call(const Callback& callback, const Value& value) {
-    if (callback && !is_leaving) callback(value);
+  template <class Callback, class... Value>
+  void call(const Callback& callback, const Value&... value) {
+    if (callback && !is_leaving) callback(value...);
   }
 
   // --- the end ---------------------------------------------------------------------------------
@@ -307,6 +309,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   std::function<void(const proto::AskReport&)> ask_report_callback;
   std::function<void(const proto::Failure&)> failure_callback;
   std::function<void(const proto::RevokeNotice&)> revoke_callback;
+  std::function<void()> all_tasks_known_callback;
   std::function<void(const Error&)> error_callback;
   std::function<void(const std::string&)> disconnected_callback;
   std::function<void(const Error&)> refused_callback;
@@ -340,6 +343,9 @@ void Scheduler::on_ask_report(std::function<void(const proto::AskReport&)> callb
 }
 void Scheduler::on_failure(std::function<void(const proto::Failure&)> callback) {
   shell_->failure_callback = std::move(callback);
+}
+void Scheduler::on_all_tasks_known(std::function<void()> callback) {
+  shell_->all_tasks_known_callback = std::move(callback);
 }
 void Scheduler::on_revoke(std::function<void(const proto::RevokeNotice&)> callback) {
   shell_->revoke_callback = std::move(callback);
@@ -453,6 +459,7 @@ void Scheduler::command(Command command) { shell_->command(std::move(command)); 
 
 const FrameworkId& Scheduler::framework() const { return shell_->driver.framework(); }
 std::vector<TaskId> Scheduler::live_tasks() const { return shell_->driver.live_tasks(); }
+bool Scheduler::all_tasks_known() const { return shell_->driver.all_tasks_known(); }
 
 Time Scheduler::now() const { return shell_->host.now(); }
 

@@ -375,6 +375,67 @@ TEST(MasterRestart, KnowsNothingOfTheTasksOfAnAgentThatWasRemoved) {
   }
 }
 
+// Found by the simulator (seed 988300): the end of such a task was told at the second registration.
+TEST(MasterRestart, AdoptsNothingAtALaterRegistration) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  a.sends(proto::UnregisterAgent{});
+  f.lose();
+  s.restart_master();
+  f.subscribes();
+  f.told();
+  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});
+  EXPECT_EQ(f.told(), Lines{"t1 lost task_unknown"});
+  for (int i = 0; i < 2; ++i) {
+    a.lose();
+    a.registers();
+  }
+  EXPECT_FALSE(a.take<proto::KillTask>().empty());
+  a.updates(f.id, "t1", TaskState::kFinished);
+  EXPECT_EQ(f.told(), Lines{});
+  EXPECT_EQ(s.allocated(), "");
+}
+
+// What a scheduler hears of its tasks from a master that was just started, and when it has heard
+// all.
+TEST(Reconciled, SaysHowManyAgentsAreMissingAndThenThatNoneIs) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestAgent& b = s.registered_agent("a2");
+  TestScheduler& f = s.with_task("t1");  // on a1
+  a.updates(f.id, "t1", TaskState::kRunning);
+  f.lose();
+  s.restart_master();
+  f.subscribes();
+  EXPECT_EQ(f.take<proto::Subscribed>().back().missing_agents, 2u);
+  f.told();
+  f.sends(proto::Reconcile{});
+  EXPECT_EQ(f.take_one<proto::Reconciled>().missing_agents, 2u);
+  a.registers();
+  EXPECT_EQ(f.told(), Lines{"t1 running"}) << "each task is told as soon as its agent is back";
+  EXPECT_TRUE(f.take<proto::Reconciled>().empty());
+  b.registers();
+  EXPECT_EQ(f.take_one<proto::Reconciled>().missing_agents, 0u);
+  EXPECT_EQ(f.told(), Lines{});
+  f.sends(proto::Reconcile{});
+  EXPECT_EQ(f.take_one<proto::Reconciled>().missing_agents, 0u);
+  EXPECT_EQ(f.told(), Lines{"t1 running"});
+}
+
+TEST(Reconciled, IsSaidWhenTheLastMissingAgentIsRemoved) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("f");
+  s.restart_master();
+  f.subscribes();
+  f.sends(proto::Reconcile{});
+  EXPECT_EQ(f.take_one<proto::Reconciled>().missing_agents, 1u);
+  s.advance(s.options.agent_timeout + s.options.reregistration_timeout);
+  EXPECT_EQ(f.take_one<proto::Reconciled>().missing_agents, 0u);
+}
+
 TEST(Failover, WithoutATimeoutEndsTheFrameworkWithItsConnection) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

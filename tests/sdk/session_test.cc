@@ -422,5 +422,98 @@ TEST(Session, SpeaksToAMasterOfTheVersionBeforeInItsVersion) {
   EXPECT_EQ(w.last_version, proto::kProtocolVersion);
 }
 
+// What ends up in live_tasks(), and when it is all.
+struct Knowledge : testing::Test {
+  static DriverOptions second_life() {
+    DriverOptions options = DriverWorld::options();
+    options.framework = FrameworkId("f-1");
+    return options;
+  }
+  static size_t told(DriverWorld& w) { return w.told<AllTasksKnown>().size(); }
+};
+
+TEST_F(Knowledge, OfANewFrameworkIsCompleteAtOnce) {
+  DriverWorld w;
+  EXPECT_FALSE(w.driver.all_tasks_known());
+  w.subscribe();
+  EXPECT_EQ(told(w), 1u);
+  EXPECT_TRUE(w.driver.all_tasks_known());
+  w.disconnect();
+  EXPECT_FALSE(w.driver.all_tasks_known());
+}
+
+TEST_F(Knowledge, OfALaterLifeIsCompleteWhenTheMasterHasAnswered) {
+  DriverWorld w(second_life());
+  w.subscribe(true);
+  w.hear_update(status_of("old-1", proto::TaskState::kRunning, 0));
+  EXPECT_EQ(told(w), 0u);
+  w.hear(proto::Reconciled{});
+  EXPECT_EQ(told(w), 1u);
+  w.hear(proto::Reconciled{});
+  EXPECT_EQ(told(w), 0u) << "once in a session";
+}
+
+TEST_F(Knowledge, WaitsForTheAgentsOfARestartedMaster) {
+  DriverWorld w(second_life());
+  w.subscribe(true);
+  w.hear(proto::Reconciled{.missing_agents = 2});
+  EXPECT_EQ(told(w), 0u);
+  w.hear_update(status_of("old-1", proto::TaskState::kRunning, 0));
+  w.hear(proto::Reconciled{.missing_agents = 0});
+  EXPECT_EQ(told(w), 1u);
+}
+
+TEST_F(Knowledge, IsOfOneSessionOnly) {
+  DriverWorld w(second_life());
+  w.subscribe(true);
+  w.hear(proto::Reconciled{});
+  EXPECT_EQ(told(w), 1u);
+  w.reconnect();
+  EXPECT_EQ(told(w), 0u);
+  EXPECT_FALSE(w.driver.all_tasks_known());
+  w.hear(proto::Reconciled{});
+  EXPECT_EQ(told(w), 1u);
+}
+
+// Of many questions that wait for agents the master drops some.
+TEST_F(Knowledge, AsksAgainForWhatWasNotAnsweredWhenNoAgentIsMissing) {
+  DriverWorld w;
+  w.subscribe();
+  w.launch("t1", 1);
+  w.forget();
+  w.reconnect();
+  w.hear(proto::Reconciled{.missing_agents = 1});
+  w.forget();
+  w.hear(proto::Reconciled{});
+  EXPECT_EQ(w.sent<proto::Reconcile>(), (std::vector<proto::Reconcile>{{{TaskId("t1")}}}));
+  EXPECT_EQ(told(w), 0u);
+  w.hear_update(status_of("t1", proto::TaskState::kLost, 0, proto::UpdateSource::kMaster));
+  w.hear(proto::Reconciled{});
+  EXPECT_EQ(told(w), 1u);
+  EXPECT_TRUE(w.sent<proto::Reconcile>().empty());
+}
+
+// Found by the simulator (once, seed 4870).
+TEST_F(Knowledge, AnAnswerThatIsOlderThanTheLaunchDoesNotEndIt) {
+  DriverWorld w;
+  w.subscribe();
+  w.want(proto::Reconcile{.tasks = {TaskId("t1")}});
+  w.hear_offers({1});
+  w.want(accept_of({1}, {task_of("t1")}));
+  w.hear_update(status_of("t1", proto::TaskState::kRefused, 0, proto::UpdateSource::kMaster));
+  EXPECT_EQ(w.driver.live_tasks(), std::vector<TaskId>{TaskId("t1")});
+}
+
+// Found by the simulator (once, seed 1480): each launch begins an agent's numbers anew.
+TEST_F(Knowledge, UpdatesOfALaunchAfterARefusalByItsAgentAreNews) {
+  DriverWorld w;
+  w.subscribe();
+  w.hear_offers({1});
+  w.want(accept_of({1}, {task_of("t1")}));
+  w.hear_update(status_of("t1", proto::TaskState::kRefused, 1));
+  w.launch("t1", 2);
+  EXPECT_EQ(w.states_told(), (Story{"t1 refused", "t1 running"}));
+}
+
 }  // namespace
 }  // namespace proffer::sdk::session_test

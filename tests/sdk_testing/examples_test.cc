@@ -3,6 +3,7 @@
 
 #include <sstream>
 
+#include "examples/exactly_once_framework/run_once.h"
 #include "examples/raw_offers_framework/raw_offers.h"
 #include "sdk/testing/matchers.h"
 #include "sdk/testing/sim_cluster.h"
@@ -51,6 +52,57 @@ TEST(RawOffers, EndsWellAlthoughMessagesAreLostAndTheMasterFailsOver) {
     EXPECT_THAT(cluster, finished("raw", 4));
     EXPECT_THAT(cluster, no_task_lost());
   }
+}
+
+SchedulerOptions once() {
+  SchedulerOptions options{.name = "once", .session_file = "once.session"};
+  options.remembers_tasks = true;
+  return options;
+}
+
+// The cluster itself looks whether a task is started twice.
+TEST(RunOnce, BeginsEachCommandOnceAlthoughMasterAndSchedulerDieTogether) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    SimCluster cluster({.seed = seed, .agents = 2, .resources = "cpus:0.5;mem:1024"});
+    SCOPED_TRACE(cluster.replay());
+    std::ostringstream out;
+    std::unique_ptr<examples::RunOnce> life;
+    SimScheduler& runner = cluster.add(once(), [&](Scheduler& self) {
+      life = std::make_unique<examples::RunOnce>(self, std::vector<std::string>(80, "true"), out);
+    });
+    for (int i = 1; i <= 5; ++i) {
+      cluster.after(milliseconds(700 * i), [&] {
+        cluster.fail_over_master();
+        cluster.restart_scheduler(runner);
+      });
+    }
+    cluster.run_for(minutes(5));
+    EXPECT_EQ(runner.exit_code(), 0) << out.str();
+    EXPECT_THAT(cluster, launched("once", 80));
+    EXPECT_THAT(cluster, finished("once", 80));
+  }
+}
+
+TEST(RunOnce, DoesNotBeginAgainWhatRanOnAnAgentThatIsLost) {
+  SimCluster cluster({.agents = 1});
+  cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  std::ostringstream out;
+  std::unique_ptr<examples::RunOnce> life;
+  SimScheduler& runner = cluster.add(once(), [&](Scheduler& self) {
+    life = std::make_unique<examples::RunOnce>(self, std::vector<std::string>(3, "true"), out);
+  });
+  cluster.run_for(seconds(10));
+  cluster.lose_agent("agent-1");
+  cluster.add_agent("agent-2", "cpus:4;mem:4096");
+  cluster.fail_over_master();
+  cluster.restart_scheduler(runner);
+  cluster.run_for(minutes(5));
+  EXPECT_THAT(cluster, launched("once", 3)) << "its agent may come back";
+  EXPECT_FALSE(runner.exit_code());
+  cluster.run_for(minutes(15));
+  EXPECT_THAT(cluster, launched("once", 3));
+  EXPECT_THAT(out.str(), HasSubstr("command-0 is lost"));
+  EXPECT_EQ(runner.exit_code(), 0);
 }
 
 }  // namespace

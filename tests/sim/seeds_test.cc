@@ -88,6 +88,15 @@ TEST(Seeds, ThoseThatEverFailedFailNoMore) {
   EXPECT_GT(seeds, 0);
 }
 
+// Each begins every command once, by the laws of the journal.
+TEST(Seeds, AuthorsWhoRememberNothingRunEachCommandOnce) {
+  constexpr uint64_t kOnce = kIsSanitized ? 20 : 1'000;
+  for (uint64_t seed = 1; seed <= kOnce; ++seed) {
+    expect_well({.seed = seed, .workload = "once"});
+    if (HasFailure()) return;
+  }
+}
+
 TEST(Seeds, EveryWorkloadEndsWhenNothingGoesWrong) {
   for (const std::string_view workload : kWorkloads) {
     expect_well(

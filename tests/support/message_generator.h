@@ -385,7 +385,8 @@ class MessageGenerator {
          .secret = Secret(secret()),
          .failover_timeout = duration(),
          .user = bytes(kNameBytesMax),
-         .serves_users = flip()};
+         .serves_users = flip(),
+         .remembers_tasks = flip()};
   }
   void make(DeclareAsks& m) {
     m = {.generation = any_number(),
@@ -411,6 +412,7 @@ class MessageGenerator {
          .sequence = any_number()};
   }
   void make(Reconcile& m) { m = {.tasks = task_ids()}; }
+  void make(Reconciled& m) { m.missing_agents = static_cast<uint32_t>(any_number()); }
   void make(FrameworkMessage& m) {
     m = {.framework = FrameworkId(maybe(name())),
          .agent = AgentId(name()),
@@ -424,7 +426,8 @@ class MessageGenerator {
          .session = SessionEpoch(any_number()),
          .failed_over = flip(),
          .heartbeat = duration(),
-         .timeout = duration()};
+         .timeout = duration(),
+         .missing_agents = static_cast<uint32_t>(any_number())};
   }
   void make(Offers& m) {
     m = {.offers = several<Offer>(3, prng_.chance(1, 4) ? kOffersPerMessageMax : 8,
@@ -559,6 +562,7 @@ class MessageGenerator {
   void make(AgentRecord& r) {
     r = {.agent = AgentId(name()), .secret = Secret(secret()), .unreachable = flip()};
     if (flip()) r.drained_by = time();
+    r.admission = any_number();
   }
   void make(RoleRecord& r) {
     r = {.role = RoleName(role()),

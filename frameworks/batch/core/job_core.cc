@@ -221,6 +221,7 @@ class Job::State {
                    // What is killed for it is tried again elsewhere: its update says so.
                    [](const proto::RevokeNotice&) {},
                    [](const sdk::Complaint&) {},
+                   [](const sdk::AllTasksKnown&) {},
                    [](const proto::StoreResult&) {},
                    [&](const proto::FrameworkRequest& request) {
                      out.commands.push_back(proto::FrameworkResponse{

@@ -1,0 +1,32 @@
+// Runs each line of a file (--commands=FILE) once, however often it and the master are killed. With
+// its session file it is the same framework when it is started again, and goes on. Ctrl-C ends it
+// and its tasks; SIGHUP leaves them for the next life.
+#include <csignal>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "examples/exactly_once_framework/run_once.h"
+#include "examples/flags.h"
+#include "sdk/scheduler.h"
+
+int main(int argc, char** argv) {
+  const std::string path = examples::text_flag(argc, argv, "commands", "");
+  std::ifstream file(path);
+  if (!file) {
+    std::cerr << "error: --commands must be a file with a command in each line, not '" << path
+              << "'\n";
+    return 2;
+  }
+  std::vector<std::string> commands;
+  for (std::string line; std::getline(file, line);) commands.push_back(line);
+
+  proffer::sdk::SchedulerOptions options = proffer::sdk::options_from(argc, argv, "once");
+  if (options.session_file.empty()) options.session_file = "once.session";
+  options.remembers_tasks = true;
+  proffer::sdk::Scheduler self(options);
+  const examples::RunOnce once(self, commands, std::cout);
+  self.on_signal(SIGHUP, [&] { self.detach(); });
+  return self.run();
+}

@@ -1,0 +1,219 @@
+// Frameworks that remember their tasks: the store's entries, and the ids that stay used over
+// restarts of everybody.
+
+#include "master/core/remembered.h"
+
+#include "tests/master/cluster.h"
+
+namespace proffer::master::remembered_test {
+namespace {
+
+using proto::TaskReason;
+using proto::TaskState;
+using Lines = std::vector<std::string>;
+
+class Remembered : public testing::Test {
+ protected:
+  Remembered() : a(s.registered_agent("a1")), f(s.scheduler("f")) {
+    f.subscribe.remembers_tasks = true;
+    f.subscribes();
+    s.settle();
+    f.told();
+  }
+
+  // Asks, and accepts what is offered for a task of this id.
+  void launch(const std::string& task) {
+    f.asks("cpus:1;mem:1GiB", 1);
+    s.settle();
+    ASSERT_EQ(f.offers.size(), 1u);
+    f.accepts({f.offers.front()}, {TestScheduler::spec(task, "cpus:1;mem:1GiB")});
+    s.settle();
+  }
+  // The first word of its entry; empty: there is none.
+  std::string entry(const std::string& task) {
+    const proto::StoreResult got =
+        f.stores({{.kind = proto::StoreOperation::Kind::kGet, .key = "tasks/" + task}});
+    const std::string& value = got.outcomes.at(0).value;
+    return value.substr(0, value.find(' '));
+  }
+  // A new life of both, which knows what is durable.
+  void restart_both() {
+    f.lose();
+    s.restart_master();
+    f.subscribes();
+    s.settle();
+    f.told();
+  }
+
+  MasterScenario s;
+  TestAgent& a;
+  TestScheduler& f;
+};
+
+TEST_F(Remembered, ALaunchIsWrittenInTheStepThatSendsItAndItsEndWhenItIsAcknowledged) {
+  launch("t1");
+  EXPECT_TRUE(a.has(f.id, "t1"));
+  EXPECT_EQ(entry("t1"), "launched");
+  f.acknowledges_by_itself = false;
+  a.updates(f.id, "t1", TaskState::kFinished);
+  EXPECT_EQ(entry("t1"), "launched") << "its scheduler may die before it has heard";
+  f.acknowledges(f.take<proto::Update>().back().status);
+  EXPECT_EQ(entry("t1"), "finished");
+}
+
+TEST_F(Remembered, AnIdIsRefusedForAsLongAsItsEntryIsThere) {
+  launch("t1");
+  a.updates(f.id, "t1", TaskState::kFinished);
+  f.told();
+  restart_both();
+  a.registers();
+  launch("t1");
+  EXPECT_EQ(f.told(), Lines{"t1 refused duplicate_task_id"});
+  EXPECT_FALSE(a.has(f.id, "t1"));
+  f.stores({{.kind = proto::StoreOperation::Kind::kDelete, .key = "tasks/t1"}});
+  launch("t1");
+  EXPECT_TRUE(a.has(f.id, "t1"));
+}
+
+TEST_F(Remembered, ALaunchThatItsAgentNeverReceivedIsToldAsRefusedAndItsIdIsFree) {
+  a.receives_tasks = false;
+  launch("t1");
+  restart_both();
+  f.sends(proto::Reconcile{});
+  EXPECT_EQ(f.take_one<proto::Reconciled>().missing_agents, 1u);
+  EXPECT_EQ(f.told(), Lines{});
+  a.receives_tasks = true;
+  a.registers();
+  EXPECT_EQ(f.told(), Lines{"t1 refused task_unknown"});
+  EXPECT_EQ(f.take_one<proto::Reconciled>().missing_agents, 0u);
+  EXPECT_EQ(entry("t1"), "");
+  launch("t1");
+  EXPECT_TRUE(a.has(f.id, "t1"));
+}
+
+TEST_F(Remembered, ATaskThatRunsIsToldWhenItsAgentIsBack) {
+  launch("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
+  restart_both();
+  f.sends(proto::Reconcile{});
+  a.registers();
+  EXPECT_EQ(f.told(), Lines{"t1 running"});
+}
+
+// Whether it began nobody can know.
+TEST_F(Remembered, ATaskIsLostIfItsAgentForgotOrWasRemovedOrIsAnother) {
+  for (const std::string what : {"forgot", "removed", "another"}) {
+    SCOPED_TRACE(what);
+    MasterScenario cluster;
+    TestAgent& agent = cluster.registered_agent("a1");
+    TestScheduler& author = cluster.scheduler("f");
+    author.subscribe.remembers_tasks = true;
+    author.subscribes();
+    author.asks("cpus:1;mem:1GiB", 1);
+    cluster.settle();
+    author.accepts({author.offers.at(0)}, {TestScheduler::spec("t1", "cpus:1;mem:1GiB")});
+    author.lose();
+    if (what == "another") agent.sends(proto::UnregisterAgent{});
+    cluster.restart_master();
+    author.subscribes();
+    author.told();
+    author.sends(proto::Reconcile{});
+    agent.tasks.clear();
+    if (what == "removed") {
+      cluster.advance(cluster.options.agent_timeout + cluster.options.reregistration_timeout);
+    } else {
+      if (what == "forgot") ++agent.memory;
+      agent.registers();
+      author.sends(proto::Reconcile{});
+    }
+    EXPECT_FALSE(author.told().empty());
+    author.sends(proto::Reconcile{.tasks = {TaskId("t1")}});
+    EXPECT_EQ(author.told(), Lines{"t1 lost task_unknown"}) << "each life is told";
+  }
+}
+
+// Found by the simulator (once, seed 2206).
+TEST_F(Remembered, AnOldRefusalDoesNotHideTheLaunchThatFollowedIt) {
+  TestAgent& b = s.registered_agent("a2");
+  launch("t1");
+  TestAgent& first = a.has(f.id, "t1") ? a : b;
+  TestAgent& second = a.has(f.id, "t1") ? b : a;
+  const proto::AgentTask refused = first.tasks.begin()->second;
+  first.updates(f.id, "t1", TaskState::kRefused, TaskReason::kAgentFull);
+  EXPECT_EQ(entry("t1"), "");
+  for (int i = 0; i < 20 && !second.has(f.id, "t1"); ++i) {
+    for (const Offer& offer : std::vector<Offer>(f.offers))
+      f.declines(offer, {.refuse_for = hours(1)});
+    f.asks("cpus:1;mem:1GiB", 1);
+    s.settle();
+    for (const Offer& offer : std::vector<Offer>(f.offers)) {
+      if (offer.agent.str() != second.name) continue;
+      f.accepts({offer}, {TestScheduler::spec("t1", "cpus:1;mem:1GiB")});
+    }
+    s.advance(seconds(1));
+  }
+  ASSERT_TRUE(second.has(f.id, "t1"));
+  second.updates(f.id, "t1", TaskState::kRunning);
+  restart_both();
+  // The acknowledgement of the refusal was lost.
+  proto::AgentTask& told = first.tasks[{f.id, TaskId("t1")}] = refused;
+  told.state = TaskState::kRefused;
+  told.sequence = 1;
+  told.unacknowledged = {{.task = TaskId("t1"), .state = TaskState::kRefused, .sequence = 1}};
+  first.registers();
+  second.registers();
+  f.sends(proto::Reconcile{});
+  EXPECT_EQ(f.told(), Lines{"t1 running"});
+  EXPECT_TRUE(second.take<proto::KillTask>().empty());
+}
+
+TEST_F(Remembered, NeedsAFailoverTimeoutAndIsNotChangedLater) {
+  TestScheduler& brief = s.scheduler("brief");
+  brief.subscribe.remembers_tasks = true;
+  brief.subscribe.failover_timeout = Duration();
+  brief.subscribes();
+  EXPECT_EQ(brief.take_one<proto::ErrorMessage>().code, ErrorCode::kInvalidArgument);
+
+  f.lose();
+  f.subscribe.remembers_tasks = false;
+  f.subscribes();
+  EXPECT_EQ(f.take_one<proto::ErrorMessage>().code, ErrorCode::kInvalidArgument);
+}
+
+TEST_F(Remembered, AFullStoreRefusesTheLaunchAndSaysWhatToErase) {
+  for (size_t i = 0; i < kStoreKeysPerFrameworkMax; i += kStoreOperationsMax) {
+    std::vector<proto::StoreOperation> puts;
+    for (size_t k = i; k < std::min(i + kStoreOperationsMax, kStoreKeysPerFrameworkMax); ++k) {
+      puts.push_back({.kind = proto::StoreOperation::Kind::kPut, .key = text("k", k)});
+    }
+    f.stores(std::move(puts));
+  }
+  launch("t1");
+  const proto::TaskStatus refused = f.take<proto::Update>().back().status;
+  EXPECT_EQ(refused.reason, TaskReason::kTaskInvalid);
+  EXPECT_THAT(refused.message, testing::HasSubstr("erase tasks/"));
+}
+
+TEST(RememberedEntry, ReadsBackAsItWasAndTakesNothingElseForFree) {
+  const FrameworkStore store{
+      .entries = {{"tasks/a", {.value = remembered_value({AgentId("a1"), 7, 9})}},
+                  {"tasks/b", {.value = remembered_value({AgentId("a1"), 7, 9, TaskState::kGone})}},
+                  {"tasks/c", {.value = "what the author wrote"}},
+                  {"tasks/d", {.value = "launched a1 7"}},
+                  {"tasks/e", {.value = ""}}},
+      .bytes = 0};
+  const auto a = find_remembered(store, TaskId("a"));
+  ASSERT_TRUE(a);
+  EXPECT_EQ(a->agent, AgentId("a1"));
+  EXPECT_EQ(a->admission, 7u);
+  EXPECT_EQ(a->memory, 9u);
+  EXPECT_FALSE(a->end);
+  EXPECT_EQ(find_remembered(store, TaskId("b"))->end, TaskState::kGone);
+  for (const char* wrong : {"c", "d", "e"}) {
+    EXPECT_EQ(find_remembered(store, TaskId(wrong))->end, TaskState::kLost) << wrong;
+  }
+  EXPECT_FALSE(find_remembered(store, TaskId("f")));
+}
+
+}  // namespace
+}  // namespace proffer::master::remembered_test
