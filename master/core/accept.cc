@@ -113,9 +113,10 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   assignment.launched_at = step.now;
   step.trace(TraceLevel::kShortLived, "task launched",
              {{"framework", framework.id().str()}, {"task", spec.id.str()}, {"agent", on.str()}});
-  if (framework.remembers_tasks())
+  if (framework.remembers_tasks()) {
     remember(framework, spec.id,
              {.agent = on, .admission = agent.admission, .memory = agent.memory}, step);
+  }
   send(agent.peer,
        proto::RunTask{.framework = framework.id(), .spec = spec, .assignment = assignment}, step);
   Task launched;

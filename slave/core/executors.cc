@@ -127,6 +127,10 @@ void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reaso
   for (const TaskId& task : tasks) {
     const TaskKey task_key{key.first, task};
     proto::TaskStatus status = told;
+    const bool has_begun = ledger_.find(task_key)->executor_sequence > 0;
+    if (status.state == proto::TaskState::kRefused && has_begun) {
+      status.state = proto::TaskState::kLost;
+    }
     say_why_killed(task_key, status);
     CHECK(make_update(task_key, std::move(status), step));
     task_ended(task_key, step);

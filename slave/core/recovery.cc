@@ -263,6 +263,9 @@ proto::TaskStatus Agent::State::lost_with(const ExecutorKey& key,
     status.message = text("the executor did not come back within ",
                           to_text(options_.executor_reregister_timeout), " of the agent's restart");
   } else if (ledger_.executors().at(key).pid == 0) {
+    // Its process is written down before anything that it says is heard, and tasks are given to
+    // those that have said something: they never began.
+    if (options_.remembered == Remembered::kAll) status.state = proto::TaskState::kRefused;
     status.reason = TaskReason::kAgentRestarted;
     status.message = "the agent restarted while the executor was started";
   } else {

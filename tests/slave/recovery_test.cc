@@ -161,7 +161,7 @@ TEST(Recovery, LooksAlsoForAnExecutorThatWasAboutToStart) {
   const auto parts = s.told_master<proto::RegisterTasks>();
   ASSERT_EQ(parts.size(), 1u);
   EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
-            "t1 1 lost agent_restarted");
+            "t1 1 refused agent_restarted");
   EXPECT_EQ(parts[0].tasks.at(1).state, TaskState::kStaging);
 }
 
