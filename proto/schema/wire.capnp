@@ -460,8 +460,8 @@ struct Reconcile {
 
 # All that is known now of the tasks of a Reconcile has been told.
 struct Reconciled {
-  # Admitted agents that this master has not heard of yet, and that may bring further tasks. If there
-  # are any, the rest is told later, and then another message with 0.
+  # Admitted agents that this master has not heard of yet, and that may bring further tasks. If
+  # there are any, the rest is told later, and then another message with 0.
   missingAgents @0 :UInt32;
 }
 
