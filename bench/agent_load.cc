@@ -3,11 +3,9 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 
 #include <grp.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,11 +21,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr uint32_t kNobody = 65534;
 constexpr int kMilliCpus = 2'000;
-
-int64_t micros_of(const timeval& time) { return int64_t{time.tv_sec} * 1'000'000 + time.tv_usec; }
-int64_t micros_of(const rusage& used) {
-  return micros_of(used.ru_utime) + micros_of(used.ru_stime);
-}
 
 // Of the children that a process has now: an agent's stem, from which executors are forked.
 int64_t cpu_time_of_live_children(pid_t pid) {
@@ -58,28 +51,6 @@ void become_nobody() {
 }
 
 }  // namespace
-
-CpuTime cpu_time_of(pid_t pid) {
-  std::ifstream in(text("/proc/", pid, "/stat"));
-  std::string line;
-  std::getline(in, line);
-  std::istringstream fields(line.substr(line.rfind(')') + 2));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
-  int64_t user = 0;
-  int64_t system = 0;
-  int64_t children_user = 0;
-  int64_t children_system = 0;
-  fields >> user >> system >> children_user >> children_system;
-  const int64_t tick = 1'000'000 / sysconf(_SC_CLK_TCK);
-  return {(user + system) * tick, (children_user + children_system) * tick};
-}
-
-int64_t cpu_time_of_children() {
-  rusage used{};
-  CHECK_EQ(getrusage(RUSAGE_CHILDREN, &used), 0);
-  return micros_of(used);
-}
 
 // The cluster's own agent is too small for any task. Another user must be able to pass.
 LoadedAgent::LoadedAgent(const test::Words& flags)

@@ -8,17 +8,10 @@
 
 #include <sys/types.h>
 
+#include "bench/cpu_time.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::bench {
-
-// CPU of a process in microseconds: its own, and of all children that it has waited for.
-struct CpuTime {
-  int64_t own = 0;
-  int64_t children = 0;
-};
-CpuTime cpu_time_of(pid_t pid);
-int64_t cpu_time_of_children();  // of this process, that were waited for
 
 struct LoadCost {
   int64_t micros = 0;  // elapsed

@@ -15,7 +15,6 @@
 #include <fstream>
 #include <functional>
 #include <memory>
-#include <sstream>
 #include <vector>
 
 #include <gflags/gflags.h>
@@ -25,6 +24,7 @@
 #include <unistd.h>
 
 #include "bench/cluster/shared.h"
+#include "bench/cpu_time.h"
 #include "bench/results.h"
 #include "common/check.h"
 #include "common/text.h"
@@ -93,19 +93,8 @@ void check_running(const std::vector<pid_t>& pids) {
   }
 }
 
-// User and system time of all threads, in microseconds; the kernel counts in hundredths of seconds.
-int64_t cpu_micros(pid_t pid) {
-  std::ifstream in(text("/proc/", pid, "/stat"));
-  std::string line;
-  std::getline(in, line);
-  std::istringstream fields(line.substr(line.rfind(')') + 2));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
-  int64_t user = 0;
-  int64_t system = 0;
-  fields >> user >> system;
-  return (user + system) * (1'000'000 / sysconf(_SC_CLK_TCK));
-}
+// In microseconds.
+int64_t cpu_micros(pid_t pid) { return bench::cpu_time_of(pid).own; }
 int64_t cpu_micros(const std::vector<pid_t>& pids) {
   int64_t sum = 0;
   for (const pid_t pid : pids) sum += cpu_micros(pid);

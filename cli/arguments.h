@@ -26,6 +26,10 @@ class Arguments {
               const std::string& help);
   void option(const std::string& names, int64_t* target, const std::string& help);
   void option(const std::string& names, std::vector<std::string>* target, const std::string& help);
+  // --master, which most commands take.
+  void master(std::string* target) {
+    option("--master", target, "the master's socket, or HOST:PORT");
+  }
   void required(const std::string& name, std::string* target, const std::string& help);
   // Everything from the first word that is no option, or behind "--".
   void command_line(std::vector<std::string>* target, const std::string& help);

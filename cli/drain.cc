@@ -46,7 +46,7 @@ int run_drain(const Words& words) {
   Arguments arguments("proffer drain AGENT [--grace DURATION] [--wait]",
                       "empty an agent: nothing new comes to it, its tasks are told to leave, and "
                       "killed when the grace is over");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.option("--grace", &grace, "how long its tasks have to leave, as in 10m (10s)");
   arguments.flag("--wait", &wait, "until nothing runs there any more");
@@ -77,7 +77,7 @@ int run_undrain(const Words& words) {
   std::string agent;
   bool json = false;
   Arguments arguments("proffer undrain AGENT", "an agent that was drained is of use again");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.required("AGENT", &agent, "the agent's name");
   if (const auto status = arguments.parse(words)) return *status;

@@ -298,7 +298,7 @@ int run_exec(const Words& words) {
   Arguments arguments("proffer exec [-t] TASK -- CMD…",
                       "run one more command in a task: as its user, in its sandbox, within its "
                       "limits");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.flag("-t,--terminal", &is_terminal, "with a terminal, as for: proffer exec -t TASK sh");
   arguments.command_line(&command,

@@ -284,7 +284,7 @@ int run_explain(const Words& words) {
   bool json = false;
   Arguments arguments(std::string(kUsage),
                       "why a framework has no offer, why a role has no more, what of a task");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.required("WHAT", &what, "framework, role or task");
   arguments.required(

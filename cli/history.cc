@@ -1,4 +1,4 @@
-// proffer history: tasks that ended, and what roles used by the hour.
+// proffer history: ended tasks, and the use of roles by the hour.
 
 #include "cli/history.h"
 
@@ -159,15 +159,15 @@ int run_history(const Words& words) {
   Arguments arguments(
       "proffer history [PREFIX] [--framework F] [--role R] [--user U] [--state S] [--since D] "
       "[--roles] [--json]",
-      "what ended, the newest last, also before the master was started");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+      "ended tasks, the newest last, also of earlier masters");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("--framework", &query.framework, "only of this framework, by its id or name");
   arguments.option("--role", &role, "only of this role and those below it");
   arguments.option("--user", &query.user, "only of this user");
   arguments.option("--state", &state, "only finished, failed, killed, lost, gone or refused");
-  arguments.option("--since", &since, "only what ended in this time until now, as in 2h or 7d");
-  arguments.flag("--roles", &query.roles, "what roles used, by the hour, in place of tasks");
+  arguments.option("--since", &since, "only tasks that ended within this time, as in 2h or 7d");
+  arguments.flag("--roles", &query.roles, "the use of roles by the hour, in place of tasks");
   arguments.option("--limit", &limit, "at most so many, the newest; default 100");
   arguments.option("PREFIX", &query.task, "only FRAMEWORK/TASK or task ids that begin so");
   if (const auto status = arguments.parse(words)) return *status;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `proffer history` and `proffer usage` ask of the master, and how they print it.
+// Queries of `proffer history` and `proffer usage`, and how their answers are printed.
 
 #include <string>
 #include <string_view>
@@ -22,7 +22,7 @@ struct HistoryRows {
 Result<HistoryRows> fetch_history(const Address& master, proto::HistoryQuery query,
                                   size_t rows_max);
 
-// What a role used in an hour.
+// Use of one role in one hour.
 struct RoleHour {
   Time hour = {};
   RoleName role = {};

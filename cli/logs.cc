@@ -18,7 +18,7 @@ int run_logs(const Words& words) {
   bool follow = false;
   bool use_stderr = false;
   Arguments arguments("proffer logs TASK [-f] [--stderr]", "the output of a task");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.flag("-f,--follow", &follow, "go on until the task has ended");
   arguments.flag("--stderr", &use_stderr, "standard error instead of standard output");

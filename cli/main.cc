@@ -44,13 +44,13 @@ constexpr Command kCommands[] = {
     {"explain", run_explain,
      "why a framework has no offer, why a role has no more, what of a task"},
     {"tasks", run_tasks, "what runs, and with --all what ran"},
-    {"history", run_history, "what ended, also before the master was started"},
-    {"usage", run_usage, "what tasks used beside what they asked for"},
+    {"history", run_history, "ended tasks, also of earlier masters"},
+    {"usage", run_usage, "use of tasks beside their asks"},
     {"logs", run_logs, "the output of a task"},
     {"exec", run_exec, "one more command in a running task"},
     {"kill", run_kill, "end a task"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
-    {"doctor", nullptr, "what will work on this machine, what not, and what to do"},
+    {"doctor", nullptr, "checks whether an agent would work on this machine"},
     {"master", nullptr, "run a master"},
     {"agent", nullptr, "run an agent"},
     {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},
@@ -147,7 +147,7 @@ int main(int argc, char** argv) {
   } catch (const std::exception& e) {
     code = print_error(Error::internal(e.what()), false);
   }
-  // What is left is the kernel's to destroy: a command may have kept threads (cli/run.cc).
+  // The kernel frees the rest: a command may have kept threads (cli/run.cc).
   std::fflush(nullptr);
   _exit(code);
 }

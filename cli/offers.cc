@@ -15,7 +15,7 @@ int run_offers(const Words& words) {
   bool json = false;
   Arguments arguments("proffer offers [FRAMEWORK] [--json]",
                       "what is offered to whom, since when, and for how long");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("FRAMEWORK", &framework, "only to frameworks whose id begins so");
   if (const auto status = arguments.parse(words)) return *status;

@@ -24,7 +24,7 @@ int change(const Words& words, bool is_unreserve) {
       is_unreserve ? "what was reserved of an agent and is not in use is everybody's again"
                    : "of an agent, only tasks of this role and those below it may use so much; "
                      "what is in use is not reserved");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.required("AGENT", &agent, "the agent's name");
   arguments.required("ROLE", &role, "a role, as in eng/ads");

@@ -30,7 +30,7 @@ int show(const Words& words, bool as_tree) {
       as_tree ? "proffer role tree [ROLE] [--json]" : "proffer role list [ROLE] [--json]",
       as_tree ? "the roles as a tree: what each is owed, uses and borrows"
               : "the roles and what is set for them");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("ROLE", &within, "only this role and those below it");
   if (const auto status = arguments.parse(words)) return *status;
@@ -94,7 +94,7 @@ int set(const Words& words) {
       "proffer role set ROLE [--weight W] [--guarantee RESOURCES] [--limit RESOURCES]\n"
       "                      [--users NAMES]",
       "what is not named stays as it is; --guarantee none, --limit none and --users all end them");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.option("--weight", &weight, "its part among its siblings: 0.001 to 1000, else 1");
   arguments.option("--guarantee", &guarantee,
@@ -142,7 +142,7 @@ int unset(const Words& words) {
   bool json = false;
   Arguments arguments("proffer role unset ROLE",
                       "no guarantee, no limit, and the weight that the master's flags say");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.required("ROLE", &role, "a role, as in eng/ads");
   if (const auto status = arguments.parse(words)) return *status;

@@ -354,7 +354,7 @@ int run_run(const Words& words) {
   RunOptions options;
   Arguments arguments("proffer run [options] -- CMD…",
                       "run a command on the cluster, stream its output, return its exit code");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.option("--cpus", &cpus, "CPUs of each task (1)");
   arguments.option("--mem", &mem, "memory of each task, in MiB or with a unit (128)");
   arguments.option("--disk", &disk, "disk of each task, in MiB or with a unit");

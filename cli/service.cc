@@ -40,7 +40,7 @@ struct ServiceFlags {
 };
 
 void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
-  arguments.option("--master", &common->master, "the master's socket, or HOST:PORT");
+  arguments.master(&common->master);
   arguments.option("--framework", &common->framework, "the scheduler's name or id (service)");
   arguments.flag("--json", &common->json, "print one JSON object");
   if (!waits) return;

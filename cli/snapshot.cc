@@ -36,7 +36,7 @@ int run_snapshot(const Words& words) {
                       "the live cluster as a scenario: its agents, roles and frameworks, what "
                       "runs and what is asked for. Change it, and `proffer simulate live.yaml` "
                       "says what would come of it");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.option("--until", &until,
                    text("the end of the scenario, as in 1h (", to_text(sim::kLiveUntil), ")"));
   arguments.flag("--json", &json, "errors as JSON");

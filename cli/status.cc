@@ -18,7 +18,7 @@ struct Common {
 };
 
 void add_common(Arguments& arguments, Common* common) {
-  arguments.option("--master", &common->master, "the master's socket, or HOST:PORT");
+  arguments.master(&common->master);
   arguments.flag("--json", &common->json, "print one JSON object");
 }
 

@@ -38,7 +38,7 @@ int run_tasks(const Words& words) {
   bool all = false;
   Arguments arguments("proffer tasks [PREFIX] [--all] [--json]",
                       "what runs, and with --all what ran");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.flag("--all", &all, "also tasks that have ended");
   arguments.option("PREFIX", &prefix, "only FRAMEWORK/TASK or task ids that begin so");
@@ -68,7 +68,7 @@ int run_kill(const Words& words) {
   std::string grace;
   bool json = false;
   Arguments arguments("proffer kill TASK [--grace DURATION]", "end a task");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.option("--grace", &grace, "time between the polite and the final signal, as in 5s");
   arguments.required("TASK", &task, "FRAMEWORK/TASK or a unique prefix");

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kCpuStep = 100;             // milli-CPUs
 constexpr int64_t kMemStep = 16'000;          // milli-MiB
-constexpr int64_t kCpusShort = 950;           // thousandths of what was asked for
+constexpr int64_t kCpusShort = 950;           // thousandths of the ask
 constexpr Duration kLongEnough = seconds(1);  // for a mean of CPUs
 
 // A fifth more, in whole steps; at least one.
@@ -53,7 +53,7 @@ void advise(ShapeUsage& shape) {
       why.push_back(text(shape.out_of_memory, " ran out of memory"));
       mem = std::max(wanted, mem + mem / 2);
     } else if (wanted < mem) {
-      // A peak near the limit says nothing: cached files fill what is there.
+      // A peak near the limit says nothing: cached files fill free memory.
       why.push_back("less memory does");
       mem = wanted;
     }

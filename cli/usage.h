@@ -1,6 +1,6 @@
 #pragma once
 
-// What tasks used beside what they asked for, and which shape would do. Pure; `proffer usage` shows
+// Use of tasks beside their asks, and the shape that would be enough. Pure; `proffer usage` shows
 // it.
 
 #include <optional>

@@ -35,7 +35,7 @@ struct Named {
   }
 };
 
-// What an agent says of its executors; nothing if it does not answer.
+// Executors by the status of their agent; nothing if it does not answer.
 std::optional<proto::AgentStatus> ask_agent(const std::string& http_address) {
   std::string body;
   const auto append = [&body](std::string_view bytes) {
@@ -50,7 +50,7 @@ std::optional<proto::AgentStatus> ask_agent(const std::string& http_address) {
 
 using ExecutorName = std::pair<FrameworkId, std::string>;
 
-// What the executors of these tasks used so far; those with several tasks are left out.
+// Use of these tasks' executors so far; executors with several tasks are left out.
 std::map<ExecutorName, proto::TaskUsage> ask_agents(const std::vector<proto::TaskRow>& rows) {
   std::set<std::string> addresses;
   for (const proto::TaskRow& row : rows) {
@@ -79,7 +79,7 @@ Time now() {
   return Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(since).count());
 }
 
-// A framework by its id or name, a role, or a task; of what is there now, or else of the history.
+// A framework by its id or name, a role, or a task: a present one first, else one of the history.
 Result<Named> find_named(const Address& master, const std::vector<proto::FrameworkRow>& frameworks,
                          const std::string& word) {
   for (const proto::FrameworkRow& row : frameworks) {
@@ -174,8 +174,8 @@ int run_usage(const Words& words) {
   std::string since = "24h";
   bool json = false;
   Arguments arguments("proffer usage TASK|FRAMEWORK|ROLE [--since D] [--json]",
-                      "what tasks used beside what they asked for, and which shape would do");
-  arguments.option("--master", &master_flag, "the master's socket, or HOST:PORT");
+                      "use of tasks beside their asks, and the shape that would be enough");
+  arguments.master(&master_flag);
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("--since", &since, "also tasks that ended in this time until now; default 24h");
   arguments.required("NAME", &name,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the parts of the HTTP server share: one request with its answer, and how it is answered. Not
+// Shared by the parts of the HTTP server: one request with its answer, and how it is answered. Not
 // for others: see net/http_server.h.
 
 #include <functional>
@@ -23,7 +23,7 @@ inline constexpr std::string_view kTextType = "text/plain; charset=utf-8";
 
 struct Shared;
 
-// One request and its answer. `shared->mutex` guards what is marked (m).
+// One request and its answer. `shared->mutex` guards the fields marked (m).
 struct Exchange {
   enum class Phase : uint8_t { kReading, kWaiting, kAnswered, kQueued };
   enum class Sleep : uint8_t { kNone, kForAnswer, kForStream, kForFile };  // why it is suspended
@@ -41,7 +41,7 @@ struct Exchange {
   int status = 500;                      // (m)
   std::string content_type;              // (m)
   bool is_stream = false;                // (m)
-  std::string bytes;                     // (m) the body, or what waits in a stream
+  std::string bytes;                     // (m) the body, or bytes that wait in a stream
   bool is_finished = false;              // (m) the stream's end has been written
   bool is_cut = false;                   // (m) the stream was destroyed before its end
   bool wants_room = false;               // (m) a write was refused

@@ -1,6 +1,6 @@
 #pragma once
 
-// A GET of what an agent or master serves: over a Unix socket, or TCP without encryption.
+// A GET request to an agent or master: over a Unix socket, or TCP without encryption.
 
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace proffer {
 
-// What is not a letter, a digit or one of "-._~/" as %XX (RFC 3986, section 2).
+// Escapes all but letters, digits and "-._~/" as %XX (RFC 3986, section 2).
 std::string percent_encoded(std::string_view path);
 
 // One request on a connection of its own, which the caller polls. Not for two threads at once.
@@ -22,16 +22,16 @@ class HttpGet {
   // Begins to connect to `address`, host:port or the path of a Unix socket. `target` is the path,
   // from '/', with its query, each part percent_encoded(); `headers` are further lines of the
   // request, each with its CR LF. May block: while a name is looked up, or the queue of a Unix
-  // socket is full. Errors: kUnavailable: nobody is there; kInvalidArgument: `address` is none.
+  // socket is full. Errors: kUnavailable: no server; kInvalidArgument: `address` is none.
   static Result<HttpGet> start(const std::string& address, std::string_view target,
                                HttpReader::Body body, std::string_view headers = {});
 
   int fd() const { return fd_.get(); }
-  // What to poll for: POLLOUT until the request is sent, then POLLIN.
+  // Events to poll for: POLLOUT until the request is sent, then POLLIN.
   short events() const;
-  // The request has left; before, an error of go_on() says that nobody is there.
+  // The request has left; an error of go_on() before that means that no server is there.
   bool is_sent() const { return request_.empty(); }
-  // Sends and reads what is possible now. True: the answer is whole. Errors: kUnavailable,
+  // Sends and reads as much as is possible now. True: the answer is whole. Errors: kUnavailable,
   // kInvalidArgument, as of HttpReader.
   Result<bool> go_on();
   const HttpReader& answer() const { return reader_; }
@@ -41,7 +41,7 @@ class HttpGet {
       : fd_(std::move(fd)), request_(std::move(request)), reader_(std::move(body)) {}
 
   Fd fd_;
-  std::string request_;  // what is still to be sent
+  std::string request_;  // the part that is still to be sent
   HttpReader reader_;
 };
 

@@ -23,7 +23,7 @@ class HttpReader {
   explicit HttpReader(Body body) : body_(std::move(body)) {}
 
   // The next bytes of the connection. kInvalidArgument: they are no answer, and nothing more is to
-  // be read. What follows the answer is left alone.
+  // be read. Bytes behind the answer are left alone.
   Result<void> take(std::string_view bytes);
   // The server has closed the connection. kUnavailable: before its answer was whole.
   Result<void> close();

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the master's history keeps, as values: tasks that ended, what roles used, and where
+// Entries of the master's history, as values: tasks that ended, use of roles, and where
 // something is missing. proto/codec gives them bytes, proto/json prints them.
 
 #include <string>
@@ -25,7 +25,7 @@ struct EndedTask {
   bool operator==(const EndedTask&) const = default;
 };
 
-// What the tasks of a role took in a span of time.
+// Use of a role's tasks in a span of time.
 struct RoleUse {
   RoleName role = {};
   Time from = {};
@@ -46,7 +46,7 @@ struct LifeEnded {
   bool operator==(const LifeEnded&) const = default;
 };
 
-// What ended in a span of time may be missing here.
+// Tasks that ended in this span may be missing.
 struct HistoryGap {
   Time from = {};
   Time until = {};
@@ -56,7 +56,7 @@ struct HistoryGap {
 
 using HistoryRecord = std::variant<EndedTask, RoleUse, LifeBegan, LifeEnded, HistoryGap>;
 
-// When the last of what it tells happened.
+// Time of its last event.
 Time time_of(const HistoryRecord& record);
 
 // Which entries, and from where: pages go back in time.
@@ -67,7 +67,7 @@ struct HistoryQuery {
   std::string task = {};  // FRAMEWORK/TASK or the beginning of it, or of a task's id
   std::optional<TaskState> state = {};
   std::optional<Time> since = {};
-  bool roles = false;       // what roles used, and not tasks
+  bool roles = false;       // use of roles, and not tasks
   std::string before = {};  // `next` of the page before
   size_t limit = kReplyRowsMax;
   bool operator==(const HistoryQuery&) const = default;
@@ -80,7 +80,7 @@ bool matches(const HistoryQuery& query, const RoleUse& use);
 struct HistoryPage {
   std::vector<EndedTask> tasks = {};
   std::vector<RoleUse> roles = {};
-  std::vector<HistoryGap> gaps = {};  // whatever else was asked for
+  std::vector<HistoryGap> gaps = {};  // with every query
   int64_t damaged_bytes = 0;          // that were skipped on the way
   bool operator==(const HistoryPage&) const = default;
 };

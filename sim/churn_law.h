@@ -1,7 +1,7 @@
 #pragma once
 
 // What tenants may count on while tasks come and go: that each role has what it is entitled to but
-// for its largest task, what fits runs, a large task in a guaranteed role gets its turn, and that
+// for its largest task, tasks that fit run, a large task in a guaranteed role starts, and that
 // in the end nothing is taken back any more. Each within a bound: for a while the tasks of others
 // are in the way. Entitlements are of one pool: on one machine they are a law, on several, which
 // are in pieces, a role has at least half of them.

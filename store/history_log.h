@@ -2,7 +2,7 @@
 
 // A log that grows at its end and is forgotten at its beginning: files of a bounded size in one
 // directory, bounded together by bytes and by age. Each is a file of store/checkpoint_log.h, so
-// that a crash costs no more than what was being written, and a damaged part no more than itself.
+// that a crash costs at most the records being written, and a damaged part only itself.
 // It does not look into its records.
 //
 // The directory holds <number of 12 digits>.log; later ones have higher numbers. Everything blocks.
@@ -25,7 +25,7 @@ struct HistoryLogOptions {
   uint64_t bytes_max = uint64_t{256} << 20;
   Duration age_max = hours(24 * 30);
 
-  // Of one file: what is forgotten at once.
+  // Size of one file; whole files are removed.
   uint64_t file_bytes() const;
 };
 
@@ -46,7 +46,7 @@ class HistoryLog {
   // begun. Errors: kUnavailable, kResourceExhausted.
   static Result<std::unique_ptr<HistoryLog>> open(HistoryLogOptions options, Time now);
 
-  // Adds all records with one write, or none, and forgets what is too much or too old. Errors: as
+  // Adds all records with one write, or none, and removes files beyond the bounds. Errors: as
   // CheckpointLog::append(); it may be called again.
   Result<void> append(const std::vector<std::string>& records, Time now);
 

@@ -19,7 +19,7 @@ enum class DeadlineKind : uint8_t {
   kAskReport,         // the one for all
   kRelay,             // by relay number: the scheduler has not answered a request
   kRevoke,            // by "framework/task": it was to have ended
-  kRoleUse,           // the one for all: what roles used is to be kept
+  kRoleUse,           // one for all roles: their use goes to the history
 };
 
 // What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or

@@ -1,5 +1,6 @@
-// What is worth keeping for longer than a life of the master: tasks that ended (keep_ended, when
-// their scheduler knows) and what roles used (on_role_use_due, each minute). The shell writes it.
+// Entries that outlive the master: tasks that ended (keep_ended, when
+// their scheduler knows) and the use of roles (on_role_use_due, each minute). The shell
+// writes them.
 
 #include "master/core/state.h"
 

@@ -35,7 +35,7 @@ struct MasterOptions {
   size_t ended_kept = kEndedTasksKept;                       // tasks that have ended, for who asks
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
-  bool keeps_history = false;  // the outbox says what the history is to keep
+  bool keeps_history = false;  // the outbox has entries for the history
 
   Duration silence_max() const { return silence.value_or(agent_timeout); }
 };
@@ -191,7 +191,7 @@ class Master {
   // tasks).
   proto::LiveSnapshot live_snapshot(Time now) const;
 
-  // At the end of this life: what the history lacks of it.
+  // At the end of this life: entries that the history still lacks.
   std::vector<proto::HistoryRecord> last_history(Time now);
   // Whether commands, and the texts of errors, of the user's tasks are for `by`.
   bool may_see_tasks_of(std::string_view user, const Principal* by) const;

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tasks of each role take, summed over time, for the history.
+// Resources of each role's tasks, summed over time, for the history.
 
 #include <array>
 #include <map>
@@ -22,12 +22,12 @@ class RoleUses {
   void take(const RoleName& role, const ResourceVector& amounts, Time now);
   void give(const RoleName& role, const ResourceVector& amounts, Time now);
 
-  // Ends a span for each role: what was used in it, by role; roles that used nothing are left out.
+  // Ends a span for each role: the use in it, by role; roles without use are left out.
   std::vector<proto::RoleUse> cut(Time now);
 
   // Whether some role has something to tell, now or later.
   bool empty() const { return uses_.empty(); }
-  // What the tasks of the role take now.
+  // Present resources of the role's tasks.
   ResourceVector held(const RoleName& role) const;
   std::vector<RoleName> roles() const;
 

@@ -18,11 +18,11 @@ namespace proffer::master {
 namespace {
 
 constexpr size_t kReadsMax = 8;  // at a time; each has a file in memory
-// Rows of a page, so that its JSON fits a reply: names and texts, and what else a row has.
+// Rows of a page, so that its JSON fits a reply: names and texts, and the other fields of a row.
 constexpr size_t kRowBytes = 700;
 constexpr size_t kPageBytes = 500 * 1024;
 
-// "<file>.<record>": the page is of what is before it.
+// "<file>.<record>": the page has the records before it.
 struct Place {
   uint64_t file = 0;
   uint64_t record = 0;
@@ -176,7 +176,7 @@ std::vector<proto::HistoryRecord> History::Shared::take() {
 void History::Shared::put_back(std::vector<proto::HistoryRecord>&& records) {
   const std::lock_guard lock(guard);
   if (records.empty()) return;
-  // What take() told of losses is told with the next batch, and may be more by then.
+  // The next batch reports the losses that take() has reported; they may be more by then.
   if (const auto* gap = std::get_if<proto::HistoryGap>(&records.front());
       gap != nullptr && gap->lost > 0) {
     lost_from = gap->from;

@@ -1,7 +1,7 @@
 #pragma once
 
 // The master's history on its disk: written behind, in batches of up to a second, by a worker
-// thread. No message waits for it, and what is wrong with it stops nothing else: entries wait for a
+// thread. No message waits for it, and its failures stop nothing else: entries wait for a
 // disk that is full, and if too many wait, the oldest are lost and their gap is told.
 
 #include <cstdint>

@@ -14,6 +14,7 @@
 namespace proffer::proto {
 
 inline std::string_view view_of(capnp::Text::Reader in) { return {in.begin(), in.size()}; }
+Error too_long(std::string_view what, size_t size, size_t max);
 
 // Fills values and remembers what was wrong first; what it filled is of use only if nothing was.
 // kj may throw from any of these, on pointers that lead nowhere.

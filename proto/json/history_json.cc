@@ -1,4 +1,4 @@
-// What the entries of the history are called in JSON.
+// Entries of the history in JSON.
 
 #include "proto/json/history_json.h"
 

@@ -445,7 +445,7 @@ std::vector<std::string> SimCluster::lost_tasks() const {
       const auto told = host.told().find(task);
       if (told != host.told().end() && proto::is_terminal(told->second.state)) continue;
       const auto ran = inside_->journal.entries().find(task);
-      // What an earlier life said may have been lost with it, before anybody heard it. Nor does
+      // Messages of an earlier life may have been lost with it before they were received. Nor does
       // anybody know of its tasks if their agent has forgotten them, and the master began anew.
       const bool is_known = host.launched(task);
       if (!is_known &&

@@ -10,7 +10,7 @@
 namespace proffer::agent {
 namespace {
 
-// What took too much has failed; nobody wanted its end.
+// A task above its limit has failed; no request ended it.
 proto::TaskState state_of(proto::TaskReason reason) {
   return reason == proto::TaskReason::kOutOfDisk ? proto::TaskState::kFailed
                                                  : proto::TaskState::kKilled;

@@ -8,14 +8,14 @@
 namespace proffer::agent {
 namespace {
 
-// Of so many owners none can be alone to blame.
+// With so many owners, no single one can have caused all failures.
 constexpr size_t kOwnersThatMatter = 2;
 }  // namespace
 
 void Quarantine::on_hello() { *this = Quarantine(); }
 
 bool Quarantine::on_failure(const StartFailure& failure, Time now) {
-  // Those that were under way when it began say nothing new.
+  // Executors that were starting when the quarantine began do not prolong it.
   if (ends_at_) return false;
   ++failures_;
   machines_ += failure.is_machines ? 1 : 0;

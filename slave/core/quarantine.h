@@ -2,7 +2,7 @@
 
 // Whether this machine can start executors at all. An agent that cannot fails every task that it is
 // given, and fast, so that a scheduler gives it more and more of them: it takes no tasks for a
-// while instead, says why, and tries again. Pure; docs/adr/0042 says what counts and why.
+// while instead, says why, and tries again. Pure; docs/adr/0042 lists the failures that count.
 
 #include <cstdint>
 #include <optional>
@@ -24,8 +24,8 @@ inline constexpr Duration kQuarantineMax = minutes(10);
 
 // An executor that did not come to say hello, and was not killed on request.
 struct StartFailure {
-  // What came of it before anything of a task could have a part in it: no process, no sandbox, no
-  // group. Else it may be the fault of `owner` alone.
+  // True: the task cannot have caused it, since there was no process, no sandbox or no group.
+  // Else `owner` alone may have caused it.
   bool is_machines = false;
   std::string owner = {};
   std::string why = {};  // for people
@@ -51,8 +51,8 @@ class Quarantine {
 
  private:
   int failures_ = 0;                   // in a row, of this try
-  int machines_ = 0;                   // of them
-  std::set<std::string> owners_ = {};  // of them; no more than matter
+  int machines_ = 0;                   // failures of the machine among them
+  std::set<std::string> owners_ = {};  // of these failures; at most two are kept
   std::string last_ = {};
   Duration wait_ = {};  // of this quarantine, or of the one before; zero: all is well
   std::optional<Time> ends_at_ = {};

@@ -14,9 +14,9 @@
 
 namespace proffer::executor {
 
-// What an agent tells its executors: "0=GPU-5d5ba0d6,2".
+// The value of PROFFER_GPUS, from an agent to its executors: "0=GPU-5d5ba0d6,2".
 inline constexpr const char* kGpusVariable = "PROFFER_GPUS";
-// What tasks are told. No task and no framework chooses them where there are GPUs.
+// Variables of a task. No task and no framework chooses them where there are GPUs.
 inline constexpr std::array<const char*, 3> kDeviceVariables = {
     "CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
 
@@ -25,7 +25,7 @@ inline constexpr std::array<const char*, 3> kDeviceVariables = {
 using Gpus = std::map<int32_t, std::string>;
 
 std::string print_gpus(const Gpus& gpus);
-// The inverse; what is not of its form is left out.
+// The inverse; malformed parts are left out.
 Gpus parse_gpus(std::string_view text);
 // Letters, digits and '-', as in GPU-5d5ba0d6-d33d-2b2c-524d-9e3d8d2b8a77.
 bool is_valid_uuid(std::string_view text);

@@ -31,11 +31,11 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
-// Inodes of listening sockets and what listens with them, if it is one of `ports`.
+// Inodes of listening sockets with their ports, if these are among `ports`.
 using Wanted = std::map<uint64_t, std::vector<PortSeen*>>;
 
-// The kernel lists listening sockets before all others (Documentation/networking/proc_net_tcp.rst),
-// of which a busy machine may have very many: those are not read.
+// The kernel lists listening sockets before all others (Documentation/networking/proc_net_tcp.rst).
+// The others are not read: a busy machine may have very many.
 void read_sockets(const std::string& path, std::vector<PortSeen>& ports, Wanted& wanted) {
   const File file(std::fopen(path.c_str(), "re"));
   if (file == nullptr) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which of a task's ports its own processes listen on: what /proc says. A connection would not
+// Which of a task's ports its own processes listen on, read from /proc. A connection would not
 // tell, since anybody may answer it.
 
 #include <string>
@@ -14,7 +14,7 @@ namespace proffer::executor {
 
 struct TaskProcesses {
   pid_t root = 0;
-  // The root is a process of the task itself, and not only what started it.
+  // The root is a process of the task itself, and not only its parent.
   bool has_root = true;
 };
 

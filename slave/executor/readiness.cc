@@ -1,4 +1,4 @@
-// From what listens to what is told: on_looked. Below it the two forms of text that the kernel says
+// From listening sockets to the update: on_looked. Below it the parsers of two texts of the kernel:
 // it in.
 
 #include "slave/executor/readiness.h"

@@ -41,7 +41,7 @@ struct ReadyNews {
 // The first look is due when the task has run for its `after`. A further one follows after a
 // quarter of the time that the task has been waited for since, from kReadyLookMin to kReadyLookMax:
 // so a task is told as ready at most that much too late, and one that starts for long costs little.
-// Once it is ready nobody looks any more.
+// Once the task is ready, there are no more probes.
 inline constexpr Duration kReadyLookMin = milliseconds(10);
 inline constexpr Duration kReadyLookMax = milliseconds(500);
 // Why a task is not ready is told when it was waited for so long, and then, if the reason is
@@ -51,14 +51,14 @@ inline constexpr Duration kWhyNotReadyAfter = seconds(3);
 class ReadinessWatch {
  public:
   // `readiness` must have passed proto::check_readiness with the names of `ports`; a name that is
-  // not among `ports` is a port on which nobody listens.
+  // not among `ports` is a port without a listener.
   ReadinessWatch(const proto::Readiness& readiness, const std::map<std::string, uint16_t>& ports,
                  Time started);
 
   bool is_ready() const { return ready_; }
   // The ports that a look is to find listeners of.
   const std::vector<PortSeen>& ports() const { return ports_; }
-  // True: look now, and say by on_looked() what was seen.
+  // True: look now, and call on_looked() with the result.
   bool on_tick(Time now) const { return !ready_ && now >= due_; }
   // `seen` are ports() with their listeners.
   std::optional<ReadyNews> on_looked(const std::vector<PortSeen>& seen, Time now);
@@ -79,7 +79,7 @@ class ReadinessWatch {
 // are.
 std::string why_not_ready(const std::vector<PortSeen>& seen);
 
-// --- what the kernel says ----------------------------------------------------------------------
+// --- texts of the kernel -----------------------------------------------------------------------
 
 // One line of /proc/net/tcp or tcp6. Nothing for its first line, and for what is none.
 struct TcpSocket {

@@ -80,7 +80,7 @@ class Cgroups {
   // SIGKILL to all that is in it, in a way that none can escape by forking. Whether there was any.
   virtual bool kill_all(const std::string& group) = 0;
   virtual std::vector<pid_t> members(const std::string& group) const = 0;
-  // What it has used since it was made or renewed: CPU time, peak of memory, I/O, and processes
+  // Use since it was made or renewed: CPU time, peak of memory, I/O, and processes
   // that were ended because memory was used up.
   virtual GroupUsage used(const std::string& group) const = 0;
   // used(), and what it uses at the moment and may use.

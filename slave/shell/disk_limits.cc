@@ -103,7 +103,7 @@ void SandboxWalk::look_at(const char* name) {
   pending_.push_back({.from = at_.from, .path = at_.path + "/" + name, .anchors = at_.anchors});
 }
 
-// --- who may hold how much -----------------------------------------------------------------------
+// --- limits of sandboxes -------------------------------------------------------------------------
 
 // An executor that tasks share has one sandbox for all that it ever ran: nothing there says whose a
 // file is.

@@ -1,10 +1,10 @@
 #pragma once
 
-// How much of the disk the sandboxes of running tasks hold, and which of them hold more than they
-// may. Project quotas of the file system would be exact, but few machines have them for a stranger
-// to use; so a thread of its own adds up what the files hold, again and again.
+// Sums of the files in the sandboxes of running tasks, and which sandboxes are above their limit.
+// Project quotas of the file system would be exact, but few machines have them; so a thread of its
+// own adds up the files, again and again.
 //
-// A task of which nobody asked how much disk it needs is not looked at.
+// A task without `disk` in its ask is not measured.
 
 #include <condition_variable>
 #include <cstdint>
@@ -30,23 +30,22 @@
 
 namespace proffer::agent {
 
-// Adds up what the files below a directory hold, some entries at a time. A file counts 4 KiB at
-// least, so a million empty ones are not free; one with several names counts once, a part for each
-// name; what other file systems hold does not count. What is there but was deleted while it is open
-// cannot be seen.
+// Adds up the files below a directory, some entries at a time. A file counts 4 KiB at least, so a
+// million empty ones are not free; one with several names counts once, a part for each name. Other
+// file systems do not count. Files that were deleted and are still open cannot be seen.
 class SandboxWalk {
  public:
   explicit SandboxWalk(const std::string& sandbox);
   // Looks at so many entries more; false: there is none left.
   bool advance(size_t entries);
-  // Of what was looked at so far.
+  // Sum of the entries so far.
   int64_t bytes() const { return bytes_; }
 
  private:
   // A path is at most so long, from a directory that is held open: a task may nest deeper than any
   // path can say.
   static constexpr size_t kPathMax = 2'000;
-  // Bounds of memory and descriptors; what is beyond is not counted.
+  // Bounds of memory and descriptors; entries beyond them are not counted.
   static constexpr size_t kPendingMax = 200'000;
   static constexpr size_t kAnchorsMax = 64;
 

@@ -35,7 +35,7 @@ bool is_in_path(std::string_view program) {
   return false;
 }
 
-// What the tool prints until it ends.
+// Output of the tool until it ends.
 Result<std::string> ask_tool(Duration within) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return Error::unavailable(std::strerror(errno));

@@ -11,7 +11,7 @@
 
 namespace proffer::agent {
 
-// What `nvidia-smi -L` prints: "GPU 0: Tesla T4 (UUID: GPU-…)". Other lines are passed over.
+// Reads output of `nvidia-smi -L`: "GPU 0: Tesla T4 (UUID: GPU-…)". Other lines are passed over.
 executor::Gpus parse_gpu_list(std::string_view printed);
 
 // Asks nvidia-smi, where $PATH has one; where it does not answer, or is missing, devices are

@@ -1,4 +1,4 @@
-// What `proffer usage` makes of what tasks used.
+// Advice of `proffer usage` from the use of tasks.
 
 #include "cli/usage.h"
 
@@ -36,7 +36,7 @@ TEST(Usage, OfTasksThatUseLessAdvisesAFifthAboveTheMost) {
 }
 
 TEST(Usage, NeverAdvisesMoreMemoryUnlessItRanOut) {
-  // What is cached of files fills the memory that is there.
+  // Cached files fill free memory.
   ShapeUsage shape = only({sample("cpus:1;mem:256", 1, 1, 256)});
   EXPECT_EQ(to_text((*shape.advised)), "cpus:1.2;mem:256");
   std::vector<TaskSample> samples = {sample("cpus:1;mem:256", 8, 10, 256)};

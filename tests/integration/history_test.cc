@@ -106,7 +106,7 @@ TEST_F(HistoryOf, AMasterThatEndsInOrderIsWholeToTheLastTask) {
   const proto::HistoryPage page = history();
   EXPECT_EQ(page.tasks.size(), 1u);
   EXPECT_TRUE(page.gaps.empty());
-  // What its role used was counted to the end.
+  // The use of its role was counted to the end.
   EXPECT_FALSE(history({"--roles"}).roles.empty());
 }
 
@@ -162,7 +162,7 @@ TEST_F(HistoryOf, ATaskHasWhatItUsed) {
   EXPECT_THAT(proffer({"usage", "default", "--json"}).out, HasSubstr("\"counted\":1"));
   EXPECT_EQ(proffer({"usage", "nothing-of-this-name"}).code, 1);
 
-  // What runs is asked of its agent.
+  // The use of a running task comes from its agent.
   Process busy({program("proffer"), "run", "--cpus=1", "--mem=64", "--master=" + socket(), "--",
                 "while :; do :; done"});
   EXPECT_TRUE(eventually([&] {

@@ -1,4 +1,4 @@
-// What the master keeps for its history: each task that ended once, and what roles used.
+// Entries for the history: each ended task once, and the use of roles.
 
 #include "master/core/role_use.h"
 #include "tests/master/cluster.h"

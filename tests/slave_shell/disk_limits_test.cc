@@ -1,4 +1,4 @@
-// What sandboxes hold, and which hold too much.
+// Sums of sandboxes, and which sandboxes hold too much.
 
 #include "slave/shell/disk_limits.h"
 
