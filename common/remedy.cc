@@ -10,9 +10,10 @@ namespace proffer {
 namespace {
 
 constexpr std::array<std::string_view, kRemedyKindCount> kRemedyNames = {
-    "takes_less", "fewer_together", "without_constraint", "without_max_per",   "may_borrow",
-    "tasks_end",  "offers_end",     "limit_raised",       "guarantee_lowered", "decline_lifted",
-    "wait_ends",  "undrained",      "connected",          "unreserved",        "unclaimed",
+    "takes_less",        "fewer_together", "without_constraint", "without_max_per",
+    "may_borrow",        "tasks_end",      "offers_end",         "limit_raised",
+    "guarantee_lowered", "decline_lifted", "wait_ends",          "undrained",
+    "connected",         "unreserved",     "unclaimed",          "trouble_over",
 };
 
 // "2 tasks of role 'ads' (f-1: t-1, t-2)", or offers: those of one framework in one role together,
@@ -114,13 +115,16 @@ std::string to_text(const Remedy& remedy) {
     case RemedyKind::kWaitEnds:
       return "when it waits no longer for where it would rather be";
     case RemedyKind::kUndrained:
-      return text("when ", agent, " is undrained");
+      return text("when ", agent, " is undrained",
+                  remedy.trouble.empty() ? "" : " and takes tasks again: ", remedy.trouble);
     case RemedyKind::kConnected:
       return text("when ", agent, " is back");
     case RemedyKind::kUnreserved:
       return text("without what is reserved for ", role, " on ", agent);
     case RemedyKind::kUnclaimed:
       return text("when ", agent, " is not set aside for ", remedy.framework.str(), " any more");
+    case RemedyKind::kTroubleOver:
+      return text("when ", agent, " takes tasks again: ", remedy.trouble);
   }
   LOG(FATAL) << "remedy " << static_cast<int>(remedy.kind);
   return {};

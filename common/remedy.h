@@ -33,8 +33,9 @@ enum class RemedyKind : uint8_t {
   kConnected,          // an agent is back
   kUnreserved,         // what is reserved on an agent for another role is not any more
   kUnclaimed,          // an agent is not set aside for another ask any more
+  kTroubleOver,        // an agent in trouble takes tasks again
 };
-inline constexpr size_t kRemedyKindCount = 15;
+inline constexpr size_t kRemedyKindCount = 16;
 std::string_view to_text(RemedyKind kind);  // "takes_less", …
 std::optional<RemedyKind> parse_remedy_kind(std::string_view text);
 
@@ -58,6 +59,7 @@ struct Remedy {
   RoleName role = {};           // whose limit, guarantee or reservation
   // The limit that is high enough, or the guarantee that is low enough: all of it.
   Quota quota = {};
+  std::string trouble = {};        // of the agent: why it takes no tasks, drained or not
   FrameworkId framework = {};      // unclaimed: whose ask has the agent
   std::vector<Ending> ends = {};   // none of them can be left out; at most kRemedyEndsMax
   std::optional<Time> until = {};  // when it comes by itself at the latest, if it does

@@ -189,7 +189,8 @@ struct AgentStatus {
   ResourceVector used = {};
   int64_t tasks = 0;
   int64_t updates_unacknowledged = 0;
-  std::string limits = {};  // what it holds tasks to, and what not
+  std::string limits = {};   // what it holds tasks to, and what not
+  std::string trouble = {};  // why it takes no tasks; empty: it does
   std::vector<AgentExecutorRow> executors = {};
   bool operator==(const AgentStatus&) const = default;
 };

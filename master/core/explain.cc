@@ -36,6 +36,17 @@ void name_troubles(const Agents& agents, std::vector<HinderedAgents>& hindered) 
   }
 }
 
+// Likewise for its end. An agent may be in trouble and drained: then both have to end.
+void name_troubles(const Agents& agents, std::vector<Remedy>& remedies) {
+  for (Remedy& remedy : remedies) {
+    const Agent* agent =
+        remedy.kind == RemedyKind::kUndrained ? agents.find(remedy.agent) : nullptr;
+    if (agent == nullptr || agent->trouble.empty()) continue;
+    if (!agent->drained_by) remedy.kind = RemedyKind::kTroubleOver;
+    remedy.trouble = agent->trouble;
+  }
+}
+
 }  // namespace
 
 std::string why_unmet(const AskExplanation& ask, int64_t agents) {
@@ -105,7 +116,10 @@ Result<proto::Explanation> Master::State::explain(std::string_view word) const {
     if (row.framework == framework.id()) all.offers.push_back(std::move(row));
   }
   name_troubles(agents_, all.fair.hindered);
-  for (AskExplanation& ask : all.fair.asks) name_troubles(agents_, ask.hindered);
+  for (AskExplanation& ask : all.fair.asks) {
+    name_troubles(agents_, ask.hindered);
+    name_troubles(agents_, ask.remedies);
+  }
   all.answer = answer_of(all);
   return all;
 }

@@ -63,6 +63,7 @@ void fields(F& f, typename F::template Of<Remedy>& remedy) {
   f.text_if_any("agent", remedy.agent);
   f.text_if_any("role", remedy.role);
   if (F::kReads || !remedy.quota.empty()) f.value("quota", remedy.quota);
+  f.text_if_any("trouble", remedy.trouble);
   f.text_if_any("framework", remedy.framework);
   f.rows_if_any("ends", remedy.ends);
   f.texts_if_any("first", remedy.first);

@@ -138,6 +138,7 @@ void fields(F& f, typename F::template Of<AgentStatus>& status) {
   f.whole("tasks", status.tasks);
   f.whole("updates_unacknowledged", status.updates_unacknowledged);
   f.text_if_any("limits", status.limits);
+  f.text_if_any("trouble", status.trouble);
   f.rows("executors", status.executors);
 }
 

@@ -98,7 +98,7 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   if (!moves) return false;
   if (!proto::is_terminal(status.state)) {
     if (!task->has_room_for(status)) return false;
-    // What runs is as healthy and as ready as it was told last.
+    // For running tasks, health and readiness are those of the last update.
     if (!status.healthy) status.healthy = task->healthy;
     if (!status.ready) status.ready = task->ready;
   }
@@ -160,7 +160,8 @@ proto::AgentStatus Agent::State::status() const {
       .used = ledger_.used().amounts,
       .tasks = static_cast<int64_t>(ledger_.live_tasks()),
       .updates_unacknowledged = static_cast<int64_t>(ledger_.unacknowledged()),
-      .limits = options_.limits};
+      .limits = options_.limits,
+      .trouble = trouble_};
   for (const auto& [key, executor] : ledger_.executors()) {
     const auto live = executors_.find(key);
     status.executors.push_back(

@@ -81,6 +81,9 @@ inline void apply(AllocatorScenario& s, const std::string& framework, const std:
     }
     case RemedyKind::kUnclaimed:
       return allocator.suppress(remedy.framework);
+    case RemedyKind::kTroubleOver:
+      FAIL() << "the allocator knows no trouble";
+      return;
   }
 }
 

@@ -50,6 +50,10 @@ TEST(Quarantine, AnAgentWithoutItsExecutorProgramTakesNoTasksUntilItIsBack) {
     return cluster.proffer({"explain", "framework", "large"})
                .out.find("taking no tasks: executors cannot be started here") != std::string::npos;
   }));
+  EXPECT_TRUE(eventually([&] {
+    return cluster.proffer({"explain", "framework", "large"})
+               .out.find("when agent broken takes tasks again: executors") != std::string::npos;
+  }));
   link("proffer-executor");
   const Exit ended = waiting->wait();
   EXPECT_EQ(ended.code, 0) << ended.err;

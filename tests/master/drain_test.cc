@@ -92,6 +92,32 @@ TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
   }
 }
 
+// Its remedy is the end of the trouble, and that of the drain only if it is drained.
+TEST(Trouble, OfAnAgentIsNamedByTheRemedy) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 1);
+  a.sends(proto::AgentTrouble{"its disk is full"});
+  s.settle();
+  const auto remedies = [&] {
+    const auto explained = s.master->explain(f.id.str());
+    Lines said;
+    for (const Remedy& remedy : explained->fair.asks.at(0).remedies) {
+      said.push_back(to_text(remedy));
+    }
+    return said;
+  };
+  EXPECT_EQ(remedies(), (Lines{"when agent a1 takes tasks again: its disk is full"}));
+  s.calls(drain("a1", hours(1)));
+  s.settle();
+  EXPECT_EQ(remedies(),
+            (Lines{"when agent a1 is undrained and takes tasks again: its disk is full"}));
+  a.sends(proto::AgentTrouble{});
+  s.settle();
+  EXPECT_EQ(remedies(), (Lines{"when agent a1 is undrained"}));
+}
+
 TEST(Drain, OneThatLeavesInTimeIsNotKilled) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

@@ -199,6 +199,7 @@ TEST(Json, RowsReadBackAsTheyWere) {
                           .used = ResourceVector::of(1, 2, 3, 4),
                           .tasks = 5,
                           .updates_unacknowledged = 6,
+                          .trouble = "its disk is full",
                           .executors = {{.framework = FrameworkId("f"), .pid = 7, .tasks = 8}}};
   const Result<AgentStatus> back = parse_agent_status(agent_status_json(agent));
   ASSERT_TRUE(back) << back.error().message();

@@ -128,10 +128,11 @@ TEST(QuarantinedAgent, TakesNoTasksForAWhileThenOneAndThenAll) {
   EXPECT_EQ(troubles(s), Lines{"executors cannot be started here: no more processes; tried again "
                                "10s after the last failure"});
   EXPECT_EQ(s.core->trouble().empty(), false);
+  EXPECT_EQ(s.core->status().trouble, s.core->trouble());
   s.updates();
   s.run(command_task("t4"));
   EXPECT_EQ(s.updates(), Lines{"t4 1 refused agent_full"});
-  // What runs here runs on.
+  // Running tasks continue.
   s.tell(runs, "t0", TaskState::kFinished, 2);
   EXPECT_EQ(s.updates(), Lines{"t0 2 finished none"});
 
@@ -172,7 +173,7 @@ TEST(QuarantinedAgent, SaysFirstThatItsDiskIsFull) {
   EXPECT_THAT(troubles(s).at(0), HasSubstr("no more processes"));
 }
 
-// What may be the fault of a task, of its user or of its framework takes no machine from others.
+// Failures that a task, its user or its framework may have caused do not begin a quarantine.
 TEST(QuarantinedAgent, IsNotWhatOneUserOrFrameworkDoes) {
   AgentScenario s;
   s.options.user = "root";
