@@ -129,9 +129,12 @@ struct LeftoverEnded {
 struct DiskSpace {
   bool is_low = false;
   int64_t free_bytes = 0;
-  int64_t reserve_bytes = 0;  // what is to stay free
+  int64_t reserve_bytes = 0;  // least number of free bytes
+  bool is_low_on_files = false;
+  int64_t free_files = 0;     // that can still be created
+  int64_t reserve_files = 0;  // least number of them
 };
-// What the sandbox of a task's own executor holds is more than the task may.
+// The sandbox of a task's own executor holds more than the task's `disk`.
 struct OutOfDisk {
   FrameworkId framework = {};
   TaskId task = {};

@@ -1,5 +1,5 @@
-// What keeps the agent from taking tasks although it runs: its master is told once, and offers
-// nothing of it until it says that this is over. What runs here runs on.
+// Reasons for which a running agent takes no tasks: it tells its master once, and the master offers
+// nothing of it until the agent says that it is over. Running tasks continue.
 
 #include <algorithm>
 
@@ -14,17 +14,23 @@ constexpr int64_t kBytesPerMib = int64_t{1} << 20;
 }  // namespace
 
 void Agent::State::on(const DiskSpace& space, Step& step) {
-  if (space.is_low == !disk_trouble_.empty()) return;
-  disk_trouble_ =
-      space.is_low ? text("its disk is full: ", space.free_bytes / kBytesPerMib, " MiB are free, ",
-                          space.reserve_bytes / kBytesPerMib, " MiB are to stay free")
-                   : std::string();
+  const bool is_full = space.is_low || space.is_low_on_files;
+  if (is_full == !disk_trouble_.empty()) return;
+  disk_trouble_.clear();
+  if (space.is_low) {
+    disk_trouble_ = text("its disk is full: ", space.free_bytes / kBytesPerMib, " MiB are free, ",
+                         space.reserve_bytes / kBytesPerMib, " MiB are to stay free");
+  } else if (space.is_low_on_files) {
+    disk_trouble_ = text("its disk is full: only ", space.free_files, " more files fit, ",
+                         space.reserve_files, " are to stay free");
+  }
   trace(TraceLevel::kOperator,
-        space.is_low ? "no tasks are taken; make room on the disk of the work directory"
-                     : "tasks are taken again",
+        is_full ? "no tasks are taken; make room on the disk of the work directory"
+                : "tasks are taken again",
         {{"agent", options_.name.str()},
          {"free_mib", std::to_string(space.free_bytes / kBytesPerMib)},
-         {"reserve_mib", std::to_string(space.reserve_bytes / kBytesPerMib)}},
+         {"reserve_mib", std::to_string(space.reserve_bytes / kBytesPerMib)},
+         {"free_files", std::to_string(space.free_files)}},
         step);
   set_trouble(step);
 }
@@ -48,7 +54,7 @@ void Agent::State::start_worked(const LiveExecutor& executor, Step& step) {
   set_trouble(step);
 }
 
-// Before its first hello. What was killed on request has not failed.
+// Called before its first hello. An executor that was killed on request has not failed.
 void Agent::State::start_failed(const ExecutorKey& key, const LiveExecutor& executor,
                                 bool is_machines, const std::string& why, Step& step) {
   if (!is_on_its_way(executor) || executor.fetching || executor.shutdown || stopping_) return;
@@ -84,7 +90,7 @@ void Agent::State::quarantine_over(Step& step) {
   set_trouble(step);
 }
 
-// --- what is told --------------------------------------------------------------------------------
+// --- messages to the master ----------------------------------------------------------------------
 
 void Agent::State::set_trouble(Step& step) {
   trouble_ = disk_trouble_.empty() ? quarantine_.why() : disk_trouble_;

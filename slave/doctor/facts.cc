@@ -111,7 +111,9 @@ uint64_t look_at_processes(const std::string& root) {
 
 DiskFacts look_at_disk(const std::string& work_dir, int64_t reserve_bytes) {
   DiskFacts facts{.folder = nearest_folder(work_dir)};
-  facts.reserve_bytes = agent::DiskReserve(facts.folder, reserve_bytes).to_stay_free();
+  const agent::DiskReserve reserve(facts.folder, reserve_bytes);
+  facts.reserve_bytes = reserve.to_stay_free();
+  facts.reserve_files = reserve.files_to_stay_free();
   struct statvfs disk = {};
   if (statvfs(facts.folder.c_str(), &disk) != 0) return facts;
   facts.free_bytes = static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize);

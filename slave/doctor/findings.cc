@@ -119,10 +119,11 @@ Finding judge_disk(const DiskFacts& facts) {
                  text("make room, or give another place: --work_dir=DIR; see du -xh ", facts.folder,
                       " | sort -h | tail"));
   }
-  if (facts.free_files >= 0 && facts.free_files < 1'000) {
+  if (facts.free_files >= 0 && facts.free_files < facts.reserve_files) {
     return fails("disk",
-                 text("only ", facts.free_files, " more files fit on the disk of ", facts.folder),
-                 "sandboxes cannot be made", "remove files, or give another place: --work_dir=DIR");
+                 text("only ", facts.free_files, " more files fit on the disk of ", facts.folder,
+                      ", ", facts.reserve_files, " are to stay free"),
+                 "an agent takes no tasks", "remove files, or give another place: --work_dir=DIR");
   }
   if (facts.forbids_programs) {
     return warning("disk", text(facts.folder, " is mounted noexec"),

@@ -51,6 +51,7 @@ struct DiskFacts {
   std::string folder = {};  // of the work directory, or the nearest above that is there
   int64_t free_bytes = 0;
   int64_t reserve_bytes = 0;  // below it the agent takes no tasks
+  int64_t reserve_files = 0;  // likewise, of files
   int64_t free_files = 0;     // -1: the file system does not count them
   bool is_read_only = false;
   bool forbids_programs = false;  // mounted noexec

@@ -554,11 +554,17 @@ void AgentShell::Impl::look_at_disk() {
     stepping = false;
   }
   const DiskReserve::Space space = reserve->look();
-  if (!space.is_low) reserve->hold();
-  if (!space.is_low && !is_address_written) write_address();
+  const bool is_low = space.is_low || space.is_low_on_files;
+  if (!is_low) reserve->hold();
+  if (!is_low && !is_address_written) write_address();
   // An event carries out what was queued meanwhile, and arms the core's timer again.
-  if (std::exchange(disk_is_low, space.is_low) != space.is_low || has_waited) {
-    handle(DiskSpace{space.is_low, space.free_bytes, reserve->to_stay_free()});
+  if (std::exchange(disk_is_low, is_low) != is_low || has_waited) {
+    handle(DiskSpace{.is_low = space.is_low,
+                     .free_bytes = space.free_bytes,
+                     .reserve_bytes = reserve->to_stay_free(),
+                     .is_low_on_files = space.is_low_on_files,
+                     .free_files = space.free_files,
+                     .reserve_files = reserve->files_to_stay_free()});
   }
   if (!over && !waiting) disk_timer->arm(loop.now() + kDiskPoll);
 }

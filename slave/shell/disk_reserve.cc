@@ -12,26 +12,31 @@
 namespace proffer::agent {
 namespace {
 
-struct Disk {
-  int64_t bytes = 0;
-  int64_t free_bytes = 0;
-};
-
-Disk disk_of(const std::string& directory) {
-  struct statvfs disk = {};
-  if (statvfs(directory.c_str(), &disk) != 0) return {};
-  const auto unit = static_cast<int64_t>(disk.f_frsize);
-  return {.bytes = static_cast<int64_t>(disk.f_blocks) * unit,
-          .free_bytes = static_cast<int64_t>(disk.f_bavail) * unit};
-}
+// At most this part of a disk is kept free.
+constexpr int64_t kPart = 16;
 
 }  // namespace
 
+DiskRoom disk_room(const std::string& path) {
+  struct statvfs disk = {};
+  if (statvfs(path.c_str(), &disk) != 0) return {};
+  const auto unit = static_cast<int64_t>(disk.f_frsize);
+  return {.bytes = static_cast<int64_t>(disk.f_blocks) * unit,
+          .free_bytes = static_cast<int64_t>(disk.f_bavail) * unit,
+          .files = static_cast<int64_t>(disk.f_files),
+          .free_files = disk.f_files == 0 ? INT64_MAX : static_cast<int64_t>(disk.f_favail)};
+}
+
+int64_t files_to_stay_free(const DiskRoom& disk) {
+  return std::min(kFilesToStayFree, disk.files / kPart);
+}
+
 DiskReserve::DiskReserve(const std::string& work_dir, int64_t to_stay_free)
     : work_dir_(work_dir), path_(work_dir + "/reserve") {
-  constexpr int64_t kPart = 16;
-  const int64_t most = disk_of(work_dir).bytes / kPart;
+  const DiskRoom disk = disk_room(work_dir);
+  const int64_t most = disk.bytes / kPart;
   to_stay_free_ = std::min(to_stay_free, most);
+  files_to_stay_free_ = to_stay_free > 0 ? agent::files_to_stay_free(disk) : 0;
   held_bytes_ = std::min(kHeldBytesMax, most);
   is_held_ = access(path_.c_str(), F_OK) == 0;  // of an earlier life
 }
@@ -39,11 +44,17 @@ DiskReserve::DiskReserve(const std::string& work_dir, int64_t to_stay_free)
 DiskReserve::Space DiskReserve::look() {
   // A little more must be free to leave than to enter, so that it does not flap.
   constexpr int64_t kQuarters = 4;
-  const int64_t free_bytes = disk_of(work_dir_).free_bytes;
-  const int64_t wanted =
-      to_stay_free_ + (is_low_ ? to_stay_free_ / kQuarters : 0) + (is_held_ ? 0 : held_bytes_);
-  is_low_ = free_bytes < wanted;
-  return {.free_bytes = free_bytes, .is_low = is_low_};
+  const auto raised = [](int64_t least, bool is_low) {
+    return least + (is_low ? least / kQuarters : 0);
+  };
+  const DiskRoom disk = disk_room(work_dir_);
+  const int64_t wanted = raised(to_stay_free_, is_low_) + (is_held_ ? 0 : held_bytes_);
+  is_low_ = disk.free_bytes < wanted;
+  is_low_on_files_ = disk.free_files < raised(files_to_stay_free_, is_low_on_files_);
+  return {.free_bytes = disk.free_bytes,
+          .free_files = disk.free_files,
+          .is_low = is_low_,
+          .is_low_on_files = is_low_on_files_};
 }
 
 void DiskReserve::hold() {

@@ -19,13 +19,13 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "slave/shell/disk_reserve.h"
 
 namespace proffer::agent {
 namespace {
@@ -34,8 +34,8 @@ constexpr int kNiceness = 5;
 constexpr size_t kEndedMax = 200'000;      // of one round; the next goes on
 constexpr size_t kRunsAtOnce = 100;        // between two looks at whether it is over
 constexpr int64_t kHoleBytes = 64 * 1024;  // holes begin and end at multiples
-// A round over many sandboxes is rare, so that looking costs a hundredth of a CPU at most.
 constexpr int kRestForWork = 100;
+constexpr Duration kRestMax = hours(1);  // sandboxes outlive their age by this at most
 constexpr Duration kProgressEvery = seconds(10);
 constexpr const char* kOutputs[] = {"stdout", "stderr"};
 
@@ -132,6 +132,12 @@ void remove_dead_sockets(const std::string& folder, Duration age) {
   }
 }
 
+Duration rest_after(Duration round, Duration every) {
+  const Duration most = std::max(every, kRestMax);
+  if (round >= most) return most;  // Its hundredfold might not fit.
+  return std::clamp(round * kRestForWork, every, most);
+}
+
 Housekeeping::Housekeeping(std::string work_dir, const Sandboxes& sandboxes,
                            const RunsInUse& in_use, HousekeepingOptions options)
     : work_dir_(std::move(work_dir)),
@@ -185,7 +191,7 @@ void Housekeeping::go() {
     if (trash_.get() < 0 || !is_due) continue;
     collect();
     last_round = system_time();
-    next_round = last_round + std::max(options_.every, (last_round - now) * kRestForWork);
+    next_round = last_round + rest_after(last_round - now, options_.every);
   } while (wait(std::min(options_.output_every, options_.every)));
 }
 
@@ -200,10 +206,9 @@ void Housekeeping::for_each_executor(const std::function<void(const RunKey&)>& w
 }
 
 bool Housekeeping::is_short_of_disk() const {
-  struct statvfs disk = {};
-  if (fstatvfs(trash_.get(), &disk) != 0) return false;
-  return static_cast<int64_t>(disk.f_bavail) * static_cast<int64_t>(disk.f_frsize) <
-         options_.disk_reserve;
+  if (options_.disk_reserve == 0) return false;
+  const DiskRoom disk = disk_room(work_dir_);
+  return disk.free_bytes < options_.disk_reserve || disk.free_files < files_to_stay_free(disk);
 }
 
 void Housekeeping::collect() {

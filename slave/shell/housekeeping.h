@@ -42,6 +42,11 @@ void bound_outputs(const std::string& sandbox, int64_t bytes_max);
 // listens.
 void remove_dead_sockets(const std::string& folder, Duration age = hours(1));
 
+// From the end of a round over sandboxes to the next, if the disk is not short: a hundred times as
+// long as the round took, so that it costs a hundredth of a CPU at most; at least `every`, at most
+// an hour or `every`.
+Duration rest_after(Duration round, Duration every);
+
 class Housekeeping {
  public:
   // Begins at once, in its thread. `sandboxes` and `in_use` must outlive it.

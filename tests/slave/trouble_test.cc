@@ -40,6 +40,22 @@ TEST(Trouble, OfTheDiskIsToldOnceAndKeepsTasksAway) {
   EXPECT_TRUE(s.updates().empty());
 }
 
+// A million empty files fill a disk that has room for bytes.
+TEST(Trouble, OfFilesIsToldAsSuch) {
+  AgentScenario s;
+  s.registered();
+  DiskSpace few = kRoom;
+  few.is_low_on_files = true;
+  few.free_files = 12;
+  few.reserve_files = 10'000;
+  s.step(few);
+  const auto told = s.told_master<proto::AgentTrouble>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].why, "its disk is full: only 12 more files fit, 10000 are to stay free");
+  s.step(kRoom);
+  EXPECT_EQ(s.told_master<proto::AgentTrouble>(), std::vector<proto::AgentTrouble>(1));
+}
+
 TEST(Trouble, IsPartOfARegistration) {
   AgentScenario s;
   s.step(kFull);

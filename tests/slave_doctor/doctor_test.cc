@@ -69,6 +69,7 @@ TEST(Doctor, SaysWhatIsWrongWithTheDisk) {
   const DiskFacts good = {.folder = "/d",
                           .free_bytes = 9'000 * kMib,
                           .reserve_bytes = 256 * kMib,
+                          .reserve_files = 1'000,
                           .free_files = 100'000};
   const auto with = [&](auto change) {
     DiskFacts facts = good;

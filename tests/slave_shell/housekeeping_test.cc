@@ -8,12 +8,14 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "common/text.h"
+#include "slave/shell/disk_reserve.h"
 #include "slave/shell/runs_in_use.h"
 #include "slave/shell/sandboxes.h"
 #include "tests/net/support.h"
@@ -99,7 +101,15 @@ class HousekeepingTest : public testing::Test {
     return fs::exists(work_.path() / "trash") && fs::is_empty(work_.path() / "trash");
   }
 
+  void TearDown() override {
+    housekeeping_.reset();
+    if (is_mounted_) {
+      EXPECT_EQ(umount2(work_.path().c_str(), MNT_DETACH), 0);
+    }
+  }
+
   TempDir work_;
+  bool is_mounted_ = false;
   Sandboxes sandboxes_{work_.path()};
   RunsInUse in_use_;
   std::unique_ptr<Housekeeping> housekeeping_;
@@ -158,6 +168,42 @@ TEST_F(HousekeepingTest, KeepsWhatIsYoungUnlessTheDiskIsShort) {
   begin({.sandbox_age = hours(1), .disk_reserve = INT64_MAX, .least_age = nanoseconds(1)});
   EXPECT_TRUE(eventually([&] { return !fs::exists(first) && !fs::exists(second); }));
   EXPECT_TRUE(fs::exists(used));
+}
+
+TEST(RestAfter, IsAHundredTimesTheRoundWithinBounds) {
+  const struct {
+    Duration round, every, rest;
+  } rows[] = {
+      {milliseconds(1), seconds(60), seconds(60)},  // at least as often as asked for
+      {seconds(2), seconds(60), seconds(200)},      // a hundredth of a CPU
+      {minutes(30), seconds(60), hours(1)},         // and still every hour
+      {hours(24 * 365), seconds(60), hours(1)},     // also after a machine slept
+      {seconds(2), hours(24), hours(24)},
+  };
+  for (const auto& row : rows) EXPECT_EQ(rest_after(row.round, row.every), row.rest);
+}
+
+// A million empty files of a task fill a disk of its agent that has many free bytes.
+TEST_F(HousekeepingTest, RemovesWhatIsYoungIfFewFilesFit) {
+  if (geteuid() != 0 || mount("tmpfs", work_.path().c_str(), "tmpfs", 0, "nr_inodes=1000") != 0) {
+    GTEST_SKIP() << "not run: only root can mount a file system";
+  }
+  is_mounted_ = true;
+  const std::string first = make("e1", 1);
+  DiskReserve reserve(work_.path(), 1);
+  EXPECT_FALSE(reserve.look().is_low_on_files);
+  begin({.sandbox_age = hours(1), .disk_reserve = 1, .least_age = nanoseconds(1)});
+  poll(nullptr, 0, 100);
+  EXPECT_TRUE(fs::exists(first));
+  EXPECT_EQ(reserve.files_to_stay_free(), 1000 / 16);
+
+  for (int i = 0; i < 950; ++i) std::ofstream(text(first, "/", i));
+  const DiskReserve::Space space = reserve.look();
+  EXPECT_TRUE(space.is_low_on_files);
+  EXPECT_FALSE(space.is_low);
+  EXPECT_LT(space.free_files, 62);
+  EXPECT_TRUE(eventually([&] { return !fs::exists(first) && is_trash_empty(); }));
+  EXPECT_FALSE(reserve.look().is_low_on_files);
 }
 
 // No path is as long as a task can nest, and no process has so many descriptors.
