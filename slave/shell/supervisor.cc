@@ -158,6 +158,7 @@ Result<pid_t> Supervisor::begin(const StartExecutor& start, Ground ground, bool 
                  .sandbox = ground.place.sandbox,
                  .uid = ground.place.uid,
                  .is_fetch = is_fetch};
+  live_runs_.emplace(start.framework, start.executor, start.run);
   count_run(ground.place.uid);
   live_sandboxes_.insert(std::move(ground.place.sandbox));
   return pid;
@@ -302,18 +303,10 @@ void Supervisor::limit(const LimitExecutor& limit) { isolator_.update(limit.run,
 
 // 0: none lives.
 uint64_t Supervisor::newest_run(const FrameworkId& framework, const ExecutorId& executor) const {
-  uint64_t newest = 0;
-  for (const auto& [pid, run] : runs_) {
-    if (run.id.framework == framework && run.id.executor == executor) {
-      newest = std::max(newest, run.id.run);
-    }
-  }
-  for (const auto& [run, adopted] : adopted_) {
-    if (adopted.record.framework == framework && adopted.record.executor == executor) {
-      newest = std::max(newest, run);
-    }
-  }
-  return newest;
+  const auto behind = live_runs_.upper_bound({framework, executor, UINT64_MAX});
+  if (behind == live_runs_.begin()) return 0;
+  const auto& [of_framework, of_executor, run] = *std::prev(behind);
+  return of_framework == framework && of_executor == executor ? run : 0;
 }
 
 std::optional<GroupUsage> Supervisor::used(const FrameworkId& framework,
@@ -351,6 +344,7 @@ void Supervisor::reap() {
     }
     const bool is_fetch = at->second.is_fetch;
     live_sandboxes_.erase(at->second.sandbox);
+    live_runs_.erase({exited.framework, exited.executor, exited.run});
     uncount_run(at->second.uid);
     runs_.erase(at);
     ended_.push_back({std::move(exited), loop_.now(), is_fetch});
@@ -489,6 +483,7 @@ std::optional<Process> Supervisor::find_by_sandbox(const proto::ExecutorRecord& 
 void Supervisor::watch(const proto::ExecutorRecord& executor) {
   Adopted& adopted = adopted_[executor.run];
   adopted.record = executor;
+  live_runs_.emplace(executor.framework, executor.executor, executor.run);
   const Result<executor::RunAs> user =
       find_user(executor.user.empty() ? options_.user : executor.user);
   adopted.uid = user ? user->uid : geteuid();
@@ -527,6 +522,8 @@ void Supervisor::end_adopted(AdoptedRuns::iterator at) {
   leftover_timer_.arm(loop_.now());
   at->second.watcher.reset();
   if (at->second.pidfd >= 0) close(at->second.pidfd);
+  const proto::ExecutorRecord& record = at->second.record;
+  live_runs_.erase({record.framework, record.executor, record.run});
   uncount_run(at->second.uid);
   adopted_.erase(at);
 }

@@ -11,6 +11,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "net/loop.h"
@@ -167,6 +168,7 @@ class Supervisor {
   void end_leftovers();
   void end_unnamed();
   std::string sandbox_path(const proto::ExecutorRecord& executor) const;
+  // O(log n).
   uint64_t newest_run(const FrameworkId& framework, const ExecutorId& executor) const;
   void let_group_go(uint64_t run, bool is_empty = false);
   void tidy_up();
@@ -179,6 +181,7 @@ class Supervisor {
   Stem stem_;
   std::map<std::string, KnownUser> users_;
   std::map<uint32_t, size_t> runs_by_user_;
+  std::set<std::tuple<FrameworkId, ExecutorId, uint64_t>> live_runs_;  // of runs_ and adopted_
   std::map<pid_t, Run> runs_;
   std::map<pid_t, uint64_t> execs_;  // and the runs that they belong to
   std::set<std::string> live_sandboxes_;
