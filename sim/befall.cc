@@ -187,6 +187,10 @@ void Simulation::befall(const Fault& fault) {
       }
       return;
 
+    case FaultKind::kStartsFail:
+      host.set_starts_fail(true);
+      return world_.after(fault.lasts, [&host] { host.set_starts_fail(false); });
+
     case FaultKind::kMachineReboot:
       if (!host.is_powered()) return;
       host.power_off(chance);
@@ -269,6 +273,7 @@ void Simulation::heal() {
   for (auto& agent : agents_) {
     Host& host = agent->host();
     host.set_start_failures(0);
+    host.set_starts_fail(false);
     host.disk().set_trouble(AgentDisk::Trouble::kNone);
     for (ExecutorProcess* executor : host.executors_running()) {
       if (executor->is_crash_armed()) host.crash_executor(*executor);

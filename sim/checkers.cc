@@ -50,10 +50,18 @@ std::vector<Violation> disagreements(const Cluster& cluster) {
       found.push_back({text(agent->name(), " has ", status.updates_unacknowledged,
                             " updates that nobody acknowledged")});
     }
+    if (!status.trouble.empty()) {
+      found.push_back({text(agent->name(), " takes no tasks: ", status.trouble)});
+    }
     if (!status.used.is_zero()) {
       found.push_back({text(agent->name(), " has ", to_text(status.used), " in use by nobody")});
     }
     total += status.total.amounts;
+  }
+  for (const proto::AgentRow& row : cluster.master.core().agents()) {
+    if (!row.trouble.empty()) {
+      found.push_back({text("by its master ", row.agent.str(), " takes no tasks: ", row.trouble)});
+    }
   }
   if (master.agents_active != up) {
     found.push_back({text("the master has ", master.agents_active, " agents active of ", up)});

@@ -24,8 +24,8 @@ struct Cluster {
 
 // Schedulers whose work is not done, or whose driver waits for something.
 std::vector<Violation> unsettled_schedulers(const Cluster& cluster);
-// Agents that are up but not served, and what they have not got rid of; the master's tasks,
-// allocations and agents that should not be there.
+// Agents that are up but not served or take no tasks, and their unfinished work; the master's
+// tasks, allocations and agents that should not be there.
 std::vector<Violation> disagreements(const Cluster& cluster);
 // All of these, and Journal::unsettled.
 std::vector<Violation> unfinished(const Cluster& cluster);

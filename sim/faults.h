@@ -70,6 +70,8 @@ enum class FaultKind : uint8_t {
   kDrain,
   kRoleChange,
   kReserve,
+  // The last: kinds are drawn in this order, so the mixes of earlier seeds keep the other kinds.
+  kStartsFail,
 };
 
 // How much of it there is in a run that has it.
@@ -153,6 +155,8 @@ inline constexpr std::array kFaultKinds = {
                  "a role's weight, guarantee or limit is another for a while"},
     FaultKindRow{FaultKind::kReserve, "reserve", FaultAmount::kSome,
                  "a part of an agent is one role's for a while"},
+    FaultKindRow{FaultKind::kStartsFail, "starts_fail", FaultAmount::kFew,
+                 "no executor of an agent comes to say hello: it goes into quarantine"},
 };
 
 std::string_view to_text(FaultKind kind);

@@ -140,7 +140,8 @@ bool could_be_met(const RoleName& role, const MasterWord& word) {
   }
   return std::any_of(
       word.live.agents.begin(), word.live.agents.end(), [&](const proto::LiveAgent& agent) {
-        const bool serves = agent.state == proto::AgentState::kActive && !agent.drains_for;
+        const bool serves = agent.state == proto::AgentState::kActive && !agent.drains_for &&
+                            !word.troubled.contains(agent.agent);
         if (!serves || own.count(agent.agent) > 0) return false;
         const Resources free = free_without_borrowers(agent, role, word);
         return std::any_of(asks.begin(), asks.end(), [&](const Ask* ask) {

@@ -11,6 +11,7 @@
 namespace proffer::sim {
 namespace {
 
+constexpr int32_t kCannotBegin = 126;  // as slave/core/quarantine.h
 constexpr Duration kExecMin = milliseconds(1);
 constexpr Duration kExecMax = milliseconds(80);
 // A shared executor leaves when it had nothing to do for so long.
@@ -231,7 +232,8 @@ void Host::forget_parent() {
 void Host::start(const ProcessStart& start) {
   const uint64_t life = parent_life_;
   const Duration soon = microseconds(chance_.between(50, 2'000));
-  if (start_failures_ > 0 && chance_.chance(start_failures_, 1'000)) {
+  if (starts_fail_ && chance_.chance(1, 2)) return start_in_vain(start);
+  if (starts_fail_ || (start_failures_ > 0 && chance_.chance(start_failures_, 1'000))) {
     world_.after(soon, [this, life, start] {
       if (life == parent_life_) {
         parent_.start_failed(start, Error::resource_exhausted("no more processes"));
@@ -249,6 +251,18 @@ void Host::start(const ProcessStart& start) {
   });
   world_.after(nanoseconds(chance_.between(kExecMin.nanos(), kExecMax.nanos())),
                [process] { process->begin(); });
+}
+
+// Its process cannot enter its groups or become its user.
+void Host::start_in_vain(const ProcessStart& start) {
+  newest_run_ = std::max(newest_run_, start.run);
+  const int32_t pid = ++pids_;
+  world_.after(microseconds(chance_.between(50, 2'000)), [this, life = parent_life_, start, pid] {
+    if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
+  });
+  world_.after(microseconds(chance_.between(2'500, 10'000)), [this, life = parent_life_, start] {
+    if (life == parent_life_) parent_.exited(start, kCannotBegin, std::nullopt);
+  });
 }
 
 void Host::exited(ExecutorProcess& process, std::optional<int32_t> exit_code,

@@ -119,6 +119,8 @@ class Host {
 
   // How often a start fails, per thousand.
   void set_start_failures(uint32_t rate) { start_failures_ = rate; }
+  // No start comes to a hello: there is no process, or it ends at once.
+  void set_starts_fail(bool fail) { starts_fail_ = fail; }
   void set_scripts(TaskScripts scripts) { scripts_ = std::move(scripts); }
 
   // --- for the agent; answers come later, to `parent` if it is still there ---------------------
@@ -161,6 +163,7 @@ class Host {
   void exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
               std::optional<int32_t> signal);
   void end_process(ExecutorProcess& process, int32_t signal);
+  void start_in_vain(const ProcessStart& start);
 
   World& world_;
   Network& network_;
@@ -178,6 +181,7 @@ class Host {
   bool powered_ = true;
   int32_t pids_ = 1'000;
   uint32_t start_failures_ = 0;
+  bool starts_fail_ = false;
   TaskScripts scripts_;
   AgentDisk disk_;
   // By pid. With the life of the agent that watches it, if that still lives.

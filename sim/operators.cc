@@ -147,6 +147,14 @@ void Simulation::expect_empty() {
   }
 }
 
+std::set<AgentId> Simulation::troubled() const {
+  std::set<AgentId> troubled;
+  for (const proto::AgentRow& row : master_->core().agents()) {
+    if (!row.trouble.empty()) troubled.insert(row.agent);
+  }
+  return troubled;
+}
+
 void Simulation::watch_guarantees() {
   if (!keeps_guarantees_ || !master_->is_up()) return;
   MasterWord word{.roles = master_->core().roles()};
@@ -155,6 +163,7 @@ void Simulation::watch_guarantees() {
       word.frameworks = master_->core().frameworks();
       word.tasks = master_->core().tasks({}, nullptr);
       word.live = master_->core().live_snapshot(world_.now());
+      word.troubled = troubled();
     }
     if (row.guarantee_met || !could_be_met(row.role, word)) {
       unmet_.erase(row.role);
@@ -171,7 +180,8 @@ void Simulation::watch_guarantees() {
 }
 
 void Simulation::watch_churn() {
-  if (!churn_law_ || !master_->is_up()) return;
+  // What an agent in trouble could hold, its master counts as there.
+  if (!churn_law_ || !master_->is_up() || !troubled().empty()) return;
   const MasterWord word{.roles = master_->core().roles(),
                         .frameworks = master_->core().frameworks(),
                         .live = master_->core().live_snapshot(world_.now())};

@@ -107,6 +107,7 @@ class Simulation {
   // time.
   void drain_once_more();
   void expect_empty();
+  std::set<AgentId> troubled() const;  // needs a master that is up
   void watch_guarantees();
   void watch_churn();
   template <class Process>

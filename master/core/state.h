@@ -295,6 +295,7 @@ class Master::State {
   void check_relays(std::vector<Violation>& found) const;
   void check_role_uses(std::vector<Violation>& found) const;
   void check_reservations(std::vector<Violation>& found) const;
+  void check_offers(std::vector<Violation>& found) const;
 
   Framework* connected_framework(const FrameworkId& id);
   // The leaves of each framework.

@@ -18,6 +18,7 @@ std::vector<Violation> Master::State::violations() const {
   check_relays(found);
   check_role_uses(found);
   check_reservations(found);
+  check_offers(found);
   return found;
 }
 
@@ -76,6 +77,16 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
   }
   if (unacknowledged != unacknowledged_) found.push_back({"updates are counted wrong"});
   if (unacknowledged > kUnacknowledgedMax) found.push_back({"too many updates are kept"});
+}
+
+// An agent that is drained or in trouble is offered to no framework.
+void Master::State::check_offers(std::vector<Violation>& found) const {
+  for (const Grant* grant : allocator_.offers()) {
+    const Agent* agent = agents_.find(grant->offer.agent);
+    if (agent == nullptr || !agent->is_closed()) continue;
+    found.push_back({text("agent ", grant->offer.agent.str(), " takes no tasks and is offered to ",
+                          grant->framework.str())});
+  }
 }
 
 // What tasks and strays hold, counted again.
@@ -329,7 +340,7 @@ void Master::State::check_relays(std::vector<Violation>& found) const {
   }
 }
 
-// What counts in a role is what its tasks hold.
+// The use of a role is the sum of its tasks.
 void Master::State::check_role_uses(std::vector<Violation>& found) const {
   if (!options_.keeps_history) return;
   std::map<RoleName, ResourceVector> held;

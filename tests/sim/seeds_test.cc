@@ -111,5 +111,26 @@ TEST(Seeds, EveryKindOfFaultAloneIsComeThrough) {
   }
 }
 
+// Agents that cannot start executors stop taking tasks, and take them again: no run may pass
+// because it never came to that.
+TEST(Seeds, QuarantineBeginsAndEnds) {
+  int begun = 0;
+  int ended = 0;
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    std::ostringstream trace;
+    const SimReport report = simulate({.seed = seed,
+                                       .workload = "mixed",
+                                       .agents = 3,
+                                       .faults = FaultKinds{FaultKind::kStartsFail},
+                                       .trace = &trace});
+    EXPECT_TRUE(report.ok()) << story_of(report.options, report);
+    const std::string story = trace.str();
+    begun += story.find("executors cannot be started here") != std::string::npos ? 1 : 0;
+    ended += story.find("agent takes tasks again") != std::string::npos ? 1 : 0;
+  }
+  EXPECT_GE(begun, 5);
+  EXPECT_EQ(ended, begun);
+}
+
 }  // namespace
 }  // namespace proffer::sim::seeds_test
