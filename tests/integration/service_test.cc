@@ -66,6 +66,12 @@ class Apps : public testing::Test {
     return path;
   }
 
+  // A command that listens when the file is there.
+  std::string serve_when(const std::string& exists) const {
+    return text("until test -e ", exists, "; do sleep 0.05; done; exec ", program_, " ",
+                own_address(), " $PORT_http");
+  }
+
   static proto::ServiceStatusPage status(const Cluster& cluster, const std::string& app = "web") {
     const Exit shown = cluster.proffer({"service", "status", app, "--json"});
     auto page = proto::parse_service_status(shown.out);
@@ -197,10 +203,6 @@ TEST_F(Apps, AChangedFileRollsWithTwoReadyAllTheTimeAndABadOneStopsAtOnce) {
 
 TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
   Cluster cluster({.agents = 1, .service = true});
-  const auto serve_when = [&](const std::string& exists) {
-    return text("until test -e ", exists, "; do sleep 0.05; done; exec ", program_, " ",
-                own_address(), " $PORT_http");
-  };
   const std::string path = home_ / "late.yaml";
   write_file(path, text("name: late\ncommand: '", serve_when(home_ / "up"),
                         "'\nresources: 'cpus:0.1;mem:64'\nports: [http]\n"));
@@ -239,6 +241,71 @@ TEST_F(Apps, AreReadyWhenTheirOwnProcessesListen) {
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(status(cluster, "late").app.ready, 1);
   EXPECT_NE(get(static_cast<uint16_t>(std::stoi(port))), "");
+}
+
+// While an instance is waited for, its agent is killed twice, and its executor once. The second
+// time it begins to listen without an agent.
+TEST_F(Apps, BecomeReadyThoughAgentAndExecutorAreKilledMeanwhile) {
+  const std::string resources = "cpus:4;mem:4096;ports:[31000-31999]";
+  Cluster cluster({.agents = 1, .resources = resources, .service = true});
+  const std::string path = home_ / "late.yaml";
+  const std::string log = home_ / "starts";
+  write_file(path, text("name: late\ncommand: 'echo $$ >> ", log, "; ", serve_when(home_ / "up"),
+                        "'\nresources: 'cpus:0.1;mem:64'\nports: [http]\n"));
+  ASSERT_EQ(cluster.proffer({"service", "apply", path}).code, 0);
+  const auto starts = [&] {
+    const std::string lines = read_file(log);
+    std::vector<pid_t> pids;
+    for (const std::string_view line : split(trimmed(lines), '\n')) {
+      if (!line.empty()) pids.push_back(std::stoi(std::string(line)));
+    }
+    return pids;
+  };
+  const auto is_waited_for = [&](size_t times) {
+    const proto::ServiceStatusPage page = status(cluster, "late");
+    return starts().size() == times && page.app.ready == 0 && page.instances.size() == 1 &&
+           page.instances[0].why.starts_with("does not listen on port http");
+  };
+  std::unique_ptr<Process> agent;
+  const auto kill_agent = [&] {
+    ::kill(cluster.pid_of("agent-1"), SIGKILL);
+    if (agent == nullptr) {
+      ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());
+    } else {
+      agent->wait();
+    }
+  };
+  const auto is_back = [&] {
+    const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
+    return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kActive;
+  };
+  ASSERT_TRUE(eventually([&] { return is_waited_for(1); }));
+
+  kill_agent();
+  agent = cluster.start_agent("agent-1", resources);
+  ASSERT_TRUE(eventually(is_back));
+  ASSERT_TRUE(eventually([&] { return is_waited_for(1); }));
+
+  const std::string answer = get_http(cluster.told_by("agent-1", "http"), "/v1/status");
+  const auto host = proto::parse_agent_status(answer.substr(answer.find("\r\n\r\n") + 4));
+  ASSERT_TRUE(host) << answer;
+  ASSERT_EQ(host->executors.size(), 1u);
+  ::kill(host->executors[0].pid, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return is_waited_for(2); }))
+      << read_file(log) << cluster.proffer({"service", "status", "late"}).out
+      << cluster.proffer({"tasks", "--all"}).out << agent->err();
+  EXPECT_FALSE(is_alive(starts()[0])) << "left behind by its executor";
+
+  kill_agent();
+  write_file(home_ / "up", "");
+  agent = cluster.start_agent("agent-1", resources);
+  ASSERT_TRUE(eventually([&] { return status(cluster, "late").app.ready == 1; }));
+  EXPECT_EQ(starts().size(), 2u);
+  const std::map<std::string, std::string> answering = answers(cluster, "late");
+  ASSERT_EQ(answering.size(), 1u);
+  EXPECT_EQ(pid_of_answer(answering.begin()->second), starts()[1]);
+  agent->kill(SIGTERM);
+  EXPECT_EQ(agent->wait().code, 0) << agent->err();
 }
 
 // A server that its shell has left behind is the app's as well.
