@@ -209,26 +209,31 @@ Agent* Round::place(AskEntry& ask) const {
   return best;
 }
 
-// An ask that a guarantee covers does not wait behind one that only waits: it may take what is kept
-// for the claims of others. The claims stay.
+// An ask that a guarantee covers may use what is kept for the claims of others. The claims stay.
 bool Round::give_of_claims(AskEntry& ask, const Turn& turn, const LeafOrder& order) {
   for (const auto& [number, claimant] : waiting_.claims.all()) {
-    // A guarantee says nothing of the asks below the role that has it.
-    if (is_within(claimant->leaf->role->name, turn.within.back()->name)) continue;
     for (Agent* a : waiting_.claims.agents_of(*claimant)) {
-      const bool is_enough = a->keep.is_zero() ? fits(ask.ask.shape, *a, ask.leaf->role->name)
-                                               : fits(ask.ask.shape, a->free_and_kept());
-      if (!is_enough || !suits(ask, *a, now_)) continue;
-      const ResourceVector keep = a->keep;
-      cluster_.change_keep(*a, {});
-      give(ask, *a, turn, order);
-      if (a->claimant == claimant) cluster_.change_keep(*a, keep);
-      // Beside the claim there may be something for others still.
-      cluster_.refresh(*a, true);
-      return true;
+      if (give_of_claim(ask, *a, turn, order)) return true;
     }
   }
-  return false;
+  return std::any_of(cluster_.owed.begin(), cluster_.owed.end(),
+                     [&](Agent* a) { return give_of_claim(ask, *a, turn, order); });
+}
+
+bool Round::give_of_claim(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& order) {
+  const AskEntry* const claimant = a.claimant;
+  // A guarantee says nothing of the asks below the role that has it.
+  if (is_within(claimant->leaf->role->name, turn.within.back()->name)) return false;
+  const bool is_enough = a.keep.is_zero() ? fits(ask.ask.shape, a, ask.leaf->role->name)
+                                          : fits(ask.ask.shape, a.free_and_kept());
+  if (!is_enough || !suits(ask, a, now_)) return false;
+  const ResourceVector keep = a.keep;
+  cluster_.change_keep(a, {});
+  give(ask, a, turn, order);
+  if (a.claimant == claimant) cluster_.change_keep(a, keep);
+  // Beside the claim there may be something for others still.
+  cluster_.refresh(a, true);
+  return true;
 }
 
 void Round::give(AskEntry& ask, Agent& a, const Turn& turn, const LeafOrder& order, int64_t most) {

@@ -84,6 +84,7 @@ class Round {
   bool give_to_asks(const Turn& turn, const LeafOrder& order);
   Agent* place(AskEntry& ask) const;
   bool give_of_claims(AskEntry& ask, const Turn& turn, const LeafOrder& order);
+  bool give_of_claim(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order);
   // At most so many tasks.
   void give(AskEntry& ask, Agent& agent, const Turn& turn, const LeafOrder& order,
             int64_t most = kAmountMax);

@@ -68,8 +68,10 @@ class Riser {
 };
 
 // The part of its demand that a guarantee covers.
-ResourceVector promised(const Quota& guarantee, const ResourceVector& demand) {
+ResourceVector promised(const Quota& guarantee, const ResourceVector& demand,
+                        const ResourceVector& total) {
   if (guarantee.empty()) return {};
+  const ResourceVector most = whole_guarantee(guarantee, total).amounts(demand);
   // Of the kinds that it does not name: as much as goes with what it names.
   int64_t covered = 0;
   int64_t wanted = 0;
@@ -85,10 +87,9 @@ ResourceVector promised(const Quota& guarantee, const ResourceVector& demand) {
   if (wanted == 0) return floor;
   for (const ResourceKind kind : kResourceKinds) {
     const std::optional<int64_t> promise = guarantee[kind];
-    floor[kind] =
-        promise ? std::min(*promise, demand[kind]) : scaled(demand[kind], covered, wanted);
+    floor[kind] = promise ? demand[kind] : scaled(demand[kind], covered, wanted);
   }
-  return floor;
+  return floor.min(most);
 }
 
 // What it uses and what it asks for beyond that, as far as no limit forbids each of its asks.
@@ -162,7 +163,7 @@ Needs gather(const View& view, const Node& node, const ResourceVector& total, Ne
       demands.push_back(of_child.demand);
     });
     needs.demand = within_limit(view.settings(role).limit, demands);
-    needs.floor = needs.floor.max(promised(view.settings(role).guarantee, needs.demand));
+    needs.floor = needs.floor.max(promised(view.settings(role).guarantee, needs.demand, total));
     needs.floor = needs.floor.min(needs.demand);
   }
   return all[&node] = needs;

@@ -246,9 +246,12 @@ int64_t Gate::claims_of(const AskEntry& ask) {
 
 // What is free on the agent once all tasks of asks above their entitlement have ended, and of those
 // ahead of `behind`, if there is one; but for those that never end. The tasks of a leaf whose asks
-// are not declared any more count as those of one ask.
-ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, Time now) const {
+// are not declared any more count as those of one ask. With a `claimant`, tasks that would leave
+// another role less than its guarantee do not count: that role would take their places back.
+ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, const AskEntry* claimant,
+                               Time now) const {
   ResourceVector soon = a.free.amounts;
+  EndedBelow ended;
   for (const auto& [ref, task] : a.tasks) {
     if (outlook_of(task, now) == Outlook::kNever) continue;
     const auto ask = task.leaf->owner->asks.find(task.ask);
@@ -256,9 +259,32 @@ ResourceVector Gate::soon_free(const Agent& a, const AskEntry* behind, Time now)
                              ? task.leaf->entitled_without_ask < kTaskOne - kSlack
                              : is_above(*ask->second, now) ||
                                    (behind != nullptr && is_ahead(*ask->second, *behind, now));
+    if (is_over && claimant != nullptr && is_promised(task, *claimant, ended)) continue;
     if (is_over) soon += task.resources.amounts;
   }
   return soon;
+}
+
+// Whether without the task and those that have `ended` a role beside the claimant would have less
+// than its guarantee. If not, the task has ended too.
+bool Gate::is_promised(const Task& task, const AskEntry& claimant, EndedBelow& ended) {
+  const RoleName& own = claimant.leaf->role->name;
+  const ResourceVector& amounts = task.resources.amounts;
+  const auto is_beside = [&](const Role& role) {
+    return role.has_guarantee() && role.wanting > 0 && !is_within(own, role.name);
+  };
+  for (const Role* role = task.leaf->role; role->parent != nullptr; role = role->parent) {
+    if (!is_beside(*role)) continue;
+    const ResourceVector left = role->kept() - ended[role] - amounts;
+    for (const ResourceKind kind : kResourceKinds) {
+      const std::optional<int64_t> promise = role->settings.guarantee[kind];
+      if (promise && amounts[kind] > 0 && left[kind] < *promise) return true;
+    }
+  }
+  for (const Role* role = task.leaf->role; role->parent != nullptr; role = role->parent) {
+    if (is_beside(*role)) ended[role] += amounts;
+  }
+  return false;
 }
 
 bool Gate::may_claim(const AskEntry& ask, const Agent& a, const ResourceVector& soon,
@@ -311,7 +337,7 @@ void Gate::assign(Time now) {
   // Where shares give a right to reclaim, places that change hands would be taken back.
   const bool may_be_behind = cluster_.options.reclaim != ReclaimMode::kFairShare;
   for (Agent* a : agents) {
-    const ResourceVector soon = soon_free(*a, nullptr, now);
+    const ResourceVector soon = soon_free(*a, nullptr, nullptr, now);
     const AskEntry* behind = nullptr;  // the first of those far behind that the agent could serve
     for (const Waiter& candidate : candidates) {
       AskEntry& ask = *candidate.ask;
@@ -320,10 +346,14 @@ void Gate::assign(Time now) {
       if (owed <= claims) continue;
       bool may = may_claim(ask, *a, soon, now) && has_some_free(ask, *a);
       const bool is_far_behind = may_be_behind && claims == 0 && owed >= kFarBehind;
+      const AskEntry* exchanges = nullptr;
       if (!may && is_far_behind && behind == nullptr && could_ever_fit(ask, *a) &&
           suits(ask, *a, now)) {
-        behind = &ask;
-        may = may_claim(ask, *a, soon_free(*a, behind, now), now);
+        exchanges = behind = &ask;
+        may = may_claim(ask, *a, soon_free(*a, exchanges, nullptr, now), now);
+      }
+      if (may && cluster_.promises_any()) {
+        may = may_claim(ask, *a, soon_free(*a, exchanges, &ask, now), now);
       }
       if (!may) continue;
       Patience& patience = patience_[ask];

@@ -21,6 +21,7 @@
 // whole task in kArrearsPeriod for a whole task too few. They are never less than zero: to use what
 // nobody else is owed costs nothing later.
 
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -101,7 +102,11 @@ class Gate {
   void settle_recounted(Time now);
   bool is_above(const AskEntry& ask, Time now) const;
   bool is_ahead(const AskEntry& other, const AskEntry& ask, Time now) const;
-  ResourceVector soon_free(const Agent& agent, const AskEntry* behind, Time now) const;
+  // What has ended of the use of each role; looked up only.
+  using EndedBelow = std::map<const Role*, ResourceVector>;
+  ResourceVector soon_free(const Agent& agent, const AskEntry* behind, const AskEntry* claimant,
+                           Time now) const;
+  static bool is_promised(const Task& task, const AskEntry& claimant, EndedBelow& ended);
   bool may_claim(const AskEntry& ask, const Agent& agent, const ResourceVector& soon,
                  Time now) const;
   static int64_t claims_of(const AskEntry& ask);

@@ -37,12 +37,9 @@ bool is_at_most(const ResourceVector& use, const ResourceVector& most, const Res
   });
 }
 
-// Whether the guarantee covers `use`, of which `more` is new. One that names nothing of it says
-// nothing of it.
-bool covers(const Quota& guarantee, const ResourceVector& use, const ResourceVector& more) {
-  return guarantee.contains(use) &&
-         std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
-                     [&](ResourceKind kind) { return more[kind] > 0 && guarantee[kind]; });
+// Whether the role's guarantee covers `use`, of which `more` is new: as is_within_guarantee().
+bool covers(const Role& role, const ResourceVector& use, const ResourceVector& more) {
+  return role.has_guarantee() && is_within_guarantee(role, use - more, more);
 }
 
 // How much of it is used, in the kind of which that is most.
@@ -110,7 +107,7 @@ Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
   const auto is_covered = [&] {
     for (const Role* role = ask.leaf->role; role->parent != nullptr; role = role->parent) {
       const ResourceVector then = role->kept() + reclaims.awaited(*role) + extra;
-      if (covers(role->settings.guarantee, then, more)) return true;
+      if (covers(*role, then, more)) return true;
     }
     return false;
   };
@@ -139,7 +136,7 @@ Right right_of(const Cluster& cluster, const Reclaims& reclaims, const AskEntry&
         return {};
       is_promised =
           is_promised || (role.has_guarantee() && is_within_guarantee(role, role.use(), more));
-      if (covers(role.settings.guarantee, then, more)) {
+      if (covers(role, then, more)) {
         promise = &role;
         if (right.closest == nullptr) right.closest = &role;
         right.filled = filled_by(role.settings.guarantee, node->kept() + reclaims.awaited(*node));

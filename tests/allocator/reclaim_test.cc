@@ -40,6 +40,20 @@ TEST(Reclaim, GivesAGuaranteeBackAndThenItIsQuiet) {
   EXPECT_EQ(s.runs("eng"), 6);
 }
 
+// The guarantee is of a fifth of the memory, and tasks that use so much would take eight of the ten
+// CPUs. It covers a fifth of the CPUs too, and no more.
+TEST(Reclaim, OfAKindThatTheGuaranteeDoesNotNameTakesTheSamePartOfTheCluster) {
+  Story s;
+  s.agent("a1", "cpus:10;mem:10GiB");
+  s.guarantee("eng", "mem:2GiB");
+  s.wants("ops", kOne, 100);
+  s.lives(minutes(1));
+  s.wants("eng", "cpus:1;mem:256", 100);
+  s.lives(hours(1));
+  EXPECT_EQ(s.runs("eng"), 2);
+  EXPECT_EQ(s.revokes(), 2);
+}
+
 // Found by the simulator (seed 2677): the promise of the role above covered the ask, its own role's
 // entitlement did not, and others were told to go for it every half minute, for ever.
 TEST(Reclaim, TakesNothingBackForAnAskThatMayNotBorrowAndIsAboveItsEntitlement) {
