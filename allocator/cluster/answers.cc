@@ -24,6 +24,16 @@ void note_accepted(Leaf& l, const ResourceVector& taken) {
   ++accepted.answers;
 }
 
+// If the piece held less of some kind than was free for the framework.
+void note_piece(Filter& filter, const ResourceVector& piece, const ResourceVector& usable) {
+  const bool is_part =
+      std::any_of(filter.too_little.begin(), filter.too_little.end(), [&](const auto& kind) {
+        return piece[kind.first] < std::min(kind.second, usable[kind.first]);
+      });
+  if (!is_part) return;
+  for (const auto& [kind, free] : filter.too_little) filter.of_piece[kind] = piece[kind];
+}
+
 }  // namespace
 
 Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<RunningTask> tasks,
@@ -122,7 +132,11 @@ Cluster::Settled Cluster::settle(const std::vector<OfferId>& ids, std::vector<Ru
     for (const ResourceKind kind : refusal.too_little) {
       filter.too_little[kind] = std::min(a.counted_free_of(kind), seen[kind]);
     }
-    if (refusal.wrong_agent) filter.wrong_agent = a.attributes;
+    if (refusal.wrong_agent) {
+      filter.wrong_agent = a.attributes;
+    } else if (is_open) {
+      note_piece(filter, sum_of(rest).amounts, sum_of(a.usable(l.role->name)).amounts);
+    }
     settled.filtered_on = &a;
     add_filter(l, a, std::move(filter));
   } else if (refusal.refuse_for > Duration()) {

@@ -105,6 +105,9 @@ class Cluster {
   void add_filter(Leaf& leaf, Agent& agent, Filter filter);
   void remove_filter(Leaf& leaf, Agent& agent);
   void clear_filters(Framework& framework);
+  // The leaf, which takes open offers, may have at most so much: if that is more than a piece which
+  // it declined, it may look at the agent again. O(pieces that it declined).
+  void end_filters_of_pieces(Leaf& leaf, const ResourceVector& most);
 
   // --- what is set aside ------------------------------------------------------------------------
   // What becomes free on the agent is for the ask alone; with `keep`, up to so much of it.

@@ -24,6 +24,7 @@ void Cluster::add_filter(Leaf& l, Agent& a, Filter filter) {
   ++claimable_version;
   if (!filter.until) {
     decline.filtered = Framework::Filtered::kForAReason;
+    if (!filter.of_piece.empty()) f.declined_pieces.insert(&a);
     f.reasons.emplace(a.id, std::move(filter));
     return;
   }
@@ -43,6 +44,7 @@ void Cluster::remove_filter(Leaf& l, Agent& a) {
   f.declines[a.slot].filtered = Framework::Filtered::kNo;
   if (filtered == Framework::Filtered::kForATime) --timed_filters_;
   if (filtered == Framework::Filtered::kForAReason) f.reasons.erase(a.id);
+  f.declined_pieces.erase(&a);
   --f.filter_count;
   ++claimable_version;
 }
@@ -52,7 +54,23 @@ void Cluster::clear_filters(Framework& f) {
   claimable_version += f.filter_count;
   f.declines.clear();
   f.reasons.clear();
+  f.declined_pieces.clear();
   f.filter_count = 0;
+}
+
+void Cluster::end_filters_of_pieces(Leaf& l, const ResourceVector& most) {
+  const AgentSet declined = l.owner->declined_pieces;
+  for (Agent* a : declined) {
+    const std::map<ResourceKind, int64_t>& piece = l.owner->reasons.at(a->id).of_piece;
+    const ResourceVector now = sum_of(a->usable(l.role->name)).amounts.min(most);
+    const bool has_grown = std::all_of(piece.begin(), piece.end(), [&](const auto& kind) {
+      return now[kind.first] > kind.second;
+    });
+    if (!has_grown) continue;
+    remove_filter(l, *a);
+    l.retry.insert(a);
+    update_demand(l, true);
+  }
 }
 
 bool Cluster::is_due_once(const FilterTimer& timer) {

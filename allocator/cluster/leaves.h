@@ -116,6 +116,9 @@ struct Filter {
   std::optional<Time> until = {};                   // without a reason
   std::map<ResourceKind, int64_t> too_little = {};  // until more than this is free there, in each
   std::optional<Attributes> wrong_agent = {};       // until its attributes are others
+  // If limits or guarantees made the open offer smaller than what was free: of the kinds of
+  // `too_little`, how much it held. The filter ends also when the framework may have more of each.
+  std::map<ResourceKind, int64_t> of_piece = {};
 };
 
 // A framework: what counts for all of its leaves.
@@ -137,6 +140,7 @@ struct Framework {
   std::vector<Decline> declines = {};
   IndexedMap<AgentId, Filter> reasons = {};  // of those for a reason
   size_t filter_count = 0;                   // of both
+  AgentSet declined_pieces = {};             // agents whose filter has an `of_piece`
   Filtered filtered_on(const AgentState& agent) const {
     return agent.slot < declines.size() ? declines[agent.slot].filtered : Filtered::kNo;
   }

@@ -179,6 +179,7 @@ void Round::note_permitted(Leaf& l, const Agent& a) {
 bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
   Leaf& l = *turn.leaf;
   const ResourceVector most = permitted(cluster_, l);
+  cluster_.end_filters_of_pieces(l, most);
   const OpenPlace place = place_open(l, most);
   if (Agent* const a = place.agent) {
     std::vector<Slice> all = piece_for(cluster_, l, *a, most);
@@ -195,6 +196,7 @@ bool Round::give_whole_agent(const Turn& turn, std::vector<Leaf*>& refused) {
     cluster_.stop(l, lacking);
     return false;
   }
+  for (const Agent* a : l.owner->declined_pieces) note_permitted(l, *a);
   l.tried_at = place.some_denied ? 0 : cluster_.free_agents.latest();
   if (place.some_denied) {
     cluster_.held_back.insert(&l);  // Nothing tells when it may have more.

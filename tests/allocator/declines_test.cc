@@ -62,6 +62,64 @@ TEST(Decline, WithZeroSecondsFiltersNothing) {
   EXPECT_EQ(s.framework("x").offers(), Offers{"a1 cpus:1"});
 }
 
+TEST(Decline, ForTooLittleOfAPieceThatALimitMadeSmallEndsWhenTheLimitAllowsMore) {
+  AllocatorScenario s;
+  s.limit("open", "cpus:2");
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("open").subscribes();
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:4096"});
+  s.framework("open").declines("a1", Refusal{.too_little = {ResourceKind::kCpus}});
+  s.advance(hours(10));
+  EXPECT_EQ(s.framework("open").offers(), Offers{});
+
+  s.limit("open", "cpus:3");
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:4096"});
+  s.framework("open").declines("a1", Refusal{.too_little = {ResourceKind::kCpus}});
+  s.limit("open", "cpus:2");
+  s.decide();
+  s.limit("open", "cpus:3");
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{}) << "it has declined as much";
+}
+
+TEST(Decline, ForTooLittleOfAPieceThatALimitMadeSmallEndsWhenItsRoleUsesLess) {
+  AllocatorScenario s;
+  s.limit("team", "cpus:3");
+  s.agent("a2", "cpus:1;mem:1GiB");
+  s.framework("small").in_role("team").asks("cpus:1;mem:1GiB", 1);
+  s.run_until_nothing_fits();
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("open").in_role("team", OfferMode::kOpen);
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:4096"});
+  s.framework("open").declines("a1", Refusal{.too_little = {ResourceKind::kCpus}});
+  s.advance(hours(10));
+  EXPECT_EQ(s.framework("open").offers(), Offers{});
+
+  s.framework("small").ends(1);
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:4096"});
+}
+
+// Found by the simulator (seed 982972): what is held for another's guarantee made the piece small.
+TEST(Decline, ForTooLittleOfAPieceThatAGuaranteeMadeSmallEndsWhenLessIsHeld) {
+  AllocatorScenario s({.reclaim = ReclaimMode::kOff});
+  s.guarantee("other", "cpus:2");
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("open").subscribes();
+  s.decide();
+  ASSERT_EQ(s.framework("open").offers(), Offers{"a1 cpus:2;mem:4096"});
+  s.framework("open").declines("a1", Refusal{.too_little = {ResourceKind::kCpus}});
+  s.advance(hours(10));
+  EXPECT_EQ(s.framework("open").offers(), Offers{});
+
+  s.guarantee("other", "cpus:1");
+  s.decide();
+  EXPECT_EQ(s.framework("open").offers(), Offers{"a1 cpus:3;mem:4096"});
+}
+
 TEST(Decline, ForTooLittleOfAKindLastsUntilTheAgentHasMoreOfIt) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:4GiB");
