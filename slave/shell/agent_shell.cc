@@ -25,6 +25,7 @@
 #include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "slave/executor/task_environment.h"
+#include "slave/shell/agent_report.h"
 #include "slave/shell/checkpoint.h"
 #include "slave/shell/descriptors.h"
 #include "slave/shell/disk_limits.h"
@@ -171,8 +172,7 @@ struct AgentShell::Impl {
   void on_master_frame(std::span<const std::byte> frame);
   void on_executor_frame(PeerId peer, std::span<const std::byte> frame);
   void on_request(const HttpRequest& request, HttpResponder responder);
-  proto::AgentStatus status_with_usage() const;
-  std::string metrics() const;
+  AgentParts parts() const;
 };
 
 // --- start -------------------------------------------------------------------------------------
@@ -720,98 +720,30 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
 
 // --- HTTP --------------------------------------------------------------------------------------
 
+AgentParts AgentShell::Impl::parts() const {
+  return {.core = *core,
+          .isolator = *isolator,
+          .fetches = *fetches,
+          .cache = *cache,
+          .executors = *executors,
+          .trace = trace,
+          .checkpoint_bytes = log->size(),
+          .connects_failed = attempts_failed,
+          .out_of_memory = out_of_memory_seen};
+}
+
 void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
   if (request.path == "/metrics") {
-    return responder.respond(200, "text/plain; version=0.0.4", metrics());
+    return responder.respond(200, "text/plain; version=0.0.4", agent_metrics(parts()));
   }
   if (request.path == "/v1/status") {
-    return responder.respond_json(200, proto::agent_status_json(status_with_usage()));
+    return responder.respond_json(200, proto::agent_status_json(agent_status(*core, *supervisor)));
   }
   responder.respond_json(
       404, proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
                                  .with_hint("try /v1/status, /healthz, /metrics, "
                                             "/v1/files/<framework>/<task>/<path>")));
-}
-
-// Read from the kernel at the moment of asking.
-proto::AgentStatus AgentShell::Impl::status_with_usage() const {
-  proto::AgentStatus status = core->status();
-  for (proto::AgentExecutorRow& row : status.executors) {
-    const std::optional<GroupUsage> usage = supervisor->usage(row.framework, row.executor);
-    if (!usage) continue;
-    row.usage = {.cpu_nanos = usage->cpu_nanos,
-                 .throttled_nanos = usage->throttled_nanos,
-                 .memory_bytes = usage->memory_bytes,
-                 .memory_peak_bytes = usage->memory_peak_bytes,
-                 .memory_limit_bytes = usage->memory_limit_bytes,
-                 .out_of_memory = usage->out_of_memory,
-                 .processes = usage->processes,
-                 .read_bytes = usage->read_bytes,
-                 .written_bytes = usage->written_bytes};
-  }
-  return status;
-}
-
-std::string AgentShell::Impl::metrics() const {
-  const proto::AgentStatus status = core->status();
-  MetricsText text;
-  text.gauge("proffer_agent_registered", "Whether a master has this agent.", status.registered);
-  text.gauge("proffer_agent_takes_tasks",
-             "1, or 0 while it takes none: its disk is full, or executors cannot be started.",
-             core->trouble().empty() ? 1 : 0);
-  text.gauge("proffer_agent_tasks", "Tasks that have not ended.", status.tasks);
-  text.gauge("proffer_agent_executors", "Executors.",
-             static_cast<int64_t>(status.executors.size()));
-  text.gauge("proffer_agent_updates_unacknowledged", "Updates that wait for acknowledgement.",
-             status.updates_unacknowledged);
-  const auto amounts = [&](std::string_view name, std::string_view help,
-                           const ResourceVector& vector) {
-    for (const ResourceKind kind : kResourceKinds) {
-      text.gauge_milli(name, help, vector[kind], {{"kind", std::string(to_text(kind))}});
-    }
-  };
-  amounts("proffer_agent_resources_total", "Resources of this agent, in CPUs, MiB and GPUs.",
-          status.total.amounts);
-  amounts("proffer_agent_resources_used", "Resources that its tasks use.", status.used);
-  // Of all tasks and executors together, also those that have ended; nothing where none is counted.
-  const GroupUsage usage = isolator->usage_of_all();
-  const auto gauge_if_counted = [&](std::string_view name, std::string_view help,
-                                    const std::optional<int64_t>& value) {
-    if (value) text.gauge(name, help, *value);
-  };
-  if (usage.cpu_nanos) {
-    constexpr int64_t kNanosPerMilli = 1'000'000;
-    text.gauge_milli("proffer_agent_tasks_cpu_seconds", "CPU time of tasks, since it began.",
-                     *usage.cpu_nanos / kNanosPerMilli);
-  }
-  gauge_if_counted("proffer_agent_tasks_memory_bytes", "Memory that tasks use.",
-                   usage.memory_bytes);
-  gauge_if_counted("proffer_agent_tasks_processes", "Processes and threads of tasks.",
-                   usage.processes);
-  text.counter("proffer_agent_out_of_memory_total", "Executors and tasks that ended for it.",
-               out_of_memory_seen);
-  text.gauge("proffer_agent_fetches", "Executors that wait for the files of their tasks.",
-             static_cast<int64_t>(fetches->running()));
-  text.counter("proffer_agent_fetches_failed_total", "Those whose files could not be fetched.",
-               fetches->failed());
-  text.gauge("proffer_agent_cache_bytes", "Fetched files that are kept for other tasks.",
-             cache->bytes());
-  text.gauge("proffer_agent_checkpoint_bytes", "Size of the checkpoint.",
-             static_cast<int64_t>(log->size()));
-  text.counter("proffer_agent_connects_failed_total", "Attempts that did not reach the master.",
-               attempts_failed);
-  const LocalServer::Counters& frames = executors->counters();
-  text.counter("proffer_frames_received_total", "Frames from executors.", frames.frames_received);
-  text.counter("proffer_frames_sent_total", "Frames to executors.", frames.frames_sent);
-  text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
-  text.counter("proffer_accepts_failed_total",
-               "Connections of executors that could not be accepted, and were tried again.",
-               frames.unaccepted);
-  text.gauge("proffer_peers", "Executors with a connection.",
-             static_cast<int64_t>(executors->peers()));
-  text.events(trace);
-  return text.take();
 }
 
 // --- outside -----------------------------------------------------------------------------------

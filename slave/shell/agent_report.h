@@ -1,0 +1,36 @@
+#pragma once
+
+// The status and the metrics of an agent, as its HTTP server gives them: /v1/status and /metrics.
+
+#include <cstdint>
+#include <string>
+
+#include "net/local_server.h"
+#include "net/trace_log.h"
+#include "slave/core/agent.h"
+#include "slave/shell/fetches.h"
+#include "slave/shell/file_cache.h"
+#include "slave/shell/isolator.h"
+#include "slave/shell/supervisor.h"
+
+namespace proffer::agent {
+
+// The parts that have figures of their own, and the figures of the shell.
+struct AgentParts {
+  const Agent& core;
+  const Isolator& isolator;
+  const Fetches& fetches;
+  const FileCache& cache;
+  const LocalServer& executors;
+  const TraceLog& trace;
+  uint64_t checkpoint_bytes = 0;
+  uint64_t connects_failed = 0;  // attempts that did not reach the master
+  uint64_t out_of_memory = 0;    // executors and tasks that ended for it
+};
+
+// With the use of each executor, read from the kernel at this moment. O(executors) reads of files.
+proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor);
+// In Prometheus' text format. O(executors).
+std::string agent_metrics(const AgentParts& agent);
+
+}  // namespace proffer::agent
