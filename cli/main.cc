@@ -49,6 +49,7 @@ constexpr Command kCommands[] = {
     {"logs", run_logs, "the output of a task"},
     {"exec", run_exec, "one more command in a running task"},
     {"kill", run_kill, "end a task"},
+    {"teardown", run_teardown, "end a framework and all of its tasks"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
     {"doctor", nullptr, "checks whether an agent would work on this machine"},
     {"master", nullptr, "run a master"},

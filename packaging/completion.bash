@@ -24,6 +24,7 @@ _proffer() {
     case $command in
       exec | logs | kill) words=$(_proffer_names tasks --all) ;;
       tasks) words=$(_proffer_names tasks) ;;
+      teardown) words=$(_proffer_names frameworks) ;;
       drain | undrain | reserve | unreserve) words=$(_proffer_names agents) ;;
     esac
   fi

@@ -65,6 +65,29 @@ Result<const Framework*> Frameworks::named(std::string_view word) const {
       .with_hint("give more of the id");
 }
 
+Result<Framework*> Frameworks::exactly(std::string_view word) {
+  if (Framework* framework = find(FrameworkId(std::string(word)));
+      framework != nullptr && !framework->gone) {
+    return framework;
+  }
+  std::vector<const Framework*> all;
+  std::vector<const Framework*> of_name;
+  for (const auto& [id, framework] : frameworks_) {
+    if (framework.gone) continue;
+    all.push_back(&framework);
+    if (framework.record.name == word) of_name.push_back(&framework);
+  }
+  if (of_name.size() == 1) return find(of_name.front()->id());
+  if (of_name.size() > 1) {
+    return Error::invalid_argument(
+               text(quoted(word), " is the name of several frameworks: ", candidates(of_name)))
+        .with_hint("give the id");
+  }
+  return Error::not_found(text("no framework has the id or name ", quoted(word)))
+      .with_hint(all.empty() ? std::string("there are none")
+                             : text("there are ", candidates(all), "; give the whole id or name"));
+}
+
 Framework& Frameworks::add(proto::FrameworkRecord record) {
   const FrameworkId id = record.framework;
   if (!record.secret.empty()) {

@@ -74,6 +74,10 @@ class Frameworks {
   // is gone. Errors: kNotFound, with those that exist; kInvalidArgument, with the candidates.
   // O(frameworks).
   Result<const Framework*> named(std::string_view word) const;
+  // The one of this whole id, or the only one of this name; never one that is gone. Errors:
+  // kNotFound, with those that exist; kInvalidArgument, with the ids of those of the name.
+  // O(frameworks).
+  Result<Framework*> exactly(std::string_view word);
   // Takes an id and secret that are not in use.
   Framework& add(proto::FrameworkRecord record);
   // Its secret no longer finds it.

@@ -146,6 +146,8 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_undrain(*undrain, step);
   } else if (const auto* role = std::get_if<SetRole>(&event)) {
     on_set_role(*role, step);
+  } else if (const auto* end = std::get_if<TearDownFramework>(&event)) {
+    on_tear_down(*end, step);
   } else if (const auto* part = std::get_if<ReserveForRole>(&event)) {
     on_reserve(*part, step);
   } else {

@@ -64,6 +64,13 @@ struct OperatorKill {
   std::string task = {};
   std::optional<Duration> grace = {};
 };
+// A framework ends with all of its tasks: given by its whole id, or by a name that no other has.
+// Answered under `call`.
+struct TearDownFramework {
+  uint64_t call = 0;
+  PrincipalPtr by = {};
+  std::string framework = {};
+};
 // An agent is emptied: nothing is offered of it, its tasks are told, and killed after the grace
 // (none: that of revokes). One that is being drained already gets the new time.
 struct DrainAgent {
@@ -114,7 +121,7 @@ struct Tick {};
 
 using MasterEvent =
     std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, FrameworkCall, Tick,
-                 DrainAgent, UndrainAgent, SetRole, ReserveForRole>;
+                 DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework>;
 
 // --- what a step says --------------------------------------------------------------------------
 

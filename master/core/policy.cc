@@ -21,6 +21,7 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "continue a framework of another user", .owner = true},
     {.text = "send a request to a framework of another user", .owner = true},
     {.text = "kill a task of another user", .owner = true},
+    {.text = "tear down a framework of another user", .owner = true},
     {.text = "register an agent", .agent_user = true},
     {.text = "drain an agent"},
     {.text = "change a role"},

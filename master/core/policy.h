@@ -19,6 +19,7 @@ enum class Action : uint8_t {
   kResume,         // a framework's next session
   kCallFramework,  // a request to it
   kKillTask,
+  kTearDown,  // a framework ends with its tasks
   kRegisterAgent,
   kDrainAgent,
   kSetRole,
@@ -26,7 +27,7 @@ enum class Action : uint8_t {
   kSeeTask,     // its command, and the texts of its errors
   kServeUsers,  // a framework runs tasks as the users that sent it requests
 };
-inline constexpr size_t kActionCount = 10;
+inline constexpr size_t kActionCount = 11;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 

@@ -124,6 +124,7 @@ class Master::State {
                     Step& step);
 
   // subscribe.cc, teardown.cc
+  void on_tear_down(const TearDownFramework& message, Step& step);
   void on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step);
   Result<void> agents_run_tasks_of(const Principal& by) const;
   Result<Framework*> find_subscriber(const proto::Subscribe& message, const PrincipalPtr& by,

@@ -1,6 +1,6 @@
-// A framework ends: by its own word, because its connection was lost and it has no failover
-// timeout, or because that timeout has passed. Its tasks are killed; it stays, without a name or a
-// voice, until the last has ended.
+// A framework ends: by its own word, by that of its owner or an operator, because its connection
+// was lost and it has no failover timeout, or because that timeout has passed. Its tasks are
+// killed; it stays, without a name or a voice, until the last has ended.
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -9,6 +9,19 @@ namespace proffer::master {
 
 using proto::TaskEvent;
 using proto::TaskReason;
+
+void Master::State::on_tear_down(const TearDownFramework& message, Step& step) {
+  Result<Framework*> found = frameworks_.exactly(message.framework);
+  if (!found) return answer(message.call, std::move(found).error(), step);
+  Framework& framework = **found;
+  if (Result<void> may =
+          permit(message.by, Action::kTearDown, framework.id().str(), step, framework.record.user);
+      !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
+  tear_down(framework, text("by user ", quoted(message.by->user)), step);
+  answer(message.call, std::string(), step);
+}
 
 void Master::State::tear_down(Framework& framework, std::string_view why, Step& step) {
   const FrameworkId id = framework.id();

@@ -122,8 +122,8 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
 
 namespace {
 
-constexpr std::string_view kOperatorMethods[] = {"kill",     "drain",   "undrain",
-                                                 "role_set", "reserve", "unreserve"};
+constexpr std::string_view kOperatorMethods[] = {"kill",    "drain",     "undrain", "role_set",
+                                                 "reserve", "unreserve", "teardown"};
 
 }  // namespace
 
@@ -141,6 +141,11 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
     Result<proto::KillCall> kill = proto::parse_kill_call(arguments);
     if (!kill) return wrong(std::move(kill).error());
     return MasterEvent(OperatorKill{call, by, std::move(kill->task), kill->grace});
+  }
+  if (method == "teardown") {
+    Result<proto::TeardownCall> teardown = proto::parse_teardown_call(arguments);
+    if (!teardown) return wrong(std::move(teardown).error());
+    return MasterEvent(TearDownFramework{call, by, std::move(teardown->framework)});
   }
   if (method == "drain" || method == "undrain") {
     Result<proto::DrainCall> drain = proto::parse_drain_call(arguments);

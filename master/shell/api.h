@@ -26,7 +26,8 @@ struct Page {
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments,
                       const Principal* by, std::string_view history = {});
 
-// What an operator may change: "kill", "drain", "undrain", "role_set", "reserve", "unreserve".
+// What an operator may change: "kill", "drain", "undrain", "role_set", "reserve", "unreserve",
+// "teardown".
 bool is_operator_method(std::string_view method);
 // The event of such a call, answered under `call`, with JSON as of proto/json as `arguments`.
 // Errors: kInvalidArgument for the arguments.

@@ -94,6 +94,22 @@ Result<KillCall> parse_kill_call(std::string_view json) {
   return call;
 }
 
+std::string teardown_call_json(const TeardownCall& call) {
+  return to_json_text(Json{{"framework", call.framework}});
+}
+
+Result<TeardownCall> parse_teardown_call(std::string_view json) {
+  TeardownCall call;
+  Result<void> parsed =
+      parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
+        in.only({"framework"});
+        in.require("framework");
+        in.text("framework", call.framework);
+      });
+  if (!parsed) return std::move(parsed).error();
+  return call;
+}
+
 std::string role_set_call_json(const RoleSetCall& call) {
   Json out = {{"role", call.role.str()}};
   if (call.weight) out["weight"] = print_number(*call.weight);

@@ -102,6 +102,14 @@ std::string role_set_call_json(const RoleSetCall& call);
 Result<RoleSetCall> parse_role_set_call(std::string_view json);
 
 // No grace: that of revokes.
+// The whole id of a framework, or its name.
+struct TeardownCall {
+  std::string framework = {};
+  bool operator==(const TeardownCall&) const = default;
+};
+std::string teardown_call_json(const TeardownCall& call);  // {"framework"}
+Result<TeardownCall> parse_teardown_call(std::string_view json);
+
 struct DrainCall {
   AgentId agent = {};
   std::optional<Duration> grace = {};

@@ -3,7 +3,6 @@
 #include <optional>
 #include <string_view>
 
-
 namespace proffer::agent {
 
 proto::AgentStatus agent_status(const Agent& core, const Supervisor& supervisor) {

@@ -72,6 +72,8 @@ void fuzz_json(Input input) {
       return check(json, proto::parse_request_call, proto::request_call_json);
     case 'w':
       return check(json, proto::parse_role_set_call, proto::role_set_call_json);
+    case 'x':
+      return check(json, proto::parse_teardown_call, proto::teardown_call_json);
     case 'n':
       return check(json, proto::parse_drain_call, proto::drain_call_json);
     case 'v':

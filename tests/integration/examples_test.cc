@@ -57,6 +57,28 @@ TEST(Examples, FailoverFrameworkFindsItsTasksAfterItWasKilled) {
   EXPECT_EQ(read_file(home / "session"), "");  // nothing is left to come back to
 }
 
+TEST(Examples, AFrameworkThatWasTornDownMeanwhileSaysSoAndEnds) {
+  const Cluster cluster({.agents = 1});
+  const TemporaryDirectory home;
+  const Words command = {example("failover_framework"), "--master=" + cluster.master(),
+                         "--session_file=" + (home / "session")};
+  {
+    Process life(command);
+    ASSERT_TRUE(eventually([&] { return cluster.running_tasks("failover") == 3; }));
+    life.kill(SIGKILL);
+    life.wait();
+  }
+  const Exit wrong = cluster.proffer({"teardown", "failove"});
+  EXPECT_EQ(wrong.code, 1);
+  EXPECT_THAT(wrong.err, HasSubstr("no framework has the id or name 'failove'"));
+  EXPECT_EQ(cluster.running_tasks(), 3);
+  EXPECT_EQ(cluster.proffer({"teardown", "failover"}).code, 0);
+  EXPECT_TRUE(eventually([&] { return cluster.running_tasks() == 0; }));
+  const Exit late = run(command);
+  EXPECT_EQ(late.code, 1);
+  EXPECT_THAT(late.err, HasSubstr("it was torn down"));
+}
+
 TEST(Examples, FailoverFrameworkComesBackAsTheSameFramework) {
   const std::string command = example("failover_framework");
   const std::string session = "--session_file={dir}/session";

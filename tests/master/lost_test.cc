@@ -500,6 +500,33 @@ TEST(Teardown, KillsTheTasksAndForgetsTheFramework) {
   EXPECT_FALSE(with.has(f.id, "t1"));
 }
 
+TEST(Teardown, IsAlsoTheWordOfAnOperatorForASchedulerThatWillNotComeBack) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  f.lose();
+  EXPECT_EQ(s.calls(TearDownFramework{.framework = f.id.str()}), "done");
+  EXPECT_EQ(a.take_one<proto::ShutdownFramework>().framework, f.id);
+  a.updates(f.id, "t1", TaskState::kKilled);
+  EXPECT_EQ(s.allocated(), "");
+  f.subscribes();
+  EXPECT_EQ(f.take_one<proto::ErrorMessage>().code, ErrorCode::kNotFound);
+}
+
+TEST(Teardown, TakesNoPrefixAndNoNameOfSeveral) {
+  MasterScenario s;
+  TestScheduler& one = s.subscribed("web");
+  TestScheduler& two = s.subscribed("web");
+  EXPECT_THAT(s.calls(TearDownFramework{.framework = "web"}),
+              testing::HasSubstr("the name of several frameworks"));
+  EXPECT_THAT(s.calls(TearDownFramework{.framework = one.id.str().substr(0, 5)}),
+              testing::HasSubstr("no framework has the id or name 'web-1'"));
+  EXPECT_EQ(s.calls(TearDownFramework{.framework = two.id.str()}), "done");
+  EXPECT_EQ(s.calls(TearDownFramework{.framework = "web"}), "done");
+  EXPECT_THAT(s.calls(TearDownFramework{.framework = "web"}),
+              testing::HasSubstr("no framework has the id or name 'web'"));
+}
+
 TEST(Teardown, LetsAgentsForgetWhatWasNotAcknowledged) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");

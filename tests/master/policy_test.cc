@@ -33,6 +33,7 @@ TEST(Policy, IsOneTable) {
       {Action::kResume, {agent, other, nullptr}},
       {Action::kCallFramework, {agent, other, nullptr}},
       {Action::kKillTask, {agent, other, nullptr}},
+      {Action::kTearDown, {agent, other, nullptr}},
       {Action::kRegisterAgent, {owner, other, nullptr}},
       {Action::kDrainAgent, {agent, owner, other, nullptr}},
       {Action::kSetRole, {agent, owner, other, nullptr}},
@@ -55,8 +56,8 @@ TEST(Policy, IsOneTable) {
 // As of a framework that a master does not know any more, while its tasks still run.
 TEST(Policy, WhatHasNoKnownOwnerIsTheOperators) {
   const PolicyOptions options{.master_uid = 900};
-  for (const Action action :
-       {Action::kResume, Action::kCallFramework, Action::kKillTask, Action::kSeeTask}) {
+  for (const Action action : {Action::kResume, Action::kCallFramework, Action::kKillTask,
+                              Action::kTearDown, Action::kSeeTask}) {
     EXPECT_FALSE(check_permission(options, user("bob", 1002).get(), action, "")) << to_text(action);
     EXPECT_FALSE(check_permission(options, user("", 1003).get(), action, "")) << to_text(action);
     EXPECT_TRUE(check_permission(options, user("proffer", 900).get(), action, ""));
@@ -119,6 +120,8 @@ TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
   const PrincipalPtr bob = user("bob", 1002);
   EXPECT_THAT(s.calls(OperatorKill{.by = bob, .task = "t1"}),
               HasSubstr("user 'bob' may not kill a task of another user"));
+  EXPECT_THAT(s.calls(TearDownFramework{.by = bob, .framework = "web"}),
+              HasSubstr("user 'bob' may not tear down a framework of another user"));
   EXPECT_THAT(s.calls(DrainAgent{.by = bob, .agent = AgentId("a1")}),
               HasSubstr("may not drain an agent"));
   EXPECT_THAT(s.calls(UndrainAgent{.by = bob, .agent = AgentId("a1")}),
@@ -130,7 +133,7 @@ TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
   EXPECT_THAT(
       s.calls(FrameworkCall{.framework = "web", .id = "r1", .by = bob, .timeout = seconds(1)}),
       HasSubstr("may not send a request to a framework of another user"));
-  EXPECT_EQ(s.traced("audit: refused"), 6);
+  EXPECT_EQ(s.traced("audit: refused"), 7);
 
   TestAgent& forged = s.agent("a2", "cpus:4;mem:4096");
   forged.by = bob;
@@ -138,7 +141,7 @@ TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
   s.settle();
   EXPECT_TRUE(forged.was_dropped());
   EXPECT_EQ(s.master->agents().size(), 1u);
-  EXPECT_EQ(s.traced("audit: refused"), 7);
+  EXPECT_EQ(s.traced("audit: refused"), 8);
 
   TestScheduler& foreign = s.scheduler("mine");
   foreign.by = nullptr;
@@ -146,7 +149,7 @@ TEST(Policy, OthersDoNothingToAFrameworkOrTheCluster) {
   s.settle();
   EXPECT_TRUE(foreign.was_dropped());
   EXPECT_EQ(s.master->frameworks().size(), 1u);
-  EXPECT_EQ(s.traced("audit: refused"), 8);
+  EXPECT_EQ(s.traced("audit: refused"), 9);
 
   EXPECT_EQ(s.calls(OperatorKill{.task = "t1"}), "done");
 }

@@ -262,6 +262,7 @@ class AttackedDebian : public Debian {
         {"proffer kill victim", "may not kill a task of another user"},
         {"proffer exec victim -- cat note", "may not run a command in a task of another user"},
         {"proffer kill " + task_ + " --grace 0s", "may not kill a task of another user"},
+        {"proffer teardown service", "may not tear down a framework of another user"},
         {"proffer role set research --weight 1000", "may not change a role"},
         {"proffer role set research --guarantee cpus:1", "may not change a role"},
         {"proffer role unset default", "may not change a role"},

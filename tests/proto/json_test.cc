@@ -243,6 +243,16 @@ TEST(Json, OfCallsReadsBack) {
   }
 }
 
+TEST(Json, OfATeardownReadsBack) {
+  const TeardownCall call{.framework = "web-1-1"};
+  const Result<TeardownCall> back = parse_teardown_call(teardown_call_json(call));
+  ASSERT_TRUE(back) << back.error().message();
+  EXPECT_EQ(*back, call);
+  for (const std::string_view wrong : {"", "{}", R"({"framework":1})", R"({"frame":"a"})"}) {
+    EXPECT_FALSE(parse_teardown_call(wrong)) << wrong;
+  }
+}
+
 TEST(Json, OfOperatorsCallsReadsBack) {
   const RoleSetCall all{.role = RoleName("eng/ads"),
                         .weight = 2'500,

@@ -1,0 +1,32 @@
+// proffer teardown: a framework ends with all of its tasks, whether its scheduler is there or not.
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+
+int run_teardown(const Words& words) {
+  std::string master_flag;
+  proto::TeardownCall teardown;
+  bool json = false;
+  Arguments arguments(
+      "proffer teardown FRAMEWORK",
+      "end a framework for good: its tasks are killed, its store is erased, and its "
+      "scheduler cannot come back");
+  arguments.master(&master_flag);
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.required("FRAMEWORK", &teardown.framework,
+                     "its whole id, or its name if no other framework has it");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Address> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  const Result<CallResult> answer = call(*master, "teardown", proto::teardown_call_json(teardown));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+}  // namespace proffer::cli
