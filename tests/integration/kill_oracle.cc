@@ -238,15 +238,20 @@ class Court {
     }
     // What follows is said of tasks that never ran.
     if (ran) return what + "but it ran";
+    if (told.reason == "agent_restarted" && (told.state == "refused" || told.state == "lost")) {
+      return killed(launch.at - kAcknowledgedWithinNanos, told.at, "agent", launch.agent)
+                 ? ""
+                 : what + "its agent was not killed";
+    }
     if (told.state == "refused") {
       static const std::set<std::string> allowed = {"offer_not_valid", "agent_not_available",
                                                     "ports_not_available"};
       return allowed.count(told.reason) > 0 ? "" : what + "there is no cause for that";
     }
-    if (told.state == "lost" && told.reason == "agent_restarted") {
-      return killed(launch.at - kAcknowledgedWithinNanos, told.at, "agent", launch.agent)
+    if (told.state == "failed" && told.reason == "launch_failed") {
+      return killed(launch.at - kAcknowledgedWithinNanos, told.at, "stem", "")
                  ? ""
-                 : what + "its agent was not killed";
+                 : what + "nobody killed the stem of its executor";
     }
     if (told.state == "lost" && (told.reason == "task_unknown" || told.reason == "agent_forgot")) {
       // The launch was on its way when one of those that it goes through was killed.
