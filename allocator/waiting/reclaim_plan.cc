@@ -37,7 +37,8 @@ bool is_at_most(const ResourceVector& use, const ResourceVector& most, const Res
   });
 }
 
-// Whether the role's guarantee covers `use`, of which `more` is new: as is_within_guarantee().
+// Whether the role's guarantee covers `use`, and `more` is the new part of it: as
+// is_within_guarantee().
 bool covers(const Role& role, const ResourceVector& use, const ResourceVector& more) {
   return role.has_guarantee() && is_within_guarantee(role, use - more, more);
 }

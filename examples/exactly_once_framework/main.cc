@@ -20,7 +20,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   std::vector<std::string> commands;
-  for (std::string line; std::getline(file, line);) commands.push_back(line);
+  for (std::string line; std::getline(file, line);) {
+    if (!line.empty()) commands.push_back(line);
+  }
 
   proffer::sdk::SchedulerOptions options = proffer::sdk::options_from(argc, argv, "once");
   if (options.session_file.empty()) options.session_file = "once.session";

@@ -40,7 +40,7 @@ class RunOnce {
   void list(const std::string& after) {
     using Outcomes = proffer::Result<std::vector<proffer::proto::StoreResult::Outcome>>;
     self_.store({proffer::sdk::list("tasks/", after)}, [this](const Outcomes& got) {
-      if (!got) return list("");
+      if (!got) return fail(got.error().message());
       for (const auto& entry : got->front().entries) {
         begun_.insert(proffer::TaskId(entry.key.substr(std::string("tasks/").size())));
       }
@@ -61,6 +61,12 @@ class RunOnce {
     self_.stop();
   }
 
+  // The tasks run on; a later life goes on.
+  void fail(const std::string& why) {
+    out_ << why << std::endl;
+    self_.detach(1);
+  }
+
   void launch(const proffer::Offer& offer) {
     int64_t room = 0;
     for (const proffer::AskFill& fill : offer.fills) room += fill.count;
@@ -77,8 +83,11 @@ class RunOnce {
   }
 
   // `refused` is the only end after which a command may be begun: it was not. Of one that is lost
-  // nobody knows how far it came; a person decides.
+  // nobody knows how far it came; a person decides. An invalid one would be refused for ever.
   void hear(const proffer::proto::TaskStatus& task) {
+    if (task.reason == proffer::proto::TaskReason::kTaskInvalid) {
+      return fail(task.task.str() + " cannot be begun: " + task.message);
+    }
     if (task.state == proffer::proto::TaskState::kRefused) {
       begun_.erase(task.task);
     } else {

@@ -197,11 +197,15 @@ class AcceptPlanner {
           .message = text("the task ", quoted(task.str()), " was launched before: the framework's ",
                           "store says ", quoted(remembered_value(*known)))};
     }
-    if (remembered_->entries.size() + launched_.size() < kStoreKeysPerFrameworkMax) return {};
-    return TaskRefusal{.reason = TaskReason::kTaskInvalid,
-                       .message = text("the framework remembers its tasks, and its store has ",
-                                       kStoreKeysPerFrameworkMax, " entries, the most: erase ",
-                                       kRememberedPrefix, "TASK of tasks that have ended")};
+    const bool has_room =
+        remembered_->entries.size() + launched_.size() < kStoreKeysPerFrameworkMax &&
+        remembered_->bytes < kStoreBytesPerFrameworkMax;
+    if (has_room) return std::nullopt;
+    return TaskRefusal{
+        .reason = TaskReason::kTaskInvalid,
+        .message = text("the framework remembers its tasks, and its store is full (",
+                        remembered_->entries.size(), " entries, ", remembered_->bytes,
+                        " bytes): erase ", kRememberedPrefix, "TASK of tasks that have ended")};
   }
 
   std::string invalid_text() const {

@@ -1,6 +1,5 @@
-// Entries that outlive the master: tasks that ended (keep_ended, when
-// their scheduler knows) and the use of roles (on_role_use_due, each minute). The shell
-// writes them.
+// Entries that outlive the master: tasks that ended (keep_ended, when their scheduler knows) and
+// the use of roles (on_role_use_due, each minute). The shell writes them.
 
 #include "master/core/state.h"
 

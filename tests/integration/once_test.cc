@@ -21,7 +21,7 @@ constexpr uint64_t kSeed = 13;
 
 int joint_kills() { return std::getenv("PROFFER_LONG") != nullptr ? 100 : 5; }
 
-// A master, two agents and the framework, each of which may be killed and started again.
+// A master, two agents and the framework. Each may be killed and started again.
 class JointKills : public testing::Test {
  protected:
   void SetUp() override {

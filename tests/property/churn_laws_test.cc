@@ -182,7 +182,7 @@ Story draw_guaranteed(uint64_t seed) {
   return s;
 }
 
-// In 17 hours of 100 clusters: 73, of which one small cluster has half. Where a guarantee of one
+// In 17 hours of 100 clusters: 73; one small cluster has half of them. Where a guarantee of one
 // kind may take all of another: 2,128; with claims on places that a guarantee needs: 296.
 TEST(ChurnLaws, LittleIsReclaimedForGuaranteesOnceAllHaveHadTheirPart) {
   int64_t late = 0;
