@@ -1,7 +1,9 @@
 #include "common/attributes.h"
 
 #include <algorithm>
+#include <ostream>
 
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
 
@@ -188,6 +190,10 @@ Result<void> check_constraint(const Constraint& constraint) {
     }
   }
   return {};
+}
+
+std::ostream& operator<<(std::ostream& out, const Constraint& constraint) {
+  return out << to_text(constraint);
 }
 
 }  // namespace proffer

@@ -2,6 +2,7 @@
 
 // What an agent says of itself, and what asks want of it: attributes and constraints.
 
+#include <iosfwd>
 #include <map>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ struct Constraint {
 // checked by ConstraintMatcher::compile.
 Result<Constraint> parse_constraint(std::string_view text);
 std::string to_text(const Constraint& constraint);
+std::ostream& operator<<(std::ostream& out, const Constraint& constraint);
 // The rules that parse_constraint enforces, for constraints that come from peers.
 Result<void> check_constraint(const Constraint& constraint);
 

@@ -4,6 +4,7 @@
 
 #include <re2/re2.h>
 
+#include "common/check.h"
 #include "common/printable.h"
 #include "common/text.h"
 

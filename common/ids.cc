@@ -1,6 +1,7 @@
 #include "common/ids.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "common/text.h"
 
@@ -36,5 +37,10 @@ bool is_valid_secret(std::string_view text) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
          });
 }
+
+namespace detail {
+std::ostream& print_text(std::ostream& out, std::string_view text) { return out << text; }
+std::ostream& print_number(std::ostream& out, uint64_t number) { return out << number; }
+}  // namespace detail
 
 }  // namespace proffer

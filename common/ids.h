@@ -5,6 +5,7 @@
 #include <compare>
 #include <cstdint>
 #include <functional>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -56,6 +57,21 @@ using SessionEpoch = Number<struct SessionTag>;     // one session of an agent's
 // A 128-bit secret in 32 hexadecimal digits, made by the peer's shell from the system's randomness.
 // It proves that a later session with the same id comes from the same peer.
 using Secret = Id<struct SecretTag>;
+
+// As their text or number, for an author's std::cout and for messages of tests. Values with a
+// to_text() are printed as that.
+namespace detail {
+std::ostream& print_text(std::ostream& out, std::string_view text);
+std::ostream& print_number(std::ostream& out, uint64_t number);
+}  // namespace detail
+template <class Tag>
+std::ostream& operator<<(std::ostream& out, const Id<Tag>& id) {
+  return detail::print_text(out, id.str());
+}
+template <class Tag>
+std::ostream& operator<<(std::ostream& out, Number<Tag> number) {
+  return detail::print_number(out, number.value());
+}
 
 // Names and ids that people choose: [A-Za-z0-9._-]{1,128}, not "." or "..".
 bool is_valid_name(std::string_view text);

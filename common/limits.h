@@ -68,6 +68,12 @@ inline constexpr size_t kFetchedFilesMax = 64;       // of one task
 inline constexpr size_t kSha256TextBytes = 64;
 inline constexpr size_t kUriBytesMax = 4'096;
 inline constexpr size_t kFileNameBytesMax = 255;  // of one part of a path; Linux allows no more
+// Of one task. They come back with each of its updates, and a page of `proffer tasks` has 1,000
+// rows: for names and numbers, not for data.
+inline constexpr size_t kLabelsMax = 32;
+inline constexpr size_t kLabelNameBytesMax = 63;
+inline constexpr size_t kLabelValueBytesMax = 256;
+inline constexpr size_t kLabelsBytesMax = 4 * 1024;  // names and values together
 inline constexpr size_t kHealthPathBytesMax = 1'024;
 inline constexpr int64_t kHealthFailuresMax = 1'000;
 inline constexpr size_t kJsonBytesMax = 768 * 1024;  // calls and replies

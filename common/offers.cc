@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <ostream>
 #include <tuple>
 
 #include "common/check.h"
@@ -152,5 +153,9 @@ std::optional<RevokeReason> parse_revoke_reason(std::string_view text) {
   if (at == kRevokeReasonNames.end()) return std::nullopt;
   return static_cast<RevokeReason>(at - kRevokeReasonNames.begin());
 }
+
+std::ostream& operator<<(std::ostream& out, Band band) { return out << to_text(band); }
+std::ostream& operator<<(std::ostream& out, OfferMode mode) { return out << to_text(mode); }
+std::ostream& operator<<(std::ostream& out, RevokeReason reason) { return out << to_text(reason); }
 
 }  // namespace proffer

@@ -3,6 +3,7 @@
 // What frameworks want and what they are offered, as values: the allocator decides in these terms
 // and messages carry them unchanged.
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@ namespace proffer {
 enum class Band : uint8_t { kFree, kBatch, kProduction, kMonitoring };
 inline constexpr size_t kBandCount = 4;
 std::string_view to_text(Band band);  // "free", "batch", "production", "monitoring"
+std::ostream& operator<<(std::ostream& out, Band band);
 std::optional<Band> parse_band(std::string_view text);
 
 // At most `count` tasks of the ask on agents with the same value of the attribute; "host": on each
@@ -68,6 +70,7 @@ struct Ask {
 // How a framework takes resources: to the measure of its asks, or as classic open offers.
 enum class OfferMode : uint8_t { kAsks, kOpen };
 std::string_view to_text(OfferMode mode);  // "asks", "open"
+std::ostream& operator<<(std::ostream& out, OfferMode mode);
 std::optional<OfferMode> parse_offer_mode(std::string_view text);
 
 // A part of one agent's resources with one reservation state; what offers are made of.
@@ -154,6 +157,7 @@ enum class RevokeReason : uint8_t {
 };
 inline constexpr size_t kRevokeReasonCount = 4;
 std::string_view to_text(RevokeReason reason);  // "reclaimed", "draining", "lent", "estimate"
+std::ostream& operator<<(std::ostream& out, RevokeReason reason);
 std::optional<RevokeReason> parse_revoke_reason(std::string_view text);
 
 }  // namespace proffer

@@ -11,5 +11,7 @@ namespace proffer {
 // texts cut to about 200 bytes: for what libraries say and quote from their input. For a value,
 // quoted() of common/text.h puts it between quotes.
 std::string printable(std::string_view text);
+// Whether nothing in it would be escaped.
+bool is_printable(std::string_view text);
 
 }  // namespace proffer

@@ -1,8 +1,10 @@
 #include "common/resources.h"
 
 #include <algorithm>
+#include <ostream>
 #include <set>
 
+#include "common/check.h"
 #include "common/text.h"
 
 namespace proffer {
@@ -430,6 +432,15 @@ std::string to_text(const Resources& resources) {
   if (resources.ports.empty()) return out;
   if (!out.empty()) out += ';';
   return out + "ports:" + to_text(resources.ports);
+}
+
+std::ostream& operator<<(std::ostream& out, ResourceKind kind) { return out << to_text(kind); }
+std::ostream& operator<<(std::ostream& out, const ResourceVector& amounts) {
+  return out << to_text(amounts);
+}
+std::ostream& operator<<(std::ostream& out, const PortSet& ports) { return out << to_text(ports); }
+std::ostream& operator<<(std::ostream& out, const Resources& resources) {
+  return out << to_text(resources);
 }
 
 }  // namespace proffer

@@ -7,6 +7,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -23,6 +24,7 @@ inline constexpr std::array<ResourceKind, kResourceKindCount> kResourceKinds = {
     ResourceKind::kCpus, ResourceKind::kMem, ResourceKind::kDisk, ResourceKind::kGpus};
 
 std::string_view to_text(ResourceKind kind);  // "cpus", "mem", "disk", "gpus"
+std::ostream& operator<<(std::ostream& out, ResourceKind kind);
 std::optional<ResourceKind> parse_resource_kind(std::string_view text);
 
 // All kinds together, one cache line; four slots wait for kinds that a cluster names itself.
@@ -168,5 +170,8 @@ Result<Resources> parse_resources(std::string_view text);
 std::string to_text(const ResourceVector& amounts);  // "cpus:2;mem:512"; kinds of zero are left out
 std::string to_text(const PortSet& ports);           // "[31000-31009,31020]"
 std::string to_text(const Resources& resources);     // "cpus:2;mem:512;ports:[31000-31009]"
+std::ostream& operator<<(std::ostream& out, const ResourceVector& amounts);
+std::ostream& operator<<(std::ostream& out, const PortSet& ports);
+std::ostream& operator<<(std::ostream& out, const Resources& resources);
 
 }  // namespace proffer

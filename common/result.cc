@@ -1,6 +1,10 @@
 #include "common/result.h"
 
 #include <array>
+#include <cstdlib>
+#include <ostream>
+
+#include "common/check.h"
 
 namespace proffer {
 namespace {
@@ -21,5 +25,26 @@ std::optional<ErrorCode> parse_error_code(std::string_view text) {
   }
   return std::nullopt;
 }
+
+namespace detail {
+
+void end_without_value(const Error& error) {
+  LOG(FATAL) << "a Result without a value was used: " << error;
+  std::abort();
+}
+
+}  // namespace detail
+
+std::ostream& operator<<(std::ostream& out, const Error& error) {
+  out << error.message();
+  if (!error.hint().empty()) out << " (" << error.hint() << ")";
+  return out;
+}
+
+std::ostream& operator<<(std::ostream& out, const Violation& violation) {
+  return out << violation.what;
+}
+
+std::ostream& operator<<(std::ostream& out, ErrorCode code) { return out << to_text(code); }
 
 }  // namespace proffer

@@ -3,6 +3,7 @@
 // Result<T> and Error: how wrong input and the world's failures are told (STYLE: three kinds of
 // errors). Bugs are CHECKs. We throw nothing.
 
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -30,6 +31,7 @@ inline constexpr size_t kErrorCodeCount = 11;
 
 // "invalid_argument", "not_found", …; the `code` of an error printed as JSON.
 std::string_view to_text(ErrorCode code);
+std::ostream& operator<<(std::ostream& out, ErrorCode code);
 std::optional<ErrorCode> parse_error_code(std::string_view text);
 
 // What went wrong, for people: lower case, no full stop, which value, what is allowed. The hint
@@ -80,6 +82,14 @@ class [[nodiscard]] Error {
   std::string hint_;
 };
 
+// Its message, and its hint in parentheses.
+std::ostream& operator<<(std::ostream& out, const Error& error);
+
+namespace detail {
+// Ends the program, as a CHECK does. Out of line: glog's macros are none of an author's.
+[[noreturn]] void end_without_value(const Error& error);
+}  // namespace detail
+
 // A T or the Error why there is none. Member names are those of std::expected.
 template <class T>
 class [[nodiscard]] Result {
@@ -92,15 +102,15 @@ class [[nodiscard]] Result {
 
   // Only with a value; anything else is a bug.
   T& value() & {
-    CHECK(has_value()) << error().message();
+    if (!has_value()) detail::end_without_value(error());
     return std::get<0>(state_);
   }
   const T& value() const& {
-    CHECK(has_value()) << error().message();
+    if (!has_value()) detail::end_without_value(error());
     return std::get<0>(state_);
   }
   T&& value() && {
-    CHECK(has_value()) << error().message();
+    if (!has_value()) detail::end_without_value(error());
     return std::get<0>(std::move(state_));
   }
   T& operator*() & { return value(); }
@@ -140,5 +150,6 @@ struct Violation {
   std::string what;
   bool operator==(const Violation&) const = default;
 };
+std::ostream& operator<<(std::ostream& out, const Violation& violation);
 
 }  // namespace proffer

@@ -1,6 +1,7 @@
 #include "common/roles.h"
 
 #include <algorithm>
+#include <ostream>
 
 #include "common/limits.h"
 #include "common/text.h"
@@ -206,5 +207,7 @@ Result<void> check_role(const RoleTable& table, const RoleName& role,
   concerned[role] = settings;
   return check_roles(concerned);
 }
+
+std::ostream& operator<<(std::ostream& out, const Quota& quota) { return out << to_text(quota); }
 
 }  // namespace proffer

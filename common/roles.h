@@ -3,6 +3,7 @@
 // The tree of roles: names, weights, quota.
 
 #include <array>
+#include <iosfwd>
 #include <map>
 #include <optional>
 #include <string>
@@ -59,6 +60,7 @@ class Quota {
 // kInvalidArgument names the part: as parse_resources, and ports, which have no quota.
 Result<Quota> parse_quota(std::string_view text);
 std::string to_text(const Quota& quota);
+std::ostream& operator<<(std::ostream& out, const Quota& quota);
 
 // What an operator says of a role. One that is not listed has these defaults.
 struct RoleSettings {

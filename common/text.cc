@@ -38,6 +38,12 @@ size_t utf8_length(std::string_view text, size_t i) {
   return length;
 }
 
+// The length of the character at `i`, or 0 if it must be escaped.
+size_t plain_length(std::string_view text, size_t i) {
+  const auto c = static_cast<unsigned char>(text[i]);
+  return c < 0x20 || c == 0x7F ? 0 : utf8_length(text, i);
+}
+
 void append_escaped(std::string& out, unsigned char c) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   if (c == '\n')
@@ -57,18 +63,26 @@ std::string printable(std::string_view text) {
   std::string out;
   size_t i = 0;
   while (i < text.size() && i < kPrintableBytesMax) {
-    const size_t length = utf8_length(text, i);
-    const auto c = static_cast<unsigned char>(text[i]);
-    if (length == 0 || c < 0x20 || c == 0x7F) {
-      append_escaped(out, c);
-      ++i;
-    } else {
+    if (const size_t length = plain_length(text, i)) {
       out += text.substr(i, length);
       i += length;
+    } else {
+      append_escaped(out, static_cast<unsigned char>(text[i]));
+      ++i;
     }
   }
   if (i < text.size()) out += "…";
   return out;
+}
+
+bool is_printable(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const size_t length = plain_length(text, i);
+    if (length == 0) return false;
+    i += length;
+  }
+  return true;
 }
 
 std::string quoted(std::string_view text) { return "'" + printable(text) + "'"; }

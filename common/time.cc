@@ -1,6 +1,7 @@
 #include "common/time.h"
 
 #include <array>
+#include <ostream>
 
 #include "common/limits.h"
 #include "common/text.h"
@@ -83,5 +84,7 @@ std::string to_text(Duration duration) {
   }
   return sign + std::to_string(nanos) + "ns";
 }
+
+std::ostream& operator<<(std::ostream& out, Duration duration) { return out << to_text(duration); }
 
 }  // namespace proffer

@@ -4,6 +4,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <iosfwd>
 #include <limits>
 #include <string>
 #include <string_view>
@@ -65,5 +66,6 @@ class Time {
 Result<Duration> parse_duration(std::string_view text);
 // The shortest text that parses back to the same: "1.5s", "2h", "0s".
 std::string to_text(Duration duration);
+std::ostream& operator<<(std::ostream& out, Duration duration);
 
 }  // namespace proffer

@@ -7,6 +7,7 @@
 
 #include <gflags/gflags.h>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "net/daemon_flags.h"
 

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 
+#include "common/printable.h"
 #include "common/text.h"
 
 namespace proffer::proto {
@@ -89,6 +90,36 @@ Result<void> check_health_check(const HealthCheck& check,
   }
   if (check.failures < 1 || check.failures > kHealthFailuresMax) {
     return wrong("its failures must be from 1 to ", kHealthFailuresMax, ", not ", check.failures);
+  }
+  return {};
+}
+
+Result<void> check_labels(const Labels& labels) {
+  if (labels.size() > kLabelsMax) {
+    return Error::invalid_argument(
+        text("a task has at most ", kLabelsMax, " labels, not ", labels.size()));
+  }
+  size_t bytes = 0;
+  for (const auto& [name, value] : labels) {
+    bytes += name.size() + value.size();
+    if (!is_valid_name(name) || name.size() > kLabelNameBytesMax) {
+      return Error::invalid_argument(
+          text("the name of a label is 1 to ", kLabelNameBytesMax,
+               " letters, digits, '.', '_' or '-', and not '.' or '..', not ", quoted(name)));
+    }
+    if (value.size() > kLabelValueBytesMax) {
+      return Error::invalid_argument(text("the value of label ", quoted(name), " has at most ",
+                                          kLabelValueBytesMax, " bytes, not ", value.size()));
+    }
+    if (!is_printable(value)) {
+      return Error::invalid_argument(text("the value of label ", quoted(name),
+                                          " must be UTF-8 without control characters, not ",
+                                          quoted(value)));
+    }
+  }
+  if (bytes > kLabelsBytesMax) {
+    return Error::invalid_argument(text("the labels of a task have at most ", kLabelsBytesMax,
+                                        " bytes together, not ", bytes));
   }
   return {};
 }

@@ -28,6 +28,13 @@ using Environment = std::map<std::string, std::string>;
 
 // --- tasks and their updates -------------------------------------------------------------------
 
+// What a framework wants to find again in each update of a task, by name. Proffer reads none of it.
+using Labels = std::map<std::string, std::string>;
+// At most 32, 4 KiB together. A name is like that of an ask, at most 63 bytes; a value is UTF-8
+// without control characters, at most 256 bytes, and may be empty. Errors: kInvalidArgument says
+// which label is wrong and what is allowed.
+Result<void> check_labels(const Labels& labels);
+
 // The executors that lie beside the agent. Anything else is a shell command line.
 inline constexpr std::string_view kCommandExecutor = "builtin:command";
 inline constexpr std::string_view kBatchExecutor = "builtin:batch";
@@ -108,6 +115,7 @@ struct TaskSpec {
   int32_t kill_signal = kKillSignal;  // the polite one; not SIGKILL or SIGSTOP
   // For the command executor, which tells it as TaskStatus::ready. None: nobody asks.
   std::optional<Readiness> readiness = {};
+  Labels labels = {};  // come back with each TaskStatus
 
   bool operator==(const TaskSpec&) const = default;
 };
@@ -155,6 +163,9 @@ struct TaskStatus {
   std::optional<TaskUsage> usage = {};  // with an end, from its agent
   // By TaskSpec::readiness; none: it has none, or its executor is of a version that does not look.
   std::optional<bool> ready = {};
+  // TaskSpec::labels. None: it was launched without, nobody knows the task any more, or a master
+  // that was started again knows it from its agent, which has told no update of it yet.
+  Labels labels = {};
 
   bool operator==(const TaskStatus&) const = default;
 };

@@ -103,6 +103,7 @@ struct TaskRow {
   RoleName role = {};        // that it counts in
   AskName ask = {};
   ExecutorId executor = {};  // that it shares with others; empty: it has one of its own
+  Labels labels = {};
   Resources resources = {};
   std::map<std::string, uint16_t> ports = {};
   std::optional<int32_t> exit_code = {};

@@ -1,5 +1,7 @@
 #include "proto/task_state.h"
 
+#include <ostream>
+
 #include "common/check.h"
 
 namespace proffer::proto {
@@ -93,5 +95,9 @@ std::optional<TaskEvent> event_of(TaskState told) {
   LOG(FATAL) << "task state " << static_cast<int>(told);
   return std::nullopt;
 }
+
+std::ostream& operator<<(std::ostream& out, TaskState state) { return out << to_text(state); }
+std::ostream& operator<<(std::ostream& out, TaskEvent event) { return out << to_text(event); }
+std::ostream& operator<<(std::ostream& out, TaskReason reason) { return out << to_text(reason); }
 
 }  // namespace proffer::proto

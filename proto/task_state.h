@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string_view>
 
@@ -27,6 +28,7 @@ inline constexpr size_t kTaskStateCount = 10;
 constexpr bool is_terminal(TaskState state) { return state >= TaskState::kFinished; }
 
 std::string_view to_text(TaskState state);  // "staging", "running", …
+std::ostream& operator<<(std::ostream& out, TaskState state);
 std::optional<TaskState> parse_task_state(std::string_view text);
 
 enum class TaskEvent : uint8_t {
@@ -44,6 +46,7 @@ enum class TaskEvent : uint8_t {
 inline constexpr size_t kTaskEventCount = 10;
 
 std::string_view to_text(TaskEvent event);
+std::ostream& operator<<(std::ostream& out, TaskEvent event);
 
 struct TaskTransition {
   TaskState from;
@@ -147,6 +150,7 @@ enum class TaskReason : uint8_t {
 inline constexpr size_t kTaskReasonCount = 29;
 
 std::string_view to_text(TaskReason reason);  // "command_exited", …
+std::ostream& operator<<(std::ostream& out, TaskReason reason);
 std::optional<TaskReason> parse_task_reason(std::string_view text);
 
 // Who made an update.

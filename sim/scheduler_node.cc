@@ -123,6 +123,7 @@ void SchedulerNode::give(Workload::Commands commands) {
         for (const proto::TaskSpec& task : proto::launched_by(operation)) {
           journal_.accepted({framework_, task.id});
           heard_.erase(task.id);  // Of a launch of the same id that was refused.
+          labels_[task.id] = task.labels;
         }
       }
     }
@@ -170,6 +171,14 @@ void SchedulerNode::check_promises(const proto::TaskStatus& status) {
     last = status.sequence;
   }
   heard.ended = heard.ended || proto::is_terminal(status.state);
+  // A master may tell of a task before its agent has told it the labels; an agent always knows
+  // them.
+  const auto launched = labels_.find(status.task);
+  const bool may_be_without = status.source == proto::UpdateSource::kMaster;
+  if (status.labels != (launched == labels_.end() ? proto::Labels() : launched->second) &&
+      !(status.labels.empty() && may_be_without)) {
+    world().violated(name(), {text(what, " has other labels than it was launched with")});
+  }
 }
 
 }  // namespace proffer::sim

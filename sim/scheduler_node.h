@@ -74,8 +74,9 @@ class SchedulerNode final : public Node, public Caller {
   Line line_ = {};
   std::unique_ptr<sdk::Driver> driver_;
   AuthorLaws laws_;
-  std::map<TaskId, Heard> heard_;  // in this life
-  bool begun_ = false;             // ever
+  std::map<TaskId, Heard> heard_;           // in this life
+  std::map<TaskId, proto::Labels> labels_;  // that its tasks were launched with
+  bool begun_ = false;                      // ever
   bool over_ = false;
   bool refused_ = false;
 };

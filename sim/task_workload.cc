@@ -192,6 +192,8 @@ proto::TaskSpec TaskWorkload::launch(size_t number, Time now) {
   if (item.kill_after) kills_.insert({now + *item.kill_after, number});
 
   proto::TaskSpec spec{.id = item.current, .shape = shapes_[item.shape].amounts};
+  // Some without.
+  if (number % 4 != 0) spec.labels = {{"item", std::to_string(number)}, {"note", ""}};
   if (options_.mode == OfferMode::kAsks) spec.ask = ask_of(item.shape);
   spec.command = to_command(item.task);
   for (int64_t i = 0; i < shapes_[item.shape].ports; ++i) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "allocator/cluster/cluster.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 

@@ -4,6 +4,7 @@
 
 #include "allocator/cluster/cluster.h"
 #include "allocator/cluster/prefetch.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 namespace {

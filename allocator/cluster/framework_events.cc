@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "allocator/cluster/cluster.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 

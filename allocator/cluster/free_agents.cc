@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "common/check.h"
+
 namespace proffer::fair {
 namespace {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/check.h"
+
 namespace proffer::fair {
 
 int64_t Held::of_device(int32_t index) const {

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "allocator/cluster/leaves.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 namespace {

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "common/check.h"
+
 namespace proffer::fair {
 
 AgentState without_keep(const AgentState& agent) {

@@ -6,6 +6,7 @@
 
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
+#include "common/check.h"
 #include "common/text.h"
 
 namespace proffer::fair {

@@ -13,6 +13,7 @@
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/rules/placement.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 namespace {

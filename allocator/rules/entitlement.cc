@@ -9,6 +9,7 @@
 #include "allocator/rules/fit.h"
 #include "allocator/rules/levels.h"
 #include "allocator/rules/view.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 namespace {

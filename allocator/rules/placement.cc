@@ -11,6 +11,7 @@
 #include "allocator/rules/fit.h"
 #include "allocator/rules/fractions.h"
 #include "allocator/rules/fragmentation.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 namespace {

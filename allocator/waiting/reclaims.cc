@@ -8,6 +8,7 @@
 #include "allocator/rules/denial.h"
 #include "allocator/rules/fit.h"
 #include "allocator/waiting/claims.h"
+#include "common/check.h"
 
 namespace proffer::fair {
 namespace {

@@ -126,6 +126,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   launched.executor = spec.executor_id;
   launched.command = spec.command.substr(0, kCommandShownBytes);
   launched.user = assignment.user;
+  launched.labels = spec.labels;
   launched.assignment = std::move(assignment);
   launched.held = true;
   launched.spec = std::make_unique<proto::TaskSpec>(std::move(spec));
@@ -158,6 +159,8 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
                            .exit_code = {},
                            .signal = {},
                            .at = step.now};
+  // One reason for a refusal is that they may not be sent.
+  if (proto::check_labels(spec.labels)) status.labels = spec.labels;
   if (is_valid_name(spec.id.str()) && !tasks_.is_used({framework.id(), spec.id})) {
     tasks_.add_refused({.framework = framework.id(),
                         .task = spec.id,
@@ -168,6 +171,7 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
                         .command = spec.command.substr(0, kCommandShownBytes),
                         .user = framework.user_of(spec),
                         .role = framework.record.role,
+                        .labels = status.labels,
                         .launched_at = step.now,
                         .changed_at = step.now});
   }

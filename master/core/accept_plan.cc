@@ -8,6 +8,7 @@
 #include <set>
 #include <tuple>
 
+#include "common/check.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "master/core/remembered.h"

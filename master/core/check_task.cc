@@ -82,6 +82,7 @@ Result<void> check_task(const proto::TaskSpec& spec) {
   if (Result<void> checked = proto::check_fetched_files(spec.fetch); !checked) return checked;
   if (Result<void> checked = check_shape(spec.shape); !checked) return checked;
   if (Result<void> checked = check_port_names(spec.port_names); !checked) return checked;
+  if (Result<void> checked = proto::check_labels(spec.labels); !checked) return checked;
   if (spec.health) {
     if (spec.executor != proto::kCommandExecutor) {
       return Error::invalid_argument(text("a health check is done by ", proto::kCommandExecutor,

@@ -4,6 +4,7 @@
 
 #include <map>
 
+#include "common/check.h"
 #include "master/core/state.h"
 
 namespace proffer::master {

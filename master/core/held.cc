@@ -1,6 +1,7 @@
 // What tasks take of their agents, in the allocator's books. hold() and release() are the only ways
 // but an accept, which settles offers.
 
+#include "common/check.h"
 #include "master/core/state.h"
 
 namespace proffer::master {

@@ -48,6 +48,7 @@ void Master::State::keep_refused(const Framework& framework, const proto::TaskSp
                            .amounts = spec.shape,
                            .launched_at = status.at,
                            .status = status};
+  refused.status.labels.clear();
   history_.emplace_back(std::move(refused));
 }
 

@@ -2,6 +2,7 @@
 // with on_frame. Whatever is wrong ends that connection with a typed error, and nobody else
 // notices.
 
+#include "common/check.h"
 #include "common/text.h"
 #include "master/core/state.h"
 

@@ -94,7 +94,8 @@ void Master::State::tell_truth(Framework& framework, const TaskId& id, Step& ste
               .exit_code = row.exit_code,
               .signal = row.signal,
               .healthy = row.healthy,
-              .ready = row.ready};
+              .ready = row.ready,
+              .labels = row.labels};
   } else if (std::optional<proto::TaskStatus> truth = truth_about_unknown(framework, id, step)) {
     status = *std::move(truth);
   } else {

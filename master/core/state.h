@@ -167,6 +167,8 @@ class Master::State {
   void tell(Task& task, proto::TaskReason reason, std::string message, Step& step);
   // Keeps the update until it is acknowledged, and sends it if the scheduler is there.
   void keep_and_send(Framework& framework, Task& task, proto::TaskStatus&& status, Step& step);
+  void send_update(const Framework& framework, const Task& task, proto::TaskStatus status,
+                   Step& step);
   void send_again(Framework& framework, Step& step);
   void drop_pending(Task& task);
   void make_room_for_updates(Step& step);

@@ -190,6 +190,7 @@ proto::TaskRow row_of(const Task& task) {
           .role = task.assignment.claim.role,
           .ask = task.ask,
           .executor = task.executor,
+          .labels = task.labels,
           .resources = task.assignment.resources,
           .ports = task.assignment.ports,
           .exit_code = task.exit_code,

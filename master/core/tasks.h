@@ -37,7 +37,8 @@ struct TaskKeyHash {
 // "framework/task".
 std::string to_text(const TaskKey& key);
 
-// An update that waits for its acknowledgement; `number` is its place among those of all tasks.
+// An update that waits for its acknowledgement, without the labels of its task; `number` is its
+// place among those of all tasks.
 struct KeptUpdate {
   uint64_t number = 0;
   proto::TaskStatus status = {};
@@ -71,8 +72,9 @@ struct Task {
 
   AskName ask = {};
   ExecutorId executor = {};
-  std::string command = {};  // cut, for people
-  std::string user = {};     // of its framework
+  std::string command = {};   // cut, for people
+  std::string user = {};      // of its framework
+  proto::Labels labels = {};  // each update to its scheduler gets them
   proto::Assignment assignment = {};
   bool held = false;  // its resources are allocated
   // To send it again, until its agent has said anything of it.

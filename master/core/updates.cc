@@ -7,6 +7,7 @@
 
 #include <algorithm>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "master/core/state.h"
 
@@ -81,6 +82,10 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   }
   task.agent_sequence = status.sequence;
   task.spec.reset();  // It was received.
+  // Kept with the task, once for all its updates. Of one that was adopted before its first update
+  // only the agent knows them.
+  if (task.labels.empty()) task.labels = std::move(status.labels);
+  status.labels.clear();
   if (task.ended()) {
     // The master has told its scheduler of an end before.
     task.acknowledged = status.sequence;
@@ -181,9 +186,7 @@ uint64_t Master::State::next_sequence() {
 
 void Master::State::keep_and_send(Framework& framework, Task& task, proto::TaskStatus&& status,
                                   Step& step) {
-  if (framework.connected()) {
-    send(framework.peer, proto::Update{.framework = framework.id(), .status = status}, step);
-  }
+  if (framework.connected()) send_update(framework, task, status, step);
   task.pending.push_back({++updates_kept_, std::move(status)});
   ++unacknowledged_;
   if (task.pending.size() <= kUpdatesPerTaskMax) return;
@@ -192,13 +195,18 @@ void Master::State::keep_and_send(Framework& framework, Task& task, proto::TaskS
   --unacknowledged_;
 }
 
+void Master::State::send_update(const Framework& framework, const Task& task,
+                                proto::TaskStatus status, Step& step) {
+  status.labels = task.labels;
+  send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
+       step);
+}
+
 // To a scheduler that comes back: all that it has not acknowledged, in order for each source and
 // task.
 void Master::State::send_again(Framework& framework, Step& step) {
   for (const Task* task : tasks_.of(framework.id())) {
-    for (const KeptUpdate& kept : task->pending) {
-      send(framework.peer, proto::Update{.framework = framework.id(), .status = kept.status}, step);
-    }
+    for (const KeptUpdate& kept : task->pending) send_update(framework, *task, kept.status, step);
   }
   for (const auto& [key, status] : framework.refusals) {
     send(framework.peer, proto::Update{.framework = framework.id(), .status = status}, step);

@@ -11,6 +11,7 @@
 
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/latency_histogram.h"
 #include "common/text.h"
 #include "master/shell/api.h"

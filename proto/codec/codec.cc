@@ -7,6 +7,7 @@
 #include <cstring>
 #include <optional>
 
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "proto/codec/stream.h"

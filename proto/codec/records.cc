@@ -5,6 +5,7 @@
 
 #include <capnp/serialize.h>
 
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
 #include "proto/codec/stream.h"

@@ -71,6 +71,7 @@ class WireReader {
   void refusal(wire::Refusal::Reader in, Refusal& out);
   void environment(capnp::List<wire::Variable>::Reader in, Environment& out);
   void spec(wire::TaskSpec::Reader in, TaskSpec& out);
+  void labels(capnp::List<wire::Label>::Reader in, Labels& out);
   void fetched_file(wire::FetchedFile::Reader in, FetchedFile& out);
   void users(capnp::List<capnp::Text>::Reader in, std::string_view what, size_t most,
              std::set<std::string>& out);

@@ -338,6 +338,17 @@ void WireReader::spec(wire::TaskSpec::Reader in, TaskSpec& out) {
   out.kill_signal = in.getKillSignal();
   if (ok()) accept(check_kill_signal(out.kill_signal));
   if (in.hasReadiness()) readiness(in.getReadiness(), out.port_names, out.readiness.emplace());
+  labels(in.getLabels(), out.labels);
+}
+
+void WireReader::labels(capnp::List<wire::Label>::Reader in, Labels& out) {
+  if (!count(in.size(), "labels", kLabelsMax)) return;
+  for (const wire::Label::Reader label : in) {
+    const std::string_view name = view_of(label.getName());
+    if (!out.empty() && name <= out.rbegin()->first) return refuse(not_sorted("labels"));
+    out.emplace_hint(out.end(), name, view_of(label.getValue()));
+  }
+  accept(check_labels(out));
 }
 
 void WireReader::fetched_file(wire::FetchedFile::Reader in, FetchedFile& out) {
@@ -419,6 +430,7 @@ void WireReader::status(wire::TaskStatus::Reader in, TaskStatus& out) {
   time(in.getAtNanos(), out.at);
   if (in.hasUsage()) usage(in.getUsage(), out.usage.emplace());
   if (in.getHasReady()) out.ready = in.getReady();
+  labels(in.getLabels(), out.labels);
 }
 
 void WireReader::usage(wire::TaskUsage::Reader in, TaskUsage& out) {

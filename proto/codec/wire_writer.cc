@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "common/check.h"
 #include "proto/codec/wire_writer_values.h"
 
 namespace proffer::proto {

@@ -136,6 +136,23 @@ void write(const Refusal& refusal, wire::Refusal::Builder out) {
 
 // --- tasks -------------------------------------------------------------------------------------
 
+namespace {
+
+// Of a task's specification or status.
+template <class Builder>
+void write_labels(const Labels& labels, Builder out) {
+  if (labels.empty()) return;
+  auto list = out.initLabels(static_cast<unsigned>(labels.size()));
+  unsigned i = 0;
+  for (const auto& [name, value] : labels) {
+    list[i].setName(text_of(name));
+    if (!value.empty()) list[i].setValue(text_of(value));
+    ++i;
+  }
+}
+
+}  // namespace
+
 void write(const HealthCheck& check, wire::HealthCheck::Builder out) {
   out.setKind(same<wire::HealthCheckKind>(check.kind));
   if (!check.port.empty()) out.setPort(text_of(check.port));
@@ -185,6 +202,7 @@ void write(const TaskSpec& spec, wire::TaskSpec::Builder out) {
   }
   out.setMaxRunNanos(spec.max_run_time.nanos());
   out.setKillSignal(spec.kill_signal);
+  write_labels(spec.labels, out);
   if (!spec.readiness) return;
   auto readiness = out.initReadiness();
   readiness.setAfterNanos(spec.readiness->after.nanos());
@@ -248,6 +266,7 @@ void write(const TaskStatus& status, wire::TaskStatus::Builder out) {
   if (status.usage) write(*status.usage, out.initUsage());
   out.setHasReady(status.ready.has_value());
   out.setReady(status.ready.value_or(false));
+  write_labels(status.labels, out);
 }
 
 void write(const AgentTask& task, wire::AgentTask::Builder out) {

@@ -106,6 +106,9 @@ class JsonWriter {
     Json& object = add(name, Json::object());
     for (const auto& [key, value] : values) object[key] = value;
   }
+  void texts_if_any(std::string_view name, const std::map<std::string, std::string>& values) {
+    if (!values.empty()) texts(name, values);
+  }
   void texts_if_any(std::string_view name, const std::vector<std::string>& values) {
     if (!values.empty()) add(name, values);
   }
@@ -241,6 +244,9 @@ class JsonFields {
   }
   void texts(std::string_view name, std::map<std::string, std::string>& out) const {
     each_text(name, [&](const std::string& key, const std::string& value) { out[key] = value; });
+  }
+  void texts_if_any(std::string_view name, std::map<std::string, std::string>& out) const {
+    texts(name, out);
   }
   void texts_if_any(std::string_view name, std::vector<std::string>& out) const {
     each(name, [&](const std::string& value) { out.push_back(value); });

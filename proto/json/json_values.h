@@ -80,6 +80,7 @@ void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.text_if_any("role", row.role);
   f.text_if_any("ask", row.ask);
   f.text_if_any("executor", row.executor);
+  f.texts_if_any("labels", row.labels);
   f.value("resources", row.resources);
   f.ports("ports", row.ports);
   f.whole("exit_code", row.exit_code);

@@ -262,6 +262,12 @@ struct Variable {
   value @1 :Text;  # Without NUL.
 }
 
+# A label of a task: the framework's own, which comes back with each status.
+struct Label {
+  name @0 :Text;   # name, at most 63 bytes
+  value @1 :Text;  # At most 256 bytes of UTF-8 without control characters; may be empty.
+}
+
 struct TaskSpec {
   id @0 :Text;             # name, unique within the framework
   ask @1 :Text;            # optional name: the ask that it fills
@@ -281,6 +287,7 @@ struct TaskSpec {
   maxRunNanos @13 :Int64;  # nanos from its start, then it is killed; 0: no bound
   killSignal @14 :Int32 = 15;    # The polite signal: 1 to 31, neither SIGKILL nor SIGSTOP.
   readiness @15 :Readiness;      # For builtin:command. Absent: nobody asks when it is ready.
+  labels @16 :List(Label);       # At most 32 and 4 KiB together, sorted by name.
 }
 
 # When a task is ready to do its work: it has run for so long, and its own processes listen on each
@@ -365,6 +372,9 @@ struct TaskStatus {
   usage @15 :TaskUsage;  # With an end, from the agent. Absent: it was not counted.
   hasReady @16 :Bool;
   ready @17 :Bool;     # By TaskSpec.readiness; only with hasReady.
+  # TaskSpec.labels. An agent tells them with an update, and in its registration with the first
+  # update of a task; a master that knows none takes them from there.
+  labels @18 :List(Label);
 }
 
 # What a task used from its start to its end, counted by the kernel for the group of its executor.

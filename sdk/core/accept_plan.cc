@@ -37,8 +37,11 @@ AcceptPlan plan_accept(const proto::Accept& accept, const KnownTasks& tasks) {
 
   const auto verdict = [&](const AgentId& agent, const proto::TaskSpec& task,
                            bool is_full) -> std::optional<LocalRefusal> {
-    LocalRefusal refusal{
-        .task = task.id, .agent = agent, .reason = TaskReason::kTaskInvalid, .message = {}};
+    LocalRefusal refusal{.task = task.id,
+                         .agent = agent,
+                         .reason = TaskReason::kTaskInvalid,
+                         .message = {},
+                         .labels = task.labels};
     if (const Result<void> checked = check_name("an agent", agent.str()); !checked) {
       refusal.agent = {};
       refusal.message = checked.error().message();
@@ -101,7 +104,7 @@ std::vector<LocalRefusal> refuse_all(const proto::Accept& accept, const std::str
     const auto* launch = std::get_if<proto::Launch>(&operation);
     if (launch == nullptr) continue;
     for (const proto::TaskSpec& task : launch->tasks) {
-      refusals.push_back({task.id, launch->agent, reason, why});
+      refusals.push_back({task.id, launch->agent, reason, why, task.labels});
     }
   }
   return refusals;

@@ -16,6 +16,7 @@ struct LocalRefusal {
   AgentId agent = {};
   proto::TaskReason reason = proto::TaskReason::kNone;
   std::string message = {};
+  proto::Labels labels = {};
   bool operator==(const LocalRefusal&) const = default;
 };
 

@@ -581,6 +581,7 @@ class Driver::State {
       proto::TaskStatus status = local_status(refusal.task, proto::TaskState::kRefused,
                                               refusal.reason, refusal.message, step.now);
       status.agent = refusal.agent;
+      status.labels = refusal.labels;
       tell(step, std::move(status));
     }
   }

@@ -125,6 +125,7 @@ Result<void> check_task(const proto::TaskSpec& task) {
   if (Result<void> r = check_size("a task's data bytes", task.data.size(), kPayloadBytesMax); !r) {
     return r;
   }
+  if (Result<void> r = proto::check_labels(task.labels); !r) return r;
   return task.health ? proto::check_health_check(*task.health, task.port_names) : Result<void>();
 }
 
@@ -157,6 +158,9 @@ size_t bytes_of(const proto::TaskSpec& task) {
                  bytes_of_text(task.executor_id.str()) + bytes_of_text(task.data);
   for (const auto& [name, value] : task.environment) {
     bytes += 8 + bytes_of_text(name) + bytes_of_text(value);
+  }
+  for (const auto& [name, value] : task.labels) {
+    bytes += 16 + bytes_of_text(name) + bytes_of_text(value);
   }
   for (const std::string& name : task.port_names) bytes += bytes_of_text(name);
   if (task.health) {

@@ -179,7 +179,8 @@ void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal&
                                  .source = proto::UpdateSource::kAgent,
                                  .sequence = 1,
                                  .message = refusal.message,
-                                 .at = step.now};
+                                 .at = step.now,
+                                 .labels = run.spec.labels};
   if (refusal.reason == proto::TaskReason::kAgentFull) {
     return send_to_master(proto::Update{run.framework, status}, step);
   }
@@ -187,6 +188,7 @@ void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal&
                          .spec = {.id = run.spec.id},
                          .executor = ExecutorId(run.spec.id.str())};
   task.spec.ask = run.spec.ask;
+  task.spec.labels = run.spec.labels;
   record(std::move(task), step);
   CHECK(make_update({run.framework, run.spec.id}, status, step));
 }

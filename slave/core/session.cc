@@ -28,8 +28,10 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .command = task.record.spec.command.substr(0, kCommandShownBytes),
                         .launched_at = task.record.assignment.launched_at};
   // Its last update once more: a master that was started again has no other way to hear how healthy
-  // and how ready it is. For others it is a duplicate.
-  if (task.is_live() && (task.healthy || task.ready) && told.unacknowledged.empty()) {
+  // and how ready it is, and of its labels. For others it is a duplicate.
+  const proto::Labels& labels = task.record.spec.labels;
+  if (task.is_live() && task.sequence > 0 && told.unacknowledged.empty() &&
+      (task.healthy || task.ready || !labels.empty())) {
     told.unacknowledged.push_back({.task = key.second,
                                    .state = task.state,
                                    .sequence = task.sequence,
@@ -37,7 +39,15 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                                    .at = now,
                                    .ready = task.ready});
   }
+  if (!told.unacknowledged.empty()) told.unacknowledged.front().labels = labels;
   return told;
+}
+
+size_t bytes_of(const proto::Labels& labels) {
+  constexpr size_t kFixed = 48;  // of each: pointers, and what texts are rounded up to
+  size_t bytes = 0;
+  for (const auto& [name, value] : labels) bytes += kFixed + name.size() + value.size();
+  return bytes;
 }
 
 // What was told to an agent with this number it still knows: a reboot loses what was not synced, a
@@ -54,7 +64,7 @@ std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, Tas
   std::vector<proto::RegisterTasks> parts;
   size_t bytes = 0;
   for (const auto& [key, task] : tasks) {
-    const size_t more = kTaskBytes + task.unacknowledged_bytes;
+    const size_t more = kTaskBytes + task.unacknowledged_bytes + bytes_of(task.record.spec.labels);
     if (parts.empty() || bytes + more > kFrameBytesMax / 2 ||
         parts.back().tasks.size() >= kTasksPerMessageMax) {
       parts.emplace_back();
@@ -226,7 +236,10 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
     const TaskEntry* task = ledger_.find(key);
     if (task == nullptr) continue;
     for (const proto::TaskStatus& status : task->unacknowledged) {
-      if (status.sequence == sequence) send_to_master(proto::Update{key.first, status}, step);
+      if (status.sequence != sequence) continue;
+      proto::Update update{key.first, status};
+      update.status.labels = task->record.spec.labels;
+      send_to_master(std::move(update), step);
     }
   }
   tell_trouble(step);

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/offers.h"
 #include "common/prng.h"
 #include "common/result.h"
 #include "common/roles.h"
@@ -185,6 +186,27 @@ TEST(Prng, WholeRangesWork) {
     positive = positive || n > 0;
   }
   EXPECT_TRUE(negative && positive);
+}
+
+// As an author's std::cout shows them, and GoogleTest.
+TEST(Print, ValuesAreTheirTextOrNumber) {
+  const auto printed = [](const auto& value) { return ::testing::PrintToString(value); };
+  EXPECT_EQ(printed(AgentId("a1")), "a1");
+  EXPECT_EQ(printed(RoleName("ads/batch")), "ads/batch");
+  EXPECT_EQ(printed(OfferId(7)), "7");
+  EXPECT_EQ(printed(seconds(90)), to_text(seconds(90)));
+  EXPECT_EQ(printed(ResourceKind::kMem), "mem");
+  EXPECT_EQ(printed(ResourceVector::of(1'500, 512'000)), "cpus:1.5;mem:512");
+  EXPECT_EQ(printed(PortSet({{31000, 31009}})), "[31000-31009]");
+  EXPECT_EQ(printed(*parse_resources("cpus:1;ports:[1-2]")), "cpus:1;ports:[1-2]");
+  EXPECT_EQ(printed(*parse_constraint("rack == r1")), "rack == r1");
+  EXPECT_EQ(printed(*parse_quota("cpus:1")), "cpus:1");
+  EXPECT_EQ(printed(Band::kProduction), "production");
+  EXPECT_EQ(printed(OfferMode::kOpen), "open");
+  EXPECT_EQ(printed(RevokeReason::kLent), "lent");
+  EXPECT_EQ(printed(ErrorCode::kNotFound), "not_found");
+  EXPECT_EQ(printed(Error::not_found("no 'x'").with_hint("make one")), "no 'x' (make one)");
+  EXPECT_EQ(printed(std::vector{TaskId("t1"), TaskId("t2")}), "{ t1, t2 }");
 }
 
 }  // namespace

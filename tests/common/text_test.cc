@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "common/limits.h"
+#include "common/printable.h"
 #include "common/prng.h"
 
 namespace proffer::text_test {
@@ -170,6 +171,17 @@ TEST(Text, ManyNamesAreListedByTheFirstOfThem) {
   EXPECT_EQ(listed({"a"}), "a");
   EXPECT_EQ(listed({"a", "b", "c", "d", "e"}), "a, b, c, d, e");
   EXPECT_EQ(listed({"a", "b", "c", "d", "e", "f"}), "a, b, c, d, e, …");
+}
+
+TEST(Text, PrintableIsWhatNeedsNoEscape) {
+  for (const std::string_view plain : {"", "a b~", "ü…", "\xf0\x9f\x99\x82"}) {
+    EXPECT_TRUE(is_printable(plain)) << plain;
+  }
+  EXPECT_TRUE(is_printable(std::string(1'000, 'x')));
+  for (const std::string_view escaped : {"a\nb", "\t", "\x7f", "\xff", "\xc2\x85", "\xc3"}) {
+    EXPECT_FALSE(is_printable(escaped)) << quoted(escaped);
+  }
+  EXPECT_FALSE(is_printable(std::string(1'000, 'x') + "\n"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // host:port as people write it.
 
+#include "common/check.h"
 #include "net/address.h"
 #include "tests/fuzz/laws.h"
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "common/attributes.h"
+#include "common/check.h"
 #include "frameworks/service/shell/app_file.h"
 #include "proto/fetched_files.h"
 #include "tests/fuzz/laws.h"

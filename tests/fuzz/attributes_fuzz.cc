@@ -2,6 +2,7 @@
 // send them.
 
 #include "common/attributes.h"
+#include "common/check.h"
 #include "tests/fuzz/laws.h"
 
 namespace proffer::fuzz {

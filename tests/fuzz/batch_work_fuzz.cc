@@ -1,5 +1,6 @@
 // What a batch scheduler tells its executors and hears from them, and entries of map.index.
 
+#include "common/check.h"
 #include "frameworks/batch/core/partition.h"
 #include "frameworks/batch/core/work.h"
 #include "tests/fuzz/laws.h"

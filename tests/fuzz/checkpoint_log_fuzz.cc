@@ -11,6 +11,7 @@
 
 #include <stdlib.h>
 
+#include "common/check.h"
 #include "store/checkpoint_log.h"
 #include "tests/fuzz/laws.h"
 

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/check.h"
 #include "common/constraint_matcher.h"
 #include "common/limits.h"
 #include "tests/fuzz/laws.h"

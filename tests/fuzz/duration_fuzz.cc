@@ -1,5 +1,6 @@
 // Spans of time as people write them.
 
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/time.h"
 #include "tests/fuzz/laws.h"

@@ -1,5 +1,6 @@
 // Where files of tasks come from, as people write it.
 
+#include "common/check.h"
 #include "common/fetch_uri.h"
 #include "proto/fetched_files.h"
 #include "tests/fuzz/laws.h"

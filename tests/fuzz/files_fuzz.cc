@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "common/check.h"
 #include "net/files.h"
 #include "tests/fuzz/laws.h"
 

@@ -2,6 +2,7 @@
 
 #include <vector>
 
+#include "common/check.h"
 #include "proto/codec/codec.h"
 #include "tests/fuzz/laws.h"
 

@@ -1,5 +1,6 @@
 // One entry of a master's history.
 
+#include "common/check.h"
 #include "proto/codec/records.h"
 #include "tests/fuzz/laws.h"
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/check.h"
 #include "net/http_reader.h"
 #include "tests/fuzz/laws.h"
 

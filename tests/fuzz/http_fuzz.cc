@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "common/check.h"
 #include "net/http_server.h"
 #include "tests/fuzz/laws.h"
 #include "tests/net/support.h"

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/check.h"
 #include "frameworks/batch/shell/job_file.h"
 #include "tests/fuzz/laws.h"
 

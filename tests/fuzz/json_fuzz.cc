@@ -3,6 +3,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/check.h"
 #include "common/limits.h"
 #include "proto/json/json.h"
 #include "tests/fuzz/laws.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/check.h"
 #include "net/frame_reader.h"
 #include "tests/fuzz/laws.h"
 

@@ -1,5 +1,6 @@
 // One record of an agent's checkpoint.
 
+#include "common/check.h"
 #include "proto/codec/records.h"
 #include "tests/fuzz/laws.h"
 

@@ -1,5 +1,6 @@
 // Resources as people write them: any, an agent's, a task's shape.
 
+#include "common/check.h"
 #include "common/resources.h"
 #include "tests/fuzz/laws.h"
 

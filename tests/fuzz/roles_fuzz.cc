@@ -1,5 +1,6 @@
 // Role names, their weights and quota as people write them, and tables of them.
 
+#include "common/check.h"
 #include "common/limits.h"
 #include "common/roles.h"
 #include "common/text.h"

@@ -1,5 +1,6 @@
 // One row of the master's registry. Input: a line "TABLE KEY", then the bytes of the row.
 
+#include "common/check.h"
 #include "proto/codec/records.h"
 #include "tests/fuzz/laws.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "common/check.h"
 #include "sim/scenario_reader.h"
 #include "sim/scenario_run.h"
 #include "sim/scenario_writer.h"

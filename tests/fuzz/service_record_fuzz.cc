@@ -1,5 +1,6 @@
 // What a service scheduler reads from its store, and from its instances' updates.
 
+#include "common/check.h"
 #include "frameworks/service/core/ports.h"
 #include "frameworks/service/core/records.h"
 #include "tests/fuzz/laws.h"

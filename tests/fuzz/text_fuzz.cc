@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/check.h"
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/text.h"

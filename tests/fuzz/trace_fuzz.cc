@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "common/check.h"
 #include "sim/scenario_reader.h"
 #include "sim/scenario_writer.h"
 #include "sim/trace_reader.h"

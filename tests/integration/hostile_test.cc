@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/check.h"
 #include "common/prng.h"
 #include "net/address.h"
 #include "net/dealer.h"

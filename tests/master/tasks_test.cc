@@ -289,5 +289,100 @@ TEST(TaskTable, KeepsTheLastOfThoseThatEnded) {
   EXPECT_EQ(tasks.ended(), static_cast<int64_t>(kEndedTasksKept + 10));
 }
 
+// The labels of each update since it was last asked.
+std::vector<proto::Labels> labels_told(TestScheduler& f) {
+  std::vector<proto::Labels> told;
+  for (const proto::Update& update : f.take<proto::Update>()) told.push_back(update.status.labels);
+  return told;
+}
+
+// A framework with a labelled task, staging on its agent.
+TestScheduler& with_labelled_task(MasterScenario& s, const proto::Labels& labels) {
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1;mem:1GiB", 1);
+  s.settle();
+  proto::TaskSpec spec = TestScheduler::spec("t1", "cpus:1;mem:1GiB");
+  spec.labels = labels;
+  f.accepts({f.offers.at(0)}, {spec});
+  s.settle();
+  return f;
+}
+
+const proto::Labels kLabels = {{"shard", "7"}, {"note", ""}};
+
+TEST(Labels, ComeBackWithEachUpdateAndEachAnswer) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = with_labelled_task(s, kLabels);
+  f.acknowledges_by_itself = false;
+  // An agent of the version before does not tell them.
+  a.updates(f.id, "t1", TaskState::kRunning);
+  EXPECT_EQ(labels_told(f), std::vector{kLabels});
+  EXPECT_EQ(s.task(f.id, "t1")->labels, kLabels);
+  f.lose();
+  f.subscribes();  // The update once more.
+  f.sends(proto::Reconcile{});
+  EXPECT_EQ(labels_told(f), (std::vector{kLabels, kLabels}));
+  f.acknowledges_by_itself = true;
+  a.lose();
+  s.advance(minutes(3));  // Unreachable: the master's own update.
+  EXPECT_EQ(labels_told(f), std::vector{kLabels});
+  a.registers();
+  a.updates(f.id, "t1", TaskState::kFinished);
+  EXPECT_EQ(labels_told(f), (std::vector{kLabels, kLabels}));
+  f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});  // Of one that has ended.
+  EXPECT_EQ(labels_told(f), std::vector{kLabels});
+}
+
+TEST(Labels, AreKnownToANewMasterFromTheFirstUpdateThatTheAgentTells) {
+  for (const bool acknowledged : {false, true}) {
+    SCOPED_TRACE(acknowledged);
+    MasterScenario s;
+    TestAgent& a = s.registered_agent("a1");
+    TestScheduler& f = with_labelled_task(s, kLabels);
+    f.acknowledges_by_itself = acknowledged;
+    a.updates(f.id, "t1", TaskState::kRunning);
+    f.told();
+    proto::AgentTask& known = a.tasks.at({f.id, TaskId("t1")});
+    // As agents do: the first update has them, and if all are acknowledged the last comes again.
+    if (acknowledged) {
+      known.unacknowledged = {
+          {.task = TaskId("t1"), .state = TaskState::kRunning, .sequence = known.sequence}};
+    }
+    known.unacknowledged.front().labels = kLabels;
+    s.restart_master();
+    f.acknowledges_by_itself = true;
+    f.subscribes();
+    a.registers();
+    EXPECT_EQ(labels_told(f), std::vector{kLabels});
+    f.sends(proto::Reconcile{});
+    EXPECT_EQ(labels_told(f), std::vector{kLabels});
+    a.updates(f.id, "t1", TaskState::kFailed);
+    EXPECT_EQ(labels_told(f), std::vector{kLabels});
+  }
+}
+
+TEST(Labels, OfARefusedLaunchComeBackToo) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("f");
+  proto::TaskSpec spec = TestScheduler::spec("t1", "cpus:1;mem:1GiB");
+  spec.labels = kLabels;
+  f.accepts({}, {spec});
+  EXPECT_EQ(labels_told(f), std::vector{kLabels});
+
+  // Those that break the rules would break the frame.
+  f.asks("cpus:1;mem:1GiB", 1);
+  s.settle();
+  spec.labels = {{"no name", "1"}};
+  f.accepts({f.offers.at(0)}, {spec});
+  const proto::TaskStatus refused = f.take_one<proto::Update>().status;
+  EXPECT_EQ(refused.reason, TaskReason::kTaskInvalid);
+  EXPECT_EQ(refused.message,
+            "the name of a label is 1 to 63 letters, digits, '.', '_' or '-', and not '.' or '..', "
+            "not 'no name'");
+  EXPECT_EQ(refused.labels, proto::Labels());
+}
+
 }  // namespace
 }  // namespace proffer::master::tasks_test

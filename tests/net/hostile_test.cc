@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <zmq.h>
 
+#include "common/check.h"
 #include "common/prng.h"
 #include "net/dealer.h"
 #include "net/router.h"

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "net/http_reader.h"
 #include "net/local_address.h"

@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include "common/check.h"
 #include "net/http_hosts.h"
 #include "net/http_server.h"
 #include "tests/net/support.h"

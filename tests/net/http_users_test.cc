@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "net/http_server.h"
 #include "tests/net/support.h"
 

@@ -10,6 +10,7 @@
 #include <unistd.h>
 #include <zmq.h>
 
+#include "common/check.h"
 #include "net/address.h"
 #include "net/dealer.h"
 #include "net/router.h"

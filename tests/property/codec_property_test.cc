@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/check.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
 #include "tests/support/message_generator.h"

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "common/check.h"
 #include "tests/property/fair_case.h"
 #include "tests/support/seeds.h"
 

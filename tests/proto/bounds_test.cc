@@ -328,6 +328,33 @@ const Bound kBounds[] = {
                                 kTasksPerMessageMax + over,
                                 AgentTask{.framework = FrameworkId("f"), .task = TaskId("t")})};
      }},
+    {"labels",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         for (size_t i = 0; i < kLabelsMax + over; ++i) m.spec.labels["l" + std::to_string(i)] = "";
+       });
+     }},
+    {"the name of a label",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         m.spec.labels = {{letters(kLabelNameBytesMax + over), "x"}};
+       });
+     }},
+    {"the value of a label",
+     [](size_t over) {
+       TaskStatus status = valid_status();
+       status.labels = {{"l", letters(kLabelValueBytesMax + over)}};
+       return Update{.framework = FrameworkId("f"), .status = status};
+     }},
+    {"the bytes of labels",
+     [](size_t over) {
+       TaskStatus status = valid_status();
+       for (char c = 'a'; c < 'a' + 16; ++c) {
+         status.labels[std::string(1, c)] = letters(kLabelsBytesMax / 16 - 1);
+       }
+       status.labels.begin()->second += letters(over);
+       return Update{.framework = FrameworkId("f"), .status = status};
+     }},
     {"unacknowledged updates",
      [](size_t over) {
        return RegisterTasks{.tasks = {{.framework = FrameworkId("f"),

@@ -55,6 +55,7 @@ TaskRow task_row() {
           .message = "exit code 3",
           .command = "exit 3",
           .user = "ada",
+          .labels = {{"note", "half \"done\""}, {"shard", "7"}},
           .resources = {.amounts = ResourceVector::of(500, 100000, 0, 250),
                         .gpus = {{1, 250}},
                         .ports = PortSet({{31000, 31000}})},
@@ -97,6 +98,7 @@ TEST(Json, OfTasks) {
   EXPECT_EQ(tasks_json({task_row()}),
             R"({"tasks":[{"framework":"wc-1-2","task":"map-1","agent":"a1","state":"failed",)"
             R"("reason":"command_exited","message":"exit code 3","command":"exit 3","user":"ada",)"
+            R"("labels":{"note":"half \"done\"","shard":"7"},)"
             R"("resources":{"cpus":0.5,"mem":100,"disk":0,"gpus":0.25,)"
             R"("gpu_devices":[{"index":1,"amount":0.25}],"ports":"[31000]"},)"
             R"("ports":{"http":31000},"exit_code":3,"http_address":"127.0.0.1:5081",)"

@@ -101,6 +101,9 @@ void expect_words(size_t count, const Parse& parse) {
 TEST(TaskStates, AndReasonsHaveWordsThatReadBack) {
   expect_words<TaskState>(kTaskStateCount, parse_task_state);
   expect_words<TaskReason>(kTaskReasonCount, parse_task_reason);
+  EXPECT_EQ(::testing::PrintToString(TaskState::kRunning), "running");
+  EXPECT_EQ(::testing::PrintToString(TaskEvent::kKillAsked), to_text(TaskEvent::kKillAsked));
+  EXPECT_EQ(::testing::PrintToString(TaskReason::kRevoked), "revoked");
 }
 
 }  // namespace

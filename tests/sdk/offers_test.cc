@@ -1,6 +1,9 @@
 // Offers and asks: what is valid when, what the driver refuses in the master's place, and how the
 // counts of asks stay true across connections.
 
+#include <gmock/gmock.h>
+
+#include "common/text.h"
 #include "sdk/core/sendable.h"
 #include "tests/sdk/driver_world.h"
 
@@ -336,6 +339,43 @@ TEST(Asks, MoreThanAFrameworkMayDeclareAreReported) {
   w.want(declare);
   EXPECT_EQ(w.sent<proto::DeclareAsks>().at(0).asks.size(), kAsksMax);
   EXPECT_EQ(w.told<proto::AskReport>().at(0).rows.size(), 1u);
+}
+
+TEST(Launch, ATaskWithAWrongLabelIsRefusedAndItsLabelsComeBack) {
+  DriverWorld w;
+  w.subscribe();
+  struct Row {
+    proto::Labels labels;
+    std::string why;
+  };
+  proto::Labels many;
+  for (size_t i = 0; i <= kLabelsMax; ++i) many[text("l", i)] = "x";
+  proto::Labels large;
+  for (size_t i = 0; i < 20; ++i) large[text("l", i)] = std::string(kLabelValueBytesMax, 'x');
+  const std::vector<Row> rows = {
+      {{{"a b", "1"}}, "not 'a b'"},
+      {{{std::string(64, 'n'), "1"}}, "is 1 to 63 letters"},
+      {{{"a", std::string(257, 'x')}}, "label 'a' has at most 256 bytes, not 257"},
+      {{{"a", "two\nlines"}}, "without control characters, not 'two\\nlines'"},
+      {{{"a", "\xff"}}, "must be UTF-8"},
+      {many, "at most 32 labels, not 33"},
+      {large, "at most 4096 bytes together"},
+  };
+  uint64_t offer = 0;
+  for (const Row& row : rows) {
+    w.hear_offers({++offer});
+    proto::TaskSpec wrong = task_of(text("wrong-", offer));
+    wrong.labels = row.labels;
+    proto::TaskSpec right = task_of(text("right-", offer));
+    right.labels = {{"a", std::string(kLabelValueBytesMax, 'x')}, {"b", "ü"}, {"c", ""}};
+    w.want(accept_of({offer}, {wrong, right}));
+    const std::vector<proto::TaskStatus> told = w.told<proto::TaskStatus>();
+    ASSERT_EQ(told.size(), 1u) << row.why;
+    EXPECT_EQ(told[0].state, TaskState::kRefused);
+    EXPECT_EQ(told[0].reason, proto::TaskReason::kTaskInvalid);
+    EXPECT_THAT(told[0].message, testing::HasSubstr(row.why));
+    EXPECT_EQ(told[0].labels, row.labels);
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
+#include "common/check.h"
 #include "tests/net/support.h"
 
 namespace proffer::executor::health_probe_test {

@@ -14,6 +14,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "slave/shell/disk_reserve.h"
 #include "slave/shell/runs_in_use.h"

@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "slave/executor/launch_request.h"
 #include "slave/shell/processes.h"

@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/check.h"
 #include "slave/shell/checkpoint.h"
 #include "tests/net/support.h"
 #include "tests/slave/agent_scenario.h"

@@ -243,13 +243,22 @@ class MessageGenerator {
                  .user = maybe(name()),
                  .fetch = several<FetchedFile>(2, kFetchedFilesMax, [&] { return fetched_file(); }),
                  .max_run_time = duration(),
-                 .kill_signal = static_cast<int32_t>(prng_.between(10, 15))};
+                 .kill_signal = static_cast<int32_t>(prng_.between(10, 15)),
+                 .labels = labels()};
     std::erase(out.command, '\0');
     if (prng_.chance(1, 4)) out.health = health_check(out.port_names);
     if (prng_.chance(1, 4)) {
       out.readiness = Readiness{.after = duration()};
       if (!out.port_names.empty()) out.readiness->ports = {out.port_names.front()};
     }
+    return out;
+  }
+  Labels labels() {
+    Labels out;
+    for (size_t i = size(2, kLabelsMax); i > 0; --i) {
+      out[name().substr(0, kLabelNameBytesMax)] = maybe(name());
+    }
+    if (!check_labels(out)) out.clear();
     return out;
   }
   FetchedFile fetched_file() {
@@ -310,6 +319,7 @@ class MessageGenerator {
     if (prng_.chance(1, 4)) out.healthy = flip();
     if (prng_.chance(1, 4)) out.usage = usage();
     if (prng_.chance(1, 4)) out.ready = flip();
+    if (prng_.chance(1, 4)) out.labels = labels();
     return out;
   }
   TaskUsage usage() {
