@@ -77,8 +77,21 @@ Result<void> Children::start(const std::string& name, std::vector<std::string> c
   for (std::string& word : command) argv.push_back(word.data());
   argv.push_back(nullptr);
   const pid_t parent = getpid();
+  // Until exec() the child has our handlers, and what they write reaches our own loop: a signal to
+  // a child that has just been forked would be taken for one to us.
+  sigset_t every;
+  sigset_t before;
+  ::sigfillset(&every);
+  ::sigprocmask(SIG_SETMASK, &every, &before);
   const pid_t pid = ::fork();
-  if (pid == 0) {     // Only calls that are safe between fork and exec.
+  if (pid == 0) {  // Only calls that are safe between fork and exec.
+    for (int number = 1; number < NSIG; ++number) {
+      struct sigaction action = {};
+      if (::sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+      action = {};
+      action.sa_handler = SIG_DFL;
+      ::sigaction(number, &action, nullptr);
+    }
     ::setpgid(0, 0);  // Ctrl-C on the terminal reaches us alone: we end them in order.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
     if (getppid() != parent) ::_exit(127);
@@ -92,10 +105,12 @@ Result<void> Children::start(const std::string& name, std::vector<std::string> c
     ::execv(argv[0], argv.data());
     ::_exit(127);
   }
+  const int why = errno;
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
   ::close(log);
   if (pid < 0) {
     return Error::internal(
-        text("cannot start ", quoted(command.front()), ": ", std::strerror(errno)));
+        text("cannot start ", quoted(command.front()), ": ", std::strerror(why)));
   }
   children_[name] = pid;
   return {};

@@ -10,7 +10,10 @@
 namespace proffer::cli {
 
 ConformanceProxy::ConformanceProxy(Loop& loop, const Address& master, Seen seen)
-    : loop_(loop), master_(master), seen_(std::move(seen)) {}
+    : loop_(loop), master_(master), seen_(std::move(seen)), timer_(loop, [this] {
+        timer_due_.reset();
+        flush();
+      }) {}
 
 Result<std::unique_ptr<ConformanceProxy>> ConformanceProxy::start(Loop& loop, const Address& master,
                                                                   Seen seen) {
@@ -52,13 +55,13 @@ void ConformanceProxy::on_scheduler_frame(PeerId peer, std::span<const std::byte
             .on_failed = lose_later});
     link.dealer->connect();
   }
-  link.up.emplace_back(frame.begin(), frame.end());
+  link.up.push_back(frame_of(frame));
   flush();
 }
 
 void ConformanceProxy::on_master_frame(PeerId peer, std::span<const std::byte> frame) {
   Link& link = links_[peer];
-  link.down.emplace_back(frame.begin(), frame.end());
+  link.down.push_back(frame_of(frame));
   if (offers_ != Offers::kPass) {
     const Result<proto::Envelope> envelope = proto::decode(frame);
     if (envelope && std::holds_alternative<proto::Offers>(*envelope->message)) {
@@ -71,25 +74,44 @@ void ConformanceProxy::on_master_frame(PeerId peer, std::span<const std::byte> f
   flush();
 }
 
+ConformanceProxy::Frame ConformanceProxy::frame_of(std::span<const std::byte> bytes) const {
+  return {.due = loop_.now() + delay_, .bytes = {bytes.begin(), bytes.end()}};
+}
+
+bool ConformanceProxy::may_leave(const std::deque<Frame>& frames) {
+  if (holding_ || frames.empty()) return false;
+  const Time due = frames.front().due;
+  if (due <= loop_.now()) return true;
+  if (!timer_due_ || due < *timer_due_) {
+    timer_due_ = due;
+    timer_.arm(due);
+  }
+  return false;
+}
+
 // In the order in which they came, each way.
 void ConformanceProxy::flush() {
   for (auto& [peer, link] : links_) {
-    while (!holding_ && link.connected && !link.up.empty()) {
-      const std::vector<std::byte> frame = std::move(link.up.front());
+    while (link.connected && may_leave(link.up)) {
+      const Frame frame = std::move(link.up.front());
       link.up.pop_front();
-      send_up(peer, frame);
+      send_up(peer, frame.bytes);
     }
-    while (!holding_ && offers_ != Offers::kHold && !link.down.empty()) {
-      const std::vector<std::byte> frame = std::move(link.down.front());
+    while (offers_ != Offers::kHold && may_leave(link.down)) {
+      const Frame frame = std::move(link.down.front());
       link.down.pop_front();
-      send_down(peer, frame);
+      send_down(peer, frame.bytes);
     }
   }
 }
 
 void ConformanceProxy::send_up(PeerId peer, std::span<const std::byte> frame) {
   const Result<proto::Envelope> envelope = proto::decode(frame);
-  if (losing_ && envelope && std::holds_alternative<proto::Acknowledge>(*envelope->message)) {
+  // What follows a lost frame is lost too: the master would see the gap and refuse it.
+  const bool is_lost =
+      losing_ &&
+      (lost_ > 0 || (envelope && std::holds_alternative<proto::Acknowledge>(*envelope->message)));
+  if (is_lost) {
     ++lost_;
     return;
   }

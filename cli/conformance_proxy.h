@@ -1,8 +1,8 @@
 #pragma once
 
 // Between a scheduler and its master: passes frames on unchanged, sees what they are, and now and
-// then holds them, drops an end, or keeps acknowledgements back. Nothing is made up here: what a
-// scheduler is told twice, a master told it twice.
+// then delays or holds them, drops an end, or keeps acknowledgements back. Nothing is made up here:
+// what a scheduler is told twice, a master told it twice.
 
 #include <cstddef>
 #include <deque>
@@ -47,18 +47,25 @@ class ConformanceProxy {
   // From the first Offers on, what the master says waits until it has taken one of them back.
   void hold_offers_until_rescinded();
   bool rescinded() const { return rescinded_; }
-  // Acknowledgements are lost, until the connection is cut.
-  void lose_acknowledgements() { losing_ = true; }
+  // The next acknowledgement is lost, and all that the scheduler says after it, until the
+  // connection is cut.
+  void lose_acknowledgement() { losing_ = true; }
   size_t lost() const { return lost_; }
   // Both ends of all connections; what waits is lost. Each end makes a new one.
   void cut();
+  // From now on each frame takes so long, each way.
+  void delay(Duration delay) { delay_ = delay; }
 
  private:
+  struct Frame {
+    Time due = {};
+    std::vector<std::byte> bytes = {};
+  };
   struct Link {
     std::unique_ptr<Dealer> dealer = {};
     bool connected = false;
-    std::deque<std::vector<std::byte>> up = {};  // before it is connected, or held
-    std::deque<std::vector<std::byte>> down = {};
+    std::deque<Frame> up = {};  // before it is connected, held, or not yet due
+    std::deque<Frame> down = {};
   };
 
   ConformanceProxy(Loop& loop, const Address& master, Seen seen);
@@ -67,6 +74,9 @@ class ConformanceProxy {
   void send_up(PeerId peer, std::span<const std::byte> frame);
   void send_down(PeerId peer, std::span<const std::byte> frame);
   void look(To to, const proto::Message& message);
+  Frame frame_of(std::span<const std::byte> bytes) const;
+  // Whether the first of these may leave now; if it only is not due, the timer is armed for it.
+  bool may_leave(const std::deque<Frame>& frames);
   void flush();
   void lose(PeerId peer);
 
@@ -83,6 +93,9 @@ class ConformanceProxy {
   bool losing_ = false;
   size_t lost_ = 0;
   uint64_t seeds_ = 0;
+  Duration delay_ = {};
+  Timer timer_;  // for the frame that is due first
+  std::optional<Time> timer_due_;
 };
 
 }  // namespace proffer::cli

@@ -1,4 +1,5 @@
-// The rules for a well-behaved scheduler are in complaints(); the rest keeps the books.
+// The rules for a well-behaved scheduler. What is wrong when it is said is found in on_accept,
+// on_launch, on_rescind and on_update; what is wrong because nothing was said, in complaints().
 
 #include "cli/conformance_witness.h"
 
@@ -9,15 +10,28 @@
 namespace proffer::cli {
 namespace {
 
+using proto::TaskReason;
 using proto::TaskState;
 
 // What a scheduler may take to acknowledge, or to declare its asks again.
 constexpr Duration kSoon = seconds(3);
-// What was told just before it ended may have crossed with that.
-constexpr Duration kCrossing = milliseconds(200);
 constexpr size_t kNamedMax = 3;
 
+// The reasons of refusals that are the scheduler's own doing, whatever else goes wrong.
+bool is_own_fault(TaskReason reason) {
+  return reason == TaskReason::kTaskInvalid || reason == TaskReason::kResourcesExceeded ||
+         reason == TaskReason::kDuplicateTaskId;
+}
+
 }  // namespace
+
+Duration ConformanceWitness::crossing() const { return milliseconds(200) + delay_ + delay_; }
+
+void ConformanceWitness::wrong(std::string what) {
+  if (std::find(wrong_.begin(), wrong_.end(), what) == wrong_.end()) {
+    wrong_.push_back(std::move(what));
+  }
+}
 
 void ConformanceWitness::see(ConformanceProxy::To to, const proto::Message& message, Time now) {
   if (std::holds_alternative<proto::Heartbeat>(message)) return;
@@ -32,114 +46,251 @@ void ConformanceWitness::see(ConformanceProxy::To to, const proto::Message& mess
 void ConformanceWitness::process_ended(Time now) {
   alive_ = false;
   is_subscribed_ = false;
-  offers_.clear();
+  forget_offers();
   // Those that came just before it ended are nobody's fault.
   for (auto& [key, heard] : heard_) {
-    if (now - heard.at < kCrossing) heard.acknowledged = true;
+    if (now - heard.at < crossing()) heard.acknowledged = true;
   }
 }
 
-bool ConformanceWitness::wants_more() const {
-  return std::any_of(wanted_.begin(), wanted_.end(),
-                     [](const auto& ask) { return ask.second > 0; });
+void ConformanceWitness::forget_offers() {
+  offers_.clear();
+  answered_.clear();
+  rescinded_.clear();
 }
+
+// It is another framework now, whose task ids may be the same.
+void ConformanceWitness::forget_framework() {
+  tasks_.clear();
+  open_ = 0;
+  most_wanted_ = 0;
+}
+
+// --- what it says --------------------------------------------------------------------------------
 
 void ConformanceWitness::to_master(const proto::Message& message, Time now) {
   if (const auto* subscribe = std::get_if<proto::Subscribe>(&message)) {
-    failover_timeout_ = subscribe->failover_timeout;
-    wanted_before_ = wants_more();
-    declared_ = false;
-    is_subscribed_ = false;
-    offers_.clear();  // of the connection before
+    on_subscribe(*subscribe);
   } else if (const auto* declare = std::get_if<proto::DeclareAsks>(&message)) {
     declared_ = true;
     wanted_.clear();
-    for (const Ask& ask : declare->asks) wanted_[ask.name] = ask.count;
+    never_fits_.clear();
+    for (const Ask& ask : declare->asks) {
+      wanted_[ask.name] = {.count = ask.count};
+      declared_names_.insert(ask.name);
+    }
+    note_wanted();
   } else if (const auto* accept = std::get_if<proto::Accept>(&message)) {
-    answered(accept->offers);
-    for (const proto::Operation& operation : accept->operations) {
-      for (const proto::TaskSpec& task : proto::launched_by(operation)) {
-        tasks_.try_emplace(task.id);
-        asks_[task.id] = task.ask;
-        if (const auto ask = wanted_.find(task.ask); ask != wanted_.end()) --ask->second;
-      }
-    }
+    on_accept(*accept, now);
   } else if (const auto* decline = std::get_if<proto::Decline>(&message)) {
-    answered(decline->offers);
-  } else if (const auto* done = std::get_if<proto::Acknowledge>(&message)) {
-    for (auto& [key, heard] : heard_) {
-      const auto& [task, source, sequence] = key;
-      if (task == done->task && source == done->source && sequence <= done->sequence) {
-        heard.acknowledged = true;
-      }
+    for (const OfferId offer : decline->offers) {
+      offers_.erase(offer);
+      answered_.insert(offer);
     }
+  } else if (const auto* done = std::get_if<proto::Acknowledge>(&message)) {
+    on_acknowledge(*done);
   } else if (std::holds_alternative<proto::Teardown>(message)) {
     torn_down_at_ = now;
     for (auto& [key, heard] : heard_) {
-      if (now - heard.at < kCrossing) heard.acknowledged = true;
+      if (now - heard.at < crossing()) heard.acknowledged = true;
     }
   }
 }
 
+void ConformanceWitness::on_subscribe(const proto::Subscribe& subscribe) {
+  failover_timeout_ = subscribe.failover_timeout;
+  mode_ = subscribe.mode;
+  remembers_tasks_ = subscribe.remembers_tasks;
+  wanted_before_ = wanted() > 0;
+  declared_ = false;
+  is_subscribed_ = false;
+  forget_offers();
+}
+
+void ConformanceWitness::on_accept(const proto::Accept& accept, Time now) {
+  for (const OfferId offer : accept.offers) {
+    const auto void_since = rescinded_.find(offer);
+    if (answered_.count(offer) > 0) {
+      wrong(text("accepted offer ", offer.value(), ", which it had answered before"));
+    } else if (void_since != rescinded_.end()) {
+      const Duration late = now - void_since->second;
+      if (late > kSoon) {
+        wrong(text("accepted offer ", offer.value(), ", which was taken back ", to_text(late),
+                   " before"));
+      }
+    } else if (offers_.erase(offer) == 0) {
+      wrong(text("accepted offer ", offer.value(), ", which was not made to it in this session"));
+    }
+    answered_.insert(offer);
+  }
+  for (const proto::Operation& operation : accept.operations) {
+    for (const proto::TaskSpec& task : proto::launched_by(operation)) on_launch(task);
+  }
+  note_wanted();
+}
+
+void ConformanceWitness::on_launch(const proto::TaskSpec& task) {
+  ++launches_;
+  const auto [at, is_new] = tasks_.try_emplace(task.id);
+  if (!is_new) {
+    const std::optional<TaskState> before = at->second.state;
+    if (!before || !proto::is_terminal(*before)) {
+      --open_;
+      wrong(text("launched task ", task.id.str(),
+                 " twice: it had not been told how the first one ended"));
+    } else if (*before == TaskState::kFinished || *before == TaskState::kFailed ||
+               *before == TaskState::kKilled) {
+      wrong(text("launched task ", task.id.str(), " again, which is ", to_text(*before)));
+    }
+  }
+  ++open_;
+  at->second = {
+      .ask = task.ask,
+      .executor = task.executor_id.empty() ? ExecutorId(task.id.str()) : task.executor_id};
+  if (mode_ == OfferMode::kOpen) return;
+  if (declared_names_.count(task.ask) == 0) {
+    wrong(task.ask.empty() ? text("launched task ", task.id.str(), " without naming its ask")
+                           : text("launched task ", task.id.str(), " of the ask ",
+                                  quoted(task.ask.str()), ", which it never declared"));
+    return;
+  }
+  Wanted& ask = wanted_[task.ask];
+  if (--ask.count + ask.refused < 0) {
+    wrong(text("launched more tasks of the ask ", quoted(task.ask.str()), " than it asked for"));
+  }
+}
+
+void ConformanceWitness::on_acknowledge(const proto::Acknowledge& done) {
+  for (auto& [key, heard] : heard_) {
+    const auto& [task, source, sequence] = key;
+    if (task == done.task && source == done.source && sequence <= done.sequence) {
+      heard.acknowledged = true;
+    }
+  }
+}
+
+// --- what it is told -----------------------------------------------------------------------------
+
 void ConformanceWitness::to_scheduler(const proto::Message& message, Time now) {
   if (const auto* subscribed = std::get_if<proto::Subscribed>(&message)) {
+    if (framework_ != subscribed->framework) forget_framework();
     framework_ = subscribed->framework;
-    frameworks_.insert(framework_);
     ++sessions_;
     subscribed_at_ = now;
     is_subscribed_ = true;
   } else if (const auto* made = std::get_if<proto::Offers>(&message)) {
+    offers_told_ += made->offers.size();
     for (const Offer& offer : made->offers) offers_[offer.id] = {offer, now};
   } else if (const auto* gone = std::get_if<proto::Rescind>(&message)) {
-    for (const OfferId id : gone->offers) {
-      const auto at = offers_.find(id);
-      if (at == offers_.end()) continue;
-      if (!at->second.offer.fills.empty() && wants_more() &&
-          now - at->second.since >= lease_ - milliseconds(500)) {
-        wrong_.push_back(text("held an offer for its whole lease, ", to_text(lease_),
-                              ", although its ask ", at->second.offer.fills[0].ask.str(),
-                              " is not met"));
-      }
-      offers_.erase(at);
-    }
+    on_rescind(*gone, now);
   } else if (const auto* update = std::get_if<proto::Update>(&message)) {
-    const proto::TaskStatus& status = update->status;
-    std::optional<TaskState>& state = tasks_[status.task];
-    if (!state || !proto::is_terminal(*state)) {
-      state = status.state;
-      // What was refused without ever running is wanted again.
-      if (const auto ask = wanted_.find(asks_[status.task]);
-          status.state == TaskState::kRefused && ask != wanted_.end()) {
-        ++ask->second;
-      }
+    on_update(update->status, now);
+  } else if (std::holds_alternative<proto::RevokeNotice>(message)) {
+    ++notices_;
+  } else if (const auto* report = std::get_if<proto::AskReport>(&message)) {
+    never_fits_.clear();
+    for (const proto::AskReport::Row& row : report->rows) {
+      if (row.could_ever_fit || !never_fits_.empty()) continue;
+      never_fits_ = text("its ask ", quoted(row.ask.str()), " fits no agent: ", row.why);
     }
-    if (status.sequence == 0) return;  // an answer to reconcile
-    Heard& heard = heard_[{status.task, status.source, status.sequence}];
-    heard.at = now;
-    if (++heard.times == 2) ++heard_twice_;
-    heard.acknowledged = false;
   } else if (const auto* error = std::get_if<proto::ErrorMessage>(&message)) {
     if (torn_down_at_) return;  // the answer to that
-    wrong_.push_back(text("the master refused a message: ", error->message));
+    wrong(text("the master refused a message: ", error->message));
   }
+}
+
+void ConformanceWitness::on_rescind(const proto::Rescind& gone, Time now) {
+  for (const OfferId id : gone.offers) {
+    const auto at = offers_.find(id);
+    if (at == offers_.end()) continue;
+    const Held& held = at->second;
+    if (now - held.since >= lease_ - milliseconds(500)) {
+      wrong(text("held an offer of ", held.offer.agent.str(), " for its whole lease, ",
+                 to_text(lease_), ", and neither accepted nor declined it"));
+    }
+    offers_.erase(at);
+    rescinded_[id] = now;
+  }
+}
+
+void ConformanceWitness::on_update(const proto::TaskStatus& status, Time now) {
+  const auto [at, is_new] = tasks_.try_emplace(status.task);
+  Task& task = at->second;
+  if (is_new) ++open_;  // of an earlier life
+  if (!task.state || !proto::is_terminal(*task.state)) {
+    task.state = status.state;
+    if (proto::is_terminal(status.state)) --open_;
+    const auto ask = wanted_.find(task.ask);
+    if (status.state == TaskState::kRefused) {
+      // What was refused without ever running is wanted again.
+      if (ask != wanted_.end()) ++ask->second.refused;
+      if (is_own_fault(status.reason)) {
+        wrong(text("task ", status.task.str(), " was refused: ", status.message));
+      }
+    } else if (proto::is_terminal(status.state) && status.state != TaskState::kFinished) {
+      ++bad_ends_;
+    }
+    if (status.state == TaskState::kFailed) {
+      last_failure_ = text(status.task.str(), " failed: ", status.message);
+    }
+    note_wanted();
+  }
+  if (status.sequence == 0) return;  // an answer to reconcile
+  Heard& heard = heard_[{status.task, status.source, status.sequence}];
+  heard.at = now;
+  if (++heard.times == 2) ++heard_twice_;
+  heard.acknowledged = false;
+}
+
+// --- what became of it ---------------------------------------------------------------------------
+
+int64_t ConformanceWitness::wanted() const {
+  int64_t sum = 0;
+  for (const auto& [name, ask] : wanted_) sum += std::max<int64_t>(ask.count + ask.refused, 0);
+  return sum;
+}
+
+void ConformanceWitness::note_wanted() {
+  most_wanted_ = std::max(most_wanted_, wanted() + static_cast<int64_t>(open_));
+}
+
+std::optional<int64_t> ConformanceWitness::most_wanted() const {
+  return mode_ == OfferMode::kAsks ? std::optional(most_wanted_) : std::nullopt;
 }
 
 std::vector<TaskId> ConformanceWitness::open_tasks() const {
   std::vector<TaskId> open;
-  for (const auto& [task, state] : tasks_) {
-    if (!state || !proto::is_terminal(*state)) open.push_back(task);
+  for (const auto& [id, task] : tasks_) {
+    if (!task.state || !proto::is_terminal(*task.state)) open.push_back(id);
   }
   return open;
 }
 
 size_t ConformanceWitness::told(TaskState wanted) const {
   return static_cast<size_t>(std::count_if(
-      tasks_.begin(), tasks_.end(), [&](const auto& task) { return task.second == wanted; }));
+      tasks_.begin(), tasks_.end(), [&](const auto& task) { return task.second.state == wanted; }));
 }
 
-size_t ConformanceWitness::unacknowledged() const {
-  return static_cast<size_t>(std::count_if(
-      heard_.begin(), heard_.end(), [](const auto& one) { return !one.second.acknowledged; }));
+ExecutorId ConformanceWitness::executor_of(const TaskId& task) const {
+  const auto at = tasks_.find(task);
+  return at == tasks_.end() ? ExecutorId() : at->second.executor;
+}
+
+// Those that came once, or those that came again; empty: all were acknowledged.
+std::string ConformanceWitness::unacknowledged(Time now, bool again) const {
+  size_t missing = 0;
+  std::string names;
+  for (const auto& [key, heard] : heard_) {
+    if (heard.acknowledged || (heard.times > 1) != again) continue;
+    if (alive_ && !torn_down_at_ && now - heard.at < kSoon) continue;
+    if (++missing <= kNamedMax) {
+      names += text(missing == 1 ? "" : ", ", std::get<TaskId>(key).str(), " sequence ",
+                    std::get<uint64_t>(key));
+    }
+  }
+  if (missing == 0) return "";
+  return text(missing, again ? " updates that came again (" : " updates (", names,
+              missing > kNamedMax ? ", …)" : ")");
 }
 
 std::vector<std::string> ConformanceWitness::complaints(Time now) const {
@@ -148,18 +299,9 @@ std::vector<std::string> ConformanceWitness::complaints(Time now) const {
   if (alive_ && !torn_down_at_ && sessions_ > 0 && !is_subscribed_) {
     found.push_back("did not subscribe again after its connection ended");
   }
-  size_t missing = 0;
-  std::string names;
-  for (const auto& [key, heard] : heard_) {
-    if (heard.acknowledged || (alive_ && !torn_down_at_ && now - heard.at < kSoon)) continue;
-    if (++missing <= kNamedMax) {
-      names += text(missing == 1 ? "" : ", ", std::get<TaskId>(key).str(), " sequence ",
-                    std::get<uint64_t>(key));
-    }
-  }
-  if (missing > 0) {
-    found.push_back(text("never acknowledged ", missing, " of ", heard_.size(), " updates (", names,
-                         missing > kNamedMax ? ", …)" : ")"));
+  for (const bool again : {false, true}) {
+    const std::string missing = unacknowledged(now, again);
+    if (!missing.empty()) found.push_back(text("never acknowledged ", missing));
   }
   if (alive_ && is_subscribed_ && !torn_down_at_ && sessions_ > 1 && wanted_before_ && !declared_ &&
       now - subscribed_at_ > kSoon) {

@@ -137,4 +137,12 @@ bool LocalCluster::kill(const std::string& name) {
 
 Result<void> LocalCluster::start_master_again() { return start_master(); }
 
+void LocalCluster::pause_agents() const {
+  for (const std::string& name : agents_) children_.signal(name, SIGSTOP);
+}
+
+void LocalCluster::resume_agents() const {
+  for (const std::string& name : agents_) children_.signal(name, SIGCONT);
+}
+
 }  // namespace proffer::cli

@@ -39,6 +39,9 @@ class LocalCluster {
   bool kill(const std::string& name);
   // Again on the same port, with its registry.
   Result<void> start_master_again();
+  // Stops the agents' processes, so that they say nothing, until they are let go on.
+  void pause_agents() const;
+  void resume_agents() const;
   bool owns(const std::string& name) const;
 
  private:

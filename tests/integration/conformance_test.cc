@@ -1,76 +1,220 @@
-// `proffer conformance`: passes a good framework, and says what is wrong with a broken one.
+// `proffer conformance`: passes good frameworks, and says what is wrong with broken ones. The
+// broken twins are one program with one fault each (conformance/broken_framework.cc); without a
+// fault it passes, so what a twin is failed for is its fault.
 
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/text.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::test::conformance_test {
 namespace {
 
+using testing::HasSubstr;
+
 // tests/<name> of the build, beside bin.
 std::string test_program(const std::string& name) { return program("../tests/" + name); }
+std::string example(const std::string& name) { return program("examples/" + name); }
+
+bool is_long() { return std::getenv("PROFFER_LONG") != nullptr; }
 
 // Of one item in the output of --json.
 std::string line_of(const Exit& exit, const std::string& item) {
   const size_t at = exit.out.find("{\"item\":\"" + item + "\"");
   return at == std::string::npos ? "" : exit.out.substr(at, exit.out.find('\n', at) - at);
 }
+std::string result(const std::string& verdict) { return "\"result\":\"" + verdict + "\""; }
 
-TEST(Conformance, PassesTheHelloFramework) {
-  const Exit all =
-      run({program("proffer"), "conformance", "--json", "--", program("examples/hello_framework")},
-          {}, {}, Seconds(240));
+const Words kItems = {"baseline",          "agent_lost",        "agent_drained",
+                      "revoked",           "executor_killed",   "offer_rescinded",
+                      "update_duplicated", "connection_broken", "network_slow",
+                      "master_restarted",  "scheduler_killed",  "both_killed"};
+
+Words conformance(Words options, const Words& scheduler) {
+  Words words = {program("proffer"), "conformance", "--json"};
+  words.insert(words.end(), options.begin(), options.end());
+  words.push_back("--");
+  words.insert(words.end(), scheduler.begin(), scheduler.end());
+  return words;
+}
+
+// --- good ones -----------------------------------------------------------------------------------
+
+struct Good {
+  std::string name;
+  Words scheduler;
+  Words options;
+  Words tested;  // items that are sure to say something about it
+};
+
+void expect_passed(const Good& good) {
+  SCOPED_TRACE(good.name);
+  const Exit all = run(conformance(good.options, good.scheduler), {}, {}, Seconds(240));
   EXPECT_EQ(all.code, 0) << all.out << all.err;
-  for (const std::string item : {"baseline", "agent_lost", "offer_rescinded", "update_duplicated",
-                                 "connection_broken", "master_restarted"}) {
-    EXPECT_NE(line_of(all, item).find("\"result\":\"passed\""), std::string::npos)
-        << item << ": " << all.out;
-  }
-  // Without a session file it is not the same framework again, and its tasks would outlive it for a
-  // week.
-  EXPECT_NE(line_of(all, "scheduler_killed").find("\"result\":\"not tested\""), std::string::npos)
-      << all.out;
-}
-
-TEST(Conformance, ASchedulerThatIsStartedAgainMustBeTheSameFramework) {
-  const std::string session = "--session_file={dir}/session";
-  const std::string hello = program("examples/hello_framework");
-  const Exit same = run({program("proffer"), "conformance", "--only", "scheduler_killed",
-                         "--restart-with", hello + " " + session, "--", hello, session},
-                        {}, {}, Seconds(120));
-  EXPECT_EQ(same.code, 0) << same.out << same.err;
-  EXPECT_NE(same.out.find("came back as hello"), std::string::npos) << same.out;
-  const Exit other = run({program("proffer"), "conformance", "--only", "scheduler_killed",
-                          "--restart-with", hello, "--", hello},
-                         {}, {}, Seconds(120));
-  EXPECT_EQ(other.code, 1) << other.out << other.err;
-  EXPECT_NE(other.out.find("it has lost its tasks"), std::string::npos) << other.out;
-}
-
-TEST(Conformance, FailsWhatABrokenFrameworkNeverDoesAndSaysSo) {
-  struct Case {
-    std::string never;
-    std::string item;
-    std::string seen;
-  };
-  for (const Case& broken :
-       {Case{"acknowledge", "baseline", "never acknowledged"},
-        Case{"answer", "baseline", "held an offer for its whole lease"},
-        Case{"ask_again", "connection_broken", "did not declare its asks again"}}) {
-    const Exit exit = run({program("proffer"), "conformance", "--only", broken.item, "--json", "--",
-                           test_program("broken_framework"), broken.never},
-                          {}, {}, Seconds(120));
-    EXPECT_EQ(exit.code, 1) << exit.out << exit.err;
-    const std::string line = line_of(exit, broken.item);
-    EXPECT_NE(line.find("\"result\":\"FAILED\""), std::string::npos) << exit.out;
-    EXPECT_NE(line.find(broken.seen), std::string::npos) << exit.out;
+  for (const std::string& item : good.tested) {
+    EXPECT_THAT(line_of(all, item), HasSubstr(result("passed")));
   }
 }
+
+const std::string kSession = "--session_file={dir}/session";
+
+TEST(Conformance, PassesTheFrameworkWithoutAFaultInEachItem) {
+  const std::string twin = test_program("broken_framework");
+  const std::string session = "--session={dir}/session";
+  expect_passed({"without a fault",
+                 {twin, "nothing", session},
+                 {"--restart-with", twin + " nothing " + session},
+                 kItems});
+}
+
+TEST(Conformance, PassesAFrameworkThatOnlyRunsWhatIsShort) {
+  expect_passed(
+      {"hello",
+       {example("hello_framework")},
+       {},
+       {"baseline", "offer_rescinded", "update_duplicated", "connection_broken", "network_slow"}});
+}
+
+// --- broken ones ---------------------------------------------------------------------------------
+
+struct Twin {
+  std::string fault;
+  std::string item;
+  std::string seen;
+  bool comes_back = false;  // with --restart-with
+};
+
+const std::vector<Twin> kTwins = {
+    {"launches_nothing", "baseline", "it launched nothing, although"},
+    {"does_not_subscribe_again", "master_restarted", "it did not subscribe again in"},
+    {"loses_its_tasks", "both_killed", "what ran already was launched again", true},
+    {"does_not_launch_again", "offer_rescinded", "launched nothing on those that were made after"},
+    {"does_not_replace", "agent_lost", "never came back, it was told that"},
+    {"acknowledges_nothing", "baseline", "never acknowledged"},
+    {"answers_no_offer", "baseline", "for its whole lease"},
+    {"launches_too_many", "baseline", "more tasks of the ask 'work' than it asked for"},
+    {"launches_too_large", "baseline", "was refused"},
+    {"names_another_ask", "baseline", "of the ask 'play', which it never declared"},
+    {"names_another_offer", "baseline", "which was not made to it"},
+    {"uses_ids_again", "baseline", "twice: it had not been told how the first one ended"},
+    {"tasks_fail", "baseline", "tasks failed (work-"},
+    {"exits_with_3", "baseline", "it ended with exit code 3"},
+    {"does_not_replace", "agent_drained", "was drained, it was told that"},
+    {"does_not_replace", "revoked", "another role took back what it is guaranteed, it was told"},
+    {"does_not_replace", "executor_killed", "an executor was killed, it was told that"},
+    {"acknowledges_once", "update_duplicated", "updates that came again"},
+    {"does_not_ask_again", "connection_broken", "did not declare its asks again"},
+    {"accepts_again", "network_slow", "which it had answered before"},
+    {"loses_its_session", "scheduler_killed", "it has lost its tasks", true},
+};
+
+// Several at a time, those that take long first: each mostly waits.
+TEST(Conformance, FailsEachBrokenTwinForItsOwnReason) {
+  constexpr size_t kAtOnce = 11;
+  for (size_t begin = 0; begin < kTwins.size(); begin += kAtOnce) {
+    std::vector<std::unique_ptr<Process>> trials;
+    const size_t end = std::min(begin + kAtOnce, kTwins.size());
+    for (size_t i = begin; i < end; ++i) {
+      const Twin& twin = kTwins[i];
+      Words scheduler = {test_program("broken_framework"), twin.fault};
+      Words options = {"--only", twin.item};
+      if (twin.comes_back) {
+        scheduler.emplace_back("--session={dir}/session");
+        options.insert(options.end(), {"--restart-with",
+                                       text(scheduler[0], " ", scheduler[1], " ", scheduler[2])});
+      }
+      trials.push_back(std::make_unique<Process>(conformance(options, scheduler)));
+    }
+    for (size_t i = begin; i < end; ++i) {
+      const Twin& twin = kTwins[i];
+      SCOPED_TRACE(text(twin.fault, " in ", twin.item));
+      const Exit exit = trials[i - begin]->wait(Seconds(120));
+      EXPECT_EQ(exit.code, 1) << exit.out << exit.err;
+      EXPECT_THAT(line_of(exit, twin.item), HasSubstr(result("FAILED"))) << exit.out;
+      EXPECT_THAT(line_of(exit, twin.item), HasSubstr(twin.seen)) << exit.out;
+    }
+  }
+}
+
+TEST(Conformance, EachItemHasABrokenTwin) {
+  for (const std::string& item : kItems) {
+    EXPECT_TRUE(std::any_of(kTwins.begin(), kTwins.end(), [&](const Twin& twin) {
+      return twin.item == item;
+    })) << item;
+  }
+  const Exit wrong =
+      run({program("proffer"), "conformance", "--only", "no_such", "--", "/bin/true"});
+  EXPECT_EQ(wrong.code, 2);
+  std::string list;
+  for (const std::string& item : kItems) list += (list.empty() ? "" : ", ") + item;
+  EXPECT_THAT(wrong.err, HasSubstr("there are " + list));
+}
+
+// --- its options ---------------------------------------------------------------------------------
 
 TEST(Conformance, SaysWhichProgramThereIsNot) {
   const Exit none = run({program("proffer"), "conformance", "--", "no_such_scheduler"});
   EXPECT_EQ(none.code, 2);
   EXPECT_NE(none.err.find("'no_such_scheduler'"), std::string::npos) << none.err;
+}
+
+TEST(Conformance, AllowsWhatItIsToldIsRight) {
+  const std::string twin = test_program("broken_framework");
+  Process idle(conformance({"--only", "baseline", "--may-stay-idle"}, {twin, "launches_nothing"}));
+  Process failing(conformance({"--only", "baseline", "--tasks-may-fail"}, {twin, "tasks_fail"}));
+  const Exit first = idle.wait(Seconds(120));
+  EXPECT_THAT(line_of(first, "baseline"), HasSubstr(result("passed"))) << first.out << first.err;
+  const Exit second = failing.wait(Seconds(120));
+  EXPECT_THAT(line_of(second, "baseline"), HasSubstr(result("passed"))) << second.out << second.err;
+}
+
+// --- everything that is shipped ------------------------------------------------------------------
+
+TEST(Conformance, PassesAllShippedFrameworks) {
+  if (!is_long()) GTEST_SKIP() << "only in the long form of the tests";
+  const TemporaryDirectory home;
+  std::string commands;
+  for (int i = 0; i < 6; ++i) commands += "sleep 3\n";
+  write_file(home / "commands", commands);
+  write_file(home / "app.yaml",
+             "name: web\ninstances: 2\ncommand: exec sleep 1000\n"
+             "resources: cpus:0.1;mem:32\n");
+  write_file(home / "input", "one two\nthree\n");
+  const std::string failover = example("failover_framework");
+  const std::string once = example("exactly_once_framework") + " --commands=" + (home / "commands");
+  const std::string service =
+      program("proffer-service") + " scheduler --session-file={dir}/session";
+  const std::vector<Good> all = {
+      {"picky", {example("picky_framework")}, {}, {"baseline"}},
+      {"raw_offers", {example("raw_offers_framework")}, {}, {"baseline"}},
+      {"failover", {failover, kSession}, {"--restart-with", failover + " " + kSession}, kItems},
+      {"exactly_once",
+       {"/bin/sh", "-c", "exec " + once + " " + kSession},
+       {"--restart-with", once + " " + kSession},
+       {"baseline"}},
+      {"custom_executor", {example("custom_executor_framework")}, {}, {"baseline"}},
+      {"load_generator",
+       {example("load_generator"), "--count=30", "--seconds=5"},
+       {},
+       {"baseline"}},
+      {"service",
+       {"/bin/sh", "-c", "exec " + service},
+       {"--restart-with", service, "--work",
+        program("proffer") + " service apply " + (home / "app.yaml")},
+       {"baseline"}},
+      {"service run", {program("proffer"), "service", "run", home / "app.yaml"}, {}, {"baseline"}},
+      {"batch",
+       {program("proffer"), "batch", "run", "--map", "sleep 3; cat", "--reduce", "cat", "--input",
+        home / "input", "--output", "{dir}/output"},
+       {},
+       {"baseline"}},
+  };
+  for (const Good& good : all) expect_passed(good);
 }
 
 }  // namespace

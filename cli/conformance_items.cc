@@ -1,0 +1,376 @@
+// Read kItems first, at the end. What is wrong whatever happens is the witness's to say; here is
+// what each fault demands.
+
+#include "cli/conformance_items.h"
+
+#include <algorithm>
+#include <csignal>
+
+#include "common/text.h"
+
+namespace proffer::cli {
+namespace {
+
+using To = ConformanceProxy::To;
+
+constexpr Duration kFailoverTestedMax = minutes(1);
+constexpr Duration kSubscribeTimeout = seconds(15);
+// So many, and they are not by chance.
+constexpr size_t kEnoughFailures = 10;
+
+bool is_update(To to, const proto::Message& message) {
+  const auto* update = std::get_if<proto::Update>(&message);
+  return to == To::kScheduler && update != nullptr && update->status.sequence > 0;
+}
+
+bool is_running(To to, const proto::Message& message) {
+  const auto* update = std::get_if<proto::Update>(&message);
+  return to == To::kScheduler && update != nullptr &&
+         update->status.state == proto::TaskState::kRunning;
+}
+
+Outcome not_tested(std::string why) {
+  return {.verdict = Verdict::kNotTested, .seen = std::move(why)};
+}
+Outcome no_work() { return not_tested("it launched nothing that could be interrupted"); }
+
+// Holds everything behind the first update that says that a task runs; none: nothing runs.
+std::optional<proto::TaskStatus> hold_at_running_task(Trial& trial) {
+  std::optional<proto::TaskStatus> running;
+  trial.hold_after([&](To to, const proto::Message& message) {
+    if (!is_running(to, message)) return false;
+    running = std::get<proto::Update>(message).status;
+    return true;
+  });
+  return running;
+}
+
+// "1 task", "2 tasks".
+std::string count_of(size_t count, std::string_view noun) {
+  return text(count, " ", noun, count == 1 ? "" : "s");
+}
+
+// --- tasks that end and are not replaced ---------------------------------------------------------
+
+// What a scheduler had done when a fault was made.
+struct Before {
+  size_t launches = 0;
+  size_t bad_ends = 0;
+  explicit Before(const ConformanceWitness& witness)
+      : launches(witness.launches()), bad_ends(witness.bad_ends()) {}
+};
+
+// A scheduler that was told that its tasks ended badly launches others, asks for others, or ends.
+// One that has its tasks remembered may have decided never to begin them again.
+std::vector<std::string> unanswered_ends(Trial& trial, const Before& before,
+                                         const std::string& fault) {
+  const ConformanceWitness& witness = trial.witness();
+  const size_t ends = witness.bad_ends() - before.bad_ends;
+  if (ends == 0 || trial.has_ended() || witness.torn_down()) return {};
+  if (witness.launches() > before.launches || witness.wanted() > 0) return {};
+  // It may wait for those that run.
+  if (!witness.open_tasks().empty()) return {};
+  if (witness.remembers_tasks() || trial.options().tasks_may_fail) return {};
+  return {text(fault, ", it was told that ", count_of(ends, "task"),
+               " ended, and it did nothing about that: it launched none, asked for none, has none "
+               "and did not end")};
+}
+
+// --- the items -----------------------------------------------------------------------------------
+
+// The number of tasks that failed, if they are more than those that did not; else 0.
+size_t most_that_failed(const ConformanceWitness& witness) {
+  const size_t failed = witness.told(proto::TaskState::kFailed);
+  const size_t good = witness.told(proto::TaskState::kFinished) + witness.open_tasks().size();
+  return failed > good ? failed : 0;
+}
+
+std::vector<std::string> failures(const Trial& trial) {
+  const ConformanceWitness& witness = trial.witness();
+  const size_t failed = most_that_failed(witness);
+  if (failed == 0 || trial.options().tasks_may_fail) return {};
+  return {text(failed, " of its ", witness.tasks(), " tasks failed (", witness.last_failure(),
+               "); if that is as it should be: --tasks-may-fail")};
+}
+
+std::vector<std::string> idleness(Trial& trial) {
+  const ConformanceWitness& witness = trial.witness();
+  if (witness.launches() > 0 || witness.sessions() == 0 || trial.options().may_stay_idle) return {};
+  if (!witness.never_fits().empty()) {
+    return {
+        text("it launched nothing: ", witness.never_fits(), "; --resources makes agents larger")};
+  }
+  return {text("it launched nothing, although ", witness.offers(),
+               " offers were made to it; if it waits for requests: --work \"CMD\" makes one, and "
+               "--may-stay-idle allows it")};
+}
+
+Outcome baseline(Trial& trial) {
+  trial.await_work();
+  // An offer that nobody answers is quiet too, until its lease ends.
+  // One whose tasks fail again and again is never quiet.
+  trial.settle(trial.times().lease + seconds(1),
+               [&] { return most_that_failed(trial.witness()) >= kEnoughFailures; });
+  std::vector<std::string> wrong = idleness(trial);
+  for (std::string& one : failures(trial)) wrong.push_back(std::move(one));
+  if (trial.how() && trial.how()->starts_with("exit") && *trial.how() != "exit code 0") {
+    wrong.push_back(text("it ended with ", *trial.how()));
+  }
+  return trial.judge("", std::move(wrong));
+}
+
+Outcome agent_lost(Trial& trial) {
+  const std::optional<proto::TaskStatus> running = hold_at_running_task(trial);
+  if (!running) return no_work();
+  const std::string agent = running->agent.str();
+  const Before before(trial.witness());
+  trial.cluster().kill(agent);
+  trial.proxy().go_on();
+  trial.settle(trial.times().agent_timeout + trial.times().reregistration + seconds(4));
+  const size_t lost =
+      trial.witness().told(proto::TaskState::kLost) + trial.witness().told(proto::TaskState::kGone);
+  return trial.judge(text(agent, " never came back, ", count_of(lost, "task"), " lost or gone"),
+                     unanswered_ends(trial, before, text(agent, " never came back")));
+}
+
+Outcome agent_drained(Trial& trial) {
+  const std::optional<proto::TaskStatus> running = hold_at_running_task(trial);
+  if (!running) return no_work();
+  const Before before(trial.witness());
+  if (Result<void> drained = trial.drain(running->agent); !drained) {
+    return not_tested(drained.error().message());
+  }
+  trial.proxy().go_on();
+  trial.settle(trial.times().revoke_grace + seconds(2));
+  const std::string agent = running->agent.str();
+  Outcome outcome =
+      trial.judge(text(agent, " was drained, ", count_of(trial.witness().notices(), "notice")),
+                  unanswered_ends(trial, before, text(agent, " was drained")));
+  if (outcome.verdict == Verdict::kPassed && trial.witness().notices() == 0) {
+    return not_tested("its tasks had ended before it was told to leave an agent");
+  }
+  return outcome;
+}
+
+Outcome revoked(Trial& trial) {
+  if (!hold_at_running_task(trial)) return no_work();
+  trial.proxy().go_on();
+  const Before before(trial.witness());
+  if (Result<void> started = trial.start_rival(); !started) {
+    return not_tested(started.error().message());
+  }
+  trial.wait(seconds(8), [&] { return trial.witness().notices() > 0 || trial.has_ended(); });
+  if (trial.witness().notices() > 0) trial.settle(trial.times().revoke_grace + seconds(2));
+  Outcome outcome =
+      trial.judge(text("another role took back what it is guaranteed, ",
+                       count_of(trial.witness().notices(), "notice")),
+                  unanswered_ends(trial, before, "another role took back what it is guaranteed"));
+  if (outcome.verdict == Verdict::kPassed && trial.witness().notices() == 0) {
+    return not_tested("it had nothing that another role could take back");
+  }
+  return outcome;
+}
+
+Outcome executor_killed(Trial& trial) {
+  const std::optional<proto::TaskStatus> running = hold_at_running_task(trial);
+  if (!running) return no_work();
+  const Before before(trial.witness());
+  const bool is_killed = trial.kill_executor(running->task);
+  trial.proxy().go_on();
+  if (!is_killed) return not_tested("the executor of its first task had ended already");
+  trial.settle(seconds(4));
+  Outcome outcome = trial.judge(
+      text("kill -9 of an executor, ",
+           count_of(trial.witness().bad_ends() - before.bad_ends, "task"), " ended with it"),
+      unanswered_ends(trial, before, "an executor was killed"));
+  if (outcome.verdict == Verdict::kPassed && trial.witness().bad_ends() == before.bad_ends) {
+    return not_tested("its tasks had ended before their executor was killed");
+  }
+  return outcome;
+}
+
+Outcome offer_rescinded(Trial& trial) {
+  trial.proxy().hold_offers_until_rescinded();
+  if (!trial.wait(seconds(20), [&] { return trial.proxy().rescinded() || trial.has_ended(); }) ||
+      !trial.proxy().rescinded()) {
+    return not_tested("it was offered nothing that could be taken back");
+  }
+  trial.settle(kDeclineFilter + seconds(1));
+  std::vector<std::string> wrong;
+  // What it launched on the offers that it was told too late was refused.
+  const ConformanceWitness& witness = trial.witness();
+  if (witness.wanted() > 0 && !trial.has_ended() &&
+      witness.told(proto::TaskState::kRefused) == witness.launches()) {
+    wrong.push_back(
+        "an offer was taken back, and it launched nothing on those that were made after it");
+  }
+  return trial.judge("offers came together with their rescinds", std::move(wrong));
+}
+
+Outcome update_duplicated(Trial& trial) {
+  if (!trial.hold_after(is_update)) return no_work();
+  trial.proxy().lose_acknowledgement();
+  trial.proxy().go_on();
+  trial.wait(seconds(3), [&] { return trial.proxy().lost() > 0 || trial.has_ended(); });
+  trial.proxy().cut();
+  trial.settle(seconds(4));
+  Outcome outcome =
+      trial.judge(text(count_of(trial.witness().heard_twice(), "update"), " came twice"));
+  if (outcome.verdict == Verdict::kPassed && trial.witness().heard_twice() == 0) {
+    return not_tested("it ended before an update came twice");
+  }
+  return outcome;
+}
+
+Outcome connection_broken(Trial& trial) {
+  const bool had_work = trial.hold_after([](To to, const proto::Message& message) {
+    return to == To::kMaster && std::holds_alternative<proto::Accept>(message);
+  });
+  if (trial.has_ended()) return no_work();
+  trial.proxy().cut();
+  trial.settle(seconds(4));
+  return trial.judge(had_work ? "cut behind an accept" : "cut while idle");
+}
+
+Outcome network_slow(Trial& trial) {
+  trial.await_work();
+  trial.settle(seconds(4));
+  if (trial.witness().launches() == 0 && !trial.witness().is_wrong()) return no_work();
+  return trial.judge(text("each message took ", to_text(trial.times().delay), " each way"),
+                     failures(trial));
+}
+
+Outcome master_restarted(Trial& trial) {
+  trial.hold_after(is_update);
+  if (trial.has_ended()) return no_work();
+  const size_t sessions = trial.witness().sessions();
+  trial.cluster().kill("master");
+  trial.proxy().cut();
+  if (Result<void> started = trial.cluster().start_master_again(); !started) {
+    return not_tested(started.error().message());
+  }
+  const bool is_back = trial.wait(kSubscribeTimeout, [&] {
+    return trial.witness().sessions() > sessions || trial.has_ended();
+  });
+  if (!is_back) {
+    return trial.failed(text("it did not subscribe again in ", to_text(kSubscribeTimeout)));
+  }
+  trial.settle(trial.times().reregistration + seconds(2));
+  return trial.judge("kill -9 and a new one on the same registry");
+}
+
+// By --restart-with, after its end; what is wrong with how it comes back.
+std::optional<std::string> come_back(Trial& trial, const FrameworkId& framework) {
+  const size_t sessions = trial.witness().sessions();
+  if (Result<void> started = trial.start_scheduler_again(); !started) {
+    return started.error().message();
+  }
+  trial.wait(kSubscribeTimeout,
+             [&] { return trial.witness().sessions() > sessions || trial.has_ended(); });
+  if (trial.witness().sessions() == sessions) {
+    return text("started again it did not subscribe",
+                trial.how() ? ": it ended with " + *trial.how() : "");
+  }
+  if (trial.witness().framework() != framework) {
+    return text("started again it is ", trial.witness().framework().str(), ", not ",
+                framework.str(), ": it has lost its tasks");
+  }
+  return std::nullopt;
+}
+
+Outcome scheduler_killed(Trial& trial) {
+  const bool had_work = trial.hold_after(is_update);
+  if (trial.has_ended()) return no_work();
+  const FrameworkId framework = trial.witness().framework();
+  const Duration failover = trial.witness().failover_timeout();
+  trial.end_scheduler(SIGKILL);
+  trial.proxy().cut();
+  if (!trial.options().restart_with.empty()) {
+    if (std::optional<std::string> wrong = come_back(trial, framework)) {
+      return trial.failed(*std::move(wrong));
+    }
+    trial.settle(seconds(4));
+    return trial.judge(text("came back as ", framework.str()));
+  }
+  if (failover > kFailoverTestedMax || framework.empty()) {
+    return not_tested(text("its tasks outlive it for ", to_text(failover),
+                           "; --restart-with \"CMD\" says how it is started again"));
+  }
+  const bool is_gone = trial.wait(failover + seconds(15), [&] {
+    const std::optional<std::vector<TaskId>> living = trial.living_tasks();
+    return living && living->empty();
+  });
+  if (!is_gone) return trial.failed("its tasks did not end after its failover timeout");
+  return {.seen = text(had_work ? "its tasks" : "it", " ended after its failover timeout, ",
+                       to_text(failover))};
+}
+
+// The agents come to the new master after the scheduler: it must not take what it is not told yet
+// for what does not run.
+Outcome master_and_scheduler_killed(Trial& trial) {
+  if (trial.options().restart_with.empty()) {
+    return not_tested("--restart-with \"CMD\" says how it is started again");
+  }
+  if (!hold_at_running_task(trial)) return no_work();
+  trial.proxy().go_on();
+  trial.wait(seconds(3), [&] { return trial.has_ended() || trial.witness().wanted() == 0; });
+  if (trial.has_ended()) return no_work();
+  const FrameworkId framework = trial.witness().framework();
+  const std::optional<int64_t> most = trial.witness().most_wanted();
+  trial.end_scheduler(SIGKILL);
+  trial.cluster().pause_agents();
+  trial.cluster().kill("master");
+  trial.proxy().cut();
+  if (Result<void> started = trial.cluster().start_master_again(); !started) {
+    return not_tested(started.error().message());
+  }
+  std::optional<std::string> lost = come_back(trial, framework);
+  if (!lost) trial.wait(seconds(2), [&] { return trial.has_ended(); });
+  trial.cluster().resume_agents();
+  if (lost) return trial.failed(*std::move(lost));
+  trial.settle(seconds(6));
+  std::vector<std::string> wrong;
+  const std::optional<std::vector<TaskId>> living = trial.living_tasks();
+  if (most && living && std::ssize(*living) > *most) {
+    wrong.push_back(text("it has ", living->size(), " tasks, but never wanted more than ", *most,
+                         ": what ran already was launched again"));
+  }
+  return trial.judge(text("came back as ", framework.str(), " before the agents did"),
+                     std::move(wrong));
+}
+
+constexpr ConformanceItem kItems[] = {
+    {"baseline", "does its work, without a fault", baseline, {}},
+    {"agent_lost", "the agent of its first running task dies and never comes back", agent_lost, {}},
+    {"agent_drained", "the agent of its first running task is drained", agent_drained, {}},
+    {"revoked", "another role takes back what it is guaranteed: the whole cluster", revoked, {}},
+    {"executor_killed", "the executor of its first running task dies", executor_killed, {}},
+    {"offer_rescinded",
+     "an offer is taken back before the answer arrives",
+     offer_rescinded,
+     {.lease = seconds(2)}},
+    {"update_duplicated",
+     "an update comes again, since its acknowledgement was lost",
+     update_duplicated,
+     {}},
+    {"connection_broken", "the connection breaks behind its first accept", connection_broken, {}},
+    {"network_slow",
+     "each message takes its time, each way",
+     network_slow,
+     {.delay = milliseconds(200)}},
+    {"master_restarted",
+     "the master is killed amid its work and started again",
+     master_restarted,
+     {}},
+    {"scheduler_killed", "it is killed itself", scheduler_killed, {}},
+    {"both_killed",
+     "it and the master are killed, and the agents come back last",
+     master_and_scheduler_killed,
+     {.reregistration = seconds(30)}},
+};
+
+}  // namespace
+
+std::span<const ConformanceItem> conformance_items() { return kItems; }
+
+}  // namespace proffer::cli
