@@ -289,8 +289,8 @@ std::string ConformanceWitness::unacknowledged(Time now, bool again) const {
     }
   }
   if (missing == 0) return "";
-  return text(missing, again ? " updates that came again (" : " updates (", names,
-              missing > kNamedMax ? ", …)" : ")");
+  return text(missing, missing == 1 ? " update" : " updates", again ? " that came again (" : " (",
+              names, missing > kNamedMax ? ", …)" : ")");
 }
 
 std::vector<std::string> ConformanceWitness::complaints(Time now) const {

@@ -107,7 +107,7 @@ const std::vector<Twin> kTwins = {
     {"does_not_replace", "agent_drained", "was drained, it was told that"},
     {"does_not_replace", "revoked", "another role took back what it is guaranteed, it was told"},
     {"does_not_replace", "executor_killed", "an executor was killed, it was told that"},
-    {"acknowledges_once", "update_duplicated", "updates that came again"},
+    {"acknowledges_once", "update_duplicated", "that came again"},
     {"does_not_ask_again", "connection_broken", "did not declare its asks again"},
     {"accepts_again", "network_slow", "which it had answered before"},
     {"loses_its_session", "scheduler_killed", "it has lost its tasks", true},
