@@ -62,8 +62,8 @@ bundle(sdk_testing_archive proffer_testing proffer_sdk_testing proffer_sim proff
 
 # The public headers and what they include, as <proffer/sdk/scheduler.h>; examples include them so.
 install(SCRIPT ${packaging}/install_headers.cmake COMPONENT dev)
-install(CODE "install_headers(\"${CMAKE_SOURCE_DIR}\" \"${CMAKE_BINARY_DIR}/packaging-include\")"
-        COMPONENT dev)
+install(CODE "install_headers(\"${CMAKE_SOURCE_DIR}\" \"${CMAKE_BINARY_DIR}/generated\"
+                              \"${CMAKE_BINARY_DIR}/packaging-include\")" COMPONENT dev)
 
 include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${scripts}/proffer-config-version.cmake

@@ -10,8 +10,6 @@
 #include <utility>
 #include <variant>
 
-#include "common/check.h"
-
 namespace proffer {
 
 enum class ErrorCode : uint8_t {

@@ -1,6 +1,7 @@
 #pragma once
 
-// The flags that an example has beside those of sdk::options_from(): --NAME=VALUE.
+// The flags that an example has beside those of sdk::options_from(), which is told their names:
+// --NAME=VALUE.
 
 #include <charconv>
 #include <cstdint>

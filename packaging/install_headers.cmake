@@ -1,13 +1,15 @@
-# Run by `cmake --install`. install_headers(SOURCE STAGE) installs the public headers and all that
-# they include below include/proffer, and the examples. In the sources a header is "sdk/x.h"; once
-# installed it is "proffer/sdk/x.h", so that nothing of an author's can be mistaken for it.
+# Run by `cmake --install`. install_headers(SOURCE GENERATED STAGE) installs the public headers,
+# those that CMake made too, and all that they include below include/proffer, and the examples. In
+# the sources a header is "sdk/x.h"; once installed it is "proffer/sdk/x.h", so that nothing of an
+# author's can be mistaken for it.
 
 cmake_policy(VERSION 3.25)
 
-function(install_headers source stage)
+function(install_headers source generated stage)
   file(REMOVE_RECURSE ${stage})
   set(ours "#include \"((sdk|proto|common)/[^\"]+)\"")
   file(GLOB waiting RELATIVE ${source} ${source}/sdk/*.h)
+  list(APPEND waiting sdk/version.h)
   foreach(name sim_cluster matchers drive)
     list(APPEND waiting sdk/testing/${name}.h)
   endforeach()
@@ -18,7 +20,11 @@ function(install_headers source stage)
       continue()
     endif()
     list(APPEND seen ${header})
-    file(READ ${source}/${header} text)
+    if(EXISTS ${generated}/${header})
+      file(READ ${generated}/${header} text)
+    else()
+      file(READ ${source}/${header} text)
+    endif()
     string(REGEX MATCHALL "${ours}" includes "${text}")
     foreach(include ${includes})
       string(REGEX REPLACE "${ours}" "\\1" include "${include}")

@@ -1,6 +1,8 @@
 // The flags that every scheduler has: options_from().
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include <pwd.h>
 #include <unistd.h>
@@ -37,6 +39,35 @@ std::optional<std::string> flag(int argc, char** argv, std::string_view name) {
   return value;
 }
 
+constexpr std::string_view kFlags[] = {"master", "role", "name", "session_file"};
+
+// Most likely a mistake in writing: what it was meant to change would quietly stay as it is.
+void refuse_unknown_flags(int argc, char** argv, const std::vector<std::string_view>& own_flags) {
+  std::vector<std::string_view> known(std::begin(kFlags), std::end(kFlags));
+  known.insert(known.end(), own_flags.begin(), own_flags.end());
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view argument = argv[i];
+    if (argument == "--") return;
+    if (argument.substr(0, 2) != "--") continue;
+    const size_t end = argument.find('=');
+    const std::string_view name = argument.substr(2, end == argument.npos ? end : end - 2);
+    if (std::find(known.begin(), known.end(), name) != known.end()) {
+      // Of ours the next word is the value; of the author's nobody here knows.
+      const bool is_ours =
+          std::find(std::begin(kFlags), std::end(kFlags), name) != std::end(kFlags);
+      if (is_ours && end == argument.npos) ++i;
+      continue;
+    }
+    std::string all;
+    for (const std::string_view one : known) all += text(all.empty() ? "--" : ", --", one);
+    const std::string_view near = nearest(name, known);
+    exit_with(Error::invalid_argument(text("there is no flag ", quoted(text("--", name))))
+                  .with_hint(near.empty()
+                                 ? text("the flags are ", all)
+                                 : text("did you mean --", near, "? The flags are ", all)));
+  }
+}
+
 std::string current_user() {
   const passwd* entry = getpwuid(geteuid());
   return entry != nullptr ? entry->pw_name : text("uid ", geteuid());
@@ -44,7 +75,9 @@ std::string current_user() {
 
 }  // namespace
 
-SchedulerOptions options_from(int argc, char** argv, std::string_view name) {
+SchedulerOptions options_from(int argc, char** argv, std::string_view name,
+                              const std::vector<std::string_view>& own_flags) {
+  refuse_unknown_flags(argc, argv, own_flags);
   SchedulerOptions options{.name = std::string(name), .user = current_user()};
   std::string_view from = "--master";
   std::optional<std::string> master = flag(argc, argv, "master");

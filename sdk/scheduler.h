@@ -1,7 +1,12 @@
 #pragma once
 
 // For authors of schedulers: one object, a few callbacks, one loop. Everything runs on the thread
-// that calls run(); callbacks may call any member.
+// that calls run(); callbacks may call any member. Other threads call post() and nothing else: any
+// other member ends the program there, with a message that names it.
+//
+// A callback must not throw: an exception out of one ends the program with a message that names the
+// callback. One that blocks keeps the scheduler from everything else, also from telling the master
+// that it lives; after 5 s, and each time that it has run twice as long, a warning names it.
 //
 //   int main(int argc, char** argv) {
 //     proffer::sdk::Scheduler hello(proffer::sdk::options_from(argc, argv, "hello"));
@@ -23,6 +28,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sdk/log.h"
 #include "sdk/notifications.h"
 #include "sdk/store.h"
 
@@ -51,9 +57,44 @@ struct SchedulerOptions {
 };
 
 // --master=SOCKET or --master=HOST:PORT (else $PROFFER_MASTER, else the master of this machine),
-// --role=ROLE, --name=NAME, --session_file=PATH; other arguments are left alone. Prints what is
-// wrong and exits with 2.
-SchedulerOptions options_from(int argc, char** argv, std::string_view name);
+// --role=ROLE, --name=NAME, --session_file=PATH. `own_flags` are the names of the author's, without
+// dashes, as "count" of --count=7; they are not looked at. Any other word that begins with "--" is
+// refused, as most likely a mistake; words after a "--", and words that do not begin so, are left
+// alone. Prints what is wrong and exits with 2.
+SchedulerOptions options_from(int argc, char** argv, std::string_view name,
+                              const std::vector<std::string_view>& own_flags = {});
+
+// What a descriptor is watched for, and what was found.
+struct WatchEvents {
+  bool readable = false;  // also when the other end has closed, or on an error
+  bool writable = false;
+};
+
+// A descriptor is watched as long as this lives. Destroy it on the loop's thread, before the
+// descriptor is closed. It may outlive the Scheduler.
+class Watch {
+ public:
+  Watch() = default;  // of nothing
+  explicit Watch(std::shared_ptr<void> held) : held_(std::move(held)) {}
+  Watch(Watch&&) = default;
+  Watch& operator=(Watch&&) = default;
+
+ private:
+  std::shared_ptr<void> held_;
+};
+
+// What a scheduler did and heard, counted since it was made.
+struct SchedulerFigures {
+  uint64_t offers = 0;  // heard
+  uint64_t accepted = 0;
+  uint64_t declined = 0;
+  uint64_t rescinded = 0;
+  uint64_t launches = 0;  // tasks in accepts
+  uint64_t refused = 0;   // launches that were refused, here or in the master or by an agent
+  uint64_t updates = 0;   // of tasks, refusals among them
+  uint64_t reconnects = 0;
+  bool operator==(const SchedulerFigures&) const = default;
+};
 
 class SchedulerHost;
 
@@ -154,6 +195,7 @@ class Scheduler {
   std::vector<TaskId> live_tasks() const;
   // Since on_all_tasks_known() of this session.
   bool all_tasks_known() const;
+  SchedulerFigures figures() const;
 
   // --- the loop --------------------------------------------------------------------------------
   Time now() const;
@@ -161,6 +203,17 @@ class Scheduler {
   void after(Duration duration, std::function<void()> callback);
   // SIGINT, SIGTERM …; replaces what run() does by default, which is stop(130) and stop(143).
   void on_signal(int signal, std::function<void()> callback);
+  // Any thread: `callback` is called on the loop's, in the order of these calls, once run() runs.
+  // False, and it never is: 65,536 wait already, or the scheduler has left run(), or is about to.
+  // What still waits then is dropped. The Scheduler must outlive the call.
+  bool post(std::function<void()> callback);
+  // Calls again and again while the descriptor (a pipe, a socket, an eventfd …) is as wanted, until
+  // the Watch is destroyed, which may happen in the callback. One watch for each descriptor; it
+  // stays the author's. Errors: kInvalidArgument (nothing is wanted, or it is not open),
+  // kAlreadyExists, kUnsupported (a file or folder, which is always ready: read it with
+  // run_aside(); or a simulated cluster, which has no descriptors).
+  Result<Watch> watch(int descriptor, WatchEvents wanted,
+                      std::function<void(WatchEvents)> callback);
   // Runs `work` on another thread and `done` on this one.
   void run_aside(std::function<void()> work, std::function<void()> done);
   // Until stop(), whose exit code it returns.
@@ -174,6 +227,9 @@ class Scheduler {
 
  private:
   class Shell;
+  // Ends the program if this is not the loop's thread.
+  Shell& shell(const char* member) const;
+
   std::unique_ptr<Shell> shell_;
 };
 

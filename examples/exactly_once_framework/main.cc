@@ -24,7 +24,8 @@ int main(int argc, char** argv) {
     if (!line.empty()) commands.push_back(line);
   }
 
-  proffer::sdk::SchedulerOptions options = proffer::sdk::options_from(argc, argv, "once");
+  proffer::sdk::SchedulerOptions options =
+      proffer::sdk::options_from(argc, argv, "once", {"commands"});
   if (options.session_file.empty()) options.session_file = "once.session";
   options.remembers_tasks = true;
   proffer::sdk::Scheduler self(options);

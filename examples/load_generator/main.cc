@@ -18,7 +18,7 @@ int main(int argc, char** argv) {
   const int64_t task_seconds = examples::number_flag(argc, argv, "seconds", 0, 0, 86'400);
   const std::string command = "sleep " + std::to_string(task_seconds);
 
-  sdk::Scheduler self(sdk::options_from(argc, argv, "load"));
+  sdk::Scheduler self(sdk::options_from(argc, argv, "load", {"count", "shapes", "seconds"}));
   std::vector<Ask> asks;
   for (int64_t n = 1; n <= shapes; ++n) {
     asks.push_back({.name = AskName("shape-" + std::to_string(n)),

@@ -122,7 +122,8 @@ int constrained(const sdk::SchedulerOptions& options, const AgentId& host) {
 int main(int argc, char** argv) {
   const AgentId host(examples::text_flag(argc, argv, "host", "agent-1"));
   const int64_t patience = examples::number_flag(argc, argv, "patience_ms", 500, 0, 3'600'000);
-  const sdk::SchedulerOptions options = sdk::options_from(argc, argv, "picky");
+  const sdk::SchedulerOptions options =
+      sdk::options_from(argc, argv, "picky", {"host", "patience_ms"});
   for (const auto& way : {classic, preferred}) {
     if (const int code = way(options, host, milliseconds(patience)); code != 0) return code;
   }

@@ -9,7 +9,7 @@
 #include "sdk/scheduler.h"
 
 int main(int argc, char** argv) {
-  proffer::sdk::SchedulerOptions options = proffer::sdk::options_from(argc, argv, "raw");
+  proffer::sdk::SchedulerOptions options = proffer::sdk::options_from(argc, argv, "raw", {"disk"});
   options.mode = proffer::OfferMode::kOpen;
   proffer::sdk::Scheduler self(options);
   examples::raw_offers(self, examples::text_flag(argc, argv, "disk", ""), std::cout);

@@ -1,23 +1,78 @@
-// Errors as people read them; see STYLE: which value, what is allowed, what to do instead.
+// Errors as people read them; see STYLE: which value, what is allowed, what to do instead. All go
+// through say(), to the author's function or to standard error.
 
 #include "sdk/shell/complaints.h"
 
+#include <array>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <ostream>
 
 #include <fmt/core.h>
 
-namespace proffer::sdk {
+#include "common/text.h"
+#include "sdk/log.h"
 
-void print_error(const Error& error) {
-  fmt::print(stderr, "error: {}\n", error.message());
-  if (!error.hint().empty()) fmt::print(stderr, "  hint: {}\n", error.hint());
+namespace proffer::sdk {
+namespace {
+
+using Log = std::function<void(LogLevel, std::string_view)>;
+
+constexpr std::array<std::string_view, 3> kLevels = {"info", "warning", "error"};
+
+// The process's. It outlives every thread that may still say something.
+struct Hook {
+  std::mutex mutex = {};
+  std::shared_ptr<const Log> log = {};
+  LogLevel least = LogLevel::kWarning;
+};
+Hook& hook() {
+  static auto* const kHook = new Hook;
+  return *kHook;
 }
 
-void print_warning(std::string_view what) { fmt::print(stderr, "warning: {}\n", what); }
+void say(LogLevel level, std::string_view what) {
+  std::shared_ptr<const Log> log;
+  {
+    Hook& at = hook();
+    const std::lock_guard lock(at.mutex);
+    if (level < at.least) return;
+    log = at.log;
+  }
+  if (log) return (*log)(level, what);
+  fmt::print(stderr, "{}: {}\n", to_text(level), what);
+}
+
+}  // namespace
+
+std::string_view to_text(LogLevel level) { return kLevels.at(static_cast<size_t>(level)); }
+std::ostream& operator<<(std::ostream& out, LogLevel level) { return out << to_text(level); }
+
+void set_log(Log log, LogLevel least) {
+  Hook& at = hook();
+  const std::lock_guard lock(at.mutex);
+  at.log = log ? std::make_shared<const Log>(std::move(log)) : nullptr;
+  at.least = least;
+}
+
+void print_error(const Error& error) {
+  say(LogLevel::kError,
+      error.hint().empty() ? error.message() : text(error.message(), "\n  hint: ", error.hint()));
+}
+
+void print_warning(std::string_view what) { say(LogLevel::kWarning, what); }
+
+void print_note(std::string_view what) { say(LogLevel::kInfo, what); }
 
 void exit_with(const Error& error) {
   print_error(error);
   std::exit(error.code() == ErrorCode::kInvalidArgument ? 2 : 1);
+}
+
+void abort_with(const Error& error) {
+  print_error(error);
+  std::abort();
 }
 
 }  // namespace proffer::sdk

@@ -3,7 +3,12 @@
 
 #include "sdk/shell/loop_host.h"
 
+#include <cerrno>
+#include <cstring>
 #include <utility>
+
+#include <sys/epoll.h>
+#include <unistd.h>
 
 #include "common/text.h"
 #include "net/address.h"
@@ -18,6 +23,24 @@ constexpr uint16_t kMasterPort = 5050;
 constexpr Duration kLinger = seconds(2);
 // The same complaint is not repeated sooner.
 constexpr Duration kComplainEvery = seconds(10);
+// A callback that runs longer is told of.
+constexpr Duration kCallbackPatience = seconds(5);
+
+// Whether epoll, on which the loop stands, can watch it.
+Result<void> check_descriptor(int descriptor) {
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll < 0) return Error::unavailable(text("epoll_create1: ", std::strerror(errno)));
+  epoll_event event{};
+  const int failed = epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event) == 0 ? 0 : errno;
+  close(epoll);
+  if (failed == 0) return {};
+  if (failed == EBADF) {
+    return Error::invalid_argument(text("descriptor ", descriptor, " is not open"));
+  }
+  return Error::unsupported(
+             text("descriptor ", descriptor, " cannot be watched: ", std::strerror(failed)))
+      .with_hint("a file or folder is always ready: read it with run_aside()");
+}
 
 // Opens what the options name; ends the program if that cannot be.
 std::optional<SessionFile> open_session_file(const std::string& path) {
@@ -57,7 +80,18 @@ LoopHost::LoopHost(const SchedulerOptions& options)
                .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
                .on_disconnected =
                    [this](const std::string& reason) { guest_->on_disconnected(reason); },
-               .on_failed = [this](const std::string& reason) { on_failed(reason); }}) {}
+               .on_failed = [this](const std::string& reason) { on_failed(reason); }}),
+      watchdog_(kCallbackPatience, [](std::string_view callback, Duration ran) {
+        print_warning(text(callback, " has run for ", ran.millis() / 1'000,
+                           " s; the scheduler does nothing else until it returns\n  hint: leave "
+                           "long work to run_aside(), or to a thread that calls post()"));
+      }) {}
+
+LoopHost::~LoopHost() {
+  for (const auto& [descriptor, weak] : watched_) {
+    if (const std::shared_ptr<Watched> watched = weak.lock()) watched->watcher.reset();
+  }
+}
 
 FrameworkId LoopHost::framework() const {
   return session_file_ ? session_file_->framework() : FrameworkId();
@@ -92,6 +126,35 @@ void LoopHost::on_signal(int signal, std::function<void()> what) {
   loop_.on_signal(signal, std::move(what));
 }
 
+Result<std::shared_ptr<void>> LoopHost::watch(int descriptor, WatchEvents wanted,
+                                              std::function<void(WatchEvents)> what) {
+  if (!wanted.readable && !wanted.writable) {
+    return Error::invalid_argument(text("descriptor ", descriptor,
+                                        " is to be watched for nothing: neither readable nor "
+                                        "writable is wanted"));
+  }
+  if (const auto known = watched_.find(descriptor);
+      known != watched_.end() && !known->second.expired()) {
+    return Error::already_exists(text("descriptor ", descriptor, " is watched already"))
+        .with_hint(
+            "destroy the Watch before the descriptor is closed, or watched for something "
+            "else");
+  }
+  if (Result<void> checked = check_descriptor(descriptor); !checked) {
+    return std::move(checked).error();
+  }
+  auto watched = std::make_shared<Watched>();
+  watched->watcher = std::make_unique<FdWatcher>(
+      loop_, descriptor,
+      FdWatcher::Events{.readable = wanted.readable, .writable = wanted.writable},
+      [fn = std::move(what)](FdWatcher::Events found) {
+        fn({.readable = found.readable, .writable = found.writable});
+      });
+  std::erase_if(watched_, [](const auto& entry) { return entry.second.expired(); });
+  watched_.emplace(descriptor, watched);
+  return std::shared_ptr<void>(std::move(watched));
+}
+
 bool LoopHost::send(const proto::Envelope& envelope) {
   const Result<std::span<const std::byte>> frame = encoder_.encode(envelope);
   if (frame) return dealer_.send(*frame);
@@ -117,6 +180,7 @@ void LoopHost::on_failed(const std::string& reason) {
 }
 
 void LoopHost::happened(const TraceEvent& event) {
+  if (event.level == TraceLevel::kLongLived) return print_note(to_text(event));
   if (event.level != TraceLevel::kMisbehaved && event.level != TraceLevel::kOperator) return;
   const Time now = loop_.now();
   const auto [last, is_first] = complained_.try_emplace(event.what, now);

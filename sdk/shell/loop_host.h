@@ -15,6 +15,7 @@
 #include "sdk/scheduler.h"
 #include "sdk/shell/scheduler_host.h"
 #include "sdk/shell/session_file.h"
+#include "sdk/shell/watchdog.h"
 
 namespace proffer::sdk {
 
@@ -23,6 +24,7 @@ class LoopHost final : public SchedulerHost {
   // Ends the program, with a clear message, if the session file or the master's address cannot be
   // used.
   explicit LoopHost(const SchedulerOptions& options);
+  ~LoopHost() override;
 
   void set_guest(Guest* guest) override { guest_ = guest; }
   FrameworkId framework() const override;
@@ -36,6 +38,11 @@ class LoopHost final : public SchedulerHost {
   void defer(std::function<void()> what) override { loop_.defer(std::move(what)); }
   void work(std::function<void()> work, std::function<void()> done) override;
   void on_signal(int signal, std::function<void()> what) override;
+  void post(std::function<void()> what) override { loop_.post(std::move(what)); }
+  Result<std::shared_ptr<void>> watch(int descriptor, WatchEvents wanted,
+                                      std::function<void(WatchEvents)> what) override;
+  void callback_begins(const char* callback) override { watchdog_.callback_begins(callback); }
+  void callback_ends() override { watchdog_.callback_ends(); }
   void connect() override { dealer_.connect(); }
   bool send(const proto::Envelope& envelope) override;
   void reset(const std::string& reason) override { dealer_.reset(reason); }
@@ -51,6 +58,11 @@ class LoopHost final : public SchedulerHost {
   void on_frame(std::span<const std::byte> frame);
   void on_failed(const std::string& reason);
 
+  // Of an author, who may keep it longer than this lives.
+  struct Watched {
+    std::unique_ptr<FdWatcher> watcher;
+  };
+
   std::string master_;
   std::optional<SessionFile> session_file_;
   Secret secret_;
@@ -60,8 +72,10 @@ class LoopHost final : public SchedulerHost {
   Timer timer_;
   Dealer dealer_;
   std::list<std::unique_ptr<Timer>> timers_;  // of after()
+  std::map<int, std::weak_ptr<Watched>> watched_;
   bool was_told_unreachable_ = false;
   std::map<std::string_view, Time> complained_;
+  Watchdog watchdog_;
 };
 
 }  // namespace proffer::sdk

@@ -5,18 +5,23 @@
 #include "sdk/scheduler.h"
 
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <deque>
+#include <exception>
 #include <map>
 #include <set>
+#include <thread>
 #include <utility>
 
+#include "common/printable.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "sdk/core/driver.h"
 #include "sdk/core/sendable.h"
 #include "sdk/shell/complaints.h"
 #include "sdk/shell/loop_host.h"
+#include "sdk/shell/posted_calls.h"
 
 namespace proffer::sdk {
 namespace {
@@ -49,6 +54,22 @@ std::string life_name(Time now) {
     name.insert(name.begin(), "0123456789abcdefghijklmnopqrstuvwxyz"[rest % 36]);
   }
   return name;
+}
+
+// An exception of the author's has nowhere to go: between here and main() there is a loop in C.
+template <class Function, class... Value>
+void guarded(const char* name, const Function& function, const Value&... value) {
+  const auto threw = [name](std::string_view what) {
+    abort_with(Error::internal(text(name, " threw: ", what))
+                   .with_hint("a callback must not throw: catch the exception there"));
+  };
+  try {
+    function(value...);
+  } catch (const std::exception& error) {
+    threw(printable(error.what()));
+  } catch (...) {
+    threw("what is no std::exception");
+  }
 }
 
 }  // namespace
@@ -111,6 +132,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   void command(Command what) {
     if (is_leaving) return;
     host.said(what);
+    count(what);
     step(CommandGiven{std::move(what)});
     if (is_carrying_out) return;  // called back by us; the rest follows there
     while (!actions.empty() && !std::holds_alternative<Notify>(actions.front())) carry_out_next();
@@ -158,7 +180,8 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
 
   void carry_out(const Notify& action) {
     if (is_leaving || !host.hears(action.notification)) return;
-    if (notification_callback) notification_callback(action.notification);
+    count(action.notification);
+    call("on_notification", notification_callback, action.notification);
     std::visit([this](const auto& what) { tell(what); }, action.notification);
   }
 
@@ -171,56 +194,95 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     leave();
   }
 
+  void run_posted() {
+    posted.take_turn([this](const std::function<void()>& fn) { call("post", fn); });
+  }
+
   // --- what the author hears -------------------------------------------------------------------
 
-  void tell(const proto::Subscribed& what) { call(subscribed_callback, what); }
+  void tell(const proto::Subscribed& what) { call("on_subscribed", subscribed_callback, what); }
   void tell(const proto::Offers& what) {
-    for (const Offer& offer : what.offers) call(offer_callback, offer);
+    for (const Offer& offer : what.offers) call("on_offer", offer_callback, offer);
   }
   void tell(const proto::Rescind& what) {
-    for (const OfferId offer : what.offers) call(rescind_callback, offer);
+    for (const OfferId offer : what.offers) call("on_rescind", rescind_callback, offer);
   }
-  void tell(const proto::TaskStatus& what) { call(update_callback, what); }
-  void tell(const proto::FrameworkMessage& what) { call(message_callback, what); }
-  void tell(const proto::AskReport& what) { call(ask_report_callback, what); }
-  void tell(const proto::Failure& what) { call(failure_callback, what); }
+  void tell(const proto::TaskStatus& what) { call("on_update", update_callback, what); }
+  void tell(const proto::FrameworkMessage& what) { call("on_message", message_callback, what); }
+  void tell(const proto::AskReport& what) { call("on_ask_report", ask_report_callback, what); }
+  void tell(const proto::Failure& what) { call("on_failure", failure_callback, what); }
   void tell(const proto::StoreResult& what) {
     const auto waiting = store_callbacks.find(what.id);
     if (waiting == store_callbacks.end()) return;  // of command()
     const StoreCallback callback = std::move(waiting->second);
     store_callbacks.erase(waiting);
     if (what.error) {
-      call(callback, Result<StoreOutcomes>(
-                         Error(what.error->code, what.error->message).with_hint(what.error->hint)));
+      call("store", callback,
+           Result<StoreOutcomes>(
+               Error(what.error->code, what.error->message).with_hint(what.error->hint)));
     } else {
-      call(callback, Result<StoreOutcomes>(what.outcomes));
+      call("store", callback, Result<StoreOutcomes>(what.outcomes));
     }
   }
   void tell(const proto::FrameworkRequest& what) {
-    call(request_callback, what);
+    call("on_request", request_callback, what);
     if (request_callback || notification_callback) return;
     respond(what.relay,
             Error::unsupported(text("framework ", driver.framework().str(), " takes no requests")));
   }
-  void tell(const AllTasksKnown&) { call(all_tasks_known_callback); }
-  void tell(const proto::RevokeNotice& what) { call(revoke_callback, what); }
-  void tell(const Complaint& what) { call(error_callback, what.error); }
-  void tell(const Disconnected& what) { call(disconnected_callback, what.reason); }
+  void tell(const AllTasksKnown&) { call("on_all_tasks_known", all_tasks_known_callback); }
+  void tell(const proto::RevokeNotice& what) { call("on_revoke", revoke_callback, what); }
+  void tell(const Complaint& what) { call("on_error", error_callback, what.error); }
+  void tell(const Disconnected& what) {
+    call("on_disconnected", disconnected_callback, what.reason);
+  }
   void tell(const Refused& what) {
     host.refused(what.error, refused_callback || notification_callback);
-    call(refused_callback, what.error);
+    call("on_refused", refused_callback, what.error);
     if (!exit_code) exit_code = 1;
   }
 
+  // Each call of the author's code goes through here; `name` is a literal, for messages.
   template <class Callback, class... Value>
-  void call(const Callback& callback, const Value&... value) {
-    if (callback && !is_leaving) callback(value...);
+  void call(const char* name, const Callback& callback, const Value&... value) {
+    if (!is_leaving) call_always(name, callback, value...);
+  }
+  template <class Callback, class... Value>
+  void call_always(const char* name, const Callback& callback, const Value&... value) {
+    if (!callback) return;
+    host.callback_begins(name);
+    guarded(name, callback, value...);
+    host.callback_ends();
+  }
+
+  void count(const Notification& notification) {
+    if (const auto* offers = std::get_if<proto::Offers>(&notification)) {
+      figures.offers += offers->offers.size();
+    } else if (const auto* rescind = std::get_if<proto::Rescind>(&notification)) {
+      figures.rescinded += rescind->offers.size();
+    } else if (const auto* status = std::get_if<proto::TaskStatus>(&notification)) {
+      ++figures.updates;
+      if (status->state == proto::TaskState::kRefused) ++figures.refused;
+    } else if (std::holds_alternative<proto::Subscribed>(notification)) {
+      if (std::exchange(was_subscribed, true)) ++figures.reconnects;
+    }
+  }
+  void count(const Command& what) {
+    if (const auto* accept = std::get_if<proto::Accept>(&what)) {
+      figures.accepted += accept->offers.size();
+      for (const proto::Operation& operation : accept->operations) {
+        figures.launches += proto::launched_by(operation).size();
+      }
+    } else if (const auto* decline = std::get_if<proto::Decline>(&what)) {
+      figures.declined += decline->offers.size();
+    }
   }
 
   // --- the end ---------------------------------------------------------------------------------
 
   void leave() {
     is_leaving = true;
+    posted.close();
     host.leave(exit_code.value_or(0));
   }
 
@@ -280,10 +342,15 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
   }
 
   SchedulerOptions options;
+  // The thread that calls members, checked in each: the maker's, then that of run().
+  std::atomic<std::thread::id> owner = std::this_thread::get_id();
+  SchedulerFigures figures = {};
+  bool was_subscribed = false;
   std::unique_ptr<SchedulerHost> own_host;
   SchedulerHost& host;
   Driver driver;
 
+  PostedCalls posted{[this] { host.post([this] { run_posted(); }); }};
   std::deque<DriverAction> actions;  // not yet carried out
   bool is_carrying_out = false;
   bool is_deferred = false;
@@ -323,47 +390,60 @@ Scheduler::Scheduler(SchedulerHost& host, SchedulerOptions options)
     : shell_(std::make_unique<Shell>(host, std::move(options))) {}
 Scheduler::~Scheduler() = default;
 
+Scheduler::Shell& Scheduler::shell(const char* member) const {
+  if (std::this_thread::get_id() != shell_->owner.load()) {
+    abort_with(Error::failed_precondition(text("Scheduler::", member,
+                                               "() was called on a thread that is not the "
+                                               "scheduler's: that of run(), and before it the one "
+                                               "that made the Scheduler"))
+                   .with_hint(text("other threads hand the call over: scheduler.post([&] { "
+                                   "scheduler.",
+                                   member, "(...); })")));
+  }
+  return *shell_;
+}
+
 void Scheduler::on_subscribed(std::function<void(const proto::Subscribed&)> callback) {
-  shell_->subscribed_callback = std::move(callback);
+  shell("on_subscribed").subscribed_callback = std::move(callback);
 }
 void Scheduler::on_offer(std::function<void(const Offer&)> callback) {
-  shell_->offer_callback = std::move(callback);
+  shell("on_offer").offer_callback = std::move(callback);
 }
 void Scheduler::on_rescind(std::function<void(OfferId)> callback) {
-  shell_->rescind_callback = std::move(callback);
+  shell("on_rescind").rescind_callback = std::move(callback);
 }
 void Scheduler::on_update(std::function<void(const proto::TaskStatus&)> callback) {
-  shell_->update_callback = std::move(callback);
+  shell("on_update").update_callback = std::move(callback);
 }
 void Scheduler::on_message(std::function<void(const proto::FrameworkMessage&)> callback) {
-  shell_->message_callback = std::move(callback);
+  shell("on_message").message_callback = std::move(callback);
 }
 void Scheduler::on_ask_report(std::function<void(const proto::AskReport&)> callback) {
-  shell_->ask_report_callback = std::move(callback);
+  shell("on_ask_report").ask_report_callback = std::move(callback);
 }
 void Scheduler::on_failure(std::function<void(const proto::Failure&)> callback) {
-  shell_->failure_callback = std::move(callback);
+  shell("on_failure").failure_callback = std::move(callback);
 }
 void Scheduler::on_all_tasks_known(std::function<void()> callback) {
-  shell_->all_tasks_known_callback = std::move(callback);
+  shell("on_all_tasks_known").all_tasks_known_callback = std::move(callback);
 }
 void Scheduler::on_revoke(std::function<void(const proto::RevokeNotice&)> callback) {
-  shell_->revoke_callback = std::move(callback);
+  shell("on_revoke").revoke_callback = std::move(callback);
 }
 void Scheduler::on_error(std::function<void(const Error&)> callback) {
-  shell_->error_callback = std::move(callback);
+  shell("on_error").error_callback = std::move(callback);
 }
 void Scheduler::on_disconnected(std::function<void(const std::string&)> callback) {
-  shell_->disconnected_callback = std::move(callback);
+  shell("on_disconnected").disconnected_callback = std::move(callback);
 }
 void Scheduler::on_refused(std::function<void(const Error&)> callback) {
-  shell_->refused_callback = std::move(callback);
+  shell("on_refused").refused_callback = std::move(callback);
 }
 void Scheduler::on_request(std::function<void(const proto::FrameworkRequest&)> callback) {
-  shell_->request_callback = std::move(callback);
+  shell("on_request").request_callback = std::move(callback);
 }
 void Scheduler::on_notification(std::function<void(const Notification&)> callback) {
-  shell_->notification_callback = std::move(callback);
+  shell("on_notification").notification_callback = std::move(callback);
 }
 
 void Scheduler::ask(std::string_view name, std::string_view resources, int64_t count) {
@@ -378,36 +458,37 @@ void Scheduler::ask(std::string_view name, std::string_view resources, int64_t c
   if (Result<void> checked = check_ask(ask); !checked) {
     exit_with(std::move(checked).error().in(text("ask ", quoted(name))));
   }
-  shell_->ask(std::move(ask));
+  shell("ask").ask(std::move(ask));
 }
-void Scheduler::ask(Ask ask) { shell_->ask(std::move(ask)); }
+void Scheduler::ask(Ask ask) { shell("ask").ask(std::move(ask)); }
 void Scheduler::withdraw(const AskName& name) {
-  std::vector<Ask> asks = shell_->driver.asks();
+  std::vector<Ask> asks = shell("withdraw").driver.asks();
   std::erase_if(asks, [&](const Ask& ask) { return ask.name == name; });
   ask_all(std::move(asks));
 }
 void Scheduler::ask_all(std::vector<Ask> asks) {
-  shell_->command(proto::DeclareAsks{.asks = std::move(asks)});
+  shell("ask_all").command(proto::DeclareAsks{.asks = std::move(asks)});
 }
 
 void Scheduler::accept(const std::vector<Offer>& offers, std::vector<proto::Operation> operations,
                        Refusal refusal) {
   proto::Accept accept{.operations = std::move(operations), .refusal = std::move(refusal)};
   for (const Offer& offer : offers) accept.offers.push_back(offer.id);
-  shell_->command(std::move(accept));
+  shell("accept").command(std::move(accept));
 }
 void Scheduler::accept(const Offer& offer, std::vector<proto::TaskSpec> tasks,
                        Duration refuse_for) {
-  shell_->command(
+  shell("accept").command(
       proto::Accept{.offers = {offer.id},
                     .operations = {proto::Launch{.agent = offer.agent, .tasks = std::move(tasks)}},
                     .refusal = {.refuse_for = refuse_for}});
 }
 
 std::vector<TaskId> Scheduler::launch(const Offer& offer, std::string_view command) {
+  Shell& shell = this->shell("launch");
   std::vector<proto::TaskSpec> tasks;
   const auto add = [&](std::string_view name, const Ask& ask) {
-    proto::TaskSpec task{.id = shell_->next_task_id(name),
+    proto::TaskSpec task{.id = shell.next_task_id(name),
                          .ask = ask.name,
                          .shape = ask.shape,
                          .command = std::string(command)};
@@ -416,7 +497,7 @@ std::vector<TaskId> Scheduler::launch(const Offer& offer, std::string_view comma
   };
   for (const AskFill& fill : offer.fills) {
     // Not more than is still wanted: the author may have asked for less since.
-    for (const Ask& ask : shell_->driver.asks()) {
+    for (const Ask& ask : shell.driver.asks()) {
       if (ask.name != fill.ask) continue;
       const int64_t count = std::min(fill.count, ask.count);
       for (int64_t i = 0; i < count; ++i) add(ask.name.str(), ask);
@@ -434,52 +515,76 @@ void Scheduler::decline(const Offer& offer, Duration refuse_for) {
   decline(offer, Refusal{.refuse_for = refuse_for});
 }
 void Scheduler::decline(const Offer& offer, Refusal refusal) {
-  shell_->command(proto::Decline{.offers = {offer.id}, .refusal = std::move(refusal)});
+  shell("decline").command(proto::Decline{.offers = {offer.id}, .refusal = std::move(refusal)});
 }
 void Scheduler::kill(const TaskId& task, std::optional<Duration> grace) {
-  shell_->command(proto::KillTask{.task = task, .grace = grace});
+  shell("kill").command(proto::KillTask{.task = task, .grace = grace});
 }
 void Scheduler::message(const AgentId& agent, const ExecutorId& executor, std::string data) {
-  shell_->command(
+  shell("message").command(
       proto::FrameworkMessage{.agent = agent, .executor = executor, .data = std::move(data)});
 }
 void Scheduler::reconcile(std::vector<TaskId> tasks) {
-  shell_->command(proto::Reconcile{.tasks = std::move(tasks)});
+  shell("reconcile").command(proto::Reconcile{.tasks = std::move(tasks)});
 }
-void Scheduler::suppress() { shell_->command(proto::Suppress{}); }
-void Scheduler::revive() { shell_->command(proto::Revive{}); }
+void Scheduler::suppress() { shell("suppress").command(proto::Suppress{}); }
+void Scheduler::revive() { shell("revive").command(proto::Revive{}); }
 void Scheduler::store(std::vector<proto::StoreOperation> operations,
                       std::function<void(const Result<StoreOutcomes>&)> done) {
-  shell_->store(std::move(operations), std::move(done));
+  shell("store").store(std::move(operations), std::move(done));
 }
 void Scheduler::respond(uint64_t relay, Result<std::string> answer) {
-  shell_->respond(relay, std::move(answer));
+  shell("respond").respond(relay, std::move(answer));
 }
-void Scheduler::command(Command command) { shell_->command(std::move(command)); }
+void Scheduler::command(Command command) { shell("command").command(std::move(command)); }
 
-const FrameworkId& Scheduler::framework() const { return shell_->driver.framework(); }
-std::vector<TaskId> Scheduler::live_tasks() const { return shell_->driver.live_tasks(); }
-bool Scheduler::all_tasks_known() const { return shell_->driver.all_tasks_known(); }
+const FrameworkId& Scheduler::framework() const { return shell("framework").driver.framework(); }
+std::vector<TaskId> Scheduler::live_tasks() const {
+  return shell("live_tasks").driver.live_tasks();
+}
+bool Scheduler::all_tasks_known() const {
+  return shell("all_tasks_known").driver.all_tasks_known();
+}
+SchedulerFigures Scheduler::figures() const { return shell("figures").figures; }
 
-Time Scheduler::now() const { return shell_->host.now(); }
+Time Scheduler::now() const { return shell("now").host.now(); }
 
 void Scheduler::after(Duration duration, std::function<void()> callback) {
-  shell_->host.after(duration, [shell = shell_.get(), fn = std::move(callback)] {
-    if (!shell->is_leaving) fn();
-  });
+  Shell& shell = this->shell("after");
+  shell.host.after(duration, [&shell, fn = std::move(callback)] { shell.call("after", fn); });
 }
 
 void Scheduler::on_signal(int signal, std::function<void()> callback) {
-  shell_->signals.insert(signal);
-  shell_->host.on_signal(signal, std::move(callback));
+  Shell& shell = this->shell("on_signal");
+  shell.signals.insert(signal);
+  if (!callback) return shell.host.on_signal(signal, {});
+  shell.host.on_signal(signal,
+                       [&shell, fn = std::move(callback)] { shell.call_always("on_signal", fn); });
+}
+
+bool Scheduler::post(std::function<void()> callback) {
+  return shell_->posted.add(std::move(callback));
+}
+
+Result<Watch> Scheduler::watch(int descriptor, WatchEvents wanted,
+                               std::function<void(WatchEvents)> callback) {
+  Shell& shell = this->shell("watch");
+  Result<std::shared_ptr<void>> held = shell.host.watch(
+      descriptor, wanted,
+      [&shell, fn = std::move(callback)](WatchEvents found) { shell.call("watch", fn, found); });
+  if (!held) return std::move(held).error();
+  return Watch(*std::move(held));
 }
 
 void Scheduler::run_aside(std::function<void()> work, std::function<void()> done) {
-  shell_->host.work(std::move(work), std::move(done));
+  Shell& shell = this->shell("run_aside");
+  shell.host.work([fn = std::move(work)] { guarded("the work of run_aside", fn); },
+                  [&shell, fn = std::move(done)] { shell.call_always("run_aside", fn); });
 }
 
 int Scheduler::run() {
   Shell& shell = *shell_;
+  shell.owner = std::this_thread::get_id();
   for (const int signal : {SIGINT, SIGTERM}) {
     if (shell.signals.count(signal) > 0) continue;
     shell.host.on_signal(signal, [&shell, signal] { shell.on_end_signal(signal); });
@@ -489,7 +594,7 @@ int Scheduler::run() {
   return shell.exit_code.value_or(0);
 }
 
-void Scheduler::stop(int exit_code) { shell_->stop(exit_code); }
-void Scheduler::detach(int exit_code) { shell_->detach(exit_code); }
+void Scheduler::stop(int exit_code) { shell("stop").stop(exit_code); }
+void Scheduler::detach(int exit_code) { shell("detach").detach(exit_code); }
 
 }  // namespace proffer::sdk

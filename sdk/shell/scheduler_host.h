@@ -5,13 +5,14 @@
 // same scheduler runs on both.
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "common/trace.h"
-#include "sdk/notifications.h"
+#include "sdk/scheduler.h"
 
 namespace proffer::sdk {
 
@@ -53,6 +54,14 @@ class SchedulerHost {
   virtual void defer(std::function<void()> what) = 0;
   virtual void work(std::function<void()> work, std::function<void()> done) = 0;
   virtual void on_signal(int signal, std::function<void()> what) = 0;
+  // In a coming turn. Any thread, where there are threads.
+  virtual void post(std::function<void()> what) = 0;
+  // Until what it returns is destroyed. Errors: as Scheduler::watch.
+  virtual Result<std::shared_ptr<void>> watch(int descriptor, WatchEvents wanted,
+                                              std::function<void(WatchEvents)> what) = 0;
+  // Around each call of the author's code; `callback` is a literal.
+  virtual void callback_begins(const char* callback) = 0;
+  virtual void callback_ends() = 0;
 
   // --- the master --------------------------------------------------------------------------------
   // Again and again until leave(), with back-off.
@@ -61,8 +70,7 @@ class SchedulerHost {
   virtual bool send(const proto::Envelope& envelope) = 0;
   virtual void reset(const std::string& reason) = 0;
 
-  // --- what people, or laws, want to know
-  // ----------------------------------------------------------
+  // --- what people, or laws, want to know --------------------------------------------------------
   virtual void happened(const TraceEvent& event) = 0;
   virtual void warn(std::string_view what) = 0;
   virtual void refused(const Error& error, bool is_handled) = 0;
@@ -70,9 +78,8 @@ class SchedulerHost {
   // Before its author hears it. False: the author shall not.
   virtual bool hears(const Notification& notification) = 0;
 
-  // --- the end
-  // ------------------------------------------------------------------------------------- Until
-  // leave(). Of a simulated one: returns at once, others turn the world.
+  // --- the end -----------------------------------------------------------------------------------
+  // Until leave(). Of a simulated one: returns at once, others turn the world.
   virtual void run() = 0;
   // run() returns, and the process ends with this code; what was sent may still leave.
   virtual void leave(int exit_code) = 0;

@@ -160,6 +160,11 @@ void SimHost::on_signal(int signal, std::function<void()> what) {
   signals_[signal] = std::move(what);
 }
 
+Result<std::shared_ptr<void>> SimHost::watch(int, WatchEvents, std::function<void(WatchEvents)>) {
+  return Error::unsupported("a simulated cluster has no descriptors to watch")
+      .with_hint("call what the callback calls from the test");
+}
+
 void SimHost::connect() {
   if (is_up() && !line_) line_ = network_.call(party_, master_, this);
 }

@@ -73,6 +73,11 @@ class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost
   void defer(std::function<void()> what) override { after(Duration(), std::move(what)); }
   void work(std::function<void()> work, std::function<void()> done) override;
   void on_signal(int signal, std::function<void()> what) override;
+  void post(std::function<void()> what) override { after(Duration(), std::move(what)); }
+  Result<std::shared_ptr<void>> watch(int descriptor, WatchEvents wanted,
+                                      std::function<void(WatchEvents)> what) override;
+  void callback_begins(const char*) override {}
+  void callback_ends() override {}
   void connect() override;
   bool send(const proto::Envelope& envelope) override;
   void reset(const std::string& reason) override;

@@ -25,6 +25,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/fsuid.h>
 #include <sys/ioctl.h>

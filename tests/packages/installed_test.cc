@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -156,6 +157,42 @@ TEST_F(Installed, BashCompletesCommandsVerbsAndOptions) {
         .out;
   };
   EXPECT_TRUE(eventually([&] { return agent() == "the-agent\n"; }));
+}
+
+// An author may include any of them first, and gets no macros with them: those of glog, for one,
+// are names of other programs.
+TEST_F(Installed, EachHeaderCompilesAloneAndDefinesNoMacrosButOurs) {
+  std::vector<std::string> headers;
+  for (const fs::directory_entry& entry :
+       fs::recursive_directory_iterator(at("/usr/include/proffer"))) {
+    if (entry.is_regular_file()) headers.push_back(entry.path());
+  }
+  ASSERT_GE(headers.size(), 18u);
+  std::vector<std::string> compile = {"g++",   "-std=c++20", "-fsyntax-only",
+                                      "-Wall", "-Wextra",    "-x",
+                                      "c++",   "-I",         at("/usr/include")};
+  compile.insert(compile.end(), headers.begin(), headers.end());
+  const Exit compiled = run(compile, {}, {}, kBuildDeadline);
+  EXPECT_EQ(compiled.code, 0) << compiled.err;
+
+  int ours = 0;
+  for (const std::string& header : headers) {
+    // Each #define, after a line that says where it is: # 12 "/usr/include/x.h".
+    std::istringstream lines(
+        run({"g++", "-std=c++20", "-E", "-dD", "-x", "c++", "-I", at("/usr/include"), header}).out);
+    std::string file;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("# ")) {
+        const size_t quote = line.find('"');
+        file = line.substr(quote + 1, line.rfind('"') - quote - 1);
+        EXPECT_EQ(file.find("/glog/"), std::string::npos) << header << " includes " << file;
+      }
+      if (!line.starts_with("#define ") || !file.starts_with(at("/usr/include/proffer"))) continue;
+      EXPECT_THAT(line, testing::StartsWith("#define PROFFER_")) << file;
+      ++ours;
+    }
+  }
+  EXPECT_GE(ours, 3);  // The version's, else nothing was looked at.
 }
 
 // tests/packages/author is the project of docs/guides/write-a-framework.md.

@@ -10,11 +10,12 @@
 namespace proffer::sdk::options_test {
 namespace {
 
-SchedulerOptions options(std::vector<std::string> arguments) {
+SchedulerOptions options(std::vector<std::string> arguments,
+                         const std::vector<std::string_view>& own_flags = {}) {
   arguments.insert(arguments.begin(), "program");
   std::vector<char*> argv;
   for (std::string& argument : arguments) argv.push_back(argument.data());
-  return options_from(static_cast<int>(argv.size()), argv.data(), "hello");
+  return options_from(static_cast<int>(argv.size()), argv.data(), "hello", own_flags);
 }
 
 class Options : public ::testing::Test {
@@ -35,8 +36,9 @@ TEST_F(Options, HaveDefaults) {
 
 TEST_F(Options, AreTakenFromFlagsAndOtherArgumentsAreLeftAlone) {
   const SchedulerOptions o =
-      options({"--master=[::1]:7", "--role", "ads/batch", "other", "--name=x", "--names=no",
-               "--session_file=s", "--", "--name=late"});
+      options({"--master=[::1]:7", "--role", "ads/batch", "other", "--name=x", "--names=no", "-v",
+               "--session_file=s", "--names", "--", "--name=late", "--whatever"},
+              {"names"});
   EXPECT_EQ(o.master, "[::1]:7");
   EXPECT_EQ(o.role, RoleName("ads/batch"));
   EXPECT_EQ(o.name, "x");
@@ -58,6 +60,21 @@ TEST_F(OptionsDeathTest, WrongOnesEndTheProgramWithTwo) {
   EXPECT_EXIT(options({"--session_file="}), ends, "error: --session_file");
   setenv("PROFFER_MASTER", "host:99999", 1);
   EXPECT_EXIT(options({}), ends, "error: .*PROFFER_MASTER");
+}
+
+TEST_F(OptionsDeathTest, AFlagThatNobodyKnowsEndsTheProgramWithTwo) {
+  const auto ends = ::testing::ExitedWithCode(2);
+  EXPECT_EXIT(options({"--sesion_file=x"}), ends,
+              "error: there is no flag '--sesion_file'\n  hint: did you mean --session_file\\? The "
+              "flags are --master, --role, --name, --session_file\n");
+  EXPECT_EXIT(options({"--count=7"}, {"counts", "shape"}), ends,
+              "no flag '--count'\n  hint: did you mean --counts\\? .*--session_file, --counts, "
+              "--shape\n");
+  EXPECT_EXIT(options({"--zzzzzzzz"}), ends,
+              "no flag '--zzzzzzzz'\n  hint: the flags are --master");
+  EXPECT_EXIT(options({"--=x"}), ends, "no flag '--'");
+  // What follows a flag of ours is its value.
+  EXPECT_EQ(options({"--name", "--nonsense"}).name, "--nonsense");
 }
 
 TEST_F(OptionsDeathTest, AWrongAskEndsTheProgramWithTwo) {

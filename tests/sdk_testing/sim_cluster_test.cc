@@ -318,6 +318,93 @@ TEST(SimCluster, ADrainedAgentTellsItsTasksAndKillsWhatIsLeft) {
   EXPECT_TRUE(cluster.violations().empty());
 }
 
+// --- in other programs
+// -----------------------------------------------------------------------------
+
+TEST(SimCluster, LabelsComeBackAfterRestartsOfEverybody) {
+  SimCluster cluster({.agents = 1});
+  cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  const proto::Labels labels = {{"shard", "7"}, {"owner", "ada"}};
+  std::vector<proto::TaskStatus> heard;
+  SimScheduler& a = cluster.add({.name = "a", .session_file = "a"}, [&](Scheduler& self) {
+    if (heard.empty()) self.ask("x", "cpus:1;mem:256", 1);
+    self.on_offer([&](const Offer& offer) {
+      self.accept(offer, {{.id = TaskId("t1"),
+                           .ask = AskName("x"),
+                           .shape = ResourceVector::of(1'000, 256'000),
+                           .command = "work",
+                           .labels = labels}});
+    });
+    self.on_update([&](const proto::TaskStatus& task) { heard.push_back(task); });
+  });
+  cluster.run_for(seconds(10));
+  ASSERT_GE(heard.size(), 1u);
+  cluster.kill_scheduler(a);
+  cluster.restart_agent("agent-1");
+  cluster.fail_over_master();
+  cluster.run_for(seconds(10));
+  cluster.start_scheduler(a);
+  cluster.run_for(seconds(30));
+  EXPECT_GE(heard.size(), 2u);
+  for (const proto::TaskStatus& task : heard) {
+    EXPECT_EQ(task.state, proto::TaskState::kRunning);
+    EXPECT_EQ(task.labels, labels);
+  }
+}
+
+TEST(SimCluster, FiguresCountWhatASchedulerDidAndHeard) {
+  SimCluster cluster({.agents = 1});
+  cluster.on_task([](const TaskStart&) { return TaskScript::forever(); });
+  int offers = 0;
+  SimScheduler& a = cluster.add({.name = "a"}, [&offers](Scheduler& self) {
+    self.ask("x", "cpus:1;mem:256", 2);
+    self.on_offer([&](const Offer& offer) {
+      if (++offers == 1) return self.decline(offer, Duration());
+      if (offers > 2) return;
+      // One more than was offered, which does not fit.
+      std::vector<proto::TaskSpec> tasks;
+      for (const char* id : {"t1", "t2", "t3"}) {
+        tasks.push_back({.id = TaskId(id),
+                         .ask = AskName("x"),
+                         .shape = ResourceVector::of(1'000, 256'000),
+                         .command = "work"});
+      }
+      self.accept(offer, tasks);
+      self.ask_all({});
+    });
+  });
+  cluster.run_for(seconds(10));
+  cluster.break_connection(a);
+  cluster.run_for(seconds(10));
+  const SchedulerFigures figures = a.scheduler().figures();
+  EXPECT_EQ(figures.offers, static_cast<uint64_t>(offers));
+  EXPECT_EQ(figures.accepted, 1u);
+  EXPECT_EQ(figures.declined, 1u);
+  EXPECT_EQ(figures.launches, 3u);
+  EXPECT_EQ(figures.refused, 1u);
+  EXPECT_EQ(figures.updates, 3u);  // Two run.
+  EXPECT_EQ(figures.reconnects, 1u);
+}
+
+TEST(SimCluster, PostedCallsAreMadeAndDescriptorsAreRefused) {
+  SimCluster cluster({.agents = 1});
+  std::string order;
+  SimScheduler& a = cluster.add({.name = "a"}, [&](Scheduler& self) {
+    const Result<Watch> watch = self.watch(0, {.readable = true}, [](WatchEvents) {});
+    ASSERT_FALSE(watch);
+    EXPECT_EQ(watch.error().code(), ErrorCode::kUnsupported);
+    EXPECT_TRUE(self.post([&] { order += "2"; }));
+    order += "1";
+  });
+  cluster.run_for(seconds(1));
+  EXPECT_TRUE(a.scheduler().post([&] { order += "3"; }));
+  cluster.run_for(seconds(1));
+  EXPECT_EQ(order, "123");
+  a.scheduler().detach();
+  cluster.run_for(seconds(1));
+  EXPECT_FALSE(a.scheduler().post([] {}));
+}
+
 // --- shares --------------------------------------------------------------------------------------
 
 TEST(SimCluster, TwoThatFloodSettleAtEqualShares) {

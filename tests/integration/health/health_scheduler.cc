@@ -53,7 +53,8 @@ proto::HealthCheck check_of(int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  sdk::Scheduler self(sdk::options_from(argc, argv, "health"));
+  sdk::Scheduler self(
+      sdk::options_from(argc, argv, "health", {"check", "command", "grace", "timeout"}));
   self.on_subscribed([&](const proto::Subscribed& subscribed) {
     if (subscribed.failed_over) return;
     Ask ask;

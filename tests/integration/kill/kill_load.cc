@@ -83,7 +83,7 @@ class Load {
         heard_((dir_ + "/heard-" + name_).c_str()),
         prng_(std::strtoull(flag(argc, argv, "seed").c_str(), nullptr, 10) +
               static_cast<uint64_t>(past_.lives) * 1'000'003),
-        scheduler_(sdk::options_from(argc, argv, name_)) {}
+        scheduler_(sdk::options_from(argc, argv, name_, {"dir", "seed"})) {}
 
   int run() {
     heard_.write("life", std::to_string(getpid()));
