@@ -181,7 +181,6 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.executor = told.executor;
   adopted.user = told.user.empty() ? frameworks_.find(told.framework)->record.user : told.user;
   adopted.command = told.command;
-  if (!told.unacknowledged.empty()) adopted.labels = told.unacknowledged.front().labels;
   adopted.assignment.resources = told.resources;
   adopted.assignment.claim = told_claim(frameworks_.find(told.framework)->record.role, told);
   adopted.acknowledged =

@@ -175,6 +175,7 @@ TEST(SchedulerDeathTest, AMemberOnAnotherThreadEndsTheProgramAndNamesPost) {
         scheduler.after(Duration(), [&] {
           scheduler.figures();
           std::thread([&] { scheduler.now(); }).join();
+          scheduler.detach();
         });
         std::thread([&] { scheduler.run(); }).join();
       },
