@@ -31,6 +31,12 @@ bool is_ours(const std::string& program) {
   return program == proto::kCommandExecutor || program == proto::kBatchExecutor;
 }
 
+// The shell that was to start it did not find it, or the program did not find a library.
+bool was_not_found(std::optional<int32_t> exit_code) {
+  constexpr int32_t kShellFoundNothing = 127;
+  return exit_code == kShellFoundNothing;
+}
+
 // What the shell says of the task (an argument), or of its user on this machine, says nothing of
 // the machine.
 bool is_machines_fault(const Error& error) {
@@ -93,6 +99,12 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
         {exited.framework, exited.executor}, *executor,
         is_ours(executor->program) && (!options_.is_root || exited.exit_code == kCannotBegin),
         text(how, " before it said hello"), step);
+    const bool has_begun = executor->sessions > 0 || executor->away;
+    if (!has_begun && !is_ours(executor->program) && was_not_found(exited.exit_code)) {
+      reason = proto::TaskReason::kLaunchFailed;
+      how += text(": a program that ", quoted(executor->program.substr(0, kCommandShownBytes)),
+                  " names, or a library of it, was not found on agent ", options_.name.str());
+    }
   }
   executor_gone({exited.framework, exited.executor}, reason, how,
                 {exited.exit_code, exited.signal, exited.usage}, step);

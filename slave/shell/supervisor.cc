@@ -19,6 +19,7 @@
 #include "common/text.h"
 #include "net/users.h"
 #include "slave/executor/task_environment.h"
+#include "slave/shell/shell_program.h"
 
 namespace proffer::agent {
 namespace {
@@ -67,9 +68,17 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
 // The program and its arguments; none for an executor of commands, which the stem is. Builtin
 // executors lie beside the agent.
 Result<std::vector<std::string>> arguments_of(const std::string& program,
-                                              const std::string& bin_dir) {
+                                              const std::string& bin_dir, const AgentId& agent) {
   if (program == proto::kCommandExecutor) return std::vector<std::string>();
-  if (program != proto::kBatchExecutor) return std::vector<std::string>{"/bin/sh", "-c", program};
+  if (program != proto::kBatchExecutor) {
+    // The shell would say so too, but only to a file in the sandbox.
+    const std::optional<std::string> path = absolute_program_of(program);
+    if (path && access(path->c_str(), F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)) {
+      return Error::failed_precondition(
+          text("there is no program ", quoted(*path), " on agent ", agent.str()));
+    }
+    return std::vector<std::string>{"/bin/sh", "-c", program};
+  }
   const std::string builtin = bin_dir + "/proffer-batch-executor";
   if (access(builtin.c_str(), X_OK) != 0) {
     return Error::not_found(text("there is no program ", quoted(builtin), ", which is ", program));
@@ -165,7 +174,8 @@ Result<pid_t> Supervisor::begin(const StartExecutor& start, Ground ground, bool 
 }
 
 Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
-  Result<std::vector<std::string>> arguments = arguments_of(start.program, options_.bin_dir);
+  Result<std::vector<std::string>> arguments =
+      arguments_of(start.program, options_.bin_dir, options_.agent);
   if (!arguments) return std::move(arguments).error();
   Result<Ground> ground = prepare(start);
   if (!ground) return std::move(ground).error();

@@ -98,6 +98,24 @@ TEST(Launch, TasksWithOneExecutorIdShareIt) {
   EXPECT_EQ(s.told_executors<proto::RunTask>().size(), 1u);
 }
 
+TEST(Launch, AShellThatFindsNoProgramForAnExecutorIsToldAsThat) {
+  AgentScenario s;
+  s.registered();
+  proto::RunTask task = command_task("t1");
+  task.spec.executor = "exec prime_executor";
+  task.spec.executor_id = ExecutorId("primes");
+  s.run(task);
+  s.exits("primes", 127);
+  EXPECT_EQ(s.updates(), (Lines{"t1 1 failed launch_failed"}));
+  // One that has said hello was found: 127 is what it chose to end with.
+  s.acknowledge("t1", 1);
+  task.spec.id = TaskId("t2");
+  s.run(task);
+  s.hello("primes");
+  s.exits("primes", 127);
+  EXPECT_EQ(s.updates(), (Lines{"t2 1 failed executor_ended"}));
+}
+
 TEST(Launch, ATaskIdUsedAgainWaitsForTheOldExecutorToLeave) {
   AgentScenario s;
   s.registered();
