@@ -92,6 +92,21 @@ void Allocator::suppress(const FrameworkId& id) {
 
 void Allocator::revive(const FrameworkId& id) { cluster_->revive(cluster_->framework(id)); }
 
+void Allocator::pause(const FrameworkId& id, bool paused) {
+  Framework& framework = cluster_->framework(id);
+  cluster_->pause(framework, paused);
+  if (!paused) return;
+  for (const auto& [name, ask] : framework.asks) waiting_->stop(*ask);
+}
+
+void Allocator::pause(const FrameworkId& id, const AskName& name, bool paused) {
+  const Framework& framework = cluster_->framework(id);
+  const auto ask = framework.asks.find(name);
+  if (ask == framework.asks.end()) return;
+  cluster_->pause(*ask->second, paused);
+  if (paused) waiting_->stop(*ask->second);
+}
+
 // --- roles --------------------------------------------------------------------------------------
 
 void Allocator::set_role(const RoleName& role, const RoleSettings& settings) {
@@ -178,6 +193,12 @@ std::vector<LeafStatus> Allocator::leaves() const {
 
 std::vector<AskStatus> Allocator::asks(const FrameworkId& id) const {
   return fair::ask_statuses(*cluster_, *waiting_, id);
+}
+
+int64_t Allocator::wanted(const FrameworkId& id, const AskName& name) const {
+  const Framework& framework = cluster_->framework(id);
+  const auto ask = framework.asks.find(name);
+  return ask == framework.asks.end() ? 0 : ask->second->ask.count;
 }
 
 uint64_t Allocator::fit_version() const {

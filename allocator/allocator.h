@@ -76,6 +76,11 @@ class Allocator {
   // No offers until revive, which also clears filters.
   void suppress(const FrameworkId& framework);
   void revive(const FrameworkId& framework);
+  // While paused, the framework, or this ask of it, is given nothing and stands in nobody's way, as
+  // if it wanted nothing. Its offers stay. Nothing happens if the ask is not declared; one that is
+  // declared anew is not paused.
+  void pause(const FrameworkId& framework, bool paused);
+  void pause(const FrameworkId& framework, const AskName& ask, bool paused);
   // The defaults for a role that is to be as if it were not listed. The table as a whole must pass
   // check_roles() (CHECKed). A limit below the role's use takes nothing back: it gets nothing until
   // it is below.
@@ -124,6 +129,8 @@ class Allocator {
   // The asks of this framework, as in its leaves. None if it is not here. O(its asks), and for each
   // that no agent could ever fit O(agents).
   std::vector<AskStatus> asks(const FrameworkId& framework) const;
+  // How many further tasks the ask wants, offered or not; 0 if it is not declared. O(log asks).
+  int64_t wanted(const FrameworkId& framework, const AskName& ask) const;
   // While it stays the same, so does what could_ever_fit of asks that are not declared anew.
   uint64_t fit_version() const;
   std::vector<AgentUse> agents() const;

@@ -17,6 +17,9 @@ Result<void> check_places(const Ask& ask) {
       return std::move(checked).error().in("spread");
     }
   }
+  if (!ask.group.empty()) {
+    if (Result<void> checked = check_name("group", ask.group); !checked) return checked;
+  }
   if (ask.max_per.size() > kMaxPerMax) {
     return wrong(text("it limits its tasks by ", ask.max_per.size(), " attributes, at most ",
                       kMaxPerMax, " are allowed"));

@@ -63,6 +63,39 @@ void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<st
   }
 }
 
+// What of it is its scheduler's own doing.
+void add_behaviour(const proto::Explanation& all, std::vector<std::string>& lines) {
+  std::string head = "waits";
+  for (const proto::ExplainedWait& wait : all.waits) {
+    lines.push_back(line(
+        head, text(wait.ask.empty() ? "" : text("ask ", quoted(wait.ask.str()), ": "),
+                   "no offers for another ", age(wait.until - all.now), ", since ", wait.failures,
+                   wait.failures == 1 ? " accept launched" : " accepts in a row launched", " nothing")));
+    head.clear();
+  }
+  if (all.refusals.count > 0) {
+    std::string reasons;
+    for (const proto::ExplainedRefusals::OfReason& one : all.refusals.by_reason) {
+      reasons += text(reasons.empty() ? "" : ", ", one.count, " ", proto::to_text(one.reason));
+    }
+    lines.push_back(line("refused", text(all.refusals.count,
+                                         all.refusals.count == 1 ? " launch: " : " launches: ",
+                                         reasons)));
+    std::string last = text("the last ", age(all.now - all.refusals.at), " ago, task ",
+                            quoted(all.refusals.task.str()));
+    if (!all.refusals.message.empty()) last += text(": ", all.refusals.message);
+    lines.push_back(line("", last));
+  }
+  for (const proto::ExplainedRemark& remark : all.remarks) {
+    lines.push_back(line(remark.rejected ? "rejected" : "remark",
+                         text("ask ", quoted(remark.ask.str()), ": ", remark.why)));
+  }
+  if (all.unanswered > 0) {
+    lines.push_back(line("unanswered", text(all.unanswered, " offers in all, ",
+                                            all.unanswered_in_a_row, " since its last answer")));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> explain_lines(const proto::Explanation& all) {
@@ -104,6 +137,7 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
   if (fair.mode == OfferMode::kOpen) {
     add_reasons(fair.hindered, fair.usable, fair.agents, all.now, lines);
   }
+  add_behaviour(all, lines);
   for (const AskExplanation& ask : fair.asks) add_ask(ask, fair.agents, all.now, lines);
   if (const int64_t rest = fair.asks_unmet - static_cast<int64_t>(fair.asks.size()); rest > 0) {
     lines.push_back(line("", text("and ", rest, " more that are not met")));

@@ -67,15 +67,25 @@ int run_kill(const Words& words) {
   std::string task;
   std::string grace;
   bool json = false;
-  Arguments arguments("proffer kill TASK [--grace DURATION]", "end a task");
+  std::string framework;
+  Arguments arguments("proffer kill TASK | --framework FRAMEWORK",
+                      "end a task, or all tasks of a framework: its scheduler may launch others, "
+                      "unless it is ended first (proffer teardown ends both)");
   arguments.master(&master_flag);
   arguments.flag("--json", &json, "errors as JSON");
   arguments.option("--grace", &grace, "time between the polite and the final signal, as in 5s");
-  arguments.required("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
+  arguments.option("--framework", &framework, "its whole id, or its name if no other has it");
+  arguments.option("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<Address> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
-  proto::KillCall kill{.task = task};
+  if (task.empty() == framework.empty()) {
+    return usage_error(
+        Error::invalid_argument("either a task is needed, or --framework").with_hint("as in: proffer "
+                                                                              "kill web/web-1"),
+        json);
+  }
+  proto::KillCall kill{.task = task, .framework = framework};
   if (!grace.empty()) {
     Result<Duration> parsed = parse_duration(grace);
     if (!parsed) return usage_error(std::move(parsed).error().in("--grace"), json);

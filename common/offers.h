@@ -24,8 +24,8 @@ std::string_view to_text(Band band);  // "free", "batch", "production", "monitor
 std::ostream& operator<<(std::ostream& out, Band band);
 std::optional<Band> parse_band(std::string_view text);
 
-// At most `count` tasks of the ask on agents with the same value of the attribute; "host": on each
-// agent. An agent without the attribute counts as one with the empty value.
+// At most `count` tasks of the ask, or of its group, on agents with the same value of the attribute;
+// "host": on each agent. An agent without the attribute counts as one with the empty value.
 struct MaxPer {
   std::string attribute = {};
   int64_t count = 1;
@@ -33,8 +33,9 @@ struct MaxPer {
 };
 
 // Where tasks would like to run, and how long they wait for it (delay scheduling: Zaharia et al.,
-// EuroSys 2010): one of the hosts, else one of the racks, else, after `wait`, anywhere. The wait
-// runs from when the ask was declared or its last task was granted on a preferred host.
+// EuroSys 2010): one of the hosts, else one of the racks, else, after `wait`, anywhere. The wait is
+// one for all tasks of the ask: it runs from the declaration, or from when an ask that was met
+// wants something again.
 struct Preference {
   std::vector<std::string> hosts = {};  // agents by name
   std::vector<std::string> racks = {};  // values of the attribute "rack"
@@ -55,6 +56,9 @@ struct Ask {
   RoleName role = {};       // the framework's or one below it; empty: the framework's own
   std::string spread = {};  // as even as possible over the values of this attribute
   std::vector<MaxPer> max_per = {};  // sorted by attribute
+  // `spread` and `max_per` count the tasks of all declared asks of the framework with this group;
+  // an ask whose tasks are to count stays declared, with a count of 0. Empty: its own tasks only.
+  std::string group = {};
   Preference prefer = {};
   int64_t gang = 1;  // so many at a time or none; `count` is a multiple of it
   Band band = Band::kBatch;

@@ -12,6 +12,39 @@
 
 namespace proffer::proto {
 
+// Accepts in a row that launched nothing, and until when nothing is offered for that.
+struct ExplainedWait {
+  AskName ask = {};  // empty: all that the framework wants
+  int64_t failures = 0;
+  Time until = {};
+  bool operator==(const ExplainedWait&) const = default;
+};
+
+// Launches that the master refused since it started.
+struct ExplainedRefusals {
+  struct OfReason {
+    TaskReason reason = TaskReason::kNone;
+    int64_t count = 0;
+    bool operator==(const OfReason&) const = default;
+  };
+  int64_t count = 0;
+  std::vector<OfReason> by_reason = {};
+  // The last one.
+  TaskId task = {};
+  AskName ask = {};
+  std::string message = {};
+  Time at = {};
+  bool operator==(const ExplainedRefusals&) const = default;
+};
+
+// An ask that cannot be declared, or of which something is to be said.
+struct ExplainedRemark {
+  AskName ask = {};
+  bool rejected = true;
+  std::string why = {};
+  bool operator==(const ExplainedRemark&) const = default;
+};
+
 struct Explanation {
   std::string answer = {};  // one sentence
   std::string name = {};
@@ -20,6 +53,12 @@ struct Explanation {
   Time now = {};
   FrameworkExplanation fair = {};
   std::vector<OfferRow> offers = {};  // outstanding to it
+  std::vector<ExplainedWait> waits = {};
+  ExplainedRefusals refusals = {};
+  std::vector<ExplainedRemark> remarks = {};
+  // Offers whose lease ended without an answer: since the master started, and since the last answer.
+  int64_t unanswered = 0;
+  int64_t unanswered_in_a_row = 0;
   bool operator==(const Explanation&) const = default;
 };
 

@@ -45,6 +45,7 @@ constexpr std::array<std::string_view, kTaskReasonCount> kReasonNames = {
     "fetch_failed",
     "ran_too_long",
     "out_of_disk",
+    "not_asked",
 };
 static_assert(!kReasonNames.back().empty());
 

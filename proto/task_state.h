@@ -146,8 +146,9 @@ enum class TaskReason : uint8_t {
   kFetchFailed,     // a file that it names could not be fetched
   kRanTooLong,      // it was killed after TaskSpec::max_run_time
   kOutOfDisk,       // its sandbox held more than it may
+  kNotAsked,        // it names no declared ask, or one that wants no more tasks
 };
-inline constexpr size_t kTaskReasonCount = 29;
+inline constexpr size_t kTaskReasonCount = 30;
 
 std::string_view to_text(TaskReason reason);  // "command_exited", …
 std::ostream& operator<<(std::ostream& out, TaskReason reason);

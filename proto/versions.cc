@@ -23,6 +23,8 @@ TaskReason reason_for(TaskReason reason, uint32_t version) {
       return TaskReason::kOfferNotValid;
     case TaskReason::kFetchFailed:
       return TaskReason::kLaunchFailed;
+    case TaskReason::kNotAsked:
+      return TaskReason::kTaskInvalid;
     case TaskReason::kRanTooLong:
       return TaskReason::kKilledByScheduler;
     case TaskReason::kOutOfMemory:

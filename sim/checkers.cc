@@ -10,7 +10,7 @@ std::vector<Violation> unsettled_schedulers(const Cluster& cluster) {
     if (!scheduler->is_settled()) {
       std::string why;
       if (cluster.master.is_up()) {
-        if (const auto all = cluster.master.core().explain(scheduler->name()); all) {
+        if (const auto all = cluster.master.core().explain(scheduler->name(), nullptr); all) {
           why = "; " + all->answer;
         }
       }

@@ -75,7 +75,7 @@ void MasterNode::fail(const std::string& why) {
 }
 
 void MasterNode::operator_kill(const std::string& task) {
-  if (is_up()) step(master::OperatorKill{++calls_, user_, task, std::nullopt});
+  if (is_up()) step(master::OperatorKill{.call = ++calls_, .by = user_, .task = task});
 }
 
 void MasterNode::call(master::FrameworkCall call,

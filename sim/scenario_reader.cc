@@ -259,6 +259,7 @@ Result<void> read_ask(const std::string& key, const yaml::Node& value, Ask& ask)
   if (key == "role") return read_value(key, value, parse_role, ask.role);
   if (key == "spread") return read_text(key, value, ask.spread);
   if (key == "max_per") return read_max_per(value, ask.max_per);
+  if (key == "group") return read_text(key, value, ask.group);
   if (key == "prefer") return read_prefer(value, ask.prefer);
   if (key == "gang") return read_whole(key, value, 1, kScenarioTasksMax, ask.gang);
   if (key == "borrow") return read_truth(key, value, ask.borrow);
@@ -311,7 +312,7 @@ Result<void> read_tasks(const yaml::Node& node, ScenarioTasks& tasks) {
   Result<void> read = read_table(
       "tasks", node,
       {"name", "count", "resources", "duration", "declared_duration", "arrives", "waves", "role",
-       "priority", "constraints", "spread", "max_per", "prefer", "gang", "band", "borrow",
+       "priority", "constraints", "spread", "max_per", "group", "prefer", "gang", "band", "borrow",
        "revocable_ok", "running"},
       [&](const std::string& key, const yaml::Node& value) -> Result<void> {
         for (const std::string_view one : {"count", "duration", "declared_duration", "arrives"}) {

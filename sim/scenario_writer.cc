@@ -132,6 +132,7 @@ void add_ask(const Ask& ask, Rows& rows) {
     }
     rows.add("max_per", max_per.str());
   }
+  if (!ask.group.empty()) rows.add_text("group", ask.group);
   Rows prefer;
   if (!ask.prefer.hosts.empty()) prefer.add("hosts", list_of(ask.prefer.hosts));
   if (!ask.prefer.racks.empty()) prefer.add("racks", list_of(ask.prefer.racks));

@@ -59,6 +59,8 @@ class Cluster {
   std::vector<std::unique_ptr<AskEntry>> declare_asks(const FrameworkId& id, std::vector<Ask> asks,
                                                       Time now);
   void forget_ask(const AskEntry& ask);
+  void pause(Framework& framework, bool paused);
+  void pause(AskEntry& ask, bool paused);
   void suppress(Framework& framework);
   void revive(Framework& framework);
   void set_role(const RoleName& role, const RoleSettings& settings);
@@ -291,7 +293,9 @@ class Cluster {
   // Some more tasks of the ask, or fewer, are on the agent.
   void note_recounted(AskEntry& ask);
   void count_tasks(AskEntry& ask, const Agent& on, int64_t count);
+  void count_together(AskEntry& ask, const Agent& on, int64_t count);
   void count_all_tasks(AskEntry& ask) const;
+  void recount_groups(Framework& framework);
   int64_t count_running(const AskEntry& ask) const;
   void recount_tasks_on(const Agent& on);
   void begin_ask(AskEntry& ask, Time now);

@@ -167,7 +167,10 @@ std::vector<std::unique_ptr<AskEntry>> Cluster::declare_asks(const FrameworkId& 
   for (const auto& [name, entry] : f.asks) {
     entry->leaf->order.push_back(entry.get());
   }
-  if (some_new || !gone.empty()) ++asks_version;
+  if (some_new || !gone.empty()) {
+    ++asks_version;
+    recount_groups(f);
+  }
   for (const auto& [name, ask] : f.asks) {
     if (ask->changes_entitlements()) entitlements_old = true;
   }
@@ -229,6 +232,27 @@ void Cluster::revive(Framework& f) {
     l->tried_at = 0;
     update_demand(*l, true);
   }
+}
+
+void Cluster::pause(Framework& f, bool paused) {
+  if (f.paused == paused) return;
+  mark_dirty();
+  ++asks_version;
+  f.paused = paused;
+  for (const auto& [name, ask] : f.asks) ask->tried_at = 0;
+  for (const auto& [role, l] : f.leaves) {
+    l->tried_at = 0;
+    update_demand(*l, !paused);
+  }
+}
+
+void Cluster::pause(AskEntry& ask, bool paused) {
+  if (ask.paused == paused) return;
+  mark_dirty();
+  ask.paused = paused;
+  ask.tried_at = 0;
+  if (ask.changes_entitlements()) entitlements_old = true;
+  update_demand(*ask.leaf, !paused);
 }
 
 }  // namespace proffer::fair

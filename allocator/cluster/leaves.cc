@@ -33,10 +33,10 @@ std::optional<Filter> Framework::filter_on(const AgentState& agent) const {
   return Filter{.until = declines[agent.slot].until};
 }
 
-bool AskEntry::leaf_wants() const { return leaf->owner->active && !leaf->owner->suppressed; }
+bool AskEntry::leaf_wants() const { return leaf->owner->takes_offers(); }
 
 bool Leaf::wants_offers() const {
-  if (!owner->active || owner->suppressed) return false;
+  if (!owner->takes_offers()) return false;
   if (mode == OfferMode::kOpen) return this == owner->own;
   return std::any_of(order.begin(), order.end(), [](const AskEntry* a) { return a->unmet() > 0; });
 }

@@ -62,7 +62,8 @@ struct AskEntry {
   std::optional<Time> alarm = {};  // as in the queue of alarms: it expires, or stops waiting
   std::optional<Time> expires = {};
   bool expired = false;
-  Time prefers_since = {};  // declared, or last granted where it would rather be
+  Time prefers_since = {};  // declared, or wants something again after it was met
+  bool paused = false;      // it is to be given nothing for now
 
   // The agents that are set aside for it: those by notice, by id, then the others in the order of
   // their claim. Room below limits: Role::headroom.
@@ -72,7 +73,8 @@ struct AskEntry {
   int64_t unmet() const { return unmet_with(offered); }
   // The same if so many of them were offered.
   int64_t unmet_with(int64_t now_offered) const {
-    const int64_t left = expired || ask.count <= now_offered ? 0 : ask.count - now_offered;
+    const bool wants_none = expired || paused || ask.count <= now_offered;
+    const int64_t left = wants_none ? 0 : ask.count - now_offered;
     return ask.gang > 1 ? left - left % ask.gang : left;
   }
   // Whether it wants more or fewer than when entitlements were computed, so that they may be
@@ -128,6 +130,8 @@ struct Framework {
   OfferMode mode = OfferMode::kAsks;
   bool active = true;
   bool suppressed = false;
+  bool paused = false;  // it is to be offered nothing for now
+  bool takes_offers() const { return active && !suppressed && !paused; }
 
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};
   // By the agent's slot, as far as it is not beyond the end: whether there is a filter, and, if it

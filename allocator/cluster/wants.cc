@@ -86,6 +86,13 @@ void Cluster::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {
   ask.placed += count;
   note_recounted(ask);
   if (ask.changes_entitlements()) entitlements_old = true;
+  if (ask.ask.group.empty()) return count_together(ask, a, count);
+  for (const auto& [name, other] : ask.leaf->owner->asks) {
+    if (other->ask.group == ask.ask.group) count_together(*other, a, count);
+  }
+}
+
+void Cluster::count_together(AskEntry& ask, const Agent& a, int64_t count) {
   if (!ask.counts.counts_any()) return;
   ask.counts.add(a, count);
   if (count >= 0 || ask.ask.max_per.empty()) return;
@@ -95,15 +102,32 @@ void Cluster::count_tasks(AskEntry& ask, const Agent& a, int64_t count) {
   update_demand(*ask.leaf, true);
 }
 
-// From the ground up. O(agents + tasks of the framework).
+// Another ask of theirs has come or gone.
+void Cluster::recount_groups(Framework& f) {
+  for (const auto& [name, ask] : f.asks) {
+    if (ask->ask.group.empty() || !ask->counts.counts_any()) continue;
+    count_all_tasks(*ask);
+    ask->tried_at = 0;
+  }
+}
+
+// From the ground up. O(agents + tasks of the framework), each with a look at its ask.
 void Cluster::count_all_tasks(AskEntry& ask) const {
   ask.counts = TaskCounts(ask.ask);
   const FrameworkId& framework = ask.leaf->framework;
+  const auto counts = [&](const AskName& name) {
+    if (name == ask.ask.name) return true;
+    if (ask.ask.group.empty()) return false;
+    const auto& asks = ask.leaf->owner->asks;
+    const auto other = asks.find(name);
+    return other != asks.end() && other->second != nullptr &&
+           other->second->ask.group == ask.ask.group;
+  };
   for (const auto& [id, a] : agents) {
     int64_t count = 0;
     for (auto at = a->tasks.lower_bound({framework, TaskId()});
          at != a->tasks.end() && at->first.framework == framework; ++at) {
-      if (at->second.ask == ask.ask.name) ++count;
+      if (counts(at->second.ask)) ++count;
     }
     if (count > 0) ask.counts.add(*a, count);
   }
@@ -111,7 +135,7 @@ void Cluster::count_all_tasks(AskEntry& ask) const {
     for (const OfferId& id : offers_of(*l)) {
       const OutstandingOffer& offer = *outstanding.find(id);
       for (const AskFill& fill : offer.grant->offer.fills) {
-        if (fill.ask == ask.ask.name) ask.counts.add(*offer.agent, fill.count);
+        if (counts(fill.ask)) ask.counts.add(*offer.agent, fill.count);
       }
     }
   }

@@ -14,9 +14,8 @@
 
 namespace proffer::fair {
 
-// The tasks of one ask, running, offered, or being given, by the values of the attributes by which
-// it limits or spreads them. Of other asks nothing is counted. Steps are O(attributes * log
-// values).
+// The tasks of one ask, or of its group, running, offered, or being given, by the values of the
+// attributes by which the ask limits or spreads them. Steps are O(attributes * log values).
 class TaskCounts {
  public:
   TaskCounts() = default;

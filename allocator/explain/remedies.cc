@@ -363,7 +363,7 @@ class RemedySearch {
 
 std::vector<Remedy> remedies_for(const Cluster& cluster, const Gate& gate, const AskEntry& entry,
                                  Time now) {
-  if (entry.unmet() == 0 || !entry.leaf->owner->active || entry.leaf->owner->suppressed) return {};
+  if (entry.unmet() == 0 || !entry.leaf->owner->takes_offers()) return {};
   return RemedySearch(cluster, gate, entry, now).all();
 }
 

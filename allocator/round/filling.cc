@@ -273,19 +273,16 @@ void Round::give_tasks(AskEntry& ask, Agent& a, const Turn& turn, int64_t count,
     record_.given.push_back({&l, &a, std::move(last), std::move(before_last), !turn.within.empty(),
                              from_claim, owed_only_, a.keep});
   }
-  const bool preferred =
-      !ask.ask.prefer.empty() && nearness(ask.ask.prefer, a) != Nearness::kAnywhere;
   if (a.by_notice() && waiting_.reclaims.note_given(ask, a, count)) thaw(true);
   if (waiting_.gate.note_given(ask, a, now_)) thaw(true);
-  note_given(ask, from_claim && !is_owed, preferred);
+  note_given(ask, from_claim && !is_owed);
 }
 
 // What follows for the ask from having been given something.
-void Round::note_given(AskEntry& ask, bool from_claim, bool preferred) {
+void Round::note_given(AskEntry& ask, bool from_claim) {
   Leaf& l = *ask.leaf;
   ask.granted_at = ++cluster_.grants;
   l.move_behind_peers(ask);
-  if (preferred) cluster_.prefer_again(ask, now_);
   // The next task of one that had a claim does not wait again.
   const bool stays_due = waiting_.headroom.note_served(ask) || from_claim;
   if (waiting_.claims.note_given(ask, stays_due, now_)) thaw(true);

@@ -26,11 +26,9 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn) {
   const bool from_claim = std::any_of(members.begin(), members.end(), [&](const Seat& member) {
     return ask.claims(*member.agent);
   });
-  bool preferred = !ask.ask.prefer.empty();
   for (const Seat& member : members) {
     std::vector<Slice> last;
     const std::vector<Slice> slices = carve_tasks(ask, *member.agent, member.count, &last);
-    preferred = preferred && nearness(ask.ask.prefer, *member.agent) != Nearness::kAnywhere;
     if (cluster_.options.is_audited) {
       record_.given.push_back({&l, member.agent, std::move(last), before, !turn.within.empty(),
                                from_claim, owed_only_, member.agent->keep});
@@ -41,7 +39,7 @@ bool Round::give_gang(AskEntry& ask, const Turn& turn) {
     if (!member.agent->by_notice()) continue;
     if (waiting_.reclaims.note_given(ask, *member.agent, member.count)) thaw(true);
   }
-  note_given(ask, from_claim, preferred);
+  note_given(ask, from_claim);
   return true;
 }
 

@@ -70,8 +70,7 @@ bool Round::lend_to(Leaf& l) {
       grant(l, a, {slice}, ask, 1);
       // Other devices may be kept now, and more be free beside them.
       if (!a.free.amounts.fits_in(before)) cluster_.refresh(a, true);
-      note_given(*ask, false,
-                 !ask->ask.prefer.empty() && nearness(ask->ask.prefer, a) != Nearness::kAnywhere);
+      note_given(*ask, false);
       return true;
     };
     for (Agent* a : cluster_.estimating) {

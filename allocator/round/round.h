@@ -93,7 +93,7 @@ class Round {
   void give_tasks(AskEntry& ask, Agent& agent, const Turn& turn, int64_t count, Rank before_last);
   int64_t tasks_in_turn(const Leaf& leaf, const AskEntry& ask, int64_t count_max,
                         const LeafOrder& order, Rank* before_last) const;
-  void note_given(AskEntry& ask, bool from_claim, bool preferred);
+  void note_given(AskEntry& ask, bool from_claim);
   void note_denied(Leaf& leaf, const Denial& denied);
   // Returns the draft that it is a part of now, which is there until the next grant.
   Draft& grant(Leaf& leaf, Agent& agent, std::vector<Slice> slices, AskEntry* ask, int64_t count,

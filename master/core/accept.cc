@@ -1,7 +1,6 @@
 // A framework uses offers. `on_accept` is the whole story; the rules are in accept_plan.cc.
 
 #include <algorithm>
-#include <set>
 
 #include "common/text.h"
 #include "master/core/state.h"
@@ -58,13 +57,32 @@ TakenOffers Master::State::take_offers(const Framework& framework,
   return taken;
 }
 
+// Of the asks that the tasks of the accept name.
+std::map<AskName, int64_t> Master::State::wanted_of(const Framework& framework,
+                                                    const proto::Accept& accept) const {
+  std::map<AskName, int64_t> wanted;
+  for (const proto::Operation& operation : accept.operations) {
+    const auto* launch = std::get_if<proto::Launch>(&operation);
+    if (launch == nullptr) continue;
+    for (const proto::TaskSpec& spec : launch->tasks) {
+      const auto [at, is_new] = wanted.try_emplace(spec.ask);
+      if (is_new) at->second = allocator_.wanted(framework.id(), spec.ask);
+    }
+  }
+  return wanted;
+}
+
 void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step& step) {
   // Take. An offer is answered once: it is settled below whatever the plan says.
-  const TakenOffers taken = take_offers(framework, accept.offers);
+  framework.unanswered.since_answer = 0;
+  TakenOffers taken = take_offers(framework, accept.offers);
+  taken.wanted = wanted_of(framework, accept);
 
   // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
   AcceptPlan plan =
       plan_accept(accept, framework, taken, tasks_, agents_, remembered_by(framework));
+
+  AcceptOutcome outcome = outcome_of(taken, plan);
 
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
@@ -86,6 +104,9 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   }
 
   change_reservations(plan.reservations, step);
+
+  outcome.declines = refusal != Refusal();
+  note_outcome(framework, std::move(outcome), step);
 
   // Tell. Each refused task gets a terminal update: a framework never waits for a task that nobody
   // runs.
@@ -140,49 +161,8 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   ++framework.held;
 }
 
-// In no table: it never began, and another launch may have its id.
-void Master::State::refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
-                           TaskRefusal&& refusal, Step& step) {
-  step.trace(TraceLevel::kShortLived, "task refused",
-             {{"framework", framework.id().str()},
-              {"task", quoted(spec.id.str())},
-              {"agent", quoted(on.str())},
-              {"reason", std::string(proto::to_text(refusal.reason))}});
-  proto::TaskStatus status{.task = spec.id,
-                           .agent = AgentId(),
-                           .state = TaskState::kRefused,
-                           .reason = refusal.reason,
-                           .source = proto::UpdateSource::kMaster,
-                           .sequence = next_sequence(),
-                           .message = refusal.message.substr(0, kReasonTextBytesMax),
-                           .data = {},
-                           .exit_code = {},
-                           .signal = {},
-                           .at = step.now};
-  // One reason for a refusal is that they may not be sent.
-  if (proto::check_labels(spec.labels)) status.labels = spec.labels;
-  if (is_valid_name(spec.id.str()) && !tasks_.is_used({framework.id(), spec.id})) {
-    tasks_.add_refused({.framework = framework.id(),
-                        .task = spec.id,
-                        .agent = on,
-                        .state = TaskState::kRefused,
-                        .reason = refusal.reason,
-                        .message = status.message,
-                        .command = spec.command.substr(0, kCommandShownBytes),
-                        .user = framework.user_of(spec),
-                        .role = framework.record.role,
-                        .labels = status.labels,
-                        .launched_at = step.now,
-                        .changed_at = step.now});
-  }
-  if (is_valid_name(spec.id.str())) keep_refused(framework, spec, status);
-  framework.refusals.emplace(std::pair(spec.id, status.sequence), status);
-  ++unacknowledged_;
-  send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
-       step);
-}
-
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {
+  framework.unanswered.since_answer = 0;
   const Refusal refusal = bounded(decline.refusal);
   std::vector<OfferId> valid;
   for (const Grant* grant : take_offers(framework, decline.offers).valid) {

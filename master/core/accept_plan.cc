@@ -183,12 +183,34 @@ class AcceptPlanner {
       return TaskRefusal{.reason = TaskReason::kOfferNotValid,
                          .message = text("the accept names no offer of agent ", quoted(on.str()))};
     }
+    if (std::optional<TaskRefusal> refused = ask_refusal(spec.ask)) return refused;
     if (agent->tasks.size() + launched_on_[on] >= kTasksPerAgentMax) {
       return TaskRefusal{.reason = TaskReason::kAgentFull,
                          .message = text("agent ", quoted(on.str()), " has ", kTasksPerAgentMax,
                                          " tasks, which is the most")};
     }
     return std::nullopt;
+  }
+
+  // A framework that declares asks launches to their measure.
+  std::optional<TaskRefusal> ask_refusal(const AskName& ask) const {
+    if (from_.record.mode == OfferMode::kOpen) return std::nullopt;
+    const auto refuse = [](std::string why) {
+      return TaskRefusal{.reason = TaskReason::kNotAsked, .message = std::move(why)};
+    };
+    if (ask.empty() || !from_.asks.contains(ask)) {
+      const std::string which =
+          ask.empty() ? "it names no ask" : text("the ask ", quoted(ask.str()), " is not declared");
+      std::vector<std::string> names;
+      for (const auto& [name, declared] : from_.asks) names.push_back(name.str());
+      return refuse(text(which, ": a task names the ask that it fills, ",
+                         names.empty() ? "and none is declared" : text("here ", listed(names))));
+    }
+    const auto launched = launched_of_.find(ask);
+    const int64_t count = launched == launched_of_.end() ? 0 : launched->second;
+    if (taken_.wanted.at(ask) > count) return std::nullopt;
+    return refuse(text("the ask ", quoted(ask.str()), " wants no more tasks: ",
+                       "declare it with a greater count first"));
   }
 
   std::optional<TaskRefusal> remembered_refusal(const TaskId& task) const {
@@ -284,6 +306,7 @@ class AcceptPlanner {
     }
     launched_.push_back(std::move(launched));
     ++launched_on_[on];
+    ++launched_of_[spec.ask];
     if (gang != 0) ++gangs_[gang].launched;
     return std::nullopt;
   }
@@ -389,6 +412,7 @@ class AcceptPlanner {
   std::map<std::tuple<AgentId, RoleName, uint64_t>, Pool> pools_;
   std::map<AgentId, PortSet> free_ports_;
   std::map<AgentId, size_t> launched_on_;
+  std::map<AskName, int64_t> launched_of_;
   std::map<uint64_t, GangState> gangs_;
   std::set<TaskId> ids_;  // of this accept
   std::vector<Launched> launched_;

@@ -4,6 +4,7 @@
 // what it reserves.
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,8 @@ struct TakenOffers {
   // Of the gangs of which it names an offer: all there is of them.
   std::map<uint64_t, GangOffers> gangs = {};
   std::map<AgentId, PortSet> ports = {};  // free on their agents
+  // How many further tasks each ask wants that a task of the accept names.
+  std::map<AskName, int64_t> wanted = {};
 };
 
 struct TaskLaunch {
@@ -67,6 +70,17 @@ struct AcceptPlan {
   std::vector<ReservationChange> reservations = {};  // in the order of the accept
   std::vector<Error> complaints = {};  // why an operation other than a launch is not done
 };
+
+// What became of the asks that the offers of an accept were made for.
+struct AcceptOutcome {
+  bool has_offers = false;
+  bool refused_any = false;         // tasks
+  bool did_other = false;           // reserved something, or was told why not
+  bool declines = false;            // refuses what it does not use for a time or a reason
+  std::set<AskName> launched = {};  // of which a task is launched, whatever was offered for it
+  std::set<AskName> failed = {};    // that were offered for, and of which none is launched
+};
+AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan);
 
 // Reads only. Tasks of an ask that a gang's offers were made for are launched of those, all of the
 // gang or none; what an operation reserves is offered again, to that role, and not used here.

@@ -13,49 +13,78 @@ namespace {
 
 constexpr Duration kReportInterval = seconds(1);
 
-Result<void> check_asks(const std::vector<Ask>& asks, const RoleName& role) {
-  if (asks.size() > kAsksMax) {
-    return Error::resource_exhausted(
-        text("a framework declares at most ", kAsksMax, " asks, not ", asks.size()));
-  }
-  std::set<AskName> names;
-  for (const Ask& ask : asks) {
-    if (Result<void> checked = check_ask(ask); !checked) return checked;
-    if (!names.insert(ask.name).second) {
-      return Error::invalid_argument(
-          text("the ask ", quoted(ask.name.str()), " is declared twice"));
-    }
-    if (!ask.role.empty() && !is_within(ask.role, role)) {
-      return Error::invalid_argument(
-          text("the ask ", quoted(ask.name.str()), " names the role ", quoted(ask.role.str()),
-               "; it must be that of the framework, ", quoted(role.str()), ", or one below it"));
-    }
-  }
-  return {};
+// What an author reads; a report of all asks fits into a frame.
+constexpr size_t kWhyBytesMax = 1'024;
+
+Result<void> check_role(const Ask& ask, const RoleName& role) {
+  if (ask.role.empty() || is_within(ask.role, role)) return {};
+  return Error::invalid_argument(text("it names the role ", quoted(ask.role.str()),
+                                      "; that must be the framework's, ", quoted(role.str()),
+                                      ", or one below it"));
 }
 
 }  // namespace
 
-// Refused as a whole: the asks before it stay.
+// An ask that cannot be declared is rejected alone and told in an AskReport; the others stand.
 void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& message,
                                     Step& step) {
-  Result<void> checked = check_asks(message.asks, framework.record.role);
-  // Its own role was looked at when it began.
-  for (const Ask& ask : message.asks) {
-    if (!checked || ask.role.empty() || ask.role == framework.record.role) continue;
-    checked = may_use_role(sessions_.find(framework.peer)->by, ask.role, step);
-  }
-  if (!checked) {
-    step.trace(TraceLevel::kMisbehaved, "asks refused",
-               {{"framework", framework.id().str()}, {"error", checked.error().message()}});
-    return send_error(framework.peer, checked.error(), false, false, step);
+  if (message.asks.size() > kAsksMax) {
+    return reject_asks(framework,
+                       Error::resource_exhausted(text("a framework declares at most ", kAsksMax,
+                                                      " asks, not ", message.asks.size())),
+                       step);
   }
   framework.generation = message.generation;
   framework.asks.clear();
-  for (const Ask& ask : message.asks) framework.asks.emplace(ask.name, ask);
-  allocator_.declare_asks(framework.id(), std::move(message.asks), step.now);
+  framework.rejected_asks.clear();
+  std::set<AskName> names;
+  std::map<RoleName, Result<void>> allowed;  // its own role was looked at when it began
+  allowed.emplace(framework.record.role, Result<void>());
+  allowed.emplace(RoleName(), Result<void>());
+  std::vector<Ask> declared;
+  for (Ask& ask : message.asks) {
+    Result<void> checked = check_ask(ask);
+    if (checked && !names.insert(ask.name).second) {
+      checked = Error::invalid_argument(text("the ask ", quoted(ask.name.str()),
+                                             " is declared twice: the first one counts"));
+    }
+    if (!checked && (!is_valid_name(ask.name.str()) || framework.asks.contains(ask.name))) {
+      reject_asks(framework, checked.error(), step);
+      continue;
+    }
+    if (checked) checked = check_role(ask, framework.record.role);
+    if (checked) {
+      auto known = allowed.find(ask.role);
+      if (known == allowed.end()) {
+        const PrincipalPtr& by = sessions_.find(framework.peer)->by;
+        known = allowed.emplace(ask.role, may_use_role(by, ask.role, step)).first;
+      }
+      checked = known->second;
+    }
+    if (!checked) {
+      step.trace(TraceLevel::kMisbehaved, "ask rejected",
+                 {{"framework", framework.id().str()},
+                  {"ask", ask.name.str()},
+                  {"error", checked.error().message()}});
+      framework.rejected_asks.emplace(ask.name, checked.error().message());
+      continue;
+    }
+    framework.asks.emplace(ask.name, ask);
+    declared.push_back(std::move(ask));
+  }
+  allocator_.declare_asks(framework.id(), std::move(declared), step.now);
+  framework.back_off.keep_only(names);
+  pause_waiting(framework, step);
+  if (!framework.rejected_asks.empty()) report(framework, {}, step);
   declared_.insert(framework.id());
   report_dirty(step);
+}
+
+// What no row of a report can name.
+void Master::State::reject_asks(const Framework& framework, const Error& why, Step& step) {
+  step.trace(TraceLevel::kMisbehaved, "asks rejected",
+             {{"framework", framework.id().str()}, {"error", why.message()}});
+  send_error(framework.peer, why, false, false, step);
 }
 
 // Many things may change at once, and each would be told anew: hence not more often than each
@@ -84,8 +113,7 @@ void Master::State::report_asks(Step& step) {
 }
 
 void Master::State::report_asks(Framework& framework, Step& step) {
-  proto::AskReport report{.generation = framework.generation, .rows = {}};
-  std::set<AskName> unfit;
+  std::vector<proto::AskReport::Row> rows;
   for (const AskStatus& ask : allocator_.asks(framework.id())) {
     const auto declared = framework.asks.find(ask.ask);
     if (declared == framework.asks.end()) continue;
@@ -93,15 +121,43 @@ void Master::State::report_asks(Framework& framework, Step& step) {
     if (why.empty() && !ask.could_ever_fit) {
       why = why_unfit(declared->second, framework.record.role);
     }
-    if (!why.empty()) unfit.insert(ask.ask);
-    report.rows.push_back({.ask = ask.ask, .could_ever_fit = why.empty(), .why = std::move(why)});
+    const bool could_ever_fit = why.empty();
+    if (could_ever_fit) why = missing_hosts(declared->second);
+    rows.push_back({.ask = ask.ask, .could_ever_fit = could_ever_fit, .why = std::move(why)});
   }
-  if (unfit == framework.reported_unfit) return;
-  framework.reported_unfit = std::move(unfit);
+  report(framework, std::move(rows), step);
+}
+
+// These, and the asks that were rejected, if that is news.
+void Master::State::report(Framework& framework, std::vector<proto::AskReport::Row>&& rows,
+                           Step& step) {
+  for (const auto& [ask, why] : framework.rejected_asks) {
+    rows.push_back({.ask = ask, .could_ever_fit = false, .why = why});
+  }
+  std::map<AskName, bool> now;
+  for (proto::AskReport::Row& row : rows) {
+    row.why = row.why.substr(0, kWhyBytesMax);
+    if (!row.why.empty()) now.emplace(row.ask, row.could_ever_fit);
+  }
+  if (now == framework.reported) return;
+  framework.reported = std::move(now);
   step.trace(TraceLevel::kShortLived, "asks reported",
              {{"framework", framework.id().str()},
-              {"unfit", std::to_string(framework.reported_unfit.size())}});
-  send(framework.peer, std::move(report), step);
+              {"asks", std::to_string(framework.reported.size())}});
+  send(framework.peer,
+       proto::AskReport{.generation = framework.generation, .rows = std::move(rows)}, step);
+}
+
+// Preferred hosts that are no agents; empty: none.
+std::string Master::State::missing_hosts(const Ask& ask) const {
+  std::vector<std::string> missing;
+  for (const std::string& host : ask.prefer.hosts) {
+    if (agents_.find(AgentId(host)) == nullptr) missing.push_back(host);
+  }
+  if (missing.empty()) return "";
+  const bool is_one = missing.size() == 1;
+  return text("it prefers ", listed(missing), is_one ? ", which is no agent" : ", which are no agents",
+              " of this cluster: preferred hosts are named as agents are");
 }
 
 // Whatever becomes free, its role or one above may not have so much.

@@ -20,6 +20,7 @@ enum class DeadlineKind : uint8_t {
   kRelay,             // by relay number: the scheduler has not answered a request
   kRevoke,            // by "framework/task": it was to have ended
   kRoleUse,           // one for all roles: their use goes to the history
+  kBackOff,           // by framework: a wait after refused launches
 };
 
 // What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or

@@ -63,6 +63,11 @@ void Master::State::decide(Step& step) {
                 {"offer", std::to_string(rescind.offer.value())},
                 {"reason", std::string(to_text(rescind.reason))}});
     rescinded[rescind.framework].push_back(rescind.offer);
+    if (rescind.reason != RescindReason::kExpired) continue;
+    if (Framework* framework = frameworks_.find(rescind.framework)) {
+      ++framework->unanswered.count;
+      ++framework->unanswered.since_answer;
+    }
   }
   for (auto& [id, offers] : rescinded) {
     const Framework* framework = connected_framework(id);

@@ -69,16 +69,32 @@ std::string why_unmet(const AskExplanation& ask, int64_t agents) {
 
 namespace {
 
-std::string answer_of(const proto::Explanation& all) {
+// "its ask 'x' launched nothing in 5 accepts in a row, and gets no offers for another 2s; the last
+// refused task, …".
+std::string wait_text(const proto::Explanation& all) {
+  const proto::ExplainedWait& wait = all.waits.front();
+  std::string said =
+      text(wait.ask.empty() ? "it" : text("its ask ", quoted(wait.ask.str())),
+           " launched nothing in ", wait.failures, wait.failures == 1 ? " accept" : " accepts in a row",
+           ", so nothing is offered for another ", to_text(std::max(wait.until - all.now, milliseconds(1))));
+  if (all.refusals.count == 0) return said;
+  said += text("; the last refused task is ", quoted(all.refusals.task.str()));
+  return all.refusals.message.empty() ? said : text(said, ": ", all.refusals.message);
+}
+
+std::string answer_of_connected(const proto::Explanation& all) {
   const FrameworkExplanation& fair = all.fair;
-  if (!fair.active) {
-    return text("its scheduler is not connected, so nothing is offered; its tasks run on for at ",
-                "most ", to_text(all.failover_timeout), " without it");
-  }
   if (fair.suppressed) return "it has suppressed offers: none come until it revives";
+  if (!all.waits.empty() && (all.waits.front().ask.empty() || fair.asks.empty())) {
+    return wait_text(all);
+  }
   if (fair.agents_active == 0) return "no agent is connected";
   if (fair.mode == OfferMode::kAsks) {
     if (fair.asks.empty()) {
+      for (const proto::ExplainedRemark& remark : all.remarks) {
+        if (!remark.rejected) continue;
+        return text("its ask ", quoted(remark.ask.str()), " is rejected: ", remark.why);
+      }
       return all.offers.empty()
                  ? "it asks for nothing: it has declared no asks, or all of them are launched"
                  : "all that it asks for is offered to it: it has to accept or decline";
@@ -101,9 +117,23 @@ std::string answer_of(const proto::Explanation& all) {
   return text("nothing is left for it: ", most_of(fair.hindered, fair.agents));
 }
 
+std::string answer_of(const proto::Explanation& all) {
+  if (!all.fair.active) {
+    return text("its scheduler is not connected, so nothing is offered; its tasks run on for at ",
+                "most ", to_text(all.failover_timeout), " without it");
+  }
+  std::string answer = answer_of_connected(all);
+  if (all.unanswered_in_a_row > 1) {
+    answer += text("; its scheduler has not answered the last ", all.unanswered_in_a_row,
+                   " offers before their leases ended");
+  }
+  return answer;
+}
+
 }  // namespace
 
-Result<proto::Explanation> Master::State::explain(std::string_view word) const {
+Result<proto::Explanation> Master::State::explain(std::string_view word,
+                                                  const Principal* by) const {
   const Result<const Framework*> named = frameworks_.named(word);
   if (!named) return named.error();
   const Framework& framework = **named;
@@ -120,8 +150,43 @@ Result<proto::Explanation> Master::State::explain(std::string_view word) const {
     name_troubles(agents_, ask.hindered);
     name_troubles(agents_, ask.remedies);
   }
+  explain_behaviour(framework, may_see_tasks_of(framework.record.user, by), all);
   all.answer = answer_of(all);
   return all;
+}
+
+// What of it is the scheduler's own doing. What it wrote, in tasks and asks, is not for everybody.
+void Master::State::explain_behaviour(const Framework& framework, bool may_see,
+                                      proto::Explanation& all) const {
+  const BackOff& back_off = framework.back_off;
+  if (back_off.all().until) {
+    all.waits.push_back({.failures = back_off.all().failures, .until = *back_off.all().until});
+  }
+  for (const auto& [ask, row] : back_off.asks()) {
+    if (!row.until || !framework.asks.contains(ask)) continue;
+    all.waits.push_back({.ask = ask, .failures = row.failures, .until = *row.until});
+  }
+  const RefusedLaunches& refused = framework.refused_launches;
+  all.refusals.count = refused.count;
+  for (const auto& [reason, count] : refused.by_reason) {
+    all.refusals.by_reason.push_back({.reason = reason, .count = count});
+  }
+  if (refused.last) {
+    all.refusals.task = refused.last->task;
+    all.refusals.ask = refused.last->ask;
+    if (may_see) all.refusals.message = refused.last->message;
+    all.refusals.at = refused.last->at;
+  }
+  for (const auto& [ask, why] : framework.rejected_asks) {
+    all.remarks.push_back({.ask = ask, .why = why});
+  }
+  for (const auto& [name, ask] : framework.asks) {
+    std::string missing = missing_hosts(ask);
+    if (missing.empty()) continue;
+    all.remarks.push_back({.ask = name, .rejected = false, .why = std::move(missing)});
+  }
+  all.unanswered = framework.unanswered.count;
+  all.unanswered_in_a_row = framework.unanswered.since_answer;
 }
 
 }  // namespace proffer::master

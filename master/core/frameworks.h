@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/offers.h"
+#include "master/core/back_off.h"
 #include "master/core/tasks.h"
 #include "proto/records.h"
 
@@ -17,6 +18,26 @@ namespace proffer::master {
 // A task that is to end once an agent tells of it.
 struct KillWish {
   std::optional<Duration> grace = {};  // else the task's own
+};
+
+// In this life of the master.
+struct RefusedLaunches {
+  int64_t count = 0;
+  std::map<proto::TaskReason, int64_t> by_reason = {};
+  struct Last {
+    TaskId task = {};
+    AskName ask = {};
+    proto::TaskReason reason = proto::TaskReason::kNone;
+    std::string message = {};
+    Time at = {};
+  };
+  std::optional<Last> last = {};
+};
+
+// Offers whose lease ended without an answer, in this life of the master.
+struct UnansweredOffers {
+  int64_t count = 0;
+  int64_t since_answer = 0;  // the last accept or decline
 };
 
 struct Framework {
@@ -28,7 +49,13 @@ struct Framework {
 
   uint64_t generation = 0;                // of its asks
   std::map<AskName, Ask> asks = {};       // declared in this session
-  std::set<AskName> reported_unfit = {};  // what the last AskReport of this session said
+  // What the last AskReport of this session said: whether the ask could ever fit, as it remarks.
+  std::map<AskName, bool> reported = {};
+  std::map<AskName, std::string> rejected_asks = {};  // of the last declaration, and why
+
+  BackOff back_off = {};
+  RefusedLaunches refused_launches = {};
+  UnansweredOffers unanswered = {};
 
   // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no
   // table.

@@ -1,6 +1,8 @@
 // A task is to end: because its scheduler says so (on_kill) or an operator (on_operator_kill). The
 // answer is the task's own updates; a kill waits for an agent that is away.
 
+#include <set>
+
 #include "common/text.h"
 #include "master/core/state.h"
 
@@ -32,9 +34,11 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   const auto say = [&](Result<std::string> result) {
     answer(message.call, std::move(result), step);
   };
-  if (message.task.empty()) {
-    return say(Error::invalid_argument("a task is named by FRAMEWORK/TASK or a unique prefix"));
+  if (message.task.empty() == message.framework.empty()) {
+    return say(Error::invalid_argument(
+        "either a task is named, by FRAMEWORK/TASK or a unique prefix, or a framework"));
   }
+  if (!message.framework.empty()) return say(kill_all_of(message, step));
   const std::vector<const Task*> found = tasks_.matching(message.task, kNamesListedMax + 1);
   if (found.empty()) {
     return say(Error::not_found(text("no running task matches ", quoted(message.task)))
@@ -57,6 +61,27 @@ void Master::State::on_operator_kill(const OperatorKill& message, Step& step) {
   }
   kill(task, {.by = proto::TaskReason::kKilledByOperator}, step, bounded(message.grace));
   say(std::string());
+}
+
+// All or none: one that serves users may have tasks of several.
+Result<std::string> Master::State::kill_all_of(const OperatorKill& message, Step& step) {
+  Result<Framework*> found = frameworks_.exactly(message.framework);
+  if (!found) return std::move(found).error();
+  std::vector<Task*> tasks = tasks_.of((*found)->id());
+  std::erase_if(tasks, [](const Task* task) { return task->ended(); });
+  std::set<std::string_view> users;
+  for (const Task* task : tasks) {
+    if (!users.insert(task->user).second) continue;
+    if (Result<void> may =
+            permit(message.by, Action::kKillTask, to_text(task->key), step, task->user);
+        !may) {
+      return std::move(may).error();
+    }
+  }
+  for (Task* task : tasks) {
+    kill(*task, {.by = proto::TaskReason::kKilledByOperator}, step, bounded(message.grace));
+  }
+  return std::string();
 }
 
 // By "framework/task", or by the id of a task that only one framework has.

@@ -62,7 +62,7 @@ void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   framework.awaits_all = false;
   framework.awaits_agents = false;
   framework.asks.clear();
-  framework.reported_unfit.clear();
+  framework.reported.clear();
   allocator_.set_framework_active(framework.id(), false);
   allocator_.declare_asks(framework.id(), {}, step.now);
   step.trace(TraceLevel::kLongLived, "framework disconnected",
@@ -159,6 +159,9 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       return on_revoke_due(key.id, step);
     case DeadlineKind::kRoleUse:
       return on_role_use_due();
+    case DeadlineKind::kBackOff:
+      if (Framework* framework = frameworks_.find(FrameworkId(key.id))) end_waits(*framework, step);
+      return;
   }
 }
 

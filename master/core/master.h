@@ -57,12 +57,14 @@ struct FrameMalformed {
 struct PeerLost {
   PeerId peer = {};
 };
-// A user kills a task, given as FRAMEWORK/TASK or a unique prefix. Answered under `call`.
+// A user kills a task, given as FRAMEWORK/TASK or a unique prefix; or all tasks of a framework, given
+// by its whole id, or by a name that no other has. Answered under `call`.
 struct OperatorKill {
   uint64_t call = 0;
   PrincipalPtr by = {};
   std::string task = {};
   std::optional<Duration> grace = {};
+  std::string framework = {};
 };
 // A framework ends with all of its tasks: given by its whole id, or by a name that no other has.
 // Answered under `call`.
@@ -183,7 +185,7 @@ class Master {
   std::vector<proto::OfferRow> offers() const;
   // Why the framework (its id, its name or a unique prefix of its id) has no offer. Errors:
   // kNotFound, kInvalidArgument. O(agents + offers + frameworks), a few times.
-  Result<proto::Explanation> explain(std::string_view framework) const;
+  Result<proto::Explanation> explain(std::string_view framework, const Principal* by) const;
   // Why the role has no more. kNotFound names those that are near.
   Result<proto::ExplainedRole> explain_role(std::string_view path) const;
   // What of the task, by FRAMEWORK/TASK or a unique prefix of it. Of one that the master does not

@@ -58,7 +58,8 @@ class Master::State {
   std::vector<proto::OfferRow> offer_rows() const;
   std::vector<proto::TaskRow> task_rows(const proto::TaskQuery& query, const Principal* by) const;
   // explain.cc, explain_more.cc
-  Result<proto::Explanation> explain(std::string_view framework) const;
+  Result<proto::Explanation> explain(std::string_view framework, const Principal* by) const;
+  void explain_behaviour(const Framework& framework, bool may_see, proto::Explanation& all) const;
   Result<proto::ExplainedRole> explain_role(std::string_view path) const;
   Result<proto::ExplainedTask> explain_task(std::string_view name, const Principal* by) const;
   // live_snapshot.cc
@@ -144,6 +145,9 @@ class Master::State {
   void report_dirty(Step& step);
   void report_asks(Step& step);
   void report_asks(Framework& framework, Step& step);
+  void reject_asks(const Framework& framework, const Error& why, Step& step);
+  void report(Framework& framework, std::vector<proto::AskReport::Row>&& rows, Step& step);
+  std::string missing_hosts(const Ask& ask) const;
   std::string why_unfit(const Ask& ask, const RoleName& of_framework) const;
   // Why a limit will never let it be met; empty: none.
   std::string limit_against(const Ask& ask, const RoleName& role) const;
@@ -154,9 +158,16 @@ class Master::State {
   TakenOffers take_offers(const Framework& framework, const std::vector<OfferId>& ids) const;
   void launch(Framework& framework, const AgentId& on, proto::TaskSpec&& spec,
               proto::Assignment&& assignment, Step& step);
+  std::map<AskName, int64_t> wanted_of(const Framework& framework,
+                                       const proto::Accept& accept) const;
+  void on_decline(Framework& framework, const proto::Decline& decline, Step& step);
+
+  // refuse.cc
   void refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
               TaskRefusal&& refusal, Step& step);
-  void on_decline(Framework& framework, const proto::Decline& decline, Step& step);
+  void note_outcome(Framework& framework, AcceptOutcome&& outcome, Step& step);
+  void pause_waiting(const Framework& framework, Step& step);
+  void end_waits(Framework& framework, Step& step);
 
   // updates.cc
   void on_update(Agent& agent, proto::Update&& update, Step& step);
@@ -196,6 +207,7 @@ class Master::State {
   // kill.cc
   void on_kill(Framework& framework, const proto::KillTask& message, Step& step);
   void on_operator_kill(const OperatorKill& message, Step& step);
+  Result<std::string> kill_all_of(const OperatorKill& message, Step& step);
   void kill(Task& task, const KillCause& cause, Step& step,
             std::optional<Duration> grace = std::nullopt);
   void end_failed_gangs(Step& step);

@@ -64,7 +64,7 @@ const Task* Tasks::find(const TaskKey& key) const {
 
 Task& Tasks::add(Task task) {
   const TaskKey key = task.key;
-  ended_.erase(key);
+  forget_ended(key);
   const auto [added, is_new] = live_.try_emplace(key, std::move(task));
   CHECK(is_new) << "task " << to_text(key) << " is there already";
   ++counts_[static_cast<size_t>(added->second.state)];
@@ -110,17 +110,33 @@ void Tasks::add_refused(proto::TaskRow row) {
   keep(std::move(row));
 }
 
+// O(log of all that is kept).
 void Tasks::keep(proto::TaskRow row) {
   const TaskKey key{row.framework, row.task};
+  forget_ended(key);
   const uint64_t number = ++ended_numbers_;
   ended_.insert_or_assign(key, Ended{std::move(row), number});
-  ended_order_.emplace_back(number, key);
-  if (ended_order_.size() <= ended_max_) return;
-  const auto oldest = ended_.find(ended_order_.front().second);
-  if (oldest != ended_.end() && oldest->second.number == ended_order_.front().first) {
-    ended_.erase(oldest);
-  }
-  ended_order_.pop_front();
+  EndedOrder& order = ended_order_[key.framework];
+  order.emplace(number, key.task);
+  note_kept(key.framework, order.size() - 1, order.size());
+  if (ended_.size() <= ended_max_) return;
+  const FrameworkId most = most_ended_.rbegin()->second;
+  forget_ended({most, ended_order_.at(most).begin()->second});
+}
+
+void Tasks::forget_ended(const TaskKey& key) {
+  const auto found = ended_.find(key);
+  if (found == ended_.end()) return;
+  const auto order = ended_order_.find(key.framework);
+  order->second.erase(found->second.number);
+  note_kept(key.framework, order->second.size() + 1, order->second.size());
+  if (order->second.empty()) ended_order_.erase(order);
+  ended_.erase(found);
+}
+
+void Tasks::note_kept(const FrameworkId& framework, size_t before, size_t now) {
+  most_ended_.erase({before, framework});
+  if (now > 0) most_ended_.emplace(now, framework);
 }
 
 const proto::TaskRow* Tasks::find_ended(const TaskKey& key) const {

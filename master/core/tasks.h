@@ -1,12 +1,13 @@
 #pragma once
 
 // The tasks that the master knows: live ones until their last update is acknowledged, and the last
-// so many that ended.
+// so many that ended; when those are too many, the oldest of the framework that has most of them
+// goes, so that no framework's tasks drive out those of another that has fewer.
 
 #include <array>
-#include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -147,12 +148,18 @@ class Tasks {
   };
   void keep(proto::TaskRow row);
 
+  // Of one framework, the oldest first.
+  using EndedOrder = std::map<uint64_t, TaskId>;
+  void forget_ended(const TaskKey& key);
+  void note_kept(const FrameworkId& framework, size_t before, size_t now);
+
   size_t ended_max_;
   IndexedMap<TaskKey, Task, TaskKeyHash> live_;
   Gangs gangs_;
   std::vector<TaskKey> of_failed_gangs_;
   IndexedMap<TaskKey, Ended, TaskKeyHash> ended_;
-  std::deque<std::pair<uint64_t, TaskKey>> ended_order_;  // may name some that were replaced
+  std::map<FrameworkId, EndedOrder> ended_order_;
+  std::set<std::pair<size_t, FrameworkId>> most_ended_;  // by how many are kept of each
   uint64_t ended_numbers_ = 0;
   int64_t ended_in_all_ = 0;
   std::array<int64_t, proto::kTaskStateCount> counts_{};

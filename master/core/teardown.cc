@@ -37,6 +37,7 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
     end_scheduler_session(framework, step);
   }
   deadlines_.cancel({.kind = DeadlineKind::kFailover, .peer = {}, .id = id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kBackOff, .peer = {}, .id = id.str()});
   if (framework.durable()) {
     write(framework.record, true, step);
     erase_store(id, step);

@@ -52,7 +52,7 @@ Result<Page> explain(const Master& core, const proto::ExplainCall& call, const P
     if (!task) return task.error();
     return Page{.json = proto::explained_task_json(*task)};
   }
-  const Result<proto::Explanation> framework = core.explain(call.framework);
+  const Result<proto::Explanation> framework = core.explain(call.framework, by);
   if (!framework) return framework.error();
   return Page{.json = proto::explanation_json(*framework)};
 }
@@ -140,7 +140,8 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
   if (method == "kill") {
     Result<proto::KillCall> kill = proto::parse_kill_call(arguments);
     if (!kill) return wrong(std::move(kill).error());
-    return MasterEvent(OperatorKill{call, by, std::move(kill->task), kill->grace});
+    return MasterEvent(OperatorKill{call, by, std::move(kill->task), kill->grace,
+                                    std::move(kill->framework)});
   }
   if (method == "teardown") {
     Result<proto::TeardownCall> teardown = proto::parse_teardown_call(arguments);

@@ -237,6 +237,7 @@ void WireReader::ask(wire::Ask::Reader in, Ask& out) {
   out.priority = in.getPriority();
   if (in.getRole().size() > 0) role(in.getRole(), out.role);
   if (in.getSpread().size() > 0) name(in.getSpread(), "attribute name", out.spread);
+  if (in.getGroup().size() > 0) name(in.getGroup(), "group of asks", out.group);
   const auto max_per = in.getMaxPer();
   if (!count(max_per.size(), "max_per of an ask", kMaxPerMax)) return;
   out.max_per.resize(max_per.size());

@@ -86,6 +86,7 @@ void write(const Ask& ask, wire::Ask::Builder out) {
   out.setPriority(ask.priority);
   if (!ask.role.empty()) out.setRole(text_of(ask.role));
   if (!ask.spread.empty()) out.setSpread(text_of(ask.spread));
+  if (!ask.group.empty()) out.setGroup(text_of(ask.group));
   if (!ask.max_per.empty()) {
     auto max_per = out.initMaxPer(static_cast<unsigned>(ask.max_per.size()));
     for (unsigned i = 0; i < max_per.size(); ++i) {

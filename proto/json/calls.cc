@@ -76,7 +76,9 @@ Result<TaskQuery> parse_task_query(std::string_view json) {
 }
 
 std::string kill_call_json(const KillCall& call) {
-  Json out = {{"task", call.task}};
+  Json out = Json::object();
+  if (!call.task.empty()) out["task"] = call.task;
+  if (!call.framework.empty()) out["framework"] = call.framework;
   if (call.grace) out["grace_s"] = print_seconds(*call.grace);
   return to_json_text(out);
 }
@@ -85,9 +87,10 @@ Result<KillCall> parse_kill_call(std::string_view json) {
   KillCall call;
   Result<void> parsed =
       parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only({"task", "grace_s"});
-        in.require("task");
-        in.text("task", call.task);
+        in.only({"task", "framework", "grace_s"});
+        if (!in.has("framework")) in.require("task");
+        if (in.has("task")) in.text("task", call.task);
+        if (in.has("framework")) in.text("framework", call.framework);
         if (in.has("grace_s")) in.seconds("grace_s", call.grace.emplace());
       });
   if (!parsed) return std::move(parsed).error();

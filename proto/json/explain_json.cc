@@ -94,6 +94,26 @@ void fields(F& f, typename F::template Of<Rival>& rival) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<ExplainedWait>& wait) {
+  f.text_if_any("ask", wait.ask);
+  f.whole("failures", wait.failures);
+  f.seconds("until_s", wait.until);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<ExplainedRefusals::OfReason>& row) {
+  f.word("reason", parse_task_reason, row.reason);
+  f.whole("count", row.count);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<ExplainedRemark>& remark) {
+  f.text("ask", remark.ask);
+  f.truth("rejected", remark.rejected);
+  f.text("why", remark.why);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<Explanation>& all) {
   auto& fair = all.fair;
   f.text("framework", fair.framework);
@@ -124,6 +144,18 @@ void fields(F& f, typename F::template Of<Explanation>& all) {
   f.whole("asks_unmet", fair.asks_unmet);
   f.whole("usable", fair.usable);
   f.rows("hindered", fair.hindered);
+  f.rows_if_any("waits", all.waits);
+  f.whole("refused_launches", all.refusals.count);
+  f.rows_if_any("refused_by_reason", all.refusals.by_reason);
+  if (F::kReads || all.refusals.count > 0) {
+    f.text_if_any("refused_task", all.refusals.task);
+    f.text_if_any("refused_ask", all.refusals.ask);
+    f.text_if_any("refused_message", all.refusals.message);
+    f.seconds("refused_at_s", all.refusals.at);
+  }
+  f.rows_if_any("remarks", all.remarks);
+  f.whole("unanswered", all.unanswered);
+  f.whole("unanswered_in_a_row", all.unanswered_in_a_row);
 }
 
 // --- roles -------------------------------------------------------------------------------------

@@ -78,8 +78,10 @@ std::string task_query_json(const TaskQuery& query);
 Result<TaskQuery> parse_task_query(std::string_view json);  // a limit from 1 to kReplyRowsMax
 
 // `task` is FRAMEWORK/TASK or a prefix of it, as typed. No grace: the task's own.
+// One task, or all of a framework.
 struct KillCall {
   std::string task = {};
+  std::string framework = {};
   std::optional<Duration> grace = {};
   bool operator==(const KillCall&) const = default;
 };

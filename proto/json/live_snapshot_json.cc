@@ -63,6 +63,7 @@ void fields(F& f, typename F::template Of<LiveFramework>& row) {
 template <class F>
 void fields_of_places(F& f, typename F::template Of<Ask>& ask) {
   f.text_if_any("spread", ask.spread);
+  f.text_if_any("group", ask.group);
   if constexpr (F::kReads) {
     f.each_whole("max_per", 1, kAskCountMax, [&](const std::string& attribute, int64_t count) {
       ask.max_per.push_back({attribute, count});

@@ -197,6 +197,7 @@ struct Ask {
   durationNanos @15 :Int64;   # nanos that each task is expected to run; 0: unknown; ten years (the
                               # most): until somebody ends it. A receiver that does not know this
                               # field takes it as unknown.
+  group @16 :Text;            # optional name: spread and maxPer count the tasks of all asks with it
 }
 
 # How a framework takes resources: to the measure of its asks, or as open offers.
@@ -250,7 +251,7 @@ enum TaskReason {
   duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
   portsNotAvailable @19; taskInvalid @20; agentFull @21;
   revoked @22; drained @23; gangIncomplete @24; outOfMemory @25;
-  fetchFailed @26; ranTooLong @27; outOfDisk @28;  # Of version 2.
+  fetchFailed @26; ranTooLong @27; outOfDisk @28; notAsked @29;  # Of version 2.
 }
 
 # Who made an update.

@@ -55,6 +55,9 @@ Result<void> check_placement(const Ask& ask) {
   if (!ask.spread.empty()) {
     if (Result<void> r = check_name("the attribute of a spread", ask.spread); !r) return r;
   }
+  if (!ask.group.empty()) {
+    if (Result<void> r = check_name("a group of asks", ask.group); !r) return r;
+  }
   if (Result<void> r = check_size("max_per", ask.max_per.size(), kMaxPerMax); !r) return r;
   for (size_t i = 0; i < ask.max_per.size(); ++i) {
     const MaxPer& most = ask.max_per[i];
@@ -172,7 +175,7 @@ size_t bytes_of(const proto::TaskSpec& task) {
 
 size_t bytes_of(const Ask& ask) {
   size_t bytes = 320 + bytes_of_text(ask.name.str()) + bytes_of_text(ask.role.str()) +
-                 bytes_of_text(ask.spread);
+                 bytes_of_text(ask.spread) + bytes_of_text(ask.group);
   for (const MaxPer& most : ask.max_per) bytes += 24 + bytes_of_text(most.attribute);
   for (const std::string& host : ask.prefer.hosts) bytes += bytes_of_text(host);
   for (const std::string& rack : ask.prefer.racks) bytes += bytes_of_text(rack);

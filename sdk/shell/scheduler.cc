@@ -42,7 +42,10 @@ SchedulerOptions checked(SchedulerOptions options) {
   if (Result<RoleName> role = parse_role(options.role.str()); !role) {
     exit_with(std::move(role).error().with_hint("SchedulerOptions::role, or --role=ROLE"));
   }
-  options.failover_timeout = std::clamp(options.failover_timeout, Duration(), hours(24 * 3650));
+  const Duration usual =
+      options.session_file.empty() ? kAttachedFailoverTimeout : kFailoverTimeout;
+  options.failover_timeout =
+      std::clamp(options.failover_timeout.value_or(usual), Duration(), hours(24 * 3650));
   options.user.resize(std::min(options.user.size(), kNameBytesMax));
   return options;
 }
@@ -103,7 +106,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
                          .user = options.user,
                          .secret = host.secret(),
                          .framework = host.framework(),
-                         .failover_timeout = options.failover_timeout,
+                         .failover_timeout = *options.failover_timeout,
                          .session_file = options.session_file,
                          .serves_users = options.serves_users,
                          .remembers_tasks = options.remembers_tasks};
@@ -189,7 +192,7 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
     if (is_stopping && !is_torn_down && !driver.framework().empty()) {
       host.warn(text("the master was not told that framework ", driver.framework().str(),
                      " has ended; its tasks end after its failover timeout, ",
-                     to_text(options.failover_timeout)));
+                     to_text(*options.failover_timeout)));
     }
     leave();
   }

@@ -286,6 +286,57 @@ TEST(Offers, UsedInPartReturnTheRest) {
   EXPECT_EQ(to_text(s.framework("x").status().allocated), "cpus:2;mem:2048");
 }
 
+TEST(Pause, OfAnAskIsAsIfItWantedNothing) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB");
+  s.framework("f").asks("cpus:4", 1, "bad");
+  s.framework("f").asks("cpus:1", 1, "good");
+  s.framework("f").pauses_ask("bad");
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
+  s.framework("f").accepts_all();
+  s.framework("f").asks("cpus:1", 1, "good");
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
+  s.framework("f").accepts_all();
+  s.framework("f").ends(2, "good");
+  s.framework("g").asks("cpus:4", 1);
+  s.decide();
+  EXPECT_EQ(s.framework("g").offers(), Offers{"a1 cpus:4"}) << "nothing is kept for what waits";
+  s.framework("g").declines("a1");
+
+  s.framework("f").pauses_ask("bad", false);
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:4"});
+  // One that is declared otherwise is another.
+  s.framework("f").declines("a1", Duration());
+  s.framework("f").pauses_ask("bad");
+  s.framework("f").asks("cpus:2", 1, "bad");
+  s.decide();
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:2"});
+}
+
+TEST(Pause, OfAFrameworkStopsItsOffersAndKeepsItsFilters) {
+  for (const OfferMode mode : {OfferMode::kAsks, OfferMode::kOpen}) {
+    AllocatorScenario s;
+    s.agent("a1", "cpus:4;mem:4GiB");
+    s.agent("a2", "cpus:4;mem:4GiB");
+    AllocatorScenario::Framework f = s.framework("f");
+    f.subscribes(mode);
+    if (mode == OfferMode::kAsks) f.asks("cpus:4", 2);
+    s.decide();
+    EXPECT_EQ(f.offers().size(), 2u);
+    f.declines("a1", minutes(1));
+    f.pauses();
+    f.declines("a2", Duration());
+    s.decide();
+    EXPECT_EQ(f.offers(), Offers{});
+    f.pauses(false);
+    s.decide();
+    EXPECT_EQ(f.offers().size(), 1u);
+  }
+}
+
 TEST(Suppress, StopsOffersUntilRevive) {
   AllocatorScenario s;
   s.agent("a1", "cpus:4;mem:8GiB");

@@ -62,6 +62,86 @@ TEST(MaxPer, CountsTasksThatRanBeforeTheAskWasDeclared) {
   EXPECT_EQ(s.framework("f").tasks(), 3);
 }
 
+// Two versions of one app: the old one has its tasks, the new one may not double them on an agent.
+TEST(MaxPer, CountsTheTasksOfAllAsksOfAGroup) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  s.agent("a2", "cpus:8;mem:8GiB");
+  const auto version = [](const std::string& name, int64_t count, const std::string& group) {
+    Ask ask = ask_of("cpus:1", count);
+    ask.name = AskName(name);
+    ask.max_per = {{"host", 2}};
+    ask.group = group;
+    return ask;
+  };
+  s.framework("f").asks(version("v1", 3, "web"));
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("f").tasks("v1"), 3);
+  s.framework("f").asks(version("v2", 5, "web"));
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks_on("a1"), 2);
+  EXPECT_EQ(s.framework("f").tasks_on("a2"), 2);
+
+  // A task of the old one makes room for one of the new.
+  s.framework("f").ends(1, "v1");
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks("v1"), 2);
+  EXPECT_EQ(s.framework("f").tasks("v2"), 2);
+
+  // Another group, and another framework's group of that name, have their own counts.
+  s.framework("f").asks(version("v3", 2, "db"));
+  s.framework("g").asks(version("v1", 2, "web"));
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks("v3"), 2);
+  EXPECT_EQ(s.framework("g").tasks("v1"), 2);
+}
+
+TEST(MaxPer, CountsAGroupAnewWhenAnAskJoinsOrLeavesIt) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:8;mem:8GiB");
+  Ask old = ask_of("cpus:1", 2);
+  old.name = AskName("old");
+  s.framework("f").asks(old);
+  s.run_until_nothing_fits();
+  Ask young = ask_of("cpus:1", 9);
+  young.name = AskName("young");
+  young.max_per = {{"host", 3}};
+  young.group = "web";
+  s.framework("f").asks(young);
+  s.run_until_nothing_fits();
+  ASSERT_EQ(s.framework("f").tasks("young"), 3) << "the old ask is of no group: its tasks do not count";
+  old.count = 0;
+  old.group = "web";
+  s.framework("f").asks(old);
+  s.framework("f").ends(1, "young");
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks("young"), 2);
+  old.group = "";
+  s.framework("f").asks(old);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks("young"), 3);
+}
+
+TEST(Spread, IsOverTheTasksOfTheGroup) {
+  AllocatorScenario s;
+  s.agent("a1", "cpus:4;mem:4GiB", "zone:z1");
+  s.agent("a2", "cpus:4;mem:4GiB", "zone:z2");
+  Ask ask = ask_of("cpus:1", 2);
+  ask.constraints.push_back(parse_constraint("zone == z1").value());
+  ask.name = AskName("v1");
+  ask.group = "web";
+  s.framework("f").asks(ask);
+  s.run_until_nothing_fits();
+  Ask next = ask_of("cpus:1", 2);
+  next.name = AskName("v2");
+  next.group = "web";
+  next.spread = "zone";
+  s.framework("f").asks(next);
+  s.run_until_nothing_fits();
+  EXPECT_EQ(s.framework("f").tasks_on("a1"), 2);
+  EXPECT_EQ(s.framework("f").tasks_on("a2"), 2);
+}
+
 TEST(MaxPer, FollowsTheAgentsAttributes) {
   AllocatorScenario s;
   s.agent("a1", "cpus:8;mem:8GiB", "rack:r1");
@@ -121,7 +201,8 @@ TEST(Prefer, WaitsForAHostAndThenGoesAnywhere) {
   EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
 }
 
-TEST(Prefer, TakesTheHostIfItBecomesFreeInTimeAndWaitsAnewForTheNextTask) {
+// The wait bounds how long the ask waits, not each of its tasks.
+TEST(Prefer, TakesTheHostIfItBecomesFreeInTimeAndWaitsNoLongerForTheNextTask) {
   AllocatorScenario s;
   s.agent("a1", "cpus:1;mem:1GiB");
   s.agent("a2", "cpus:8;mem:8GiB");
@@ -135,10 +216,18 @@ TEST(Prefer, TakesTheHostIfItBecomesFreeInTimeAndWaitsAnewForTheNextTask) {
   s.decide();
   EXPECT_EQ(s.framework("f").offers(), Offers{"a1 cpus:1"});
   s.framework("f").accepts_all();
-  s.advance(seconds(4));
-  EXPECT_EQ(s.framework("f").offers(), Offers{}) << "it waits since the task that was near";
-  s.advance(seconds(1));
+  s.advance(milliseconds(999));
+  EXPECT_EQ(s.framework("f").offers(), Offers{});
+  s.advance(milliseconds(1));
   EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:1"});
+
+  // One that was met and wants something again waits again.
+  s.framework("f").accepts_all();
+  s.framework("f").asks(ask);
+  s.advance(milliseconds(4'999));
+  EXPECT_EQ(s.framework("f").offers(), Offers{});
+  s.advance(milliseconds(1));
+  EXPECT_EQ(s.framework("f").offers(), Offers{"a2 cpus:2"});
 }
 
 TEST(Prefer, AHostIsBetterThanItsRackAndThatThanTheRest) {

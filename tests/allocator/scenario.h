@@ -130,6 +130,14 @@ class AllocatorScenario {
       }
       EXPECT_EQ(count, 0) << id_.str() << " has fewer tasks of " << ask;
     }
+    void pauses(bool paused = true) {
+      s_.allocator_.pause(id_, paused);
+      s_.check();
+    }
+    void pauses_ask(const std::string& ask, bool paused = true) {
+      s_.allocator_.pause(id_, AskName(ask), paused);
+      s_.check();
+    }
     void suppresses() {
       s_.allocator_.suppress(id_);
       s_.check();

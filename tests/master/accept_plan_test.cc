@@ -52,7 +52,10 @@ struct Desk {
     return plan_accept(accept, framework, taken, tasks, agents);
   }
 
-  Framework framework = {.record = {.framework = FrameworkId("f"), .role = RoleName("eng")}};
+  // Of one that takes open offers, so that its tasks name any ask or none.
+  Framework framework = {.record = {.framework = FrameworkId("f"),
+                                    .role = RoleName("eng"),
+                                    .mode = OfferMode::kOpen}};
   Agents agents;
   Tasks tasks;
   std::vector<std::unique_ptr<Grant>> grants;

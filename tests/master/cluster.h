@@ -323,19 +323,23 @@ class MasterScenario {
       step(Tick{});
     }
   }
-  // Time passes; whoever is connected and not silent shows life every second.
+  // Of those that are connected and not silent.
+  void show_life() {
+    for (size_t i = 0; i < peers_.size(); ++i) {
+      TestPeer& peer = *peers_[i];
+      if (peer.is_connected() && !peer.silent && registered_.contains(peer.peer())) {
+        peer.sends(proto::Heartbeat{});
+      }
+    }
+  }
+  // Time passes; life is shown every second.
   void advance(Duration by) {
     const Time end = now + by;
     settle();
     while (now < end) {
       now = std::min(end, now + seconds(1));
       settle();
-      for (size_t i = 0; i < peers_.size(); ++i) {
-        TestPeer& peer = *peers_[i];
-        if (peer.is_connected() && !peer.silent && registered_.contains(peer.peer())) {
-          peer.sends(proto::Heartbeat{});
-        }
-      }
+      show_life();
       settle();
     }
   }

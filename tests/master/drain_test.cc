@@ -67,7 +67,7 @@ TEST(Trouble, OfAnAgentKeepsOffersAwayUntilItIsOver) {
   s.settle();
   EXPECT_TRUE(f.offers.empty());
   EXPECT_EQ(s.agent_row("a1").trouble, "its disk is full");
-  EXPECT_THAT(s.master->explain(f.id.str())->answer,
+  EXPECT_THAT(s.master->explain(f.id.str(), nullptr)->answer,
               ::testing::HasSubstr("taking no tasks: its disk is full"));
   EXPECT_TRUE(f.take<RevokeNotice>().empty());
   s.advance(minutes(5));
@@ -101,7 +101,7 @@ TEST(Trouble, OfAnAgentIsNamedByTheRemedy) {
   a.sends(proto::AgentTrouble{"its disk is full"});
   s.settle();
   const auto remedies = [&] {
-    const auto explained = s.master->explain(f.id.str());
+    const auto explained = s.master->explain(f.id.str(), nullptr);
     Lines said;
     for (const Remedy& remedy : explained->fair.asks.at(0).remedies) {
       said.push_back(to_text(remedy));

@@ -182,7 +182,7 @@ class Storm {
   // An operator: why is there no offer, and a request to the framework.
   void someone_asks() {
     const std::string name = text("f", prng_.below(4));
-    if (const auto explained = s_.master->explain(name)) {
+    if (const auto explained = s_.master->explain(name, nullptr)) {
       EXPECT_FALSE(explained->answer.empty());
     }
     s_.request(name, text("r", prng_.below(5)), "", seconds(prng_.between(1, 60)));

@@ -107,6 +107,31 @@ TEST(OperatorKill, FindsATaskByAnyUniquePrefix) {
   }
 }
 
+TEST(OperatorKill, EndsAllTasksOfAFramework) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& web = s.subscribed("web");
+  TestScheduler& other = s.subscribed("other");
+  for (TestScheduler* f : {&web, &other}) {
+    f->asks("cpus:1", 2);
+    s.settle();
+    f->accepts(f->offers, {TestScheduler::spec("t1", "cpus:1"), TestScheduler::spec("t2", "cpus:1")});
+    s.settle();
+  }
+  EXPECT_EQ(s.calls(OperatorKill{.grace = seconds(3), .framework = "web"}), "done");
+  const auto sent = a.take<proto::KillTask>();
+  ASSERT_EQ(sent.size(), 2u);
+  for (const proto::KillTask& kill : sent) {
+    EXPECT_EQ(kill.framework, web.id);
+    EXPECT_EQ(kill.grace, seconds(3));
+  }
+  EXPECT_TRUE(web.is_connected());
+  EXPECT_THAT(s.calls(OperatorKill{.framework = "nobody"}), testing::HasSubstr("'nobody'"));
+  EXPECT_THAT(s.calls(OperatorKill{.task = "t1", .framework = "web"}),
+              testing::HasSubstr("either a task is named"));
+  EXPECT_THAT(s.calls(OperatorKill{}), testing::HasSubstr("either a task is named"));
+}
+
 TEST(OperatorKill, ListsTheCandidatesOfAnAmbiguousName) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1", "cpus:10;mem:10GiB");

@@ -8,6 +8,7 @@ namespace proffer::master::offers_test {
 namespace {
 
 using proto::TaskState;
+using testing::HasSubstr;
 
 TEST(Offers, ComeToTheMeasureOfTheAsks) {
   MasterScenario s;
@@ -115,11 +116,8 @@ TEST(Offers, AreToldInSeveralMessagesIfThereAreMany) {
   EXPECT_EQ(f.take<proto::Offers>().size(), 2u);
 }
 
-TEST(Asks, ThatAreWrongAreRefusedAsAWhole) {
-  MasterScenario s;
-  s.registered_agent("a1");
-  TestScheduler& f = s.subscribed("f");
-  f.asks("cpus:1", 1);
+// The good asks of a set stand, and each bad one is told with its reason.
+TEST(Asks, ThatAreWrongAreRejectedAlone) {
   const auto ask = [](const std::string& name) {
     Ask made;
     made.name = AskName(name);
@@ -129,48 +127,97 @@ TEST(Asks, ThatAreWrongAreRefusedAsAWhole) {
   };
   struct Row {
     std::string_view what;
-    std::function<std::vector<Ask>()> asks;
+    std::function<void(Ask&)> spoil;
+    std::string_view why;
   };
   const Row rows[] = {
-      {"a wrong name", [&] { return std::vector{ask("a b")}; }},
-      {"a name twice",
-       [&] {
-         return std::vector{ask("a"), ask("a")};
-       }},
-      {"a negative count",
-       [&] {
-         Ask wrong = ask("a");
-         wrong.count = -1;
-         return std::vector{wrong};
-       }},
-      {"another role",
-       [&] {
-         Ask wrong = ask("a");
-         wrong.role = RoleName("other");
-         return std::vector{wrong};
-       }},
+      {"a negative count", [](Ask& a) { a.count = -1; },
+       "ask 'bad': its count must be from 0 to 10000000, not -1"},
+      {"another role", [](Ask& a) { a.role = RoleName("other"); },
+       "it names the role 'other'; that must be the framework's, 'default', or one below it"},
       {"no expression",
-       [&] {
-         Ask wrong = ask("a");
-         wrong.constraints = {{"host", Constraint::Operator::kMatches, {"("}}};
-         return std::vector{wrong};
-       }},
-      {"too many",
-       [&] {
-         std::vector<Ask> many;
-         for (size_t i = 0; i <= kAsksMax; ++i) many.push_back(ask(text("a", i)));
-         return many;
-       }},
+       [](Ask& a) {
+         a.constraints = {{"host", Constraint::Operator::kMatches, {"("}}};
+       },
+       "missing )"},
   };
   for (const Row& row : rows) {
     SCOPED_TRACE(row.what);
-    f.sends(proto::DeclareAsks{.generation = 9, .asks = row.asks()});
+    MasterScenario s;
+    s.registered_agent("a1");
+    TestScheduler& f = s.subscribed("f");
+    Ask bad = ask("bad");
+    row.spoil(bad);
+    f.sends(proto::DeclareAsks{.generation = 9, .asks = {ask("a"), bad, ask("b")}});
+    const auto report = f.take_one<proto::AskReport>();
+    EXPECT_EQ(report.generation, 9u);
+    ASSERT_EQ(report.rows.size(), 1u);
+    EXPECT_EQ(report.rows[0].ask, AskName("bad"));
+    EXPECT_FALSE(report.rows[0].could_ever_fit);
+    EXPECT_THAT(report.rows[0].why, HasSubstr(row.why));
+    s.advance(seconds(3));
+    EXPECT_EQ(f.offers.size(), 1u);
+    EXPECT_EQ(f.offers.at(0).fills.size(), 2u);
+    EXPECT_TRUE(f.take<proto::AskReport>().empty()) << "it is told once";
+    EXPECT_THAT(s.master->explain("f", f.by.get())->remarks.at(0).why, HasSubstr(row.why));
+
+    f.sends(proto::DeclareAsks{.generation = 10, .asks = {ask("a"), ask("b")}});
+    s.advance(seconds(3));
+    EXPECT_TRUE(s.master->explain("f", f.by.get())->remarks.empty());
+  }
+}
+
+// What cannot be named in a report is an error that does not end the session.
+TEST(Asks, WithoutANameOfTheirOwnAreAnError) {
+  const auto ask = [](const std::string& name, int64_t count) {
+    return Ask{.name = AskName(name), .shape = ResourceVector::of(1000, 0), .count = count};
+  };
+  struct Row {
+    std::vector<Ask> asks;
+    std::string_view why;
+    size_t offers;  // to those that stand
+  };
+  std::vector<Ask> many;
+  for (size_t i = 0; i <= kAsksMax; ++i) many.push_back(ask(text("a", i), 1));
+  const Row rows[] = {
+      {{ask("a b", 1), ask("good", 1)}, "'a b'", 1},
+      {{ask("a", 1), ask("a", 3)}, "the ask 'a' is declared twice: the first one counts", 1},
+      {many, "a framework declares at most 256 asks, not 257", 0},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(row.why);
+    MasterScenario s;
+    s.registered_agent("a1");
+    TestScheduler& f = s.subscribed("f");
+    f.sends(proto::DeclareAsks{.generation = 9, .asks = row.asks});
     const auto error = f.take_one<proto::ErrorMessage>();
+    EXPECT_THAT(error.message, HasSubstr(row.why));
     EXPECT_FALSE(error.ends_session);
     EXPECT_TRUE(f.is_connected());
+    s.settle();
+    EXPECT_EQ(f.offers.size(), row.offers);
+    for (const Offer& offer : f.offers) EXPECT_EQ(offer.fills.at(0).count, 1);
   }
-  s.settle();
-  EXPECT_EQ(f.offers.size(), 1u);  // Those before stay.
+}
+
+TEST(AskReport, NamesPreferredHostsThatAreNoAgents) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("f");
+  Ask ask{.name = AskName("near"), .shape = ResourceVector::of(1000, 0), .count = 1};
+  ask.prefer = {.hosts = {"a1", "a1.example.org"}, .wait = seconds(30)};
+  f.sends(proto::DeclareAsks{.generation = 1, .asks = {ask}});
+  s.advance(seconds(2));
+  const auto report = f.take_one<proto::AskReport>();
+  ASSERT_EQ(report.rows.size(), 1u);
+  EXPECT_TRUE(report.rows[0].could_ever_fit);
+  EXPECT_EQ(report.rows[0].why,
+            "it prefers a1.example.org, which is no agent of this cluster: preferred hosts are "
+            "named as agents are");
+  EXPECT_FALSE(s.master->explain("f", nullptr)->remarks.at(0).rejected);
+  s.registered_agent("a1.example.org");
+  s.advance(seconds(2));
+  EXPECT_EQ(f.take_one<proto::AskReport>().rows.at(0).why, "");
 }
 
 TEST(AskReport, NamesWhatNoAgentCouldEverMeetAndTellsWhenOneCan) {

@@ -88,6 +88,7 @@ TEST(Policy, OthersSeeATaskWithoutItsCommandAndMessage) {
     EXPECT_NE(rows.at(0).message, "");
     EXPECT_THAT(s.master->explain_task("web/refused", by.get())->answer,
                 HasSubstr(rows.at(0).message));
+    EXPECT_EQ(s.master->explain("web", by.get())->refusals.message, rows.at(0).message);
   }
   const PrincipalPtr bob = user("bob", 1002);
   for (const PrincipalPtr& by : {bob, PrincipalPtr()}) {
@@ -102,6 +103,9 @@ TEST(Policy, OthersSeeATaskWithoutItsCommandAndMessage) {
       EXPECT_EQ(explained->row.command, "");
       EXPECT_EQ(explained->row.message, "");
     }
+    const auto of_framework = s.master->explain("web", by.get());
+    EXPECT_EQ(of_framework->refusals.count, 1);
+    EXPECT_EQ(of_framework->refusals.message, "");
     EXPECT_EQ(rows.at(1).resources.amounts, ResourceVector::of(1'000, 64'000));
   }
 }
@@ -243,7 +247,10 @@ TEST(Policy, ARoleWithUsersIsForTheseUsers) {
   f.sends(proto::DeclareAsks{.generation = 1, .asks = {ask}});
   s.settle();
   EXPECT_TRUE(f.offers.empty());
-  EXPECT_THAT(f.take_one<proto::ErrorMessage>().message, HasSubstr("may not use role 'eng/ads'"));
+  const proto::AskReport report = f.take_one<proto::AskReport>();
+  ASSERT_EQ(report.rows.size(), 1u);
+  EXPECT_FALSE(report.rows[0].could_ever_fit);
+  EXPECT_THAT(report.rows[0].why, HasSubstr("may not use role 'eng/ads'"));
 
   // No users: all again. Other settings leave them as they are.
   EXPECT_EQ(s.calls(SetRole{.role = RoleName("eng"), .weight = 2'000}), "done");

@@ -158,7 +158,7 @@ TEST(Request, OnlySoManyWaitForOneFramework) {
 TEST(Explain, SaysInOneSentenceWhyThereIsNoOffer) {
   MasterScenario s;
   TestScheduler& f = s.subscribed("f");
-  const auto answer = [&] { return s.master->explain("f")->answer; };
+  const auto answer = [&] { return s.master->explain("f", nullptr)->answer; };
   EXPECT_EQ(answer(), "no agent is connected");
   s.registered_agent("a1", "cpus:4;mem:8GiB");
   EXPECT_THAT(answer(), HasSubstr("it asks for nothing"));
@@ -182,7 +182,7 @@ TEST(Explain, SaysInOneSentenceWhyThereIsNoOffer) {
   EXPECT_THAT(answer(), HasSubstr("suppressed"));
   f.lose();
   EXPECT_THAT(answer(), HasSubstr("not connected"));
-  EXPECT_EQ(s.master->explain("nobody").error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(s.master->explain("nobody", nullptr).error().code(), ErrorCode::kNotFound);
 }
 
 TEST(Explain, ShowsTheOffersOfTheFrameworkAndSinceWhen) {
@@ -192,7 +192,7 @@ TEST(Explain, ShowsTheOffersOfTheFrameworkAndSinceWhen) {
   f.asks("cpus:1", 1);
   s.settle();
   s.advance(seconds(4));
-  const proto::Explanation all = *s.master->explain(f.id.str());
+  const proto::Explanation all = *s.master->explain(f.id.str(), nullptr);
   ASSERT_EQ(all.offers.size(), 1u);
   EXPECT_EQ(all.now - all.offers[0].made, seconds(4));
   EXPECT_EQ(all.offers[0].expires - all.offers[0].made, kOfferTimeout);
@@ -205,7 +205,7 @@ TEST(Explain, OfARoleSaysWhatHoldsItsAsksBackOrWhichRolesThereAre) {
   TestScheduler& f = s.subscribed("f");
   f.asks("cpus:1", 1);
   s.settle();
-  const std::string role = s.master->explain("f")->fair.role.str();
+  const std::string role = s.master->explain("f", nullptr)->fair.role.str();
   EXPECT_EQ(s.master->explain_role(role)->answer,
             "all that is asked for in it is launched or offered");
   f.asks("cpus:16", 2, "big");

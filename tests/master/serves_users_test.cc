@@ -98,6 +98,8 @@ TEST_F(ServesUsers, ATaskIsItsUsersToKillAndToSee) {
   }
   EXPECT_THAT(s.calls(OperatorKill{.by = eve, .task = "t1"}), HasSubstr("may not kill"));
   EXPECT_THAT(s.calls(OperatorKill{.by = bob, .task = "t2"}), HasSubstr("may not kill"));
+  EXPECT_THAT(s.calls(OperatorKill{.by = bob, .framework = service.id.str()}),
+              HasSubstr("may not kill"));
   EXPECT_EQ(s.calls(OperatorKill{.by = bob, .task = "t1"}), "done");
 }
 

@@ -382,6 +382,37 @@ TEST(Labels, OfARefusedLaunchComeBackToo) {
             "the name of a label is 1 to 63 letters, digits, '.', '_' or '-', and not '.' or '..', "
             "not 'no name'");
   EXPECT_EQ(refused.labels, proto::Labels());
+
+// One that ends tasks without end drives out its own, not those of others.
+TEST(TaskTable, KeepsOfEachFrameworkItsShareOfThoseThatEnded) {
+  Tasks tasks(100);
+  const auto ends = [&](const std::string& framework, size_t number) {
+    Task task;
+    task.key = {FrameworkId(framework), TaskId(std::to_string(number))};
+    task.state = TaskState::kFinished;
+    tasks.end(tasks.add(std::move(task)));
+  };
+  const auto kept = [&](const std::string& framework) {
+    return tasks.rows({.prefix = framework + "/", .ended = true, .limit = 1'000}).size();
+  };
+  for (size_t i = 0; i < 30; ++i) ends("quiet", i);
+  for (size_t i = 0; i < 10'000; ++i) ends("noisy", i);
+  EXPECT_EQ(kept("quiet"), 30u);
+  EXPECT_EQ(kept("noisy"), 70u);
+  EXPECT_NE(tasks.find_ended({FrameworkId("noisy"), TaskId("9999")}), nullptr);
+  EXPECT_EQ(tasks.find_ended({FrameworkId("noisy"), TaskId("9929")}), nullptr);
+  for (size_t i = 30; i < 10'000; ++i) ends("quiet", i);
+  EXPECT_EQ(kept("quiet"), 50u);
+  EXPECT_EQ(kept("noisy"), 50u);
+
+  // One id that is refused again and again is one entry.
+  for (size_t i = 0; i < 1'000; ++i) {
+    tasks.add_refused({.framework = FrameworkId("third"),
+                       .task = TaskId("t"),
+                       .state = TaskState::kRefused});
+  }
+  EXPECT_EQ(kept("third"), 1u);
+  EXPECT_EQ(tasks.ended_kept(), 100u);
 }
 
 }  // namespace

@@ -133,6 +133,7 @@ class World {
       if (random_.chance(1, 4)) ask.max_per.push_back({"host", random_.between(1, 3)});
       if (random_.chance(1, 4)) ask.max_per.push_back({"rack", random_.between(1, 4)});
       if (random_.chance(1, 4)) ask.spread = random_.chance(1, 2) ? "rack" : "host";
+      if (random_.chance(1, 3)) ask.group = random_.chance(1, 4) ? "h" : "g";
       if (random_.chance(1, 4)) {
         ask.prefer.wait = seconds(random_.between(0, 30));
         if (random_.chance(2, 3)) ask.prefer.hosts = {text("a", random_.below(6))};

@@ -64,6 +64,7 @@ TEST(Channel, TellsAPeerOfTheVersionBeforeOnlyWhatItKnows) {
         std::pair(TaskReason::kFetchFailed, TaskReason::kLaunchFailed),
         std::pair(TaskReason::kRanTooLong, TaskReason::kKilledByScheduler),
         std::pair(TaskReason::kOutOfDisk, TaskReason::kCommandSignalled),
+        std::pair(TaskReason::kNotAsked, TaskReason::kTaskInvalid),
         std::pair(TaskReason::kAgentFull, TaskReason::kAgentFull)}) {
     const TaskStatus status{.task = TaskId("t"), .reason = reason, .message = "why"};
     const TaskStatus said{.task = TaskId("t"), .reason = known, .message = "why"};

@@ -238,7 +238,8 @@ TEST(Json, OfCallsReadsBack) {
   }
   for (const KillCall& call :
        {KillCall{.task = "wc/map-1"}, KillCall{.task = "x", .grace = Duration()},
-        KillCall{.task = "x", .grace = milliseconds(1500)}}) {
+        KillCall{.task = "x", .grace = milliseconds(1500)},
+        KillCall{.framework = "web", .grace = Duration()}}) {
     const Result<KillCall> back = parse_kill_call(kill_call_json(call));
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(*back, call);

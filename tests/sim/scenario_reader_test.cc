@@ -35,6 +35,7 @@ frameworks:
           ["rack == r1", "disk in [ssd, nvme]", "zone != z3", "host =~ big-.*", "gpu exists"]
         spread: rack
         max_per: {host: 2, rack: 10}
+        group: web
         prefer: {hosts: [big-0], racks: [r1], wait: 10s}
         gang: 4
         band: production
@@ -89,6 +90,7 @@ TEST(ScenarioReader, ReadsEveryKey) {
   EXPECT_EQ(tasks.ask.constraints.size(), 5u);
   EXPECT_EQ(tasks.ask.spread, "rack");
   EXPECT_EQ(tasks.ask.max_per, (std::vector<MaxPer>{{"host", 2}, {"rack", 10}}));
+  EXPECT_EQ(tasks.ask.group, "web");
   EXPECT_EQ(tasks.ask.prefer.wait, seconds(10));
   EXPECT_EQ(tasks.ask.gang, 4);
   EXPECT_EQ(tasks.ask.band, Band::kProduction);

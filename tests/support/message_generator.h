@@ -150,6 +150,7 @@ class MessageGenerator {
             .role = RoleName(maybe(role())),
             .spread = maybe(name()),
             .max_per = max_per(),
+            .group = maybe(name()),
             .prefer = flip() ? preference() : Preference{},
             .gang = rarely() ? kGangMax : prng_.between(1, 10),
             .band = enumerator<Band>(kBandCount),

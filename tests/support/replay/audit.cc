@@ -15,7 +15,6 @@ void Replay::audit(const Decision& decision) {
     audit_limits(grant);
     audit_max_per(grant);
   }
-  note_preferred(decision);
   audit_gangs();
   audit_agents();
   audit_revokes(decision);
@@ -110,8 +109,14 @@ void Replay::audit_max_per(const Grant& grant) {
     for (const MaxPer& most : group->spec->ask.max_per) {
       const std::string value = value_of(grant.offer.agent, most.attribute);
       int64_t count = 0;
-      for (const auto& [agent, tasks] : tasks_on(grant.framework, *group)) {
-        if (value_of(agent, most.attribute) == value) count += tasks;
+      for (const Group& other : frameworks_.at(grant.framework).groups) {
+        const std::string& together = other.spec->ask.group;
+        const bool counts = &other == group ||
+                            (!together.empty() && together == group->spec->ask.group);
+        if (!counts || !other.is_declared) continue;
+        for (const auto& [agent, tasks] : tasks_on(grant.framework, other)) {
+          if (value_of(agent, most.attribute) == value) count += tasks;
+        }
       }
       if (count <= most.count) continue;
       broken(text("offer ", grant.offer.id.value(), ": ", count, " of ", fill.ask.str(), " on ",
@@ -203,28 +208,6 @@ void Replay::audit_agents() {
           broken(text("device ", index, " of agent ", id.str(), " is given out twice"));
         }
       }
-    }
-  }
-}
-
-void Replay::note_preferred(const Decision& decision) {
-  // A gang of which all are where it would rather be.
-  std::map<std::tuple<FrameworkId, AskName, uint64_t>, bool> preferred;
-  for (const Grant& grant : decision.grants) {
-    for (const AskFill& fill : grant.offer.fills) {
-      const Group* group = group_of(grant.framework, fill.ask);
-      if (group == nullptr || group->spec->ask.prefer.empty()) continue;
-      const bool is_near = is_preferred(*group, grant.offer.agent);
-      const auto [at, is_new] =
-          preferred.try_emplace({grant.framework, fill.ask, grant.offer.gang}, is_near);
-      const bool all = grant.offer.gang != 0;
-      at->second = all ? at->second && is_near : at->second || is_near;
-    }
-  }
-  for (const auto& [of, is_near] : preferred) {
-    if (!is_near) continue;
-    for (Group& group : frameworks_.at(std::get<0>(of)).groups) {
-      if (group.spec->name == std::get<1>(of).str()) group.prefers_since = now_;
     }
   }
 }

@@ -153,7 +153,6 @@ class Replay {
   void audit_revokes(const Decision& decision);
   void audit_victim(const Revoke& revoke, const std::set<std::pair<FrameworkId, TaskId>>& now);
   // Who was given something where it would rather be waits for that again.
-  void note_preferred(const Decision& decision);
   std::string value_of(const AgentId& agent, const std::string& attribute) const;
 
   // --- conservation.cc --------------------------------------------------------------------------

@@ -1,0 +1,70 @@
+#include "master/core/back_off.h"
+
+#include <algorithm>
+
+#include "common/limits.h"
+
+namespace proffer::master {
+namespace {
+
+// The first failures wait for nothing: an offer may have been rescinded while its accept was on
+// the way. Then the wait doubles.
+void note(BackOff::Row& row, int64_t free_failures, Time now) {
+  ++row.failures;
+  const int64_t waits = row.failures - free_failures;
+  if (waits <= 0) return;
+  constexpr int64_t kDoublings = 20;  // more than kBackOffMax has
+  const Duration wait =
+      kBackOffFirst * (int64_t{1} << std::min(waits - 1, kDoublings));
+  row.until = now + std::min(wait, kBackOffMax);
+}
+
+}  // namespace
+
+void BackOff::note_failed(const std::set<AskName>& asks, Time now) {
+  for (const AskName& ask : asks) note(asks_[ask], kFreeFailuresOfAsk, now);
+  note(all_, asks.empty() ? kFreeFailuresOfAsk : kFreeFailuresOfFramework, now);
+}
+
+void BackOff::note_launched(const AskName& ask) {
+  all_.failures = 0;
+  const auto row = asks_.find(ask);
+  if (row == asks_.end()) return;
+  row->second.failures = 0;
+  if (!row->second.until) asks_.erase(row);
+}
+
+bool BackOff::pauses(const AskName& ask) const {
+  const auto row = asks_.find(ask);
+  return row != asks_.end() && row->second.until.has_value();
+}
+
+std::optional<Time> BackOff::next_end() const {
+  std::optional<Time> first = all_.until;
+  for (const auto& [ask, row] : asks_) {
+    if (row.until && (!first || *row.until < *first)) first = row.until;
+  }
+  return first;
+}
+
+BackOff::Ended BackOff::take_ended(Time now) {
+  Ended ended;
+  const auto ends = [&](Row& row) {
+    if (!row.until || *row.until > now) return false;
+    row.until.reset();
+    return true;
+  };
+  ended.all = ends(all_);
+  for (auto& [ask, row] : asks_) {
+    if (ends(row)) ended.asks.push_back(ask);
+  }
+  return ended;
+}
+
+void BackOff::keep_only(const std::set<AskName>& declared) {
+  // Those that are declared again soon are known again; only their number is bounded.
+  if (asks_.size() <= kAsksMax) return;
+  std::erase_if(asks_, [&](const auto& row) { return !declared.contains(row.first); });
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,111 @@
+// Launches that are refused: what their scheduler is told, and how long it waits for offers after
+// some of them.
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::TaskState;
+
+// In no table: it never began, and another launch may have its id.
+void Master::State::refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
+                           TaskRefusal&& refusal, Step& step) {
+  step.trace(TraceLevel::kShortLived, "task refused",
+             {{"framework", framework.id().str()},
+              {"task", quoted(spec.id.str())},
+              {"agent", quoted(on.str())},
+              {"reason", std::string(proto::to_text(refusal.reason))}});
+  RefusedLaunches& refused = framework.refused_launches;
+  ++refused.count;
+  ++refused.by_reason[refusal.reason];
+  refused.last = {.task = spec.id,
+                  .ask = spec.ask,
+                  .reason = refusal.reason,
+                  .message = refusal.message.substr(0, kReasonTextBytesMax),
+                  .at = step.now};
+  proto::TaskStatus status{.task = spec.id,
+                           .agent = AgentId(),
+                           .state = TaskState::kRefused,
+                           .reason = refusal.reason,
+                           .source = proto::UpdateSource::kMaster,
+                           .sequence = next_sequence(),
+                           .message = refusal.message.substr(0, kReasonTextBytesMax),
+                           .data = {},
+                           .exit_code = {},
+                           .signal = {},
+                           .at = step.now};
+  // One reason for a refusal is that they may not be sent.
+  if (proto::check_labels(spec.labels)) status.labels = spec.labels;
+  if (is_valid_name(spec.id.str()) && !tasks_.is_used({framework.id(), spec.id})) {
+    tasks_.add_refused({.framework = framework.id(),
+                        .task = spec.id,
+                        .agent = on,
+                        .state = TaskState::kRefused,
+                        .reason = refusal.reason,
+                        .message = status.message,
+                        .command = spec.command.substr(0, kCommandShownBytes),
+                        .user = framework.user_of(spec),
+                        .role = framework.record.role,
+                        .labels = status.labels,
+                        .launched_at = step.now,
+                        .changed_at = step.now});
+  }
+  if (is_valid_name(spec.id.str())) keep_refused(framework, spec, status);
+  framework.refusals.emplace(std::pair(spec.id, status.sequence), status);
+  ++unacknowledged_;
+  send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
+       step);
+}
+
+AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan) {
+  AcceptOutcome outcome{.has_offers = !taken.valid.empty(),
+                        .refused_any = !plan.refusals.empty(),
+                        .did_other = !plan.reservations.empty() || !plan.complaints.empty()};
+  for (const OffersUse& use : plan.uses) {
+    for (const RunningTask& task : use.tasks) outcome.launched.insert(task.ask);
+  }
+  for (const Grant* grant : taken.valid) {
+    for (const AskFill& fill : grant->offer.fills) {
+      if (!outcome.launched.contains(fill.ask)) outcome.failed.insert(fill.ask);
+    }
+  }
+  return outcome;
+}
+
+// After each accept. What is refused because a message was on its way too long is counted too: one
+// such failure waits for nothing. An accept without tasks, which refuses nothing for a time, comes
+// from a scheduler whose library refused them.
+void Master::State::note_outcome(Framework& framework, AcceptOutcome&& outcome, Step& step) {
+  for (const AskName& ask : outcome.launched) framework.back_off.note_launched(ask);
+  const bool did_nothing = outcome.launched.empty() && !outcome.did_other && !outcome.declines;
+  if (!outcome.has_offers || (!outcome.refused_any && !did_nothing)) return;
+  const bool is_open = framework.record.mode == OfferMode::kOpen;
+  if (is_open ? !outcome.launched.empty() : outcome.failed.empty()) return;
+  framework.back_off.note_failed(outcome.failed, step.now);
+  pause_waiting(framework, step);
+}
+
+void Master::State::pause_waiting(const Framework& framework, Step& step) {
+  const std::optional<Time> end = framework.back_off.next_end();
+  if (!end) return;
+  allocator_.pause(framework.id(), framework.back_off.pauses_all());
+  for (const auto& [ask, row] : framework.back_off.asks()) {
+    if (row.until) allocator_.pause(framework.id(), ask, true);
+  }
+  step.trace(TraceLevel::kMisbehaved, "framework waits",
+             {{"framework", framework.id().str()},
+              {"failures", std::to_string(framework.back_off.all().failures)}});
+  deadlines_.arm({.kind = DeadlineKind::kBackOff, .peer = {}, .id = framework.id().str()}, *end);
+}
+
+void Master::State::end_waits(Framework& framework, Step& step) {
+  const BackOff::Ended ended = framework.back_off.take_ended(step.now);
+  if (ended.all) allocator_.pause(framework.id(), false);
+  for (const AskName& ask : ended.asks) allocator_.pause(framework.id(), ask, false);
+  if (const std::optional<Time> next = framework.back_off.next_end()) {
+    deadlines_.arm({.kind = DeadlineKind::kBackOff, .peer = {}, .id = framework.id().str()}, *next);
+  }
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,277 @@
+// Schedulers that do the wrong thing again and again: each costs the master and the others little,
+// keeps its own history only, and can read why nothing comes of it.
+
+#include <functional>
+
+#include "master/core/back_off.h"
+#include "tests/master/cluster.h"
+
+namespace proffer::master::careless_test {
+namespace {
+
+using proto::TaskReason;
+using proto::TaskState;
+using testing::HasSubstr;
+
+// Answers each offer at once, in the same wrong way.
+struct Careless {
+  MasterScenario& s;
+  TestScheduler& f;
+  std::function<void(const Offer&)> answer;
+  int answered = 0;
+
+  // For so long; each offer is answered at the moment at which it comes.
+  void runs_for(Duration time) {
+    const Time end = s.now + time;
+    while (true) {
+      s.settle();
+      while (!f.offers.empty()) {
+        ASSERT_LT(++answered, 10'000) << "it spins";
+        const Offer offer = f.offers.front();
+        answer(offer);
+        f.take<proto::Update>();
+        s.settle();
+      }
+      if (s.now >= end) return;
+      s.now = std::min(end, s.now + milliseconds(50));
+      if (s.now.nanos() % seconds(1).nanos() == 0) s.show_life();
+    }
+  }
+};
+
+struct Row {
+  std::string_view what;
+  TaskReason reason;
+  std::function<std::vector<proto::TaskSpec>(int)> tasks;  // of its nth answer
+};
+
+const Row kRows[] = {
+    {"a task id that was used", TaskReason::kDuplicateTaskId,
+     [](int) { return std::vector{TestScheduler::spec("first", "cpus:1;mem:64")}; }},
+    {"a negative shape", TaskReason::kTaskInvalid,
+     [](int n) {
+       proto::TaskSpec spec = TestScheduler::spec(text("t", n), "cpus:1;mem:64");
+       spec.shape = ResourceVector::of(-1000, 0);
+       return std::vector{spec};
+     }},
+    {"more than was offered", TaskReason::kResourcesExceeded,
+     [](int n) { return std::vector{TestScheduler::spec(text("t", n), "cpus:64;mem:64")}; }},
+    {"no ask", TaskReason::kNotAsked,
+     [](int n) { return std::vector{TestScheduler::spec(text("t", n), "cpus:1;mem:64", "")}; }},
+    {"an unknown ask", TaskReason::kNotAsked,
+     [](int n) { return std::vector{TestScheduler::spec(text("t", n), "cpus:1;mem:64", "x")}; }},
+};
+
+TEST(Careless, ASchedulerWhoseLaunchesAreRefusedWaitsLongerAndLonger) {
+  for (const Row& row : kRows) {
+    SCOPED_TRACE(row.what);
+    MasterScenario s;
+    s.registered_agent("a1", "cpus:4;mem:4GiB");
+    s.registered_agent("a2", "cpus:4;mem:4GiB");
+    TestScheduler& f = s.subscribed("f");
+    f.asks("cpus:1;mem:64", 1);
+    s.settle();
+    f.accepts({f.offers.front()}, {TestScheduler::spec("first", "cpus:1;mem:64")});
+    f.asks("cpus:1;mem:64", 3);
+    Careless careless{s, f, [&](const Offer& offer) {
+                        f.accepts({offer}, row.tasks(careless.answered));
+                      }};
+    careless.runs_for(minutes(2));
+    // Two at once, then after 100 ms, 200 ms … and at last each 30 s; one or two offers each time.
+    EXPECT_LE(careless.answered, 2 * 14);
+    EXPECT_GE(careless.answered, 10);
+    EXPECT_EQ(s.allocated(), "cpus:1;mem:64");
+
+    const proto::Explanation all = *s.master->explain("f", f.by.get());
+    EXPECT_EQ(all.refusals.count, careless.answered);
+    ASSERT_EQ(all.refusals.by_reason.size(), 1u);
+    EXPECT_EQ(all.refusals.by_reason[0].reason, row.reason);
+    ASSERT_EQ(all.waits.size(), 1u);
+    EXPECT_EQ(all.waits[0].ask, AskName("t"));
+    EXPECT_THAT(all.answer, HasSubstr("its ask 't' launched nothing in"));
+    EXPECT_THAT(all.answer, HasSubstr(all.refusals.message));
+
+    // It mends its ways: all is as before after its wait.
+    careless.answer = [&](const Offer& offer) {
+      f.accepts({offer}, {TestScheduler::spec(text("good", careless.answered), "cpus:1;mem:64")});
+    };
+    careless.runs_for(seconds(31));
+    EXPECT_EQ(s.allocated(), "cpus:4;mem:256");
+    EXPECT_TRUE(s.master->explain("f", nullptr)->waits.empty());
+  }
+}
+
+// The library of a scheduler refuses a wrong task itself, and its accept says nothing.
+TEST(Careless, AnAcceptOfNothingIsAFailureToo) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 3);
+  Careless careless{s, f, [&](const Offer& offer) { f.accepts({offer}, {}); }};
+  careless.runs_for(minutes(2));
+  EXPECT_LE(careless.answered, 14);
+  EXPECT_EQ(s.master->explain("f", nullptr)->refusals.count, 0);
+}
+
+TEST(Careless, OpenOffersWaitAsAsksDo) {
+  MasterScenario s;
+  for (int i = 0; i < 5; ++i) s.registered_agent(text("a", i), "cpus:4;mem:4GiB");
+  TestScheduler& f = s.scheduler("f");
+  f.subscribe.mode = OfferMode::kOpen;
+  f.subscribes();
+  Careless careless{s, f, [&](const Offer& offer) {
+                      f.accepts({offer}, {TestScheduler::spec("t", "cpus:99", "")});
+                    }};
+  careless.runs_for(minutes(2));
+  EXPECT_LE(careless.answered, 5 * 14);
+  EXPECT_THAT(s.master->explain("f", nullptr)->answer, HasSubstr("it launched nothing in"));
+}
+
+// Each time under a new name: then the framework as a whole waits.
+TEST(Careless, NewNamesForAsksDoNotHelp) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 1, "ask-0");
+  Careless careless{s, f, [&](const Offer& offer) {
+                      f.accepts({offer}, {TestScheduler::spec("t", "cpus:99", "x")});
+                      f.asks("cpus:1", 1, text("ask-", careless.answered));
+                    }};
+  careless.runs_for(minutes(2));
+  EXPECT_LE(careless.answered, 16 + 14);
+  EXPECT_THAT(s.master->explain("f", nullptr)->answer, HasSubstr("it launched nothing in"));
+}
+
+TEST(Careless, AnotherAskOfTheFrameworkDoesNotWait) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:16;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  const auto ask = [](const std::string& name, int64_t count) {
+    return Ask{.name = AskName(name), .shape = *parse_shape("cpus:1"), .count = count};
+  };
+  f.sends(proto::DeclareAsks{.generation = 1, .asks = {ask("bad", 1), ask("good", 1)}});
+  int good = 0;
+  Careless careless{s, f, [&](const Offer& offer) {
+                      std::vector<proto::TaskSpec> specs;
+                      for (const AskFill& fill : offer.fills) {
+                        const bool is_good = fill.ask == AskName("good");
+                        specs.push_back(TestScheduler::spec(is_good ? text("good-", ++good) : "bad",
+                                                            is_good ? "cpus:1" : "cpus:99",
+                                                            fill.ask.str()));
+                      }
+                      f.accepts({offer}, specs);
+                      f.sends(proto::DeclareAsks{.generation = 1,
+                                                 .asks = {ask("bad", 1), ask("good", good < 12)}});
+                    }};
+  careless.runs_for(seconds(10));
+  EXPECT_EQ(good, 12);
+  EXPECT_LE(careless.answered, 12 + 9);
+}
+
+TEST(Careless, AReconnectDoesNotEndTheWait) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 1);
+  Careless careless{s, f, [&](const Offer& offer) {
+                      f.accepts({offer}, {TestScheduler::spec("t", "cpus:99")});
+                      f.lose();
+                      f.offers.clear();
+                      f.subscribes();
+                      f.asks("cpus:1", 1);
+                    }};
+  careless.runs_for(minutes(2));
+  EXPECT_LE(careless.answered, 14);
+}
+
+// An honest one beside it is served as if it were alone, and keeps its history.
+TEST(Careless, OthersAreServedAndKeepTheirHistory) {
+  MasterOptions options;
+  options.ended_kept = 50;
+  MasterScenario s(options);
+  TestAgent& a = s.registered_agent("a1", "cpus:2;mem:4GiB");
+  TestScheduler& honest = s.subscribed("honest");
+  honest.asks("cpus:1", 1);
+  s.settle();
+  honest.accepts(honest.offers, {TestScheduler::spec("done", "cpus:1")});
+  a.updates(honest.id, "done", TaskState::kRunning);
+  a.updates(honest.id, "done", TaskState::kFinished);
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 1);
+  Careless careless{s, f, [&](const Offer& offer) {
+                      std::vector<proto::TaskSpec> specs;
+                      for (int i = 0; i < 200; ++i) {
+                        specs.push_back(TestScheduler::spec(text("t", careless.answered, "-", i),
+                                                            "cpus:99"));
+                      }
+                      f.accepts({offer}, specs);
+                    }};
+  careless.runs_for(seconds(5));
+  honest.asks("cpus:1", 2);
+  s.settle();
+  EXPECT_EQ(honest.offers.size(), 1u);
+  EXPECT_EQ(honest.offers.at(0).fills.at(0).count, 2) << "what the other waits for is free";
+  const std::vector<proto::TaskRow> rows = s.master->tasks({.prefix = "honest", .ended = true}, nullptr);
+  EXPECT_EQ(rows.size(), 1u);
+}
+
+TEST(Careless, ATaskOfADeclaredAskCountsAgainstIt) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:8;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:4", 2);
+  s.settle();
+  f.accepts(f.offers,
+            {f.spec("t1", "cpus:1"), f.spec("t2", "cpus:1"), f.spec("t3", "cpus:1")});
+  EXPECT_EQ(f.told(), std::vector<std::string>{"t3 refused not_asked"});
+  EXPECT_EQ(s.allocated(), "cpus:2");
+  s.settle();
+  EXPECT_TRUE(f.offers.empty());
+  EXPECT_THAT(s.master->explain("f", f.by.get())->refusals.message,
+              HasSubstr("the ask 't' wants no more tasks: declare it with a greater count first"));
+}
+
+TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:8;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:4", 2);
+  s.advance(minutes(2));
+  const proto::Explanation all = *s.master->explain("f", nullptr);
+  EXPECT_GE(all.unanswered_in_a_row, 3);
+  EXPECT_THAT(all.answer, HasSubstr("its scheduler has not answered the last"));
+  while (f.offers.empty()) s.advance(seconds(1));
+  f.declines(f.offers.back());
+  EXPECT_EQ(s.master->explain("f", nullptr)->unanswered_in_a_row, 0);
+  EXPECT_EQ(s.master->explain("f", nullptr)->unanswered, all.unanswered);
+}
+
+TEST(BackOff, DoublesFromTheSecondFailureOfAnAsk) {
+  BackOff back_off;
+  const Time now = Time::from_nanos(0) + hours(1);
+  const std::set<AskName> asks = {AskName("a")};
+  std::vector<Duration> waits;
+  for (int i = 0; i < 12; ++i) {
+    back_off.note_failed(asks, now);
+    const auto row = back_off.asks().at(AskName("a"));
+    waits.push_back(row.until ? *row.until - now : Duration());
+  }
+  EXPECT_EQ(waits.at(0), Duration());
+  EXPECT_EQ(waits.at(1), milliseconds(100));
+  EXPECT_EQ(waits.at(2), milliseconds(200));
+  EXPECT_EQ(waits.at(9), milliseconds(25'600));
+  EXPECT_EQ(waits.at(10), seconds(30));
+  EXPECT_EQ(waits.at(11), seconds(30));
+
+  // A launch begins it anew, but what waits goes on waiting.
+  back_off.note_launched(AskName("a"));
+  EXPECT_TRUE(back_off.pauses(AskName("a")));
+  EXPECT_EQ(back_off.take_ended(now + seconds(29)).asks.size(), 0u);
+  EXPECT_EQ(back_off.take_ended(now + seconds(30)).asks.size(), 1u);
+  back_off.note_failed(asks, now);
+  EXPECT_FALSE(back_off.pauses(AskName("a")));
+  EXPECT_EQ(back_off.next_end(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace proffer::master::careless_test
