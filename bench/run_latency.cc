@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 
 #include "bench/results.h"
+#include "bench/run_once.h"
 #include "common/check.h"
 #include "common/text.h"
-#include "sdk/scheduler.h"
 #include "tests/integration/processes.h"
 
 extern char** environ;
@@ -22,36 +22,9 @@ extern char** environ;
 namespace {
 
 using namespace proffer;
+using bench::Latency;
+using bench::micros_since;
 using Clock = std::chrono::steady_clock;
-
-int64_t micros_since(Clock::time_point begin) {
-  return std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - begin).count();
-}
-
-// What `proffer run` does, without the streams of output: a framework of one ask on a connection of
-// its own. Micro-seconds to "running" and to "finished".
-struct Latency {
-  int64_t running = 0;
-  int64_t finished = 0;
-};
-
-Latency run_once(const std::string& master) {
-  Latency latency;
-  const Clock::time_point begin = Clock::now();
-  sdk::Scheduler scheduler(
-      {.name = "latency", .master = master, .failover_timeout = kAttachedFailoverTimeout});
-  scheduler.ask("run", "cpus:1;mem:128", 1);
-  scheduler.on_offer([&](const Offer& offer) { scheduler.launch(offer, "true"); });
-  scheduler.on_update([&](const proto::TaskStatus& status) {
-    if (status.state == proto::TaskState::kRunning) latency.running = micros_since(begin);
-    if (!proto::is_terminal(status.state)) return;
-    CHECK(status.state == proto::TaskState::kFinished) << status.message;
-    latency.finished = micros_since(begin);
-    scheduler.stop();
-  });
-  CHECK_EQ(scheduler.run(), 0);
-  return latency;
-}
 
 int64_t fork_and_exec() {
   const Clock::time_point begin = Clock::now();
@@ -87,7 +60,7 @@ int main(int argc, char** argv) {
   std::vector<int64_t> whole;
   std::vector<int64_t> bare;
   for (int i = 0; i < rounds + 5; ++i) {  // In turn, so that all meet the same machine.
-    const Latency latency = run_once(cluster.master());
+    const Latency latency = bench::run_once(cluster.master());
     const Clock::time_point begin = Clock::now();
     CHECK_EQ(cluster.proffer({"run", "--", "true"}).code, 0);
     const int64_t command = micros_since(begin);

@@ -68,9 +68,10 @@ void add_behaviour(const proto::Explanation& all, std::vector<std::string>& line
   std::string head = "waits";
   for (const proto::ExplainedWait& wait : all.waits) {
     lines.push_back(line(
-        head, text(wait.ask.empty() ? "" : text("ask ", quoted(wait.ask.str()), ": "),
-                   "no offers for another ", age(wait.until - all.now), ", since ", wait.failures,
-                   wait.failures == 1 ? " accept launched" : " accepts in a row launched", " nothing")));
+        head,
+        text(wait.ask.empty() ? "" : text("ask ", quoted(wait.ask.str()), ": "),
+             "no offers for another ", age(wait.until - all.now), ", since ", wait.failures,
+             wait.failures == 1 ? " accept launched" : " accepts in a row launched", " nothing")));
     head.clear();
   }
   if (all.refusals.count > 0) {
@@ -78,9 +79,9 @@ void add_behaviour(const proto::Explanation& all, std::vector<std::string>& line
     for (const proto::ExplainedRefusals::OfReason& one : all.refusals.by_reason) {
       reasons += text(reasons.empty() ? "" : ", ", one.count, " ", proto::to_text(one.reason));
     }
-    lines.push_back(line("refused", text(all.refusals.count,
-                                         all.refusals.count == 1 ? " launch: " : " launches: ",
-                                         reasons)));
+    lines.push_back(line(
+        "refused",
+        text(all.refusals.count, all.refusals.count == 1 ? " launch: " : " launches: ", reasons)));
     std::string last = text("the last ", age(all.now - all.refusals.at), " ago, task ",
                             quoted(all.refusals.task.str()));
     if (!all.refusals.message.empty()) last += text(": ", all.refusals.message);

@@ -80,10 +80,10 @@ int run_kill(const Words& words) {
   const Result<Address> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (task.empty() == framework.empty()) {
-    return usage_error(
-        Error::invalid_argument("either a task is needed, or --framework").with_hint("as in: proffer "
-                                                                              "kill web/web-1"),
-        json);
+    return usage_error(Error::invalid_argument("either a task is needed, or --framework")
+                           .with_hint("as in: proffer "
+                                      "kill web/web-1"),
+                       json);
   }
   proto::KillCall kill{.task = task, .framework = framework};
   if (!grace.empty()) {

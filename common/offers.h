@@ -24,8 +24,9 @@ std::string_view to_text(Band band);  // "free", "batch", "production", "monitor
 std::ostream& operator<<(std::ostream& out, Band band);
 std::optional<Band> parse_band(std::string_view text);
 
-// At most `count` tasks of the ask, or of its group, on agents with the same value of the attribute;
-// "host": on each agent. An agent without the attribute counts as one with the empty value.
+// At most `count` tasks of the ask, or of its group, on agents with the same value of the
+// attribute; "host": on each agent. An agent without the attribute counts as one with the empty
+// value.
 struct MaxPer {
   std::string attribute = {};
   int64_t count = 1;

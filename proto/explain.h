@@ -56,7 +56,8 @@ struct Explanation {
   std::vector<ExplainedWait> waits = {};
   ExplainedRefusals refusals = {};
   std::vector<ExplainedRemark> remarks = {};
-  // Offers whose lease ended without an answer: since the master started, and since the last answer.
+  // Offers whose lease ended without an answer: since the master started, and since the last
+  // answer.
   int64_t unanswered = 0;
   int64_t unanswered_in_a_row = 0;
   bool operator==(const Explanation&) const = default;

@@ -40,8 +40,8 @@ struct SchedulerOptions {
   OfferMode mode = OfferMode::kAsks;
   std::string master = {};  // a socket's path or HOST:PORT; empty: the master of this machine
   std::string user = {};
-  // How long the tasks outlive the connection of this process. Zero: they end with it. Unless set: a
-  // week with a session file, else 10 s, since no other process could ever come back for them.
+  // How long the tasks outlive the connection of this process. Zero: they end with it. Unless set:
+  // a week with a session file, else 10 s, since no other process could ever come back for them.
   std::optional<Duration> failover_timeout = {};
   // Keeps the framework's id and secret (mode 0600): started again with it, the scheduler finds its
   // tasks. Empty: a new framework each time.

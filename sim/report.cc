@@ -126,7 +126,8 @@ void add_waiting(const ScenarioCluster& cluster, Report::Picture& picture) {
     }
     if (waiting.tasks.empty()) continue;
     if (picture.waiting.size() < kWaitingExplained) {
-      const Result<proto::Explanation> explained = cluster.master.core().explain(described.name, nullptr);
+      const Result<proto::Explanation> explained =
+          cluster.master.core().explain(described.name, nullptr);
       waiting.why = explained ? explained->answer : explained.error().message();
     }
     picture.waiting.push_back(std::move(waiting));

@@ -97,6 +97,20 @@ void Cluster::check_gangs(std::vector<Violation>& found) const {
   }
 }
 
+namespace {
+
+// Of a group, an ask that allows more may have brought its tasks there after this one's.
+bool is_beyond_all(const Framework& f, const AskEntry& ask, const AgentState& agent) {
+  if (ask.ask.group.empty()) return ask.counts.is_beyond(ask.ask, agent);
+  return std::all_of(f.asks.begin(), f.asks.end(), [&](const auto& other) {
+    if (other.second->ask.group != ask.ask.group) return true;
+    return other.second->counts.counts_any() &&
+           other.second->counts.is_beyond(other.second->ask, agent);
+  });
+}
+
+}  // namespace
+
 // The counts by which asks limit and spread their tasks, and that nothing was offered beyond them.
 void Cluster::check_places(std::vector<Violation>& found) const {
   for (const auto& [id, f] : frameworks) {
@@ -121,7 +135,7 @@ void Cluster::check_places(std::vector<Violation>& found) const {
         const bool fills =
             std::any_of(offer.grant->offer.fills.begin(), offer.grant->offer.fills.end(),
                         [&, ask_name = name](const AskFill& fill) { return fill.ask == ask_name; });
-        if (fills && ask->counts.is_beyond(ask->ask, *offer.agent)) {
+        if (fills && is_beyond_all(*f, *ask, *offer.agent)) {
           wrong(text("more than max_per are on or offered of agent ", offer.agent->id.str()));
         }
       }

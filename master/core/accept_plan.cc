@@ -209,8 +209,8 @@ class AcceptPlanner {
     const auto launched = launched_of_.find(ask);
     const int64_t count = launched == launched_of_.end() ? 0 : launched->second;
     if (taken_.wanted.at(ask) > count) return std::nullopt;
-    return refuse(text("the ask ", quoted(ask.str()), " wants no more tasks: ",
-                       "declare it with a greater count first"));
+    return refuse(text("the ask ", quoted(ask.str()),
+                       " wants no more tasks: ", "declare it with a greater count first"));
   }
 
   std::optional<TaskRefusal> remembered_refusal(const TaskId& task) const {

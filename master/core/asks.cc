@@ -45,8 +45,8 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
   for (Ask& ask : message.asks) {
     Result<void> checked = check_ask(ask);
     if (checked && !names.insert(ask.name).second) {
-      checked = Error::invalid_argument(text("the ask ", quoted(ask.name.str()),
-                                             " is declared twice: the first one counts"));
+      checked = Error::invalid_argument(
+          text("the ask ", quoted(ask.name.str()), " is declared twice: the first one counts"));
     }
     if (!checked && (!is_valid_name(ask.name.str()) || framework.asks.contains(ask.name))) {
       reject_asks(framework, checked.error(), step);
@@ -141,9 +141,9 @@ void Master::State::report(Framework& framework, std::vector<proto::AskReport::R
   }
   if (now == framework.reported) return;
   framework.reported = std::move(now);
-  step.trace(TraceLevel::kShortLived, "asks reported",
-             {{"framework", framework.id().str()},
-              {"asks", std::to_string(framework.reported.size())}});
+  step.trace(
+      TraceLevel::kShortLived, "asks reported",
+      {{"framework", framework.id().str()}, {"asks", std::to_string(framework.reported.size())}});
   send(framework.peer,
        proto::AskReport{.generation = framework.generation, .rows = std::move(rows)}, step);
 }
@@ -156,7 +156,8 @@ std::string Master::State::missing_hosts(const Ask& ask) const {
   }
   if (missing.empty()) return "";
   const bool is_one = missing.size() == 1;
-  return text("it prefers ", listed(missing), is_one ? ", which is no agent" : ", which are no agents",
+  return text("it prefers ", listed(missing),
+              is_one ? ", which is no agent" : ", which are no agents",
               " of this cluster: preferred hosts are named as agents are");
 }
 

@@ -14,8 +14,7 @@ void note(BackOff::Row& row, int64_t free_failures, Time now) {
   const int64_t waits = row.failures - free_failures;
   if (waits <= 0) return;
   constexpr int64_t kDoublings = 20;  // more than kBackOffMax has
-  const Duration wait =
-      kBackOffFirst * (int64_t{1} << std::min(waits - 1, kDoublings));
+  const Duration wait = kBackOffFirst * (int64_t{1} << std::min(waits - 1, kDoublings));
   row.until = now + std::min(wait, kBackOffMax);
 }
 

@@ -73,10 +73,11 @@ namespace {
 // refused task, …".
 std::string wait_text(const proto::Explanation& all) {
   const proto::ExplainedWait& wait = all.waits.front();
-  std::string said =
-      text(wait.ask.empty() ? "it" : text("its ask ", quoted(wait.ask.str())),
-           " launched nothing in ", wait.failures, wait.failures == 1 ? " accept" : " accepts in a row",
-           ", so nothing is offered for another ", to_text(std::max(wait.until - all.now, milliseconds(1))));
+  std::string said = text(wait.ask.empty() ? "it" : text("its ask ", quoted(wait.ask.str())),
+                          " launched nothing in ", wait.failures,
+                          wait.failures == 1 ? " accept" : " accepts in a row",
+                          ", so nothing is offered for another ",
+                          to_text(std::max(wait.until - all.now, milliseconds(1))));
   if (all.refusals.count == 0) return said;
   said += text("; the last refused task is ", quoted(all.refusals.task.str()));
   return all.refusals.message.empty() ? said : text(said, ": ", all.refusals.message);

@@ -47,8 +47,8 @@ struct Framework {
   PeerId peer = {};  // zero: not connected
   SessionEpoch session = {};
 
-  uint64_t generation = 0;                // of its asks
-  std::map<AskName, Ask> asks = {};       // declared in this session
+  uint64_t generation = 0;           // of its asks
+  std::map<AskName, Ask> asks = {};  // declared in this session
   // What the last AskReport of this session said: whether the ask could ever fit, as it remarks.
   std::map<AskName, bool> reported = {};
   std::map<AskName, std::string> rejected_asks = {};  // of the last declaration, and why

@@ -32,8 +32,7 @@ std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query,
   return state_->task_rows(query, by);
 }
 proto::LiveSnapshot Master::live_snapshot(Time now) const { return state_->live_snapshot(now); }
-Result<proto::Explanation> Master::explain(std::string_view framework,
-                                           const Principal* by) const {
+Result<proto::Explanation> Master::explain(std::string_view framework, const Principal* by) const {
   return state_->explain(framework, by);
 }
 Result<proto::ExplainedRole> Master::explain_role(std::string_view path) const {

@@ -57,8 +57,8 @@ struct FrameMalformed {
 struct PeerLost {
   PeerId peer = {};
 };
-// A user kills a task, given as FRAMEWORK/TASK or a unique prefix; or all tasks of a framework, given
-// by its whole id, or by a name that no other has. Answered under `call`.
+// A user kills a task, given as FRAMEWORK/TASK or a unique prefix; or all tasks of a framework,
+// given by its whole id, or by a name that no other has. Answered under `call`.
 struct OperatorKill {
   uint64_t call = 0;
   PrincipalPtr by = {};

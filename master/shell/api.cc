@@ -140,8 +140,8 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
   if (method == "kill") {
     Result<proto::KillCall> kill = proto::parse_kill_call(arguments);
     if (!kill) return wrong(std::move(kill).error());
-    return MasterEvent(OperatorKill{call, by, std::move(kill->task), kill->grace,
-                                    std::move(kill->framework)});
+    return MasterEvent(
+        OperatorKill{call, by, std::move(kill->task), kill->grace, std::move(kill->framework)});
   }
   if (method == "teardown") {
     Result<proto::TeardownCall> teardown = proto::parse_teardown_call(arguments);

@@ -42,8 +42,7 @@ SchedulerOptions checked(SchedulerOptions options) {
   if (Result<RoleName> role = parse_role(options.role.str()); !role) {
     exit_with(std::move(role).error().with_hint("SchedulerOptions::role, or --role=ROLE"));
   }
-  const Duration usual =
-      options.session_file.empty() ? kAttachedFailoverTimeout : kFailoverTimeout;
+  const Duration usual = options.session_file.empty() ? kAttachedFailoverTimeout : kFailoverTimeout;
   options.failover_timeout =
       std::clamp(options.failover_timeout.value_or(usual), Duration(), hours(24 * 3650));
   options.user.resize(std::min(options.user.size(), kNameBytesMax));

@@ -109,7 +109,8 @@ TEST(MaxPer, CountsAGroupAnewWhenAnAskJoinsOrLeavesIt) {
   young.group = "web";
   s.framework("f").asks(young);
   s.run_until_nothing_fits();
-  ASSERT_EQ(s.framework("f").tasks("young"), 3) << "the old ask is of no group: its tasks do not count";
+  ASSERT_EQ(s.framework("f").tasks("young"), 3)
+      << "the old ask is of no group: its tasks do not count";
   old.count = 0;
   old.group = "web";
   s.framework("f").asks(old);

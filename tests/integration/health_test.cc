@@ -21,11 +21,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::StartsWith;
 
-std::string of_tests(const std::string& name) {
-  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
-  return (self.parent_path() / name).string();
-}
-
 // A free port, kept from everybody who does not ask for it by its number: bound, not listened on.
 class FreePort {
  public:
@@ -53,7 +48,7 @@ class FreePort {
 class HealthChecks : public testing::Test {
  protected:
   std::unique_ptr<Process> start(const Words& more) {
-    Words words = {of_tests("health_scheduler"), "--master=" + cluster_.master(),
+    Words words = {program_of_tests("health_scheduler"), "--master=" + cluster_.master(),
                    "--session_file=" + (home_ / "session")};
     words.insert(words.end(), more.begin(), more.end());
     return std::make_unique<Process>(words);
@@ -128,10 +123,11 @@ TEST_F(HealthChecks, ByCommandAreToldWhenTheyChangeAndTheTaskRunsOn) {
 }
 
 TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
-  const auto scheduler = start(
-      {"--command=exec " + of_tests("http_server") + " 127.0.0.1 $PORT_http", "--check=http:/",
-       // Until it listens.
-       "--grace=60000", text("--timeout=", 1000 * slowdown())});
+  const auto scheduler =
+      start({"--command=exec " + program_of_tests("http_server") + " 127.0.0.1 $PORT_http",
+             "--check=http:/",
+             // Until it listens.
+             "--grace=60000", text("--timeout=", 1000 * slowdown())});
   ASSERT_TRUE(scheduler->line_with("running true").has_value()) << scheduler->err();
 
   ::kill(cluster_.pid_of("agent-1"), SIGKILL);
@@ -147,7 +143,7 @@ TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
   pid_t server = 0;
   for (const pid_t pid : processes_of(cluster_.dir())) {
     const std::string command = read_file(text("/proc/", static_cast<int64_t>(pid), "/cmdline"));
-    if (command.starts_with(of_tests("http_server"))) server = pid;
+    if (command.starts_with(program_of_tests("http_server"))) server = pid;
   }
   ASSERT_NE(server, 0);
   ::kill(server, SIGSTOP);  // Connections are taken, but nobody answers.

@@ -224,15 +224,16 @@ TEST_F(HostilePeers, AMessageOverTheBoundEndsTheConnection) {
   EXPECT_EQ(sent.out, "closed\n");
 }
 
-TEST_F(HostilePeers, AsksThatCannotBeAreRefusedWithTheReason) {
+TEST_F(HostilePeers, AsksThatCannotBeAreRejectedWithTheReason) {
   RawPeer peer(cluster_.master());
   peer.send(encoded(1, subscribe()));
   ASSERT_TRUE(peer.hear<proto::Subscribed>().has_value());
   Ask ask{.name = AskName("a"), .shape = ResourceVector(), .count = 1};  // Zero resources.
   peer.send(encoded(2, proto::DeclareAsks{.generation = 1, .asks = {ask}}));
-  const auto error = peer.hear<proto::ErrorMessage>();
-  ASSERT_TRUE(error.has_value());
-  EXPECT_NE(error->message.find("more than zero"), std::string::npos) << error->message;
+  const auto report = peer.hear<proto::AskReport>();
+  ASSERT_TRUE(report.has_value() && report->rows.size() == 1);
+  EXPECT_FALSE(report->rows[0].could_ever_fit);
+  EXPECT_NE(report->rows[0].why.find("more than zero"), std::string::npos) << report->rows[0].why;
 }
 
 }  // namespace

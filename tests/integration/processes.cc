@@ -173,6 +173,8 @@ std::string program(const std::string& name) {
   return (self.parent_path().parent_path() / "bin" / name).string();
 }
 
+std::string program_of_tests(const std::string& name) { return program("../tests/" + name); }
+
 Exit run(const Words& command, const std::map<std::string, std::string>& environment,
          const std::string& directory, Seconds deadline) {
   return Process(command, environment, directory).wait(deadline);

@@ -78,6 +78,8 @@ class Process {
 
 // build/bin/<name>.
 std::string program(const std::string& name);
+// build/tests/<name>.
+std::string program_of_tests(const std::string& name);
 Exit run(const Words& command, const std::map<std::string, std::string>& environment = {},
          const std::string& directory = {}, Seconds deadline = kDeadline);
 

@@ -53,9 +53,8 @@ struct Desk {
   }
 
   // Of one that takes open offers, so that its tasks name any ask or none.
-  Framework framework = {.record = {.framework = FrameworkId("f"),
-                                    .role = RoleName("eng"),
-                                    .mode = OfferMode::kOpen}};
+  Framework framework = {
+      .record = {.framework = FrameworkId("f"), .role = RoleName("eng"), .mode = OfferMode::kOpen}};
   Agents agents;
   Tasks tasks;
   std::vector<std::unique_ptr<Grant>> grants;

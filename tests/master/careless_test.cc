@@ -73,9 +73,8 @@ TEST(Careless, ASchedulerWhoseLaunchesAreRefusedWaitsLongerAndLonger) {
     s.settle();
     f.accepts({f.offers.front()}, {TestScheduler::spec("first", "cpus:1;mem:64")});
     f.asks("cpus:1;mem:64", 3);
-    Careless careless{s, f, [&](const Offer& offer) {
-                        f.accepts({offer}, row.tasks(careless.answered));
-                      }};
+    Careless careless{
+        s, f, [&](const Offer& offer) { f.accepts({offer}, row.tasks(careless.answered)); }};
     careless.runs_for(minutes(2));
     // Two at once, then after 100 ms, 200 ms … and at last each 30 s; one or two offers each time.
     EXPECT_LE(careless.answered, 2 * 14);
@@ -151,18 +150,18 @@ TEST(Careless, AnotherAskOfTheFrameworkDoesNotWait) {
   };
   f.sends(proto::DeclareAsks{.generation = 1, .asks = {ask("bad", 1), ask("good", 1)}});
   int good = 0;
-  Careless careless{s, f, [&](const Offer& offer) {
-                      std::vector<proto::TaskSpec> specs;
-                      for (const AskFill& fill : offer.fills) {
-                        const bool is_good = fill.ask == AskName("good");
-                        specs.push_back(TestScheduler::spec(is_good ? text("good-", ++good) : "bad",
-                                                            is_good ? "cpus:1" : "cpus:99",
-                                                            fill.ask.str()));
-                      }
-                      f.accepts({offer}, specs);
-                      f.sends(proto::DeclareAsks{.generation = 1,
-                                                 .asks = {ask("bad", 1), ask("good", good < 12)}});
-                    }};
+  Careless careless{
+      s, f, [&](const Offer& offer) {
+        std::vector<proto::TaskSpec> specs;
+        for (const AskFill& fill : offer.fills) {
+          const bool is_good = fill.ask == AskName("good");
+          specs.push_back(TestScheduler::spec(is_good ? text("good-", ++good) : "bad",
+                                              is_good ? "cpus:1" : "cpus:99", fill.ask.str()));
+        }
+        f.accepts({offer}, specs);
+        f.sends(
+            proto::DeclareAsks{.generation = 1, .asks = {ask("bad", 1), ask("good", good < 12)}});
+      }};
   careless.runs_for(seconds(10));
   EXPECT_EQ(good, 12);
   EXPECT_LE(careless.answered, 12 + 9);
@@ -198,20 +197,21 @@ TEST(Careless, OthersAreServedAndKeepTheirHistory) {
   a.updates(honest.id, "done", TaskState::kFinished);
   TestScheduler& f = s.subscribed("f");
   f.asks("cpus:1", 1);
-  Careless careless{s, f, [&](const Offer& offer) {
-                      std::vector<proto::TaskSpec> specs;
-                      for (int i = 0; i < 200; ++i) {
-                        specs.push_back(TestScheduler::spec(text("t", careless.answered, "-", i),
-                                                            "cpus:99"));
-                      }
-                      f.accepts({offer}, specs);
-                    }};
+  Careless careless{
+      s, f, [&](const Offer& offer) {
+        std::vector<proto::TaskSpec> specs;
+        for (int i = 0; i < 200; ++i) {
+          specs.push_back(TestScheduler::spec(text("t", careless.answered, "-", i), "cpus:99"));
+        }
+        f.accepts({offer}, specs);
+      }};
   careless.runs_for(seconds(5));
   honest.asks("cpus:1", 2);
   s.settle();
   EXPECT_EQ(honest.offers.size(), 1u);
   EXPECT_EQ(honest.offers.at(0).fills.at(0).count, 2) << "what the other waits for is free";
-  const std::vector<proto::TaskRow> rows = s.master->tasks({.prefix = "honest", .ended = true}, nullptr);
+  const std::vector<proto::TaskRow> rows =
+      s.master->tasks({.prefix = "honest", .ended = true}, nullptr);
   EXPECT_EQ(rows.size(), 1u);
 }
 
@@ -221,8 +221,7 @@ TEST(Careless, ATaskOfADeclaredAskCountsAgainstIt) {
   TestScheduler& f = s.subscribed("f");
   f.asks("cpus:4", 2);
   s.settle();
-  f.accepts(f.offers,
-            {f.spec("t1", "cpus:1"), f.spec("t2", "cpus:1"), f.spec("t3", "cpus:1")});
+  f.accepts(f.offers, {f.spec("t1", "cpus:1"), f.spec("t2", "cpus:1"), f.spec("t3", "cpus:1")});
   EXPECT_EQ(f.told(), std::vector<std::string>{"t3 refused not_asked"});
   EXPECT_EQ(s.allocated(), "cpus:2");
   s.settle();

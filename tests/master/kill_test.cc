@@ -115,7 +115,8 @@ TEST(OperatorKill, EndsAllTasksOfAFramework) {
   for (TestScheduler* f : {&web, &other}) {
     f->asks("cpus:1", 2);
     s.settle();
-    f->accepts(f->offers, {TestScheduler::spec("t1", "cpus:1"), TestScheduler::spec("t2", "cpus:1")});
+    f->accepts(f->offers,
+               {TestScheduler::spec("t1", "cpus:1"), TestScheduler::spec("t2", "cpus:1")});
     s.settle();
   }
   EXPECT_EQ(s.calls(OperatorKill{.grace = seconds(3), .framework = "web"}), "done");

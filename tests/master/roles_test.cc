@@ -102,8 +102,9 @@ TEST(Roles, AsksMayNameRolesWithinTheFrameworks) {
   Ask ask{.name = AskName("x"), .shape = *parse_shape("cpus:1"), .count = 1};
   ask.role = RoleName("engineering");
   f.sends(proto::DeclareAsks{.generation = 1, .asks = {ask}});
-  EXPECT_EQ(f.take_one<proto::AskReport>().rows.at(0).why,
-            "it names the role 'engineering'; that must be the framework's, 'eng', or one below it");
+  EXPECT_EQ(
+      f.take_one<proto::AskReport>().rows.at(0).why,
+      "it names the role 'engineering'; that must be the framework's, 'eng', or one below it");
   ask.role = RoleName("eng/ads");
   f.sends(proto::DeclareAsks{.generation = 2, .asks = {ask}});
   EXPECT_TRUE(f.take<proto::ErrorMessage>().empty());

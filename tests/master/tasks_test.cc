@@ -407,9 +407,8 @@ TEST(TaskTable, KeepsOfEachFrameworkItsShareOfThoseThatEnded) {
 
   // One id that is refused again and again is one entry.
   for (size_t i = 0; i < 1'000; ++i) {
-    tasks.add_refused({.framework = FrameworkId("third"),
-                       .task = TaskId("t"),
-                       .state = TaskState::kRefused});
+    tasks.add_refused(
+        {.framework = FrameworkId("third"), .task = TaskId("t"), .state = TaskState::kRefused});
   }
   EXPECT_EQ(kept("third"), 1u);
   EXPECT_EQ(tasks.ended_kept(), 100u);

@@ -24,6 +24,7 @@ class World {
  public:
   explicit World(uint64_t seed, Placement placement = Placement::kBestFit)
       : random_(seed),
+        groups_(seed + 1),
         allocator_(AllocatorOptions{.claim_after = seconds(20), .placement = placement}) {}
 
   std::vector<std::string> events(int count) {
@@ -133,7 +134,7 @@ class World {
       if (random_.chance(1, 4)) ask.max_per.push_back({"host", random_.between(1, 3)});
       if (random_.chance(1, 4)) ask.max_per.push_back({"rack", random_.between(1, 4)});
       if (random_.chance(1, 4)) ask.spread = random_.chance(1, 2) ? "rack" : "host";
-      if (random_.chance(1, 3)) ask.group = random_.chance(1, 4) ? "h" : "g";
+      if (groups_.chance(1, 3)) ask.group = groups_.chance(1, 4) ? "h" : "g";
       if (random_.chance(1, 4)) {
         ask.prefer.wait = seconds(random_.between(0, 30));
         if (random_.chance(2, 3)) ask.prefer.hosts = {text("a", random_.below(6))};
@@ -187,6 +188,8 @@ class World {
       }
     }
     for (const Grant& grant : together) {
+      // A gang ends with the first of its offers of which something is not launched.
+      if (allocator_.find_offer(grant.offer.id, grant.framework) == nullptr) return;
       std::vector<RunningTask> launched;
       std::vector<Slice> rest = grant.offer.slices;
       const auto launch = [&](const AskName& name, std::vector<Slice> slices, Band band) {
@@ -216,7 +219,6 @@ class World {
       Refusal refusal;
       if (!accept) refusal.refuse_for = seconds(random_.between(0, 10));
       if (!accept && random_.chance(1, 4)) refusal = {.too_little = {ResourceKind::kMem}};
-      if (allocator_.find_offer(grant.offer.id, grant.framework) == nullptr) return;
       allocator_.settle({grant.offer.id}, std::move(launched), refusal, now_);
     }
   }
@@ -425,6 +427,7 @@ class World {
   }
 
   Prng random_;
+  Prng groups_;  // of its own, so that the other draws of a seed stay what they were
   Allocator allocator_;
   Time now_ = Time() + seconds(100);
   std::map<AgentId, Attributes> attributes_;

@@ -149,7 +149,7 @@ class LiveCluster {
       ask.max_per = {{random_.chance(1, 2) ? "host" : "rack", random_.between(1, 2)}};
     }
     if (random_.chance(1, 8)) {
-      ask.prefer = {.hosts = {"a1"}, .racks = {}, .wait = seconds(random_.between(1, 20))};
+      ask.prefer = {.hosts = {"a1"}, .racks = {}, .wait = seconds(random_.between(20, 120))};
     }
     if (random_.chance(1, 10)) ask.borrow = false;
     if (random_.chance(1, 8)) ask.ports = random_.between(1, 3);

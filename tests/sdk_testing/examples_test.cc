@@ -43,8 +43,10 @@ TEST(RawOffers, EndsWellAlthoughMessagesAreLostAndTheMasterFailsOver) {
     SimCluster cluster({.seed = seed, .agents = 2, .resources = "cpus:1;mem:1024"});
     SCOPED_TRACE(cluster.replay());
     std::ostringstream out;
+    SchedulerOptions options = open_offers();
+    options.failover_timeout = minutes(5);  // it has no session file, and 10 s are not enough here
     SimScheduler& raw =
-        cluster.add(open_offers(), [&](Scheduler& self) { examples::raw_offers(self, "", out); });
+        cluster.add(options, [&](Scheduler& self) { examples::raw_offers(self, "", out); });
     cluster.drop_messages(seconds(20), 30);
     cluster.after(milliseconds(500), [&] { cluster.fail_over_master(); });
     cluster.run_for(minutes(20));

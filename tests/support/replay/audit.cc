@@ -102,6 +102,17 @@ void Replay::audit_limits(const Grant& grant) {
   }
 }
 
+namespace {
+
+int64_t allowed_by(const Ask& ask, const std::string& attribute) {
+  for (const MaxPer& most : ask.max_per) {
+    if (most.attribute == attribute) return most.count;
+  }
+  return kAskCountMax;
+}
+
+}  // namespace
+
 void Replay::audit_max_per(const Grant& grant) {
   for (const AskFill& fill : grant.offer.fills) {
     const Group* group = group_of(grant.framework, fill.ask);
@@ -109,18 +120,20 @@ void Replay::audit_max_per(const Grant& grant) {
     for (const MaxPer& most : group->spec->ask.max_per) {
       const std::string value = value_of(grant.offer.agent, most.attribute);
       int64_t count = 0;
+      int64_t allowed = most.count;  // by the ask of its group that allows most
       for (const Group& other : frameworks_.at(grant.framework).groups) {
         const std::string& together = other.spec->ask.group;
-        const bool counts = &other == group ||
-                            (!together.empty() && together == group->spec->ask.group);
+        const bool counts =
+            &other == group || (!together.empty() && together == group->spec->ask.group);
         if (!counts || !other.is_declared) continue;
+        allowed = std::max(allowed, allowed_by(other.spec->ask, most.attribute));
         for (const auto& [agent, tasks] : tasks_on(grant.framework, other)) {
           if (value_of(agent, most.attribute) == value) count += tasks;
         }
       }
-      if (count <= most.count) continue;
+      if (count <= allowed) continue;
       broken(text("offer ", grant.offer.id.value(), ": ", count, " of ", fill.ask.str(), " on ",
-                  most.attribute, " ", value, ", at most ", most.count));
+                  most.attribute, " ", value, ", at most ", allowed));
     }
   }
 }
