@@ -382,6 +382,7 @@ TEST(Labels, OfARefusedLaunchComeBackToo) {
             "the name of a label is 1 to 63 letters, digits, '.', '_' or '-', and not '.' or '..', "
             "not 'no name'");
   EXPECT_EQ(refused.labels, proto::Labels());
+}
 
 // One that ends tasks without end drives out its own, not those of others.
 TEST(TaskTable, KeepsOfEachFrameworkItsShareOfThoseThatEnded) {
