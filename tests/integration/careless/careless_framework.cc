@@ -4,7 +4,7 @@
 
 #include <iostream>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "common/text.h"
 #include "sdk/scheduler.h"
@@ -31,16 +31,11 @@ proto::TaskSpec wrong_task(const std::string& fault, int64_t number) {
 
 int main(int argc, char** argv) {
   std::string fault;
-  std::vector<char*> rest = {argv[0]};
   for (int i = 1; i < argc; ++i) {
     const std::string_view word = argv[i];
-    if (word.starts_with("--fault=")) {
-      fault = word.substr(8);
-    } else {
-      rest.push_back(argv[i]);
-    }
+    if (word.starts_with("--fault=")) fault = word.substr(8);
   }
-  sdk::Scheduler self(sdk::options_from(static_cast<int>(rest.size()), rest.data(), "careless"));
+  sdk::Scheduler self(sdk::options_from(argc, argv, "careless", {"fault"}));
   int64_t offers = 0;
   self.ask("work", "cpus:0.1;mem:32", 2);
   self.on_offer([&](const Offer& offer) {
