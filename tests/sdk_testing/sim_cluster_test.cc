@@ -144,7 +144,9 @@ TEST(SimCluster, NothingIsOfferedForAnHourAndThenSomething) {
 
 TEST(SimCluster, DroppedMessagesAreFoundOutAndMadeGood) {
   SimCluster cluster({.seed = 3, .agents = 2});
-  const SimScheduler& scheduler = cluster.add({.name = "hello"}, hello);
+  // Without a session file the framework is given up after 10 s, unless it says otherwise.
+  const SimScheduler& scheduler =
+      cluster.add({.name = "hello", .failover_timeout = minutes(1)}, hello);
   cluster.drop_messages(seconds(20), 50);
   cluster.run_for(minutes(5));
   EXPECT_THAT(cluster, finished("hello", 5));
