@@ -248,6 +248,10 @@ void Cluster::adopt(const AgentId& id, const FrameworkId& of, RunningTask task) 
   const RoleName role = task.claim.role.empty() ? f.role : task.claim.role;
   add_task(a, leaf_in(f, role), std::move(task));
   refresh(a, false);
+  // It may have parts now. Of such an agent nothing less than the whole is set aside.
+  if (a.claimant != nullptr && !a.keep.is_zero() && !a.parts.empty()) {
+    a.purpose == Purpose::kOwed ? end_keep(a) : change_keep(a, {});
+  }
   // What runs there already may be what we have offered.
   rescind_what_does_not_fit(a);
 }

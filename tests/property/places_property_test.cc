@@ -468,6 +468,15 @@ TEST(PlacesProperty, InvariantsHoldAfterEveryStep) {
   EXPECT_GT(combined, 100);
 }
 
+// 3871: a task that may be revoked was found on an agent of which a part was kept for a claim.
+TEST(PlacesProperty, InvariantsHoldInCasesThatOnceBrokeThem) {
+  for (const uint64_t seed : {3871}) {
+    World world(seed);
+    world.events(120);
+    ASSERT_TRUE(world.violations().empty()) << world.violations().front() << "\nseed " << seed;
+  }
+}
+
 TEST(PlacesProperty, TheSameEventsGiveTheSameDecisions) {
   for (const uint64_t seed : Seeds(20)) {
     EXPECT_EQ(World(seed).events(80), World(seed).events(80)) << "seed " << seed;
