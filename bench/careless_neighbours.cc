@@ -63,11 +63,6 @@ std::string median_ratio(const std::vector<Pair>& pairs, int percent) {
   return text(median / 100, ".", median % 100 / 10, median % 10);
 }
 
-std::string row(const std::string& what, std::vector<int64_t> values) {
-  return text("| ", what, " | ", bench::millis(bench::percentile(values, 50)), " | ",
-              bench::millis(bench::percentile(values, 99)), " |\n");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -99,7 +94,7 @@ int main(int argc, char** argv) {
           "shape, no ask, an unknown ask, more than offered); ",
           pairs, " pairs in turn of ", count,
           " launches each; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
-          row("alone", sum.alone), row("beside them", sum.beside),
+          bench::latency_row("alone", sum.alone), bench::latency_row("beside them", sum.beside),
           "| ratio, median of the pairs | ", median_ratio(all, 50), " | ", median_ratio(all, 99),
           " |\n"));
   return 0;

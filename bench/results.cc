@@ -50,6 +50,11 @@ std::string millis(int64_t micros) {
   return text(micros / 1000, ".", hundredths.substr(1, 2));
 }
 
+std::string latency_row(const std::string& what, const std::vector<int64_t>& micros) {
+  return text("| ", what, " | ", millis(percentile(micros, 50)), " | ",
+              millis(percentile(micros, 99)), " |\n");
+}
+
 void write_section(const std::string& path, const std::string& name, const std::string& command,
                    const std::string& body) {
   const std::string begin = text("<!-- begin ", name, " -->\n");

@@ -38,11 +38,6 @@ int64_t fork_and_exec() {
   return micros_since(begin);
 }
 
-std::string row(const std::string& what, const std::vector<int64_t>& values) {
-  return text("| ", what, " | ", bench::millis(bench::percentile(values, 50)), " | ",
-              bench::millis(bench::percentile(values, 99)), " |\n");
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -71,12 +66,13 @@ int main(int argc, char** argv) {
     whole.push_back(command);
     bare.push_back(spawned);
   }
-  bench::write_section(path, "run_latency", text("build/bin/run_latency ", rounds),
-                       text("`proffer run -- true` on an idle local cluster of one agent, ", rounds,
-                            " rounds in turn; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
-                            row("request leaves the client → `running` heard there", running),
-                            row("request leaves the client → `finished` heard there", finished),
-                            row("whole command `proffer run -- true`, output streamed", whole),
-                            row("fork and exec of `sh -c true` to its end, no cluster", bare)));
+  bench::write_section(
+      path, "run_latency", text("build/bin/run_latency ", rounds),
+      text("`proffer run -- true` on an idle local cluster of one agent, ", rounds,
+           " rounds in turn; milliseconds.\n\n| | p50 | p99 |\n|---|---|---|\n",
+           bench::latency_row("request leaves the client → `running` heard there", running),
+           bench::latency_row("request leaves the client → `finished` heard there", finished),
+           bench::latency_row("whole command `proffer run -- true`, output streamed", whole),
+           bench::latency_row("fork and exec of `sh -c true` to its end, no cluster", bare)));
   return 0;
 }

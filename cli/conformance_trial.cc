@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A scheduler of which nothing passes for so long is steady.
+// A scheduler that neither sends nor receives for so long is steady.
 constexpr Duration kQuiet = seconds(4);
 // One that never is steady nor ends is judged as it is then.
 constexpr Duration kBusy = seconds(30);

@@ -63,7 +63,7 @@ void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<st
   }
 }
 
-// What of it is its scheduler's own doing.
+// The part that the scheduler itself brings about.
 void add_behaviour(const proto::Explanation& all, std::vector<std::string>& lines) {
   std::string head = "waits";
   for (const proto::ExplainedWait& wait : all.waits) {

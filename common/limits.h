@@ -140,7 +140,7 @@ inline constexpr Duration kMinimumRuntime = seconds(30);
 inline constexpr Duration kReclaimPatience = minutes(2);  // of an ask that had its fair share
 inline constexpr int64_t kRevokesPerMinute = 10;
 inline constexpr Duration kKillGrace = seconds(5);
-// Accepts in a row of which nothing was launched: the wait after the second of one ask, or of open
+// Accepts in a row that launched nothing: the wait after the second of one ask, or of open
 // offers, doubles with each further one; that of the whole framework begins later.
 inline constexpr int64_t kFreeFailuresOfAsk = 1;
 inline constexpr int64_t kFreeFailuresOfFramework = 16;

@@ -37,7 +37,7 @@ struct ExplainedRefusals {
   bool operator==(const ExplainedRefusals&) const = default;
 };
 
-// An ask that cannot be declared, or of which something is to be said.
+// An ask that cannot be declared, or a remark on one that was.
 struct ExplainedRemark {
   AskName ask = {};
   bool rejected = true;

@@ -206,7 +206,7 @@ class Scheduler {
   void on_signal(int signal, std::function<void()> callback);
   // Any thread: `callback` is called on the loop's, in the order of these calls, once run() runs.
   // False, and it never is: 65,536 wait already, or the scheduler has left run(), or is about to.
-  // What still waits then is dropped. The Scheduler must outlive the call.
+  // Calls that still wait then are dropped. The Scheduler must outlive the call.
   bool post(std::function<void()> callback);
   // Calls again and again while the descriptor (a pipe, a socket, an eventfd …) is as wanted, until
   // the Watch is destroyed, which may happen in the callback. One watch for each descriptor; it

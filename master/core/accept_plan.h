@@ -77,8 +77,8 @@ struct AcceptOutcome {
   bool refused_any = false;         // tasks
   bool did_other = false;           // reserved something, or was told why not
   bool declines = false;            // refuses what it does not use for a time or a reason
-  std::set<AskName> launched = {};  // of which a task is launched, whatever was offered for it
-  std::set<AskName> failed = {};    // that were offered for, and of which none is launched
+  std::set<AskName> launched = {};  // asks with a launched task, whether offered for or not
+  std::set<AskName> failed = {};    // asks that were offered for and have no launched task
 };
 AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan);
 

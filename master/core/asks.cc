@@ -74,7 +74,7 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
   }
   allocator_.declare_asks(framework.id(), std::move(declared), step.now);
   framework.back_off.keep_only(names);
-  pause_waiting(framework, step);
+  pause_waiting(framework);
   if (!framework.rejected_asks.empty()) report(framework, {}, step);
   declared_.insert(framework.id());
   report_dirty(step);

@@ -61,7 +61,7 @@ BackOff::Ended BackOff::take_ended(Time now) {
 }
 
 void BackOff::keep_only(const std::set<AskName>& declared) {
-  // Those that are declared again soon are known again; only their number is bounded.
+  // An ask that is declared again soon goes on waiting; only the number of asks is bounded.
   if (asks_.size() <= kAsksMax) return;
   std::erase_if(asks_, [&](const auto& row) { return !declared.contains(row.first); });
 }

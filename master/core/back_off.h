@@ -24,7 +24,7 @@ class BackOff {
     std::optional<Time> until = {};
   };
 
-  // `asks`: that the offers were made for, and of which nothing was launched. None: open offers.
+  // `asks`: the offers were made for these, and no task of them was launched. None: open offers.
   void note_failed(const std::set<AskName>& asks, Time now);
   // A task was launched for the ask (empty: for none).
   void note_launched(const AskName& ask);
@@ -39,7 +39,7 @@ class BackOff {
     bool all = false;
   };
   Ended take_ended(Time now);
-  // Of other asks nothing needs to be remembered.
+  // Forgets asks that are not declared, once more than kAsksMax are remembered.
   void keep_only(const std::set<AskName>& declared);
 
   const Row& all() const { return all_; }

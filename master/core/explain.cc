@@ -69,15 +69,20 @@ std::string why_unmet(const AskExplanation& ask, int64_t agents) {
 
 namespace {
 
-// "its ask 'x' launched nothing in 5 accepts in a row, and gets no offers for another 2s; the last
-// refused task, …".
+// To be read: 100 ms is as exact as it gets, and never 0.
+std::string time_left(Duration left) {
+  constexpr int64_t kStep = 100;
+  return to_text(milliseconds((std::max<int64_t>(left.millis(), 0) / kStep + 1) * kStep));
+}
+
+// "its ask 'x' launched nothing in 5 accepts in a row, so nothing is offered for another 2s; the
+// last refused task is 't': …".
 std::string wait_text(const proto::Explanation& all) {
   const proto::ExplainedWait& wait = all.waits.front();
   std::string said = text(wait.ask.empty() ? "it" : text("its ask ", quoted(wait.ask.str())),
                           " launched nothing in ", wait.failures,
                           wait.failures == 1 ? " accept" : " accepts in a row",
-                          ", so nothing is offered for another ",
-                          to_text(std::max(wait.until - all.now, milliseconds(1))));
+                          ", so nothing is offered for another ", time_left(wait.until - all.now));
   if (all.refusals.count == 0) return said;
   said += text("; the last refused task is ", quoted(all.refusals.task.str()));
   return all.refusals.message.empty() ? said : text(said, ": ", all.refusals.message);
@@ -156,7 +161,8 @@ Result<proto::Explanation> Master::State::explain(std::string_view word,
   return all;
 }
 
-// What of it is the scheduler's own doing. What it wrote, in tasks and asks, is not for everybody.
+// The part that the scheduler itself brings about. Messages about its tasks may quote commands and
+// environments: they are for those that may see its tasks.
 void Master::State::explain_behaviour(const Framework& framework, bool may_see,
                                       proto::Explanation& all) const {
   const BackOff& back_off = framework.back_off;

@@ -83,19 +83,21 @@ void Master::State::note_outcome(Framework& framework, AcceptOutcome&& outcome, 
   const bool is_open = framework.record.mode == OfferMode::kOpen;
   if (is_open ? !outcome.launched.empty() : outcome.failed.empty()) return;
   framework.back_off.note_failed(outcome.failed, step.now);
-  pause_waiting(framework, step);
+  if (!framework.back_off.next_end()) return;
+  step.trace(TraceLevel::kMisbehaved, "framework waits",
+             {{"framework", framework.id().str()},
+              {"failures", std::to_string(framework.back_off.all().failures)}});
+  pause_waiting(framework);
 }
 
-void Master::State::pause_waiting(const Framework& framework, Step& step) {
+// Also after each declaration: an ask that is declared anew is another one to the allocator.
+void Master::State::pause_waiting(const Framework& framework) {
   const std::optional<Time> end = framework.back_off.next_end();
   if (!end) return;
   allocator_.pause(framework.id(), framework.back_off.pauses_all());
   for (const auto& [ask, row] : framework.back_off.asks()) {
     if (row.until) allocator_.pause(framework.id(), ask, true);
   }
-  step.trace(TraceLevel::kMisbehaved, "framework waits",
-             {{"framework", framework.id().str()},
-              {"failures", std::to_string(framework.back_off.all().failures)}});
   deadlines_.arm({.kind = DeadlineKind::kBackOff, .peer = {}, .id = framework.id().str()}, *end);
 }
 

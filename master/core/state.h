@@ -166,7 +166,7 @@ class Master::State {
   void refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
               TaskRefusal&& refusal, Step& step);
   void note_outcome(Framework& framework, AcceptOutcome&& outcome, Step& step);
-  void pause_waiting(const Framework& framework, Step& step);
+  void pause_waiting(const Framework& framework);
   void end_waits(Framework& framework, Step& step);
 
   // updates.cc

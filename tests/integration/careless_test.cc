@@ -1,4 +1,4 @@
-// Careless schedulers as real processes, each of which does one wrong thing for ever: an honest one
+// Careless schedulers as real processes. Each does one wrong thing for ever: an honest one
 // beside it is served, the history of others stays, and explain says what is wrong.
 
 #include <gmock/gmock.h>

@@ -88,6 +88,7 @@ TEST(Careless, ASchedulerWhoseLaunchesAreRefusedWaitsLongerAndLonger) {
     ASSERT_EQ(all.waits.size(), 1u);
     EXPECT_EQ(all.waits[0].ask, AskName("t"));
     EXPECT_THAT(all.answer, HasSubstr("its ask 't' launched nothing in"));
+    EXPECT_THAT(all.answer, testing::ContainsRegex("for another [0-9]+(\\.[0-9])?s;"));
     EXPECT_THAT(all.answer, HasSubstr(all.refusals.message));
 
     // It mends its ways: all is as before after its wait.

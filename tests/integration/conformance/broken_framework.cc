@@ -140,7 +140,7 @@ class Framework {
     }
   }
 
-  // What it has to know before it asks: what its earlier lives launched, and what became of that.
+  // Before it asks it has to know the tasks that its earlier lives launched, and their ends.
   void on_subscribed(const proto::Subscribed& subscribed) {
     framework_ = subscribed.framework;
     save_session();
