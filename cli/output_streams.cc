@@ -208,7 +208,7 @@ void OutputStreams::Impl::give_up_or_wait(std::unique_ptr<Transfer> transfer,
     broken.push_back(std::move(transfer));
     return;
   }
-  failed(transfer->task, why);
+  failed(transfer->framework, transfer->task, why);
   close(*transfer);
 }
 

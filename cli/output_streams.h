@@ -17,7 +17,7 @@ class OutputStreams {
   enum class Stream : uint8_t { kStdout, kStderr };
   // Called on the streams' thread, one at a time.
   using Sink = std::function<void(const TaskId&, Stream, std::string_view bytes)>;
-  using Failed = std::function<void(const TaskId&, const std::string& why)>;
+  using Failed = std::function<void(const FrameworkId&, const TaskId&, const std::string& why)>;
 
   OutputStreams(Address master, Sink sink, Failed failed);
   // Cuts what still streams.

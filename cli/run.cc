@@ -70,9 +70,9 @@ class Run {
             [this](const TaskId& task, OutputStreams::Stream stream, std::string_view bytes) {
               write(task, stream, bytes);
             },
-            [this](const TaskId& task, const std::string& why) {
+            [](const FrameworkId& framework, const TaskId& task, const std::string& why) {
               std::fprintf(stderr, "warning: output of task %s of %s is lost: %s\n",
-                           task.str().c_str(), scheduler_.framework().str().c_str(), why.c_str());
+                           task.str().c_str(), framework.str().c_str(), why.c_str());
             }) {}
 
   int go();

@@ -1,6 +1,7 @@
 // proffer run and the commands around it, as a user types them, on a real cluster.
 
 #include <csignal>
+#include <filesystem>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 
 namespace proffer::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 class RunCommand : public testing::Test {
  protected:
@@ -157,6 +160,17 @@ TEST_F(RunCommand, WhatCannotBePrintedIsNoSuccess) {
       EXPECT_NE(done.err.find("standard output"), std::string::npos) << words << where << done.err;
     }
   }
+}
+
+TEST_F(RunCommand, OutputThatIsLostIsToldAndTheExitCodeStays) {
+  const Cluster cluster;
+  fs::remove(fs::path(cluster.dir()) / "agent-1" / "executors-http.sock");
+
+  const Exit ended = cluster.proffer({"run", "--name", "mute", "--", "echo unheard; exit 6"});
+
+  EXPECT_EQ(ended.code, 6) << ended.err;
+  EXPECT_EQ(ended.out, "");
+  EXPECT_NE(ended.err.find("warning: output of task mute-1 of "), std::string::npos) << ended.err;
 }
 
 TEST_F(RunCommand, KillEndsATaskByAnyUniquePrefix) {
