@@ -34,6 +34,7 @@ constexpr int kNiceness = 5;
 constexpr size_t kEndedMax = 200'000;      // of one round; the next goes on
 constexpr size_t kRunsAtOnce = 100;        // between two looks at whether it is over
 constexpr int64_t kHoleBytes = 64 * 1024;  // holes begin and end at multiples
+constexpr int64_t kPunchBytes = int64_t{8} << 20;
 constexpr int kRestForWork = 100;
 constexpr Duration kRestMax = hours(1);  // sandboxes outlive their age by this at most
 constexpr Duration kProgressEvery = seconds(10);
@@ -71,6 +72,19 @@ const dirent* next_entry(const Directory& directory) {
   return nullptr;
 }
 
+// Punches what there is of the file before `end`, in steps: a kernel without preemption runs nobody
+// else on this CPU during one. False: it cannot, errno says why.
+bool punch(int fd, int64_t end) {
+  for (int64_t at = 0; at < end; at += kPunchBytes) {
+    at = lseek(fd, at, SEEK_DATA);
+    if (at < 0) return errno == ENXIO;  // nothing but holes
+    const int64_t bytes = std::min(end - at, kPunchBytes);
+    if (bytes <= 0) return true;
+    if (fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, at, bytes) != 0) return false;
+  }
+  return true;
+}
+
 // Its name may be anything that a task has made.
 void bound_output(int sandbox, const char* name, uid_t owner, int64_t bytes_max) {
   struct stat status {};
@@ -87,7 +101,7 @@ void bound_output(int sandbox, const char* name, uid_t owner, int64_t bytes_max)
   // What is left is enough for some time.
   const int64_t end = (status.st_size - bytes_max / 4 * 3) / kHoleBytes * kHoleBytes;
   if (end <= 0) return;
-  if (fallocate(fd.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, end) == 0) return;
+  if (punch(fd.get(), end)) return;
   // A file system without holes. It is appended to, so it begins anew.
   if (errno != EOPNOTSUPP || ftruncate(fd.get(), 0) != 0) {
     LOG_EVERY_N(WARNING, 60) << "the output of a task is larger than --output_max and cannot be "

@@ -247,7 +247,7 @@ class Outputs : public testing::Test {
 
 TEST_F(Outputs, KeepTheirLastPart) {
   std::string bytes;
-  for (int i = 0; bytes.size() < 8 * kMax; ++i) bytes += text("line ", i, "\n");
+  for (int i = 0; bytes.size() < 24 * kMax; ++i) bytes += text("line ", i, "\n");
   dir_.write("stdout", bytes);
   dir_.write("stderr", "short");
   dir_.write("data", bytes);
@@ -263,6 +263,10 @@ TEST_F(Outputs, KeepTheirLastPart) {
   EXPECT_EQ(tail, bytes.substr(bytes.size() - kMax / 2) + "more\n");
   std::ifstream other(dir_.path() / "stderr");
   EXPECT_EQ(std::string((std::istreambuf_iterator<char>(other)), {}), "short");
+
+  dir_.append("stdout", bytes);  // behind the hole
+  bound_outputs(dir_.path(), kMax);
+  EXPECT_LE(held(dir_.path() / "stdout"), kMax);
 }
 
 // A task may put anything in the place of its output.
