@@ -1,7 +1,8 @@
 #pragma once
 
 // For authors of executors: the process on an agent that runs tasks of one framework. Everything
-// runs on the thread that calls run().
+// runs on the thread that calls run(). sdk/testing/sim_cluster.h tests it together with its
+// scheduler.
 //
 //   int main() {
 //     proffer::sdk::Executor executor;
@@ -26,10 +27,14 @@
 
 namespace proffer::sdk {
 
+class ExecutorHost;
+
 class Executor {
  public:
   // Reads the environment. Prints what is missing and exits with 2.
   Executor();
+  // On a given host instead of a loop and an agent: for sdk/testing/sim_cluster.h.
+  explicit Executor(ExecutorHost& host);
   ~Executor();
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
@@ -50,6 +55,10 @@ class Executor {
   // Any update.
   void update(proto::TaskStatus status);
   void message(std::string data);
+
+  FrameworkId framework() const;
+  // The TaskSpec::executor_id of its tasks.
+  ExecutorId id() const;
 
   // --- the loop --------------------------------------------------------------------------------
   Time now() const;

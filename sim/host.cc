@@ -1,5 +1,5 @@
-// The story of a machine. ExecutorProcess is one executor: start_task and task_ends are its life;
-// Host starts and ends them and tells the agent, if the agent that started them is still there.
+// The story of a machine: it starts and ends processes and tells the agent, if the agent that
+// started them is still there.
 
 #include "sim/host.h"
 
@@ -14,200 +14,8 @@ namespace {
 constexpr int32_t kCannotBegin = 126;  // as slave/core/quarantine.h
 constexpr Duration kExecMin = milliseconds(1);
 constexpr Duration kExecMax = milliseconds(80);
-// A shared executor leaves when it had nothing to do for so long.
-constexpr Duration kIdle = seconds(10);
-// How long an executor waits for its agent: as in life, it has given up before a master may say
-// that its tasks are gone (simulation.cc shortens that as well).
-constexpr Duration kWaitsForAgent = seconds(100);
 
 }  // namespace
-
-// --- one executor ------------------------------------------------------------------------------
-
-ExecutorProcess::ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start,
-                                 int32_t pid)
-    : Node(world, text(host.name().str(), ".", start.executor.str(), ".", start.run)),
-      network_(network),
-      host_(host),
-      start_(std::move(start)),
-      pid_(pid),
-      party_(network.add_party(host.site())) {}
-
-void ExecutorProcess::begin() {
-  if (driver_ != nullptr || leaving_) return;  // Killed before it began.
-  begin_life();
-  driver_ = std::make_unique<sdk::ExecutorDriver>(
-      sdk::ExecutorDriverOptions{.framework = start_.framework,
-                                 .executor = start_.executor,
-                                 .token = start_.token,
-                                 .wait_for_agent = kWaitsForAgent});
-  line_ = network_.call(party_, host_.executors(), this);
-  note({.what = "executor begins", .fields = {{"pid", std::to_string(pid_)}}});
-  stepped();
-}
-
-void ExecutorProcess::kill() {
-  leaving_ = true;
-  for (const TaskKey& task : ran_) host_.journal_.unwitnessed(task);
-  while (!running_.empty()) {
-    const TaskId task = running_.begin()->first;
-    running_.erase(running_.begin());
-    host_.journal_.ended({start_.framework, task}, Ending::kTakenDown, 0, 9);
-  }
-  if (!is_up()) return;
-  note({.what = "executor killed", .fields = {{"pid", std::to_string(pid_)}}});
-  network_.hang_up(line_);
-  end_life();
-  network_.thaw(party_);
-  driver_.reset();
-}
-
-void ExecutorProcess::on_line_disconnected(const std::string&) { step(sdk::AgentDisconnected{}); }
-
-void ExecutorProcess::step(const sdk::ExecutorDriverEvent& event) {
-  sdk::ExecutorDriverOutbox out;
-  driver_->handle(event, now(), out);
-  const bool crashes = crashes_now();
-  const size_t done = crashes ? host_.chance_.below(out.actions.size() + 1) : out.actions.size();
-  for (size_t i = 0; i < done; ++i) {
-    carry_out(out.actions[i]);
-    if (!is_up()) return;
-  }
-  if (crashes) return host_.crash_executor(*this);
-  stepped();
-}
-
-void ExecutorProcess::carry_out(const sdk::ExecutorDriverAction& action) {
-  if (const auto* send = std::get_if<sdk::SendToAgent>(&action)) {
-    network_.send(line_, send->envelope);
-  } else if (std::holds_alternative<sdk::ResetAgent>(action)) {
-    network_.reset(line_);
-  } else if (const auto* task = std::get_if<sdk::StartTask>(&action)) {
-    start_task(task->run);
-  } else if (const auto* ending = std::get_if<sdk::EndTask>(&action)) {
-    end_task(ending->task, ending->grace.value_or(kKillGrace));
-  } else if (const auto* all = std::get_if<sdk::EndAll>(&action)) {
-    abandoned_ = abandoned_ || all->agent_away;
-    end_all();
-  } else if (std::holds_alternative<sdk::Finished>(action)) {
-    exit();
-  }
-}
-
-void ExecutorProcess::start_task(const proto::RunTask& run) {
-  const TaskKey key(start_.framework, run.spec.id);
-  for (const Violation& violation :
-       host_.journal_.started(key, host_.name(), run.assignment.resources, now())) {
-    world().violated(name(), violation);
-  }
-  if (!world().violations().empty()) return;
-  note({.what = "task starts", .fields = {{"task", run.spec.id.str()}}});
-  const TaskScript script = host_.scripts_ ? host_.scripts_(run, host_.name(), host_.chance_)
-                                           : TaskScript{.task = parse_sim_task(run.spec.command)};
-  ran_.push_back(key);
-  Running& running = running_[run.spec.id];
-  running = Running{script.task, script.data, !run.spec.executor_id.empty()};
-  // Its agent must end it with its executor, which is its own.
-  running.deaf = script.task.stubborn && !running.shared && host_.chance_.chance(1, 4);
-  ++idle_serial_;
-  later(microseconds(host_.chance_.between(10, 3'000)),
-        [this, task = run.spec.id, data = script.first_data] {
-          if (running_.count(task) == 0) return;
-          step(sdk::TellUpdate{
-              {.task = task, .state = proto::TaskState::kRunning, .data = data, .at = now()}});
-        });
-  for (const auto& [after, healthy] : script.health) {
-    if (!run.spec.health) break;
-    later(microseconds(3'000) + after, [this, task = run.spec.id, is_healthy = healthy] {
-      const auto at = running_.find(task);
-      if (at == running_.end() || at->second.killing) return;
-      step(sdk::TellUpdate{
-          {.task = task, .state = proto::TaskState::kRunning, .healthy = is_healthy, .at = now()}});
-    });
-  }
-  later(microseconds(3'000) + script.task.runs, [this, task = run.spec.id, how = script.task] {
-    task_ends(task, how.signal != 0 ? Ending::kSignalled : Ending::kExited);
-  });
-}
-
-void ExecutorProcess::end_task(const TaskId& task, Duration grace) {
-  const auto at = running_.find(task);
-  if (at == running_.end() || at->second.killing) return;
-  if (at->second.deaf && !leaving_) return;
-  at->second.killing = true;
-  const Duration takes =
-      at->second.task.stubborn
-          ? grace
-          : nanoseconds(host_.chance_.between(0, std::min(grace, milliseconds(50)).nanos()));
-  later(takes, [this, task] { task_ends(task, Ending::kKilled); });
-}
-
-void ExecutorProcess::end_all() {
-  leaving_ = true;
-  for (const auto& [task, running] : std::map<TaskId, Running>(running_)) {
-    end_task(task, kKillGrace);
-  }
-  later(milliseconds(1), [this] { leave_if_idle(); });
-}
-
-void ExecutorProcess::task_ends(const TaskId& task, Ending ending) {
-  const auto at = running_.find(task);
-  if (at == running_.end()) return;
-  const Running was = at->second;
-  running_.erase(at);
-  host_.journal_.ended({start_.framework, task}, ending, was.task.exit_code, was.task.signal);
-  note({.what = "task ends", .fields = {{"task", task.str()}}});
-
-  proto::TaskStatus status{.task = task, .data = was.data, .at = now()};
-  if (ending == Ending::kKilled) {
-    status.state = proto::TaskState::kKilled;
-    status.reason = proto::TaskReason::kKilledByScheduler;
-    status.data.clear();
-  } else if (ending == Ending::kSignalled) {
-    status.state = proto::TaskState::kFailed;
-    status.reason = proto::TaskReason::kCommandSignalled;
-    status.signal = was.task.signal;
-  } else {
-    status.state =
-        was.task.exit_code == 0 ? proto::TaskState::kFinished : proto::TaskState::kFailed;
-    status.reason = proto::TaskReason::kCommandExited;
-    status.exit_code = was.task.exit_code;
-  }
-  step(sdk::TellUpdate{std::move(status)});
-  if (!is_up()) return;
-  if (!was.shared || leaving_) {
-    leave_if_idle();
-  } else if (running_.empty()) {
-    later(kIdle, [this, serial = ++idle_serial_] {
-      if (serial == idle_serial_) leave_if_idle();
-    });
-  }
-}
-
-void ExecutorProcess::leave_if_idle() {
-  if (!running_.empty()) return;
-  leaving_ = true;
-  step(sdk::FinishWhenAcknowledged{});
-}
-
-void ExecutorProcess::exit() {
-  while (!running_.empty()) {  // A task that came too late.
-    const TaskKey key(start_.framework, running_.begin()->first);
-    running_.erase(running_.begin());
-    host_.journal_.ended(key, Ending::kTakenDown, 0, 9);
-    host_.journal_.unwitnessed(key);
-  }
-  if (abandoned_) {  // What it still had to tell, nobody will hear.
-    for (const TaskKey& task : ran_) host_.journal_.unwitnessed(task);
-  }
-  note({.what = "executor exits", .fields = {{"pid", std::to_string(pid_)}}});
-  network_.hang_up(line_);
-  end_life();
-  host_.exited(*this, 0, std::nullopt);
-  // The driver is in the middle of its step: it stays until the world ends.
-}
-
-// --- the machine -------------------------------------------------------------------------------
 
 Host::Host(World& world, Network& network, Journal& journal, AgentId name, Resources total)
     : world_(world),
@@ -243,7 +51,7 @@ void Host::start(const ProcessStart& start) {
   }
   newest_run_ = std::max(newest_run_, start.run);
   const int32_t pid = ++pids_;
-  all_.push_back(std::make_unique<ExecutorProcess>(world_, network_, *this, start, pid));
+  all_.push_back(make_process(start, pid));
   ExecutorProcess* process = all_.back().get();
   processes_[pid] = Child{.process = process, .parent_life = life};
   world_.after(soon, [this, life, start, pid] {
@@ -251,6 +59,18 @@ void Host::start(const ProcessStart& start) {
   });
   world_.after(nanoseconds(chance_.between(kExecMin.nanos(), kExecMax.nanos())),
                [process] { process->begin(); });
+}
+
+std::unique_ptr<ExecutorProcess> Host::make_process(const ProcessStart& start, int32_t pid) {
+  if (programs_) {
+    if (auto process = programs_(*this, start, pid)) return process;
+  }
+  return std::make_unique<ScriptedExecutor>(world_, network_, *this, start, pid);
+}
+
+TaskScript Host::script_of(const proto::RunTask& run) {
+  return scripts_ ? scripts_(run, name_, chance_)
+                  : TaskScript{.task = parse_sim_task(run.spec.command)};
 }
 
 // Its process cannot enter its groups or become its user.

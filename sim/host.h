@@ -12,93 +12,14 @@
 
 #include "common/resources.h"
 #include "proto/records.h"
-#include "sdk/core/executor_driver.h"
 #include "sim/agent_disk.h"
+#include "sim/executor_process.h"
 #include "sim/journal.h"
 #include "sim/network.h"
-#include "sim/sim_task.h"
+#include "sim/scripted_executor.h"
 #include "sim/world.h"
 
 namespace proffer::sim {
-
-class Host;
-
-// How to start an executor; StartExecutor of the agent's core.
-struct ProcessStart {
-  FrameworkId framework = {};
-  ExecutorId executor = {};
-  uint64_t run = 0;
-  std::string program = {};
-  Secret token = {};
-};
-
-// What runs instead of real work, for programs that do more than sleep: called when a task starts,
-// says how long it runs and what it tells at its end.
-struct TaskScript {
-  SimTask task = {};
-  std::string data = {};        // of the terminal update
-  std::string first_data = {};  // of the update `running`
-  // What its health check finds: healthy or not, so long after its start.
-  std::vector<std::pair<Duration, bool>> health = {};
-};
-using TaskScripts =
-    std::function<TaskScript(const proto::RunTask& run, const AgentId& machine, Prng& chance)>;
-
-// An executor on the production driver core, whose tasks take virtual time.
-class ExecutorProcess final : public Node, public Caller {
- public:
-  ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start, int32_t pid);
-
-  const ProcessStart& started_as() const { return start_; }
-  int32_t pid() const { return pid_; }
-  const std::vector<TaskKey>& ran() const { return ran_; }
-  // The program begins, after the time that a fork and an exec take. May come after kill().
-  void begin();
-  // SIGKILL to the session: nothing of it is left.
-  void kill();
-  Party party() const { return party_; }
-
-  std::optional<Time> next_deadline() const override { return driver_->next_deadline(); }
-  void tick() override { step(sdk::ExecutorTick{}); }
-  std::vector<Violation> violations() const override { return driver_->violations(); }
-
-  void on_line_connected() override { step(sdk::AgentConnected{}); }
-  void on_line_frame(proto::Envelope envelope) override {
-    step(sdk::AgentFrame{std::move(envelope)});
-  }
-  void on_line_disconnected(const std::string& reason) override;
-
- private:
-  struct Running {
-    SimTask task = {};
-    std::string data = {};
-    bool shared = false;  // its executor goes on after it
-    bool killing = false;
-    bool deaf = false;  // does not hear that its task is to end
-  };
-
-  void step(const sdk::ExecutorDriverEvent& event);
-  void carry_out(const sdk::ExecutorDriverAction& action);
-  void start_task(const proto::RunTask& run);
-  void end_task(const TaskId& task, Duration grace);
-  void end_all();
-  void task_ends(const TaskId& task, Ending ending);
-  void leave_if_idle();
-  void exit();
-
-  Network& network_;
-  Host& host_;
-  ProcessStart start_;
-  int32_t pid_;
-  Party party_;
-  Line line_ = {};
-  std::unique_ptr<sdk::ExecutorDriver> driver_;
-  std::map<TaskId, Running> running_;
-  std::vector<TaskKey> ran_;
-  uint64_t idle_serial_ = 0;
-  bool leaving_ = false;
-  bool abandoned_ = false;  // its agent stayed away
-};
 
 class Host {
  public:
@@ -122,6 +43,10 @@ class Host {
   // No start comes to a hello: there is no process, or it ends at once.
   void set_starts_fail(bool fail) { starts_fail_ = fail; }
   void set_scripts(TaskScripts scripts) { scripts_ = std::move(scripts); }
+  // Programs of their own for some executors, which play no script. May return none.
+  using Programs = std::function<std::unique_ptr<ExecutorProcess>(
+      Host& host, const ProcessStart& start, int32_t pid)>;
+  void set_programs(Programs programs) { programs_ = std::move(programs); }
 
   // --- for the agent; answers come later, to `parent` if it is still there ---------------------
   struct Parent {
@@ -158,10 +83,15 @@ class Host {
 
   size_t processes() const { return processes_.size(); }
 
- private:
-  friend class ExecutorProcess;
+  // --- for its processes -----------------------------------------------------------------------
+  Journal& journal() { return journal_; }
+  Prng& chance() { return chance_; }
+  TaskScript script_of(const proto::RunTask& run);
   void exited(ExecutorProcess& process, std::optional<int32_t> exit_code,
               std::optional<int32_t> signal);
+
+ private:
+  std::unique_ptr<ExecutorProcess> make_process(const ProcessStart& start, int32_t pid);
   void end_process(ExecutorProcess& process, int32_t signal);
   void start_in_vain(const ProcessStart& start);
 
@@ -183,6 +113,7 @@ class Host {
   uint32_t start_failures_ = 0;
   bool starts_fail_ = false;
   TaskScripts scripts_;
+  Programs programs_;
   AgentDisk disk_;
   // By pid. With the life of the agent that watches it, if that still lives.
   struct Child {

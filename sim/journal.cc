@@ -24,6 +24,8 @@ std::string_view to_text(Ending ending) {
       return "killed";
     case Ending::kTakenDown:
       return "taken_down";
+    case Ending::kReported:
+      return "reported";
   }
   return "?";
 }
@@ -84,6 +86,11 @@ void Journal::ended(const TaskKey& task, Ending ending, int32_t exit_code, int32
   ports_[entry.machine] -= entry.resources.ports;
 }
 
+void Journal::reported(const TaskKey& task, const proto::TaskStatus& status) {
+  ended(task, Ending::kReported, status.exit_code.value_or(0), status.signal.value_or(0));
+  entries_.at(task).reported = status.state;
+}
+
 void Journal::unwitnessed(const TaskKey& task) { entries_.at(task).witnessed = false; }
 
 void Journal::memory_lost(const AgentId& machine) {
@@ -105,6 +112,10 @@ void Journal::forgotten(const TaskKey& task) {
 // Whether the update tells the truth about a task that was started.
 bool Journal::is_true(const TaskKey& task, const proto::TaskStatus& told,
                       const JournalEntry& entry) const {
+  if (entry.ending == Ending::kReported && told.state == entry.reported &&
+      told.exit_code.value_or(0) == entry.exit_code && told.signal.value_or(0) == entry.signal) {
+    return true;
+  }
   switch (told.state) {
     case TaskState::kFinished:
       return entry.ending == Ending::kExited && entry.exit_code == 0;

@@ -27,6 +27,7 @@ enum class Ending : uint8_t {
   kSignalled,
   kKilled,     // because its executor was asked to
   kTakenDown,  // with its executor: killed, crashed, or the machine went down
+  kReported,   // as an executor of an author's own says: JournalEntry::reported
 };
 
 struct JournalEntry {
@@ -37,6 +38,7 @@ struct JournalEntry {
   Ending ending = Ending::kRuns;
   int32_t exit_code = 0;
   int32_t signal = 0;
+  proto::TaskState reported = {};
   bool witnessed = true;   // its executor lived until the agent knew its end
   bool forgotten = false;  // its agent's disk was damaged: it runs, or ran, unseen
 };
@@ -48,6 +50,8 @@ class Journal {
   std::vector<Violation> started(const TaskKey& task, const AgentId& machine,
                                  const Resources& resources, Time now);
   void ended(const TaskKey& task, Ending ending, int32_t exit_code, int32_t signal);
+  // In an executor of an author's own, which alone knows what its tasks are.
+  void reported(const TaskKey& task, const proto::TaskStatus& status);
   // Its executor ended otherwise than by itself: what it knew may be lost.
   void unwitnessed(const TaskKey& task);
   // The machine lost its power, and with it what its agent had not synced, or the agent's

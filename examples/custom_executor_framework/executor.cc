@@ -1,50 +1,10 @@
-// prime_executor: runs the tasks of custom_executor_framework, several at a time, in one process.
-// A task's data is "FROM TO"; its update says how many primes there are from FROM until below TO.
+// prime_executor: see prime_executor.h.
 #include "sdk/executor.h"
 
-#include <memory>
-#include <sstream>
-#include <string>
-
-namespace {
-
-bool is_prime(int64_t number) {
-  if (number < 2) return false;
-  for (int64_t divisor = 2; divisor * divisor <= number; ++divisor) {
-    if (number % divisor == 0) return false;
-  }
-  return true;
-}
-
-}  // namespace
+#include "examples/custom_executor_framework/prime_executor.h"
 
 int main() {
-  using namespace proffer;
-  sdk::Executor self;
-  int done = 0;
-
-  self.on_task([&](const proto::RunTask& task) {
-    const TaskId id = task.spec.id;
-    int64_t from = 0;
-    int64_t to = 0;
-    if (!(std::istringstream(task.spec.data) >> from >> to)) {
-      return self.failed(id, "its data must be 'FROM TO', not '" + task.spec.data + "'");
-    }
-    self.running(id);
-    // What takes long runs aside: this thread goes on talking to the agent.
-    auto primes = std::make_shared<int64_t>(0);
-    self.run_aside(
-        [=] {
-          for (int64_t number = from; number < to; ++number) *primes += is_prime(number);
-        },
-        [&self, &done, id, primes] {
-          ++done;
-          self.finished(id, std::to_string(*primes));
-        });
-  });
-
-  self.on_message([&](const std::string&) {
-    self.message("ran " + std::to_string(done) + " tasks in one process");
-  });
+  proffer::sdk::Executor self;
+  examples::run_prime_tasks(self);
   return self.run();
 }

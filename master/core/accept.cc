@@ -145,6 +145,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   launched.agent = on;
   launched.ask = spec.ask;
   launched.executor = spec.executor_id;
+  if (!launched.executor.empty()) framework.executor_agents.insert(on);
   launched.command = spec.command.substr(0, kCommandShownBytes);
   launched.user = assignment.user;
   launched.labels = spec.labels;

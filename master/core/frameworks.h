@@ -68,6 +68,9 @@ struct Framework {
   bool awaits_all = false;
   bool awaits_agents = false;
 
+  // Agents that may run an executor which its tasks share: it outlives them.
+  std::set<AgentId> executor_agents = {};
+
   int64_t tasks = 0;  // in the table of tasks
   int64_t held = 0;   // tasks and strays whose resources are allocated
   Time subscribed_at = {};

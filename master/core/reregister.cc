@@ -179,6 +179,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.agent = agent.id;
   adopted.ask = told.ask;
   adopted.executor = told.executor;
+  if (!told.executor.empty()) frameworks_.find(told.framework)->executor_agents.insert(agent.id);
   adopted.user = told.user.empty() ? frameworks_.find(told.framework)->record.user : told.user;
   adopted.command = told.command;
   adopted.assignment.resources = told.resources;

@@ -46,8 +46,13 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
   unacknowledged_ -= framework.refusals.size();
   framework.refusals.clear();
 
-  // From now on its updates are acknowledged by the master, those that were kept first.
+  // Agents that are told. With the last of its tasks the framework may be forgotten.
   std::set<AgentId> agents;
+  for (const AgentId& name : framework.executor_agents) {
+    const Agent* agent = agents_.find(name);
+    if (agent != nullptr && agent->connected()) agents.insert(agent->id);
+  }
+  // From now on its updates are acknowledged by the master, those that were kept first.
   for (Task* task : tasks_.of(id)) {
     const Agent* agent = agents_.find(task->agent);
     if (agent != nullptr && agent->connected()) {

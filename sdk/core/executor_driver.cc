@@ -21,6 +21,7 @@ class ExecutorDriver::State {
 
   void handle(const ExecutorDriverEvent& event, Time now, ExecutorDriverOutbox& out);
   std::optional<Time> next_deadline() const;
+  bool is_all_acknowledged() const { return unacknowledged_ == 0; }
   std::vector<Violation> violations() const;
 
  private:
@@ -300,6 +301,7 @@ void ExecutorDriver::handle(const ExecutorDriverEvent& event, Time now, Executor
   state_->handle(event, now, out);
 }
 std::optional<Time> ExecutorDriver::next_deadline() const { return state_->next_deadline(); }
+bool ExecutorDriver::is_all_acknowledged() const { return state_->is_all_acknowledged(); }
 std::vector<Violation> ExecutorDriver::violations() const { return state_->violations(); }
 
 }  // namespace proffer::sdk

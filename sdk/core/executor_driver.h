@@ -80,6 +80,8 @@ class ExecutorDriver {
 
   void handle(const ExecutorDriverEvent& event, Time now, ExecutorDriverOutbox& out);
   std::optional<Time> next_deadline() const;
+  // The agent has written down all updates.
+  bool is_all_acknowledged() const;
   std::vector<Violation> violations() const;
 
  private:

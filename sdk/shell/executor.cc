@@ -1,66 +1,42 @@
 // The executor's object: frames, timers and calls become events of the executor driver's core, what
 // it says is carried out. As in scheduler.cc, calls answer later, never from within themselves.
+// What it stands on is an ExecutorHost.
 
 #include "sdk/executor.h"
 
-#include <cstdlib>
+#include <algorithm>
 #include <deque>
-#include <list>
-#include <set>
 #include <utility>
 
-#include "common/text.h"
-#include "net/local_client.h"
-#include "net/loop.h"
-#include "net/randomness.h"
-#include "proto/codec/codec.h"
 #include "sdk/core/executor_driver.h"
-#include "sdk/shell/complaints.h"
+#include "sdk/shell/loop_executor_host.h"
 
 namespace proffer::sdk {
-namespace {
 
-constexpr Duration kGoodbyeLinger = seconds(1);
-
-std::string environment(const char* name) {
-  const char* value = std::getenv(name);
-  if (value == nullptr || *value == '\0') {
-    exit_with(Error::invalid_argument(text("$", name, " is not set"))
-                  .with_hint("an executor is started by an agent, for a task that names it; it is "
-                             "not run by hand"));
-  }
-  return value;
-}
-
-ExecutorDriverOptions driver_options() {
-  ExecutorDriverOptions options{.framework = FrameworkId(environment("PROFFER_FRAMEWORK_ID")),
-                                .executor = ExecutorId(environment("PROFFER_EXECUTOR_ID")),
-                                .token = Secret(environment("PROFFER_EXECUTOR_TOKEN"))};
-  const auto check = [](std::string_view what, const std::string& value) {
-    if (Result<void> checked = check_name(what, value); !checked) exit_with(checked.error());
-  };
-  check("$PROFFER_FRAMEWORK_ID", options.framework.str());
-  check("$PROFFER_EXECUTOR_ID", options.executor.str());
-  if (!is_valid_secret(options.token.str())) {
-    exit_with(Error::invalid_argument("$PROFFER_EXECUTOR_TOKEN must be 32 of 0-9 a-f"));
-  }
-  return options;
-}
-
-}  // namespace
-
-class Executor::Shell {
+class Executor::Shell final : public DriverHost::Guest {
  public:
-  Shell()
-      : driver(driver_options()),
-        timer(loop, [this] { event(ExecutorTick{}); }),
-        agent(loop, {.path = environment("PROFFER_AGENT_SOCKET"), .seed = random_seed()},
-              {.on_connected = [this] { event(AgentConnected{}); },
-               .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
-               .on_disconnected = [this](const std::string&) { event(AgentDisconnected{}); },
-               .on_failed = {}}) {
-    timer.arm(driver.next_deadline());
+  // On a host of its own, or on one that outlives it.
+  Shell() : own_host(std::make_unique<LoopExecutorHost>()), host(*own_host), driver(options()) {
+    begin();
   }
+  explicit Shell(ExecutorHost& given_host) : host(given_host), driver(options()) { begin(); }
+  ~Shell() = default;
+  Shell(const Shell&) = delete;
+  Shell& operator=(const Shell&) = delete;
+
+  ExecutorDriverOptions options() const {
+    return {.framework = host.framework(), .executor = host.executor(), .token = host.token()};
+  }
+  void begin() {
+    host.set_guest(this);
+    host.arm(driver.next_deadline());
+  }
+
+  void on_timer() override { event(ExecutorTick{}); }
+  void on_connected() override { event(AgentConnected{}); }
+  void on_frame(proto::Envelope envelope) override { event(AgentFrame{std::move(envelope)}); }
+  void on_disconnected(const std::string&) override { event(AgentDisconnected{}); }
+  std::vector<Violation> violations() const override { return driver.violations(); }
 
   void event(const ExecutorDriverEvent& what) {
     if (is_leaving) return;
@@ -71,6 +47,7 @@ class Executor::Shell {
   // From the author: sent now; whatever calls back does so later.
   void tell(ExecutorDriverEvent what) {
     if (is_leaving) return;
+    if (const auto* update = std::get_if<TellUpdate>(&what)) host.says(update->status);
     step(what);
     if (is_carrying_out) return;
     while (!actions.empty() && (std::holds_alternative<SendToAgent>(actions.front()) ||
@@ -78,7 +55,7 @@ class Executor::Shell {
       carry_out_next();
     }
     if (!actions.empty() && !std::exchange(is_deferred, true)) {
-      loop.defer([this] {
+      host.defer([this] {
         is_deferred = false;
         carry_out_all();
       });
@@ -87,9 +64,9 @@ class Executor::Shell {
 
   void step(const ExecutorDriverEvent& what) {
     ExecutorDriverOutbox out;
-    driver.handle(what, loop.now(), out);
+    driver.handle(what, host.now(), out);
     for (ExecutorDriverAction& action : out.actions) actions.push_back(std::move(action));
-    timer.arm(driver.next_deadline());
+    host.arm(driver.next_deadline());
   }
 
   void carry_out_all() {
@@ -104,19 +81,12 @@ class Executor::Shell {
     if (!is_leaving) std::visit([this](const auto& a) { carry_out(a); }, action);
   }
 
-  void carry_out(const SendToAgent& action) {
-    const Result<std::span<const std::byte>> frame = encoder.encode(action.envelope);
-    if (frame) {
-      agent.send(*frame);
-    } else {
-      print_warning(text("a message to the agent was not sent: ", frame.error().message()));
-      agent.reset("a message could not be sent");
-    }
-  }
+  void carry_out(const SendToAgent& action) { host.send(action.envelope); }
 
-  void carry_out(const ResetAgent&) { agent.reset("the session with the agent ended"); }
+  void carry_out(const ResetAgent&) { host.reset("the session with the agent ended"); }
 
   void carry_out(const StartTask& action) {
+    if (!host.starts(action.run)) return;
     if (task_callback) return task_callback(action.run);
     tell(TellUpdate{{.task = action.run.spec.id,
                      .state = proto::TaskState::kFailed,
@@ -142,29 +112,14 @@ class Executor::Shell {
 
   void carry_out(const Finished&) { leave(); }
 
-  void on_frame(std::span<const std::byte> frame) {
-    Result<proto::Envelope> envelope = proto::decode(frame);
-    if (!envelope) {
-      print_warning(text("a message from the agent cannot be read: ", envelope.error().message()));
-      agent.reset("a message from the agent cannot be read");
-      return;
-    }
-    event(AgentFrame{*std::move(envelope)});
-  }
-
   void leave() {
     is_leaving = true;
-    agent.close_gracefully(kGoodbyeLinger);
-    timer.arm(std::nullopt);
-    loop.stop();
+    host.leave(exit_code, driver.is_all_acknowledged());
   }
 
-  Loop loop;
+  std::unique_ptr<ExecutorHost> own_host;  // none: the host is somebody else's
+  ExecutorHost& host;
   ExecutorDriver driver;
-  proto::Encoder encoder;
-  Timer timer;
-  LocalClient agent;
-  std::list<std::unique_ptr<Timer>> timers;  // of after()
 
   std::deque<ExecutorDriverAction> actions;  // not yet carried out
   bool is_carrying_out = false;
@@ -179,6 +134,7 @@ class Executor::Shell {
 };
 
 Executor::Executor() : shell_(std::make_unique<Shell>()) {}
+Executor::Executor(ExecutorHost& host) : shell_(std::make_unique<Shell>(host)) {}
 Executor::~Executor() = default;
 
 void Executor::on_task(std::function<void(const proto::RunTask&)> callback) {
@@ -213,36 +169,34 @@ void Executor::killed(const TaskId& task, std::string message) {
           .message = std::move(message)});
 }
 void Executor::update(proto::TaskStatus status) {
-  status.at = shell_->loop.now();
+  status.at = shell_->host.now();
   // More would make the agent end the session, for a text.
   status.data.resize(std::min(status.data.size(), kUpdateDataBytesMax));
   shell_->tell(TellUpdate{std::move(status)});
 }
 void Executor::message(std::string data) { shell_->tell(TellMessage{std::move(data)}); }
 
-Time Executor::now() const { return shell_->loop.now(); }
+FrameworkId Executor::framework() const { return shell_->host.framework(); }
+ExecutorId Executor::id() const { return shell_->host.executor(); }
+
+Time Executor::now() const { return shell_->host.now(); }
 
 void Executor::after(Duration duration, std::function<void()> callback) {
-  Shell& shell = *shell_;
-  const auto place = shell.timers.emplace(shell.timers.end());
-  *place = std::make_unique<Timer>(shell.loop, [&shell, place, fn = std::move(callback)] {
-    const std::unique_ptr<Timer> self = std::move(*place);  // lives until the end of this call
-    shell.timers.erase(place);
-    if (!shell.is_leaving) fn();
+  shell_->host.after(duration, [shell = shell_.get(), fn = std::move(callback)] {
+    if (!shell->is_leaving) fn();
   });
-  (*place)->arm(shell.loop.now() + duration);
 }
 
 void Executor::on_signal(int signal, std::function<void()> callback) {
-  shell_->loop.on_signal(signal, std::move(callback));
+  shell_->host.on_signal(signal, std::move(callback));
 }
 void Executor::run_aside(std::function<void()> work, std::function<void()> done) {
-  shell_->loop.work(std::move(work), std::move(done));
+  shell_->host.work(std::move(work), std::move(done));
 }
 
 int Executor::run() {
-  if (!shell_->is_leaving) shell_->agent.connect();
-  shell_->loop.run();
+  if (!shell_->is_leaving) shell_->host.connect();
+  shell_->host.run();
   return shell_->exit_code;
 }
 

@@ -81,6 +81,7 @@ LoopHost::LoopHost(const SchedulerOptions& options)
                .on_disconnected =
                    [this](const std::string& reason) { guest_->on_disconnected(reason); },
                .on_failed = [this](const std::string& reason) { on_failed(reason); }}),
+      timers_(loop_),
       watchdog_(kCallbackPatience, [](std::string_view callback, Duration ran) {
         print_warning(text(callback, " has run for ", ran.millis() / 1'000,
                            " s; the scheduler does nothing else until it returns\n  hint: leave "
@@ -106,16 +107,6 @@ void LoopHost::save_identity(const FrameworkId& framework, const Secret& secret)
 
 void LoopHost::forget_identity() {
   if (session_file_) session_file_->remove();
-}
-
-void LoopHost::after(Duration duration, std::function<void()> what) {
-  const auto place = timers_.emplace(timers_.end());
-  *place = std::make_unique<Timer>(loop_, [this, place, fn = std::move(what)] {
-    const std::unique_ptr<Timer> self = std::move(*place);  // lives until the end of this call
-    timers_.erase(place);
-    fn();
-  });
-  (*place)->arm(loop_.now() + duration);
 }
 
 void LoopHost::work(std::function<void()> work, std::function<void()> done) {

@@ -2,7 +2,6 @@
 
 // A scheduler's host in life: a loop, a Dealer to the master, and a session file.
 
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "net/loop.h"
 #include "proto/codec/codec.h"
 #include "sdk/scheduler.h"
+#include "sdk/shell/loop_timers.h"
 #include "sdk/shell/scheduler_host.h"
 #include "sdk/shell/session_file.h"
 #include "sdk/shell/watchdog.h"
@@ -34,7 +34,9 @@ class LoopHost final : public SchedulerHost {
   void forget_identity() override;
   Time now() const override { return loop_.now(); }
   void arm(std::optional<Time> due) override { timer_.arm(due); }
-  void after(Duration duration, std::function<void()> what) override;
+  void after(Duration duration, std::function<void()> what) override {
+    timers_.after(duration, std::move(what));
+  }
   void defer(std::function<void()> what) override { loop_.defer(std::move(what)); }
   void work(std::function<void()> work, std::function<void()> done) override;
   void on_signal(int signal, std::function<void()> what) override;
@@ -71,7 +73,7 @@ class LoopHost final : public SchedulerHost {
   proto::Encoder encoder_;
   Timer timer_;
   Dealer dealer_;
-  std::list<std::unique_ptr<Timer>> timers_;  // of after()
+  LoopTimers timers_;
   std::map<int, std::weak_ptr<Watched>> watched_;
   bool was_told_unreachable_ = false;
   std::map<std::string_view, Time> complained_;

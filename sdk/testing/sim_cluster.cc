@@ -12,6 +12,7 @@
 #include "common/check.h"
 #include "common/roles.h"
 #include "common/text.h"
+#include "sdk/testing/sim_executor.h"
 #include "sdk/testing/sim_host.h"
 #include "sim/agent_node.h"
 #include "sim/master_node.h"
@@ -125,6 +126,8 @@ class SimCluster::Inside {
     machine.host->set_scripts([this](const proto::RunTask& run, const AgentId& agent, Prng&) {
       return script({run, agent});
     });
+    machine.host->set_programs([this](sim::Host& host, const sim::ProcessStart& start,
+                                      int32_t pid) { return process_of_author(host, start, pid); });
     machine.agent =
         std::make_unique<sim::AgentNode>(world, network, *machine.host, master->place(),
                                          wanted("attributes", parse_attributes(attributes)));
@@ -147,6 +150,18 @@ class SimCluster::Inside {
       made.health.emplace_back(found.after, found.healthy);
     }
     return made;
+  }
+
+  std::unique_ptr<sim::ExecutorProcess> process_of_author(sim::Host& host,
+                                                          const sim::ProcessStart& start,
+                                                          int32_t pid) {
+    const std::pair<const std::string, std::function<void(Executor&)>>* found = nullptr;
+    for (const auto& program : programs) {
+      if (start.program.find(program.first) == std::string::npos) continue;
+      if (found == nullptr || program.first.size() > found->first.size()) found = &program;
+    }
+    if (found == nullptr) return nullptr;
+    return std::make_unique<SimExecutor>(world, network, host, start, pid, found->second);
   }
 
   Machine& machine(std::string_view name) {
@@ -279,6 +294,7 @@ class SimCluster::Inside {
   std::map<std::string, Machine> machines;
   std::vector<std::unique_ptr<SimScheduler>> schedulers;
   TaskScripts scripts;
+  std::map<std::string, std::function<void(Executor&)>> programs;
   Time nothing_until;
   uint64_t drops = 0;
   uint64_t requests = 0;
@@ -316,6 +332,10 @@ void SimCluster::add_agent(const std::string& name, const std::string& resources
 }
 
 void SimCluster::on_task(TaskScripts scripts) { inside_->scripts = std::move(scripts); }
+void SimCluster::on_executor(std::string program, std::function<void(Executor&)> install) {
+  CHECK(!program.empty()) << "SimCluster: on_executor needs the name of a program";
+  inside_->programs.insert_or_assign(std::move(program), std::move(install));
+}
 
 // --- time ----------------------------------------------------------------------------------------
 
@@ -367,6 +387,12 @@ void SimCluster::crash_executor(std::string_view agent) {
   sim::Host& host = *inside_->machine(agent).host;
   if (sim::ExecutorProcess* executor = host.some_executor(inside_->chance)) {
     host.crash_executor(*executor);
+  }
+}
+void SimCluster::crash_executor(std::string_view agent, const ExecutorId& executor) {
+  sim::Host& host = *inside_->machine(agent).host;
+  for (sim::ExecutorProcess* process : host.executors_running()) {
+    if (process->started_as().executor == executor) host.crash_executor(*process);
   }
 }
 void SimCluster::fail_over_master(Duration down) { inside_->fail_over_master(down); }
@@ -426,6 +452,14 @@ size_t SimCluster::running(std::string_view scheduler) const {
       inside_->journal.entries().begin(), inside_->journal.entries().end(), [&](const auto& entry) {
         return entry.second.ending == sim::Ending::kRuns && host->accepted().count(entry.first) > 0;
       }));
+}
+
+std::vector<ExecutorId> SimCluster::executors(std::string_view agent) const {
+  std::vector<ExecutorId> ids;
+  for (const sim::ExecutorProcess* process : inside_->machine(agent).host->executors_running()) {
+    ids.push_back(process->started_as().executor);
+  }
+  return ids;
 }
 
 size_t SimCluster::told(std::string_view scheduler, proto::TaskState state) const {

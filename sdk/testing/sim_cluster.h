@@ -1,8 +1,8 @@
 #pragma once
 
-// A whole cluster in one process, under virtual time, for the tests of a scheduler: the real
-// master, its allocator and agents, and your own scheduler code, unchanged. An hour takes
-// milliseconds, whatever goes wrong is scripted, and the same seed does the same again.
+// A whole cluster in one process, under virtual time, for the tests of a framework: the real
+// master, its allocator and agents, and your own scheduler and executor code, unchanged. An hour
+// takes milliseconds, whatever goes wrong is scripted, and the same seed does the same again.
 //
 //   // Used by main() and by the test alike.
 //   void install(proffer::sdk::Scheduler& hello) {
@@ -25,8 +25,16 @@
 //
 // What is real: the master's core with its registry, the allocator, the agents' cores with their
 // checkpoints, the executors' driver, the SDK, and now and then the codec. What is simulated: time,
-// the network, disks, machines, and what tasks do, which you script: on_task(). An executor of your
-// own is not run; its tasks do what the script says, and messages to it are not answered.
+// the network, disks, machines, and what commands do, which you script: on_task().
+//
+// An executor of your own runs as it is, if on_executor() names its program:
+//
+//     cluster.on_executor("prime_executor", install_executor);   // void(proffer::sdk::Executor&)
+//
+// Each process of it has an Executor and callbacks of its own, its after() and run_aside() take
+// virtual time (the work of run_aside() itself: 1 ms), and what it says of its tasks is what became
+// of them. Without on_executor() its tasks do what the script says, and messages to it are not
+// answered.
 //
 // After each step all invariants of all cores are looked at, and what schedulers are told is
 // compared with what ran. If anything is broken, time stands still: violations() says what, it is
@@ -44,6 +52,7 @@
 #include <vector>
 
 #include "common/roles.h"
+#include "sdk/executor.h"
 #include "sdk/scheduler.h"
 
 namespace proffer::sdk {
@@ -145,6 +154,13 @@ class SimCluster {
   // What tasks do. Called when one starts; tasks that run go on as they began. Unless set: they
   // end after a second with exit code 0.
   void on_task(TaskScripts scripts);
+  // The program of executors whose command line (TaskSpec::executor) contains `program`, as the
+  // name of its file; of several that match, the longest counts. `install` sets the callbacks of a
+  // fresh Executor, as main() does before run(), which must not be called here. It is called again
+  // for each process, on any agent, so what one process remembers belongs into it: captured by
+  // value, or in a std::shared_ptr that the callbacks hold. Executors that run go on as they began.
+  // There is no environment, and nobody sends them signals but SIGKILL.
+  void on_executor(std::string program, std::function<void(Executor&)> install);
 
   // --- time ------------------------------------------------------------------------------------
   Time now() const;
@@ -177,8 +193,10 @@ class SimCluster {
   void bring_back_agent(std::string_view agent);
   // kill -9 of the agent's process, which is started again after `down`. Its tasks run on.
   void restart_agent(std::string_view agent, Duration down = seconds(1));
-  // One executor of those on this agent crashes, with its tasks; nothing if there is none.
+  // One executor of those on this agent crashes, with its tasks; nothing if there is none. With an
+  // id: that one, of each framework that has one of this id.
   void crash_executor(std::string_view agent);
+  void crash_executor(std::string_view agent, const ExecutorId& executor);
   // kill -9 of the master, which is started again with its registry after `down`.
   void fail_over_master(Duration down = seconds(1));
   // kill -9 of the scheduler's process; and its start in a new life.
@@ -211,6 +229,9 @@ class SimCluster {
   size_t launched(std::string_view scheduler) const;
   size_t running(std::string_view scheduler) const;
   size_t finished(std::string_view scheduler) const { return told(scheduler, kFinished); }
+  // The processes of executors on this agent, in the order of their starts. Those of commands, each
+  // of which has one, are named for their tasks.
+  std::vector<ExecutorId> executors(std::string_view agent) const;
   // Tasks of which the last that it was told is this.
   size_t told(std::string_view scheduler, proto::TaskState state) const;
   // Tasks that ran, or were launched by the present life of their scheduler, and do not run, and of

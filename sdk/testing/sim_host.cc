@@ -10,12 +10,6 @@
 #include "common/text.h"
 
 namespace proffer::sdk {
-namespace {
-
-// What a thread of its own takes.
-constexpr Duration kWork = milliseconds(1);
-
-}  // namespace
 
 SimHost::SimHost(sim::World& world, sim::Network& network, sim::Journal& journal, sim::Place master,
                  SchedulerOptions options, std::function<void(Scheduler&)> install)
@@ -150,7 +144,7 @@ void SimHost::after(Duration duration, std::function<void()> what) {
 }
 
 void SimHost::work(std::function<void()> work, std::function<void()> done) {
-  after(kWork, [work = std::move(work), done = std::move(done)] {
+  after(kSimulatedWork, [work = std::move(work), done = std::move(done)] {
     work();
     done();
   });

@@ -19,6 +19,9 @@
 
 namespace proffer::sdk {
 
+// How long run_aside() takes in a simulated process: its work is done between two instants.
+inline constexpr Duration kSimulatedWork = milliseconds(1);
+
 class SimHost final : public sim::Node, public sim::Caller, public SchedulerHost {
  public:
   SimHost(sim::World& world, sim::Network& network, sim::Journal& journal, sim::Place master,

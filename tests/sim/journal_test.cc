@@ -75,6 +75,26 @@ TEST(Journal, FindsAPortThatTwoTasksHave) {
       journal.started(key("t2"), kMachine, amounts(500, {{31000, 31000}}), Time()).empty());
 }
 
+TEST(Journal, FindsAnEndThatIsNotWhatTheExecutorReported) {
+  Journal journal = journal_with("t1");
+  journal.started(key("t1"), kMachine, amounts(500), Time());
+  journal.reported(key("t1"), told("t1", TaskState::kFailed, TaskReason::kNone, 7));
+  EXPECT_TRUE(Journal(journal)
+                  .heard(kFramework, told("t1", TaskState::kFailed, TaskReason::kNone, 7))
+                  .empty());
+  for (const proto::TaskStatus& lie :
+       {told("t1", TaskState::kFailed, TaskReason::kNone, 8),
+        told("t1", TaskState::kFinished, TaskReason::kNone, 7),
+        told("t1", TaskState::kKilled, TaskReason::kKilledByScheduler, 7),
+        told("t1", TaskState::kLost, TaskReason::kExecutorEnded)}) {
+    EXPECT_FALSE(Journal(journal).heard(kFramework, lie).empty()) << proto::to_text(lie.state);
+  }
+  // The process ended before its agent had heard.
+  journal.unwitnessed(key("t1"));
+  EXPECT_TRUE(journal.heard(kFramework, told("t1", TaskState::kFailed, TaskReason::kExecutorEnded))
+                  .empty());
+}
+
 TEST(Journal, FindsAnEndThatWasToldAndDidNotHappen) {
   Journal journal = journal_with("t1");
   journal.started(key("t1"), kMachine, amounts(500), Time());

@@ -1,0 +1,75 @@
+// Bytes and timers become what the executor's guest hears, and its calls become bytes and timers.
+// Nothing is decided here.
+
+#include "sdk/shell/loop_executor_host.h"
+
+#include <cstdlib>
+#include <utility>
+
+#include "common/text.h"
+#include "net/randomness.h"
+#include "sdk/shell/complaints.h"
+
+namespace proffer::sdk {
+namespace {
+
+constexpr Duration kGoodbyeLinger = seconds(1);
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  if (value == nullptr || *value == '\0') {
+    exit_with(Error::invalid_argument(text("$", name, " is not set"))
+                  .with_hint("an executor is started by an agent, for a task that names it; it is "
+                             "not run by hand"));
+  }
+  return value;
+}
+
+}  // namespace
+
+LoopExecutorHost::LoopExecutorHost()
+    : framework_(environment("PROFFER_FRAMEWORK_ID")),
+      executor_(environment("PROFFER_EXECUTOR_ID")),
+      token_(environment("PROFFER_EXECUTOR_TOKEN")),
+      timer_(loop_, [this] { guest_->on_timer(); }),
+      agent_(loop_, {.path = environment("PROFFER_AGENT_SOCKET"), .seed = random_seed()},
+             {.on_connected = [this] { guest_->on_connected(); },
+              .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
+              .on_disconnected =
+                  [this](const std::string& reason) { guest_->on_disconnected(reason); },
+              .on_failed = {}}),
+      timers_(loop_) {
+  const auto check = [](std::string_view what, const std::string& value) {
+    if (Result<void> checked = check_name(what, value); !checked) exit_with(checked.error());
+  };
+  check("$PROFFER_FRAMEWORK_ID", framework_.str());
+  check("$PROFFER_EXECUTOR_ID", executor_.str());
+  if (!is_valid_secret(token_.str())) {
+    exit_with(Error::invalid_argument("$PROFFER_EXECUTOR_TOKEN must be 32 of 0-9 a-f"));
+  }
+}
+
+bool LoopExecutorHost::send(const proto::Envelope& envelope) {
+  const Result<std::span<const std::byte>> frame = encoder_.encode(envelope);
+  if (frame) return agent_.send(*frame);
+  warn(text("a message to the agent was not sent: ", frame.error().message()));
+  agent_.reset("a message could not be sent");
+  return false;
+}
+
+void LoopExecutorHost::on_frame(std::span<const std::byte> frame) {
+  Result<proto::Envelope> envelope = proto::decode(frame);
+  if (envelope) return guest_->on_frame(*std::move(envelope));
+  warn(text("a message from the agent cannot be read: ", envelope.error().message()));
+  agent_.reset("a message from the agent cannot be read");
+}
+
+void LoopExecutorHost::warn(std::string_view what) { print_warning(what); }
+
+void LoopExecutorHost::leave(int, bool) {
+  agent_.close_gracefully(kGoodbyeLinger);
+  timer_.arm(std::nullopt);
+  loop_.stop();
+}
+
+}  // namespace proffer::sdk

@@ -1,0 +1,78 @@
+#pragma once
+
+// The process of an executor on a simulated machine, whatever its program is: begin, the tasks that
+// run in it, and its end. All that runs is written into the journal. Programs are subclasses.
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "proto/messages.h"
+#include "sim/journal.h"
+#include "sim/network.h"
+#include "sim/world.h"
+
+namespace proffer::sim {
+
+class Host;
+
+// How to start an executor; StartExecutor of the agent's core.
+struct ProcessStart {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  std::string program = {};
+  Secret token = {};
+};
+
+class ExecutorProcess : public Node {
+ public:
+  ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start, int32_t pid);
+
+  const ProcessStart& started_as() const { return start_; }
+  int32_t pid() const { return pid_; }
+  const std::vector<TaskKey>& ran() const { return ran_; }
+  Party party() const { return party_; }
+  // The program begins, after the time that a fork and an exec take. May come after kill().
+  void begin();
+  // SIGKILL to the session: nothing of it is left.
+  void kill();
+
+ protected:
+  // The life has begun.
+  virtual void on_begin() = 0;
+  // The life has ended by kill().
+  virtual void on_killed() = 0;
+
+  Host& host() { return host_; }
+  Network& network() { return network_; }
+  Line line() const { return *line_; }
+  // Connects to the agent. Once in its life.
+  void call(Caller* caller);
+  bool is_running(const TaskId& task) const { return running_.count(task) > 0; }
+  // False: a law is broken, and the world stands still.
+  bool task_starts(const proto::RunTask& run);
+  // Needs is_running().
+  void task_ends(const TaskId& task, Ending ending, int32_t exit_code, int32_t signal);
+  // Likewise: the program says how, which is all that is known of it.
+  void task_ends_as_reported(const proto::TaskStatus& status);
+  // By itself. `told_all`: its agent knows how all that ran before ended.
+  void exits(int32_t exit_code, bool told_all);
+
+ private:
+  void journal_taken_down();
+
+  Network& network_;
+  Host& host_;
+  ProcessStart start_;
+  int32_t pid_;
+  Party party_;
+  std::optional<Line> line_;
+  bool begun_ = false;
+  bool ended_ = false;
+  std::set<TaskId> running_;
+  std::vector<TaskKey> ran_;
+};
+
+}  // namespace proffer::sim
