@@ -35,6 +35,9 @@ DEFINE_string(operators_group, "",
               "members of this group may do what root may: drain, set roles, kill tasks of others");
 DEFINE_string(agent_users, "", "users that may register agents, beside root and its own: NAME,...");
 DEFINE_string(data_dir, "/var/lib/proffer/master", "the registry and address.json");
+DEFINE_bool(accept_older_registry, false,
+            "go on from a registry that lacks its latest commits: it was put back from a copy, or "
+            "is damaged; what only they knew begins anew");
 DEFINE_int64(history_mib, 256,
              "so much is kept of which tasks ended and what roles used, in MiB: the last part; 0: "
              "nothing");
@@ -120,6 +123,7 @@ master::MasterShellOptions options_from_flags() {
   if (options.data_dir.empty()) {
     exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
   }
+  options.accepts_older_registry = FLAGS_accept_older_registry;
   if (FLAGS_history_mib < 0 || FLAGS_history_mib > kHistoryMibMax) {
     exit_with(Error::invalid_argument(text("--history_mib must be from 0 to ", kHistoryMibMax,
                                            ", not ", FLAGS_history_mib)),

@@ -5,6 +5,7 @@
 
 #include "store/sqlite_store.h"
 
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -13,18 +14,50 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "store/checkpoint_log.h"
 #include "store/directory_lock.h"
+#include "store/registry_seal.h"
 
 namespace proffer {
 namespace {
 
-constexpr int kSchemaVersion = 1;
-constexpr const char* kSchema =
+constexpr int kSchemaVersion = 2;
+// What it was before rows had checksums.
+constexpr const char* kFirstSchema =
     "CREATE TABLE record (kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,"
     "  PRIMARY KEY (kind, key)) WITHOUT ROWID;"
     "CREATE TABLE leader (id INTEGER PRIMARY KEY CHECK (id = 1), epoch INTEGER NOT NULL);"
-    "INSERT INTO leader (id, epoch) VALUES (1, 0);"
-    "PRAGMA user_version = 1;";
+    "INSERT INTO leader (id, epoch) VALUES (1, 0);";
+constexpr const char* kSecondSchema =
+    "ALTER TABLE record ADD COLUMN crc INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE record SET crc = row_crc(kind, key, value);"
+    "ALTER TABLE leader ADD COLUMN commits INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE leader ADD COLUMN records INTEGER NOT NULL DEFAULT 0;"
+    "ALTER TABLE leader ADD COLUMN crcs INTEGER NOT NULL DEFAULT 0;"
+    "UPDATE leader SET records = (SELECT count(*) FROM record),"
+    "  crcs = (SELECT coalesce(sum(crc), 0) FROM record);"
+    "CREATE TRIGGER record_added AFTER INSERT ON record BEGIN"
+    "  UPDATE leader SET records = records + 1, crcs = crcs + new.crc; END;"
+    "CREATE TRIGGER record_changed AFTER UPDATE ON record BEGIN"
+    "  UPDATE leader SET crcs = crcs - old.crc + new.crc; END;"
+    "CREATE TRIGGER record_erased AFTER DELETE ON record BEGIN"
+    "  UPDATE leader SET records = records - 1, crcs = crcs - old.crc; END;"
+    "PRAGMA user_version = 2;";
+
+constexpr const char* kDamagedHint =
+    "put back a copy of all files of the directory, or start with an empty directory";
+
+// In SQL: row_crc(kind, key, value).
+void row_crc(sqlite3_context* context, int, sqlite3_value** values) {
+  std::string bytes;
+  for (int i = 0; i < 3; ++i) {
+    const void* data = sqlite3_value_blob(values[i]);
+    const auto size = static_cast<size_t>(sqlite3_value_bytes(values[i]));
+    if (data != nullptr) bytes.append(static_cast<const char*>(data), size);
+    if (i < 2) bytes += '\0';
+  }
+  sqlite3_result_int64(context, crc32c(bytes));
+}
 
 // A prepared statement that is finalized when it goes.
 class Statement {
@@ -68,7 +101,8 @@ class Statement {
 // The database file and the lock of its directory. Calls block.
 class SqliteStore::Database {
  public:
-  static Result<std::shared_ptr<Database>> open(const std::string& directory);
+  static Result<std::shared_ptr<Database>> open(const std::string& directory,
+                                                const SqliteStoreOptions& options);
   ~Database() { sqlite3_close(db_); }
 
   Result<int64_t> raise_epoch();
@@ -77,15 +111,24 @@ class SqliteStore::Database {
   Result<void> commit(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
 
  private:
-  Database(DirectoryLock lock, std::string path) : lock_(std::move(lock)), path_(std::move(path)) {}
+  Database(DirectoryLock lock, RegistrySeal seal, std::string path)
+      : lock_(std::move(lock)), seal_(std::move(seal)), path_(std::move(path)) {}
 
-  Result<void> prepare_file();
-  Result<void> write(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
+  Result<void> prepare_file(const SqliteStoreOptions& options);
+  Result<void> check_pages();
+  Result<void> bring_up_to_date(int64_t version);
+  Result<void> check_rows();
+  Result<void> check_progress(const SqliteStoreOptions& options);
+  Result<int64_t> write(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
+  Result<RegistryProgress> progress();
   Result<int64_t> number(std::string_view sql);
+  Error damaged(const std::string& what) const;
   Result<void> run(const char* sql);
   Error failure(int code) const;
 
   DirectoryLock lock_;  // taken before, and given up after, the database is open
+  RegistrySeal seal_;
+  RegistryProgress floor_;  // the next epoch and commit are above it
   std::string path_;
   sqlite3* db_ = nullptr;
 };
@@ -119,11 +162,13 @@ struct SqliteStore::Queue : std::enable_shared_from_this<SqliteStore::Queue> {
 // --- The database.
 
 Result<std::shared_ptr<SqliteStore::Database>> SqliteStore::Database::open(
-    const std::string& directory) {
+    const std::string& directory, const SqliteStoreOptions& options) {
   Result<DirectoryLock> lock = DirectoryLock::take(directory);
   if (!lock) return std::move(lock).error();
+  Result<RegistrySeal> seal = RegistrySeal::open(directory + "/registry.seal");
+  if (!seal) return std::move(seal).error();
   std::shared_ptr<Database> database(
-      new Database(std::move(lock).value(), directory + "/registry.db"));
+      new Database(std::move(lock).value(), std::move(seal).value(), directory + "/registry.db"));
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   if (int code = sqlite3_open_v2(database->path_.c_str(), &database->db_, flags, nullptr);
       code != SQLITE_OK) {
@@ -132,12 +177,15 @@ Result<std::shared_ptr<SqliteStore::Database>> SqliteStore::Database::open(
   // Somebody reads it with the sqlite3 program: wait for them a little rather than fail.
   sqlite3_busy_timeout(database->db_, 5'000);
   sqlite3_extended_result_codes(database->db_, 1);
-  if (Result<void> ready = database->prepare_file(); !ready) return std::move(ready).error();
+  CHECK_EQ(sqlite3_create_function(database->db_, "row_crc", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
+                                   nullptr, &row_crc, nullptr, nullptr),
+           SQLITE_OK);
+  if (Result<void> ready = database->prepare_file(options); !ready) return std::move(ready).error();
   return database;
 }
 
 // Checks what is there, and makes the tables if nothing is.
-Result<void> SqliteStore::Database::prepare_file() {
+Result<void> SqliteStore::Database::prepare_file(const SqliteStoreOptions& options) {
   const Result<int64_t> version = number("PRAGMA user_version");
   if (!version) return version.error();
   if (*version > kSchemaVersion) {
@@ -145,38 +193,104 @@ Result<void> SqliteStore::Database::prepare_file() {
                                    ", this program knows schemas up to ", kSchemaVersion))
         .with_hint("start the newer Proffer that wrote it, or give this one another directory");
   }
-  {
-    Statement check;
-    if (int code = check.prepare(db_, "PRAGMA quick_check(1)"); code != SQLITE_OK) {
-      return failure(code);
-    }
-    if (int code = check.step(); code != SQLITE_ROW) return failure(code);
-    if (const std::string answer = check.bytes(0); answer != "ok") {
-      return Error::corruption(text("registry ", quoted(path_), " is damaged: ", quoted(answer)))
-          .with_hint("put back a copy of it, or start with an empty directory");
-    }
-  }
+  if (Result<void> checked = check_pages(); !checked) return checked;
   for (const char* sql : {"PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL"}) {
     if (Result<void> set = run(sql); !set) return set;
   }
-  if (*version == kSchemaVersion) return {};
+  if (Result<void> made = bring_up_to_date(*version); !made) return made;
+  if (Result<void> checked = check_rows(); !checked) return checked;
+  if (Result<void> checked = check_progress(options); !checked) return checked;
+  // What is in the database itself is checked page by page each time, so the log begins empty.
+  return run("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+Result<void> SqliteStore::Database::check_pages() {
+  Statement check;
+  if (int code = check.prepare(db_, "PRAGMA quick_check(1)"); code != SQLITE_OK) {
+    return failure(code);
+  }
+  if (int code = check.step(); code != SQLITE_ROW) return failure(code);
+  if (const std::string answer = check.bytes(0); answer != "ok") return damaged(quoted(answer));
+  return {};
+}
+
+Result<void> SqliteStore::Database::bring_up_to_date(int64_t version) {
+  if (version == kSchemaVersion) return {};
   if (Result<void> begun = run("BEGIN IMMEDIATE"); !begun) return begun;
-  Result<void> made = run(kSchema);
+  Result<void> made = version == 0 ? run(kFirstSchema) : Result<void>();
+  if (made) made = run(kSecondSchema);
   if (made) made = run("COMMIT");
   if (!made) (void)run("ROLLBACK");
   return made;
 }
 
-Result<int64_t> SqliteStore::Database::raise_epoch() {
-  if (Result<void> begun = run("BEGIN IMMEDIATE"); !begun) return std::move(begun).error();
-  Result<void> raised = run("UPDATE leader SET epoch = epoch + 1 WHERE id = 1");
-  Result<int64_t> epoch = number("SELECT epoch FROM leader WHERE id = 1");
-  if (raised && epoch) raised = run("COMMIT");
-  if (!raised || !epoch) {
-    (void)run("ROLLBACK");
-    return raised ? std::move(epoch).error() : std::move(raised).error();
+// SQLite does not see what is wrong within a value, nor that a row is gone as a whole.
+Result<void> SqliteStore::Database::check_rows() {
+  Statement wrong;
+  if (int code = wrong.prepare(
+          db_, "SELECT kind, key FROM record WHERE crc <> row_crc(kind, key, value) LIMIT 1");
+      code != SQLITE_OK) {
+    return failure(code);
   }
-  return epoch;
+  const int code = wrong.step();
+  if (code == SQLITE_ROW) {
+    return damaged(text("the checksum of ", wrong.bytes(0), " ", quoted(wrong.bytes(1)),
+                        " does not match what is there"));
+  }
+  if (code != SQLITE_DONE) return failure(code);
+  const Result<int64_t> is_whole = number(
+      "SELECT records = (SELECT count(*) FROM record)"
+      "  AND crcs = (SELECT coalesce(sum(crc), 0) FROM record) FROM leader WHERE id = 1");
+  if (!is_whole) return is_whole.error();
+  if (*is_whole == 0) return damaged("there are not the rows that were written");
+  return {};
+}
+
+// Whether it has all commits that the seal knows.
+Result<void> SqliteStore::Database::check_progress(const SqliteStoreOptions& options) {
+  const Result<RegistryProgress> now = progress();
+  if (!now) return now.error();
+  floor_ = *now;
+  if (!seal_.found()) return {};
+  const RegistryProgress& known = *seal_.found();
+  if (known.epoch <= now->epoch && known.commits <= now->commits) return {};
+  if (!options.accepts_older) {
+    return Error::corruption(
+               text("registry ", quoted(path_), " lacks what was written last: it is at epoch ",
+                    now->epoch, " and commit ", now->commits, ", and has been at epoch ",
+                    known.epoch, " and commit ", known.commits, " (", quoted("registry.seal"), ")"))
+        .with_hint(
+            "put back the newest copy of all files of the directory; or start once with "
+            "--accept_older_registry: frameworks and agents that only the lost part knew have to "
+            "begin anew");
+  }
+  floor_ = {.epoch = std::max(known.epoch, now->epoch),
+            .commits = std::max(known.commits, now->commits)};
+  return {};
+}
+
+Result<RegistryProgress> SqliteStore::Database::progress() {
+  const Result<int64_t> epoch = number("SELECT epoch FROM leader WHERE id = 1");
+  if (!epoch) return epoch.error();
+  const Result<int64_t> commits = number("SELECT commits FROM leader WHERE id = 1");
+  if (!commits) return commits.error();
+  return RegistryProgress{.epoch = *epoch, .commits = *commits};
+}
+
+Result<int64_t> SqliteStore::Database::raise_epoch() {
+  const RegistryProgress next{.epoch = floor_.epoch + 1, .commits = floor_.commits + 1};
+  if (Result<void> begun = run("BEGIN IMMEDIATE"); !begun) return std::move(begun).error();
+  Result<void> raised = run(
+      text("UPDATE leader SET epoch = ", next.epoch, ", commits = ", next.commits, " WHERE id = 1")
+          .c_str());
+  if (raised) raised = run("COMMIT");
+  if (!raised) {
+    (void)run("ROLLBACK");
+    return std::move(raised).error();
+  }
+  if (Result<void> sealed = seal_.write(next); !sealed) return std::move(sealed).error();
+  if (Result<void> sealed = seal_.sync(); !sealed) return std::move(sealed).error();
+  return next.epoch;
 }
 
 Result<std::vector<StoreRecord>> SqliteStore::Database::load() {
@@ -198,15 +312,18 @@ Result<std::vector<StoreRecord>> SqliteStore::Database::load() {
 Result<void> SqliteStore::Database::commit(const std::vector<std::vector<StoreRecord>>& batches,
                                            int64_t epoch) {
   if (Result<void> begun = run("BEGIN IMMEDIATE"); !begun) return begun;
-  Result<void> result = write(batches, epoch);
-  if (result) result = run("COMMIT");
-  if (!result) (void)run("ROLLBACK");  // Fails if the engine has rolled back by itself.
-  return result;
+  const Result<int64_t> commits = write(batches, epoch);
+  Result<void> result = commits ? run("COMMIT") : Result<void>(commits.error());
+  if (!result) {
+    (void)run("ROLLBACK");  // Fails if the engine has rolled back by itself.
+    return result;
+  }
+  return seal_.write({.epoch = epoch, .commits = *commits});
 }
 
-// The inside of a commit's transaction.
-Result<void> SqliteStore::Database::write(const std::vector<std::vector<StoreRecord>>& batches,
-                                          int64_t epoch) {
+// The inside of a commit's transaction. Returns how many commits there have been with it.
+Result<int64_t> SqliteStore::Database::write(const std::vector<std::vector<StoreRecord>>& batches,
+                                             int64_t epoch) {
   const Result<int64_t> latest = number("SELECT epoch FROM leader WHERE id = 1");
   if (!latest) return latest.error();
   if (*latest != epoch) {
@@ -216,8 +333,10 @@ Result<void> SqliteStore::Database::write(const std::vector<std::vector<StoreRec
   Statement put;
   Statement erase;
   if (int code = put.prepare(db_,
-                             "INSERT INTO record (kind, key, value) VALUES (?1, ?2, ?3) "
-                             "ON CONFLICT (kind, key) DO UPDATE SET value = ?3");
+                             "INSERT INTO record (kind, key, value, crc)"
+                             "  VALUES (?1, ?2, ?3, row_crc(?1, ?2, ?3))"
+                             "  ON CONFLICT (kind, key)"
+                             "  DO UPDATE SET value = excluded.value, crc = excluded.crc");
       code != SQLITE_OK) {
     return failure(code);
   }
@@ -236,7 +355,7 @@ Result<void> SqliteStore::Database::write(const std::vector<std::vector<StoreRec
       statement.reset();
     }
   }
-  return {};
+  return number("UPDATE leader SET commits = commits + 1 WHERE id = 1 RETURNING commits");
 }
 
 // The one number that the statement answers.
@@ -244,9 +363,7 @@ Result<int64_t> SqliteStore::Database::number(std::string_view sql) {
   Statement statement;
   if (int code = statement.prepare(db_, sql); code != SQLITE_OK) return failure(code);
   const int code = statement.step();
-  if (code == SQLITE_DONE) {
-    return Error::corruption(text("registry ", quoted(path_), " lacks its leader row"));
-  }
+  if (code == SQLITE_DONE) return damaged("it lacks its leader row");
   if (code != SQLITE_ROW) return failure(code);
   return statement.number(0);
 }
@@ -256,6 +373,11 @@ Result<void> SqliteStore::Database::run(const char* sql) {
     return failure(code);
   }
   return {};
+}
+
+Error SqliteStore::Database::damaged(const std::string& what) const {
+  return Error::corruption(text("registry ", quoted(path_), " is damaged: ", what))
+      .with_hint(kDamagedHint);
 }
 
 Error SqliteStore::Database::failure(int code) const {
@@ -268,8 +390,7 @@ Error SqliteStore::Database::failure(int code) const {
           "make room on the disk, then start again");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return Error::corruption(message).with_hint(
-          "put back a copy of it, or start with an empty directory");
+      return Error::corruption(message).with_hint(kDamagedHint);
     case SQLITE_IOERR:
     case SQLITE_CANTOPEN:
     case SQLITE_READONLY:
@@ -319,8 +440,9 @@ void SqliteStore::Queue::finish(Group& group) {
 // --- The store.
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(const std::string& directory,
-                                                       RunOffLoop run_off_loop) {
-  Result<std::shared_ptr<Database>> database = Database::open(directory);
+                                                       RunOffLoop run_off_loop,
+                                                       const SqliteStoreOptions& options) {
+  Result<std::shared_ptr<Database>> database = Database::open(directory, options);
   if (!database) return std::move(database).error();
   return std::unique_ptr<SqliteStore>(
       new SqliteStore(std::move(database).value(), std::move(run_off_loop)));

@@ -142,10 +142,12 @@ struct MasterShell::Impl {
 };
 
 Result<void> MasterShell::Impl::start(MasterShellOptions options) {
-  Result<std::unique_ptr<SqliteStore>> opened = SqliteStore::open(
-      options.data_dir, [this](std::function<void()> work, std::function<void()> done) {
-        loop.work(std::move(work), std::move(done));
-      });
+  Result<std::unique_ptr<SqliteStore>> opened =
+      SqliteStore::open(options.data_dir,
+                        [this](std::function<void()> work, std::function<void()> done) {
+                          loop.work(std::move(work), std::move(done));
+                        },
+                        {.accepts_older = options.accepts_older_registry});
   if (!opened) return std::move(opened).error();
   store = *std::move(opened);
   Result<LeaderEpoch> leader = store->begin_epoch();

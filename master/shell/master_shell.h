@@ -22,6 +22,7 @@ struct MasterShellOptions {
   std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string data_dir = {};
+  bool accepts_older_registry = false;           // one that lacks its latest commits
   uint64_t history_bytes = uint64_t{256} << 20;  // of ended tasks and of the use of roles; 0: none
   Duration history_age = hours(24 * 30);
 };

@@ -465,6 +465,50 @@ TEST(Master, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
   }
 }
 
+// A copy that was put back is whole, and lacks what was written since.
+TEST(Master, RefusesARegistryThatIsOlderThanItHasBeenUnlessTold) {
+  const TemporaryDirectory home;
+  const Words master = {program("proffer-master"), "--data_dir=" + (home / "m"),
+                        "--socket=" + (home / "m.sock")};
+  const auto life = [&](const std::function<void()>& of) {
+    Process process(master);
+    ASSERT_TRUE(eventually([&] { return fs::exists(home / "m/address.json"); })) << process.err();
+    of();
+    process.kill(SIGKILL);
+    process.wait();
+    fs::remove(home / "m/address.json");
+  };
+  const auto set_role = [&](const std::string& role) {
+    const Exit set = run(
+        {program("proffer"), "role", "set", role, "--weight=2", "--master=" + (home / "m.sock")});
+    EXPECT_EQ(set.code, 0) << set.err;
+  };
+  life([&] { set_role("early"); });
+  fs::create_directories(home / "copy");
+  for (const char* name : {"registry.db", "registry.db-wal"}) {
+    fs::copy_file(home / "m/" + name, home / "copy/" + name);
+  }
+  life([&] { set_role("late"); });
+  for (const char* name : {"registry.db", "registry.db-wal"}) {
+    fs::copy_file(home / "copy/" + name, home / "m/" + name, fs::copy_options::overwrite_existing);
+  }
+
+  const Exit refused = run(master);
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("lacks what was written last"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("--accept_older_registry"), std::string::npos) << refused.err;
+
+  Words accepting = master;
+  accepting.push_back("--accept_older_registry");
+  const Process process(accepting);
+  ASSERT_TRUE(eventually([&] { return fs::exists(home / "m/address.json"); })) << process.err();
+  const Exit roles = run({program("proffer"), "role", "list", "--master=" + (home / "m.sock")});
+  EXPECT_NE(roles.out.find("early"), std::string::npos) << roles.out << roles.err;
+  EXPECT_EQ(roles.out.find("late"), std::string::npos) << roles.out;
+  const Exit status = run({program("proffer"), "status", "--master=" + (home / "m.sock")});
+  EXPECT_NE(status.out.find("leader epoch 3"), std::string::npos) << status.out << status.err;
+}
+
 TEST(Agent, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
   TemporaryDirectory home;
   const std::pair<std::string, std::string> rows[] = {

@@ -1,0 +1,95 @@
+#include "store/registry_seal.h"
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "store/checkpoint_log.h"
+
+namespace proffer {
+namespace {
+
+std::string line_of(const RegistryProgress& progress) {
+  const std::string said =
+      fmt::format("epoch {:020} commits {:020}", progress.epoch, progress.commits);
+  return fmt::format("{} crc {:08x}\n", said, crc32c(said));
+}
+
+// None: it is no line of ours.
+std::optional<RegistryProgress> parsed(const std::string& line) {
+  RegistryProgress progress;
+  long long epoch = 0;
+  long long commits = 0;
+  if (std::sscanf(line.c_str(), "epoch %20lld commits %20lld", &epoch, &commits) != 2) return {};
+  progress.epoch = epoch;
+  progress.commits = commits;
+  if (line_of(progress) != line) return {};
+  return progress;
+}
+
+}  // namespace
+
+Result<RegistrySeal> RegistrySeal::open(const std::string& path) {
+  RegistrySeal seal(path, ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (seal.fd_ < 0) return seal.failure("cannot open");
+  std::array<char, 128> buffer{};
+  const ssize_t size = ::pread(seal.fd_, buffer.data(), buffer.size(), 0);
+  if (size < 0) return seal.failure("cannot read");
+  if (size == 0) return seal;
+  seal.found_ = parsed(std::string(buffer.data(), static_cast<size_t>(size)));
+  if (!seal.found_) {
+    return Error::corruption(text(quoted(path),
+                                  ", which says how far the registry has come, is "
+                                  "damaged"))
+        .with_hint(
+            "put back a copy of all files of the directory; or remove this one, and the "
+            "registry beside it is taken as it is");
+  }
+  return seal;
+}
+
+RegistrySeal::~RegistrySeal() {
+  if (fd_ >= 0) ::close(fd_);
+}
+
+RegistrySeal::RegistrySeal(RegistrySeal&& other) noexcept
+    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), found_(other.found_) {}
+
+Result<void> RegistrySeal::write(const RegistryProgress& progress) {
+  const std::string line = line_of(progress);
+  const ssize_t written = ::pwrite(fd_, line.data(), line.size(), 0);
+  if (written != static_cast<ssize_t>(line.size())) return failure("cannot write");
+  return {};
+}
+
+Result<void> RegistrySeal::sync() {
+  if (::fsync(fd_) != 0) return failure("cannot flush");
+  const std::string directory = std::filesystem::path(path_).parent_path().string();
+  const int fd = ::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return failure("cannot open the directory of");
+  const bool is_flushed = ::fsync(fd) == 0;
+  const int error = errno;
+  ::close(fd);
+  errno = error;
+  if (!is_flushed) return failure("cannot flush the directory of");
+  return {};
+}
+
+Error RegistrySeal::failure(const char* what) const {
+  const int error = errno;
+  const std::string message = text(what, " ", quoted(path_), ": ", std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT) {
+    return Error::resource_exhausted(message).with_hint("make room on the disk, then start again");
+  }
+  return Error::unavailable(message);
+}
+
+}  // namespace proffer

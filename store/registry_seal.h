@@ -1,0 +1,51 @@
+#pragma once
+
+// How far a registry has come, in a small file beside it. SQLite silently drops the end of a
+// write-ahead log in which one bit is wrong, and a database that was put back from a copy is whole,
+// too: only a second place tells that either lacks what was acknowledged.
+//
+// The file is one line for people, and is overwritten after each commit:
+//   epoch 00000000000000000003 commits 00000000000000000017 crc 1a2b3c4d
+// It is flushed when an epoch begins, not with each commit, so after a loss of power it may be
+// behind the registry, never ahead of it. Thread rule: one thread at a time; everything blocks.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/result.h"
+
+namespace proffer {
+
+struct RegistryProgress {
+  int64_t epoch = 0;
+  int64_t commits = 0;  // of all epochs
+  bool operator==(const RegistryProgress&) const = default;
+};
+
+class RegistrySeal {
+ public:
+  // Opens the file or makes it. Errors: kCorruption: it holds something else; kUnavailable.
+  static Result<RegistrySeal> open(const std::string& path);
+  ~RegistrySeal();
+  RegistrySeal(RegistrySeal&& other) noexcept;
+  RegistrySeal& operator=(RegistrySeal&&) = delete;
+
+  // What it said when it was opened; none: it is new.
+  const std::optional<RegistryProgress>& found() const { return found_; }
+
+  // Errors: kUnavailable, kResourceExhausted.
+  Result<void> write(const RegistryProgress& progress);
+  // Flushes it, and its name with its directory.
+  Result<void> sync();
+
+ private:
+  RegistrySeal(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  Error failure(const char* what) const;
+
+  std::string path_;
+  int fd_ = -1;
+  std::optional<RegistryProgress> found_;
+};
+
+}  // namespace proffer
