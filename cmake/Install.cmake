@@ -78,6 +78,27 @@ install(FILES ${scripts}/proffer.pc DESTINATION lib/pkgconfig COMPONENT dev)
 install(FILES README.md CONTRIBUTING.md DESTINATION share/doc/proffer-doc COMPONENT doc)
 install(DIRECTORY docs DESTINATION share/doc/proffer-doc COMPONENT doc)
 
+# The reference: pages of HTML made of the public headers as they are installed. Without Doxygen
+# there is none.
+find_program(DOXYGEN doxygen)
+if(DOXYGEN)
+  file(GLOB_RECURSE public_headers CONFIGURE_DEPENDS sdk/*.h common/*.h proto/*.h)
+  configure_file(${packaging}/reference/Doxyfile.in ${scripts}/Doxyfile @ONLY)
+  add_custom_command(OUTPUT ${made}/reference/stamp
+    COMMAND ${CMAKE_COMMAND} -DSOURCE=${CMAKE_SOURCE_DIR} -DGENERATED=${CMAKE_BINARY_DIR}/generated
+            -DSTAGE=${made}/reference -P ${packaging}/install_headers.cmake
+    COMMAND ${DOXYGEN} ${scripts}/Doxyfile
+    COMMAND ${CMAKE_COMMAND} -E touch ${made}/reference/stamp
+    DEPENDS ${public_headers} ${scripts}/Doxyfile ${packaging}/install_headers.cmake
+            ${packaging}/reference/comments.awk ${packaging}/reference/mainpage.md
+    VERBATIM)
+  add_custom_target(reference DEPENDS ${made}/reference/stamp)
+  install(DIRECTORY ${made}/reference/html/ DESTINATION share/doc/proffer-doc/reference
+          COMPONENT doc)
+else()
+  message(STATUS "no doxygen: no reference of the public headers")
+endif()
+
 # --- all -----------------------------------------------------------------------------------------
 
 set(packages proffer proffer-dev proffer-doc)
@@ -92,6 +113,9 @@ endforeach()
 # What `cmake --install` needs, and no tests.
 get_property(programs GLOBAL PROPERTY PROFFER_PROGRAMS)
 add_custom_target(installable DEPENDS ${programs} from_help sdk_archive sdk_testing_archive)
+if(TARGET reference)
+  add_dependencies(installable reference)
+endif()
 add_custom_target(debs
   COMMAND ${CMAKE_COMMAND} -E rm -rf ${CMAKE_BINARY_DIR}/packages
   COMMAND ${CMAKE_CPACK_COMMAND} -G DEB --config ${CMAKE_BINARY_DIR}/CPackConfig.cmake
@@ -141,5 +165,6 @@ set(CPACK_DEBIAN_DOC_PACKAGE_NAME proffer-doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_SECTION doc)
 set(CPACK_DEBIAN_DOC_PACKAGE_ARCHITECTURE all)
 set(CPACK_COMPONENT_DOC_DESCRIPTION "documentation of Proffer
-Guides, concepts, the architecture and its decisions, as text in Markdown.")
+Guides, concepts, the architecture and its decisions, as text in Markdown, and
+the reference of the public headers, as pages of HTML.")
 include(CPack)
