@@ -126,8 +126,9 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
       on_event(*event);
     }
     bool is_drained = false;
+    const Time started = loop.now();
     for (size_t i = 0; i < kMessagesPerTurn && !is_drained && is_mine(); ++i) {
-      if (ending && ending->at_once) break;
+      if ((ending && ending->at_once) || loop.now() - started > kTurnTimeMax) break;
       is_drained = !receive_one();
     }
     if (is_mine() && !ending) flush();

@@ -2,10 +2,11 @@
 
 // The one loop of a process: timers, messages, descriptors, signals, and work for other threads.
 //
-// A *turn* is: wait for I/O; handle it (descriptors, then at most kMessagesPerTurn messages of each
-// socket); run the timers that are due; run what was deferred; run the turn hooks. Whatever arms a
-// timer with `now` while messages are handled is therefore called once, after all messages at hand,
-// and never later than the next turn: this is the moment in which a core decides (DESIGN §2).
+// A *turn* is: wait for I/O; handle it (descriptors, then messages of each socket, at most
+// kMessagesPerTurn and until kTurnTimeMax has passed); run the timers that are due; run what was
+// deferred; run the turn hooks. Whatever arms a timer with `now` while messages are handled is
+// therefore called once, after all messages at hand, and never later than the next turn: this is
+// the moment in which a core decides (DESIGN §2).
 //
 // Everything belongs to the thread that calls run(), except post(). Handlers may destroy the object
 // that called them. Every object that was given a Loop must be destroyed before it.
@@ -19,6 +20,10 @@
 namespace proffer {
 
 class Loop;
+
+// Messages of one socket are handled so long at most before timers have their turn: the answer to
+// one message may take milliseconds.
+inline constexpr Duration kTurnTimeMax = milliseconds(10);
 
 // A source of messages that is asked in every turn (see PITFALLS: a ZeroMQ socket's descriptor only
 // says "look", and only once). Sockets are pumps; nobody else needs to be.

@@ -169,6 +169,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     read_hints(started);
     bool is_drained = false;
     for (size_t i = 0; i < kMessagesPerTurn && !is_closed && !is_drained; ++i) {
+      if (loop.now() - started > kTurnTimeMax) break;
       is_drained = !receive_one();
     }
     if (is_closed) return;

@@ -287,6 +287,8 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                               .timeout = request->timeout,
                               .data = std::move(request->data)});
   }
+  // Who has gone hears no answer; what it asked for may take milliseconds.
+  if (!router->is_connected(peer)) return;
   if (call.method == "history") return read_history(peer, call);
   Result<Page> page =
       call.method == "snapshot"

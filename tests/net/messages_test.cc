@@ -1,6 +1,7 @@
 // Router and Dealer: frames both ways, sessions that begin and end, peers that are lost or slow.
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -53,6 +54,37 @@ class Transport : public testing::Test {
   std::string endpoint() const { return "tcp://127.0.0.1:0"; }
   Loop loop_;
 };
+
+// 200 messages that take 5 ms each, all there at once, at either end: a timer does not wait a
+// second for them.
+TEST_F(Transport, MessagesThatTakeLongDoNotHoldTimersUp) {
+  size_t received = 0;
+  std::optional<size_t> received_before_timer;
+  Timer timer(loop_, [&] { received_before_timer = received; });
+  const auto take_long = [&] {
+    if (++received == 1) timer.arm(loop_.now());
+    const Time end = loop_.now() + milliseconds(5);
+    while (loop_.now() < end) {
+    }
+  };
+  Server server(loop_, endpoint());
+  Client client(loop_, {.endpoint = server.socket->endpoint()}, "");
+  ASSERT_TRUE(run_until(loop_, [&] { return client.connected == 1; }));
+
+  server.also = [&](PeerId, const std::string&) { take_long(); };
+  for (int i = 0; i < 200; ++i) client.socket->send(bytes("question"));
+  ASSERT_TRUE(run_until(loop_, [&] { return received == 200; }));
+  ASSERT_TRUE(received_before_timer);
+  EXPECT_LT(*received_before_timer, 100u);
+
+  client.also = [&](const std::string&) { take_long(); };
+  received = 0;
+  received_before_timer.reset();
+  for (int i = 0; i < 200; ++i) server.socket->send(server.frames[0].first, bytes("answer"));
+  ASSERT_TRUE(run_until(loop_, [&] { return received == 200; }));
+  ASSERT_TRUE(received_before_timer);
+  EXPECT_LT(*received_before_timer, 100u);
+}
 
 TEST_F(Transport, CarriesFramesBothWaysInOrder) {
   Server server(loop_, endpoint());
