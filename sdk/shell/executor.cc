@@ -8,6 +8,8 @@
 #include <deque>
 #include <utility>
 
+#include "common/limits.h"
+#include "common/text.h"
 #include "sdk/core/executor_driver.h"
 #include "sdk/shell/loop_executor_host.h"
 
@@ -174,7 +176,15 @@ void Executor::update(proto::TaskStatus status) {
   status.data.resize(std::min(status.data.size(), kUpdateDataBytesMax));
   shell_->tell(TellUpdate{std::move(status)});
 }
-void Executor::message(std::string data) { shell_->tell(TellMessage{std::move(data)}); }
+void Executor::message(std::string data) {
+  // The agent would end the session.
+  if (data.size() > kPayloadBytesMax) {
+    return shell_->host.warn(text("a message of ", data.size(),
+                                  " bytes to the scheduler is dropped; at most ", kPayloadBytesMax,
+                                  " bytes are allowed"));
+  }
+  shell_->tell(TellMessage{std::move(data)});
+}
 
 FrameworkId Executor::framework() const { return shell_->host.framework(); }
 ExecutorId Executor::id() const { return shell_->host.executor(); }

@@ -415,6 +415,7 @@ TEST_F(Debian, AnAuthorNeedsOnlyTheDevPackageAndACompiler) {
       debian.apt_get({"install", package("proffer-dev"), package("proffer-doc"), "g++", "cmake",
                       "make", "pkg-config", "libgmock-dev", "libre2-dev", "libyaml-cpp-dev"});
   ASSERT_EQ(installed.code, 0) << installed.out << installed.err;
+  EXPECT_TRUE(fs::exists(debian.at("/usr/share/doc/proffer-doc/reference/index.html")));
   fs::copy(std::string(PROFFER_SOURCE_DIR) + "/tests/packages/author", debian.at("/tmp/author"));
   const Exit built = debian.in_root(
       {"/bin/sh", "-c",

@@ -53,6 +53,10 @@ void install_worker(Executor& self, Seen& seen) {
       return worker->self.message(worker->self.id().str() + " has " +
                                   std::to_string(worker->tasks.size()));
     }
+    if (data == "say too much") {
+      worker->self.message(std::string(kPayloadBytesMax, 'x'));
+      return worker->self.message(std::string(kPayloadBytesMax + 1, 'x'));
+    }
     if (data == "exit 3") return worker->self.finish(3);
     if (worker->tasks.empty()) return;
     const TaskId task = worker->tasks.front();
@@ -167,6 +171,15 @@ TEST_F(SimExecutors, HearMessagesAndAnswerThem) {
   say(scheduler, "a", "how many");
   say(scheduler, "b", "how many");
   EXPECT_THAT(heard.messages, ElementsAre("a has 2", "b has 1"));
+}
+
+TEST_F(SimExecutors, DropAMessageThatIsTooLong) {
+  SimScheduler& scheduler = start({"a"});
+  say(scheduler, "a", "say too much");
+  ASSERT_EQ(heard.messages.size(), 1u);
+  EXPECT_EQ(heard.messages[0].size(), kPayloadBytesMax);
+  say(scheduler, "a", "how many");
+  EXPECT_EQ(heard.messages.back(), "a has 1");
 }
 
 TEST_F(SimExecutors, SeveralOnOneAgentHaveALifeOfTheirOwn) {
