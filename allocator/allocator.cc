@@ -201,6 +201,12 @@ int64_t Allocator::wanted(const FrameworkId& id, const AskName& name) const {
   return ask == framework.asks.end() ? 0 : ask->second->ask.count;
 }
 
+int64_t Allocator::lacking(const FrameworkId& id, const AskName& name) const {
+  const Framework& framework = cluster_->framework(id);
+  const auto ask = framework.asks.find(name);
+  return ask == framework.asks.end() ? 0 : ask->second->lacking();
+}
+
 uint64_t Allocator::fit_version() const {
   return cluster_->agents_version + cluster_->settings_version;
 }

@@ -131,6 +131,9 @@ class Allocator {
   std::vector<AskStatus> asks(const FrameworkId& framework) const;
   // How many further tasks the ask wants, offered or not; 0 if it is not declared. O(log asks).
   int64_t wanted(const FrameworkId& framework, const AskName& ask) const;
+  // Those of them that are not offered, in whole gangs, also while it is paused; 0 once it has
+  // expired. O(log asks).
+  int64_t lacking(const FrameworkId& framework, const AskName& ask) const;
   // While it stays the same, so does what could_ever_fit of asks that are not declared anew.
   uint64_t fit_version() const;
   std::vector<AgentUse> agents() const;

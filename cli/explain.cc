@@ -63,15 +63,19 @@ void add_ask(const AskExplanation& ask, int64_t agents, Time now, std::vector<st
   }
 }
 
+// "no offers for another 2.1s, since 5 accepts in a row launched nothing".
+std::string wait_text(const proto::ExplainedWait& wait, Time now) {
+  return text("no offers for another ", age(wait.until - now), ", since ", wait.failures,
+              wait.failures == 1 ? " accept launched" : " accepts in a row launched", " nothing");
+}
+
 // The part that the scheduler itself brings about.
 void add_behaviour(const proto::Explanation& all, std::vector<std::string>& lines) {
   std::string head = "waits";
   for (const proto::ExplainedWait& wait : all.waits) {
-    lines.push_back(line(
-        head,
-        text(wait.ask.empty() ? "" : text("ask ", quoted(wait.ask.str()), ": "),
-             "no offers for another ", age(wait.until - all.now), ", since ", wait.failures,
-             wait.failures == 1 ? " accept launched" : " accepts in a row launched", " nothing")));
+    lines.push_back(
+        line(head, text(wait.ask.empty() ? "" : text("ask ", quoted(wait.ask.str()), ": "),
+                        wait_text(wait, all.now))));
     head.clear();
   }
   if (all.refusals.count > 0) {
@@ -113,8 +117,12 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
                          to_text(fair.dominant_kind), ": ", amounts_or_nothing(fair.allocated),
                          " allocated, ", amounts_or_nothing(fair.offered), " offered")));
   if (fair.place == 0) {
-    lines.push_back(line("place", text("it wants nothing now; ", fair.with_demand,
-                                       fair.with_demand == 1 ? " other does" : " others do")));
+    const bool waits = !all.waits.empty();
+    const std::string_view others = waits ? (fair.with_demand == 1 ? " other wants" : " others want")
+                                          : (fair.with_demand == 1 ? " other does" : " others do");
+    lines.push_back(line(
+        "place", text(waits ? wait_text(all.waits.front(), all.now) : "it wants nothing now", "; ",
+                      fair.with_demand, others, waits ? " resources" : "")));
   } else {
     std::string place = text(fair.place, " of ", fair.with_demand, " with demand");
     for (size_t i = 0; i < fair.before.size(); ++i) {

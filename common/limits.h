@@ -107,6 +107,7 @@ inline constexpr size_t kOutgoingBytesPerPeerMax = size_t{64} << 20;  // as abov
 inline constexpr size_t kFrameworksMax = 10'000;
 inline constexpr size_t kRolesMax = 10'000;             // with settings of their own
 inline constexpr size_t kRoleUsersMax = 256;            // of one role
+inline constexpr size_t kFrameworkSeriesMax = 100;      // named in /metrics; the rest in one sum
 inline constexpr size_t kReservationsPerAgentMax = 60;  // by operations; each is a slice
 inline constexpr size_t kTasksPerAgentMax = 10'000;     // further launches are refused
 inline constexpr size_t kEndedTasksKept = 10'000;       // in the master, for `tasks --all`

@@ -74,6 +74,10 @@ void MetricsText::sample(std::string_view type, std::string_view name, std::stri
     last_name_ = name;
     text_ += text("# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n");
   }
+  line(name, value, labels);
+}
+
+void MetricsText::line(std::string_view name, std::string_view value, const Labels& labels) {
   text_ += name;
   for (size_t i = 0; i < labels.size(); ++i) {
     text_ += i == 0 ? "{" : ",";
@@ -107,17 +111,18 @@ void MetricsText::gauge_milli(std::string_view name, std::string_view help, int6
 }
 
 void MetricsText::latency(std::string_view name, std::string_view help,
-                          const LatencyHistogram& histogram) {
+                          const LatencyHistogram& histogram, const Labels& labels) {
   const auto in_seconds = [](Duration duration) {
     return fmt::format("{:.6f}", duration.seconds());
   };
   for (const auto& [permille, quantile] : {std::pair(500, "0.5"), std::pair(900, "0.9"),
                                            std::pair(990, "0.99"), std::pair(999, "0.999")}) {
-    sample("summary", name, help, in_seconds(histogram.percentile(permille)),
-           {{"quantile", quantile}});
+    Labels of_quantile = labels;
+    of_quantile.emplace_back("quantile", quantile);
+    sample("summary", name, help, in_seconds(histogram.percentile(permille)), of_quantile);
   }
-  text_ += text(name, "_sum ", in_seconds(histogram.sum()), "\n", name, "_count ",
-                histogram.count(), "\n");
+  line(text(name, "_sum"), in_seconds(histogram.sum()), labels);
+  line(text(name, "_count"), std::to_string(histogram.count()), labels);
 }
 
 void MetricsText::events(const TraceLog& log) {

@@ -50,7 +50,8 @@ class MetricsText {
   void gauge_milli(std::string_view name, std::string_view help, int64_t milli,
                    const Labels& labels = {});
   // A summary in seconds: p50, p90, p99, p99.9, the sum and the count.
-  void latency(std::string_view name, std::string_view help, const LatencyHistogram& histogram);
+  void latency(std::string_view name, std::string_view help, const LatencyHistogram& histogram,
+               const Labels& labels = {});
   // proffer_events_total{event="…"} for each kind of event seen.
   void events(const TraceLog& log);
   std::string take() { return std::move(text_); }
@@ -58,6 +59,7 @@ class MetricsText {
  private:
   void sample(std::string_view type, std::string_view name, std::string_view help,
               std::string_view value, const Labels& labels);
+  void line(std::string_view name, std::string_view value, const Labels& labels);
   std::string text_;
   std::string last_name_;
 };

@@ -163,8 +163,8 @@ struct TaskStatus {
   std::optional<TaskUsage> usage = {};  // with an end, from its agent
   // By TaskSpec::readiness; none: it has none, or its executor is of a version that does not look.
   std::optional<bool> ready = {};
-  // TaskSpec::labels. None: it was launched without, nobody knows the task any more, or a master
-  // that was started again knows it from its agent, which has told no update of it yet.
+  // TaskSpec::labels, which the master adds. None: it was launched without, or nobody knows the task
+  // any more.
   Labels labels = {};
 
   bool operator==(const TaskStatus&) const = default;
@@ -441,6 +441,7 @@ struct AgentTask {
   std::string user = {};     // that it runs as; empty if its master did not say
   std::string command = {};  // the beginning of it, kCommandShownBytes
   Time launched_at = {};     // as it was assigned
+  Labels labels = {};        // TaskSpec::labels
   bool operator==(const AgentTask&) const = default;
 };
 

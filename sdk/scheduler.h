@@ -84,7 +84,8 @@ class Watch {
   std::shared_ptr<void> held_;
 };
 
-// What a scheduler did and heard, counted since it was made.
+// What a scheduler did and heard, counted since it was made. The master counts offers to launches
+// and refusals under the same names: proffer_framework_offers_total in its /metrics, and so on.
 struct SchedulerFigures {
   uint64_t offers = 0;  // heard
   uint64_t accepted = 0;

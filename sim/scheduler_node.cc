@@ -171,10 +171,9 @@ void SchedulerNode::check_promises(const proto::TaskStatus& status) {
     last = status.sequence;
   }
   heard.ended = heard.ended || proto::is_terminal(status.state);
-  // A master may tell of a task before its agent has told it the labels; an agent always knows
-  // them.
+  // Nobody knows the labels of a task that nobody knows.
   const auto launched = labels_.find(status.task);
-  const bool may_be_without = status.source == proto::UpdateSource::kMaster;
+  const bool may_be_without = status.reason == proto::TaskReason::kTaskUnknown;
   if (status.labels != (launched == labels_.end() ? proto::Labels() : launched->second) &&
       !(status.labels.empty() && may_be_without)) {
     world().violated(name(), {text(what, " has other labels than it was launched with")});

@@ -72,11 +72,9 @@ struct AskEntry {
   // How many tasks it could be given now: whole gangs.
   int64_t unmet() const { return unmet_with(offered); }
   // The same if so many of them were offered.
-  int64_t unmet_with(int64_t now_offered) const {
-    const bool wants_none = expired || paused || ask.count <= now_offered;
-    const int64_t left = wants_none ? 0 : ask.count - now_offered;
-    return ask.gang > 1 ? left - left % ask.gang : left;
-  }
+  int64_t unmet_with(int64_t now_offered) const { return paused ? 0 : lacking_with(now_offered); }
+  // The same whether or not it is paused.
+  int64_t lacking() const { return lacking_with(offered); }
   // Whether it wants more or fewer than when entitlements were computed, so that they may be
   // others.
   bool changes_entitlements() const {
@@ -110,6 +108,11 @@ struct AskEntry {
     uint64_t attributes_version = 0;
     bool matches = false;
   };
+  int64_t lacking_with(int64_t now_offered) const {
+    const bool wants_none = expired || ask.count <= now_offered;
+    const int64_t left = wants_none ? 0 : ask.count - now_offered;
+    return ask.gang > 1 ? left - left % ask.gang : left;
+  }
   mutable std::unordered_map<size_t, Matched> matched_;  // by agent's slot; looked up only
 };
 

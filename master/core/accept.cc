@@ -19,6 +19,16 @@ Refusal bounded(Refusal refusal) {
   return refusal;
 }
 
+// The asks that the offers were made for; of open offers the empty name.
+std::set<AskName> asks_of(const std::vector<const Grant*>& offers) {
+  std::set<AskName> asks;
+  for (const Grant* grant : offers) {
+    if (grant->offer.fills.empty()) asks.insert(AskName());
+    for (const AskFill& fill : grant->offer.fills) asks.insert(fill.ask);
+  }
+  return asks;
+}
+
 }  // namespace
 
 // All that is outstanding of the gangs to which these offers were made.
@@ -83,6 +93,10 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
       plan_accept(accept, framework, taken, tasks_, agents_, remembered_by(framework));
 
   AcceptOutcome outcome = outcome_of(taken, plan);
+  FrameworkFigures& figures = series_.of(framework.id());
+  figures.accepted += taken.valid.size();
+  figures.launches += plan.launches.size() + plan.refusals.size();
+  const std::set<AskName> asks = asks_of(taken.valid);
 
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
@@ -102,6 +116,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
     }
     allocator_.settle(use.offers, std::move(use.tasks), refusal, step.now);
   }
+
+  for (const AskName& ask : asks) refresh_wait(framework, ask, step.now);
 
   change_reservations(plan.reservations, step);
 
@@ -165,10 +181,11 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {
   framework.unanswered.since_answer = 0;
   const Refusal refusal = bounded(decline.refusal);
+  const std::vector<const Grant*> taken = take_offers(framework, decline.offers).valid;
+  series_.of(framework.id()).declined += taken.size();
+  const std::set<AskName> asks = asks_of(taken);
   std::vector<OfferId> valid;
-  for (const Grant* grant : take_offers(framework, decline.offers).valid) {
-    valid.push_back(grant->offer.id);
-  }
+  for (const Grant* grant : taken) valid.push_back(grant->offer.id);
   for (const OfferId id : valid) {
     // With one of them a gang ends.
     const Grant* grant = allocator_.find_offer(id, framework.id());
@@ -179,6 +196,7 @@ void Master::State::on_decline(Framework& framework, const proto::Decline& decli
                 {"agent", grant->offer.agent.str()}});
     allocator_.settle({id}, {}, refusal, step.now);
   }
+  for (const AskName& ask : asks) refresh_wait(framework, ask, step.now);
 }
 
 }  // namespace proffer::master

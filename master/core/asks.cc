@@ -73,6 +73,8 @@ void Master::State::on_declare_asks(Framework& framework, proto::DeclareAsks&& m
     declared.push_back(std::move(ask));
   }
   allocator_.declare_asks(framework.id(), std::move(declared), step.now);
+  framework.offer_waits.keep_only(framework.asks);
+  refresh_waits(framework, step.now);
   framework.back_off.keep_only(names);
   pause_waiting(framework);
   if (!framework.rejected_asks.empty()) report(framework, {}, step);

@@ -38,6 +38,12 @@ bool BackOff::pauses(const AskName& ask) const {
   return row != asks_.end() && row->second.until.has_value();
 }
 
+int64_t BackOff::waits() const {
+  const auto of_asks =
+      std::count_if(asks_.begin(), asks_.end(), [](const auto& row) { return row.second.until; });
+  return of_asks + (all_.until ? 1 : 0);
+}
+
 std::optional<Time> BackOff::next_end() const {
   std::optional<Time> first = all_.until;
   for (const auto& [ask, row] : asks_) {

@@ -31,6 +31,8 @@ class BackOff {
   // Whether the framework, or this ask of it, waits.
   bool pauses_all() const { return all_.until.has_value(); }
   bool pauses(const AskName& ask) const;
+  // How many there are now: of asks, and of the framework as a whole. O(asks that failed).
+  int64_t waits() const;
   // When the first of the waits ends; none if nothing waits. O(asks that failed).
   std::optional<Time> next_end() const;
   // The asks whose waits have ended, and whether that of the framework has; each is told once.

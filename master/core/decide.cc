@@ -55,32 +55,7 @@ void Master::State::on_tick(Step& step) {
 
 void Master::State::decide(Step& step) {
   Decision decision = allocator_.decide(step.now);
-
-  std::map<FrameworkId, std::vector<OfferId>> rescinded;
-  for (const Rescind& rescind : decision.rescinds) {
-    step.trace(TraceLevel::kShortLived, "offer rescinded",
-               {{"framework", rescind.framework.str()},
-                {"offer", std::to_string(rescind.offer.value())},
-                {"reason", std::string(to_text(rescind.reason))}});
-    rescinded[rescind.framework].push_back(rescind.offer);
-    if (rescind.reason != RescindReason::kExpired) continue;
-    if (Framework* framework = frameworks_.find(rescind.framework)) {
-      ++framework->unanswered.count;
-      ++framework->unanswered.since_answer;
-    }
-  }
-  for (auto& [id, offers] : rescinded) {
-    const Framework* framework = connected_framework(id);
-    // A session that began after it was made never heard of the offer; naming it does no harm.
-    if (framework == nullptr) continue;
-    for (size_t at = 0; at < offers.size(); at += kOffersPerMessageMax) {
-      const auto first = offers.begin() + static_cast<std::ptrdiff_t>(at);
-      const size_t count = std::min(kOffersPerMessageMax, offers.size() - at);
-      send(framework->peer,
-           proto::Rescind{.offers = {first, first + static_cast<std::ptrdiff_t>(count)}}, step);
-    }
-  }
-
+  tell_rescinds(decision.rescinds, step);
   std::map<FrameworkId, std::vector<Offer>> offered;
   for (const Grant& grant : decision.grants) {
     step.trace(TraceLevel::kShortLived, "offer made",
@@ -90,14 +65,48 @@ void Master::State::decide(Step& step) {
                 {"resources", proffer::to_text(grant.offer.total())}});
     offered[grant.framework].push_back(grant.offer);
   }
-  for (auto& [id, offers] : offered) send_offers(id, std::move(offers), step);
-
+  for (auto& [id, offers] : offered) {
+    Framework* framework = connected_framework(id);
+    CHECK(framework != nullptr) << "offers for " << id.str() << ", which is not connected";
+    for (const Offer& offer : offers) count_offer(*framework, offer, step.now);
+    send_offers(*framework, std::move(offers), step);
+  }
   on_revokes(decision.revokes, step);
 }
 
-void Master::State::send_offers(const FrameworkId& id, std::vector<Offer>&& offers, Step& step) {
-  const Framework* framework = connected_framework(id);
-  CHECK(framework != nullptr) << "offers for " << id.str() << ", which is not connected";
+void Master::State::tell_rescinds(const std::vector<Rescind>& rescinds, Step& step) {
+  std::map<FrameworkId, std::vector<OfferId>> rescinded;
+  for (const Rescind& rescind : rescinds) {
+    step.trace(TraceLevel::kShortLived, "offer rescinded",
+               {{"framework", rescind.framework.str()},
+                {"offer", std::to_string(rescind.offer.value())},
+                {"reason", std::string(to_text(rescind.reason))}});
+    rescinded[rescind.framework].push_back(rescind.offer);
+    FrameworkFigures& figures = series_.of(rescind.framework);
+    ++figures.rescinded;
+    if (rescind.reason != RescindReason::kExpired) continue;
+    ++figures.expired;
+    if (Framework* framework = frameworks_.find(rescind.framework)) {
+      ++framework->unanswered.count;
+      ++framework->unanswered.since_answer;
+    }
+  }
+  for (auto& [id, offers] : rescinded) {
+    Framework* framework = connected_framework(id);
+    // A session that began after it was made never heard of the offer; naming it does no harm.
+    if (framework == nullptr) continue;
+    refresh_waits(*framework, step.now);
+    for (size_t at = 0; at < offers.size(); at += kOffersPerMessageMax) {
+      const auto first = offers.begin() + static_cast<std::ptrdiff_t>(at);
+      const size_t count = std::min(kOffersPerMessageMax, offers.size() - at);
+      send(framework->peer,
+           proto::Rescind{.offers = {first, first + static_cast<std::ptrdiff_t>(count)}}, step);
+    }
+  }
+}
+
+void Master::State::send_offers(const Framework& framework, std::vector<Offer>&& offers,
+                                Step& step) {
   proto::Offers message;
   size_t bytes = 0;
   for (Offer& offer : offers) {
@@ -105,13 +114,13 @@ void Master::State::send_offers(const FrameworkId& id, std::vector<Offer>&& offe
     const size_t more = bytes_of(offer);
     if (!message.offers.empty() &&
         (message.offers.size() == kOffersPerMessageMax || bytes + more > kOffersBytesMax)) {
-      send(framework->peer, std::exchange(message, {}), step);
+      send(framework.peer, std::exchange(message, {}), step);
       bytes = 0;
     }
     bytes += more;
     message.offers.push_back(std::move(offer));
   }
-  send(framework->peer, std::move(message), step);
+  send(framework.peer, std::move(message), step);
 }
 
 }  // namespace proffer::master

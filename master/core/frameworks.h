@@ -10,6 +10,7 @@
 
 #include "common/offers.h"
 #include "master/core/back_off.h"
+#include "master/core/framework_figures.h"
 #include "master/core/tasks.h"
 #include "proto/records.h"
 
@@ -56,6 +57,8 @@ struct Framework {
   BackOff back_off = {};
   RefusedLaunches refused_launches = {};
   UnansweredOffers unanswered = {};
+  OfferWaits offer_waits = {};
+  bool suppressed = false;
 
   // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no
   // table.

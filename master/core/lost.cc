@@ -62,6 +62,7 @@ void Master::State::end_scheduler_session(Framework& framework, Step& step) {
   framework.awaits_all = false;
   framework.awaits_agents = false;
   framework.asks.clear();
+  framework.offer_waits.clear();
   framework.reported.clear();
   allocator_.set_framework_active(framework.id(), false);
   allocator_.declare_asks(framework.id(), {}, step.now);

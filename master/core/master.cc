@@ -32,6 +32,9 @@ std::vector<proto::TaskRow> Master::tasks(const proto::TaskQuery& query,
   return state_->task_rows(query, by);
 }
 proto::LiveSnapshot Master::live_snapshot(Time now) const { return state_->live_snapshot(now); }
+std::vector<FrameworkSeriesRow> Master::framework_series(Time now) const {
+  return state_->framework_series(now);
+}
 Result<proto::Explanation> Master::explain(std::string_view framework, const Principal* by) const {
   return state_->explain(framework, by);
 }

@@ -13,6 +13,7 @@
 #include "allocator/allocator.h"
 #include "common/principal.h"
 #include "common/trace.h"
+#include "master/core/framework_figures.h"
 #include "master/core/policy.h"
 #include "proto/explain.h"
 #include "proto/history.h"
@@ -183,6 +184,9 @@ class Master {
   std::vector<proto::FrameworkRow> frameworks() const;
   std::vector<proto::RoleRow> roles() const;
   std::vector<proto::OfferRow> offers() const;
+  // What each framework did, and how long it waits; the last row is the sum of those that are not
+  // named. O(frameworks + offers + asks that wait).
+  std::vector<FrameworkSeriesRow> framework_series(Time now) const;
   // Why the framework (its id, its name or a unique prefix of its id) has no offer. Errors:
   // kNotFound, kInvalidArgument. O(agents + offers + frameworks), a few times.
   Result<proto::Explanation> explain(std::string_view framework, const Principal* by) const;

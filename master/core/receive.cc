@@ -153,8 +153,12 @@ bool Master::State::on_scheduler_message(Framework& framework, proto::Message& m
     on_framework_response(framework, std::move(*response), step);
   } else if (std::holds_alternative<proto::Suppress>(message)) {
     allocator_.suppress(framework.id());
+    framework.suppressed = true;
+    framework.offer_waits.clear();
   } else if (std::holds_alternative<proto::Revive>(message)) {
     allocator_.revive(framework.id());
+    framework.suppressed = false;
+    refresh_waits(framework, step.now);
   } else if (std::holds_alternative<proto::Teardown>(message)) {
     tear_down(framework, "its scheduler said so", step);
   } else {

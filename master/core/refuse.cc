@@ -6,6 +6,7 @@
 
 namespace proffer::master {
 
+using proto::TaskReason;
 using proto::TaskState;
 
 // In no table: it never began, and another launch may have its id.
@@ -16,14 +17,7 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
               {"task", quoted(spec.id.str())},
               {"agent", quoted(on.str())},
               {"reason", std::string(proto::to_text(refusal.reason))}});
-  RefusedLaunches& refused = framework.refused_launches;
-  ++refused.count;
-  ++refused.by_reason[refusal.reason];
-  refused.last = {.task = spec.id,
-                  .ask = spec.ask,
-                  .reason = refusal.reason,
-                  .message = refusal.message.substr(0, kReasonTextBytesMax),
-                  .at = step.now};
+  note_refused(framework, spec.id, spec.ask, refusal.reason, refusal.message, step.now);
   proto::TaskStatus status{.task = spec.id,
                            .agent = AgentId(),
                            .state = TaskState::kRefused,
@@ -56,6 +50,20 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
   ++unacknowledged_;
   send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
        step);
+}
+
+// By the master, or by the agent that got it.
+void Master::State::note_refused(Framework& framework, const TaskId& task, const AskName& ask,
+                                 TaskReason reason, const std::string& message, Time now) {
+  RefusedLaunches& refused = framework.refused_launches;
+  ++refused.count;
+  ++refused.by_reason[reason];
+  ++series_.of(framework.id()).refused[reason];
+  refused.last = {.task = task,
+                  .ask = ask,
+                  .reason = reason,
+                  .message = message.substr(0, kReasonTextBytesMax),
+                  .at = now};
 }
 
 AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan) {

@@ -182,6 +182,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   if (!told.executor.empty()) frameworks_.find(told.framework)->executor_agents.insert(agent.id);
   adopted.user = told.user.empty() ? frameworks_.find(told.framework)->record.user : told.user;
   adopted.command = told.command;
+  adopted.labels = told.labels;
   adopted.assignment.resources = told.resources;
   adopted.assignment.claim = told_claim(frameworks_.find(told.framework)->record.role, told);
   adopted.acknowledged =

@@ -11,6 +11,7 @@
 #include "master/core/accept_plan.h"
 #include "master/core/agents.h"
 #include "master/core/deadlines.h"
+#include "master/core/framework_figures.h"
 #include "master/core/frameworks.h"
 #include "master/core/master.h"
 #include "master/core/registry.h"
@@ -62,6 +63,8 @@ class Master::State {
   void explain_behaviour(const Framework& framework, bool may_see, proto::Explanation& all) const;
   Result<proto::ExplainedRole> explain_role(std::string_view path) const;
   Result<proto::ExplainedTask> explain_task(std::string_view name, const Principal* by) const;
+  // framework_figures.cc
+  std::vector<FrameworkSeriesRow> framework_series(Time now) const;
   // live_snapshot.cc
   proto::LiveSnapshot live_snapshot(Time now) const;
   MasterSnapshot snapshot() const { return {registry_.rows()}; }
@@ -165,9 +168,16 @@ class Master::State {
   // refuse.cc
   void refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
               TaskRefusal&& refusal, Step& step);
+  void note_refused(Framework& framework, const TaskId& task, const AskName& ask,
+                    proto::TaskReason reason, const std::string& message, Time now);
   void note_outcome(Framework& framework, AcceptOutcome&& outcome, Step& step);
   void pause_waiting(const Framework& framework);
   void end_waits(Framework& framework, Step& step);
+
+  // framework_figures.cc
+  void refresh_wait(Framework& framework, const AskName& ask, Time now);
+  void refresh_waits(Framework& framework, Time now);
+  void count_offer(Framework& framework, const Offer& offer, Time now);
 
   // updates.cc
   void on_update(Agent& agent, proto::Update&& update, Step& step);
@@ -284,7 +294,8 @@ class Master::State {
   // decide.cc
   void on_tick(Step& step);
   void decide(Step& step);
-  void send_offers(const FrameworkId& framework, std::vector<Offer>&& offers, Step& step);
+  void tell_rescinds(const std::vector<Rescind>& rescinds, Step& step);
+  void send_offers(const Framework& framework, std::vector<Offer>&& offers, Step& step);
 
   // The one way in which the registry changes while we live.
   void write(proto::RegistryRow row, bool erase, Step& step);
@@ -324,6 +335,7 @@ class Master::State {
   Agents agents_;
   Frameworks frameworks_;
   Tasks tasks_{options_.ended_kept};
+  FrameworkSeries series_;
   Relays relays_;
   Allocator allocator_;
 

@@ -58,6 +58,9 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
                  step.now + options_.heartbeat);
   allocator_.set_framework_active(framework.id(), true);
   allocator_.revive(framework.id());
+  series_.name(framework.id());
+  framework.suppressed = false;
+  refresh_waits(framework, step.now);
 
   // Tell.
   step.trace(TraceLevel::kLongLived,

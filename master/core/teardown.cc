@@ -43,6 +43,7 @@ void Master::State::tear_down(Framework& framework, std::string_view why, Step& 
     erase_store(id, step);
   }
   frameworks_.mark_gone(framework);
+  series_.forget(id);
   unacknowledged_ -= framework.refusals.size();
   framework.refusals.clear();
 

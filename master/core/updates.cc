@@ -82,10 +82,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   }
   task.agent_sequence = status.sequence;
   task.spec.reset();  // It was received.
-  // Kept with the task, once for all its updates. Of one that was adopted before its first update
-  // only the agent knows them.
-  if (task.labels.empty()) task.labels = std::move(status.labels);
-  status.labels.clear();
+  status.labels.clear();  // Kept once, with the task, for all its updates.
   if (task.ended()) {
     // The master has told its scheduler of an end before.
     task.acknowledged = status.sequence;
@@ -126,6 +123,9 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
               {"agent", agent.id.str()},
               {"state", std::string(proto::to_text(status.state))},
               {"reason", std::string(proto::to_text(status.reason))}});
+  if (moved && status.state == TaskState::kRefused) {
+    note_refused(framework, status.task, task.ask, status.reason, status.message, step.now);
+  }
   if (task.ended()) release(task);
   if (framework.gone) {
     task.acknowledged = status.sequence;

@@ -16,6 +16,7 @@
 #include "common/text.h"
 #include "master/shell/api.h"
 #include "master/shell/history.h"
+#include "master/shell/metrics.h"
 #include "master/shell/snapshot_pages.h"
 #include "net/daemon_http.h"
 #include "net/http_server.h"
@@ -136,7 +137,6 @@ struct MasterShell::Impl {
   void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
   void send(PeerId peer, const proto::Envelope& envelope);
   void reply(PeerId peer, proto::Reply message);
-  std::string metrics() const;
   // Why the history is not kept; empty: it is.
   std::string history_words() const;
 };
@@ -332,7 +332,13 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   constexpr std::string_view kApi = "/v1/";
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
   if (request.path == "/metrics") {
-    return responder.respond(200, "text/plain; version=0.0.4", metrics());
+    return responder.respond(200, "text/plain; version=0.0.4",
+                             master_metrics({.core = *core,
+                                             .decisions = decisions,
+                                             .history = history.get(),
+                                             .router = *router,
+                                             .trace = trace,
+                                             .now = loop.now()}));
   }
   if (!request.path.starts_with(kApi)) {
     return responder.respond_json(
@@ -437,67 +443,6 @@ void MasterShell::Impl::reply(PeerId peer, proto::Reply message) {
               .leader = LeaderEpoch(),
               .sequence = 0,
               .message = std::move(message)});
-}
-
-std::string MasterShell::Impl::metrics() const {
-  const proto::MasterStatus status = core->status();
-  MetricsText text;
-  const auto agents = [&](std::string state, int64_t count) {
-    text.gauge("proffer_agents", "Agents by state.", count, {{"state", std::move(state)}});
-  };
-  agents("active", status.agents_active);
-  agents("disconnected", status.agents_disconnected);
-  agents("unreachable", status.agents_unreachable);
-  const auto frameworks = [&](std::string state, int64_t count) {
-    text.gauge("proffer_frameworks", "Frameworks by state.", count, {{"state", std::move(state)}});
-  };
-  frameworks("connected", status.frameworks_connected);
-  frameworks("disconnected", status.frameworks_disconnected);
-  const auto tasks = [&](std::string state, int64_t count) {
-    text.gauge("proffer_tasks", "Tasks that have not ended, by state.", count,
-               {{"state", std::move(state)}});
-  };
-  tasks("staging", status.tasks_staging);
-  tasks("running", status.tasks_running);
-  tasks("killing", status.tasks_killing);
-  tasks("unreachable", status.tasks_unreachable);
-  text.counter("proffer_tasks_ended_total", "Tasks that ended since this master started.",
-               static_cast<uint64_t>(status.tasks_ended));
-  text.gauge("proffer_offers", "Outstanding offers.", status.offers);
-  const auto amounts = [&](std::string_view name, std::string_view help,
-                           const ResourceVector& vector) {
-    for (const ResourceKind kind : kResourceKinds) {
-      text.gauge_milli(name, help, vector[kind], {{"kind", std::string(to_text(kind))}});
-    }
-  };
-  amounts("proffer_resources_total", "Resources of the cluster, in CPUs, MiB and GPUs.",
-          status.total);
-  amounts("proffer_resources_allocated", "Resources that tasks use.", status.allocated);
-  amounts("proffer_resources_offered", "Resources in outstanding offers.", status.offered);
-  text.latency("proffer_decision_seconds",
-               "From the first event that called for a decision, a task's end for one, until an "
-               "offer of that decision was handed to the transport.",
-               decisions);
-  if (history) {
-    text.counter("proffer_history_entries_total", "Entries of the history that were written.",
-                 history->written());
-    text.counter("proffer_history_lost_total",
-                 "Entries of the history that were lost: too many waited for the disk.",
-                 history->lost());
-    text.gauge("proffer_history_bytes", "What the history takes on the disk.",
-               static_cast<int64_t>(history->bytes()));
-    text.gauge("proffer_history_kept", "1: the history is written; 0: its disk refuses.",
-               history->trouble().empty() ? 1 : 0);
-  }
-  const Router::Counters& frames = router->counters();
-  text.counter("proffer_frames_received_total", "Frames from peers.", frames.frames_received);
-  text.counter("proffer_frames_sent_total", "Frames to peers.", frames.frames_sent);
-  text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
-  text.counter("proffer_peers_overflowed_total", "Peers dropped because they read too slowly.",
-               frames.overflows);
-  text.gauge("proffer_peers", "Connections with a session.", static_cast<int64_t>(router->peers()));
-  text.events(trace);
-  return text.take();
 }
 
 Result<std::unique_ptr<MasterShell>> MasterShell::start(Loop& loop, MasterShellOptions options) {

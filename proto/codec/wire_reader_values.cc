@@ -464,6 +464,7 @@ void WireReader::agent_task(wire::AgentTask::Reader in, AgentTask& out) {
   c_text(in.getUser(), "the user of a task", kNameBytesMax, out.user);
   text(in.getCommand(), "the beginning of a command", kCommandShownBytes, out.command);
   time(in.getLaunchedNanos(), out.launched_at);
+  labels(in.getLabels(), out.labels);
 }
 
 }  // namespace proffer::proto

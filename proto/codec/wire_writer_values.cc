@@ -286,6 +286,7 @@ void write(const AgentTask& task, wire::AgentTask::Builder out) {
   if (!task.user.empty()) out.setUser(text_of(task.user));
   if (!task.command.empty()) out.setCommand(text_of(task.command));
   out.setLaunchedNanos(task.launched_at.nanos());
+  write_labels(task.labels, out);
 }
 
 }  // namespace proffer::proto

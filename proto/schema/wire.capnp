@@ -373,9 +373,7 @@ struct TaskStatus {
   usage @15 :TaskUsage;  # With an end, from the agent. Absent: it was not counted.
   hasReady @16 :Bool;
   ready @17 :Bool;     # By TaskSpec.readiness; only with hasReady.
-  # TaskSpec.labels. An agent tells them with an update, and in its registration with the first
-  # update of a task; a master that knows none takes them from there.
-  labels @18 :List(Label);
+  labels @18 :List(Label);  # TaskSpec.labels, from the master; agents and executors leave them out
 }
 
 # What a task used from its start to its end, counted by the kernel for the group of its executor.
@@ -622,6 +620,7 @@ struct AgentTask {
   user @9 :Text;        # That it runs as; empty: its master did not say.
   command @10 :Text;    # The beginning of it, at most 200 bytes.
   launchedNanos @11 :Int64;  # As in Assignment.
+  labels @12 :List(Label);   # TaskSpec.labels
 }
 
 # First message of an agent's session. The agent is served when its tasks are there too.

@@ -121,7 +121,6 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
   record(proto::UpdateRecord{key.first, status, executor_sequence}, step);
   if (status.state == proto::TaskState::kRunning) bound_run(key, *task);
   if (session_ == Session::kRegistered) {
-    status.labels = task->record.spec.labels;
     send_to_master(proto::Update{key.first, std::move(status)}, step);
   } else if (session_ == Session::kRegistering) {
     untold_.emplace_back(key, status.sequence);

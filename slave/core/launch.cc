@@ -179,8 +179,7 @@ void Agent::State::refuse_launch(const proto::RunTask& run, const LaunchRefusal&
                                  .source = proto::UpdateSource::kAgent,
                                  .sequence = 1,
                                  .message = refusal.message,
-                                 .at = step.now,
-                                 .labels = run.spec.labels};
+                                 .at = step.now};
   if (refusal.reason == proto::TaskReason::kAgentFull) {
     return send_to_master(proto::Update{run.framework, status}, step);
   }

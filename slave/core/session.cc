@@ -26,12 +26,12 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                         .claim = task.record.assignment.claim,
                         .user = task.record.assignment.user,
                         .command = task.record.spec.command.substr(0, kCommandShownBytes),
-                        .launched_at = task.record.assignment.launched_at};
+                        .launched_at = task.record.assignment.launched_at,
+                        .labels = task.record.spec.labels};
   // Its last update once more: a master that was started again has no other way to hear how healthy
-  // and how ready it is, and of its labels. For others it is a duplicate.
-  const proto::Labels& labels = task.record.spec.labels;
+  // and how ready it is. For others it is a duplicate.
   if (task.is_live() && task.sequence > 0 && told.unacknowledged.empty() &&
-      (task.healthy || task.ready || !labels.empty())) {
+      (task.healthy || task.ready)) {
     told.unacknowledged.push_back({.task = key.second,
                                    .state = task.state,
                                    .sequence = task.sequence,
@@ -39,7 +39,6 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
                                    .at = now,
                                    .ready = task.ready});
   }
-  if (!told.unacknowledged.empty()) told.unacknowledged.front().labels = labels;
   return told;
 }
 
@@ -237,9 +236,7 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
     if (task == nullptr) continue;
     for (const proto::TaskStatus& status : task->unacknowledged) {
       if (status.sequence != sequence) continue;
-      proto::Update update{key.first, status};
-      update.status.labels = task->record.spec.labels;
-      send_to_master(std::move(update), step);
+      send_to_master(proto::Update{key.first, status}, step);
     }
   }
   tell_trouble(step);

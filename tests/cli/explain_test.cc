@@ -127,6 +127,24 @@ offers      none outstanding
 )");
 }
 
+TEST(ExplainLines, OfAFrameworkThatWaitsSayWhyAndUntilWhen) {
+  proto::Explanation all = picture();
+  all.answer = "its ask 'web' launched nothing";
+  all.fair.place = 0;
+  all.fair.with_demand = 2;
+  all.fair.before = {};
+  all.waits = {{.ask = AskName("web"), .failures = 5, .until = Time() + seconds(103)}};
+  EXPECT_EQ(said(all), R"(
+answer      its ask 'web' launched nothing
+framework   web-1-2, role service of weight 1, connected, takes asks
+share       12.5% of the cluster, by cpus: cpus:1;mem:512 allocated, nothing offered
+place       no offers for another 3s, since 5 accepts in a row launched nothing; )"
+                       R"(2 others want resources
+offers      none outstanding
+waits       ask 'web': no offers for another 3s, since 5 accepts in a row launched nothing
+)");
+}
+
 TEST(ExplainLines, OfARoleSayWhatItHasAndWhatItWaitsFor) {
   proto::ExplainedRole all{.answer = "others have borrowed it", .now = Time() + seconds(100)};
   const NodeStanding ops{.name = "ops",

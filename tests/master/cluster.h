@@ -164,6 +164,7 @@ class TestAgent : public TestPeer {
       task.user = run->assignment.user;
       task.command = run->spec.command;
       task.launched_at = run->assignment.launched_at;
+      task.labels = run->spec.labels;
       tasks.emplace(std::pair(task.framework, task.task), task);
     }
     if (const auto* ack = std::get_if<proto::Acknowledge>(&message)) {

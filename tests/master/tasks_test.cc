@@ -315,7 +315,6 @@ TEST(Labels, ComeBackWithEachUpdateAndEachAnswer) {
   TestAgent& a = s.registered_agent("a1");
   TestScheduler& f = with_labelled_task(s, kLabels);
   f.acknowledges_by_itself = false;
-  // An agent of the version before does not tell them.
   a.updates(f.id, "t1", TaskState::kRunning);
   EXPECT_EQ(labels_told(f), std::vector{kLabels});
   EXPECT_EQ(s.task(f.id, "t1")->labels, kLabels);
@@ -334,29 +333,24 @@ TEST(Labels, ComeBackWithEachUpdateAndEachAnswer) {
   EXPECT_EQ(labels_told(f), std::vector{kLabels});
 }
 
-TEST(Labels, AreKnownToANewMasterFromTheFirstUpdateThatTheAgentTells) {
-  for (const bool acknowledged : {false, true}) {
-    SCOPED_TRACE(acknowledged);
+TEST(Labels, ANewMasterHasThemFromTheRegistrationOfTheAgent) {
+  enum class Updates { kNone, kUnacknowledged, kAcknowledged };
+  for (const Updates updates : {Updates::kNone, Updates::kUnacknowledged, Updates::kAcknowledged}) {
+    SCOPED_TRACE(static_cast<int>(updates));
     MasterScenario s;
     TestAgent& a = s.registered_agent("a1");
     TestScheduler& f = with_labelled_task(s, kLabels);
-    f.acknowledges_by_itself = acknowledged;
-    a.updates(f.id, "t1", TaskState::kRunning);
+    f.acknowledges_by_itself = updates == Updates::kAcknowledged;
+    if (updates != Updates::kNone) a.updates(f.id, "t1", TaskState::kRunning);
     f.told();
-    proto::AgentTask& known = a.tasks.at({f.id, TaskId("t1")});
-    // As agents do: the first update has them, and if all are acknowledged the last comes again.
-    if (acknowledged) {
-      known.unacknowledged = {
-          {.task = TaskId("t1"), .state = TaskState::kRunning, .sequence = known.sequence}};
-    }
-    known.unacknowledged.front().labels = kLabels;
     s.restart_master();
     f.acknowledges_by_itself = true;
     f.subscribes();
     a.registers();
-    EXPECT_EQ(labels_told(f), std::vector{kLabels});
+    for (const proto::Labels& told : labels_told(f)) EXPECT_EQ(told, kLabels);
     f.sends(proto::Reconcile{});
     EXPECT_EQ(labels_told(f), std::vector{kLabels});
+    EXPECT_EQ(s.task(f.id, "t1")->labels, kLabels);
     a.updates(f.id, "t1", TaskState::kFailed);
     EXPECT_EQ(labels_told(f), std::vector{kLabels});
   }

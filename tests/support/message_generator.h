@@ -496,7 +496,8 @@ class MessageGenerator {
                             .claim = flip() ? claim() : TaskClaim{},
                             .user = maybe(name()),
                             .command = bytes(kCommandShownBytes),
-                            .launched_at = time()};
+                            .launched_at = time(),
+                            .labels = labels()};
          })};
   }
   void make(UnregisterAgent&) {}

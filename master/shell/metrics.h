@@ -1,0 +1,28 @@
+#pragma once
+
+// The metrics of a master, as its HTTP server gives them. docs/concepts/metrics.md has the names.
+
+#include <string>
+
+#include "common/latency_histogram.h"
+#include "master/core/master.h"
+#include "master/shell/history.h"
+#include "net/router.h"
+#include "net/trace_log.h"
+
+namespace proffer::master {
+
+// The parts that have figures of their own.
+struct MasterParts {
+  const Master& core;
+  const LatencyHistogram& decisions;
+  const History* history;  // nullptr: none is kept
+  const Router& router;
+  const TraceLog& trace;
+  Time now = {};
+};
+
+// In Prometheus' text format. O(agents + frameworks + offers).
+std::string master_metrics(const MasterParts& master);
+
+}  // namespace proffer::master
