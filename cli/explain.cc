@@ -118,11 +118,12 @@ std::vector<std::string> explain_lines(const proto::Explanation& all) {
                          " allocated, ", amounts_or_nothing(fair.offered), " offered")));
   if (fair.place == 0) {
     const bool waits = !all.waits.empty();
-    const std::string_view others = waits ? (fair.with_demand == 1 ? " other wants" : " others want")
-                                          : (fair.with_demand == 1 ? " other does" : " others do");
-    lines.push_back(line(
-        "place", text(waits ? wait_text(all.waits.front(), all.now) : "it wants nothing now", "; ",
-                      fair.with_demand, others, waits ? " resources" : "")));
+    const std::string_view others = waits
+                                        ? (fair.with_demand == 1 ? " other wants" : " others want")
+                                        : (fair.with_demand == 1 ? " other does" : " others do");
+    lines.push_back(
+        line("place", text(waits ? wait_text(all.waits.front(), all.now) : "it wants nothing now",
+                           "; ", fair.with_demand, others, waits ? " resources" : "")));
   } else {
     std::string place = text(fair.place, " of ", fair.with_demand, " with demand");
     for (size_t i = 0; i < fair.before.size(); ++i) {

@@ -163,8 +163,8 @@ struct TaskStatus {
   std::optional<TaskUsage> usage = {};  // with an end, from its agent
   // By TaskSpec::readiness; none: it has none, or its executor is of a version that does not look.
   std::optional<bool> ready = {};
-  // TaskSpec::labels, which the master adds. None: it was launched without, or nobody knows the task
-  // any more.
+  // TaskSpec::labels, which the master adds. None: it was launched without, or nobody knows the
+  // task any more.
   Labels labels = {};
 
   bool operator==(const TaskStatus&) const = default;

@@ -168,6 +168,8 @@ class Scheduler {
   // One command for each task that the offer was made for and that is still wanted (an open offer:
   // one that takes all of it), with ids made from the ask's name. Returns their ids.
   std::vector<TaskId> launch(const Offer& offer, std::string_view command);
+  // The agent is not offered for so long. One that is declined for less than 1 s again and again
+  // is offered less and less often, each 5 s at last.
   void decline(const Offer& offer, Duration refuse_for = kDeclineFilter);
   void decline(const Offer& offer, Refusal refusal);
   // Said again after each reconnect until the task has ended. `grace`: instead of the task's own.

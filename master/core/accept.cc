@@ -89,8 +89,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   taken.wanted = wanted_of(framework, accept);
 
   // Decide. Reads only, so that each rule has its own case in accept_plan_test.cc.
-  AcceptPlan plan =
-      plan_accept(accept, framework, taken, tasks_, agents_, remembered_by(framework));
+  AcceptPlan plan = plan_accept(accept, framework, taken, tasks_, agents_,
+                                framework.remembers_tasks() ? &registry_.stores() : nullptr);
 
   AcceptOutcome outcome = outcome_of(taken, plan);
   FrameworkFigures& figures = series_.of(framework.id());
@@ -101,6 +101,8 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
   // Apply. What no task uses is free again at once, and refused for a while; if nothing could be
   // launched because an offer was void, its scheduler did not mean to refuse the others.
   const Refusal refusal = taken.invalid ? Refusal() : bounded(std::move(accept.refusal));
+  // Without any operation it is a decline.
+  const bool is_decline = accept.operations.empty() && refusal != Refusal();
   for (OffersUse& use : plan.uses) {
     for (RunningTask& task : use.tasks) task.since = step.now;
     // A gang that is not launched ends with the first of its offers.
@@ -114,7 +116,10 @@ void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step
                   {"offer", std::to_string(offer.value())},
                   {"tasks", std::to_string(use.tasks.size())}});
     }
-    allocator_.settle(use.offers, std::move(use.tasks), refusal, step.now);
+    const AgentId on = allocator_.find_offer(use.offers.front(), framework.id())->offer.agent;
+    allocator_.settle(use.offers, std::move(use.tasks),
+                      is_decline ? not_too_short(framework, on, refusal, step.now) : refusal,
+                      step.now);
   }
 
   for (const AskName& ask : asks) refresh_wait(framework, ask, step.now);
@@ -176,6 +181,8 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   agent.tasks.insert(&added);
   ++framework.tasks;
   ++framework.held;
+  framework.short_declines.note_launched(on);
+  framework.old_refusals.erase(added.key.task);
 }
 
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {
@@ -185,7 +192,12 @@ void Master::State::on_decline(Framework& framework, const proto::Decline& decli
   series_.of(framework.id()).declined += taken.size();
   const std::set<AskName> asks = asks_of(taken);
   std::vector<OfferId> valid;
-  for (const Grant* grant : taken) valid.push_back(grant->offer.id);
+  std::map<AgentId, Refusal> refusals;  // an agent is declined once, however many offers it makes
+  for (const Grant* grant : taken) {
+    valid.push_back(grant->offer.id);
+    const auto [at, is_new] = refusals.try_emplace(grant->offer.agent);
+    if (is_new) at->second = not_too_short(framework, at->first, refusal, step.now);
+  }
   for (const OfferId id : valid) {
     // With one of them a gang ends.
     const Grant* grant = allocator_.find_offer(id, framework.id());
@@ -194,7 +206,8 @@ void Master::State::on_decline(Framework& framework, const proto::Decline& decli
                {{"framework", framework.id().str()},
                 {"offer", std::to_string(id.value())},
                 {"agent", grant->offer.agent.str()}});
-    allocator_.settle({id}, {}, refusal, step.now);
+    const Refusal& of_agent = refusals.at(grant->offer.agent);
+    allocator_.settle({id}, {}, of_agent, step.now);
   }
   for (const AskName& ask : asks) refresh_wait(framework, ask, step.now);
 }

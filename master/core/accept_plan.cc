@@ -31,12 +31,12 @@ struct Pool {
 class AcceptPlanner {
  public:
   AcceptPlanner(const Framework& from, const TakenOffers& taken, const Tasks& tasks,
-                const Agents& agents, const FrameworkStore* remembered)
+                const Agents& agents, const FrameworkStores* stores)
       : from_(from),
         taken_(taken),
         tasks_(tasks),
         agents_(agents),
-        remembered_(remembered),
+        stores_(stores),
         free_ports_(taken.ports) {
     for (const Grant* grant : taken.valid) {
       const Offer& offer = grant->offer;
@@ -168,13 +168,16 @@ class AcceptPlanner {
                          .message = text("the task id ", quoted(spec.id.str()),
                                          " was used before; each launch needs an id of its own")};
     }
-    if (remembered_ != nullptr) {
+    const Agent* agent = agents_.find(on);
+    if (stores_ != nullptr) {
       if (std::optional<TaskRefusal> refused = remembered_refusal(spec.id)) return refused;
     }
-    const Agent* agent = agents_.find(on);
     if (agent == nullptr || agent->state != proto::AgentState::kActive) {
       return TaskRefusal{.reason = TaskReason::kAgentNotAvailable,
                          .message = text("agent ", quoted(on.str()), " is not connected")};
+    }
+    if (stores_ != nullptr) {
+      if (std::optional<TaskRefusal> refused = no_room_to_remember(spec.id, *agent)) return refused;
     }
     if (taken_.invalid) {
       return TaskRefusal{.reason = TaskReason::kOfferNotValid, .message = invalid_text()};
@@ -214,21 +217,31 @@ class AcceptPlanner {
   }
 
   std::optional<TaskRefusal> remembered_refusal(const TaskId& task) const {
-    if (const std::optional<RememberedTask> known = find_remembered(*remembered_, task)) {
-      return TaskRefusal{
-          .reason = TaskReason::kDuplicateTaskId,
-          .message = text("the task ", quoted(task.str()), " was launched before: the framework's ",
-                          "store says ", quoted(remembered_value(*known)))};
-    }
-    const bool has_room =
-        remembered_->entries.size() + launched_.size() < kStoreKeysPerFrameworkMax &&
-        remembered_->bytes < kStoreBytesPerFrameworkMax;
-    if (has_room) return std::nullopt;
+    const auto known = find_remembered(stores_->of(from_.id()), task);
+    if (!known) return std::nullopt;
+    return TaskRefusal{
+        .reason = TaskReason::kDuplicateTaskId,
+        .message = text("the task ", quoted(task.str()), " was launched before: the framework's ",
+                        "store says ", quoted(remembered_value(*known)))};
+  }
+
+  // With those that are launched by this accept already.
+  std::optional<TaskRefusal> no_room_to_remember(const TaskId& task, const Agent& on) const {
+    const FrameworkStore& store = stores_->of(from_.id());
+    const Result<void> checked =
+        check_quota(from_.id(), *stores_, store.entries.size() + launched_.size() + 1,
+                    store.bytes + remembered_bytes_ + bytes_of_launch(task, on));
+    if (checked) return std::nullopt;
     return TaskRefusal{
         .reason = TaskReason::kTaskInvalid,
-        .message = text("the framework remembers its tasks, and its store is full (",
-                        remembered_->entries.size(), " entries, ", remembered_->bytes,
-                        " bytes): erase ", kRememberedPrefix, "TASK of tasks that have ended")};
+        .message = text("the framework remembers its tasks, and ", checked.error().message(),
+                        ": erase ", kRememberedPrefix, "TASK of tasks that have ended")};
+  }
+
+  static size_t bytes_of_launch(const TaskId& task, const Agent& on) {
+    return remembered_key(task).size() +
+           remembered_value({.agent = on.id, .admission = on.admission, .memory = on.memory})
+               .size();
   }
 
   std::string invalid_text() const {
@@ -305,6 +318,7 @@ class AcceptPlanner {
       free_ports -= assignment.resources.ports;
     }
     launched_.push_back(std::move(launched));
+    if (stores_ != nullptr) remembered_bytes_ += bytes_of_launch(spec.id, *agents_.find(on));
     ++launched_on_[on];
     ++launched_of_[spec.ask];
     if (gang != 0) ++gangs_[gang].launched;
@@ -408,7 +422,8 @@ class AcceptPlanner {
   const TakenOffers& taken_;
   const Tasks& tasks_;
   const Agents& agents_;
-  const FrameworkStore* const remembered_;  // nullptr: it remembers none
+  const FrameworkStores* const stores_;  // nullptr: it remembers no tasks
+  size_t remembered_bytes_ = 0;          // of the launches, also of gangs that are broken later
   std::map<std::tuple<AgentId, RoleName, uint64_t>, Pool> pools_;
   std::map<AgentId, PortSet> free_ports_;
   std::map<AgentId, size_t> launched_on_;
@@ -425,8 +440,8 @@ class AcceptPlanner {
 }  // namespace
 
 AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
-                       const Tasks& tasks, const Agents& agents, const FrameworkStore* remembered) {
-  AcceptPlanner planner(from, taken, tasks, agents, remembered);
+                       const Tasks& tasks, const Agents& agents, const FrameworkStores* stores) {
+  AcceptPlanner planner(from, taken, tasks, agents, stores);
   for (size_t i = 0; i < accept.operations.size(); ++i) {
     const proto::Operation& operation = accept.operations[i];
     if (const auto* launch = std::get_if<proto::Launch>(&operation)) {

@@ -84,11 +84,12 @@ AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan);
 
 // Reads only. Tasks of an ask that a gang's offers were made for are launched of those, all of the
 // gang or none; what an operation reserves is offered again, to that role, and not used here.
-// `remembered`: the store of a framework that remembers its tasks; their ids are used.
-// O((tasks + offers) * log n), and for tasks with ports the agent's port ranges.
+// `stores`: of all frameworks, for one that remembers its tasks: their ids are used, and each
+// launch takes room there. O((tasks + offers) * log n), and for tasks with ports the agent's port
+// ranges.
 AcceptPlan plan_accept(const proto::Accept& accept, const Framework& from, const TakenOffers& taken,
                        const Tasks& tasks, const Agents& agents,
-                       const FrameworkStore* remembered = nullptr);
+                       const FrameworkStores* stores = nullptr);
 
 // Whether a framework may launch this, whatever it is offered. Errors: kInvalidArgument says which
 // field is wrong.

@@ -12,13 +12,16 @@ namespace {
 void note(BackOff::Row& row, int64_t free_failures, Time now) {
   ++row.failures;
   const int64_t waits = row.failures - free_failures;
-  if (waits <= 0) return;
-  constexpr int64_t kDoublings = 20;  // more than kBackOffMax has
-  const Duration wait = kBackOffFirst * (int64_t{1} << std::min(waits - 1, kDoublings));
-  row.until = now + std::min(wait, kBackOffMax);
+  if (waits > 0) row.until = now + doubled_wait(waits, kBackOffMax);
 }
 
 }  // namespace
+
+Duration doubled_wait(int64_t nth, Duration most) {
+  if (nth <= 0) return Duration();
+  constexpr int64_t kDoublings = 20;  // more than any wait has
+  return std::min(kBackOffFirst * (int64_t{1} << std::min(nth - 1, kDoublings)), most);
+}
 
 void BackOff::note_failed(const std::set<AskName>& asks, Time now) {
   for (const AskName& ask : asks) note(asks_[ask], kFreeFailuresOfAsk, now);

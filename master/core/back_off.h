@@ -14,6 +14,9 @@
 
 namespace proffer::master {
 
+// kBackOffFirst, doubled each time, `most` at last; zero for an `nth` below 1.
+Duration doubled_wait(int64_t nth, Duration most);
+
 // A failed accept is one that launched nothing of what its offers were made for, and of whose tasks
 // some were refused. Each ask waits by itself; the framework as a whole waits after many failed
 // accepts in a row, whatever their asks: those may have had a new name each time.

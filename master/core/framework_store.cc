@@ -92,9 +92,13 @@ size_t bytes_of(const proto::StoreResult::Outcome& outcome) {
   return bytes;
 }
 
+}  // namespace
+
 // Nobody may grow beyond these; who is above them may still become smaller.
-Result<void> check_quota(const FrameworkId& framework, const FrameworkStore& store,
-                         size_t bytes_in_all, size_t entries_then, size_t bytes_then) {
+Result<void> check_quota(const FrameworkId& framework, const FrameworkStores& stores,
+                         size_t entries_then, size_t bytes_then) {
+  const FrameworkStore& store = stores.of(framework);
+  const size_t bytes_in_all = stores.bytes();
   const auto quota = [&](const auto&... parts) {
     return Error::resource_exhausted(text("the store of framework ", framework.str(), parts...))
         .with_hint("erase what is not needed any more; the store is for state, not for data");
@@ -116,8 +120,6 @@ Result<void> check_quota(const FrameworkId& framework, const FrameworkStore& sto
   }
   return {};
 }
-
-}  // namespace
 
 void FrameworkStores::apply(const proto::StoreRecord& record, bool erase) {
   FrameworkStore& store = stores_[record.framework];
@@ -213,8 +215,7 @@ Result<StorePlan> plan_store(const proto::StoreRequest& request, const Framework
       plan.writes.push_back({proto::StoreRecord{.framework = framework, .key = key}, true});
     }
   }
-  if (Result<void> checked = check_quota(framework, store, stores.bytes(), entries, bytes);
-      !checked) {
+  if (Result<void> checked = check_quota(framework, stores, entries, bytes); !checked) {
     return std::move(checked).error();
   }
   return plan;

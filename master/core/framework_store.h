@@ -58,4 +58,9 @@ struct StorePlan {
 Result<StorePlan> plan_store(const proto::StoreRequest& request, const FrameworkId& framework,
                              const FrameworkStores& stores, uint64_t version);
 
+// Whether the framework's store may have so many entries and bytes: one that does not grow always
+// may. Errors: kResourceExhausted, its quota or that of all stores together.
+Result<void> check_quota(const FrameworkId& framework, const FrameworkStores& stores,
+                         size_t entries_then, size_t bytes_then);
+
 }  // namespace proffer::master

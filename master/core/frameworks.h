@@ -11,6 +11,7 @@
 #include "common/offers.h"
 #include "master/core/back_off.h"
 #include "master/core/framework_figures.h"
+#include "master/core/short_declines.h"
 #include "master/core/tasks.h"
 #include "proto/records.h"
 
@@ -55,6 +56,7 @@ struct Framework {
   std::map<AskName, std::string> rejected_asks = {};  // of the last declaration, and why
 
   BackOff back_off = {};
+  ShortDeclines short_declines = {};
   RefusedLaunches refused_launches = {};
   UnansweredOffers unanswered = {};
   OfferWaits offer_waits = {};
@@ -63,6 +65,10 @@ struct Framework {
   // Refused launches whose update is not acknowledged, by task and sequence: such a task is in no
   // table.
   std::map<std::pair<TaskId, uint64_t>, proto::TaskStatus> refusals = {};
+  // Launches that agents refused, told to this master when they registered: it began after that, so
+  // that it cannot know whether the id was launched again elsewhere. Only while the framework does
+  // not remember its tasks; its store knows more.
+  std::map<TaskId, proto::TaskStatus> old_refusals = {};
   // Tasks asked after or to be killed that nobody knows, while agents that may know them are
   // awaited.
   std::map<TaskId, std::optional<KillWish>> waiting = {};

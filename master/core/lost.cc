@@ -126,6 +126,7 @@ void Master::State::agent_seen_or_removed(Step& step) {
   report_dirty(step);
   if (awaited_ > 0) return;
   allocator_.set_knows_all_tasks(true);
+  for (auto& [id, framework] : frameworks_.all()) tell_old_refusals(framework, step);
   answer_waiting(step);
 }
 

@@ -1,6 +1,8 @@
 // Launches that are refused: what their scheduler is told, and how long it waits for offers after
 // some of them.
 
+#include <algorithm>
+
 #include "common/text.h"
 #include "master/core/state.h"
 
@@ -45,11 +47,42 @@ void Master::State::refuse(Framework& framework, const AgentId& on, const proto:
                         .launched_at = step.now,
                         .changed_at = step.now});
   }
+  keep_refusal(framework, spec, std::move(status), step);
+}
+
+// Until its scheduler has acknowledged it.
+void Master::State::keep_refusal(Framework& framework, const proto::TaskSpec& spec,
+                                 proto::TaskStatus&& status, Step& step) {
   if (is_valid_name(spec.id.str())) keep_refused(framework, spec, status);
   framework.refusals.emplace(std::pair(spec.id, status.sequence), status);
   ++unacknowledged_;
+  if (!framework.connected()) return;
   send(framework.peer, proto::Update{.framework = framework.id(), .status = std::move(status)},
        step);
+}
+
+// All agents are back or removed, so nobody runs a later launch of these ids unless it is known.
+void Master::State::tell_old_refusals(Framework& framework, Step& step) {
+  for (auto& [task, status] : std::exchange(framework.old_refusals, {})) {
+    if (framework.gone || tasks_.is_used({framework.id(), task})) continue;
+    status.task = task;
+    status.source = proto::UpdateSource::kMaster;
+    status.sequence = next_sequence();
+    tasks_.add_refused({.framework = framework.id(),
+                        .task = task,
+                        .agent = status.agent,
+                        .state = TaskState::kRefused,
+                        .reason = status.reason,
+                        .message = status.message,
+                        .user = framework.record.user,
+                        .role = framework.record.role,
+                        .labels = status.labels,
+                        .launched_at = status.at,
+                        .changed_at = status.at});
+    proto::TaskSpec spec;
+    spec.id = task;
+    keep_refusal(framework, spec, std::move(status), step);
+  }
 }
 
 // By the master, or by the agent that got it.
@@ -68,8 +101,9 @@ void Master::State::note_refused(Framework& framework, const TaskId& task, const
 
 AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan) {
   AcceptOutcome outcome{.has_offers = !taken.valid.empty(),
-                        .refused_any = !plan.refusals.empty(),
-                        .did_other = !plan.reservations.empty() || !plan.complaints.empty()};
+                        .refused_any = !plan.refusals.empty() ||
+                                       (!plan.complaints.empty() && plan.reservations.empty()),
+                        .did_other = !plan.reservations.empty()};
   for (const OffersUse& use : plan.uses) {
     for (const RunningTask& task : use.tasks) outcome.launched.insert(task.ask);
   }
@@ -79,6 +113,19 @@ AcceptOutcome outcome_of(const TakenOffers& taken, const AcceptPlan& plan) {
     }
   }
   return outcome;
+}
+
+// Of a decline: a scheduler that declines for no time again and again is offered the agent less
+// and less often.
+Refusal Master::State::not_too_short(Framework& framework, const AgentId& agent, Refusal refusal,
+                                     Time now) {
+  const bool has_reason = !refusal.too_little.empty() || refusal.wrong_agent;
+  if (has_reason || refusal.refuse_for >= kShortDecline) return refusal;
+  ShortDeclines& declines = framework.short_declines;
+  refusal.refuse_for = std::max(refusal.refuse_for, declines.note(agent, now));
+  declines.keep_only(agents_.all().size(),
+                     [&](const AgentId& id) { return agents_.find(id) != nullptr; });
+  return refusal;
 }
 
 // After each accept. What is refused because a message was on its way too long is counted too: one

@@ -17,6 +17,9 @@ using proto::TaskState;
 
 namespace {
 
+// Of one framework; of further ones nobody knows any more whether they began.
+constexpr size_t kOldRefusalsMax = kTasksPerAgentMax;
+
 // Whether the agent has what a task was given beside what runs there, device by device.
 bool has_room(const Agent& agent, const PortSet& free_ports, const Resources& running,
               const Resources& needs) {
@@ -128,9 +131,10 @@ void Master::State::compare_unknown(Agent& agent, bool is_awaited, proto::AgentT
   const bool over = framework == nullptr || framework->gone;
   const bool may_adopt =
       is_awaited && !over && !tasks_.is_used(key) && may_run_on(agent, *framework, key.task);
-  // A task that was refused may have been launched again elsewhere. What is remembered says it.
-  const bool is_refused =
-      told.state == TaskState::kRefused && !over && framework->remembers_tasks();
+  // A task that was refused may have been launched again elsewhere: it must not stand in the way of
+  // that launch. Its scheduler is told when no agent can bring another of its id any more.
+  const bool is_refused = told.state == TaskState::kRefused;
+  if (is_refused && may_adopt) keep_old_refusal(*framework, told);
   if (!may_adopt || is_refused || (has_ended && told.unacknowledged.empty())) {
     if (!has_ended) return kill_stray(agent, told, step);
     return acknowledge_to_agent(agent, key, told.sequence, step);
@@ -173,6 +177,14 @@ void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Res
   end_if_told(task);
 }
 
+void Master::State::keep_old_refusal(Framework& framework, proto::AgentTask& told) {
+  if (framework.remembers_tasks() || told.unacknowledged.empty()) return;
+  if (framework.old_refusals.size() >= kOldRefusalsMax) return;
+  proto::TaskStatus& status = told.unacknowledged.back();
+  status.labels = std::move(told.labels);
+  framework.old_refusals.try_emplace(told.task, std::move(status));
+}
+
 Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& step) {
   Task adopted;
   adopted.key = {told.framework, told.task};
@@ -201,7 +213,9 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.changed_at = step.now;
   Task& task = tasks_.add(std::move(adopted));
   agent.tasks.insert(&task);
-  ++frameworks_.find(told.framework)->tasks;
+  Framework& framework = *frameworks_.find(told.framework);
+  ++framework.tasks;
+  framework.old_refusals.erase(told.task);
   step.trace(TraceLevel::kShortLived, "task adopted",
              {{"framework", told.framework.str()},
               {"task", told.task.str()},

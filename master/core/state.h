@@ -122,6 +122,7 @@ class Master::State {
   void compare_known(Agent& agent, Task& task, proto::AgentTask&& told, Step& step);
   void compare_unknown(Agent& agent, bool is_awaited, proto::AgentTask&& told, Step& step);
   void compare_untold(Agent& agent, Task& task, bool remembers, Resources& running, Step& step);
+  void keep_old_refusal(Framework& framework, proto::AgentTask& told);
   Task& adopt(Agent& agent, const proto::AgentTask& told, Step& step);
   void kill_stray(Agent& agent, const proto::AgentTask& told, Step& step);
   void take_updates(Agent& agent, const TaskKey& key, std::vector<proto::TaskStatus>&& updates,
@@ -168,8 +169,12 @@ class Master::State {
   // refuse.cc
   void refuse(Framework& framework, const AgentId& on, const proto::TaskSpec& spec,
               TaskRefusal&& refusal, Step& step);
+  void keep_refusal(Framework& framework, const proto::TaskSpec& spec, proto::TaskStatus&& status,
+                    Step& step);
+  void tell_old_refusals(Framework& framework, Step& step);
   void note_refused(Framework& framework, const TaskId& task, const AskName& ask,
                     proto::TaskReason reason, const std::string& message, Time now);
+  Refusal not_too_short(Framework& framework, const AgentId& agent, Refusal refusal, Time now);
   void note_outcome(Framework& framework, AcceptOutcome&& outcome, Step& step);
   void pause_waiting(const Framework& framework);
   void end_waits(Framework& framework, Step& step);

@@ -81,7 +81,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
     return;
   }
   task.agent_sequence = status.sequence;
-  task.spec.reset();  // It was received.
+  task.spec.reset();      // It was received.
   status.labels.clear();  // Kept once, with the task, for all its updates.
   if (task.ended()) {
     // The master has told its scheduler of an end before.

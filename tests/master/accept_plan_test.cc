@@ -8,6 +8,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "common/text.h"
+#include "master/core/remembered.h"
+
 namespace proffer::master::accept_plan_test {
 namespace {
 
@@ -43,7 +46,7 @@ struct Desk {
     for (const auto& grant : grants) taken.valid.push_back(grant.get());
     proto::Accept accept;
     accept.operations.push_back(proto::Launch{AgentId(on), std::move(specs)});
-    return plan_accept(accept, framework, taken, tasks, agents);
+    return plan_accept(accept, framework, taken, tasks, agents, stores);
   }
   // The offers that there are of each gang, with those that the accept does not name.
   AcceptPlan plan(const proto::Accept& accept, std::map<uint64_t, GangOffers> gangs = {}) const {
@@ -60,6 +63,7 @@ struct Desk {
   std::vector<std::unique_ptr<Grant>> grants;
   std::map<AgentId, PortSet> ports = {};
   std::optional<OfferId> invalid = {};
+  const FrameworkStores* stores = nullptr;  // of a framework that remembers its tasks
 };
 
 // What is launched of the first agent's offers.
@@ -97,6 +101,50 @@ TEST(AcceptPlan, LaunchesWithWhatItCarvesFromTheOffer) {
   int64_t taken_ports = 0;
   for (const RunningTask& task : plan.uses[0].tasks) taken_ports += task.ports.size();
   EXPECT_EQ(taken_ports, 3);
+}
+
+// Those of one accept count together: its own store has room for two of them, all stores together
+// for one.
+TEST(AcceptPlan, LaunchesWhatTheStoresHaveRoomToRemember) {
+  const std::string value(kStoreEntryBytesMax, 'x');
+  const size_t bytes_of_launch =
+      remembered_key(TaskId("t1")).size() + remembered_value({.agent = AgentId("a")}).size();
+  const auto fill = [&](FrameworkStores& stores, const std::string& prefix, size_t most,
+                        size_t per_framework) {
+    size_t number = 0;
+    for (size_t left = most; left > 0;) {
+      const std::string key = text(1'000'000 + number);
+      const size_t bytes = std::min(left, key.size() + value.size());
+      if (bytes < key.size()) break;
+      stores.apply({.framework = FrameworkId(text(prefix, number / per_framework)),
+                    .key = key,
+                    .value = value.substr(0, bytes - key.size()),
+                    .version = ++number},
+                   false);
+      left -= bytes;
+    }
+  };
+  Desk desk;
+  FrameworkStores own;
+  fill(own, "f", kStoreBytesPerFrameworkMax - 2 * bytes_of_launch, 1'000);
+  desk.framework.record.framework = FrameworkId("f0");
+  desk.stores = &own;
+  const std::vector<proto::TaskSpec> three = {desk.spec("t1", "cpus:1"), desk.spec("t2", "cpus:1"),
+                                              desk.spec("t3", "cpus:1")};
+  AcceptPlan plan = desk.plan(three);
+  EXPECT_EQ(plan.launches.size(), 2u);
+  ASSERT_EQ(plan.refusals.size(), 1u);
+  EXPECT_EQ(plan.refusals[0].reason, TaskReason::kTaskInvalid);
+  EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("the store of framework f0 has"));
+
+  FrameworkStores all;
+  fill(all, "other", kStoreBytesMax - bytes_of_launch, 15);
+  desk.stores = &all;
+  plan = desk.plan(three);
+  EXPECT_EQ(plan.launches.size(), 1u);
+  ASSERT_EQ(plan.refusals.size(), 2u);
+  EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("the stores of all frameworks have"));
+  EXPECT_THAT(plan.refusals[0].message, testing::HasSubstr("erase tasks/TASK"));
 }
 
 TEST(AcceptPlan, RefusesWithTheReasonThatFits) {

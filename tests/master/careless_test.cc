@@ -246,6 +246,134 @@ TEST(Careless, ASchedulerThatDoesNotAnswerIsNamed) {
   EXPECT_EQ(s.master->explain("f", nullptr)->unanswered, all.unanswered);
 }
 
+// --- declines -----------------------------------------------------------------------------------
+
+Refusal for_so_long(Duration refuse_for) { return {.refuse_for = refuse_for}; }
+
+// Three at once, then after 100 ms, 200 ms … and at last each 5 s.
+constexpr int kDeclinesInTwoMinutes = 3 + 6 + 23;
+
+TEST(Careless, AnAgentThatIsDeclinedForNoTimeIsOfferedLessAndLessOften) {
+  for (const bool is_open : {false, true}) {
+    for (const Duration refuse_for : {Duration(), nanoseconds(1), milliseconds(10)}) {
+      SCOPED_TRACE(text(is_open, " ", to_text(refuse_for)));
+      MasterScenario s;
+      s.registered_agent("a1", "cpus:4;mem:4GiB");
+      s.registered_agent("a2", "cpus:4;mem:4GiB");
+      TestScheduler& f = s.scheduler("f");
+      f.subscribe.mode = is_open ? OfferMode::kOpen : OfferMode::kAsks;
+      f.subscribes();
+      if (!is_open) f.asks("cpus:1;mem:64", 3);
+      Careless careless{s, f, [&](const Offer& o) { f.declines(o, for_so_long(refuse_for)); }};
+      careless.runs_for(minutes(2));
+      EXPECT_LE(careless.answered, 2 * (kDeclinesInTwoMinutes + 2));
+      EXPECT_GE(careless.answered, 2 * (kDeclinesInTwoMinutes - 2));
+      EXPECT_THAT(s.master->explain("f", nullptr)->answer,
+                  HasSubstr("declined by the framework itself, for a while"));
+    }
+  }
+}
+
+TEST(Careless, AnAcceptOfNothingThatRefusesForHardlyAnyTimeIsADecline) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 3);
+  Careless careless{
+      s, f, [&](const Offer& offer) {
+        f.forget(offer.id);
+        f.sends(proto::Accept{.offers = {offer.id}, .refusal = for_so_long(nanoseconds(1))});
+      }};
+  careless.runs_for(minutes(2));
+  EXPECT_LE(careless.answered, kDeclinesInTwoMinutes + 2);
+}
+
+// Each operation is refused: that launches nothing either.
+TEST(Careless, AReservationThatCannotBeMadeIsAFailedAccept) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 3);
+  Careless careless{
+      s, f, [&](const Offer& offer) {
+        f.forget(offer.id);
+        f.sends(proto::Accept{.offers = {offer.id},
+                              .operations = {proto::Reserve{.agent = offer.agent,
+                                                            .role = RoleName("of-others"),
+                                                            .amounts = *parse_shape("cpus:1")}}});
+        f.take<proto::ErrorMessage>();
+      }};
+  careless.runs_for(minutes(2));
+  EXPECT_LE(careless.answered, 14);
+}
+
+TEST(Declines, OfASecondAndMoreAreAsTheSchedulerSays) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 3);
+  Careless patient{s, f, [&](const Offer& offer) { f.declines(offer, for_so_long(seconds(1))); }};
+  patient.runs_for(seconds(60));
+  EXPECT_GE(patient.answered, 60);
+}
+
+TEST(Declines, AFewOfThemOrRareOnesCostNothing) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:4;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 3);
+  s.settle();
+  for (int minute = 0; minute < 10; ++minute) {
+    for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(f.offers.size(), 1u) << "minute " << minute;
+      f.declines(f.offers[0]);
+      s.settle();
+    }
+    ASSERT_EQ(f.offers.size(), 1u) << "minute " << minute;
+    f.declines(f.offers[0], for_so_long(minutes(1)));
+    s.advance(minutes(1));
+  }
+}
+
+TEST(Declines, ALaunchOnTheAgentBeginsTheCountAnewAndOtherAgentsAreNotDelayed) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:1;mem:4GiB");
+  TestScheduler& f = s.subscribed("f");
+  f.asks("cpus:1", 3);
+  for (int i = 0; i < 12; ++i) {
+    while (f.offers.empty()) s.advance(seconds(1));
+    f.declines(f.offers[0]);
+    s.settle();
+  }
+  EXPECT_TRUE(f.offers.empty());
+  TestAgent& other = s.registered_agent("a2", "cpus:1;mem:4GiB");
+  ASSERT_EQ(f.offers.size(), 1u) << "at once";
+  f.accepts(f.offers, {f.spec("t1", "cpus:1")});
+  other.updates(f.id, "t1", TaskState::kFinished);
+  s.settle();
+  ASSERT_EQ(f.offers.size(), 1u) << "of the same agent: it is of use";
+  for (int i = 0; i < 12; ++i) {
+    while (f.offers.empty()) s.advance(seconds(1));
+    f.declines(f.offers[0]);
+    s.settle();
+  }
+  while (f.offers.empty()) s.advance(seconds(1));
+  const std::string agent = f.offers[0].agent.str();
+  f.accepts({f.offers[0]}, {f.spec("t2", "cpus:1")});
+  EXPECT_EQ(f.told().back(), "t1 finished");
+  EXPECT_EQ(s.task(f.id, "t2")->agent.str(), agent);
+}
+
+TEST(ShortDeclines, AreForgottenWithTheirAgents) {
+  ShortDeclines declines;
+  const Time now = Time() + hours(1);
+  for (int i = 0; i < 10; ++i) declines.note(AgentId(text("a", i)), now);
+  declines.keep_only(10, [](const AgentId&) { return false; });
+  EXPECT_EQ(declines.size(), 10u) << "they may all be there";
+  declines.keep_only(9, [](const AgentId& id) { return id == AgentId("a3"); });
+  EXPECT_EQ(declines.size(), 1u);
+}
+
 TEST(BackOff, DoublesFromTheSecondFailureOfAnAsk) {
   BackOff back_off;
   const Time now = Time::from_nanos(0) + hours(1);

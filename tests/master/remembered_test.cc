@@ -167,6 +167,66 @@ TEST_F(Remembered, AnOldRefusalDoesNotHideTheLaunchThatFollowedIt) {
   EXPECT_TRUE(second.take<proto::KillTask>().empty());
 }
 
+// The same of a framework that does not remember: the agent with the old refusal is back first.
+TEST(OldRefusals, DoNotStandInTheWayOfALaterLaunchOfTheId) {
+  for (const bool is_launched_again : {false, true}) {
+    SCOPED_TRACE(is_launched_again);
+    MasterScenario s;
+    TestAgent& a = s.registered_agent("a1", "cpus:1;mem:1GiB");
+    TestScheduler& f = s.subscribed("f");
+    f.asks("cpus:1;mem:1GiB", 1);
+    s.settle();
+    const proto::Labels labels = {{"shard", "7"}};
+    proto::TaskSpec spec = TestScheduler::spec("t1", "cpus:1;mem:1GiB");
+    spec.labels = labels;
+    f.accepts(f.offers, {spec});
+    const proto::AgentTask launched = a.tasks.begin()->second;
+    if (is_launched_again) {
+      a.updates(f.id, "t1", TaskState::kRefused, TaskReason::kAgentFull);
+      EXPECT_EQ(f.told(), Lines{"t1 refused agent_full"});
+    }
+    // The acknowledgement, if there was one, does not come to the agent.
+    proto::AgentTask& told = a.tasks[{f.id, TaskId("t1")}] = launched;
+    told.state = TaskState::kRefused;
+    told.sequence = 1;
+    told.unacknowledged = {{.task = TaskId("t1"),
+                            .agent = AgentId("a1"),
+                            .state = TaskState::kRefused,
+                            .reason = TaskReason::kAgentFull,
+                            .sequence = 1}};
+    TestAgent& b = s.agent("a2", "cpus:1;mem:1GiB");
+    if (is_launched_again) {
+      a.lose();
+      b.registers();
+      f.asks("cpus:1;mem:1GiB", 1);
+      s.settle();
+      f.accepts(f.offers, {spec});
+      ASSERT_TRUE(b.has(f.id, "t1"));
+      b.updates(f.id, "t1", TaskState::kRunning);
+      f.told();
+    }
+    s.restart_master();
+    f.subscribes();
+    f.sends(proto::Reconcile{.tasks = {TaskId("t1")}});
+    f.sends(proto::Reconcile{});
+    a.registers();
+    if (is_launched_again) {
+      EXPECT_EQ(f.told(), Lines{}) << "another agent may bring it";
+      b.registers();
+      EXPECT_TRUE(b.take<proto::KillTask>().empty());
+      for (const std::string& line : f.told()) EXPECT_EQ(line, "t1 running");
+      EXPECT_EQ(s.task(f.id, "t1")->state, TaskState::kRunning);
+    } else {
+      const std::vector<proto::Update> updates = f.take<proto::Update>();
+      ASSERT_FALSE(updates.empty());
+      EXPECT_EQ(updates[0].status.state, TaskState::kRefused);
+      EXPECT_EQ(updates[0].status.reason, TaskReason::kAgentFull);
+      EXPECT_EQ(updates[0].status.labels, labels);
+    }
+    EXPECT_FALSE(a.has(f.id, "t1")) << "it may forget it";
+  }
+}
+
 TEST_F(Remembered, NeedsAFailoverTimeoutAndIsNotChangedLater) {
   TestScheduler& brief = s.scheduler("brief");
   brief.subscribe.remembers_tasks = true;

@@ -221,6 +221,9 @@ class Job::State {
                    // What is killed for it is tried again elsewhere: its update says so.
                    [](const proto::RevokeNotice&) {},
                    [](const sdk::Complaint&) {},
+                   // Nothing waits for it: what runs for this job, this process launched and
+                   // knows. A job that is begun anew is another framework, and is refused while
+                   // the output of the first is there.
                    [](const sdk::AllTasksKnown&) {},
                    [](const proto::StoreResult&) {},
                    [&](const proto::FrameworkRequest& request) {

@@ -68,6 +68,9 @@ void Service::State::on_notification(Step& step, const sdk::Notification& notifi
                  [&](const sdk::Disconnected&) { connected_ = false; },
                  // A rescinded offer is refused when it is used; tasks of lost agents have updates;
                  // requests come as events of their own; there are no executors that talk.
+                 // sdk::AllTasksKnown is not waited for either: each instance was in the store
+                 // before its launch and holds its slot until its end is told, which the master
+                 // does of one that it does not know only when all agents are back.
                  [](const auto&) {},
              },
              notification);

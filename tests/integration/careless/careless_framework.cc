@@ -1,6 +1,6 @@
 // A scheduler that does one wrong thing for ever: --fault=reused_id, negative_shape, no_ask,
-// wrong_ask, too_large or silent. It launches one task that runs on, and then, for its next one,
-// answers each offer in that way. Prints the number of offers that it has heard.
+// wrong_ask, too_large, declines or silent. It launches one task that runs on, and then, for its
+// next one, answers each offer in that way. Prints the number of offers that it has heard.
 
 #include <iostream>
 #include <string>
@@ -46,6 +46,7 @@ int main(int argc, char** argv) {
       first.command = "sleep 1000";
       return self.accept(offer, {first});
     }
+    if (fault == "declines") return self.decline(offer, Duration());
     if (fault != "silent") self.accept(offer, {wrong_task(fault, offers)});
   });
   return self.run();
