@@ -213,7 +213,13 @@ class Court {
     }
     if (told.reason == "command_signalled") {
       if (told.state != "failed") return what + "a signal is a failure";
-      return run.end == "signal:" + told.signal
+      // Before it became the command, the process looked like an executor, too.
+      const bool fell = ran && told.signal == "9" &&
+                        std::any_of(kills_.begin(), kills_.end(), [&](const Kill& kill) {
+                          return kill.kind == "executor" && kill.pid == run.starts.front().pid &&
+                                 kill.at > launch.at && kill.at < told.at;
+                        });
+      return fell || run.end == "signal:" + told.signal
                  ? ""
                  : what + text("signal ", told.signal, ", but it ended with '", run.end, "'");
     }

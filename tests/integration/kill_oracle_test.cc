@@ -186,6 +186,18 @@ TEST(KillOracle, AStemThatWasKilledIsAnExcuseForATaskThatNeverStarted) {
   EXPECT_NE(started.told("t", "failed executor_ended - 9").violations(), "");
 }
 
+// In the moment of its fork a command looks like its executor: found by an hour of the storm, once.
+TEST(KillOracle, ACommandThatTheStormTookForItsExecutorFell) {
+  const auto signalled = [](const std::string& kill) {
+    Story story;
+    story.launches("t").starts("t").journal("kill", kill);
+    return story.told("t", "failed command_signalled - 9").violations();
+  };
+  EXPECT_EQ(signalled("executor - 200"), "");
+  EXPECT_NE(signalled("executor - 100"), "");
+  EXPECT_NE(signalled("agent a 200"), "");
+}
+
 TEST(KillOracle, AnExecutorThatWasGoneWhenItsTaskLookedWasKilledBefore) {
   const auto orphan = [](Story& story) -> Story& {
     return story.journal("start", "t a 200 0 1000 64 0");
