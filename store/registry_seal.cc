@@ -2,9 +2,10 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <string_view>
 #include <utility>
 
 #include <fcntl.h>
@@ -19,18 +20,23 @@ namespace {
 
 std::string line_of(const RegistryProgress& progress) {
   const std::string said =
-      fmt::format("epoch {:020} commits {:020}", progress.epoch, progress.commits);
+      fmt::format("epoch {:018} commits {:018}", progress.epoch, progress.commits);
   return fmt::format("{} crc {:08x}\n", said, crc32c(said));
 }
 
 // None: it is no line of ours.
 std::optional<RegistryProgress> parsed(const std::string& line) {
-  RegistryProgress progress;
-  long long epoch = 0;
-  long long commits = 0;
-  if (std::sscanf(line.c_str(), "epoch %20lld commits %20lld", &epoch, &commits) != 2) return {};
-  progress.epoch = epoch;
-  progress.commits = commits;
+  constexpr size_t kDigits = 18;
+  const std::string form = line_of({});
+  if (line.size() != form.size()) return {};
+  const auto number = [&](size_t at) {
+    return parse_whole("number", std::string_view(line).substr(at, kDigits), 0,
+                       std::numeric_limits<int64_t>::max());
+  };
+  const Result<int64_t> epoch = number(form.find('0'));
+  const Result<int64_t> commits = number(form.find('0', form.find("commits")));
+  if (!epoch || !commits) return {};
+  const RegistryProgress progress{.epoch = *epoch, .commits = *commits};
   if (line_of(progress) != line) return {};
   return progress;
 }

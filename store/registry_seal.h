@@ -5,7 +5,7 @@
 // too: only a second place tells that either lacks what was acknowledged.
 //
 // The file is one line for people, and is overwritten after each commit:
-//   epoch 00000000000000000003 commits 00000000000000000017 crc 1a2b3c4d
+//   epoch 000000000000000003 commits 000000000000000017 crc 1a2b3c4d
 // It is flushed when an epoch begins, not with each commit, so after a loss of power it may be
 // behind the registry, never ahead of it. Thread rule: one thread at a time; everything blocks.
 

@@ -22,7 +22,7 @@ namespace proffer {
 namespace {
 
 constexpr int kSchemaVersion = 2;
-// What it was before rows had checksums.
+// The schema before rows had checksums.
 constexpr const char* kFirstSchema =
     "CREATE TABLE record (kind TEXT NOT NULL, key TEXT NOT NULL, value BLOB NOT NULL,"
     "  PRIMARY KEY (kind, key)) WITHOUT ROWID;"

@@ -229,8 +229,8 @@ class SimCluster {
   size_t launched(std::string_view scheduler) const;
   size_t running(std::string_view scheduler) const;
   size_t finished(std::string_view scheduler) const { return told(scheduler, kFinished); }
-  // The processes of executors on this agent, in the order of their starts. Those of commands, each
-  // of which has one, are named for their tasks.
+  // The processes of executors on this agent, in the order of their starts. An
+  // executor of a command has the name of its task.
   std::vector<ExecutorId> executors(std::string_view agent) const;
   // Tasks of which the last that it was told is this.
   size_t told(std::string_view scheduler, proto::TaskState state) const;

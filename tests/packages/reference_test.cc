@@ -30,7 +30,7 @@ std::string filtered(const std::string& header) {
 TEST(Reference, CommentsAboveAndBehindDeclarationsDescribeThem) {
   EXPECT_EQ(filtered("#pragma once\n"
                      "\n"
-                     "// What it is for: <T> & co.\n"
+                     "// Holds <T> & co.\n"
                      "//\n"
                      "//   Ship ship(\"a<b>\");\n"
                      "//   ship.sail();\n"
@@ -61,7 +61,7 @@ TEST(Reference, CommentsAboveAndBehindDeclarationsDescribeThem) {
             "#pragma once\n"
             "\n"
             "/// @file\n"
-            "/// What it is for: \\<T\\> \\& co.\n"
+            "/// Holds \\<T\\> \\& co.\n"
             "///\n"
             "/// @code{.cpp}\n"
             "///   Ship ship(\"a<b>\");\n"

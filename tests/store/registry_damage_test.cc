@@ -244,7 +244,7 @@ TEST(RegistryDamage, ASealThatSaysNothingIsRefused) {
   const TemporaryDirectory directory;
   { Registry registry(directory.path()); }
   for (const char* const line :
-       {"epoch", "\n", "epoch 00000000000000000000 commits 00000000000000000001 crc 00000000\n"}) {
+       {"epoch", "\n", "epoch 000000000000000000 commits 000000000000000001 crc 00000000\n"}) {
     store_test::write_file(directory.file("registry.seal"), line);
     const Registry refused(directory.path());
     ASSERT_TRUE(refused.error()) << line;
