@@ -86,6 +86,26 @@ TEST_F(Transport, MessagesThatTakeLongDoNotHoldTimersUp) {
   EXPECT_LT(*received_before_timer, 100u);
 }
 
+// So the work for a client that has gone need not be done.
+TEST_F(Transport, FramesOfAPeerThatHasGoneAreKnownAsSuchWhileTheyAreHandled) {
+  Server server(loop_, endpoint());
+  size_t of_the_gone = 0;
+  server.also = [&](PeerId peer, const std::string&) {
+    if (!server.socket->is_connected(peer)) ++of_the_gone;
+    const Time end = loop_.now() + milliseconds(5);
+    while (loop_.now() < end) {
+    }
+  };
+  auto client =
+      std::make_unique<Client>(loop_, Dealer::Options{.endpoint = server.socket->endpoint()}, "");
+  ASSERT_TRUE(run_until(loop_, [&] { return client->connected == 1; }));
+  for (int i = 0; i < 200; ++i) client->socket->send(bytes("question"));
+  ASSERT_TRUE(run_until(loop_, [&] { return server.frames.size() > 2; }));
+  client.reset();
+  ASSERT_TRUE(run_until(loop_, [&] { return !server.lost.empty(); }));
+  EXPECT_GT(of_the_gone, 0u);
+}
+
 TEST_F(Transport, CarriesFramesBothWaysInOrder) {
   Server server(loop_, endpoint());
   server.echoes();
