@@ -150,6 +150,10 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
                         {.accepts_older = options.accepts_older_registry});
   if (!opened) return std::move(opened).error();
   store = *std::move(opened);
+  if (options.accepts_older_registry) {
+    LOG(WARNING) << "--accept_older_registry is set: a registry that lacks commits is not refused; "
+                    "leave it out at the next start";
+  }
   Result<LeaderEpoch> leader = store->begin_epoch();
   if (!leader) return std::move(leader).error();
   Result<MasterSnapshot> snapshot = restore();
