@@ -81,7 +81,7 @@ class Trial {
   std::string with_places(std::string word, const std::string& master) const;
   std::string log_of(const std::string& name) const { return dir_ + "/" + name + ".log"; }
   std::string how_it_stands() const;
-  std::string lost_tasks() const;
+  std::string lost_tasks();
 
   const ConformanceOptions& options_;
   const std::string dir_;

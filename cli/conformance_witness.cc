@@ -25,8 +25,6 @@ bool is_own_fault(TaskReason reason) {
 
 }  // namespace
 
-Duration ConformanceWitness::crossing() const { return milliseconds(200) + delay_ + delay_; }
-
 void ConformanceWitness::wrong(std::string what) {
   if (std::find(wrong_.begin(), wrong_.end(), what) == wrong_.end()) {
     wrong_.push_back(std::move(what));
@@ -47,9 +45,12 @@ void ConformanceWitness::process_ended(Time now) {
   alive_ = false;
   is_subscribed_ = false;
   forget_offers();
-  // Those that came just before it ended are nobody's fault.
+  excuse_last_updates(now);
+}
+
+void ConformanceWitness::excuse_last_updates(Time now) {
   for (auto& [key, heard] : heard_) {
-    if (now - heard.at < crossing()) heard.acknowledged = true;
+    if (now - heard.at < kSoon + delay_ + delay_) heard.acknowledged = true;
   }
 }
 
@@ -91,9 +92,7 @@ void ConformanceWitness::to_master(const proto::Message& message, Time now) {
     on_acknowledge(*done);
   } else if (std::holds_alternative<proto::Teardown>(message)) {
     torn_down_at_ = now;
-    for (auto& [key, heard] : heard_) {
-      if (now - heard.at < crossing()) heard.acknowledged = true;
-    }
+    excuse_last_updates(now);
   }
 }
 

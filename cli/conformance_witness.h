@@ -101,8 +101,8 @@ class ConformanceWitness {
   // Once, however often it happens.
   void wrong(std::string what);
   std::string unacknowledged(Time now, bool again) const;
-  // What was told so shortly before something else may have crossed with it.
-  Duration crossing() const;
+  // An update that came shortly before the scheduler ended may be unread on its way.
+  void excuse_last_updates(Time now);
 
   Duration lease_;
   Duration delay_;

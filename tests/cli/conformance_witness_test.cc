@@ -30,6 +30,7 @@ class Story {
 
   void said(const proto::Message& message) { witness_.see(To::kMaster, message, now_); }
   void told(const proto::Message& message) { witness_.see(To::kScheduler, message, now_); }
+  void ends() { witness_.process_ended(now_); }
   void pass(Duration duration) { now_ = now_ + duration; }
   void asks(int64_t count) {
     said(proto::DeclareAsks{.asks = {{.name = AskName("work"), .count = count}}});
@@ -157,6 +158,30 @@ TEST(ConformanceWitness, TellsUpdatesThatCameOnceFromThoseThatCameAgain) {
   s.said(proto::Acknowledge{.task = TaskId("t1"), .sequence = 1});
   EXPECT_THAT(s.wrong(), IsEmpty());
   EXPECT_EQ(s.witness().heard_twice(), 1u);
+}
+
+TEST(ConformanceWitness, ExcusesUpdatesThatCameShortlyBeforeTheSchedulerLeft) {
+  for (const bool is_teardown : {false, true}) {
+    for (const bool is_late : {false, true}) {
+      SCOPED_TRACE(is_teardown ? "teardown" : "end of the process");
+      Story s;
+      s.launches(1, {"t1"});
+      s.told(proto::Update{
+          .status = {.task = TaskId("t1"), .state = TaskState::kFinished, .sequence = 1}});
+      s.pass(is_late ? seconds(4) : seconds(2));
+      if (is_teardown) {
+        s.said(proto::Teardown{});
+      } else {
+        s.ends();
+      }
+      s.pass(seconds(10));
+      if (is_late) {
+        EXPECT_THAT(s.wrong(), ElementsAre("never acknowledged 1 update (t1 sequence 1)"));
+      } else {
+        EXPECT_THAT(s.wrong(), IsEmpty());
+      }
+    }
+  }
 }
 
 }  // namespace

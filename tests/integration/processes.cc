@@ -130,6 +130,14 @@ std::optional<std::string> Process::line_with(const std::string& text, Seconds d
   }
 }
 
+bool Process::complains(const std::string& text, Seconds deadline) {
+  const Clock::time_point end = Clock::now() + deadline * slowdown();
+  while (err_.find(text) == std::string::npos) {
+    if (!read_some(millis_until(end)) || Clock::now() >= end) return false;
+  }
+  return true;
+}
+
 Exit Process::wait(Seconds deadline) {
   if (exit_) return *exit_;
   const Clock::time_point end = Clock::now() + deadline * slowdown();

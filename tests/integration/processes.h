@@ -59,6 +59,8 @@ class Process {
   void kill(int signal) const;
   // The next line of standard output that holds `text`; none if it ended or the deadline passed.
   std::optional<std::string> line_with(const std::string& text, Seconds deadline = kDeadline);
+  // Waits until standard error holds `text`; false if it ended or the deadline passed.
+  bool complains(const std::string& text, Seconds deadline = kDeadline);
   // Waits for the end; the deadline kills it (signal 9). Reads all output.
   Exit wait(Seconds deadline = kDeadline);
   const std::string& out() const { return out_; }
