@@ -38,7 +38,7 @@ void copy_registry(const std::string& from, const std::string& to) {
 // A directory with a master that writes.
 class Registry {
  public:
-  explicit Registry(std::string path, const SqliteStoreOptions& options = {})
+  explicit Registry(std::string path, const RegistryFileOptions& options = {})
       : path_(std::move(path)) {
     Result<std::unique_ptr<SqliteStore>> opened =
         SqliteStore::open(path_, worker_.run_off_loop(), options);
