@@ -98,6 +98,11 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
              }),
              0);
     if (options.endpoint.find('[') != std::string::npos) socket.set(ZMQ_IPV6, 1);
+    if (options.keys) {
+      socket.set_text(ZMQ_CURVE_SERVERKEY, options.keys->server.str());
+      socket.set_text(ZMQ_CURVE_PUBLICKEY, options.keys->own.public_key.str());
+      socket.set_text(ZMQ_CURVE_SECRETKEY, options.keys->own.secret_key);
+    }
     deadline_timer.arm(loop.now() + options.connect_timeout);
     if (uninterrupted([&] { return zmq_connect(socket.get(), options.endpoint.c_str()); }) != 0) {
       end_soon(
@@ -150,14 +155,27 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
         since = loop.now();
         if (handlers.on_connected) handlers.on_connected();
         return;
+      case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+        return end_soon(text(options.endpoint, " refuses this key: it was revoked, or never known"),
+                        false);
       case ZMQ_EVENT_DISCONNECTED:
+        if (state == State::kConnecting && options.keys) return end_soon(handshake_failed(), false);
         return end_soon(text("connection to ", options.endpoint, " was closed by the other end"),
                         false);
       case ZMQ_EVENT_CLOSED:
         return end_soon(text("nobody listens at ", options.endpoint), false);
       default:
-        return end_soon(text("handshake with ", options.endpoint, " failed"), false);
+        return end_soon(handshake_failed(), false);
     }
+  }
+
+  std::string handshake_failed() const {
+    if (!options.keys) {
+      return text("handshake with ", options.endpoint,
+                  " failed: it may want a key (proffer join), or be no master");
+    }
+    return text("handshake with ", options.endpoint, " failed: it does not have the key ",
+                options.keys->server.str(), ", or serves without keys");
   }
 
   // The kernel's word comes with the first frame of a connection; one session is one connection.

@@ -13,11 +13,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
 #include "common/limits.h"
 #include "net/backoff.h"
+#include "net/curve_keys.h"
 #include "net/loop.h"
 
 namespace proffer {
@@ -36,6 +38,8 @@ class Dealer {
   };
   struct Options {
     std::string endpoint = {};  // "tcp://host:port", "ipc:///path"
+    // By CURVE, with this key and only to a server with that one. None: plain.
+    std::optional<ClientKeys> keys = {};
     // Whether a process of this user may be at the other end of a Unix socket: else the session
     // ends before any frame of it is told. None: root, this process's user, and
     // the owner of the folder that the socket lies in.

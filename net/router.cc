@@ -23,6 +23,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "net/accept_guard.h"
+#include "net/zap.h"
 #include "net/zmq_socket.h"
 
 namespace proffer {
@@ -33,7 +34,8 @@ constexpr Duration kRetryMin = milliseconds(1);  // of frames to slow peers
 constexpr Duration kRetryMax = milliseconds(50);
 constexpr Duration kProbeMin = milliseconds(1);  // doubling: about a quarter of a second in all
 constexpr int kProbesMax = 8;
-constexpr Duration kSweepEvery = seconds(10);      // of ended sessions whose connection stays open
+constexpr Duration kSweepEvery = seconds(2);  // of ended sessions whose connection stays open
+constexpr Duration kLastWords = seconds(1);   // that an ended session's last frame has to leave
 constexpr Duration kDrainMax = milliseconds(100);  // last frames are waited for no longer
 constexpr size_t kHintsPerTurn = 1'024;
 
@@ -44,8 +46,10 @@ struct Peer {
   std::string routing;  // libzmq's name of the connection
   int fd = -1;          // of the connection; a hint
   std::string address;
+  PublicKey key;           // if it came by CURVE
   bool has_ended = false;  // dropped or lost: frames are ignored until the connection is gone
-  bool is_gone = false;    // the connection is gone; last frames may still be read
+  Time ended_at;
+  bool is_gone = false;  // the connection is gone; last frames may still be read
   Time gone_since;
   std::deque<std::vector<std::byte>> queue;
   size_t queued_bytes = 0;
@@ -116,6 +120,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   Loop& loop;
   Handlers handlers;
   Options options;
+  std::shared_ptr<ZapHandler> zap;  // outlives the socket; nullptr: without keys
+  std::string zap_domain;
   ZmqSocket socket;
   ZmqMonitor monitor;
   std::string bound;
@@ -141,7 +147,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   Impl(Loop& on, Handlers h, Options o)
       : loop(on),
         handlers(std::move(h)),
-        options(o),
+        options(std::move(o)),
+        zap(options.keys ? ZapHandler::of(on) : nullptr),
+        zap_domain(zap ? zap->add(options.keys->may_connect) : std::string()),
         socket(on, ZMQ_ROUTER),
         monitor(on, socket, ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED),
         retry_timer(on, [this] { retry(); }),
@@ -150,15 +158,21 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     socket.set(ZMQ_ROUTER_MANDATORY, 1);
     socket.set(ZMQ_BACKLOG, kListenBacklog);
     socket.set(ZMQ_LINGER, kLingerMillis);
-    // Its own effect is nothing, since nobody answers for the domain; but libzmq then refuses peers
-    // that speak ZMTP 1 or 2, and what is no ZMTP looks like ZMTP 1 to it. Such a peer that is
-    // still in its handshake when the socket is closed makes libzmq 4.3.4 abort the process.
-    socket.set_text(ZMQ_ZAP_DOMAIN, "proffer");
     const int64_t frame_max = kFrameBytesMax;
     CHECK_EQ(uninterrupted([&] {
                return zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
              }),
              0);
+  }
+
+  // Options of a ZeroMQ socket hold for what it binds from then on.
+  void secure_next(bool is_keyed) {
+    // With a domain libzmq refuses peers that speak ZMTP 1 or 2, and what is no ZMTP looks like
+    // ZMTP 1 to it. Such a peer that is still in its handshake when the socket is closed makes
+    // libzmq 4.3.4 abort the process. Also of the plain ones, where the domain has no other effect.
+    socket.set_text(ZMQ_ZAP_DOMAIN, is_keyed ? std::string_view(zap_domain) : kPlainDomain);
+    if (is_keyed) socket.set_text(ZMQ_CURVE_SECRETKEY, options.keys->own.secret_key);
+    socket.set(ZMQ_CURVE_SERVER, is_keyed ? 1 : 0);
   }
 
   // ---- Receiving.
@@ -215,6 +229,11 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
         return true;
       }
       peer = &welcome(name, fd, frame);
+      if (zap != nullptr && peer->key.empty() && !peer_process(peer->address)) {
+        // Never seen; libzmq lets peers in without a key if it finds no handler to ask.
+        ++counts.peers_refused;
+        end_session(*peer);
+      }
     }
     if (peer->has_ended) {
       ++counts.ignored;
@@ -236,6 +255,12 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     peer.fd = fd;
     const char* address = zmq_msg_gets(&frame.message, "Peer-Address");
     if (address != nullptr) peer.address = address;
+    // Said by our own handler; a peer without CURVE could say it of itself.
+    const char* key = zmq_msg_gets(&frame.message, "User-Id");
+    if (zap != nullptr && key != nullptr && !peer_process(peer.address) &&
+        is_valid_public_key(key)) {
+      peer.key = PublicKey(key);
+    }
     by_routing.emplace(name, std::move(owned));
     by_id.emplace(peer.id, &peer);
     ++counts.peers_seen;
@@ -335,6 +360,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   // The session is over; the entry stays until the connection is gone, to know its frames.
   void end_session(Peer& peer) {
     peer.has_ended = true;
+    peer.ended_at = loop.now();
     peer.queue = {};
     peer.queued_bytes = 0;
     by_id.erase(peer.id);
@@ -460,13 +486,21 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     return each.probes >= kProbesMax;
   }
 
-  // Events can be lost; an ended session's entry must not stay for ever.
+  // Events can be lost, and a peer may keep its connection open in silence: neither the entry of an
+  // ended session nor its connection stays.
   void sweep() {
     bool any = false;
+    const Time now = loop.now();
     for (const auto& [name, peer] : by_routing) {
       if (!peer->has_ended || peer->is_gone) continue;
       any = true;
-      if (probe_peer(name) == Sent::kGone) mark_gone(*peer);
+      if (probe_peer(name) == Sent::kGone) {
+        mark_gone(*peer);
+      } else if (const auto holder = by_fd.find(peer->fd); holder != by_fd.end() &&
+                                                           holder->second == peer.get() &&
+                                                           now - peer->ended_at >= kLastWords) {
+        shutdown(peer->fd, SHUT_RDWR);
+      }
     }
     if (any) sweep_timer.arm(loop.now() + kSweepEvery);
   }
@@ -484,12 +518,13 @@ Router::~Router() {
   impl_->retry_timer.arm(std::nullopt);
   impl_->probe_timer.arm(std::nullopt);
   impl_->sweep_timer.arm(std::nullopt);
+  if (impl_->zap != nullptr) impl_->zap->remove(impl_->zap_domain);
 }
 
 Result<std::unique_ptr<Router>> Router::bind(Loop& loop, const std::string& endpoint,
                                              Handlers handlers, Options options) {
   std::unique_ptr<Router> router(
-      new Router(std::make_shared<Impl>(loop, std::move(handlers), options)));
+      new Router(std::make_shared<Impl>(loop, std::move(handlers), std::move(options))));
   if (Result<void> listening = router->listen(endpoint); !listening) {
     return std::move(listening).error();
   }
@@ -502,6 +537,7 @@ Result<void> Router::listen(const std::string& endpoint) {
   if (!is_ipc && !endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
   if (is_ipc) guard_accept();
   if (endpoint.find('[') != std::string::npos) impl_->socket.set(ZMQ_IPV6, 1);
+  impl_->secure_next(!is_ipc && impl_->zap != nullptr);
   if (uninterrupted([&] { return zmq_bind(impl_->socket.get(), endpoint.c_str()); }) != 0) {
     return bind_error(endpoint, zmq_errno());
   }
@@ -536,6 +572,11 @@ size_t Router::queued(PeerId peer) const {
 std::optional<PeerProcess> Router::process_of(PeerId peer) const {
   const auto found = impl_->by_id.find(peer);
   return found == impl_->by_id.end() ? std::nullopt : peer_process(found->second->address);
+}
+
+PublicKey Router::key_of(PeerId peer) const {
+  const auto found = impl_->by_id.find(peer);
+  return found == impl_->by_id.end() ? PublicKey() : found->second->key;
 }
 
 std::string Router::peer_address(PeerId peer) const {

@@ -1,7 +1,8 @@
 #pragma once
 
 // The listening side of messages: a ZeroMQ ROUTER whose peers are DEALERs, on a Unix socket, a TCP
-// port of this machine, or both.
+// port, or both. With a key of its own it takes on TCP only peers whose keys are known (CURVE): a
+// stranger is refused in the handshake, and one who does not know this key does not get so far.
 //
 // A peer is one connection. It becomes known with its first well-formed frame and gets a PeerId
 // that is never given again; after a reconnect it is another peer. One message is exactly one frame
@@ -21,6 +22,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/result.h"
+#include "net/curve_keys.h"
 #include "net/loop.h"
 #include "net/peer_loss.h"
 #include "net/peer_process.h"
@@ -37,8 +39,14 @@ class Router {
     // application's heartbeats are what counts.
     std::function<void(PeerId, PeerLoss)> on_lost = {};
   };
+  // Serves TCP by CURVE. `may_connect` is asked on the loop for each handshake.
+  struct Keys {
+    KeyPair own = {};
+    std::function<bool(const PublicKey&)> may_connect = {};
+  };
   struct Options {
-    size_t peers_max = kPeersMax;  // more connections are shut when they first speak
+    std::optional<Keys> keys = {};  // none: TCP is plain, and its peers are anybody
+    size_t peers_max = kPeersMax;   // more connections are shut when they first speak
     // What waits for one slow peer, beside what ZeroMQ and the kernel hold (about 1,000 frames).
     size_t outgoing_frames_max = kOutgoingPerPeerMax;
     size_t outgoing_bytes_max = kOutgoingBytesPerPeerMax;
@@ -83,7 +91,8 @@ class Router {
   // promises nothing: only the application's acknowledgement does.
   bool send(PeerId peer, std::span<const std::byte> frame);
   // Ends a peer's session: its queue is freed and its frames are ignored from now on; its
-  // connection is shut with the next frame it sends. No on_lost follows. Unknown peers are ignored.
+  // connection is shut with the next frame it sends, or within some seconds. No on_lost follows.
+  // Unknown peers are ignored.
   void drop(PeerId peer);
 
   bool is_connected(PeerId peer) const;
@@ -92,6 +101,8 @@ class Router {
   std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1"
   // Of a peer that came by a Unix socket; none of others, and of unknown ones.
   std::optional<PeerProcess> process_of(PeerId peer) const;
+  // Of a peer that came by CURVE: the key of which it holds the secret half; empty of others.
+  PublicKey key_of(PeerId peer) const;
   const Counters& counters() const;
 
  private:

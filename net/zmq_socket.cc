@@ -19,19 +19,29 @@ namespace {
 // More sockets than this in one process is a bug; the context takes 8 bytes for each.
 constexpr int kSocketsMax = 32 * 1024;
 
+struct Companion {
+  void* context = zmq_ctx_new();
+  std::weak_ptr<void> zap_handler = {};
+  Companion() {
+    CHECK(context != nullptr);
+    zmq_ctx_set(context, ZMQ_MAX_SOCKETS, kSocketsMax);
+    zmq_ctx_set(context, ZMQ_BLOCKY, 0);
+  }
+  ~Companion() { zmq_ctx_term(context); }
+  Companion(const Companion&) = delete;
+  Companion& operator=(const Companion&) = delete;
+};
+
+Companion& companion_of(Loop& loop) {
+  std::shared_ptr<void>& companion = loop.companion();
+  if (companion == nullptr) companion = std::make_shared<Companion>();
+  return *static_cast<Companion*>(companion.get());
+}
+
 }  // namespace
 
-void* zmq_context(Loop& loop) {
-  std::shared_ptr<void>& context = loop.companion();
-  if (context == nullptr) {
-    void* made = zmq_ctx_new();
-    CHECK(made != nullptr);
-    zmq_ctx_set(made, ZMQ_MAX_SOCKETS, kSocketsMax);
-    zmq_ctx_set(made, ZMQ_BLOCKY, 0);
-    context = std::shared_ptr<void>(made, [](void* held) { zmq_ctx_term(held); });
-  }
-  return context.get();
-}
+void* zmq_context(Loop& loop) { return companion_of(loop).context; }
+std::weak_ptr<void>& zmq_zap_handler(Loop& loop) { return companion_of(loop).zap_handler; }
 
 bool was_interrupted() { return zmq_errno() == EINTR; }
 

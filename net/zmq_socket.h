@@ -27,6 +27,8 @@ int uninterrupted(Call call) {
 // The loop's ZeroMQ context, made at first use; ended with the loop, which waits for lingering
 // sockets then.
 void* zmq_context(Loop& loop);
+// The handler of authentication of this context, if there is one (net/zap.h).
+std::weak_ptr<void>& zmq_zap_handler(Loop& loop);
 
 // Its descriptor only wakes the loop; the owner is a Pump and asks for messages there. Closing is
 // immediate for us; libzmq finishes in the background, at most for the linger that was set.

@@ -1,0 +1,49 @@
+#pragma once
+
+// Inside net only: who may connect with CURVE. libzmq asks one handler in each context (ZAP, RFC
+// 27) whether the key of a connection is known, before anything of the connection is told.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "common/keys.h"
+#include "net/loop.h"
+#include "net/zmq_socket.h"
+
+namespace proffer {
+
+// The domain of sockets that authenticate nobody: Unix sockets, and plain TCP.
+inline constexpr std::string_view kPlainDomain = "proffer";
+
+// The one handler of a loop. It exists before the first socket with CURVE listens and until the
+// last one has closed: without a handler libzmq 4.3.4 lets everybody in who has the server's key.
+class ZapHandler final : public Pump {
+ public:
+  // Asked for each handshake; a connection with another key is refused within it.
+  using MayConnect = std::function<bool(const PublicKey&)>;
+
+  static std::shared_ptr<ZapHandler> of(Loop& loop);
+  explicit ZapHandler(Loop& loop);
+  ~ZapHandler() override;
+  ZapHandler(const ZapHandler&) = delete;
+  ZapHandler& operator=(const ZapHandler&) = delete;
+
+  // The domain for ZMQ_ZAP_DOMAIN; no domain is given twice.
+  std::string add(MayConnect may_connect);
+  void remove(const std::string& domain);
+
+  void pump() override;
+  bool is_pending() override { return socket_.is_readable(); }
+
+ private:
+  bool answer_one();
+
+  Loop& loop_;
+  ZmqSocket socket_;
+  std::map<std::string, MayConnect, std::less<>> domains_;
+  uint64_t domains_made_ = 0;
+};
+
+}  // namespace proffer
