@@ -15,6 +15,7 @@ int run_frameworks(const Words& words);
 int run_role(const Words& words);
 int run_drain(const Words& words);
 int run_undrain(const Words& words);
+int run_backup(const Words& words);
 int run_teardown(const Words& words);
 int run_reserve(const Words& words);
 int run_unreserve(const Words& words);

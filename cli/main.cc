@@ -52,6 +52,8 @@ constexpr Command kCommands[] = {
     {"teardown", run_teardown, "end a framework and all of its tasks"},
     {"conformance", run_conformance, "test a framework's scheduler against a list of faults"},
     {"doctor", nullptr, "checks whether an agent would work on this machine"},
+    {"registry", nullptr, "read, copy and mend what a master keeps", true},
+    {"backup", run_backup, "copy what a master keeps to a file, while it runs"},
     {"master", nullptr, "run a master"},
     {"agent", nullptr, "run an agent"},
     {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},

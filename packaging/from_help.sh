@@ -44,7 +44,9 @@ mkdir -p "$out/completions"
     case $command in
       role) verbs="list tree set unset" ;;
       batch) verbs="run" ;;
-      service) verbs=$("$bin/proffer" service --help | list | cut -d ' ' -f 1 | paste -sd ' ') ;;
+      service | registry)
+        verbs=$("$bin/proffer" "$command" --help | list | cut -d ' ' -f 1 | paste -sd ' ')
+        ;;
       explain) verbs="framework role task" ;;
       *) verbs="" ;;
     esac

@@ -4,9 +4,15 @@
 #include "store/registry_file.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
 #include <utility>
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "common/check.h"
 #include "common/text.h"
@@ -39,7 +45,9 @@ constexpr const char* kSecondSchema =
     "PRAGMA user_version = 2;";
 
 constexpr const char* kDamagedHint =
-    "put back a copy of all files of the directory, or start with an empty directory";
+    "restore a dump with `proffer registry restore --replace`, or put back a copy of all files of "
+    "the "
+    "directory";
 
 // In SQL: row_crc(kind, key, value).
 void row_crc(sqlite3_context* context, int, sqlite3_value** values) {
@@ -51,6 +59,86 @@ void row_crc(sqlite3_context* context, int, sqlite3_value** values) {
     if (i < 2) bytes += '\0';
   }
   sqlite3_result_int64(context, crc32c(bytes));
+}
+
+std::string database_of(const std::string& directory) { return directory + "/registry.db"; }
+std::string seal_of(const std::string& directory) { return directory + "/registry.seal"; }
+
+RegistryProgress further(const RegistryProgress& a, const RegistryProgress& b) {
+  return {.epoch = std::max(a.epoch, b.epoch), .commits = std::max(a.commits, b.commits)};
+}
+
+bool is_reached(const RegistryProgress& known, const RegistryProgress& now) {
+  return known.epoch <= now.epoch && known.commits <= now.commits;
+}
+
+Error lacks(const std::string& path, const RegistryProgress& now, const RegistryProgress& known) {
+  return Error::corruption(
+      text("registry ", quoted(path), " lacks what was written last: it is at epoch ", now.epoch,
+           " and commit ", now.commits, ", and has been at epoch ", known.epoch, " and commit ",
+           known.commits, " (", quoted("registry.seal"), ")"));
+}
+
+// As far as it can be read, damaged or not.
+RegistryProgress known_progress(const std::string& directory) {
+  RegistryProgress known;
+  if (const auto seal = RegistrySeal::read(seal_of(directory)); seal && *seal) known = **seal;
+  const Result<RegistrySnapshot> found = RegistryFile::read_directory(directory);
+  return found ? further(known, found->progress) : known;
+}
+
+Error system_failure(std::string_view what, const std::string& path, int error) {
+  const std::string message = text(what, " ", quoted(path), ": ", std::strerror(error));
+  if (error == ENOSPC || error == EDQUOT) {
+    return Error::resource_exhausted(message).with_hint("make room on the disk, then try again");
+  }
+  return Error::unavailable(message);
+}
+
+Result<void> set_aside(const std::string& directory) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  std::string to;
+  for (int n = 1; to.empty() || fs::exists(to, error); ++n) {
+    to = text(directory, "/set-aside-", n);
+  }
+  if (::mkdir(to.c_str(), 0700) != 0) return system_failure("cannot make", to, errno);
+  for (const char* name : {"registry.db", "registry.db-wal", "registry.db-shm", "registry.seal"}) {
+    const std::string from = text(directory, "/", name);
+    if (::rename(from.c_str(), text(to, "/", name).c_str()) != 0 && errno != ENOENT) {
+      return system_failure("cannot move", from, errno);
+    }
+  }
+  return {};
+}
+
+// Empty, and for its owner only: SQLite would make one that all may read. What a dump that was
+// ended left there goes.
+Result<void> make_private_file(const std::string& path) {
+  ::unlink(path.c_str());
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return system_failure("cannot make", path, errno);
+  ::close(fd);
+  return {};
+}
+
+Result<void> flush(const std::string& path, int flags) {
+  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | flags);
+  if (fd < 0) return system_failure("cannot open", path, errno);
+  const bool is_flushed = ::fsync(fd) == 0;
+  const int error = errno;
+  ::close(fd);
+  if (!is_flushed) return system_failure("cannot flush", path, error);
+  return {};
+}
+
+Result<void> flush_and_rename(const std::string& from, const std::string& to) {
+  if (Result<void> flushed = flush(from, 0); !flushed) return flushed;
+  if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) != 0) {
+    return system_failure("cannot rename to", to, errno);
+  }
+  const std::string directory = std::filesystem::absolute(to).parent_path().string();
+  return flush(directory, O_DIRECTORY);
 }
 
 // A prepared statement that is finalized when it goes.
@@ -96,24 +184,119 @@ Result<std::shared_ptr<RegistryFile>> RegistryFile::open(const std::string& dire
                                                          const RegistryFileOptions& options) {
   Result<DirectoryLock> lock = DirectoryLock::take(directory);
   if (!lock) return std::move(lock).error();
-  Result<RegistrySeal> seal = RegistrySeal::open(directory + "/registry.seal");
-  if (!seal) return std::move(seal).error();
-  std::shared_ptr<RegistryFile> database(new RegistryFile(
-      std::move(lock).value(), std::move(seal).value(), directory + "/registry.db"));
-  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
-  if (int code = sqlite3_open_v2(database->path_.c_str(), &database->db_, flags, nullptr);
-      code != SQLITE_OK) {
-    return database->failure(code);
+  std::shared_ptr<RegistryFile> database(new RegistryFile(database_of(directory)));
+  database->lock_.emplace(std::move(lock).value());
+  if (options.sets_aside) {
+    database->floor_ = known_progress(directory);
+    if (Result<void> moved = set_aside(directory); !moved) return std::move(moved).error();
   }
-  // Somebody reads it with the sqlite3 program: wait for them a little rather than fail.
-  sqlite3_busy_timeout(database->db_, 5'000);
-  sqlite3_extended_result_codes(database->db_, 1);
-  CHECK_EQ(sqlite3_create_function(database->db_, "row_crc", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC,
-                                   nullptr, &row_crc, nullptr, nullptr),
-           SQLITE_OK);
-  if (Result<void> ready = database->prepare_file(options); !ready) return std::move(ready).error();
+  Result<RegistrySeal> seal = RegistrySeal::open(seal_of(directory));
+  if (!seal) return std::move(seal).error();
+  database->seal_.emplace(std::move(seal).value());
+  Result<void> ready = database->open_database(SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
+  if (ready) ready = database->prepare_file(options);
+  // At once: a master may come before what was meant to replace it.
+  if (ready && options.sets_aside) ready = database->set_epoch(database->floor_.epoch);
+  if (!ready) return std::move(ready).error();
   return database;
 }
+
+RegistryFile::~RegistryFile() { sqlite3_close(db_); }
+
+Result<void> RegistryFile::open_database(int flags) {
+  if (int code = sqlite3_open_v2(path_.c_str(), &db_, flags, nullptr); code != SQLITE_OK) {
+    return failure(code);
+  }
+  // Somebody reads it with the sqlite3 program: wait for them a little rather than fail.
+  sqlite3_busy_timeout(db_, 5'000);
+  sqlite3_extended_result_codes(db_, 1);
+  CHECK_EQ(sqlite3_create_function(db_, "row_crc", 3, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr,
+                                   &row_crc, nullptr, nullptr),
+           SQLITE_OK);
+  return {};
+}
+
+// --- What reads alone.
+
+Result<RegistrySnapshot> RegistryFile::read_directory(const std::string& directory) {
+  // The seal first: a master that writes is ahead of what it said a moment ago.
+  const Result<std::optional<RegistryProgress>> seal = RegistrySeal::read(seal_of(directory));
+  if (!seal) return seal.error();
+  Result<RegistrySnapshot> found = read(database_of(directory));
+  if (found && *seal && !is_reached(**seal, found->progress)) {
+    return lacks(database_of(directory), found->progress, **seal)
+        .with_hint("put back the newest copy of all files of the directory");
+  }
+  return found;
+}
+
+Result<RegistrySnapshot> RegistryFile::read_dump(const std::string& file) { return read(file); }
+
+Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
+  std::error_code error;
+  if (!std::filesystem::exists(file, error)) {
+    return Error::not_found(text("there is no registry ", quoted(file)));
+  }
+  RegistryFile database(file);
+  // All of it is of one moment.
+  Result<void> begun = database.open_database(SQLITE_OPEN_READONLY);
+  if (begun) begun = database.run("BEGIN");
+  if (!begun) return std::move(begun).error();
+  const Result<int64_t> version = database.number("PRAGMA user_version");
+  if (!version) return version.error();
+  if (*version != kSchemaVersion) {
+    return Error::unsupported(text("registry ", quoted(file), " has schema ", *version,
+                                   ", and only schema ", kSchemaVersion, " can be read"))
+        .with_hint(*version < kSchemaVersion
+                       ? "a master of this version brings an older one up to date when it starts"
+                       : "use the newer Proffer that wrote it");
+  }
+  Result<void> checked = database.check_pages();
+  if (checked) checked = database.check_rows();
+  if (!checked) return std::move(checked).error();
+  const Result<RegistryProgress> progress = database.stored_progress();
+  if (!progress) return progress.error();
+  Result<std::vector<StoreRecord>> records = database.load();
+  if (!records) return std::move(records).error();
+  return RegistrySnapshot{
+      .schema = *version, .progress = *progress, .records = std::move(records).value()};
+}
+
+Result<RegistrySnapshot> RegistryFile::dump(const std::string& directory, const std::string& file) {
+  if (Result<RegistrySnapshot> whole = read_directory(directory); !whole) return whole;
+  std::error_code error;
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, error))) {
+    return Error::already_exists(text("there is a file ", quoted(file)))
+        .with_hint("name another, or remove it");
+  }
+  const std::string unfinished = file + ".unfinished";
+  const Result<void> made = make_private_file(unfinished);
+  if (!made) return made.error();
+  Result<void> copied;
+  {
+    RegistryFile source(database_of(directory));
+    copied = source.open_database(SQLITE_OPEN_READONLY);
+    if (copied) copied = source.copy_into(unfinished);
+  }
+  Result<RegistrySnapshot> written =
+      copied ? read(unfinished) : Result<RegistrySnapshot>(std::move(copied).error());
+  if (written) {
+    if (Result<void> kept = flush_and_rename(unfinished, file); !kept) written = kept.error();
+  }
+  if (!written) std::filesystem::remove(unfinished, error);
+  return written;
+}
+
+// A copy as of one moment, page by page anew: free pages and the log stay behind.
+Result<void> RegistryFile::copy_into(const std::string& file) {
+  Statement copy;
+  if (int code = copy.prepare(db_, "VACUUM INTO ?1"); code != SQLITE_OK) return failure(code);
+  copy.bind(1, file);
+  if (int code = copy.step(); code != SQLITE_DONE) return failure(code);
+  return {};
+}
+
+// --- What a master needs.
 
 // Checks what is there, and makes the tables if nothing is.
 Result<void> RegistryFile::prepare_file(const RegistryFileOptions& options) {
@@ -179,28 +362,25 @@ Result<void> RegistryFile::check_rows() {
 
 // Whether it has all commits that the seal knows.
 Result<void> RegistryFile::check_progress(const RegistryFileOptions& options) {
-  const Result<RegistryProgress> now = progress();
+  const Result<RegistryProgress> now = stored_progress();
   if (!now) return now.error();
-  floor_ = *now;
-  if (!seal_.found()) return {};
-  const RegistryProgress& known = *seal_.found();
-  if (known.epoch <= now->epoch && known.commits <= now->commits) return {};
+  const RegistryProgress before = floor_;
+  floor_ = further(before, *now);
+  if (!seal_->found()) return {};
+  const RegistryProgress& known = *seal_->found();
+  if (is_reached(known, *now)) return {};
   if (!options.accepts_older) {
-    return Error::corruption(
-               text("registry ", quoted(path_), " lacks what was written last: it is at epoch ",
-                    now->epoch, " and commit ", now->commits, ", and has been at epoch ",
-                    known.epoch, " and commit ", known.commits, " (", quoted("registry.seal"), ")"))
+    return lacks(path_, *now, known)
         .with_hint(
             "put back the newest copy of all files of the directory; or start once with "
             "--accept_older_registry: frameworks and agents that only the lost part knew have to "
             "begin anew");
   }
-  floor_ = {.epoch = std::max(known.epoch, now->epoch),
-            .commits = std::max(known.commits, now->commits)};
+  floor_ = further(floor_, known);
   return {};
 }
 
-Result<RegistryProgress> RegistryFile::progress() {
+Result<RegistryProgress> RegistryFile::stored_progress() {
   const Result<int64_t> epoch = number("SELECT epoch FROM leader WHERE id = 1");
   if (!epoch) return epoch.error();
   const Result<int64_t> commits = number("SELECT commits FROM leader WHERE id = 1");
@@ -208,21 +388,17 @@ Result<RegistryProgress> RegistryFile::progress() {
   return RegistryProgress{.epoch = *epoch, .commits = *commits};
 }
 
-RegistryFile::~RegistryFile() { sqlite3_close(db_); }
-
 Result<int64_t> RegistryFile::raise_epoch() {
   const RegistryProgress next{.epoch = floor_.epoch + 1, .commits = floor_.commits + 1};
   if (Result<void> begun = run("BEGIN IMMEDIATE"); !begun) return std::move(begun).error();
-  Result<void> raised = run(
-      text("UPDATE leader SET epoch = ", next.epoch, ", commits = ", next.commits, " WHERE id = 1")
-          .c_str());
+  Result<void> raised = set_progress(next);
   if (raised) raised = run("COMMIT");
   if (!raised) {
     (void)run("ROLLBACK");
     return std::move(raised).error();
   }
-  if (Result<void> sealed = seal_.write(next); !sealed) return std::move(sealed).error();
-  if (Result<void> sealed = seal_.sync(); !sealed) return std::move(sealed).error();
+  if (Result<void> sealed = seal_->write(next); !sealed) return std::move(sealed).error();
+  if (Result<void> sealed = seal_->sync(); !sealed) return std::move(sealed).error();
   return next.epoch;
 }
 
@@ -251,7 +427,7 @@ Result<void> RegistryFile::commit(const std::vector<std::vector<StoreRecord>>& b
     (void)run("ROLLBACK");  // Fails if the engine has rolled back by itself.
     return result;
   }
-  return seal_.write({.epoch = epoch, .commits = *commits});
+  return seal_->write({.epoch = epoch, .commits = *commits});
 }
 
 // The inside of a commit's transaction. Returns how many commits there have been with it.
@@ -263,9 +439,15 @@ Result<int64_t> RegistryFile::write(const std::vector<std::vector<StoreRecord>>&
     return Error::failed_precondition(
         text("this master led in epoch ", epoch, ", but epoch ", *latest, " has begun"));
   }
-  Statement put;
+  if (Result<void> done = put(batches); !done) return std::move(done).error();
+  return number("UPDATE leader SET commits = commits + 1 WHERE id = 1 RETURNING commits");
+}
+
+// Within a transaction.
+Result<void> RegistryFile::put(const std::vector<std::vector<StoreRecord>>& batches) {
+  Statement set;
   Statement erase;
-  if (int code = put.prepare(db_,
+  if (int code = set.prepare(db_,
                              "INSERT INTO record (kind, key, value, crc)"
                              "  VALUES (?1, ?2, ?3, row_crc(?1, ?2, ?3))"
                              "  ON CONFLICT (kind, key)"
@@ -279,7 +461,7 @@ Result<int64_t> RegistryFile::write(const std::vector<std::vector<StoreRecord>>&
   }
   for (const std::vector<StoreRecord>& batch : batches) {
     for (const StoreRecord& record : batch) {
-      Statement& statement = record.value ? put : erase;
+      Statement& statement = record.value ? set : erase;
       statement.bind(1, record.table);
       statement.bind(2, record.key);
       if (record.value) statement.bind_blob(3, *record.value);
@@ -288,7 +470,41 @@ Result<int64_t> RegistryFile::write(const std::vector<std::vector<StoreRecord>>&
       statement.reset();
     }
   }
-  return number("UPDATE leader SET commits = commits + 1 WHERE id = 1 RETURNING commits");
+  return {};
+}
+
+// --- What an operator needs.
+
+Result<void> RegistryFile::set_epoch(int64_t epoch) { return change(nullptr, epoch); }
+
+Result<void> RegistryFile::replace(const std::vector<StoreRecord>& records, int64_t epoch) {
+  return change(&records, epoch);
+}
+
+Result<void> RegistryFile::change(const std::vector<StoreRecord>* records, int64_t epoch) {
+  CHECK(floor_.epoch <= epoch && epoch <= kRegistryEpochMax) << "epoch " << epoch;
+  const RegistryProgress next{.epoch = epoch, .commits = floor_.commits + 1};
+  Result<void> changed = run("BEGIN IMMEDIATE");
+  if (!changed) return changed;
+  if (records != nullptr) {
+    changed = run("DELETE FROM record");
+    if (changed) changed = put({*records});
+  }
+  if (changed) changed = set_progress(next);
+  if (changed) changed = run("COMMIT");
+  if (!changed) {
+    (void)run("ROLLBACK");
+    return changed;
+  }
+  floor_ = next;
+  if (Result<void> sealed = seal_->write(next); !sealed) return sealed;
+  return seal_->sync();
+}
+
+Result<void> RegistryFile::set_progress(const RegistryProgress& progress) {
+  return run(text("UPDATE leader SET epoch = ", progress.epoch, ", commits = ", progress.commits,
+                  " WHERE id = 1")
+                 .c_str());
 }
 
 // The one number that the statement answers.

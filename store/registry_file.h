@@ -1,8 +1,8 @@
 #pragma once
 
 // The registry's database on a disk: what a master keeps (store/sqlite_store.h), and what
-// `proffer registry` reads and mends while no master does. Everything blocks. Thread rule: one
-// thread at a time.
+// `proffer registry` reads, and mends while no master uses it. A dump of a registry is such a
+// database, too, in one file of any name. Everything blocks. Thread rule: one thread at a time.
 //
 // The directory holds `lock`, `registry.db` (with -wal and -shm while open) and `registry.seal`
 // (store/registry_seal.h). The database can be read by the sqlite3 program at any time:
@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,9 +29,22 @@ struct sqlite3;
 
 namespace proffer {
 
+// So that the epoch has room to rise, and fits in what the seal says.
+inline constexpr int64_t kRegistryEpochMax = 100'000'000'000'000'000;
+
 struct RegistryFileOptions {
   // Goes on from a registry that lacks its latest commits, with an epoch above all that there were.
   bool accepts_older = false;
+  // First moves what is there to the directory `set-aside-<n>` in it, damaged or not, and begins an
+  // empty registry. Epochs and commits go on from those of before, as far as they can be read.
+  bool sets_aside = false;
+};
+
+// What a registry holds at one moment.
+struct RegistrySnapshot {
+  int64_t schema = 0;
+  RegistryProgress progress = {};
+  std::vector<StoreRecord> records = {};  // by table and key; values are never none
 };
 
 class RegistryFile {
@@ -41,10 +55,21 @@ class RegistryFile {
   // acknowledged; kResourceExhausted: disk full; kUnavailable: it cannot be opened.
   static Result<std::shared_ptr<RegistryFile>> open(const std::string& directory,
                                                     const RegistryFileOptions& options = {});
+  // What is in the database of a directory, or in a dump; a master may be writing meanwhile. Checks
+  // all of it, changes nothing. O(rows). Errors: kNotFound: there is none; else as open(), but no
+  // lock is taken.
+  static Result<RegistrySnapshot> read_directory(const std::string& directory);
+  static Result<RegistrySnapshot> read_dump(const std::string& file);
+  // Writes what is in the database of a directory to a new file (mode 0600: it holds secrets of
+  // frameworks), whole or not at all, and returns what it wrote. Errors: as read_directory();
+  // kAlreadyExists: there is such a file.
+  static Result<RegistrySnapshot> dump(const std::string& directory, const std::string& file);
   ~RegistryFile();
   RegistryFile(const RegistryFile&) = delete;
   RegistryFile& operator=(const RegistryFile&) = delete;
 
+  // How far this registry has come, and those before it that were set aside.
+  const RegistryProgress& progress() const { return floor_; }
   // Makes an epoch above all earlier ones durable and returns it.
   Result<int64_t> raise_epoch();
   // Everything stored, by table and key.
@@ -52,24 +77,36 @@ class RegistryFile {
   // One transaction that fails with kFailedPrecondition unless the latest epoch is `epoch`.
   Result<void> commit(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
 
- private:
-  RegistryFile(DirectoryLock lock, RegistrySeal seal, std::string path)
-      : lock_(std::move(lock)), seal_(std::move(seal)), path_(std::move(path)) {}
+  // For a registry that no master uses. The next master leads in an epoch above `epoch`, which is
+  // from progress().epoch to kRegistryEpochMax.
+  Result<void> set_epoch(int64_t epoch);
+  // The same, and in the same transaction all that is stored becomes `records`.
+  Result<void> replace(const std::vector<StoreRecord>& records, int64_t epoch);
 
+ private:
+  explicit RegistryFile(std::string path) : path_(std::move(path)) {}
+
+  static Result<RegistrySnapshot> read(const std::string& file);
+  Result<void> open_database(int flags);
+  Result<void> change(const std::vector<StoreRecord>* records, int64_t epoch);
+  Result<void> copy_into(const std::string& file);
+  Result<void> set_progress(const RegistryProgress& progress);
+  Result<void> put(const std::vector<std::vector<StoreRecord>>& batches);
   Result<void> prepare_file(const RegistryFileOptions& options);
   Result<void> check_pages();
   Result<void> bring_up_to_date(int64_t version);
   Result<void> check_rows();
   Result<void> check_progress(const RegistryFileOptions& options);
   Result<int64_t> write(const std::vector<std::vector<StoreRecord>>& batches, int64_t epoch);
-  Result<RegistryProgress> progress();
+  Result<RegistryProgress> stored_progress();
   Result<int64_t> number(std::string_view sql);
   Error damaged(const std::string& what) const;
   Result<void> run(const char* sql);
   Error failure(int code) const;
 
-  DirectoryLock lock_;  // taken before, and given up after, the database is open
-  RegistrySeal seal_;
+  // Of a directory's, not of a dump: taken before, and given up after, the database is open.
+  std::optional<DirectoryLock> lock_;
+  std::optional<RegistrySeal> seal_;
   RegistryProgress floor_;  // the next epoch and commit are above it
   std::string path_;
   sqlite3* db_ = nullptr;

@@ -46,20 +46,33 @@ std::optional<RegistryProgress> parsed(const std::string& line) {
 Result<RegistrySeal> RegistrySeal::open(const std::string& path) {
   RegistrySeal seal(path, ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (seal.fd_ < 0) return seal.failure("cannot open");
+  if (Result<void> read = seal.read(); !read) return std::move(read).error();
+  return seal;
+}
+
+Result<std::optional<RegistryProgress>> RegistrySeal::read(const std::string& path) {
+  RegistrySeal seal(path, ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (seal.fd_ < 0 && errno == ENOENT) return std::optional<RegistryProgress>();
+  if (seal.fd_ < 0) return seal.failure("cannot open");
+  if (Result<void> read = seal.read(); !read) return std::move(read).error();
+  return seal.found_;
+}
+
+Result<void> RegistrySeal::read() {
   std::array<char, 128> buffer{};
-  const ssize_t size = ::pread(seal.fd_, buffer.data(), buffer.size(), 0);
-  if (size < 0) return seal.failure("cannot read");
-  if (size == 0) return seal;
-  seal.found_ = parsed(std::string(buffer.data(), static_cast<size_t>(size)));
-  if (!seal.found_) {
-    return Error::corruption(text(quoted(path),
+  const ssize_t size = ::pread(fd_, buffer.data(), buffer.size(), 0);
+  if (size < 0) return failure("cannot read");
+  if (size == 0) return {};
+  found_ = parsed(std::string(buffer.data(), static_cast<size_t>(size)));
+  if (!found_) {
+    return Error::corruption(text(quoted(path_),
                                   ", which says how far the registry has come, is "
                                   "damaged"))
         .with_hint(
             "put back a copy of all files of the directory; or remove this one, and the "
             "registry beside it is taken as it is");
   }
-  return seal;
+  return {};
 }
 
 RegistrySeal::~RegistrySeal() {

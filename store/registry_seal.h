@@ -27,6 +27,9 @@ class RegistrySeal {
  public:
   // Opens the file or makes it. Errors: kCorruption: it holds something else; kUnavailable.
   static Result<RegistrySeal> open(const std::string& path);
+  // What the file says, without changing anything; none: there is no such file, or it is empty.
+  // Errors as open().
+  static Result<std::optional<RegistryProgress>> read(const std::string& path);
   ~RegistrySeal();
   RegistrySeal(RegistrySeal&& other) noexcept;
   RegistrySeal& operator=(RegistrySeal&&) = delete;
@@ -41,6 +44,7 @@ class RegistrySeal {
 
  private:
   RegistrySeal(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  Result<void> read();
   Error failure(const char* what) const;
 
   std::string path_;

@@ -149,6 +149,7 @@ class Driver::State {
 
   void on(Step& step, const MasterFrame& event) {
     if (session_ == Session::kAway) return;  // late, of a connection that was given up
+    if (!admit_leader(step, event.envelope.leader)) return;
     switch (channel_.admit(event.envelope)) {
       case proto::Channel::Verdict::kDuplicate:
         return;
@@ -158,12 +159,25 @@ class Driver::State {
         break;
     }
     heard_at_ = step.now;
-    leader_ = std::max(leader_, event.envelope.leader);
     if (is_ending() && session_ == Session::kSubscribed &&
         !std::holds_alternative<proto::ErrorMessage>(*event.envelope.message)) {
       return;  // Only the answer to the teardown matters now.
     }
     std::visit([&](const auto& message) { on_message(step, message); }, *event.envelope.message);
+  }
+
+  // A master that was deposed does not know it yet, and one that lost its registry knows nothing of
+  // this framework: neither may end it. One that does not lead names no epoch.
+  bool admit_leader(Step& step, LeaderEpoch leader) {
+    if (leader >= leader_ || !leader) {
+      leader_ = std::max(leader_, leader);
+      return true;
+    }
+    trace(step, TraceLevel::kMisbehaved, "a master of an older epoch was refused",
+          {{"leader", std::to_string(leader.value())}, {"known", std::to_string(leader_.value())}});
+    reset(step, text("the master leads in epoch ", leader.value(), ", but epoch ", leader_.value(),
+                     " has begun"));
+    return false;
   }
 
   void on(Step& step, const Tick&) {

@@ -172,10 +172,12 @@ bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
   const LeaderEpoch known = ledger_.identity()->leader;
   if (leader == known) return true;
   if (leader < known) {
-    trace(TraceLevel::kOperator,
-          "a master of an older epoch was refused; stop it, or restore its newer registry",
-          {{"leader", std::to_string(leader.value())}, {"known", std::to_string(known.value())}},
-          step);
+    trace(
+        TraceLevel::kOperator,
+        "a master of an older epoch was refused; stop it, restore its newer registry, or raise its "
+        "epoch with `proffer registry set-epoch`",
+        {{"leader", std::to_string(leader.value())}, {"known", std::to_string(known.value())}},
+        step);
     reset_master("older leader epoch", step);
     return false;
   }

@@ -199,6 +199,33 @@ TEST(Session, CarriesTheHighestLeaderEpochThatItHasSeen) {
   EXPECT_EQ(std::get<SendToMaster>(out.actions[0]).envelope.leader, LeaderEpoch(1));
 }
 
+// One that lost its registry would say that there is no such framework, and one that was deposed
+// would offer what it does not have.
+TEST(Session, AMasterOfAnOlderEpochIsNotBelieved) {
+  DriverWorld w;
+  w.subscribe();
+  const auto connects_to = [&](uint64_t epoch, proto::Message message) {
+    w.disconnect();
+    w.connect();
+    w.forget();
+    proto::Channel master;
+    w.step(MasterFrame{master.stamp(LeaderEpoch(epoch), std::move(message))});
+  };
+  const proto::Message subscribed = proto::Subscribed{
+      .framework = FrameworkId("f-1"), .heartbeat = seconds(5), .timeout = seconds(30)};
+  connects_to(3, subscribed);
+  EXPECT_EQ(w.resets, 0);
+
+  connects_to(2, proto::ErrorMessage{.code = ErrorCode::kNotFound, .message = "no framework"});
+  EXPECT_EQ(w.resets, 1);
+  EXPECT_FALSE(w.is_done);
+  connects_to(2, subscribed);
+  EXPECT_EQ(w.resets, 1);
+
+  connects_to(3, subscribed);
+  EXPECT_EQ(w.resets, 0);
+}
+
 TEST(Errors, ARefusalForGoodEndsTheDriver) {
   DriverWorld w;
   w.connect();

@@ -1,0 +1,15 @@
+// proffer backup: the dump of `proffer registry`, under the name that operators look for.
+
+#include "cli/commands.h"
+#include "cli/output.h"
+#include "cli/programs.h"
+
+namespace proffer::cli {
+
+int run_backup(const Words& words) {
+  Words dump = {"dump"};
+  dump.insert(dump.end(), words.begin(), words.end());
+  return print_error(become("registry", dump), false);
+}
+
+}  // namespace proffer::cli

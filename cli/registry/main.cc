@@ -1,0 +1,274 @@
+// proffer-registry, which is `proffer registry`: reads a master's registry, copies it, and mends it
+// while no master uses it. A program of its own, so that `proffer` does not load SQLite.
+
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/arguments.h"
+#include "cli/output.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "store/registry_file.h"
+
+namespace proffer::cli {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// A restored registry begins so far above what is known of epochs: masters may have led in some
+// that neither the dump nor the directory tells of, and agents refuse an epoch below theirs.
+constexpr int64_t kEpochMargin = 1'000'000;
+
+// What all verbs take.
+struct Common {
+  std::string directory = "/var/lib/proffer/master";
+  bool json = false;
+
+  void declare(Arguments& arguments) {
+    arguments.option("--data-dir,--data_dir", &directory,
+                     "directory of the registry [/var/lib/proffer/master]");
+    arguments.flag("--json", &json, "print one JSON object");
+  }
+};
+
+std::string text_of(const RegistryProgress& progress) {
+  return text("epoch ", progress.epoch, ", commit ", progress.commits);
+}
+
+// Of one table.
+struct Extent {
+  int64_t rows = 0;
+  int64_t bytes = 0;  // of keys and values
+};
+
+std::map<std::string, Extent> extents(const RegistrySnapshot& found) {
+  std::map<std::string, Extent> extents;
+  for (const StoreRecord& record : found.records) {
+    Extent& extent = extents[record.table];
+    ++extent.rows;
+    extent.bytes += static_cast<int64_t>(record.key.size() + record.value->size());
+  }
+  return extents;
+}
+
+void print_found(const std::string& where, const RegistrySnapshot& found, const Common& common) {
+  const auto rows = static_cast<int64_t>(found.records.size());
+  if (common.json) {
+    return print_line(proto::json_line({{"registry", where},
+                                        {"schema", found.schema},
+                                        {"epoch", found.progress.epoch},
+                                        {"commits", found.progress.commits},
+                                        {"rows", rows}}));
+  }
+  print_line(text(where, " is whole: ", text_of(found.progress), ", ", rows, " rows"));
+}
+
+// The epoch of the next master, too.
+void print_changed(const RegistryFile& registry, size_t rows, const Common& common) {
+  const int64_t epoch = registry.progress().epoch;
+  if (common.json) {
+    return print_line(proto::json_line({{"registry", common.directory},
+                                        {"next_epoch", epoch + 1},
+                                        {"rows", static_cast<int64_t>(rows)}}));
+  }
+  print_line(
+      text(common.directory, " has ", rows, " rows; the next master leads in epoch ", epoch + 1));
+}
+
+// What FILE names: a dump, or none for the directory's own database.
+Result<RegistrySnapshot> read(const std::string& file, const Common& common) {
+  return file.empty() ? RegistryFile::read_directory(common.directory)
+                      : RegistryFile::read_dump(file);
+}
+
+int inspect(const Words& words) {
+  Common common;
+  std::string file;
+  bool lists_rows = false;
+  Arguments arguments("proffer registry inspect",
+                      "what a registry or a dump of one holds; a master may be using it");
+  common.declare(arguments);
+  arguments.option("--dump", &file, "a dump in place of the directory's registry");
+  arguments.flag("--rows", &lists_rows, "each row with its size in bytes");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<RegistrySnapshot> found = read(file, common);
+  if (!found) return print_error(found.error(), common.json);
+  const std::string where = file.empty() ? common.directory : file;
+  print_found(where, *found, common);
+  if (lists_rows) {
+    Table table({"TABLE", "KEY", "BYTES"});
+    for (const StoreRecord& record : found->records) {
+      const auto bytes = static_cast<int64_t>(record.value->size());
+      table.row({record.table, record.key, std::to_string(bytes)});
+      if (common.json) {
+        print_line(
+            proto::json_line({{"table", record.table}, {"key", record.key}, {"bytes", bytes}}));
+      }
+    }
+    if (!common.json) table.print();
+    return 0;
+  }
+  Table table({"TABLE", "ROWS", "BYTES"});
+  for (const auto& [name, extent] : extents(*found)) {
+    table.row({name, std::to_string(extent.rows), std::to_string(extent.bytes)});
+    if (common.json) {
+      print_line(
+          proto::json_line({{"table", name}, {"rows", extent.rows}, {"bytes", extent.bytes}}));
+    }
+  }
+  if (!common.json) table.print();
+  return 0;
+}
+
+int check(const Words& words) {
+  Common common;
+  std::string file;
+  Arguments arguments("proffer registry check",
+                      "whether a registry or a dump of one is whole; a master may be using it");
+  common.declare(arguments);
+  arguments.option("--dump", &file, "a dump in place of the directory's registry");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<RegistrySnapshot> found = read(file, common);
+  if (!found) return print_error(found.error(), common.json);
+  print_found(file.empty() ? common.directory : file, *found, common);
+  return 0;
+}
+
+int dump(const Words& words) {
+  Common common;
+  std::string file;
+  Arguments arguments("proffer registry dump FILE",
+                      "copy a registry as of one moment to a new file, which holds secrets of "
+                      "frameworks; a master may be using it");
+  common.declare(arguments);
+  arguments.required("FILE", &file, "the file to make");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<RegistrySnapshot> written = RegistryFile::dump(common.directory, file);
+  if (!written) return print_error(written.error(), common.json);
+  print_found(file, *written, common);
+  return 0;
+}
+
+int restore(const Words& words) {
+  Common common;
+  std::string file;
+  bool replaces = false;
+  Arguments arguments(
+      "proffer registry restore FILE",
+      "make a registry of a dump, while no master uses the directory. The next master leads in an "
+      "epoch far above those that are known, so agents follow it; what began after the dump was "
+      "made is not known to it: agents end such tasks, and their frameworks begin anew");
+  common.declare(arguments);
+  arguments.flag("--replace", &replaces,
+                 "move the registry that is there to set-aside-N in the directory, damaged or not");
+  arguments.required("FILE", &file, "the dump");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<RegistrySnapshot> found = RegistryFile::read_dump(file);
+  if (!found) return print_error(found.error(), common.json);
+  const Result<std::shared_ptr<RegistryFile>> registry =
+      RegistryFile::open(common.directory, {.sets_aside = replaces});
+  if (!registry) return print_error(registry.error(), common.json);
+  const RegistryProgress& before = (*registry)->progress();
+  if (!replaces && before != RegistryProgress()) {
+    return print_error(
+        Error::already_exists(text(common.directory, " has a registry, ", text_of(before)))
+            .with_hint("give --replace to set it aside, or another --data-dir"),
+        common.json);
+  }
+  const int64_t epoch = std::max(before.epoch, found->progress.epoch) + kEpochMargin;
+  if (Result<void> replaced = (*registry)->replace(found->records, epoch); !replaced) {
+    return print_error(replaced.error(), common.json);
+  }
+  print_changed(**registry, found->records.size(), common);
+  return 0;
+}
+
+int set_epoch(const Words& words) {
+  Common common;
+  std::string typed;
+  bool accepts_older = false;
+  Arguments arguments("proffer registry set-epoch EPOCH",
+                      "have the next master lead in an epoch above EPOCH, while none uses the "
+                      "directory: agents refuse an epoch below the one that they know and tell in "
+                      "their logs");
+  common.declare(arguments);
+  arguments.flag("--accept-older", &accepts_older,
+                 "also if the registry lacks what was written last");
+  arguments.required("EPOCH", &typed, "the highest one that agents know");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);
+  if (!epoch) return usage_error(epoch.error(), common.json);
+  const Result<std::shared_ptr<RegistryFile>> registry =
+      RegistryFile::open(common.directory, {.accepts_older = accepts_older});
+  if (!registry) return print_error(registry.error(), common.json);
+  const int64_t before = (*registry)->progress().epoch;
+  if (*epoch < before) {
+    return print_error(
+        Error::failed_precondition(text("the registry is at epoch ", before,
+                                        " already, and an epoch never goes back to ", *epoch))
+            .with_hint("agents that know a later epoch say so in their logs"),
+        common.json);
+  }
+  if (Result<void> set = (*registry)->set_epoch(*epoch); !set) {
+    return print_error(set.error(), common.json);
+  }
+  const Result<std::vector<StoreRecord>> records = (*registry)->load();
+  if (!records) return print_error(records.error(), common.json);
+  print_changed(**registry, records->size(), common);
+  return 0;
+}
+
+struct Verb {
+  std::string_view name;
+  int (*run)(const Words& words);
+  std::string_view what;
+};
+
+constexpr Verb kVerbs[] = {
+    {"inspect", inspect, "what it holds"},
+    {"check", check, "whether it is whole"},
+    {"dump", dump, "copy it to a file, also while a master uses it"},
+    {"restore", restore, "make a registry of a dump"},
+    {"set-epoch", set_epoch, "have the next master lead in an epoch above this one"},
+};
+
+void print_usage(std::FILE* where) {
+  std::fputs("usage: proffer registry VERB …\n\n", where);
+  for (const Verb& verb : kVerbs) {
+    std::fprintf(where, "  %-10s %s\n", std::string(verb.name).c_str(),
+                 std::string(verb.what).c_str());
+  }
+  std::fputs("\nproffer registry VERB --help says more.\n", where);
+}
+
+int main(const Words& words) {
+  if (words.empty()) {
+    print_usage(stderr);
+    return kExitUsage;
+  }
+  if (words[0] == "--help" || words[0] == "-h") {
+    print_usage(stdout);
+    return 0;
+  }
+  std::vector<std::string_view> known;
+  for (const Verb& verb : kVerbs) {
+    if (verb.name == words[0]) return verb.run({words.begin() + 1, words.end()});
+    known.push_back(verb.name);
+  }
+  const std::string_view near = nearest(words[0], known);
+  return usage_error(
+      Error::invalid_argument(text("unknown verb ", quoted(words[0])))
+          .with_hint(near.empty() ? std::string("proffer registry --help lists them")
+                                  : text("did you mean `proffer registry ", near, "`?")),
+      false);
+}
+
+}  // namespace
+}  // namespace proffer::cli
+
+int main(int argc, char** argv) {
+  return proffer::cli::after_output(proffer::cli::main({argv + 1, argv + argc}));
+}

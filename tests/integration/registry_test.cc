@@ -1,0 +1,160 @@
+// A registry that was lost, and what an operator does about it with real processes: a dump that was
+// made while the master ran brings back the cluster, and its tasks never noticed.
+
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "common/text.h"
+#include "tests/integration/processes.h"
+
+namespace proffer::test::registry_test {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+class LostRegistry : public testing::Test {
+ protected:
+  void SetUp() override {
+    start_master();
+    agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket(),
+                                             "--name=a1", "--work_dir=" + (home_ / "agent"),
+                                             "--heartbeat=1s", "--resources=cpus:2;mem:512",
+                                             "--tasks_on_exit=kill"});
+    ASSERT_TRUE(eventually([&] { return has("agents", "active"); }));
+    ASSERT_EQ(proffer({"role", "set", "eng", "--weight", "3"}).code, 0);
+    // Its scheduler may come back for as long as the test takes.
+    work_ = std::make_unique<Process>(
+        Words{program("proffer"), "--master=" + socket(), "run", "--cpus=1", "--mem=64", "--",
+              text("echo begun >>", home_ / "story", "; while ! test -e ", home_ / "enough",
+                   "; do sleep 0.1; done; echo ended >>", home_ / "story")});
+    ASSERT_TRUE(eventually([&] { return has("tasks", "running"); })) << work_->err();
+  }
+  void TearDown() override {
+    for (const auto& daemon : {agent_.get(), master_.get()}) {
+      daemon->kill(SIGTERM);
+      EXPECT_EQ(daemon->wait().code, 0) << daemon->err();
+    }
+  }
+
+  void start_master() {
+    master_.reset();
+    master_ = std::make_unique<Process>(Words{program("proffer-master"), "--data_dir=" + data(),
+                                              "--socket=" + socket(), "--heartbeat=1s"});
+  }
+  void kill_master() {
+    master_->kill(SIGKILL);
+    master_->wait();
+  }
+  std::string socket() const { return home_ / "master.sock"; }
+  std::string data() const { return home_ / "master"; }
+  Exit proffer(Words words) const {
+    words.insert(words.begin(), program("proffer"));
+    return run(words, {{"PROFFER_MASTER", socket()}});
+  }
+  Exit registry(Words words) const {
+    words.insert(words.begin(), {"registry"});
+    words.push_back("--data-dir=" + data());
+    return proffer(words);
+  }
+  bool has(const std::string& command, const std::string& what) const {
+    return proffer({command}).out.find(what) != std::string::npos;
+  }
+  void expect_the_task_ends_as_it_began() {
+    EXPECT_TRUE(eventually([&] { return has("tasks", "running"); })) << agent_->err();
+    write_file(home_ / "enough", "");
+    EXPECT_EQ(work_->wait().code, 0) << work_->err();
+    EXPECT_EQ(read_file(home_ / "story"), "begun\nended\n");
+  }
+
+  TemporaryDirectory home_;
+  std::unique_ptr<Process> master_;
+  std::unique_ptr<Process> agent_;
+  std::unique_ptr<Process> work_;
+};
+
+TEST_F(LostRegistry, ComesBackFromADumpAndItsTasksRunOn) {
+  const std::string dump = home_ / "dump";
+  const Exit made = proffer({"backup", dump, "--data-dir=" + data()});
+  ASSERT_EQ(made.code, 0) << made.err;
+  EXPECT_THAT(made.out, HasSubstr("is whole"));
+
+  kill_master();
+
+  const Exit refused = registry({"restore", dump});
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_THAT(refused.err, HasSubstr("has a registry, epoch "));
+  EXPECT_THAT(refused.err, HasSubstr("--replace"));
+  const Exit restored = registry({"restore", "--replace", dump});
+  ASSERT_EQ(restored.code, 0) << restored.err;
+  start_master();
+
+  expect_the_task_ends_as_it_began();
+  EXPECT_THAT(proffer({"role", "list"}).out, HasSubstr("eng"));
+}
+
+TEST_F(LostRegistry, IsNamedWhenItIsDamagedAndNotUsed) {
+  const std::string dump = home_ / "dump";
+  ASSERT_EQ(registry({"dump", dump}).code, 0);
+  EXPECT_THAT(registry({"check"}).out, HasSubstr("is whole"));
+  EXPECT_THAT(registry({"inspect"}).out, HasSubstr("roles"));
+  kill_master();
+  write_file(data() + "/registry.db", "what is left of a database");
+  const Exit checked = registry({"check"});
+  EXPECT_EQ(checked.code, 1);
+  EXPECT_THAT(checked.err, HasSubstr("registry.db"));
+  start_master();
+  const Exit ended = master_->wait();
+  EXPECT_NE(ended.code, 0);
+  EXPECT_THAT(ended.err, HasSubstr("proffer registry restore --replace"));
+
+  ASSERT_EQ(registry({"restore", "--replace", dump}).code, 0);
+  start_master();
+  expect_the_task_ends_as_it_began();
+}
+
+// The commands of docs/concepts/registry.md, as they are there.
+TEST_F(LostRegistry, TheCommandsOfItsPageWork) {
+  const std::string page =
+      read_file(std::string(PROFFER_SOURCE_DIR) + "/docs/concepts/registry.md");
+  const std::string bin = std::filesystem::path(program("proffer")).parent_path().string();
+  int blocks = 0;
+  const std::string fence = "```sh\n";
+  for (size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {
+    at += fence.size();
+    const std::string commands = page.substr(at, page.find("```", at) - at);
+    // The two last ones mend, which no master may be in the way of.
+    if (commands.find("restore") != std::string::npos) kill_master();
+    const Exit exit = run({"/bin/sh", "-e", "-c", "PATH=" + bin + ":$PATH; " + commands},
+                          {{"DATA", data()}, {"BACKUP", home_ / "backup"}});
+    EXPECT_EQ(exit.code, 0) << commands << exit.err;
+    ++blocks;
+  }
+  EXPECT_EQ(blocks, 4);
+  start_master();
+  expect_the_task_ends_as_it_began();
+}
+
+TEST_F(LostRegistry, IsNotMendedWhileAMasterUsesIt) {
+  const std::string dump = home_ / "dump";
+  ASSERT_EQ(registry({"dump", dump}).code, 0);
+  for (const Words& words : {Words{"restore", "--replace", dump}, Words{"set-epoch", "9"}}) {
+    const Exit refused = registry(words);
+    EXPECT_EQ(refused.code, 1);
+    EXPECT_THAT(refused.err, HasSubstr("is in use by another process"));
+  }
+  for (const Words& wrong :
+       {Words{"set-epoch", "-3"}, Words{"set-epoch", "nine"}, Words{"restart"}}) {
+    const Exit refused = registry(wrong);
+    EXPECT_EQ(refused.code, 2) << refused.err;
+    EXPECT_THAT(refused.err, ContainsRegex("must be a whole number|did you mean"));
+  }
+  expect_the_task_ends_as_it_began();
+}
+
+}  // namespace
+}  // namespace proffer::test::registry_test
