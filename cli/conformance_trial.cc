@@ -154,7 +154,7 @@ Result<void> Trial::start_rival() {
   if (!all) return all.error();
   const proto::RoleSetCall setting{.role = RoleName(std::string(kRivalRole)), .guarantee = *all};
   const Result<CallResult> answer =
-      call(cluster_.master(), "role_set", proto::role_set_call_json(setting));
+      call({cluster_.master()}, "role_set", proto::role_set_call_json(setting));
   if (!answer) return answer.error();
   std::error_code ignored;
   const std::string self = fs::read_symlink("/proc/self/exe", ignored);
@@ -165,7 +165,7 @@ Result<void> Trial::start_rival() {
 
 Result<void> Trial::drain(const AgentId& agent) {
   const Result<CallResult> answer =
-      call(cluster_.master(), "drain",
+      call({cluster_.master()}, "drain",
            proto::drain_call_json({.agent = agent, .grace = times_.revoke_grace}));
   if (!answer) return answer.error();
   return {};
@@ -193,7 +193,7 @@ bool Trial::kill_executor(const TaskId& task) const {
 
 std::optional<std::vector<TaskId>> Trial::living_tasks() const {
   const Result<std::vector<proto::TaskRow>> rows =
-      call_list<proto::TaskRow>(cluster_.master(), "tasks", {}, proto::parse_tasks);
+      call_list<proto::TaskRow>({cluster_.master()}, "tasks", {}, proto::parse_tasks);
   if (!rows) return std::nullopt;
   std::vector<TaskId> living;
   for (const proto::TaskRow& row : *rows) {

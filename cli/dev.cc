@@ -252,7 +252,7 @@ Result<void> Dev::start_service() {
       !started) {
     return started;
   }
-  const Result<Address> address = master_address(master);
+  const Result<Masters> address = master_address(master);
   if (!address) return address.error();
   bool ended = false;
   const Result<void> turned = turn_until("the service scheduler", [&] {
@@ -319,7 +319,7 @@ Result<void> Dev::wait_for_agents() {
     if (Result<void> ready = wait_for(name, dir_of(name), &addresses); !ready) return ready;
     for (const char* const one : {"socket", "http"}) sockets_.push_back(text_of(addresses, one));
   }
-  const Result<Address> master = master_address(text_of(master_, "address"));
+  const Result<Masters> master = master_address(text_of(master_, "address"));
   if (!master) return master.error();
   return turn_until("the cluster", [&] {
     const Result<CallResult> answer = call(*master, "status", "");

@@ -17,7 +17,7 @@ namespace {
 constexpr Duration kPollEvery = milliseconds(500);
 
 // Until it runs nothing more; 1 if it is no longer being drained.
-int wait_until_empty(const Address& master, const AgentId& agent, bool json) {
+int wait_until_empty(const Masters& master, const AgentId& agent, bool json) {
   while (true) {
     const Result<std::vector<proto::AgentRow>> rows =
         call_list<proto::AgentRow>(master, "agents", {}, proto::parse_agents);
@@ -52,7 +52,7 @@ int run_drain(const Words& words) {
   arguments.flag("--wait", &wait, "until nothing runs there any more");
   arguments.required("AGENT", &agent, "the agent's name");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (Result<void> name = check_name("an agent", agent); !name) {
     return usage_error(name.error(), json);
@@ -81,7 +81,7 @@ int run_undrain(const Words& words) {
   arguments.flag("--json", &json, "errors as JSON");
   arguments.required("AGENT", &agent, "the agent's name");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (Result<void> name = check_name("an agent", agent); !name) {
     return usage_error(name.error(), json);

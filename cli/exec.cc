@@ -310,7 +310,7 @@ int run_exec(const Words& words) {
                            .with_hint("proffer exec TASK -- ls -l"),
                        json);
   }
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<proto::TaskRow> task = find_task(*master, command.front());
   if (!task) return print_error(task.error(), json);

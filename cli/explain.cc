@@ -336,7 +336,7 @@ int run_explain(const Words& words) {
       "of a framework: its id, its name or a unique prefix of its id; of a role: its "
       "path; of a task: FRAMEWORK/TASK or a unique prefix of that");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   proto::ExplainCall asked;
   if (what == "framework") {

@@ -69,7 +69,7 @@ Result<Time> time_ago(std::string_view text) {
   return Time::from_nanos(std::max<int64_t>(0, nanos - span->nanos()));
 }
 
-Result<HistoryRows> fetch_history(const Address& master, proto::HistoryQuery query,
+Result<HistoryRows> fetch_history(const Masters& master, proto::HistoryQuery query,
                                   size_t rows_max) {
   HistoryRows all;
   while (true) {
@@ -171,7 +171,7 @@ int run_history(const Words& words) {
   arguments.option("--limit", &limit, "at most so many, the newest; default 100");
   arguments.option("PREFIX", &query.task, "only FRAMEWORK/TASK or task ids that begin so");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (!role.empty()) {
     Result<RoleName> parsed = parse_role(role);

@@ -19,7 +19,7 @@ struct HistoryRows {
 };
 
 // The newest `rows_max` entries that match. Errors: the master's; kUnavailable.
-Result<HistoryRows> fetch_history(const Address& master, proto::HistoryQuery query,
+Result<HistoryRows> fetch_history(const Masters& master, proto::HistoryQuery query,
                                   size_t rows_max);
 
 // Use of one role in one hour.

@@ -94,7 +94,7 @@ Result<void> LocalCluster::start_master() {
     return Error::timeout(text("the master did not start; see ", dir_of("master.log")))
         .with_hint("--keep keeps its log");
   }
-  Result<Address> parsed = master_address(*address);
+  Result<Address> parsed = parse_socket_or_address("the address of the master", *address);
   if (!parsed) return parsed.error();
   master_ = *std::move(parsed);
   return {};
@@ -120,7 +120,7 @@ Result<void> LocalCluster::start() {
     if (!started) return started;
   }
   const bool is_whole = turn_until(loop_, kStartTimeout, [this] {
-    const Result<CallResult> answer = call(master_, "status", "");
+    const Result<CallResult> answer = call({master_}, "status", "");
     if (!answer) return false;
     const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
     return status && status->agents_active == options_.agents;

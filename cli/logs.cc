@@ -26,7 +26,7 @@ int run_logs(const Words& words) {
   arguments.required("TASK", &word, "FRAMEWORK/TASK or a unique prefix");
   if (const auto status = arguments.parse(words)) return *status;
   if (use_stderr) file = "stderr";
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<proto::TaskRow> task = find_task(*master, word);
   if (!task) return print_error(task.error(), json);

@@ -6,14 +6,15 @@
 #include "common/text.h"
 #include "net/dealer.h"
 #include "net/loop.h"
+#include "net/randomness.h"
 #include "proto/codec/codec.h"
 #include "proto/json/json.h"
 
 namespace proffer::cli {
 namespace {
 
-Error unreachable(const Address& master, std::string_view why) {
-  return Error::unavailable(text("cannot reach a master at ", to_text(master), ": ", why))
+Error unreachable(const Masters& masters, std::string_view why) {
+  return Error::unavailable(text("cannot reach a master at ", to_text(masters), ": ", why))
       .with_hint(
           "start a local cluster with `proffer dev`, or say where the master is with "
           "--master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER");
@@ -25,17 +26,17 @@ std::string name_of(const proto::TaskRow& row) {
 
 }  // namespace
 
-Result<Address> master_address(const std::string& flag) {
+Result<Masters> master_address(const std::string& flag) {
   constexpr uint16_t kDefaultPort = 5050;
-  if (!flag.empty()) return parse_socket_or_address("--master", flag, kDefaultPort);
+  if (!flag.empty()) return parse_masters("--master", flag, kDefaultPort);
   const char* variable = std::getenv("PROFFER_MASTER");
   if (variable != nullptr && *variable != '\0') {
-    return parse_socket_or_address("$PROFFER_MASTER", variable, kDefaultPort);
+    return parse_masters("$PROFFER_MASTER", variable, kDefaultPort);
   }
-  return local_master();
+  return Masters{local_master()};
 }
 
-Result<CallResult> call(const Address& master, std::string_view method, std::string_view arguments,
+Result<CallResult> call(const Masters& master, std::string_view method, std::string_view arguments,
                         Duration timeout) {
   Loop loop;
   std::optional<Result<CallResult>> answer;
@@ -45,8 +46,20 @@ Result<CallResult> call(const Address& master, std::string_view method, std::str
   };
   proto::Encoder encoder;
   std::unique_ptr<Dealer> dealer;
+  // In a row, of attempts. A standby that answers is no failure: it is waited for a leader.
+  size_t failures = 0;
+  std::string why = text("no answer in ", to_text(timeout));
+  const auto failed = [&](const std::string& reason) {
+    why = reason;
+    if (++failures >= master.size()) finish(unreachable(master, reason));
+  };
+  const std::vector<std::string> endpoints = zmq_endpoints(master);
   dealer = std::make_unique<Dealer>(
-      loop, Dealer::Options{.endpoint = zmq_endpoint(master), .keep_connected = false},
+      loop,
+      Dealer::Options{.endpoint = endpoints.front(),
+                      .others = {endpoints.begin() + 1, endpoints.end()},
+                      .keep_connected = master.size() > 1,
+                      .seed = random_seed()},
       Dealer::Handlers{
           .on_connected =
               [&] {
@@ -63,6 +76,14 @@ Result<CallResult> call(const Address& master, std::string_view method, std::str
                 if (!envelope) {
                   return finish(std::move(envelope).error().in("the master's answer"));
                 }
+                if (auto* other = std::get_if<proto::NotLeader>(&*envelope->message);
+                    other != nullptr && master.size() > 1) {
+                  failures = 0;
+                  why = other->leader.empty()
+                            ? "no master leads at the moment"
+                            : text("the leader, ", other->leader, ", does not answer");
+                  return dealer->redirect(leader_endpoint(other->leader), why);
+                }
                 if (auto* error = std::get_if<proto::ErrorMessage>(&*envelope->message)) {
                   return finish(Error(error->code, error->message).with_hint(error->hint));
                 }
@@ -75,9 +96,11 @@ Result<CallResult> call(const Address& master, std::string_view method, std::str
                 finish(CallResult{std::move(reply->json), std::move(reply->next)});
               },
           .on_disconnected =
-              [&](const std::string& reason) { finish(unreachable(master, reason)); },
-          .on_failed = [&](const std::string& reason) { finish(unreachable(master, reason)); }});
-  Timer timer(loop, [&] { finish(unreachable(master, text("no answer in ", to_text(timeout)))); });
+              [&](const std::string& reason) {
+                if (reason != why) failed(reason);
+              },
+          .on_failed = failed});
+  Timer timer(loop, [&] { finish(unreachable(master, why)); });
   timer.arm(loop.now() + timeout);
   dealer->connect();
   loop.run();
@@ -86,7 +109,7 @@ Result<CallResult> call(const Address& master, std::string_view method, std::str
 }
 
 template <class Row>
-Result<std::vector<Row>> call_list(const Address& master, std::string_view method,
+Result<std::vector<Row>> call_list(const Masters& master, std::string_view method,
                                    proto::TaskQuery query,
                                    Result<std::vector<Row>> (*parse)(std::string_view)) {
   std::vector<Row> rows;
@@ -102,22 +125,22 @@ Result<std::vector<Row>> call_list(const Address& master, std::string_view metho
 }
 
 template Result<std::vector<proto::AgentRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::AgentRow>> (*)(std::string_view));
 template Result<std::vector<proto::FrameworkRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::FrameworkRow>> (*)(std::string_view));
 template Result<std::vector<proto::RoleRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::RoleRow>> (*)(std::string_view));
 template Result<std::vector<proto::OfferRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::OfferRow>> (*)(std::string_view));
 template Result<std::vector<proto::TaskRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));
 
-Result<proto::TaskRow> find_task(const Address& master, const std::string& word) {
+Result<proto::TaskRow> find_task(const Masters& master, const std::string& word) {
   proto::TaskQuery query{.prefix = word, .ended = true, .limit = 2 * kNamesListedMax};
   Result<CallResult> page = call(master, "tasks", proto::task_query_json(query));
   if (!page) return std::move(page).error();

@@ -14,7 +14,7 @@
 namespace proffer::cli {
 
 // --master, else $PROFFER_MASTER, else local_master(). Errors: kInvalidArgument.
-Result<Address> master_address(const std::string& flag);
+Result<Masters> master_address(const std::string& flag);
 
 struct CallResult {
   std::string json = {};
@@ -23,33 +23,33 @@ struct CallResult {
 
 // Asks once, on a connection of its own, and waits for the answer. Errors: kUnavailable if the
 // master does not answer in time, with a hint; else the master's.
-Result<CallResult> call(const Address& master, std::string_view method, std::string_view arguments,
+Result<CallResult> call(const Masters& master, std::string_view method, std::string_view arguments,
                         Duration timeout = seconds(5));
 
 // All pages of a list. `parse` as proto::parse_agents.
 template <class Row>
-Result<std::vector<Row>> call_list(const Address& master, std::string_view method,
+Result<std::vector<Row>> call_list(const Masters& master, std::string_view method,
                                    proto::TaskQuery query,
                                    Result<std::vector<Row>> (*parse)(std::string_view));
 
 extern template Result<std::vector<proto::AgentRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::AgentRow>> (*)(std::string_view));
 extern template Result<std::vector<proto::FrameworkRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::FrameworkRow>> (*)(std::string_view));
 extern template Result<std::vector<proto::RoleRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::RoleRow>> (*)(std::string_view));
 extern template Result<std::vector<proto::OfferRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::OfferRow>> (*)(std::string_view));
 extern template Result<std::vector<proto::TaskRow>> call_list(
-    const Address&, std::string_view, proto::TaskQuery,
+    const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));
 
 // The one task that `word` (FRAMEWORK/TASK or a unique prefix of it or of the task's id) means,
 // ended ones too. Errors: kNotFound, kInvalidArgument (several, with the first candidates).
-Result<proto::TaskRow> find_task(const Address& master, const std::string& word);
+Result<proto::TaskRow> find_task(const Masters& master, const std::string& word);
 
 }  // namespace proffer::cli

@@ -19,7 +19,7 @@ int run_offers(const Words& words) {
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("FRAMEWORK", &framework, "only to frameworks whose id begins so");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   Result<std::vector<proto::OfferRow>> rows =
       call_list<proto::OfferRow>(*master, "offers", {}, proto::parse_offers);

@@ -55,7 +55,7 @@ struct Followed {
 }  // namespace
 
 struct OutputStreams::Impl {
-  Address master;
+  Masters master;
   Sink sink;
   Failed failed;
   Fd wake;
@@ -224,7 +224,7 @@ void OutputStreams::Impl::rouse() const {
   CHECK(write(wake.get(), &one, sizeof one) == sizeof one) << std::strerror(errno);
 }
 
-OutputStreams::OutputStreams(Address master, Sink sink, Failed failed)
+OutputStreams::OutputStreams(Masters master, Sink sink, Failed failed)
     : impl_(std::make_unique<Impl>()) {
   impl_->master = std::move(master);
   impl_->sink = std::move(sink);

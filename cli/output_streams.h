@@ -19,7 +19,7 @@ class OutputStreams {
   using Sink = std::function<void(const TaskId&, Stream, std::string_view bytes)>;
   using Failed = std::function<void(const FrameworkId&, const TaskId&, const std::string& why)>;
 
-  OutputStreams(Address master, Sink sink, Failed failed);
+  OutputStreams(Masters master, Sink sink, Failed failed);
   // Cuts what still streams.
   ~OutputStreams();
   OutputStreams(const OutputStreams&) = delete;

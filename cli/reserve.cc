@@ -36,7 +36,7 @@ int change(const Words& words, bool is_unreserve) {
   if (const auto status = arguments.parse(words)) return *status;
   if (!is_unreserve) resources = needed;
   const auto usage = [&](const Error& error) { return usage_error(error, json); };
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage(master.error());
   if (Result<void> name = check_name("an agent", agent); !name) return usage(name.error());
   const Result<RoleName> parsed_role = parse_role(role);

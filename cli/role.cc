@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kUsage = "proffer role list|tree|set|unset";
 
-Result<std::vector<proto::RoleRow>> all_roles(const Address& master) {
+Result<std::vector<proto::RoleRow>> all_roles(const Masters& master) {
   return call_list<proto::RoleRow>(master, "roles", {}, proto::parse_roles);
 }
 
@@ -34,7 +34,7 @@ int show(const Words& words, bool as_tree) {
   arguments.flag("--json", &json, "print one JSON object");
   arguments.option("ROLE", &within, "only this role and those below it");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (!within.empty()) {
     if (Result<RoleName> role = parse_role(within); !role) return usage_error(role.error(), json);
@@ -74,7 +74,7 @@ Result<int64_t> weight_option(const std::string& words) {
 }
 
 int send_setting(const std::string& master_flag, const proto::RoleSetCall& call_of, bool json) {
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<CallResult> answer = call(*master, "role_set", proto::role_set_call_json(call_of));
   if (!answer) return print_error(answer.error(), json);

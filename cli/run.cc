@@ -32,7 +32,7 @@ constexpr std::string_view kAsk = "run";
 struct RunOptions {
   std::string name = "run";
   RoleName role = RoleName("default");
-  Address master = {};
+  Masters master = {};
   Ask ask = {};
   proto::Environment environment = {};
   std::string command = {};
@@ -396,7 +396,7 @@ int run_run(const Words& words) {
     return usage(Error::invalid_argument("there is no command to run")
                      .with_hint("proffer run -- echo hello"));
   }
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage(master.error());
   options.master = *master;
   if (Result<void> named = check_name("--name", name); !named) return usage(named.error());

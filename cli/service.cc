@@ -59,7 +59,7 @@ std::string random_name() {
 // One connected command: its master, found once, and what it asks.
 class Client {
  public:
-  Client(const ServiceFlags& common, Address master)
+  Client(const ServiceFlags& common, Masters master)
       : common_(common), master_(std::move(master)) {}
 
   // The scheduler's answer. A request that got none is made again with the same id: what was done
@@ -107,7 +107,7 @@ class Client {
 
  private:
   const ServiceFlags& common_;
-  const Address master_;
+  const Masters master_;
 };
 
 // Asks again until `done` says so, telling what is waited for when that changes.
@@ -154,7 +154,7 @@ bool is_gone(const Result<proto::ServiceStatusPage>& page) {
 // Asks for a change, says what was done, and waits if that was asked.
 int change(const ServiceFlags& common, const proto::ServiceCall& what,
            bool (*done)(const Result<proto::ServiceStatusPage>&)) {
-  const Result<Address> master = master_address(common.master);
+  const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   if (const Result<Duration> timeout = parse_duration(common.timeout); !timeout) {
     return usage_error(Error(timeout.error()).in("--timeout"), common.json);
@@ -238,7 +238,7 @@ int list(const Words& words) {
   Arguments arguments("proffer service list [--json]", "the apps and how they stand");
   add_common(arguments, &common, false);
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(common.master);
+  const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const Result<std::string> answer = Client(common, *master).ask({.verb = "list"});
   if (!answer) return print_error(answer.error(), common.json);
@@ -264,7 +264,7 @@ int show(const Words& words) {
   arguments.required("NAME", &app, "the app");
   add_common(arguments, &common, false);
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(common.master);
+  const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const Client client(common, *master);
   Result<proto::ServiceStatusPage> page = client.status(app);

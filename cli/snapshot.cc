@@ -12,7 +12,7 @@ namespace proffer::cli {
 namespace {
 
 // All pages of one snapshot.
-Result<proto::LiveSnapshot> take_snapshot(const Address& master) {
+Result<proto::LiveSnapshot> take_snapshot(const Masters& master) {
   proto::LiveSnapshot all;
   std::string after;
   do {
@@ -41,7 +41,7 @@ int run_snapshot(const Words& words) {
                    text("the end of the scenario, as in 1h (", to_text(sim::kLiveUntil), ")"));
   arguments.flag("--json", &json, "errors as JSON");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   Duration end = sim::kLiveUntil;
   if (!until.empty()) {

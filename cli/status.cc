@@ -50,7 +50,7 @@ int run_status(const Words& words) {
   Arguments arguments("proffer status [--json]", "the cluster in a few lines");
   add_common(arguments, &common);
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(common.master);
+  const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const Result<CallResult> answer = call(*master, "status", "");
   if (!answer) return print_error(answer.error(), common.json);
@@ -80,7 +80,7 @@ int run_agents(const Words& words) {
   Arguments arguments("proffer agents [--json]", "the machines and what they have");
   add_common(arguments, &common);
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(common.master);
+  const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const Result<std::vector<proto::AgentRow>> rows =
       call_list<proto::AgentRow>(*master, "agents", {}, proto::parse_agents);
@@ -105,7 +105,7 @@ int run_frameworks(const Words& words) {
   Arguments arguments("proffer frameworks [--json]", "the tenants and their shares");
   add_common(arguments, &common);
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(common.master);
+  const Result<Masters> master = master_address(common.master);
   if (!master) return usage_error(master.error(), common.json);
   const Result<std::vector<proto::FrameworkRow>> rows =
       call_list<proto::FrameworkRow>(*master, "frameworks", {}, proto::parse_frameworks);

@@ -43,7 +43,7 @@ int run_tasks(const Words& words) {
   arguments.flag("--all", &all, "also tasks that have ended");
   arguments.option("PREFIX", &prefix, "only FRAMEWORK/TASK or task ids that begin so");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<std::vector<proto::TaskRow>> rows = call_list<proto::TaskRow>(
       *master, "tasks", {.prefix = prefix, .ended = all}, proto::parse_tasks);
@@ -77,7 +77,7 @@ int run_kill(const Words& words) {
   arguments.option("--framework", &framework, "its whole id, or its name if no other has it");
   arguments.option("TASK", &task, "FRAMEWORK/TASK or a unique prefix");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   if (task.empty() == framework.empty()) {
     return usage_error(Error::invalid_argument("either a task is needed, or --framework")

@@ -21,7 +21,7 @@ int run_teardown(const Words& words) {
   arguments.required("FRAMEWORK", &teardown.framework,
                      "its whole id, or its name if no other framework has it");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<CallResult> answer = call(*master, "teardown", proto::teardown_call_json(teardown));
   if (!answer) return print_error(answer.error(), json);

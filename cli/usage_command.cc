@@ -80,7 +80,7 @@ Time now() {
 }
 
 // A framework by its id or name, a role, or a task: a present one first, else one of the history.
-Result<Named> find_named(const Address& master, const std::vector<proto::FrameworkRow>& frameworks,
+Result<Named> find_named(const Masters& master, const std::vector<proto::FrameworkRow>& frameworks,
                          const std::string& word) {
   for (const proto::FrameworkRow& row : frameworks) {
     if (row.framework.str() == word || row.name == word) return Named{.framework = word};
@@ -181,7 +181,7 @@ int run_usage(const Words& words) {
   arguments.required("NAME", &name,
                      "FRAMEWORK/TASK or a unique prefix, a framework's id or name, or a role");
   if (const auto status = arguments.parse(words)) return *status;
-  const Result<Address> master = master_address(master_flag);
+  const Result<Masters> master = master_address(master_flag);
   if (!master) return usage_error(master.error(), json);
   const Result<Time> from = time_ago(since);
   if (!from) return usage_error(Error(from.error()).in("--since"), json);

@@ -35,6 +35,16 @@ DEFINE_string(operators_group, "",
               "members of this group may do what root may: drain, set roles, kill tasks of others");
 DEFINE_string(agent_users, "", "users that may register agents, beside root and its own: NAME,...");
 DEFINE_string(data_dir, "/var/lib/proffer/master", "the registry and address.json");
+DEFINE_string(
+    zk, "",
+    "several masters share the registry in this ZooKeeper ensemble, and one of them leads: "
+    "HOST:PORT,.../PATH, loopback addresses; empty: this master is alone, and its registry "
+    "is in --data_dir");
+DEFINE_string(zk_secret_file, "",
+              "a file of mode 0600; the nodes in ZooKeeper are for those who know its first line. "
+              "All masters of --zk need the same one");
+DEFINE_string(zk_session_timeout, "4s",
+              "how long ZooKeeper waits for a leader that says nothing until another is elected");
 DEFINE_bool(accept_older_registry, false,
             "go on from a registry that lacks its latest commits: it was put back from a copy, or "
             "is damaged; what only they knew begins anew");
@@ -71,6 +81,8 @@ namespace {
 using namespace proffer;
 
 constexpr int64_t kHistoryMibMax = 1 << 20;
+// Of a leader that leads no longer. Started again, it is a standby.
+constexpr int kDeposed = 4;
 
 ReclaimMode reclaim_from_flag() {
   if (FLAGS_reclaim == "off") return ReclaimMode::kOff;
@@ -93,6 +105,38 @@ master::PolicyOptions policy_from_flags() {
     policy.agent_uids.insert(*uid);
   }
   return policy;
+}
+
+std::optional<ZooKeeperOptions> zookeeper_from_flags() {
+  if (FLAGS_zk.empty()) {
+    if (FLAGS_zk_secret_file.empty()) return std::nullopt;
+    exit_with(Error::invalid_argument("--zk_secret_file is used with --zk only"), 2);
+  }
+  ZooKeeperOptions options = flag_value("zk", parse_zookeeper("--zk", FLAGS_zk));
+  if (FLAGS_zk_secret_file.empty()) {
+    exit_with(
+        Error::invalid_argument("--zk needs --zk_secret_file: without a secret, every user of "
+                                "this machine could write the registry")
+            .with_hint("make it with: (umask 077; head -c 24 /dev/urandom | base64 > FILE); "
+                       "every master needs the same one"),
+        2);
+  }
+  options.secret = flag_value("zk_secret_file", read_zookeeper_secret(FLAGS_zk_secret_file));
+  if (FLAGS_accept_older_registry) {
+    exit_with(
+        Error::invalid_argument("--accept_older_registry is of a registry in --data_dir; with "
+                                "--zk there is none"),
+        2);
+  }
+  options.session_timeout = flag_duration("zk_session_timeout", FLAGS_zk_session_timeout);
+  if (options.session_timeout < kZooKeeperSessionMin ||
+      options.session_timeout > kZooKeeperSessionMax) {
+    exit_with(Error::invalid_argument(
+                  text("--zk_session_timeout must be from ", to_text(kZooKeeperSessionMin), " to ",
+                       to_text(kZooKeeperSessionMax), ", not ", quoted(FLAGS_zk_session_timeout))),
+              2);
+  }
+  return options;
 }
 
 master::MasterShellOptions options_from_flags() {
@@ -123,6 +167,7 @@ master::MasterShellOptions options_from_flags() {
   if (options.data_dir.empty()) {
     exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
   }
+  options.zookeeper = zookeeper_from_flags();
   options.accepts_older_registry = FLAGS_accept_older_registry;
   if (FLAGS_history_mib < 0 || FLAGS_history_mib > kHistoryMibMax) {
     exit_with(Error::invalid_argument(text("--history_mib must be from 0 to ", kHistoryMibMax,
@@ -188,7 +233,12 @@ int main(int argc, char** argv) {
     loop.on_signal(signal, [&] { loop.stop(); });
   }
   loop.run();
-  if (const Result<void>& outcome = (*shell)->outcome(); !outcome) exit_with(outcome.error(), 1);
+  if (const Result<void>& outcome = (*shell)->outcome(); !outcome) {
+    const Error why = outcome.error();
+    const bool was_deposed = (*shell)->was_deposed();
+    shell->reset();  // Others may lead at once.
+    exit_with(why, was_deposed ? kDeposed : 1);
+  }
   LOG(INFO) << "master ends";
   return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "net/address.h"
 
+#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <system_error>
@@ -96,6 +97,48 @@ Result<Address> parse_socket_or_address(std::string_view what, std::string_view 
 std::string to_text(const Address& address) {
   if (!address.socket.empty()) return address.socket;
   return text(bracketed(address.host), ":", address.port);
+}
+
+Result<Masters> parse_masters(std::string_view what, std::string_view text_given,
+                              uint16_t default_port) {
+  Masters masters;
+  for (const std::string_view one : split(text_given, ',')) {
+    Result<Address> address = parse_socket_or_address(what, one, default_port);
+    if (!address) return std::move(address).error();
+    if (std::find(masters.begin(), masters.end(), *address) != masters.end()) {
+      return Error::invalid_argument(text(what, " names ", quoted(to_text(*address)), " twice"));
+    }
+    masters.push_back(*std::move(address));
+  }
+  if (masters.size() > kMastersMax) {
+    return Error::invalid_argument(
+        text(what, " must name at most ", kMastersMax, " masters, not ", masters.size()));
+  }
+  return masters;
+}
+
+std::string to_text(const Masters& masters) {
+  std::string all;
+  for (const Address& address : masters) {
+    all += text(all.empty() ? "" : ",", to_text(address));
+  }
+  return all;
+}
+
+std::vector<std::string> zmq_endpoints(const Masters& masters) {
+  std::vector<std::string> all;
+  for (const Address& address : masters) all.push_back(zmq_endpoint(address));
+  return all;
+}
+
+std::string leader_endpoint(std::string_view leader) {
+  const Result<Address> address = parse_socket_or_address("leader", leader);
+  return address ? zmq_endpoint(*address) : std::string();
+}
+
+std::string standby_words(std::string_view leader) {
+  if (leader.empty()) return "that master is a standby, and no master leads at the moment";
+  return text("that master is a standby; the leader is at ", leader);
 }
 
 std::string zmq_endpoint(const Address& address) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/result.h"
 
@@ -28,6 +29,21 @@ Result<Address> parse_socket_or_address(std::string_view what, std::string_view 
                                         uint16_t default_port = 0);
 // "127.0.0.1:5050", "[::1]:5050", "/run/proffer/master.sock"; parses back.
 std::string to_text(const Address& address);
+
+// The masters of one cluster, of which one leads: one to kMastersMax, none twice.
+using Masters = std::vector<Address>;
+inline constexpr size_t kMastersMax = 16;
+// As parse_socket_or_address(), separated by commas.
+Result<Masters> parse_masters(std::string_view what, std::string_view text,
+                              uint16_t default_port = 0);
+// Separated by commas; parses back.
+std::string to_text(const Masters& masters);
+std::vector<std::string> zmq_endpoints(const Masters& masters);
+// Of what a standby says of the leader (proto::NotLeader); empty, if it says nothing that one could
+// connect to.
+std::string leader_endpoint(std::string_view leader);
+// "that master is a standby; the leader is at 127.0.0.1:5050"
+std::string standby_words(std::string_view leader);
 // "tcp://127.0.0.1:5050", "ipc:///run/proffer/master.sock", for Router and Dealer.
 std::string zmq_endpoint(const Address& address);
 // Where this machine's master is unless somebody says: the socket of one's own `proffer dev` if

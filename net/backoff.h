@@ -23,6 +23,9 @@ struct BackoffLimits {
 // agent that stays away make 13,000 attempts a second.
 inline constexpr BackoffLimits kLocalBackoff{.max = seconds(1), .growth_percent = 25};
 
+// Between rounds over the masters of a cluster: the new leader is found within a second.
+inline constexpr BackoffLimits kFailoverBackoff{.max = seconds(1), .growth_percent = 50};
+
 // The k-th wait is uniform in [w/2, w] with w = min(max, min * (1 + growth)^k): never zero, so that
 // nobody spins, and spread, so that a thousand agents do not come back in the same millisecond.
 class Backoff {

@@ -68,6 +68,11 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
   std::optional<Ending> ending;
   std::deque<std::vector<std::byte>> queue;
   size_t queued_bytes = 0;
+  std::vector<std::string> endpoints;  // options.endpoint is the one that is in use
+  size_t at = 0;                       // its place among them
+  size_t tried = 0;                    // since the last back-off
+  std::optional<size_t> named;         // by the other end, as the one that serves
+  bool is_named_used = false;          // since the last back-off
   Timer retry_timer;
   Timer deadline_timer;
 
@@ -81,7 +86,10 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
           end_soon(text("no answer from ", options.endpoint, " within ",
                         to_text(options.connect_timeout)),
                    true);
-        }) {}
+        }) {
+    endpoints.push_back(options.endpoint);
+    for (const std::string& other : options.others) endpoints.push_back(other);
+  }
 
   void start_attempt() {
     retry_timer.arm(std::nullopt);
@@ -267,9 +275,28 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     forget_session();
     if (was_connected && now - since >= kGoodSession) backoff.reset();
     state = options.keep_connected ? State::kWaiting : State::kClosed;
-    if (options.keep_connected) retry_timer.arm(now + backoff.next());
+    if (options.keep_connected) retry_timer.arm(now + wait_for_next());
     const auto& tell = was_connected ? handlers.on_disconnected : handlers.on_failed;
     if (tell) tell(reason);
+  }
+
+  // Which place is tried next, and after how long.
+  Duration wait_for_next() {
+    const std::optional<size_t> preferred = std::exchange(named, std::nullopt);
+    if (preferred && !std::exchange(is_named_used, true)) {
+      use(*preferred);
+      return Duration();
+    }
+    use((at + 1) % endpoints.size());
+    if (++tried < endpoints.size()) return Duration();
+    tried = 0;
+    is_named_used = false;
+    return backoff.next();
+  }
+
+  void use(size_t next) {
+    at = next;
+    options.endpoint = endpoints[at];
   }
 
   void close() {
@@ -294,7 +321,14 @@ void Dealer::connect() {
   if (impl_->state == State::kClosed || impl_->state == State::kWaiting) impl_->start_attempt();
 }
 
-void Dealer::set_endpoint(std::string endpoint) { impl_->options.endpoint = std::move(endpoint); }
+void Dealer::redirect(const std::string& endpoint, std::string reason) {
+  const auto found = std::find(impl_->endpoints.begin(), impl_->endpoints.end(), endpoint);
+  if (found != impl_->endpoints.end()) {
+    impl_->named = static_cast<size_t>(found - impl_->endpoints.begin());
+  }
+  impl_->end_soon(std::move(reason), true);
+}
+
 const std::string& Dealer::endpoint() const { return impl_->options.endpoint; }
 bool Dealer::send(std::span<const std::byte> frame) { return impl_->send(frame); }
 void Dealer::reset(std::string reason) { impl_->end_soon(std::move(reason), true); }

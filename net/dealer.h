@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "common/limits.h"
 #include "net/backoff.h"
@@ -38,6 +39,9 @@ class Dealer {
   };
   struct Options {
     std::string endpoint = {};  // "tcp://host:port", "ipc:///path"
+    // Further places, of which one serves at a time: after an attempt or a session has ended, the
+    // next one is tried at once, and the back-off comes after the last.
+    std::vector<std::string> others = {};
     // By CURVE, with this key and only to a server with that one. None: plain.
     std::optional<ClientKeys> keys = {};
     // Whether a process of this user may be at the other end of a Unix socket: else the session
@@ -60,9 +64,12 @@ class Dealer {
   // Starts the first attempt, at once. Nothing if one is under way or connected; if one is waiting
   // out its back-off, it starts now.
   void connect();
-  // Another place to connect to (a new leader): from the next attempt on. Call reset() to go now.
-  void set_endpoint(std::string endpoint);
+  // Where the session is, or the attempt under way, or the next one.
   const std::string& endpoint() const;
+  // As reset(), since this place does not serve but says that `endpoint` does (empty: it does not
+  // know). If that is one of ours it is tried next, and at once: but only once until the next
+  // back-off, for two that name each other must not keep us busy.
+  void redirect(const std::string& endpoint, std::string reason);
 
   // Sends or queues one frame (1 to kFrameBytesMax bytes; anything else is a bug). False if there
   // is no session, or if this frame has ended it (overflow).

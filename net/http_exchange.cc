@@ -72,6 +72,13 @@ MHD_Result queue_body(MHD_Connection* connection, int status, std::string_view c
   return queue(connection, status, response);
 }
 
+MHD_Result queue_redirect(MHD_Connection* connection, const std::string& location) {
+  MHD_Response* response = MHD_create_response_from_buffer(0, nullptr, MHD_RESPMEM_PERSISTENT);
+  if (response == nullptr) return MHD_NO;
+  add_header(response, MHD_HTTP_HEADER_LOCATION, location);
+  return queue(connection, MHD_HTTP_TEMPORARY_REDIRECT, response);
+}
+
 MHD_Result queue_text(MHD_Connection* connection, int status, std::string_view message) {
   return queue_body(connection, status, kTextType, text(message, "\n"));
 }

@@ -184,6 +184,10 @@ ssize_t read_stream(void* owner, uint64_t, char* out, size_t max) {
 // The answer has come; nobody but this thread touches it any more, except what is written to a
 // stream. Without the mutex, which libmicrohttpd's own locks must not nest in.
 MHD_Result queue_answer(const ExchangePtr& exchange) {
+  if (exchange->status == MHD_HTTP_TEMPORARY_REDIRECT) {
+    begin_short(*exchange);
+    return queue_redirect(exchange->connection, exchange->location);
+  }
   if (!exchange->is_stream) {
     const std::string body = std::move(exchange->bytes);
     exchange->bytes.clear();
@@ -286,6 +290,16 @@ void HttpResponder::respond(int status, std::string_view content_type, std::stri
   exchange->status = status;
   exchange->content_type = content_type;
   exchange->bytes = std::move(body);
+  exchange->phase = Exchange::Phase::kAnswered;
+  if (exchange->connection != nullptr) wake(*exchange);
+}
+
+void HttpResponder::redirect(std::string url) {
+  CHECK(impl_ != nullptr) << "answered twice";
+  const ExchangePtr exchange = std::exchange(impl_, nullptr)->exchange;
+  const std::lock_guard lock(exchange->shared->mutex);
+  exchange->status = MHD_HTTP_TEMPORARY_REDIRECT;
+  exchange->location = std::move(url);
   exchange->phase = Exchange::Phase::kAnswered;
   if (exchange->connection != nullptr) wake(*exchange);
 }

@@ -94,6 +94,8 @@ class HttpResponder {
   void respond_text(int status, std::string body) {
     respond(status, "text/plain; charset=utf-8", std::move(body));
   }
+  // 307: the same request is to be made at this URL.
+  void redirect(std::string url);
   HttpStream stream(int status, std::string_view content_type);
 
  private:

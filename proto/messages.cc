@@ -52,6 +52,7 @@ constexpr std::array kMessageNames = {
     std::string_view("revoke_notice"),
     std::string_view("agent_trouble"),
     std::string_view("reconciled"),
+    std::string_view("not_leader"),
 };
 static_assert(kMessageNames.size() == std::variant_size_v<Message>);
 

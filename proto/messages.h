@@ -286,6 +286,12 @@ struct Reconciled {
   bool operator==(const Reconciled&) const = default;
 };
 
+// What a standby master answers to whatever it is sent. It ends the session.
+struct NotLeader {
+  std::string leader = {};  // where the leader may be reached: host:port or a path; empty: unknown
+  bool operator==(const NotLeader&) const = default;
+};
+
 // Bytes between a scheduler and its executor, both ways, best effort.
 struct FrameworkMessage {
   FrameworkId framework = {};  // ignored from a scheduler
@@ -565,7 +571,7 @@ using Message =
                  UnregisterAgent, AgentRegistered, RunTask, ShutdownFramework, ExecutorHello,
                  ExecutorWelcome, ExecutorUpdate, ExecutorShutdown, Heartbeat, Call, Reply,
                  StoreRequest, StoreResult, FrameworkRequest, FrameworkResponse, RevokeNotice,
-                 AgentTrouble, Reconciled>;
+                 AgentTrouble, Reconciled, NotLeader>;
 
 // "subscribe", "declare_asks", …, for traces and errors.
 std::string_view message_name(const Message& message);

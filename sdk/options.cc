@@ -86,12 +86,12 @@ SchedulerOptions options_from(int argc, char** argv, std::string_view name,
     master = named;
   }
   if (master) {
-    Result<Address> address = parse_socket_or_address(from, *master, kMasterPort);
-    if (!address) {
-      exit_with(std::move(address).error().with_hint(
+    Result<Masters> masters = parse_masters(from, *master, kMasterPort);
+    if (!masters) {
+      exit_with(std::move(masters).error().with_hint(
           "as in --master=/run/proffer/master.sock or --master=127.0.0.1:5050"));
     }
-    options.master = to_text(*address);
+    options.master = to_text(*masters);
   }
   if (std::optional<std::string> role = flag(argc, argv, "role")) {
     Result<RoleName> parsed = parse_role(*role);

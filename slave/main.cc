@@ -19,9 +19,9 @@
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
 
-DEFINE_string(
-    master, "",
-    "socket of the master, or host:port; default $PROFFER_MASTER, or the one of this machine");
+DEFINE_string(master, "",
+              "socket of the master, or host:port; of several masters, a list with commas; default "
+              "$PROFFER_MASTER, or the one of this machine");
 DEFINE_string(master_user, "",
               "a user that may run the master, beside root and the user of this agent: the master "
               "says as which user tasks run");
@@ -82,19 +82,27 @@ namespace {
 
 using namespace proffer;
 
-Address master_from_flags() {
+Masters masters_from_flags() {
   std::string given = FLAGS_master;
   if (given.empty()) {
     const char* variable = std::getenv("PROFFER_MASTER");
-    if (variable == nullptr || *variable == '\0') return local_master();
+    if (variable == nullptr || *variable == '\0') return {local_master()};
     given = variable;
   }
-  const Result<Address> address = parse_socket_or_address("--master", given, 5050);
-  if (!address) exit_with(address.error(), 2);
-  if (address->socket.empty() && address->port == 0) {
-    exit_with(Error::invalid_argument("--master must name a port from 1 to 65535, not 0"), 2);
+  const Result<Masters> masters = parse_masters("--master", given, 5050);
+  if (!masters) exit_with(masters.error(), 2);
+  for (const Address& address : *masters) {
+    if (address.socket.empty() && address.port == 0) {
+      exit_with(Error::invalid_argument("--master must name a port from 1 to 65535, not 0"), 2);
+    }
+    if (address.socket.empty() && !is_loopback(address.host)) {
+      exit_with(Error::unsupported(text("--master must be an address of this machine, as in ",
+                                        "127.0.0.1, not ", quoted(address.host)))
+                    .with_hint("keys, which anything beyond loopback needs, are not there yet"),
+                2);
+    }
   }
-  return *address;
+  return *masters;
 }
 
 int64_t bytes_from_flag(std::string_view flag, int64_t mib) {
@@ -107,7 +115,7 @@ int64_t bytes_from_flag(std::string_view flag, int64_t mib) {
 
 agent::AgentShellOptions options_from_flags() {
   agent::AgentShellOptions options;
-  options.master = master_from_flags();
+  options.masters = masters_from_flags();
   if (!FLAGS_master_user.empty()) {
     options.master_uid = find_uid(FLAGS_master_user);
     if (!options.master_uid) {
@@ -117,12 +125,6 @@ agent::AgentShellOptions options_from_flags() {
     }
   }
   options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);
-  if (options.master.socket.empty() && !is_loopback(options.master.host)) {
-    exit_with(Error::unsupported(text("--master must be an address of this machine, as in ",
-                                      "127.0.0.1, not ", quoted(options.master.host)))
-                  .with_hint("keys, which anything beyond loopback needs, are not there yet"),
-              2);
-  }
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.operators_group = flag_group("operators_group", FLAGS_operators_group);
   options.housekeeping.sandbox_age = flag_duration("sandbox_age", FLAGS_sandbox_age);
@@ -181,10 +183,11 @@ agent::AgentShellOptions options_from_flags() {
                   text("--tasks_on_exit must be keep or kill, not ", quoted(FLAGS_tasks_on_exit))),
               2);
   }
-  if (geteuid() == 0 && options.master.socket.empty()) {
+  for (const Address& master : options.masters) {
+    if (geteuid() != 0 || !master.socket.empty()) continue;
     exit_with(Error::unsupported(text("an agent that is root takes tasks only from the Unix socket "
                                       "of a master, not from ",
-                                      to_text(options.master)))
+                                      to_text(master)))
                   .with_hint("over TCP nothing says which user is at the other end: run the agent "
                              "as another user, or use the socket"),
               2);

@@ -22,7 +22,7 @@ struct MemoryDisk {
 
 // Nothing is durable before flush(): the simulator decides when. A crash is the destruction of the
 // store: what was not flushed is lost, and no `done` of it is called.
-class MemoryStore final : public Store {
+class MemoryStore final : public LocalStore {
  public:
   explicit MemoryStore(std::shared_ptr<MemoryDisk> disk);
 

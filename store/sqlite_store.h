@@ -11,7 +11,7 @@
 
 namespace proffer {
 
-class SqliteStore final : public Store {
+class SqliteStore final : public LocalStore {
  public:
   // Opens the registry of a directory; O(rows). Errors as RegistryFile::open().
   static Result<std::unique_ptr<SqliteStore>> open(const std::string& directory,

@@ -1,12 +1,13 @@
 #pragma once
 
-// Durable state of a master (its registry) behind one interface. Who uses it cannot tell the
-// engines apart: a database file (sqlite_store.h), or memory that the simulator holds
-// (memory_store.h).
+// Durable state of a master (its registry) behind one interface. Its user cannot tell the engines
+// apart: a database file (sqlite_store.h), a ZooKeeper ensemble (zookeeper_store.h), or memory that
+// the simulator holds (memory_store.h).
 //
-// The order of a master's life: begin_epoch(), load(), then append() for each step that has
-// records. begin_epoch() comes first, so that nothing that an older leader still writes can land
-// behind what load() has read: every append checks the epoch in the same transaction.
+// How a master comes by its epoch and by what is stored is told by its Leadership (leadership.h).
+// From then on it calls append() for each step that has records. Every append checks in the same
+// transaction that no later epoch has begun, so nothing that an older leader still writes can land
+// behind what its successor has read.
 //
 // Thread rule: everything here is called on the loop thread, and calls back there.
 
@@ -44,14 +45,6 @@ class Store {
   Store(const Store&) = delete;
   Store& operator=(const Store&) = delete;
 
-  // Becomes the leader: makes an epoch above all earlier ones durable and returns it. Blocks; call
-  // it once, before load() and append(). Errors: kResourceExhausted (disk full), kUnavailable.
-  virtual Result<LeaderEpoch> begin_epoch() = 0;
-
-  // Everything stored, by table and key; values are never none. Blocks; call it before the first
-  // append(). Errors: kCorruption, kUnavailable.
-  virtual Result<std::vector<StoreRecord>> load() = 0;
-
   // Makes all of `batch` durable, or none of it. `done` is called later, never from within
   // append(), in the order of the appends; not at all if the store is destroyed first. Batches that
   // arrive while the disk is busy share one flush. An empty batch writes nothing but keeps its
@@ -62,6 +55,19 @@ class Store {
 
   // Batches whose `done` has not been called. When zero, a step without records may tell at once.
   virtual size_t pending() const = 0;
+};
+
+// A store that lies with its master: the process that has opened it leads. The order of a master's
+// life is begin_epoch(), load(), append().
+class LocalStore : public Store {
+ public:
+  // Becomes the leader: makes an epoch above all earlier ones durable and returns it. Blocks; call
+  // it once, before load() and append(). Errors: kResourceExhausted (disk full), kUnavailable.
+  virtual Result<LeaderEpoch> begin_epoch() = 0;
+
+  // Everything stored, by table and key; values are never none. Blocks; call it before the first
+  // append(). Errors: kCorruption, kUnavailable.
+  virtual Result<std::vector<StoreRecord>> load() = 0;
 };
 
 }  // namespace proffer

@@ -1,6 +1,6 @@
 // The story of a frame: decoded, one step of the core, its records made durable, its messages sent.
 // Read Impl::step first. Steps leave in their order: while one waits for the disk, later ones wait
-// behind it.
+// behind it. Before this master leads there is no core (Impl::gained), and a standby answers.
 
 #include "master/shell/master_shell.h"
 
@@ -18,8 +18,10 @@
 #include "master/shell/history.h"
 #include "master/shell/metrics.h"
 #include "master/shell/snapshot_pages.h"
+#include "master/shell/standby.h"
 #include "net/daemon_http.h"
 #include "net/http_server.h"
+#include "net/randomness.h"
 #include "net/router.h"
 #include "net/trace_log.h"
 #include "net/users.h"
@@ -28,7 +30,9 @@
 #include "proto/json/history_json.h"
 #include "proto/json/json.h"
 #include "store/directory_lock.h"
+#include "store/elected_at_once.h"
 #include "store/sqlite_store.h"
+#include "store/zookeeper_leadership.h"
 
 namespace proffer::master {
 namespace {
@@ -99,9 +103,11 @@ struct MasterShell::Impl {
   }
 
   Loop& loop;
-  std::unique_ptr<SqliteStore> store;
-  std::unique_ptr<Master> core;
-  std::unique_ptr<History> history;  // nullptr: none is kept
+  MasterShellOptions options;
+  std::optional<DirectoryLock> data_lock;  // beside an ensemble; else it is the registry's
+  std::unique_ptr<Leadership> leadership;
+  std::unique_ptr<Master> core;      // nullptr: it does not lead
+  std::unique_ptr<History> history;  // nullptr: none is kept, or it does not lead
   std::unique_ptr<Router> router;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
@@ -125,10 +131,13 @@ struct MasterShell::Impl {
   uint64_t calls = 0;
   std::map<uint64_t, WaitingCall> calls_waiting;  // by our number; each is answered by the core
 
-  Result<void> start(MasterShellOptions options);
-  Result<std::string> serve(const MasterShellOptions& options);
+  Result<void> start();
+  Result<void> open_registry();
+  Result<std::string> serve();
+  void gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows);
+  void lost(Error why);
+  bool may_serve() const;
   PrincipalPtr principal_of(PeerId peer);
-  Result<MasterSnapshot> restore();
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_call(PeerId peer, const proto::Call& call);
   void read_history(PeerId peer, const proto::Call& call);
@@ -141,38 +150,10 @@ struct MasterShell::Impl {
   std::string history_words() const;
 };
 
-Result<void> MasterShell::Impl::start(MasterShellOptions options) {
-  Result<std::unique_ptr<SqliteStore>> opened =
-      SqliteStore::open(options.data_dir,
-                        [this](std::function<void()> work, std::function<void()> done) {
-                          loop.work(std::move(work), std::move(done));
-                        },
-                        {.accepts_older = options.accepts_older_registry});
-  if (!opened) return std::move(opened).error();
-  store = *std::move(opened);
-  if (options.accepts_older_registry) {
-    LOG(WARNING) << "--accept_older_registry is set: a registry that lacks commits is not refused; "
-                    "leave it out at the next start";
-  }
-  Result<LeaderEpoch> leader = store->begin_epoch();
-  if (!leader) return std::move(leader).error();
-  Result<MasterSnapshot> snapshot = restore();
-  if (!snapshot) return std::move(snapshot).error();
-
-  options.core.keeps_history = options.history_bytes > 0;
-  options.core.leader = *leader;
-  options.core.started_at = loop.now();
-  core = std::make_unique<Master>(options.core, *snapshot);
-  if (options.core.keeps_history) {
-    history = std::make_unique<History>(
-        loop, HistoryOptions{.log = {.directory = options.data_dir + "/history",
-                                     .bytes_max = options.history_bytes,
-                                     .age_max = options.history_age},
-                             .leader = *leader});
-  }
+Result<void> MasterShell::Impl::start() {
+  if (Result<void> opened = open_registry(); !opened) return opened;
   timer = std::make_unique<Timer>(loop, [this] { step(Tick{}); });
-
-  Result<std::string> served = serve(options);
+  Result<std::string> served = serve();
   if (!served) return std::move(served).error();
 
   Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
@@ -186,9 +167,18 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
 
-  timer->arm(core->next_deadline());
-  LOG(INFO) << "master serves address=" << *served << " http=" << http->address()
-            << " http_port=" << http->port() << " leader=" << leader->value();
+  leadership->campaign({.address = *served, .http_port = http->port()},
+                       {.gained = [this](LeaderEpoch leader,
+                                         std::vector<StoreRecord> rows) { gained(leader, rows); },
+                        .follows =
+                            [](const std::optional<MasterPlace>& leader) {
+                              LOG(INFO) << "master is a standby leader="
+                                        << (leader ? leader->address : "unknown");
+                            },
+                        .lost = [this](Error why) { lost(std::move(why)); }});
+  if (!outcome) return outcome;
+  LOG(INFO) << "master listens address=" << *served << " http=" << http->address()
+            << " http_port=" << http->port();
   return write_file_atomically(options.data_dir + "/address.json",
                                proto::json_line({{"address", *served},
                                                  {"http", http->address()},
@@ -197,8 +187,68 @@ Result<void> MasterShell::Impl::start(MasterShellOptions options) {
                                    "\n");
 }
 
+Result<void> MasterShell::Impl::open_registry() {
+  if (options.zookeeper) {
+    Result<DirectoryLock> taken = DirectoryLock::take(options.data_dir);
+    if (!taken) return std::move(taken).error();
+    data_lock.emplace(*std::move(taken));
+    leadership =
+        std::make_unique<ZooKeeperLeadership>(loop, *options.zookeeper, random_secret().str());
+    return {};
+  }
+  Result<std::unique_ptr<SqliteStore>> opened =
+      SqliteStore::open(options.data_dir,
+                        [this](std::function<void()> work, std::function<void()> done) {
+                          loop.work(std::move(work), std::move(done));
+                        },
+                        {.accepts_older = options.accepts_older_registry});
+  if (!opened) return std::move(opened).error();
+  leadership = std::make_unique<ElectedAtOnce>(*std::move(opened));
+  if (options.accepts_older_registry) {
+    LOG(WARNING) << "--accept_older_registry is set: a registry that lacks commits is not refused; "
+                    "leave it out at the next start";
+  }
+  return {};
+}
+
+// The core begins its life here, with what the registry says.
+void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows) {
+  MasterSnapshot snapshot;
+  for (const StoreRecord& record : rows) {
+    Result<proto::RegistryRow> row = proto::decode_row(record.table, record.key, *record.value);
+    if (!row) return lost(std::move(row).error().in("reading the registry"));
+    snapshot.rows.push_back(*std::move(row));
+  }
+  options.core.keeps_history = options.history_bytes > 0;
+  options.core.leader = leader;
+  options.core.started_at = loop.now();
+  core = std::make_unique<Master>(options.core, snapshot);
+  if (options.core.keeps_history) {
+    history = std::make_unique<History>(
+        loop, HistoryOptions{.log = {.directory = options.data_dir + "/history",
+                                     .bytes_max = options.history_bytes,
+                                     .age_max = options.history_age},
+                             .leader = leader});
+  }
+  timer->arm(core->next_deadline());
+  LOG(INFO) << "master leads leader=" << leader.value() << " records=" << rows.size();
+}
+
+// Nothing is done and told any more: the process ends, and its restart is a standby (ADR 0053).
+void MasterShell::Impl::lost(Error why) {
+  if (!outcome) return;
+  LOG(ERROR) << "the master ends: " << why.message() << "; " << why.hint();
+  outcome = std::move(why);
+  timer->arm(std::nullopt);
+  loop.stop();
+}
+
+bool MasterShell::Impl::may_serve() const {
+  return core != nullptr && outcome && leadership->may_serve(loop.now());
+}
+
 // Where it may be reached: the socket if there is one.
-Result<std::string> MasterShell::Impl::serve(const MasterShellOptions& options) {
+Result<std::string> MasterShell::Impl::serve() {
   const Router::Handlers handlers = {
       .on_frame = [this](PeerId peer, std::span<const std::byte> frame) { on_frame(peer, frame); },
       .on_lost =
@@ -249,20 +299,15 @@ PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   return known = std::make_shared<Principal>(std::move(unproven));
 }
 
-Result<MasterSnapshot> MasterShell::Impl::restore() {
-  Result<std::vector<StoreRecord>> records = store->load();
-  if (!records) return std::move(records).error();
-  MasterSnapshot snapshot;
-  for (const StoreRecord& record : *records) {
-    Result<proto::RegistryRow> row = proto::decode_row(record.table, record.key, *record.value);
-    if (!row) return std::move(row).error().in("reading the registry");
-    snapshot.rows.push_back(*std::move(row));
-  }
-  return snapshot;
-}
-
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
   Result<proto::Envelope> envelope = proto::decode(frame);
+  if (core == nullptr) {
+    for (const proto::Envelope& answer : standby_answers(envelope, leadership->other_leader())) {
+      send(peer, answer);
+    }
+    return;
+  }
+  if (!may_serve()) return;
   if (!envelope) return step(FrameMalformed{peer, std::move(envelope).error()});
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(peer, *call);
   step(FrameReceived{peer, *std::move(envelope), principal_of(peer)});
@@ -335,6 +380,10 @@ std::string MasterShell::Impl::history_words() const {
 void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder responder) {
   constexpr std::string_view kApi = "/v1/";
   if (request.path == "/healthz") return responder.respond_text(200, "ok\n");
+  if (core == nullptr) {
+    return answer_as_standby(request, leadership->other_leader(), std::move(responder));
+  }
+  if (!may_serve()) return;
   if (request.path == "/metrics") {
     return responder.respond(200, "text/plain; version=0.0.4",
                              master_metrics({.core = *core,
@@ -367,7 +416,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
 // One event, one step. Messages leave only when the records of their step are on disk, so nobody
 // hears of a decision that a restart could forget.
 void MasterShell::Impl::step(MasterEvent event) {
-  if (!outcome) return;
+  if (!may_serve()) return;
   out.clear();
   const Time now = loop.now();
   const bool decides = std::holds_alternative<Tick>(event);
@@ -381,7 +430,7 @@ void MasterShell::Impl::step(MasterEvent event) {
   }
   trace.write(out.trace, now.nanos() / 1'000'000'000);
   if (history) history->add(std::exchange(out.history, {}));
-  if (out.records.empty() && store->pending() == 0) {
+  if (out.records.empty() && leadership->store().pending() == 0) {
     deliver(std::move(out.actions), decided_since);
   } else {
     std::vector<StoreRecord> records;
@@ -390,21 +439,19 @@ void MasterShell::Impl::step(MasterEvent event) {
       if (!write.erase) record.value = proto::encode_row(write.row);
       records.push_back(std::move(record));
     }
-    store->append(std::move(records), [this, decided_since, actions = std::move(out.actions)](
-                                          Result<void> done) mutable {
-      if (done) return deliver(std::move(actions), decided_since);
-      if (!outcome) return;
-      LOG(ERROR) << "the registry cannot be written, the master ends: " << done.error().message()
-                 << "; " << done.error().hint();
-      outcome = std::move(done);
-      loop.stop();
-    });
+    leadership->store().append(
+        std::move(records),
+        [this, decided_since, actions = std::move(out.actions)](Result<void> done) mutable {
+          if (done) return deliver(std::move(actions), decided_since);
+          lost(std::move(done).error().in("the registry cannot be written"));
+        });
   }
   timer->arm(deadline);
 }
 
 void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
                                 std::optional<Time> decided_since) {
+  if (!may_serve()) return;
   for (MasterAction& action : actions) {
     if (const auto* message = std::get_if<Send>(&action)) {
       send(message->peer, message->envelope);
@@ -451,7 +498,8 @@ void MasterShell::Impl::reply(PeerId peer, proto::Reply message) {
 
 Result<std::unique_ptr<MasterShell>> MasterShell::start(Loop& loop, MasterShellOptions options) {
   auto impl = std::make_unique<Impl>(loop);
-  if (Result<void> started = impl->start(std::move(options)); !started) {
+  impl->options = std::move(options);
+  if (Result<void> started = impl->start(); !started) {
     return std::move(started).error();
   }
   return std::unique_ptr<MasterShell>(new MasterShell(std::move(impl)));
@@ -460,5 +508,8 @@ Result<std::unique_ptr<MasterShell>> MasterShell::start(Loop& loop, MasterShellO
 MasterShell::MasterShell(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 MasterShell::~MasterShell() = default;
 const Result<void>& MasterShell::outcome() const { return impl_->outcome; }
+bool MasterShell::was_deposed() const {
+  return impl_->options.zookeeper && impl_->core != nullptr && !impl_->outcome;
+}
 
 }  // namespace proffer::master

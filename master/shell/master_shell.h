@@ -12,6 +12,7 @@
 #include "master/core/master.h"
 #include "net/address.h"
 #include "net/loop.h"
+#include "store/zookeeper_options.h"
 
 namespace proffer::master {
 
@@ -22,6 +23,9 @@ struct MasterShellOptions {
   std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string data_dir = {};
+  // Several masters share the registry in this ensemble, and one of them leads. None: the registry
+  // is in data_dir.
+  std::optional<ZooKeeperOptions> zookeeper = {};
   bool accepts_older_registry = false;           // one that lacks its latest commits
   uint64_t history_bytes = uint64_t{256} << 20;  // of ended tasks and of the use of roles; 0: none
   Duration history_age = hours(24 * 30);
@@ -29,15 +33,19 @@ struct MasterShellOptions {
 
 class MasterShell {
  public:
-  // Takes the directory's lock, begins a leader epoch, restores the registry, binds, and writes
-  // address.json. Errors: a wrong or used directory, a port in use, a damaged registry.
+  // Takes the directory's lock, binds, and writes address.json. With a registry of its own it leads
+  // from then on; with an ensemble it is a standby until it is elected, and answers whoever speaks
+  // to it where the leader is. Errors: a wrong or used directory, a port in use, a damaged
+  // registry.
   static Result<std::unique_ptr<MasterShell>> start(Loop& loop, MasterShellOptions options);
   ~MasterShell();
   MasterShell(const MasterShell&) = delete;
   MasterShell& operator=(const MasterShell&) = delete;
 
-  // Why the loop was stopped, if the registry failed.
+  // Why the loop was stopped: the registry failed, or it leads no longer.
   const Result<void>& outcome() const;
+  // Whether it has led, in an ensemble, and leads no longer.
+  bool was_deposed() const;
 
  private:
   struct Impl;

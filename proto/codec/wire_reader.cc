@@ -107,6 +107,10 @@ void WireReader::fill(wire::Reconciled::Reader in, Reconciled& out) {
   out.missing_agents = in.getMissingAgents();
 }
 
+void WireReader::fill(wire::NotLeader::Reader in, NotLeader& out) {
+  text(in.getLeader(), "the address of the leader", kAddressBytesMax, out.leader);
+}
+
 void WireReader::fill(wire::FrameworkMessage::Reader in, FrameworkMessage& out) {
   optional_name(in.getFramework(), "framework id", out.framework);
   optional_name(in.getAgent(), "agent name", out.agent);
@@ -407,6 +411,8 @@ void WireReader::read(wire::Envelope::Reader in, Message& out) {
       return into(in.getAgentTrouble(), out.emplace<AgentTrouble>());
     case Which::RECONCILED:
       return into(in.getReconciled(), out.emplace<Reconciled>());
+    case Which::NOT_LEADER:
+      return into(in.getNotLeader(), out.emplace<NotLeader>());
     case Which::NONE:
       break;
   }

@@ -124,6 +124,7 @@ class WireReader {
   void fill(wire::RevokeNotice::Reader in, RevokeNotice& out);
   void fill(wire::AgentTrouble::Reader in, AgentTrouble& out);
   void fill(wire::Reconciled::Reader in, Reconciled& out);
+  void fill(wire::NotLeader::Reader in, NotLeader& out);
 
   // --- records ---------------------------------------------------------------------------------
   void fill(wire::FrameworkRecord::Reader in, FrameworkRecord& out);

@@ -107,6 +107,11 @@ void write(const Reconciled& message, wire::Envelope::Builder envelope) {
   envelope.initReconciled().setMissingAgents(message.missing_agents);
 }
 
+void write(const NotLeader& message, wire::Envelope::Builder envelope) {
+  auto out = envelope.initNotLeader();
+  if (!message.leader.empty()) out.setLeader(text_of(message.leader));
+}
+
 void write(const FrameworkMessage& message, wire::Envelope::Builder envelope) {
   auto out = envelope.initFrameworkMessage();
   if (!message.framework.empty()) out.setFramework(text_of(message.framework));

@@ -102,6 +102,7 @@ struct Envelope {
     revokeNotice @39 :RevokeNotice;            # Master to scheduler.
     agentTrouble @40 :AgentTrouble;            # Agent to master.
     reconciled @41 :Reconciled;                # Master to scheduler.
+    notLeader @42 :NotLeader;                  # Master to anybody.
   }
 }
 
@@ -472,6 +473,12 @@ struct Reconciled {
   # Admitted agents that this master has not heard of yet, and that may bring further tasks. If
   # there are any, the rest is told later, and then another message with 0.
   missingAgents @0 :UInt32;
+}
+
+# A standby master's answer to whatever it is sent; its leader epoch is 0. It ends the session.
+struct NotLeader {
+  # Where the leader may be reached, as it says itself, at most 264 bytes; empty: unknown.
+  leader @0 :Text;
 }
 
 # Bytes between a scheduler and its executor, best effort.

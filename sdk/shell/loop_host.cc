@@ -57,11 +57,15 @@ std::optional<SessionFile> open_session_file(const std::string& path) {
 
 Dealer::Options dealer_options(const std::string& master) {
   if (master.empty()) return {.endpoint = zmq_endpoint(local_master()), .seed = random_seed()};
-  Result<Address> address = parse_socket_or_address("the master's address", master, kMasterPort);
-  if (!address)
+  Result<Masters> masters = parse_masters("the master's address", master, kMasterPort);
+  if (!masters)
     exit_with(
-        std::move(address).error().with_hint("as in /run/proffer/master.sock or 127.0.0.1:5050"));
-  return {.endpoint = zmq_endpoint(*address), .seed = random_seed()};
+        std::move(masters).error().with_hint("as in /run/proffer/master.sock or 127.0.0.1:5050"));
+  const std::vector<std::string> endpoints = zmq_endpoints(*masters);
+  return {.endpoint = endpoints.front(),
+          .others = {endpoints.begin() + 1, endpoints.end()},
+          .seed = random_seed(),
+          .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()};
 }
 
 }  // namespace
@@ -158,7 +162,12 @@ bool LoopHost::send(const proto::Envelope& envelope) {
 
 void LoopHost::on_frame(std::span<const std::byte> frame) {
   Result<proto::Envelope> envelope = proto::decode(frame);
-  if (envelope) return guest_->on_frame(*std::move(envelope));
+  if (envelope) {
+    if (const auto* other = std::get_if<proto::NotLeader>(&*envelope->message)) {
+      return dealer_.redirect(leader_endpoint(other->leader), standby_words(other->leader));
+    }
+    return guest_->on_frame(*std::move(envelope));
+  }
   print_warning(text("a message from the master cannot be read: ", envelope.error().message()));
   dealer_.reset("a message from the master cannot be read");
 }

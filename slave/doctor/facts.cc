@@ -171,19 +171,23 @@ MasterFacts look_at_master(const Address& address) {
 std::vector<Finding> examine(const DoctorOptions& options) {
   const uint32_t user = geteuid();
   const bool is_root = user == 0;
-  const std::string& socket = options.master.socket;
+  const std::string socket = options.masters.empty() ? "" : options.masters.front().socket;
   const std::string run_folder =
       socket.empty() ? "/run/proffer" : fs::path(socket).parent_path().string();
-  return {judge_limits(look_at_limits(options.root), is_root),
-          judge_namespaces(look_at_namespaces(options.root), is_root),
-          judge_descriptors(look_at_descriptors()),
-          judge_processes(look_at_processes(options.root)),
-          judge_clock(look_at_clock(options)),
-          judge_disk(look_at_disk(options.work_dir, options.reserve_bytes)),
-          judge_ports(look_at_ports(options)),
-          judge_programs(options.bin_dir, missing_programs(options.bin_dir)),
-          judge_run_folder(look_at_folder(run_folder), user),
-          judge_master(look_at_master(options.master), user)};
+  std::vector<Finding> findings = {
+      judge_limits(look_at_limits(options.root), is_root),
+      judge_namespaces(look_at_namespaces(options.root), is_root),
+      judge_descriptors(look_at_descriptors()),
+      judge_processes(look_at_processes(options.root)),
+      judge_clock(look_at_clock(options)),
+      judge_disk(look_at_disk(options.work_dir, options.reserve_bytes)),
+      judge_ports(look_at_ports(options)),
+      judge_programs(options.bin_dir, missing_programs(options.bin_dir)),
+      judge_run_folder(look_at_folder(run_folder), user)};
+  for (const Address& master : options.masters) {
+    findings.push_back(judge_master(look_at_master(master), user));
+  }
+  return findings;
 }
 
 }  // namespace proffer::doctor

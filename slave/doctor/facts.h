@@ -12,7 +12,7 @@
 namespace proffer::doctor {
 
 struct DoctorOptions {
-  Address master = {};
+  Masters masters = {};       // one leads
   std::string work_dir = {};  // of the agent that would run here
   int64_t reserve_bytes = 0;  // as --disk_reserve of the agent
   PortSet ports = {};         // that it would offer

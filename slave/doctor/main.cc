@@ -19,7 +19,8 @@
 
 DEFINE_bool(json, false, "print one JSON object");
 DEFINE_string(master, "",
-              "socket of the master; default $PROFFER_MASTER, or the one of this machine");
+              "socket of the master, or a list with commas; default $PROFFER_MASTER, or the one of "
+              "this machine");
 DEFINE_string(work_dir, "",
               "where the agent would keep its files; default /var/lib/proffer/agent for root, else "
               "the folder for temporary files");
@@ -32,19 +33,19 @@ using namespace proffer;
 using doctor::Finding;
 using doctor::Verdict;
 
-Address master_from_flags() {
+Masters masters_from_flags() {
   std::string given = FLAGS_master;
   if (given.empty()) {
     const char* variable = std::getenv("PROFFER_MASTER");
-    if (variable == nullptr || *variable == '\0') return local_master();
+    if (variable == nullptr || *variable == '\0') return {local_master()};
     given = variable;
   }
-  return flag_value("master", parse_socket_or_address("--master", given, 5050));
+  return flag_value("master", parse_masters("--master", given, 5050));
 }
 
 doctor::DoctorOptions options_from_flags() {
   doctor::DoctorOptions options{
-      .master = master_from_flags(), .work_dir = FLAGS_work_dir, .bin_dir = agent::bin_dir()};
+      .masters = masters_from_flags(), .work_dir = FLAGS_work_dir, .bin_dir = agent::bin_dir()};
   if (options.work_dir.empty()) {
     std::error_code ignored;
     options.work_dir = geteuid() == 0 ? "/var/lib/proffer/agent"

@@ -278,7 +278,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   connect();
   LOG(INFO) << "agent serves agent=" << options.core.name.str() << " http=" << http->address()
             << " http_port=" << http->port() << " resources=\""
-            << print_agent_resources(options.core.total) << "\" master=" << to_text(options.master)
+            << print_agent_resources(options.core.total) << "\" master=" << to_text(options.masters)
             << " executors_max=" << shares.executors << " limits=\"" << limits_words() << '"';
   return {};
 }
@@ -435,13 +435,16 @@ Result<pid_t> AgentShell::Impl::exec(const ExecRequest& request, const Principal
 }
 
 void AgentShell::Impl::connect() {
+  const std::vector<std::string> endpoints = zmq_endpoints(options.masters);
   dealer = std::make_unique<Dealer>(
       loop,
       Dealer::Options{
-          .endpoint = zmq_endpoint(options.master),
+          .endpoint = endpoints.front(),
+          .others = {endpoints.begin() + 1, endpoints.end()},
           .may_serve = [trusted = options.master_uid](
                            uint32_t uid) { return uid == 0 || uid == geteuid() || uid == trusted; },
-          .seed = options.core.seed},
+          .seed = options.core.seed,
+          .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()},
       Dealer::Handlers{
           .on_connected = [this] { handle(MasterConnected{}); },
           .on_frame = [this](std::span<const std::byte> frame) { on_master_frame(frame); },
@@ -454,7 +457,7 @@ void AgentShell::Impl::connect() {
               [this](const std::string& reason) {
                 ++attempts_failed;
                 LOG_EVERY_N(WARNING, 30)
-                    << "master not reached, trying again master=" << to_text(options.master)
+                    << "master not reached, trying again master=" << to_text(options.masters)
                     << " reason=\"" << reason << '"';
               }});
   dealer->connect();
@@ -681,6 +684,9 @@ void AgentShell::Impl::on_master_frame(std::span<const std::byte> frame) {
   if (!envelope) {
     LOG_EVERY_N(WARNING, 30) << "malformed frame from the master: " << envelope.error().message();
     return dealer->reset("malformed frame");
+  }
+  if (const auto* other = std::get_if<proto::NotLeader>(&*envelope->message)) {
+    return dealer->redirect(leader_endpoint(other->leader), standby_words(other->leader));
   }
   MasterFrame event{.envelope = *std::move(envelope)};
   if (std::holds_alternative<proto::RunTask>(*event.envelope.message)) {

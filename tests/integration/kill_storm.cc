@@ -25,6 +25,7 @@
 #include "proto/json/json.h"
 #include "tests/integration/kill/record.h"
 #include "tests/integration/processes.h"
+#include "tests/support/zookeeper_server.h"
 
 namespace proffer::test {
 namespace {
@@ -116,6 +117,8 @@ class Storm {
   void pass_until(int64_t moment);
   void pass_records(const std::string& file, int64_t count);
   void kill_one(const std::string& kind);
+  Member* leader();
+  void pause_leader();
   std::vector<pid_t> forked(const std::string& kind) const;
   void kill_forked(const std::string& kind);
   void start_those_due();
@@ -144,8 +147,9 @@ class Storm {
   const std::vector<pid_t> strangers_ = processes_of(options_.dir);  // who name it in an argument
   Prng prng_;
   const RecordFile journal_;
-  std::deque<Member> members_;  // the master is the first
-  std::string master_;          // its socket
+  std::unique_ptr<ZooKeeperServer> zookeeper_;  // of several masters
+  std::deque<Member> members_;                  // the masters come first
+  std::string master_;                          // their sockets, as a list
   const std::string cgroup_parent_ = text("proffer-storm-", getpid());
   std::vector<std::string> failures_;
 };
@@ -165,9 +169,7 @@ bool Storm::await_address(Member& member) {
   return eventually([&] {
     const auto members =
         proto::parse_json_line(trimmed(read_file(path(member.name) + "/address.json")));
-    if (!members || std::get<int64_t>(members->at("pid")) != member.process->pid()) return false;
-    if (member.kind == "master") master_ = std::get<std::string>(members->at("address"));
-    return true;
+    return members && std::get<int64_t>(members->at("pid")) == member.process->pid();
   });
 }
 
@@ -189,12 +191,26 @@ Words Storm::as_user_of(int scheduler) const {
 
 bool Storm::start_all() {
   const std::string timeout = text("--agent_timeout=", kAgentTimeoutMillis * slowdown(), "ms");
-  members_.push_back({.kind = "master",
-                      .name = "master",
-                      .command = {program("proffer-master"), "--data_dir=" + path("master"),
-                                  "--socket=" + path("master.sock"), "--heartbeat=1s", timeout}});
-  start(members_.front());
-  if (!await_address(members_.front())) return false;
+  if (options_.masters > 1) {
+    zookeeper_ = std::make_unique<ZooKeeperServer>();
+    write_file(path("secret"), "the secret of this storm\n");
+    ::chmod(path("secret").c_str(), 0600);
+  }
+  for (int i = 1; i <= options_.masters; ++i) {
+    const std::string name = options_.masters == 1 ? "master" : text("master-", i);
+    const std::string socket = path(name + ".sock");
+    Words command = {program("proffer-master"), "--data_dir=" + path(name), "--socket=" + socket,
+                     "--heartbeat=1s", timeout};
+    if (zookeeper_ != nullptr) {
+      command.push_back("--zk=" + zookeeper_->address() + "/proffer");
+      command.push_back("--zk_secret_file=" + path("secret"));
+      command.push_back(text("--zk_session_timeout=", slowdown(), "s"));
+    }
+    master_ += (i == 1 ? "" : ",") + socket;
+    members_.push_back({.kind = "master", .name = name, .command = std::move(command)});
+    start(members_.back());
+    if (!await_address(members_.back())) return false;
+  }
   for (int i = 1; i <= options_.agents; ++i) {
     const std::string name = text("agent-", i);
     members_.push_back({.kind = "agent",
@@ -247,6 +263,12 @@ void Storm::start_those_due() {
       start(member);
     } else if (member.back_at == 0 && !is_alive(member.process->pid())) {
       const Exit ended = member.process->wait();
+      // A leader that was deposed is started again, as a unit does it.
+      constexpr int kDeposed = 4;
+      if (zookeeper_ != nullptr && member.kind == "master" && ended.code == kDeposed) {
+        start(member);
+        continue;
+      }
       fail(text(member.name, " ended by itself: exit code ", ended.code, ", signal ", ended.signal,
                 ":\n", read_file(path(member.name + ".log"))));
       start(member);
@@ -256,7 +278,13 @@ void Storm::start_those_due() {
 
 void Storm::kill_one(const std::string& kind) {
   if (kind == "executor" || kind == "stem") return kill_forked(kind);
+  if (kind == "paused leader") return pause_leader();
   std::vector<Member*> there;
+  if (kind == "leader") {
+    Member* const found = leader();
+    if (found == nullptr) return fail("no master leads");
+    there.push_back(found);
+  }
   for (Member& member : members_) {
     if (member.kind == kind && member.back_at == 0) there.push_back(&member);
   }
@@ -274,7 +302,7 @@ void Storm::kill_one(const std::string& kind) {
   }
   Member& victim = *there.at(prng_.below(there.size()));
   const pid_t pid = victim.process->pid();
-  journal_.write("kill", text(kind, " ", victim.name, " ", pid));
+  journal_.write("kill", text(victim.kind, " ", victim.name, " ", pid));
   victim.process->kill(SIGKILL);
   victim.process->wait();
   const int64_t away_millis =
@@ -283,6 +311,48 @@ void Storm::kill_one(const std::string& kind) {
                            : prng_.between(kAgentTimeoutMillis + 500, kAgentTimeoutMillis + 1'500);
   victim.back_at = now_nanos() + away_millis * 1'000'000;
   say(text("killed ", victim.name, ", away for ", away_millis, " ms"));
+}
+
+// Waits for one that leads.
+Member* Storm::leader() {
+  Member* found = nullptr;
+  eventually([&] {
+    start_those_due();
+    for (Member& member : members_) {
+      if (member.kind != "master" || member.back_at != 0) continue;
+      const Exit status =
+          test::run({program("proffer"), "status", "--master=" + path(member.name + ".sock")});
+      if (status.code == 0) found = &member;
+    }
+    return found != nullptr;
+  });
+  return found;
+}
+
+// It has been deposed before it knows.
+void Storm::pause_leader() {
+  Member* const old = leader();
+  if (old == nullptr) return fail("no master leads");
+  journal_.write("kill", text(old->kind, " ", old->name, " ", old->process->pid()));
+  old->process->kill(SIGSTOP);
+  std::string others;
+  for (const Member& member : members_) {
+    if (member.kind != "master" || &member == old) continue;
+    others += (others.empty() ? "" : ",") + path(member.name + ".sock");
+  }
+  const bool another_leads = eventually([&] {
+    return test::run({program("proffer"), "status", "--master=" + others}).code == 0;
+  });
+  old->process->kill(SIGCONT);
+  if (!another_leads) return fail("no other master leads while the leader is stopped");
+  const Exit ended = old->process->wait(Seconds(20));
+  constexpr int kDeposed = 4;
+  if (ended.code != kDeposed) {
+    fail(text(old->name, " goes on after another leads: exit code ", ended.code, ", signal ",
+              ended.signal));
+  }
+  start(*old);
+  say("paused " + old->name);
 }
 
 // Who are executors, or the stems that agents fork them from. Both are children of agents; of an
@@ -463,7 +533,7 @@ Judgement Storm::run() {
   std::vector<std::string> bag;
   const int64_t end = now_nanos() + int64_t{options_.minutes} * 60'000'000'000;
   for (int i = 0; options_.minutes > 0 ? now_nanos() < end : i < options_.kills; ++i) {
-    if (bag.empty()) bag = {"master", "agent", "executor", "stem", "scheduler"};
+    if (bag.empty()) bag = options_.kinds;
     const size_t at = prng_.below(bag.size());
     const std::string kind = bag[at];
     bag.erase(bag.begin() + static_cast<std::ptrdiff_t>(at));

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/integration/kill_oracle.h"
 
@@ -17,6 +18,11 @@ struct StormOptions {
   uint64_t seed = 1;  // chooses whom, when, and for how long it stays away
   int agents = 3;
   int schedulers = 2;
+  // Above 1: they share a ZooKeeper server, and one of them leads.
+  int masters = 1;
+  // Who is killed, each in turn: "master" (any), "leader", "agent", "executor", "stem",
+  // "scheduler". A "paused leader" is stopped until another leads, and goes on.
+  std::vector<std::string> kinds = {"master", "agent", "executor", "stem", "scheduler"};
   std::string dir = {};  // must exist; keeps logs and records
   bool verbose = false;  // says each kill on standard error
 };

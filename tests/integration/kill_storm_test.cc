@@ -28,5 +28,24 @@ TEST(KillStorm, EveryLaunchEndsInExactlyOneTrueUpdateWhateverIsKilled) {
   std::cout << "seed " << seed << ": " << judgement.summary() << std::endl;
 }
 
+// The first to lead is killed again and again, under load, and each time another goes on.
+TEST(KillStorm, NothingIsLostAndNothingRunsTwiceWhoeverLeads) {
+  TemporaryDirectory dir;
+  const Judgement judgement =
+      run_storm({.kills = 10, .masters = 3, .kinds = {"leader"}, .dir = dir.path()});
+  for (const std::string& violation : judgement.violations) ADD_FAILURE() << violation;
+  EXPECT_GT(judgement.started, 20u) << judgement.summary();
+  EXPECT_EQ(judgement.kills.at("master"), 10u);
+  std::cout << judgement.summary() << std::endl;
+}
+
+TEST(KillStorm, ALeaderThatWasStoppedPastItsSessionChangesNothing) {
+  TemporaryDirectory dir;
+  const Judgement judgement =
+      run_storm({.kills = 2, .masters = 2, .kinds = {"paused leader"}, .dir = dir.path()});
+  for (const std::string& violation : judgement.violations) ADD_FAILURE() << violation;
+  EXPECT_GT(judgement.started, 20u) << judgement.summary();
+}
+
 }  // namespace
 }  // namespace proffer::test

@@ -47,7 +47,7 @@ class Platform : public testing::Test {
                   const std::string& framework = "store") {
     if (id.empty()) id = text("r", ++requests_);
     const Result<cli::CallResult> answer = cli::call(
-        *parse_socket_or_address("master", cluster_.master(), 0), "request",
+        *parse_masters("master", cluster_.master(), 0), "request",
         proto::request_call_json(
             {.framework = framework, .id = id, .timeout = timeout * slowdown(), .data = words}),
         seconds(30) * slowdown());

@@ -200,7 +200,7 @@ TEST_F(Facts, OfAMasterAreWhoAnswers) {
 }
 
 TEST_F(Facts, GiveAFindingForEachCheckAndLeaveNothingBehind) {
-  const std::vector<Finding> findings = examine({.master = {.socket = root_ / "master.sock"},
+  const std::vector<Finding> findings = examine({.masters = {{.socket = root_ / "master.sock"}},
                                                  .work_dir = root_.string(),
                                                  .ports = PortSet({{31000, 31009}}),
                                                  .bin_dir = root_.string()});

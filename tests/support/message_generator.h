@@ -424,6 +424,7 @@ class MessageGenerator {
   }
   void make(Reconcile& m) { m = {.tasks = task_ids()}; }
   void make(Reconciled& m) { m.missing_agents = static_cast<uint32_t>(any_number()); }
+  void make(NotLeader& m) { m.leader = maybe(plain(kAddressBytesMax)); }
   void make(FrameworkMessage& m) {
     m = {.framework = FrameworkId(maybe(name())),
          .agent = AgentId(name()),

@@ -1,6 +1,7 @@
-// kill_storm [--kills N | --minutes M] [--seed S] [--agents A] [--schedulers F] [--dir DIR]: one
-// storm by hand. Prints what was killed and heard, and the judgement; exit code 1 if anything was
-// untrue. Without a seed it takes one from the clock, and prints it.
+// kill_storm [--kills N | --minutes M] [--seed S] [--agents A] [--schedulers F] [--masters M]
+// [--dir DIR]: one storm by hand; several masters share a ZooKeeper server. Prints what was killed
+// and heard, and the judgement; exit code 1 if anything was untrue. Without a seed it takes one
+// from the clock, and prints it.
 
 #include "tests/integration/kill_storm.h"
 
@@ -32,9 +33,13 @@ int main(int argc, char** argv) {
       options.agents = number;
     } else if (name == "--schedulers" && number > 0) {
       options.schedulers = number;
+    } else if (name == "--masters" && number > 1) {
+      options.masters = number;
+      options.kinds.push_back("leader");
+      options.kinds.push_back("paused leader");
     } else {
       std::cerr << "usage: kill_storm [--kills N | --minutes M] [--seed S] [--agents A] "
-                   "[--schedulers F] [--dir DIR]\n";
+                   "[--schedulers F] [--masters M] [--dir DIR]\n";
       return 2;
     }
   }
@@ -47,8 +52,9 @@ int main(int argc, char** argv) {
   options.dir = std::filesystem::canonical(options.dir);
   std::cout << "kill_storm " << (options.minutes > 0 ? "--minutes " : "--kills ")
             << (options.minutes > 0 ? options.minutes : options.kills) << " --seed " << options.seed
-            << " --agents " << options.agents << " --schedulers " << options.schedulers << "  in "
-            << options.dir << std::endl;
+            << " --agents " << options.agents << " --schedulers " << options.schedulers
+            << (options.masters > 1 ? " --masters " + std::to_string(options.masters) : "")
+            << "  in " << options.dir << std::endl;
   const Judgement judgement = run_storm(options);
   for (const std::string& violation : judgement.violations)
     std::cout << "UNTRUE " << violation << "\n";

@@ -1,0 +1,24 @@
+#pragma once
+
+// What a master that does not lead says: where the leader is.
+
+#include <optional>
+#include <vector>
+
+#include "common/result.h"
+#include "net/http_server.h"
+#include "proto/messages.h"
+#include "store/leadership.h"
+
+namespace proffer::master {
+
+// The answers to one frame, in order: NotLeader, and to a call a refusal too, for callers of before
+// NotLeader.
+std::vector<proto::Envelope> standby_answers(const Result<proto::Envelope>& frame,
+                                             const std::optional<MasterPlace>& leader);
+
+// 307 to the leader's port if it has one, else 503 with where it is.
+void answer_as_standby(const HttpRequest& request, const std::optional<MasterPlace>& leader,
+                       HttpResponder responder);
+
+}  // namespace proffer::master

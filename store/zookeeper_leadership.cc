@@ -1,0 +1,189 @@
+// The way to the lead: begin_session, make_nodes, elect, elected. What ends it: session_ended and
+// check_deadline.
+
+#include "store/zookeeper_leadership.h"
+
+#include <utility>
+#include <vector>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "store/zookeeper_rows.h"
+
+namespace proffer {
+namespace {
+
+using Status = ZooKeeperSession::Status;
+using Kind = ZooKeeperSession::Write::Kind;
+
+Error wrong_secret(const std::string& root) {
+  return Error::failed_precondition(
+             text("ZooKeeper's nodes at ", quoted(root), " were made with another secret"))
+      .with_hint("all masters of a cluster need the same --zk_secret_file");
+}
+
+// All folders on the way to ROOT, what is in it, and last its epoch: where that is, all is.
+std::vector<ZooKeeperSession::Write> nodes_below(const std::string& root) {
+  std::vector<ZooKeeperSession::Write> nodes;
+  for (size_t end = root.find('/', 1);; end = root.find('/', end + 1)) {
+    nodes.push_back({.path = root.substr(0, end)});
+    if (end == root.npos) break;
+  }
+  nodes.push_back({.path = root + "/rows"});
+  nodes.push_back({.path = root + "/journal"});
+  nodes.push_back({.path = root + "/epoch", .data = to_text(ZooKeeperEpoch{.writer = "none"})});
+  return nodes;
+}
+
+}  // namespace
+
+ZooKeeperLeadership::ZooKeeperLeadership(Loop& loop, ZooKeeperOptions options, std::string writer)
+    : loop_(loop),
+      options_(std::move(options)),
+      writer_(std::move(writer)),
+      probe_timer_(loop, [this] { probe(); }),
+      deadline_timer_(loop, [this] { check_deadline(); }) {}
+
+ZooKeeperLeadership::~ZooKeeperLeadership() = default;
+
+void ZooKeeperLeadership::campaign(MasterPlace here, Events events) {
+  here_ = std::move(here);
+  events_ = std::move(events);
+  begin_session();
+}
+
+void ZooKeeperLeadership::begin_session() {
+  store_.reset();
+  ++sessions_;
+  has_nodes_ = false;
+  session_ = std::make_unique<ZooKeeperSession>(
+      loop_, options_,
+      ZooKeeperSession::Events{.on_connected =
+                                   [this] {
+                                     if (!std::exchange(has_nodes_, true)) make_nodes();
+                                   },
+                               .on_disconnected =
+                                   [this] {
+                                     if (!leads_) follow(std::nullopt);
+                                   },
+                               .on_ended = [this] { session_ended(); }});
+}
+
+void ZooKeeperLeadership::session_ended() {
+  if (is_over_) return;
+  if (leads_) return lose(Error::unavailable("the session with ZooKeeper has expired"));
+  follow(std::nullopt);
+  begin_session();
+}
+
+void ZooKeeperLeadership::make_nodes() {
+  session_->get(options_.root + "/epoch", [this](const ZooKeeperSession::Node& node) {
+    if (node.status == Status::kNoAuth) return lose(wrong_secret(options_.root));
+    if (node.status == Status::kOk) return elect();
+    make_node(0);
+  });
+}
+
+void ZooKeeperLeadership::make_node(size_t next) {
+  std::vector<ZooKeeperSession::Write> nodes = nodes_below(options_.root);
+  if (next == nodes.size()) return elect();
+  session_->write({nodes[next]}, [this, next](const ZooKeeperSession::Written& written) {
+    if (written.status == Status::kNoAuth) return lose(wrong_secret(options_.root));
+    if (written.status != Status::kOk && written.status != Status::kNodeExists) {
+      return lose(Error::unavailable(
+          text("ZooKeeper refused to make ", quoted(options_.root), ": ", written.error)));
+    }
+    make_node(next + 1);
+  });
+}
+
+void ZooKeeperLeadership::elect() {
+  if (is_over_ || store_ != nullptr) return;
+  session_->write(
+      {{.kind = Kind::kCreateEphemeral,
+        .path = options_.root + "/leader",
+        .data = to_zookeeper_leader(here_)}},
+      [this](const ZooKeeperSession::Written& written) {
+        if (written.status == Status::kOk) return elected();
+        if (written.status == Status::kNodeExists) return learn_leader();
+        if (written.status == Status::kNoAuth) return lose(wrong_secret(options_.root));
+        lose(Error::unavailable(text("ZooKeeper refused the election: ", written.error)));
+      });
+}
+
+void ZooKeeperLeadership::learn_leader() {
+  session_->get(options_.root + "/leader", [this](const ZooKeeperSession::Node& node) {
+    if (node.status == Status::kNoNode) return elect();
+    if (node.is_mine) return elected();  // An attempt whose answer was lost.
+    follow(parse_zookeeper_leader(node.data));
+    session_->watch_gone(options_.root + "/leader", [this, session = sessions_] {
+      if (session == sessions_) elect();
+    });
+  });
+}
+
+void ZooKeeperLeadership::elected() {
+  if (is_over_ || store_ != nullptr) return;
+  other_.reset();
+  store_ = std::make_unique<ZooKeeperStore>(loop_, *session_, options_.root,
+                                            text(writer_, "-", sessions_));
+  store_->take_over([this](Result<ZooKeeperStore::TakenOver> taken) {
+    if (is_over_) return;
+    if (!taken) return lose(std::move(taken).error());
+    leads_ = true;
+    probe();
+    check_deadline();
+    if (leads_) events_.gained(taken->epoch, std::move(taken->rows));
+  });
+}
+
+void ZooKeeperLeadership::follow(std::optional<MasterPlace> leader) {
+  if (is_over_ || leads_) return;
+  other_ = std::move(leader);
+  if (events_.follows) events_.follows(other_);
+}
+
+std::optional<Time> ZooKeeperLeadership::deadline() const {
+  const std::optional<Time> answered = session_->last_answered();
+  if (!answered) return std::nullopt;
+  return *answered + session_->timeout() * 9 / 10;
+}
+
+bool ZooKeeperLeadership::may_serve(Time now) const {
+  if (!leads_) return false;
+  const std::optional<Time> until = deadline();
+  return until && now < *until;
+}
+
+Store& ZooKeeperLeadership::store() {
+  CHECK(store_ != nullptr) << "only a leader has a store";
+  return *store_;
+}
+
+void ZooKeeperLeadership::probe() {
+  if (!leads_ || is_over_) return;
+  probe_timer_.arm(loop_.now() + session_->timeout() / 8);
+  if (std::exchange(is_probing_, true)) return;
+  session_->get(options_.root + "/epoch",
+                [this](const ZooKeeperSession::Node&) { is_probing_ = false; });
+}
+
+void ZooKeeperLeadership::check_deadline() {
+  if (!leads_ || is_over_) return;
+  const std::optional<Time> until = deadline();
+  if (until && loop_.now() < *until) return deadline_timer_.arm(until);
+  lose(Error::unavailable(text("ZooKeeper has not answered for ",
+                               to_text(session_->timeout() * 9 / 10),
+                               ": the session may have expired, and another master may lead"))
+           .with_hint("start it again: it waits as a standby until ZooKeeper answers"));
+}
+
+void ZooKeeperLeadership::lose(Error why) {
+  if (std::exchange(is_over_, true)) return;
+  leads_ = false;
+  probe_timer_.arm(std::nullopt);
+  deadline_timer_.arm(std::nullopt);
+  events_.lost(std::move(why));
+}
+
+}  // namespace proffer

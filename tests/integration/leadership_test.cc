@@ -1,0 +1,165 @@
+// Several masters with a real ZooKeeper server: one leads, the others say where it is, and what was
+// acknowledged is there for the next leader.
+
+#include <csignal>
+#include <filesystem>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "proto/json/json.h"
+#include "tests/integration/processes.h"
+#include "tests/support/zookeeper_server.h"
+
+namespace proffer::test {
+namespace {
+
+using testing::HasSubstr;
+
+class Leaders : public testing::Test {
+ protected:
+  Leaders() {
+    write_file(secret(), "the secret of these tests\n");
+    ::chmod(secret().c_str(), 0600);
+  }
+
+  std::string secret() const { return home_ / "secret"; }
+  std::string dir(int i) const { return home_ / ("m" + std::to_string(i)); }
+  std::string socket(int i) const { return dir(i) + ".sock"; }
+  Words command(int i, const Words& more = {}) const {
+    Words words = {program("proffer-master"),
+                   "--socket=" + socket(i),
+                   "--data_dir=" + dir(i),
+                   "--http_port=0",
+                   "--zk=" + zookeeper_.address() + "/proffer",
+                   "--zk_secret_file=" + secret(),
+                   "--zk_session_timeout=2s",
+                   "--heartbeat=500ms",
+                   "--agent_timeout=5s"};
+    words.insert(words.end(), more.begin(), more.end());
+    return words;
+  }
+  void start(int i) {
+    std::filesystem::remove(dir(i) + "/address.json");
+    masters_[i] = std::make_unique<Process>(command(i));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(dir(i) + "/address.json"); }))
+        << masters_[i]->err();
+  }
+  Exit ask(int i, Words words) const {
+    words.insert(words.begin(), program("proffer"));
+    return run(words, {{"PROFFER_MASTER", socket(i)}});
+  }
+  bool leads(int i) const { return ask(i, {"status"}).code == 0; }
+  // Waits for one of them to lead.
+  int leader() const {
+    int found = -1;
+    EXPECT_TRUE(eventually([&] {
+      for (const auto& [i, process] : masters_) {
+        if (is_alive(process->pid()) && leads(i)) found = i;
+      }
+      return found != -1;
+    }));
+    return found;
+  }
+
+  TemporaryDirectory home_;
+  ZooKeeperServer zookeeper_;
+  std::map<int, std::unique_ptr<Process>> masters_;
+};
+
+TEST_F(Leaders, AStandbySaysWhoLeadsAndLeadsNext) {
+  start(1);
+  EXPECT_EQ(leader(), 1);
+  start(2);
+  ASSERT_TRUE(
+      eventually([&] { return ask(2, {"status"}).err.find(socket(1)) != std::string::npos; }));
+  const Exit refused = ask(2, {"status"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("this master is a standby; the leader is at " + socket(1)));
+  const std::string http = get_http(dir(2) + "-http.sock", "/v1/tasks?prefix=a%20b");
+  EXPECT_THAT(http, HasSubstr("307"));
+  EXPECT_THAT(http, HasSubstr("/v1/tasks?prefix=a%20b"));
+  EXPECT_EQ(ask(1, {"role", "set", "eng", "--weight", "3"}).code, 0);
+
+  masters_[1]->kill(SIGKILL);
+  masters_[1]->wait();
+  EXPECT_EQ(leader(), 2);
+  const auto rows = proto::parse_roles(ask(2, {"role", "list", "eng", "--json"}).out);
+  ASSERT_TRUE(rows);
+  EXPECT_EQ(rows->at(0).weight, 3'000);
+
+  start(1);
+  masters_[2]->kill(SIGTERM);
+  EXPECT_EQ(masters_[2]->wait().code, 0);
+  EXPECT_EQ(leader(), 1);
+}
+
+// Everybody has the list of masters; nobody is told who leads.
+TEST_F(Leaders, AgentsSchedulersAndCommandsFollowTheLeader) {
+  for (int i = 1; i <= 3; ++i) start(i);
+  const std::string all = socket(1) + "," + socket(2) + "," + socket(3);
+  const Process agent({program("proffer-agent"), "--master=" + all, "--name=a1",
+                       "--work_dir=" + (home_ / "a1"), "--resources=cpus:4;mem:512",
+                       "--tasks_on_exit=kill"});
+  const auto proffer = [&](Words words) {
+    words.insert(words.begin(), program("proffer"));
+    return run(words, {{"PROFFER_MASTER", all}});
+  };
+  const auto has_agent = [&] {
+    return proffer({"agents"}).out.find("active") != std::string::npos;
+  };
+  ASSERT_TRUE(eventually(has_agent)) << agent.err();
+  const std::string goes_on = home_ / "goes-on";
+  Process job({program("proffer"), "run", "--master=" + all, "--",
+               "until [ -e " + goes_on + " ]; do sleep 0.05; done; echo done"});
+  ASSERT_TRUE(
+      eventually([&] { return proffer({"tasks"}).out.find("running") != std::string::npos; }));
+
+  const int first = leader();
+  masters_[first]->kill(SIGKILL);
+  masters_[first]->wait();
+  ASSERT_TRUE(eventually(has_agent)) << agent.err();
+  EXPECT_NE(leader(), first);
+  write_file(goes_on, "");
+  const Exit ended = job.wait();
+  EXPECT_EQ(ended.code, 0) << ended.err;
+  EXPECT_THAT(ended.out, HasSubstr("done"));
+  EXPECT_EQ(proffer({"run", "--", "true"}).code, 0);
+}
+
+TEST_F(Leaders, WithoutZooKeeperNobodyLeadsAndNothingAcknowledgedIsLost) {
+  start(1);
+  EXPECT_EQ(leader(), 1);
+  EXPECT_EQ(ask(1, {"role", "set", "eng", "--weight", "3"}).code, 0);
+  zookeeper_.kill();
+  const Exit ended = masters_[1]->wait();
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("the session may have expired"));
+  start(1);
+  const Exit refused = ask(1, {"status"});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_THAT(refused.err, HasSubstr("no master leads at the moment"));
+  EXPECT_THAT(get_http(dir(1) + "-http.sock", "/v1/status"), HasSubstr("503"));
+  zookeeper_.start();
+  EXPECT_EQ(leader(), 1);
+  EXPECT_THAT(ask(1, {"role", "list", "eng"}).out, HasSubstr("3"));
+}
+
+TEST_F(Leaders, AMasterRefusesWhatItCannotKeepSecret) {
+  const auto refusal = [&](const Words& more) { return run(command(1, more)); };
+  ::chmod(secret().c_str(), 0640);
+  const Exit wide = refusal({});
+  EXPECT_EQ(wide.code, 2);
+  EXPECT_THAT(wide.err, HasSubstr("chmod 600"));
+  ::chmod(secret().c_str(), 0600);
+  const Exit far = refusal({"--zk=192.0.2.1:2181/proffer"});
+  EXPECT_EQ(far.code, 2);
+  EXPECT_THAT(far.err, HasSubstr("speaks no TLS"));
+  EXPECT_EQ(refusal({"--zk_secret_file="}).code, 2);
+  EXPECT_EQ(refusal({"--zk_session_timeout=100ms"}).code, 2);
+  EXPECT_EQ(refusal({"--accept_older_registry"}).code, 2);
+}
+
+}  // namespace
+}  // namespace proffer::test
