@@ -6,18 +6,25 @@
 #include "common/text.h"
 #include "net/dealer.h"
 #include "net/loop.h"
+#include "net/membership.h"
 #include "net/randomness.h"
 #include "proto/codec/codec.h"
 #include "proto/json/json.h"
+#include "proto/json/keys_json.h"
 
 namespace proffer::cli {
 namespace {
 
 Error unreachable(const Masters& masters, std::string_view why) {
-  return Error::unavailable(text("cannot reach a master at ", to_text(masters), ": ", why))
-      .with_hint(
-          "start a local cluster with `proffer dev`, or say where the master is with "
-          "--master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER");
+  Error error = Error::unavailable(text("cannot reach a master at ", to_text(masters), ": ", why));
+  if (masters.front().socket.empty() && !is_loopback(masters.front().host)) {
+    return std::move(error).with_hint(
+        "on the master's machine, proffer status says whether it serves and proffer keys list "
+        "whether this user's key is known; an operator gives another with proffer join-token");
+  }
+  return std::move(error).with_hint(
+      "start a local cluster with `proffer dev`, or say where the master is with "
+      "--master=SOCKET, --master=HOST:PORT or $PROFFER_MASTER");
 }
 
 std::string name_of(const proto::TaskRow& row) {
@@ -27,17 +34,20 @@ std::string name_of(const proto::TaskRow& row) {
 }  // namespace
 
 Result<Masters> master_address(const std::string& flag) {
-  constexpr uint16_t kDefaultPort = 5050;
-  if (!flag.empty()) return parse_masters("--master", flag, kDefaultPort);
+  if (!flag.empty()) return find_masters(KeyKind::kUser, "--master", flag);
   const char* variable = std::getenv("PROFFER_MASTER");
-  if (variable != nullptr && *variable != '\0') {
-    return parse_masters("$PROFFER_MASTER", variable, kDefaultPort);
-  }
-  return Masters{local_master()};
+  return find_masters(KeyKind::kUser, "$PROFFER_MASTER", variable == nullptr ? "" : variable);
 }
 
 Result<CallResult> call(const Masters& master, std::string_view method, std::string_view arguments,
                         Duration timeout) {
+  const Result<std::optional<ClientKeys>> keys = keys_for(KeyKind::kUser, master);
+  if (!keys) return keys.error();
+  return call(master, *keys, method, arguments, timeout);
+}
+
+Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& keys,
+                        std::string_view method, std::string_view arguments, Duration timeout) {
   Loop loop;
   std::optional<Result<CallResult>> answer;
   const auto finish = [&](Result<CallResult> result) {
@@ -58,6 +68,7 @@ Result<CallResult> call(const Masters& master, std::string_view method, std::str
       loop,
       Dealer::Options{.endpoint = endpoints.front(),
                       .others = {endpoints.begin() + 1, endpoints.end()},
+                      .keys = keys,
                       .keep_connected = master.size() > 1,
                       .seed = random_seed()},
       Dealer::Handlers{
@@ -136,6 +147,9 @@ template Result<std::vector<proto::RoleRow>> call_list(
 template Result<std::vector<proto::OfferRow>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::OfferRow>> (*)(std::string_view));
+template Result<std::vector<KnownKey>> call_list(
+    const Masters&, std::string_view, proto::TaskQuery,
+    Result<std::vector<KnownKey>> (*)(std::string_view));
 template Result<std::vector<proto::TaskRow>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));

@@ -2,6 +2,7 @@
 
 // One address, one question at a time: calls to the master's API.
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,11 +10,12 @@
 #include "common/result.h"
 #include "common/time.h"
 #include "net/address.h"
+#include "net/curve_keys.h"
 #include "proto/status.h"
 
 namespace proffer::cli {
 
-// --master, else $PROFFER_MASTER, else local_master(). Errors: kInvalidArgument.
+// --master, else $PROFFER_MASTER, else as find_masters(). Errors: kInvalidArgument.
 Result<Masters> master_address(const std::string& flag);
 
 struct CallResult {
@@ -24,6 +26,10 @@ struct CallResult {
 // Asks once, on a connection of its own, and waits for the answer. Errors: kUnavailable if the
 // master does not answer in time, with a hint; else the master's.
 Result<CallResult> call(const Masters& master, std::string_view method, std::string_view arguments,
+                        Duration timeout = seconds(5));
+// The same with other keys than those of the user.
+Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& keys,
+                        std::string_view method, std::string_view arguments,
                         Duration timeout = seconds(5));
 
 // All pages of a list. `parse` as proto::parse_agents.
@@ -44,6 +50,9 @@ extern template Result<std::vector<proto::RoleRow>> call_list(
 extern template Result<std::vector<proto::OfferRow>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::OfferRow>> (*)(std::string_view));
+extern template Result<std::vector<KnownKey>> call_list(
+    const Masters&, std::string_view, proto::TaskQuery,
+    Result<std::vector<KnownKey>> (*)(std::string_view));
 extern template Result<std::vector<proto::TaskRow>> call_list(
     const Masters&, std::string_view, proto::TaskQuery,
     Result<std::vector<proto::TaskRow>> (*)(std::string_view));

@@ -174,9 +174,10 @@ Result<std::string> OutputStreams::Impl::find_agent(const FrameworkId& framework
   if (!page) return page.error();
   const Result<std::vector<proto::TaskRow>> rows = proto::parse_tasks(page->json);
   if (!rows) return rows.error();
-  if (rows->empty() || rows->front().task != task || rows->front().http_address.empty()) {
+  if (rows->empty() || rows->front().task != task) {
     return Error::not_found("the master does not know its agent");
   }
+  if (rows->front().http_address.empty()) return no_files(rows->front());
   return rows->front().http_address;
 }
 

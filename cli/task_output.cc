@@ -9,11 +9,20 @@ std::string file_target(const FrameworkId& framework, const TaskId& task, std::s
   return percent_encoded(text("/v1/files/", framework.str(), "/", task.str(), "/", file));
 }
 
+Error no_files(const proto::TaskRow& task) {
+  if (task.agent.empty()) {
+    return Error::failed_precondition(text("task ", quoted(task.task.str()), " is on no agent"));
+  }
+  return Error::failed_precondition(text("agent ", quoted(task.agent.str()),
+                                         " is on another machine than its master, and "
+                                         "serves the files of its tasks there only"))
+      .with_hint("they are in the folder sandboxes of its --work_dir, for the task's user to read");
+}
+
 Result<void> stream_file(const proto::TaskRow& task, std::string_view file, bool follow,
                          const std::function<void(std::string_view)>& write) {
   if (task.http_address.empty()) {
-    return Error::failed_precondition(
-        text("task ", quoted(task.task.str()), " is on no agent that serves files"));
+    return no_files(task);
   }
   const std::string target =
       file_target(task.framework, task.task, file) + (follow ? "?follow=1" : "");

@@ -15,6 +15,9 @@ namespace proffer::cli {
 // Where an agent serves a file of a task: a target of http_get().
 std::string file_target(const FrameworkId& framework, const TaskId& task, std::string_view file);
 
+// Of a task without an address of files, why it has none.
+Error no_files(const proto::TaskRow& task);
+
 // Streams a file of the task's sandbox to `write` until its end, with `follow` until the task has
 // ended. Blocks. Errors: kUnavailable (the agent does not answer), kNotFound (no such file),
 // kPermissionDenied (it is of another user).

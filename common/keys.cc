@@ -14,4 +14,11 @@ bool is_valid_public_key(std::string_view text) {
 
 std::string_view to_text(KeyKind kind) { return kind == KeyKind::kAgent ? "agent" : "user"; }
 
+std::optional<KeyKind> parse_key_kind(std::string_view text) {
+  for (const KeyKind kind : {KeyKind::kAgent, KeyKind::kUser}) {
+    if (text == to_text(kind)) return kind;
+  }
+  return std::nullopt;
+}
+
 }  // namespace proffer

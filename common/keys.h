@@ -28,6 +28,7 @@ enum class KeyKind : uint8_t {
 };
 inline constexpr size_t kKeyKindCount = 2;
 std::string_view to_text(KeyKind kind);  // "agent", "user"
+std::optional<KeyKind> parse_key_kind(std::string_view text);
 
 // A key that the cluster knows, or a join token: a key that its holder may use once, until a time,
 // to register a key of its own.

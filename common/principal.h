@@ -1,23 +1,37 @@
 #pragma once
 
-// A user on whose behalf a session or a call acts, as the kernel names it: never as a peer names
-// itself.
+// On whose behalf a session or a call acts: a user, as the kernel names it or as the registry says
+// of its key; or an agent, by its key. Never as a peer names itself.
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "common/keys.h"
+
 namespace proffer {
+
+// The uid of a user that the user database of this machine does not know. Nobody has it.
+inline constexpr uint32_t kNoUid = UINT32_MAX;
 
 struct Principal {
   std::string user = {};
-  uint32_t uid = 0;
+  uint32_t uid = 0;                   // on this machine
   std::vector<uint32_t> groups = {};  // all of the user, by the user database
   // A TCP peer: the kernel does not name its user, so it has the daemon's.
   bool is_unproven = false;
+  // By which it came from beyond the host; empty: the kernel named its user.
+  PublicKey key = {};
+  // Its key is this agent's: it may be this agent and nothing else. `user` is what the agent runs
+  // as on its machine.
+  AgentId agent = {};
+  bool may_only_join = false;  // its key is that of a join token
   bool operator==(const Principal&) const = default;
 };
+
+// For audit lines: the user, or "agent:a1" and "join-token", which act for no user.
+std::string audit_name(const Principal* by);
 
 // Shared by all frames of a session. nullptr: nobody, who may do nothing that needs a right.
 using PrincipalPtr = std::shared_ptr<const Principal>;

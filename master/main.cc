@@ -20,10 +20,18 @@
 DEFINE_string(socket, "/run/proffer/master.sock",
               "Unix socket for agents, schedulers and the CLI; the kernel says who each peer is");
 DEFINE_bool(insecure_tcp, false,
-            "serve on TCP too, for development: each peer there has all the rights of the user "
-            "that runs the master");
-DEFINE_string(address, "127.0.0.1", "the address to serve on with --insecure_tcp");
-DEFINE_int32(port, 5050, "the port to serve on with --insecure_tcp; 0: any free one");
+            "serve on TCP without keys, for development, on the loopback interface only: each peer "
+            "there has all the rights of the user that runs the master");
+DEFINE_string(bind, "",
+              "the address of this machine to serve other machines on; default: all of them, with "
+              "--insecure_tcp 127.0.0.1");
+DEFINE_int32(port, 5050,
+             "serve other machines on this port, by the key that `proffer keys init` makes, to "
+             "agents and users that have joined; 0: any free one");
+DEFINE_string(advertise, "",
+              "where other machines find this one, for join tokens: HOST[:PORT],...; default: the "
+              "addresses of this machine");
+DEFINE_string(key_file, "", "the master's key; default: DATA_DIR/master.key");
 DEFINE_string(http_address, "127.0.0.1", "the loopback address of --http_port");
 DEFINE_string(http_names, "",
               "host names, besides those of loopback, by which browsers and tools may ask for it, "
@@ -139,6 +147,49 @@ std::optional<ZooKeeperOptions> zookeeper_from_flags() {
   return options;
 }
 
+// Without keys never beyond loopback, whatever the flags.
+void tcp_from_flags(master::MasterShellOptions& options) {
+  const bool is_asked = !gflags::GetCommandLineFlagInfoOrDie("port").is_default ||
+                        !FLAGS_bind.empty() || !FLAGS_advertise.empty();
+  const uint16_t port = flag_port("port", FLAGS_port);
+  if (FLAGS_insecure_tcp) {
+    const std::string host = FLAGS_bind.empty() ? "127.0.0.1" : FLAGS_bind;
+    if (!is_loopback(host)) {
+      exit_with(Error::unsupported(
+                    text("--insecure_tcp serves only on this machine, not on ", quoted(host)))
+                    .with_hint("other machines are served by keys: proffer keys init, and leave "
+                               "--insecure_tcp out"),
+                2);
+    }
+    options.tcp = {host, port};
+    return;
+  }
+  if (!is_asked) return;
+  const std::string path =
+      FLAGS_key_file.empty() ? text(options.data_dir, "/", kMasterKeyFile) : FLAGS_key_file;
+  Result<KeyPair> keys = read_key_file(path);
+  if (!keys && keys.error().code() == ErrorCode::kNotFound) {
+    exit_with(Error::failed_precondition(text("other machines are served by keys, and there is no "
+                                              "key in ",
+                                              quoted(path)))
+                  .with_hint("proffer keys init makes one; or leave --port, --bind and "
+                             "--advertise out: this machine uses --socket"),
+              2);
+  }
+  if (!keys) exit_with(std::move(keys).error(), 1);
+  options.keys = *std::move(keys);
+  options.tcp = {FLAGS_bind.empty() ? "0.0.0.0" : FLAGS_bind, port};
+  if (FLAGS_advertise.empty()) return;
+  for (const std::string_view one : split(FLAGS_advertise, ',')) {
+    constexpr uint16_t kAsBound = 5050;
+    Address address = flag_value("advertise", parse_address("address", one, kAsBound));
+    // Whether a port was named is seen by the text: without one it is that of --port.
+    const bool has_port = one.ends_with(text(":", address.port));
+    if (!has_port) address.port = 0;
+    options.advertised.push_back(std::move(address));
+  }
+}
+
 master::MasterShellOptions options_from_flags() {
   master::MasterShellOptions options;
   options.socket = FLAGS_socket;
@@ -148,25 +199,19 @@ master::MasterShellOptions options_from_flags() {
         FLAGS_socket.find('/') == std::string::npos ? text("./", FLAGS_socket) : FLAGS_socket;
     options.socket = flag_value("socket", parse_socket_or_address("path", path)).socket;
   }
-  if (FLAGS_insecure_tcp) options.tcp = {FLAGS_address, flag_port("port", FLAGS_port)};
-  if (!FLAGS_insecure_tcp && !gflags::GetCommandLineFlagInfoOrDie("port").is_default) {
-    exit_with(
-        Error::unsupported("--port needs --insecure_tcp: on TCP nothing says which user a peer is")
-            .with_hint("leave --port out: agents, schedulers and the CLI use --socket"),
-        2);
+  options.data_dir = FLAGS_data_dir;
+  if (options.data_dir.empty()) {
+    exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
   }
+  tcp_from_flags(options);
   if (options.socket.empty() && !options.tcp) {
     exit_with(Error::invalid_argument("--socket must name a Unix socket, not ''")
-                  .with_hint("or serve on TCP alone with --insecure_tcp"),
+                  .with_hint("or serve on TCP alone with --port and keys, or --insecure_tcp"),
               2);
   }
   options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.core.policy = policy_from_flags();
-  options.data_dir = FLAGS_data_dir;
-  if (options.data_dir.empty()) {
-    exit_with(Error::invalid_argument("--data_dir must name a directory"), 2);
-  }
   options.zookeeper = zookeeper_from_flags();
   options.accepts_older_registry = FLAGS_accept_older_registry;
   if (FLAGS_history_mib < 0 || FLAGS_history_mib > kHistoryMibMax) {
@@ -179,12 +224,6 @@ master::MasterShellOptions options_from_flags() {
   if (options.history_age < minutes(1)) {
     exit_with(Error::invalid_argument(
                   text("--history_age must be at least 1m, not ", quoted(FLAGS_history_age))),
-              2);
-  }
-  if (!is_loopback(FLAGS_address)) {
-    exit_with(Error::unsupported(
-                  text("the master serves only on this machine, not on ", quoted(FLAGS_address)))
-                  .with_hint("keys, which anything beyond loopback needs, are not there yet"),
               2);
   }
   options.core.allocator.roles = table_of(flag_value("weights", parse_role_weights(FLAGS_weights)));

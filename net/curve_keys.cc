@@ -29,7 +29,10 @@ std::string text_of(const Z85Key& key) { return {key.data(), kPublicKeyBytes}; }
 KeyPair make_key_pair() {
   Z85Key public_key{};
   Z85Key secret_key{};
-  CHECK_EQ(zmq_curve_keypair(public_key.data(), secret_key.data()), 0) << zmq_strerror(zmq_errno());
+  do {
+    CHECK_EQ(zmq_curve_keypair(public_key.data(), secret_key.data()), 0)
+        << zmq_strerror(zmq_errno());
+  } while (public_key[0] == '-');  // that commands would take for an option
   return {.public_key = PublicKey(text_of(public_key)), .secret_key = text_of(secret_key)};
 }
 

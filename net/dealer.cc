@@ -106,7 +106,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
              }),
              0);
     if (options.endpoint.find('[') != std::string::npos) socket.set(ZMQ_IPV6, 1);
-    if (options.keys) {
+    if (is_keyed()) {
       socket.set_text(ZMQ_CURVE_SERVERKEY, options.keys->server.str());
       socket.set_text(ZMQ_CURVE_PUBLICKEY, options.keys->own.public_key.str());
       socket.set_text(ZMQ_CURVE_SECRETKEY, options.keys->own.secret_key);
@@ -167,7 +167,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
         return end_soon(text(options.endpoint, " refuses this key: it was revoked, or never known"),
                         false);
       case ZMQ_EVENT_DISCONNECTED:
-        if (state == State::kConnecting && options.keys) return end_soon(handshake_failed(), false);
+        if (state == State::kConnecting && is_keyed()) return end_soon(handshake_failed(), false);
         return end_soon(text("connection to ", options.endpoint, " was closed by the other end"),
                         false);
       case ZMQ_EVENT_CLOSED:
@@ -177,8 +177,13 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     }
   }
 
+  // Unix sockets have none.
+  bool is_keyed() const {
+    return options.keys.has_value() && !options.endpoint.starts_with(kUnixSocket);
+  }
+
   std::string handshake_failed() const {
-    if (!options.keys) {
+    if (!is_keyed()) {
       return text("handshake with ", options.endpoint,
                   " failed: it may want a key (proffer join), or be no master");
     }

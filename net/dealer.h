@@ -42,7 +42,7 @@ class Dealer {
     // Further places, of which one serves at a time: after an attempt or a session has ended, the
     // next one is tried at once, and the back-off comes after the last.
     std::vector<std::string> others = {};
-    // By CURVE, with this key and only to a server with that one. None: plain.
+    // By CURVE, with this key and only to a server with that one; TCP only. None: plain.
     std::optional<ClientKeys> keys = {};
     // Whether a process of this user may be at the other end of a Unix socket: else the session
     // ends before any frame of it is told. None: root, this process's user, and

@@ -7,6 +7,7 @@
 #include <set>
 #include <variant>
 
+#include "common/keys.h"
 #include "common/roles.h"
 #include "proto/messages.h"
 
@@ -65,8 +66,9 @@ struct StoreRecord {
   bool operator==(const StoreRecord&) const = default;
 };
 
-using RegistryRow =
-    std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord, ReservationRecord>;
+// Keys and join tokens are rows, too. Key: the public half.
+using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord,
+                                 ReservationRecord, KnownKey>;
 
 // Put the row, or erase the one with its key.
 struct RegistryWrite {

@@ -15,13 +15,14 @@
 #include "net/daemon_help.h"
 #include "net/daemon_http.h"
 #include "net/http_hosts.h"
+#include "net/membership.h"
 #include "net/users.h"
 #include "slave/shell/agent_shell.h"
 #include "slave/shell/machine.h"
 
 DEFINE_string(master, "",
               "socket of the master, or host:port; of several masters, a list with commas; default "
-              "$PROFFER_MASTER, or the one of this machine");
+              "$PROFFER_MASTER, the one that was joined, or the one of this machine");
 DEFINE_string(master_user, "",
               "a user that may run the master, beside root and the user of this agent: the master "
               "says as which user tasks run");
@@ -52,7 +53,9 @@ DEFINE_int64(cache_max, 4'096,
              "so much of what was fetched by its sha256 is kept for other tasks, in MiB; less if "
              "the disk is short; 0: nothing");
 DEFINE_string(work_dir, "/var/lib/proffer/agent", "checkpoint, sandboxes and address.json");
-DEFINE_string(name, "", "the agent's name, unique in the cluster; default: the host's name");
+DEFINE_string(name, "",
+              "the agent's name, unique in the cluster; default: the one under which the machine "
+              "joined, or the host's name");
 DEFINE_string(resources, "",
               "such as \"cpus:2;mem:2048;gpus:2;ports:[31000-32000]\", with GPUs 0 and 1, or "
               "\"gpus:[0,2-3]\"; default: detected");
@@ -83,26 +86,26 @@ namespace {
 using namespace proffer;
 
 Masters masters_from_flags() {
-  std::string given = FLAGS_master;
-  if (given.empty()) {
-    const char* variable = std::getenv("PROFFER_MASTER");
-    if (variable == nullptr || *variable == '\0') return {local_master()};
-    given = variable;
-  }
-  const Result<Masters> masters = parse_masters("--master", given, 5050);
-  if (!masters) exit_with(masters.error(), 2);
-  for (const Address& address : *masters) {
-    if (address.socket.empty() && address.port == 0) {
-      exit_with(Error::invalid_argument("--master must name a port from 1 to 65535, not 0"), 2);
-    }
-    if (address.socket.empty() && !is_loopback(address.host)) {
-      exit_with(Error::unsupported(text("--master must be an address of this machine, as in ",
-                                        "127.0.0.1, not ", quoted(address.host)))
-                    .with_hint("keys, which anything beyond loopback needs, are not there yet"),
-                2);
-    }
-  }
-  return *masters;
+  const char* variable = std::getenv("PROFFER_MASTER");
+  const bool is_flag = !FLAGS_master.empty() || variable == nullptr;
+  Result<Masters> masters = find_masters(KeyKind::kAgent, is_flag ? "--master" : "$PROFFER_MASTER",
+                                         is_flag ? FLAGS_master : std::string(variable));
+  if (!masters) exit_with(std::move(masters).error(), 2);
+  return *std::move(masters);
+}
+
+// That of the flag; else the one under which this machine joined; else the host's.
+std::string name_from_flags(const std::optional<ClientKeys>& keys) {
+  if (!keys) return FLAGS_name.empty() ? agent::host_name() : FLAGS_name;
+  const Result<std::optional<Membership>> joined = read_membership(KeyKind::kAgent);
+  if (!joined || !*joined) return FLAGS_name;
+  if (FLAGS_name.empty() || FLAGS_name == (*joined)->name) return (*joined)->name;
+  exit_with(Error::invalid_argument(text("--name is ", quoted(FLAGS_name),
+                                         ", and this machine "
+                                         "joined as agent ",
+                                         quoted((*joined)->name)))
+                .with_hint("leave --name out, or join again with a token for that name"),
+            2);
 }
 
 int64_t bytes_from_flag(std::string_view flag, int64_t mib) {
@@ -125,6 +128,9 @@ agent::AgentShellOptions options_from_flags() {
     }
   }
   options.http_port = http_port_from_flags(FLAGS_http_address, FLAGS_http_port);
+  Result<std::optional<ClientKeys>> keys = keys_for(KeyKind::kAgent, options.masters);
+  if (!keys) exit_with(std::move(keys).error(), 2);
+  options.keys = *std::move(keys);
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.operators_group = flag_group("operators_group", FLAGS_operators_group);
   options.housekeeping.sandbox_age = flag_duration("sandbox_age", FLAGS_sandbox_age);
@@ -139,7 +145,7 @@ agent::AgentShellOptions options_from_flags() {
   if (options.work_dir.empty()) {
     exit_with(Error::invalid_argument("--work_dir must name a directory"), 2);
   }
-  const std::string name = FLAGS_name.empty() ? agent::host_name() : FLAGS_name;
+  const std::string name = name_from_flags(options.keys);
   if (Result<void> valid = check_name("agent name", name); !valid) {
     exit_with(std::move(valid).error().in("--name"), 2);
   }
@@ -184,12 +190,12 @@ agent::AgentShellOptions options_from_flags() {
               2);
   }
   for (const Address& master : options.masters) {
-    if (geteuid() != 0 || !master.socket.empty()) continue;
+    if (geteuid() != 0 || !master.socket.empty() || options.keys) continue;
     exit_with(Error::unsupported(text("an agent that is root takes tasks only from the Unix socket "
-                                      "of a master, not from ",
+                                      "of a master, or by keys, not from ",
                                       to_text(master)))
-                  .with_hint("over TCP nothing says which user is at the other end: run the agent "
-                             "as another user, or use the socket"),
+                  .with_hint("over plain TCP nothing says which user is at the other end: use the "
+                             "socket, join with a token, or run the agent as another user"),
               2);
   }
   return options;

@@ -51,6 +51,10 @@ std::vector<proto::HistoryRecord> Master::last_history(Time now) {
 bool Master::may_see_tasks_of(std::string_view user, const Principal* by) const {
   return state_->may_see_tasks_of(user, by);
 }
+const KnownKey* Master::find_key(const PublicKey& key, Time now) const {
+  return state_->find_key(key, now);
+}
+std::vector<KnownKey> Master::keys() const { return state_->keys(); }
 MasterSnapshot Master::snapshot() const { return state_->snapshot(); }
 std::vector<Violation> Master::violations() const { return state_->violations(); }
 
@@ -153,6 +157,12 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_tear_down(*end, step);
   } else if (const auto* part = std::get_if<ReserveForRole>(&event)) {
     on_reserve(*part, step);
+  } else if (const auto* token = std::get_if<MakeJoinToken>(&event)) {
+    on_make_token(*token, step);
+  } else if (const auto* join = std::get_if<JoinCluster>(&event)) {
+    on_join(*join, step);
+  } else if (const auto* revoke = std::get_if<RevokeKey>(&event)) {
+    on_revoke_key(*revoke, step);
   } else {
     on_tick(step);
   }

@@ -109,6 +109,31 @@ struct ReserveForRole {
   ResourceVector amounts = {};
   bool unreserve = false;
 };
+// A join token for an agent or a user of this name: whoever has the secret half of `key` may use it
+// once to register a key of their own.
+struct MakeJoinToken {
+  uint64_t call = 0;
+  PrincipalPtr by = {};
+  PublicKey key = {};
+  KeyKind kind = KeyKind::kUser;
+  std::string name = {};
+  Duration valid_for = {};
+};
+// The holder of a token registers its key. An agent's older keys are revoked with it.
+struct JoinCluster {
+  uint64_t call = 0;
+  PrincipalPtr by = {};  // with the token's key
+  PublicKey key = {};
+  std::string runs_as = {};  // of an agent: its user on its machine
+};
+// A key, given by a unique beginning of it; or all keys and tokens of an agent or a user.
+struct RevokeKey {
+  uint64_t call = 0;
+  PrincipalPtr by = {};
+  std::string key = {};
+  std::optional<KeyKind> kind = {};
+  std::string name = {};
+};
 // A request of a user to a framework, given by its id, its name or a unique prefix of its id.
 // Answered under `call` with what the framework says, or why it says nothing.
 struct FrameworkCall {
@@ -124,7 +149,8 @@ struct Tick {};
 
 using MasterEvent =
     std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, FrameworkCall, Tick,
-                 DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework>;
+                 DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework,
+                 MakeJoinToken, JoinCluster, RevokeKey>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -141,7 +167,11 @@ struct Answer {
   uint64_t call = 0;
   Result<std::string> result = std::string();
 };
-using MasterAction = std::variant<Send, Drop, Answer>;
+// Ends all connections that came with this key, also those of calls, after what was sent to them.
+struct DropKey {
+  PublicKey key = {};
+};
+using MasterAction = std::variant<Send, Drop, Answer, DropKey>;
 
 // The shell makes the records durable, then carries out the actions of the step, in step order.
 struct MasterOutbox {
@@ -199,6 +229,12 @@ class Master {
   // Commands, and the texts of errors, are left out where `by` may not see them. O(log tasks +
   // limit).
   std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query, const Principal* by) const;
+
+  // A key that may connect now: registered, or of a token whose time is not over. nullptr: none.
+  // Valid until the next step. O(log keys).
+  const KnownKey* find_key(const PublicKey& key, Time now) const;
+  // All keys and tokens in order of the key; also tokens whose time is over.
+  std::vector<KnownKey> keys() const;
 
   // The cluster, its work and what it is ruled by: what a scenario is made of. O(agents + asks +
   // tasks).

@@ -14,6 +14,7 @@ struct Rule {
   bool everybody = false;  // permitted to these; to operators always
   bool owner = false;
   bool agent_user = false;
+  bool token = false;  // permitted to join tokens only
 };
 
 constexpr std::array<Rule, kActionCount> kRules = {{
@@ -28,11 +29,14 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "reserve resources"},
     {.text = "see the command of a task of another user", .owner = true},
     {.text = "begin a framework that runs tasks of other users"},
+    {.text = "manage keys"},
+    {.text = "join the cluster", .token = true},
 }};
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }
 
 std::string who_may(const Rule& rule, std::string_view owner) {
+  if (rule.token) return "join with a token: an operator makes one with proffer join-token";
   if (rule.everybody) return "every user that the kernel of this machine knows may";
   std::string who = "root, the user that runs the master and the operators' group may";
   if (rule.owner && !owner.empty()) return text("user ", quoted(owner), ", ", who);
@@ -45,6 +49,7 @@ std::string who_may(const Rule& rule, std::string_view owner) {
 std::string_view to_text(Action action) { return rule_of(action).text; }
 
 bool is_operator(const PolicyOptions& options, const Principal& by) {
+  if (!by.agent.empty() || by.may_only_join) return false;
   if (by.uid == 0 || by.uid == options.master_uid) return true;
   return options.operators_group &&
          std::find(by.groups.begin(), by.groups.end(), *options.operators_group) != by.groups.end();
@@ -53,7 +58,20 @@ bool is_operator(const PolicyOptions& options, const Principal& by) {
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner) {
   const Rule& rule = rule_of(action);
-  if (by != nullptr) {
+  if (by != nullptr && by->may_only_join) {
+    if (rule.token) return {};
+    return Error::permission_denied(text("a join token may not ", rule.text))
+        .with_hint("proffer join registers a key with it");
+  }
+  if (by != nullptr && !by->agent.empty()) {
+    if (action == Action::kRegisterAgent && owner == by->agent.str()) return {};
+    return Error::permission_denied(text("the key of agent ", quoted(by->agent.str()), " may not ",
+                                         action == Action::kRegisterAgent
+                                             ? text("register agent ", quoted(owner))
+                                             : std::string(rule.text)))
+        .with_hint(text("it may be agent ", quoted(by->agent.str()), " and nothing else"));
+  }
+  if (by != nullptr && !rule.token) {
     if (rule.everybody || is_operator(options, *by)) return {};
     if (rule.owner && !owner.empty() && owner == by->user) return {};
     if (rule.agent_user && options.agent_uids.contains(by->uid)) return {};
@@ -61,6 +79,12 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
   const std::string user = by == nullptr ? "an unknown user" : text("user ", quoted(by->user));
   return Error::permission_denied(text(user, " may not ", rule.text))
       .with_hint(who_may(rule, owner));
+}
+
+Result<void> check_method(const Principal* by, std::string_view method) {
+  if (by == nullptr || !by->may_only_join || method == kJoinMethod) return {};
+  return Error::permission_denied(text("a join token may not call ", quoted(method)))
+      .with_hint("proffer join registers a key with it");
 }
 
 }  // namespace proffer::master

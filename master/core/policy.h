@@ -2,7 +2,8 @@
 
 // Permissions: one table of action × relation (DESIGN §6). A principal is the owner of its own
 // frameworks and their tasks; an operator is root, the user that runs the master, or a member of
-// the operators' group.
+// the operators' group. A principal with the key of an agent may be this agent, one with that of a
+// join token may join; neither may do anything else, whatever its user.
 
 #include <cstdint>
 #include <optional>
@@ -26,8 +27,10 @@ enum class Action : uint8_t {
   kReserve,
   kSeeTask,     // its command, and the texts of its errors
   kServeUsers,  // a framework runs tasks as the users that sent it requests
+  kManageKeys,  // join tokens, and revoking keys
+  kJoin,        // to register a key: of those that came with the key of a join token, nobody else
 };
-inline constexpr size_t kActionCount = 11;
+inline constexpr size_t kActionCount = 13;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 
@@ -37,12 +40,17 @@ struct PolicyOptions {
   std::set<uint32_t> agent_uids = {};            // that may register agents, beside operators
 };
 
-// Root, the user that runs the master, and the members of the operators' group.
+// Root, the user that runs the master, and the members of the operators' group; by the kernel's
+// word or with a key of theirs.
 bool is_operator(const PolicyOptions& options, const Principal& by);
 
 // Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
-// task; empty: not known, then only operators may. Nothing is permitted to an unknown user.
+// task; empty: not known, then only operators may. Of kRegisterAgent: the agent's name. Nothing is
+// permitted to an unknown user.
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner = {});
+inline constexpr std::string_view kJoinMethod = "join";
+// Whether a call of the API is for this principal at all: one with a join token may only join.
+Result<void> check_method(const Principal* by, std::string_view method);
 
 }  // namespace proffer::master

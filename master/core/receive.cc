@@ -197,7 +197,7 @@ Result<void> Master::State::permit(const PrincipalPtr& by, Action action, std::s
   if (!permitted || !is_common) {
     step.trace(permitted ? TraceLevel::kLongLived : TraceLevel::kMisbehaved,
                permitted ? "audit: done" : "audit: refused",
-               {{"user", by == nullptr ? "?" : by->user},
+               {{"user", audit_name(by.get())},
                 {"action", quoted(to_text(action))},
                 {"of", quoted(object)}});
   }

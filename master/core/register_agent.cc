@@ -25,7 +25,9 @@ void Master::State::on_register_agent(Peer& peer, proto::RegisterAgent&& message
                            text("a registration has at most ", kRegisterMessagesMax, " messages")),
                        false, step);
   }
-  if (Result<void> may = permit(peer.by, Action::kRegisterAgent, message.agent.str(), step); !may) {
+  if (Result<void> may =
+          permit(peer.by, Action::kRegisterAgent, message.agent.str(), step, message.agent.str());
+      !may) {
     return end_session(peer.id, may.error(), false, step);
   }
   // Refused before its tasks come, if it will be refused.

@@ -27,6 +27,8 @@ void Registry::apply(const proto::RegistryWrite& write) {
     put_or_erase(frameworks_, framework->framework, *framework, write.erase);
   } else if (const auto* role = std::get_if<proto::RoleRecord>(&write.row)) {
     put_or_erase(roles_, role->role, *role, write.erase);
+  } else if (const auto* key = std::get_if<KnownKey>(&write.row)) {
+    put_or_erase(keys_, key->key, *key, write.erase);
   } else if (const auto* entry = std::get_if<proto::StoreRecord>(&write.row)) {
     stores_.apply(*entry, write.erase);
   } else if (const auto* part = std::get_if<proto::ReservationRecord>(&write.row)) {
@@ -36,10 +38,11 @@ void Registry::apply(const proto::RegistryWrite& write) {
 
 std::vector<proto::RegistryRow> Registry::rows() const {
   std::vector<proto::RegistryRow> rows;
-  rows.reserve(agents_.size() + frameworks_.size() + roles_.size() + reservations_.size() +
-               stores_.entries());
+  rows.reserve(agents_.size() + frameworks_.size() + keys_.size() + roles_.size() +
+               reservations_.size() + stores_.entries());
   for (const auto& [id, record] : agents_) rows.emplace_back(record);
   for (const auto& [id, record] : frameworks_) rows.emplace_back(record);
+  for (const auto& [key, record] : keys_) rows.emplace_back(record);
   for (const auto& [name, record] : roles_) rows.emplace_back(record);
   for (const auto& [key, record] : reservations_) rows.emplace_back(record);
   for (const auto& [id, store] : stores_.all()) {
@@ -63,6 +66,8 @@ std::vector<const proto::ReservationRecord*> Registry::reservations(const AgentI
   }
   return found;
 }
+
+const KnownKey* Registry::find(const PublicKey& key) const { return find_in(keys_, key); }
 
 const proto::FrameworkRecord* Registry::find(const FrameworkId& framework) const {
   return find_in(frameworks_, framework);

@@ -24,6 +24,8 @@ class Registry {
   const std::map<AgentId, proto::AgentRecord>& agents() const { return agents_; }
   const std::map<FrameworkId, proto::FrameworkRecord>& frameworks() const { return frameworks_; }
   const std::map<RoleName, proto::RoleRecord>& roles() const { return roles_; }
+  const std::map<PublicKey, KnownKey>& keys() const { return keys_; }
+  const KnownKey* find(const PublicKey& key) const;
   const FrameworkStores& stores() const { return stores_; }
   // Of one agent, by role. Valid until the next write.
   std::vector<const proto::ReservationRecord*> reservations(const AgentId& agent) const;
@@ -34,6 +36,7 @@ class Registry {
  private:
   std::map<AgentId, proto::AgentRecord> agents_;
   std::map<FrameworkId, proto::FrameworkRecord> frameworks_;
+  std::map<PublicKey, KnownKey> keys_;
   std::map<RoleName, proto::RoleRecord> roles_;
   std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord> reservations_;
   FrameworkStores stores_;

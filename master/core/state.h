@@ -71,6 +71,9 @@ class Master::State {
   // history.cc
   std::vector<proto::HistoryRecord> last_history(Time now);
   bool may_see_tasks_of(std::string_view user, const Principal* by) const;
+  // keys.cc
+  const KnownKey* find_key(const PublicKey& key, Time now) const;
+  std::vector<KnownKey> keys() const;
   // violations.cc
   std::vector<Violation> violations() const;
 
@@ -253,6 +256,17 @@ class Master::State {
   Result<std::set<std::string>> users_wanted(const SetRole& message) const;
   Result<void> may_use_role(const PrincipalPtr& by, const RoleName& role, Step& step) const;
   RoleSettings settings_of_flags(const RoleName& role) const;
+
+  // keys.cc
+  void on_make_token(const MakeJoinToken& message, Step& step);
+  Result<KnownKey> token_wanted(const MakeJoinToken& message, Time now) const;
+  void on_join(const JoinCluster& message, Step& step);
+  Result<KnownKey> key_wanted(const JoinCluster& message, Time now) const;
+  void on_revoke_key(const RevokeKey& message, Step& step);
+  Result<std::vector<KnownKey>> keys_to_revoke(const RevokeKey& message) const;
+  // Nobody connects with it any more, and who is connected is told why it ends.
+  void end_key(const KnownKey& key, const Error& why, Step& step);
+  void forget_old_tokens(Step& step);
 
   // reserve.cc
   void on_reserve(const ReserveForRole& message, Step& step);

@@ -274,6 +274,12 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
   if (registry_.agents().size() != agents_.size()) {
     found.push_back({"the registry has an agent that is not there"});
   }
+  std::set<std::string_view> agents_with_keys;
+  for (const auto& [key, record] : registry_.keys()) {
+    if (record.kind != KeyKind::kAgent || record.is_token()) continue;
+    if (agents_with_keys.insert(record.name).second) continue;
+    found.push_back({text("agent ", quoted(record.name), " has two keys")});
+  }
   size_t durable = 0;
   for (const auto& [id, framework] : frameworks_.all()) {
     if (!framework.durable()) continue;

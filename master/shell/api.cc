@@ -8,6 +8,7 @@
 #include "common/limits.h"
 #include "common/text.h"
 #include "proto/json/json.h"
+#include "proto/json/keys_json.h"
 
 namespace proffer::master {
 namespace {
@@ -61,7 +62,7 @@ Result<Page> explain(const Master& core, const proto::ExplainCall& call, const P
 
 const std::vector<std::string_view>& read_methods() {
   static const std::vector<std::string_view> kMethods = {"status", "agents", "frameworks", "roles",
-                                                         "tasks",  "offers", "explain"};
+                                                         "tasks",  "offers", "explain",    "keys"};
   return kMethods;
 }
 
@@ -103,6 +104,10 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
         },
         proto::offers_json);
   }
+  if (method == "keys") {
+    return page_after(
+        core.keys(), *query, [](const KnownKey& row) { return row.key.str(); }, proto::keys_json);
+  }
   if (method == "tasks") {
     std::vector<proto::TaskRow> rows = core.tasks(*query, by);
     const bool more = rows.size() == query->limit;
@@ -112,18 +117,19 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
         proto::tasks_json);
   }
   const std::string_view near = nearest(method, read_methods());
-  Error error = Error::not_found(text(
-      "unknown method ", quoted(method),
-      "; known are status, agents, frameworks, roles, tasks, offers, explain, snapshot, history, "
-      "kill and request"));
+  Error error = Error::not_found(
+      text("unknown method ", quoted(method),
+           "; known are status, agents, frameworks, roles, tasks, offers, explain, keys, snapshot, "
+           "history, kill and request"));
   if (near.empty()) return error;
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }
 
 namespace {
 
-constexpr std::string_view kOperatorMethods[] = {"kill",    "drain",     "undrain", "role_set",
-                                                 "reserve", "unreserve", "teardown"};
+constexpr std::string_view kOperatorMethods[] = {"kill",      "drain",     "undrain",  "role_set",
+                                                 "reserve",   "unreserve", "teardown", "join_token",
+                                                 kJoinMethod, "key_revoke"};
 
 }  // namespace
 
@@ -165,6 +171,27 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
                                .limit = set->limit,
                                .users = std::move(set->users),
                                .unset = set->unset});
+  }
+  if (method == "join_token") {
+    Result<proto::JoinTokenCall> token = proto::parse_join_token_call(arguments);
+    if (!token) return wrong(std::move(token).error());
+    return MasterEvent(MakeJoinToken{.call = call,
+                                     .by = by,
+                                     .key = std::move(token->key),
+                                     .kind = token->kind,
+                                     .name = std::move(token->name),
+                                     .valid_for = token->valid_for});
+  }
+  if (method == kJoinMethod) {
+    Result<proto::JoinCall> join = proto::parse_join_call(arguments);
+    if (!join) return wrong(std::move(join).error());
+    return MasterEvent(JoinCluster{call, by, std::move(join->key), std::move(join->runs_as)});
+  }
+  if (method == "key_revoke") {
+    Result<proto::KeyRevokeCall> revoke = proto::parse_key_revoke_call(arguments);
+    if (!revoke) return wrong(std::move(revoke).error());
+    return MasterEvent(
+        RevokeKey{call, by, std::move(revoke->key), revoke->kind, std::move(revoke->name)});
   }
   Result<proto::ReserveCall> part = proto::parse_reserve_call(arguments);
   if (!part) return wrong(std::move(part).error());

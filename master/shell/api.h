@@ -17,8 +17,8 @@ struct Page {
   std::string next = {};  // give it as `after` for the next page; empty: this was the last
 };
 
-// `method` is "status", "agents", "frameworks", "roles", "tasks" or "offers" with JSON as of
-// proto::TaskQuery ("" for none) as `arguments`, or "explain" with that of
+// `method` is "status", "agents", "frameworks", "roles", "tasks", "offers" or "keys" with JSON as
+// of proto::TaskQuery ("" for none) as `arguments`, or "explain" with that of
 // proto::explain_call_json. Errors: kNotFound with the known methods, kInvalidArgument for the
 // arguments. What `by` may not see is left out. Pages have at most kReplyRowsMax rows and
 // kJsonBytesMax bytes.
@@ -26,8 +26,8 @@ struct Page {
 Result<Page> read_api(const Master& core, std::string_view method, std::string_view arguments,
                       const Principal* by, std::string_view history = {});
 
-// What an operator may change: "kill", "drain", "undrain", "role_set", "reserve", "unreserve",
-// "teardown".
+// What changes something: "kill", "drain", "undrain", "role_set", "reserve", "unreserve",
+// "teardown", "join_token", "join", "key_revoke".
 bool is_operator_method(std::string_view method);
 // The event of such a call, answered under `call`, with JSON as of proto/json as `arguments`.
 // Errors: kInvalidArgument for the arguments.

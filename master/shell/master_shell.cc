@@ -16,6 +16,7 @@
 #include "common/text.h"
 #include "master/shell/api.h"
 #include "master/shell/history.h"
+#include "master/shell/key_principals.h"
 #include "master/shell/metrics.h"
 #include "master/shell/snapshot_pages.h"
 #include "master/shell/standby.h"
@@ -29,6 +30,7 @@
 #include "proto/codec/records.h"
 #include "proto/json/history_json.h"
 #include "proto/json/json.h"
+#include "proto/json/keys_json.h"
 #include "store/directory_lock.h"
 #include "store/elected_at_once.h"
 #include "store/sqlite_store.h"
@@ -114,6 +116,9 @@ struct MasterShell::Impl {
   std::string socket;  // its path, once socket_lock is held
   std::optional<DirectoryLock> socket_lock;
   std::unordered_map<PeerId, PrincipalPtr> principals;  // of connections; looked up only
+  std::optional<KeyPair> keys;      // the master's own, if it serves other machines
+  Address tcp;                      // where it does
+  std::vector<Address> advertised;  // as its options say
   Result<void> outcome;
 
   proto::Encoder encoder;
@@ -124,8 +129,9 @@ struct MasterShell::Impl {
   LatencyHistogram decisions;
   struct WaitingCall {
     PeerId peer = {};
-    uint64_t id = 0;       // the caller's number
-    bool request = false;  // to a framework: its answer has data
+    uint64_t id = 0;          // the caller's number
+    bool request = false;     // to a framework: its answer has data
+    std::string json = "{}";  // the answer, if it works
   };
   SnapshotPages snapshots;
   uint64_t calls = 0;
@@ -138,6 +144,8 @@ struct MasterShell::Impl {
   void lost(Error why);
   bool may_serve() const;
   PrincipalPtr principal_of(PeerId peer);
+  bool may_connect(const PublicKey& key);
+  void drop_key(const PublicKey& key);
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_call(PeerId peer, const proto::Call& call);
   void read_history(PeerId peer, const proto::Call& call);
@@ -181,6 +189,7 @@ Result<void> MasterShell::Impl::start() {
             << " http_port=" << http->port();
   return write_file_atomically(options.data_dir + "/address.json",
                                proto::json_line({{"address", *served},
+                                                 {"tcp", tcp.port == 0 ? "" : to_text(tcp)},
                                                  {"http", http->address()},
                                                  {"http_port", http->port()},
                                                  {"pid", static_cast<int64_t>(getpid())}}) +
@@ -258,7 +267,14 @@ Result<std::string> MasterShell::Impl::serve() {
           }};
   const auto listen = [&](const Address& at) -> Result<void> {
     if (router != nullptr) return router->listen(zmq_endpoint(at));
-    Result<std::unique_ptr<Router>> bound = Router::bind(loop, zmq_endpoint(at), handlers);
+    Router::Options router_options;
+    if (options.keys) {
+      router_options.keys =
+          Router::Keys{.own = *options.keys,
+                       .may_connect = [this](const PublicKey& key) { return may_connect(key); }};
+    }
+    Result<std::unique_ptr<Router>> bound =
+        Router::bind(loop, zmq_endpoint(at), handlers, std::move(router_options));
     if (!bound) return std::move(bound).error();
     router = *std::move(bound);
     return {};
@@ -267,9 +283,17 @@ Result<std::string> MasterShell::Impl::serve() {
   if (options.tcp) {
     if (Result<void> listening = listen(*options.tcp); !listening)
       return std::move(listening).error();
-    served = to_text(Address{options.tcp->host, router->port()});
-    LOG(WARNING) << "every user who reaches " << served << " has all the rights of user "
-                 << user_name(geteuid()) << " here (--insecure_tcp)";
+    tcp = {options.tcp->host, router->port()};
+    served = to_text(tcp);
+    if (options.keys) {
+      keys = options.keys;
+      advertised = options.advertised;
+      LOG(INFO) << "serving other machines by keys address=" << served
+                << " key=" << keys->public_key.str();
+    } else {
+      LOG(WARNING) << "every user who reaches " << served << " has all the rights of user "
+                   << user_name(geteuid()) << " here (--insecure_tcp)";
+    }
   }
   if (options.socket.empty()) return served;
   Result<DirectoryLock> taken = DirectoryLock::take_socket(options.socket);
@@ -285,13 +309,18 @@ Result<std::string> MasterShell::Impl::serve() {
   return to_text(at);
 }
 
-// The user database is asked once for each connection. nullptr if the kernel names no user: a
-// peer that speaks an old ZMTP has no address.
+// The user database is asked once for each connection. nullptr if the kernel names no user (a peer
+// that speaks an old ZMTP has no address), and if its key has been revoked since it connected.
 PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   PrincipalPtr& known = principals[peer];
   if (known != nullptr) return known;
   const std::optional<PeerProcess> process = router->process_of(peer);
-  // TCP peers are there only with --insecure_tcp, and from this machine.
+  if (const PublicKey key = router->key_of(peer); !key.empty()) {
+    const KnownKey* const found = core == nullptr ? nullptr : core->find_key(key, loop.now());
+    return known = found == nullptr ? nullptr : master::principal_of(*found);
+  }
+  // TCP peers without a key are there only with --insecure_tcp, and from this machine.
+  if (!process && keys) return nullptr;
   if (!process && !is_loopback(router->peer_address(peer))) return nullptr;
   if (process) return known = proffer::principal_of(process->uid);
   Principal unproven = *proffer::principal_of(geteuid());
@@ -299,7 +328,35 @@ PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   return known = std::make_shared<Principal>(std::move(unproven));
 }
 
+// Asked within the handshake of each connection from another machine.
+bool MasterShell::Impl::may_connect(const PublicKey& key) {
+  if (core == nullptr) return false;  // a standby: the leader knows
+  if (core->find_key(key, loop.now()) != nullptr) return true;
+  // Not by the key: strangers have as many as they like.
+  trace.write(
+      {{TraceLevel::kMisbehaved,
+        "audit: refused",
+        {{"user", "unknown-key"}, {"action", quoted("connect")}, {"of", quoted(key.str())}}}},
+      loop.now().nanos() / 1'000'000'000);
+  return false;
+}
+
+void MasterShell::Impl::drop_key(const PublicKey& key) {
+  std::vector<PeerId> dropped;
+  for (const auto& [peer, by] : principals) {
+    if (by != nullptr && by->key == key) dropped.push_back(peer);
+  }
+  for (const PeerId peer : dropped) {
+    router->drop(peer);
+    principals.erase(peer);
+  }
+}
+
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
+  if (principal_of(peer) == nullptr && !router->key_of(peer).empty()) {
+    principals.erase(peer);
+    return router->drop(peer);
+  }
   Result<proto::Envelope> envelope = proto::decode(frame);
   if (core == nullptr) {
     for (const proto::Envelope& answer : standby_answers(envelope, leadership->other_leader())) {
@@ -318,17 +375,30 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
     reply(peer, {.id = call.id,
                  .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
   };
+  if (Result<void> may = check_method(principal_of(peer).get(), call.method); !may) {
+    return refuse(may.error());
+  }
   if (is_operator_method(call.method)) {
     Result<MasterEvent> event =
         operator_event(call.method, call.json, calls + 1, principal_of(peer));
     if (!event) return refuse(event.error());
-    calls_waiting[++calls] = {peer, call.id};
+    calls_waiting[++calls] = {.peer = peer, .id = call.id};
+    if (call.method == "join_token") {
+      if (!keys) {
+        calls_waiting.erase(calls);
+        return refuse(Error::failed_precondition("this master serves this machine only")
+                          .with_hint("proffer keys init makes its key, proffer-master --port=5050 "
+                                     "serves other machines with it"));
+      }
+      calls_waiting[calls].json = proto::join_token_reply_json(
+          {.master_key = keys->public_key, .addresses = reachable_at(tcp, advertised)});
+    }
     return step(*std::move(event));
   }
   if (call.method == "request") {
     Result<proto::RequestCall> request = proto::parse_request_call(call.json);
     if (!request) return refuse(request.error());
-    calls_waiting[++calls] = {peer, call.id, true};
+    calls_waiting[++calls] = {.peer = peer, .id = call.id, .request = true};
     return step(FrameworkCall{.call = calls,
                               .framework = std::move(request->framework),
                               .id = std::move(request->id),
@@ -466,15 +536,18 @@ void MasterShell::Impl::deliver(std::vector<MasterAction> actions,
       if (at == calls_waiting.end()) continue;
       const WaitingCall call = at->second;
       calls_waiting.erase(at);
-      proto::Reply told{.id = call.id, .json = "{}"};
+      proto::Reply told{.id = call.id, .json = call.json};
       Result<std::string> result = std::move(answer->result);
       if (result && call.request) result = proto::request_reply_json(*result);
       if (result && call.request) told.json = *std::move(result);
       if (!result) {
         const Error& error = result.error();
+        told.json.clear();
         told.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
       }
       reply(call.peer, std::move(told));
+    } else if (const auto* revoked = std::get_if<DropKey>(&action)) {
+      drop_key(revoked->key);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "common/result.h"
 #include "master/core/master.h"
 #include "net/address.h"
+#include "net/curve_keys.h"
 #include "net/loop.h"
 #include "store/zookeeper_options.h"
 
@@ -19,7 +20,13 @@ namespace proffer::master {
 struct MasterShellOptions {
   MasterOptions core = {};  // leader and started_at are filled in here
   std::string socket = {};  // its path; empty: none
+  // By keys if there are any; else plain (--insecure_tcp), which the caller allows on loopback
+  // only.
   std::optional<Address> tcp = {};
+  std::optional<KeyPair> keys = {};  // the master's own
+  // Where other machines find it, for join tokens: hosts without a port have that of `tcp`. Empty:
+  // the addresses of this machine.
+  std::vector<Address> advertised = {};
   std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
   std::string data_dir = {};

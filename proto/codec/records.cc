@@ -69,7 +69,8 @@ std::string table_of(const RegistryRow& row) {
                                [](const AgentRecord&) { return "agents"; },
                                [](const RoleRecord&) { return "roles"; },
                                [](const StoreRecord&) { return "store"; },
-                               [](const ReservationRecord&) { return "reservations"; }},
+                               [](const ReservationRecord&) { return "reservations"; },
+                               [](const KnownKey&) { return "keys"; }},
                     row);
 }
 
@@ -79,7 +80,8 @@ std::string key_of(const RegistryRow& row) {
                  [](const AgentRecord& r) { return r.agent.str(); },
                  [](const RoleRecord& r) { return r.role.str(); },
                  [](const StoreRecord& r) { return text(r.framework.str(), "/", r.key); },
-                 [](const ReservationRecord& r) { return text(r.agent.str(), "/", r.role.str()); }},
+                 [](const ReservationRecord& r) { return text(r.agent.str(), "/", r.role.str()); },
+                 [](const KnownKey& r) { return r.key.str(); }},
       row);
 }
 

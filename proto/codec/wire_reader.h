@@ -132,6 +132,7 @@ class WireReader {
   void fill(wire::RoleRecord::Reader in, RoleRecord& out);
   void fill(wire::StoreRecord::Reader in, StoreRecord& out);
   void fill(wire::ReservationRecord::Reader in, ReservationRecord& out);
+  void fill(wire::KeyRecord::Reader in, KnownKey& out);
   void fill(wire::AgentIdentity::Reader in, AgentIdentity& out);
   void fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out);
   void fill(wire::ExecutorGone::Reader in, ExecutorGone& out);

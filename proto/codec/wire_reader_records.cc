@@ -80,6 +80,21 @@ void WireReader::fill(wire::ReservationRecord::Reader in, ReservationRecord& out
   }
 }
 
+void WireReader::fill(wire::KeyRecord::Reader in, KnownKey& out) {
+  const std::string_view key = view_of(in.getKey());
+  if (!is_valid_public_key(key)) {
+    return refuse(Error::invalid_argument(
+        proffer::text("a key must be ", kPublicKeyBytes, " characters of Z85, not ", quoted(key))));
+  }
+  out.key = PublicKey(std::string(key));
+  enumerator(in.getKind(), "kind of key", kKeyKindCount, out.kind);
+  name(in.getName(), "the name of a key", out.name);
+  time(in.getSinceNanos(), out.since);
+  text(in.getBy(), "the maker of a key", kNameBytesMax, out.by);
+  if (in.getToken()) time(in.getTokenUntilNanos(), out.token_until.emplace());
+  text(in.getRunsAs(), "the user of an agent", kNameBytesMax, out.runs_as);
+}
+
 void WireReader::fill(wire::StoreRecord::Reader in, StoreRecord& out) {
   name(in.getFramework(), "framework id", out.framework);
   store_key(in.getKey(), out.key);
@@ -99,6 +114,8 @@ void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
       return fill(in.getStore(), out.emplace<StoreRecord>());
     case wire::RegistryRow::RESERVATION:
       return fill(in.getReservation(), out.emplace<ReservationRecord>());
+    case wire::RegistryRow::KEY:
+      return fill(in.getKey(), out.emplace<KnownKey>());
   }
   refuse(Error::unsupported(
       proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));

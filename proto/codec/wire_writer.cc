@@ -397,6 +397,19 @@ void write(const ReservationRecord& record, wire::RegistryRow::Builder row) {
   write(record.resources, out.initResources());
 }
 
+void write(const KnownKey& record, wire::RegistryRow::Builder row) {
+  auto out = row.initKey();
+  out.setKey(text_of(record.key));
+  out.setKind(same<wire::KeyKind>(record.kind));
+  out.setName(text_of(record.name));
+  out.setSinceNanos(record.since.nanos());
+  if (!record.by.empty()) out.setBy(text_of(record.by));
+  if (!record.runs_as.empty()) out.setRunsAs(text_of(record.runs_as));
+  if (!record.token_until) return;
+  out.setToken(true);
+  out.setTokenUntilNanos(record.token_until->nanos());
+}
+
 void write(const StoreRecord& record, wire::RegistryRow::Builder row) {
   auto out = row.initStore();
   out.setFramework(text_of(record.framework));

@@ -721,7 +721,25 @@ struct RegistryRow {
     role @2 :RoleRecord;
     store @3 :StoreRecord;
     reservation @4 :ReservationRecord;  # Of version 2.
+    key @5 :KeyRecord;
   }
+}
+
+enum KeyKind {
+  agent @0;
+  user @1;
+}
+
+# A key of an agent or a user beyond the host, or a join token. In "keys", by its public half.
+struct KeyRecord {
+  key @0 :Text;              # The public half: 40 characters of Z85.
+  kind @1 :KeyKind;
+  name @2 :Text;             # name; of the agent or user
+  sinceNanos @3 :Int64;      # time
+  by @4 :Text;               # The user that made the token; at most 128 bytes.
+  token @5 :Bool;            # A join token: it may be used once to register a key.
+  tokenUntilNanos @6 :Int64; # time; only with token
+  runsAs @7 :Text;           # Of an agent: the user that it runs as; at most 128 bytes.
 }
 
 # A part of an agent that is reserved for a role, beside what the agent reserves by itself. In

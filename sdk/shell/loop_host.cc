@@ -11,14 +11,13 @@
 #include <unistd.h>
 
 #include "common/text.h"
-#include "net/address.h"
+#include "net/membership.h"
 #include "net/randomness.h"
 #include "sdk/shell/complaints.h"
 
 namespace proffer::sdk {
 namespace {
 
-constexpr uint16_t kMasterPort = 5050;
 // What was sent last, a teardown for one, may take so long to leave after run().
 constexpr Duration kLinger = seconds(2);
 // The same complaint is not repeated sooner.
@@ -55,15 +54,21 @@ std::optional<SessionFile> open_session_file(const std::string& path) {
   return *std::move(file);
 }
 
-Dealer::Options dealer_options(const std::string& master) {
-  if (master.empty()) return {.endpoint = zmq_endpoint(local_master()), .seed = random_seed()};
-  Result<Masters> masters = parse_masters("the master's address", master, kMasterPort);
-  if (!masters)
-    exit_with(
-        std::move(masters).error().with_hint("as in /run/proffer/master.sock or 127.0.0.1:5050"));
-  const std::vector<std::string> endpoints = zmq_endpoints(*masters);
+Masters masters_of(const std::string& given) {
+  Result<Masters> masters = find_masters(KeyKind::kUser, "the master's address", given);
+  if (masters) return *std::move(masters);
+  Error error = std::move(masters).error();
+  if (!error.hint().empty()) exit_with(error);
+  exit_with(std::move(error).with_hint("as in /run/proffer/master.sock or 127.0.0.1:5050"));
+}
+
+Dealer::Options dealer_options(const Masters& masters) {
+  Result<std::optional<ClientKeys>> keys = keys_for(KeyKind::kUser, masters);
+  if (!keys) exit_with(keys.error());
+  const std::vector<std::string> endpoints = zmq_endpoints(masters);
   return {.endpoint = endpoints.front(),
           .others = {endpoints.begin() + 1, endpoints.end()},
+          .keys = *std::move(keys),
           .seed = random_seed(),
           .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()};
 }
@@ -71,11 +76,11 @@ Dealer::Options dealer_options(const std::string& master) {
 }  // namespace
 
 LoopHost::LoopHost(const SchedulerOptions& options)
-    : master_(options.master.empty() ? to_text(local_master()) : options.master),
+    : masters_(masters_of(options.master)),
       session_file_(open_session_file(options.session_file)),
       secret_(session_file_ ? session_file_->secret() : random_secret()),
       timer_(loop_, [this] { guest_->on_timer(); }),
-      dealer_(loop_, dealer_options(options.master),
+      dealer_(loop_, dealer_options(masters_),
               {.on_connected =
                    [this] {
                      was_told_unreachable_ = false;
@@ -175,7 +180,7 @@ void LoopHost::on_frame(std::span<const std::byte> frame) {
 // Once for each time that the master is away.
 void LoopHost::on_failed(const std::string& reason) {
   if (std::exchange(was_told_unreachable_, true)) return;
-  print_warning(text("cannot reach the master at ", master_, ": ", reason,
+  print_warning(text("cannot reach the master at ", to_text(masters_), ": ", reason,
                      "; trying again until it answers"));
 }
 

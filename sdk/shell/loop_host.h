@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "net/address.h"
 #include "net/dealer.h"
 #include "net/loop.h"
 #include "proto/codec/codec.h"
@@ -65,7 +66,7 @@ class LoopHost final : public SchedulerHost {
     std::unique_ptr<FdWatcher> watcher;
   };
 
-  std::string master_;
+  Masters masters_;
   std::optional<SessionFile> session_file_;
   Secret secret_;
   Guest* guest_ = nullptr;

@@ -132,6 +132,9 @@ struct AgentShell::Impl {
     return {.agent_uid = geteuid(), .operators_group = options.operators_group};
   }
   Result<void> serve();
+  // Where those who know this agent from its master find its files. The path of a socket means
+  // nothing, or something else, on another machine.
+  std::string files_address() const { return options.keys ? std::string() : http->address(); }
   Result<void> serve_execs();
   Result<pid_t> exec(const ExecRequest& request, const PrincipalPtr& by,
                      std::span<const int> streams);
@@ -229,7 +232,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
       Supervisor::Options{.agent = options.core.name,
                           .user = options.core.user,
                           .socket = socket,
-                          .http_address = http->address(),
+                          .http_address = files_address(),
                           .bin_dir = bin_dir(),
                           .descriptors = options.descriptors.at_start,
                           .gpus = gpus},
@@ -253,7 +256,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
       Fetches::Handlers{.on_fetched = [this](const FilesFetched& fetched) { handle(fetched); },
                         .on_exited = [this](const ExecutorExited& exited) { handle(exited); }});
 
-  options.core.http_address = http->address();
+  options.core.http_address = files_address();
   options.core.executors_max = shares.executors;
   options.core.checkpoint = log->mark();
   options.core.fresh_secret = random_secret();
@@ -441,6 +444,7 @@ void AgentShell::Impl::connect() {
       Dealer::Options{
           .endpoint = endpoints.front(),
           .others = {endpoints.begin() + 1, endpoints.end()},
+          .keys = options.keys,
           .may_serve = [trusted = options.master_uid](
                            uint32_t uid) { return uid == 0 || uid == geteuid() || uid == trusted; },
           .seed = options.core.seed,

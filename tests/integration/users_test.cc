@@ -484,7 +484,7 @@ TEST(InsecureTcp, IsForThoseThatAskForIt) {
                        "--socket=", "--port=0"};
   const Exit refused = run(plain);
   EXPECT_EQ(refused.code, 2);
-  EXPECT_THAT(refused.err, HasSubstr("--port needs --insecure_tcp"));
+  EXPECT_THAT(refused.err, HasSubstr("other machines are served by keys, and there is no key"));
 
   Words command = plain;
   command.push_back("--insecure_tcp");

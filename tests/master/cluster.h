@@ -509,6 +509,7 @@ class MasterScenario {
       if (const auto* f = std::get_if<proto::FrameworkRecord>(&write.row)) {
         key = "f" + f->framework.str();
       }
+      if (const auto* k = std::get_if<KnownKey>(&write.row)) key = "k" + k->key.str();
       if (const auto* r = std::get_if<proto::RoleRecord>(&write.row)) key = "r1" + r->role.str();
       if (const auto* v = std::get_if<proto::ReservationRecord>(&write.row)) {
         key = "r2" + v->agent.str() + '\0' + v->role.str();

@@ -40,6 +40,8 @@ TEST(Policy, IsOneTable) {
       {Action::kReserve, {agent, owner, other, nullptr}},
       {Action::kSeeTask, {agent, other, nullptr}},
       {Action::kServeUsers, {agent, owner, other, nullptr}},
+      {Action::kManageKeys, {agent, owner, other, nullptr}},
+      {Action::kJoin, {root, master, operator_, agent, owner, other, nullptr}},
   };
   ASSERT_EQ(std::size(rows), kActionCount);
   for (const auto& [action, may_not] : rows) {
@@ -49,6 +51,26 @@ TEST(Policy, IsOneTable) {
       EXPECT_EQ(may.has_value(), expected)
           << to_text(action) << " by " << (by == nullptr ? "nobody" : by->user);
       EXPECT_TRUE(may || may.error().code() == ErrorCode::kPermissionDenied);
+    }
+  }
+}
+
+// Not even if the agent runs as root on its machine, or the token is for root.
+TEST(Policy, KeysOfAgentsAndTokensAreForOneThingEach) {
+  const PolicyOptions options{.master_uid = 900, .operators_group = 50, .agent_uids = {0}};
+  Principal agent{.user = "root", .uid = 0, .groups = {50}, .agent = AgentId("a1")};
+  Principal token{.user = "root", .uid = 0, .groups = {50}};
+  token.may_only_join = true;
+  EXPECT_FALSE(is_operator(options, agent));
+  EXPECT_FALSE(is_operator(options, token));
+  for (size_t at = 0; at < kActionCount; ++at) {
+    const auto action = static_cast<Action>(at);
+    for (const char* of : {"root", "a1", "a2", ""}) {
+      EXPECT_EQ(check_permission(options, &agent, action, of).has_value(),
+                action == Action::kRegisterAgent && of == std::string("a1"))
+          << to_text(action) << " of " << of;
+      EXPECT_EQ(check_permission(options, &token, action, of).has_value(), action == Action::kJoin)
+          << to_text(action) << " of " << of;
     }
   }
 }

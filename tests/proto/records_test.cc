@@ -17,6 +17,9 @@ TEST(Records, ARowKnowsItsTableAndKey) {
   const ReservationRecord part{.agent = AgentId("a1"), .role = RoleName("eng/ads")};
   EXPECT_EQ(table_of(part), "reservations");
   EXPECT_EQ(key_of(part), "a1/eng/ads");
+  const KnownKey key{.key = PublicKey(std::string(kPublicKeyBytes, 'k')), .name = "a1"};
+  EXPECT_EQ(table_of(key), "keys");
+  EXPECT_EQ(key_of(key), std::string(kPublicKeyBytes, 'k'));
   const StoreRecord entry{.framework = FrameworkId("f-1-2"), .key = "apps/web"};
   EXPECT_EQ(table_of(entry), "store");
   EXPECT_EQ(key_of(entry), "f-1-2/apps/web");

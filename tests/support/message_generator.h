@@ -588,6 +588,18 @@ class MessageGenerator {
     r = {.agent = AgentId(name()), .role = RoleName(role()), .resources = resources()};
     r.resources.ports = {};
   }
+  void make(KnownKey& r) {
+    constexpr std::string_view kLetters = "0aZ.-:+=^!/*?&<>()[]{}@%$#";
+    std::string key;
+    while (key.size() < kPublicKeyBytes) key += kLetters[prng_.below(kLetters.size())];
+    r = {.key = PublicKey(std::move(key)),
+         .kind = enumerator<KeyKind>(static_cast<int>(kKeyKindCount)),
+         .name = name(),
+         .since = time(),
+         .by = bytes(kNameBytesMax),
+         .runs_as = bytes(kNameBytesMax)};
+    if (flip()) r.token_until = time();
+  }
   void make(StoreRecord& r) {
     r = {.framework = FrameworkId(name()),
          .key = store_key(),

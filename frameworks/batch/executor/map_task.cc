@@ -182,8 +182,9 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   result.http_address = setting.http_address;
   if (!is_last && result.http_address.empty()) {
     return TaskTrouble{.message =
-                           "the agent did not tell where its files are served "
-                           "($PROFFER_AGENT_HTTP)"};
+                           "this agent serves no files to other machines ($PROFFER_AGENT_HTTP "
+                           "is empty), so reducers cannot read the output of maps here; a job "
+                           "with reducers needs agents on its master's machine"};
   }
   Result<Pipe> to_mapper = make_pipe();
   if (!to_mapper) return trouble(to_mapper.error());

@@ -1,0 +1,157 @@
+// proffer keys: the master's own key, and the keys of the agents and users that have joined.
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "common/text.h"
+#include "net/curve_keys.h"
+#include "proto/json/keys_json.h"
+
+namespace proffer::cli {
+namespace {
+
+constexpr std::string_view kUsage = "proffer keys init|list|revoke";
+
+// The folder's user runs the master.
+Result<void> give_to_owner_of(const std::string& folder, const std::string& path) {
+  struct stat found = {};
+  if (geteuid() != 0 || stat(folder.c_str(), &found) != 0 ||
+      chown(path.c_str(), found.st_uid, found.st_gid) == 0) {
+    return {};
+  }
+  return Error::unavailable(text("cannot give ", quoted(path), " to the user of ", quoted(folder),
+                                 ": ", std::strerror(errno)));
+}
+
+int init(const Words& words) {
+  std::string data_dir = "/var/lib/proffer/master";
+  std::string path;
+  bool json = false;
+  Arguments arguments("proffer keys init [--data-dir DIR]",
+                      "make the key by which a master serves other machines; run it on the "
+                      "master's machine, once, then start the master with --port");
+  arguments.option("--data-dir", &data_dir, "the master's --data_dir (" + data_dir + ")");
+  arguments.option("--key-file", &path, "the master's --key_file, if it has one");
+  arguments.flag("--json", &json, "print one JSON object");
+  if (const auto status = arguments.parse(words)) return *status;
+  if (path.empty()) path = text(data_dir, "/", kMasterKeyFile);
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  std::error_code failed;
+  if (!folder.empty() && std::filesystem::create_directories(folder, failed)) {
+    std::filesystem::permissions(folder, std::filesystem::perms::owner_all, failed);
+  }
+  const KeyPair keys = make_key_pair();
+  if (Result<void> written = write_key_file(path, keys); !written) {
+    return print_error(written.error(), json);
+  }
+  if (Result<void> given = give_to_owner_of(folder.empty() ? "." : folder, path); !given) {
+    return print_error(given.error(), json);
+  }
+  if (json) {
+    print_line(proto::join_token_reply_json({.master_key = keys.public_key, .addresses = {}}));
+  } else {
+    print_line(
+        text("the master's key is in ", path, "; its public half is ", keys.public_key.str()));
+    print_line("next: proffer-master --port=5050, then proffer join-token --agent NAME");
+  }
+  return 0;
+}
+
+std::string state_of(const KnownKey& key, Time now) {
+  if (!key.is_token()) return "joined";
+  return *key.token_until < now ? "token, over" : text("token for ", age(*key.token_until - now));
+}
+
+int list(const Words& words) {
+  std::string master_flag;
+  bool json = false;
+  Arguments arguments("proffer keys list [--json]",
+                      "the keys of agents and users that have joined, and join tokens");
+  arguments.master(&master_flag);
+  arguments.flag("--json", &json, "print one JSON object");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Masters> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  const Result<std::vector<KnownKey>> rows =
+      call_list<KnownKey>(*master, "keys", {}, proto::parse_keys);
+  if (!rows) return print_error(rows.error(), json);
+  if (json) {
+    print_line(proto::keys_json(*rows));
+    return 0;
+  }
+  const auto now = Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                        std::chrono::system_clock::now().time_since_epoch())
+                                        .count());
+  Table table({"KEY", "KIND", "NAME", "STATE", "AGE", "BY"});
+  for (const KnownKey& row : *rows) {
+    table.row({row.key.str(), std::string(to_text(row.kind)), row.name, state_of(row, now),
+               age(now - row.since), row.by});
+  }
+  table.print();
+  return 0;
+}
+
+int revoke(const Words& words) {
+  std::string master_flag;
+  std::optional<std::string> key;
+  std::string agent;
+  std::string user;
+  bool json = false;
+  Arguments arguments("proffer keys revoke KEY|--agent NAME|--user NAME",
+                      "end the connections of a key, and let it connect no more; at once, and for "
+                      "good. The tasks that run on a revoked agent go on until it is given up");
+  arguments.master(&master_flag);
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.option("KEY", &key, "a key of proffer keys list, or its beginning");
+  arguments.option("--agent", &agent, "all keys and tokens of this agent");
+  arguments.option("--user", &user, "all keys and tokens of this user");
+  if (const auto status = arguments.parse(words)) return *status;
+  if (int{key && !key->empty()} + int{!agent.empty()} + int{!user.empty()} != 1) {
+    return usage_error(Error::invalid_argument("say which keys: one of KEY, --agent and --user")
+                           .with_hint("proffer keys list shows all"),
+                       json);
+  }
+  proto::KeyRevokeCall call_of;
+  if (key) {
+    call_of.key = *key;
+  } else {
+    call_of.kind = agent.empty() ? KeyKind::kUser : KeyKind::kAgent;
+    call_of.name = agent.empty() ? user : agent;
+  }
+  const Result<Masters> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  const Result<CallResult> answer =
+      call(*master, "key_revoke", proto::key_revoke_call_json(call_of));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+}  // namespace
+
+int run_keys(const Words& words) {
+  const std::string_view verb = words.empty() ? std::string_view() : words.front();
+  const Words rest(words.empty() ? words.begin() : words.begin() + 1, words.end());
+  if (verb == "init") return init(rest);
+  if (verb == "list") return list(rest);
+  if (verb == "revoke") return revoke(rest);
+  if (verb == "--help" || verb == "-h") {
+    print_line(text("usage: ", kUsage, "; each has its own --help"));
+    return 0;
+  }
+  return usage_error(Error::invalid_argument(verb.empty() ? std::string("there is no verb")
+                                                          : text("unknown verb ", quoted(verb)))
+                         .with_hint(std::string(kUsage)),
+                     false);
+}
+
+}  // namespace proffer::cli

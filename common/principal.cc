@@ -1,0 +1,11 @@
+#include "common/principal.h"
+
+namespace proffer {
+
+std::string audit_name(const Principal* by) {
+  if (by == nullptr) return "?";
+  if (by->may_only_join) return "join-token";
+  return by->agent.empty() ? by->user : "agent:" + by->agent.str();
+}
+
+}  // namespace proffer

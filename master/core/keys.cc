@@ -1,0 +1,202 @@
+// Keys of agents and users beyond the host, and the tokens by which they come into the registry. An
+// operator makes a token (on_make_token); its holder registers a key of its own with it, once
+// (on_join); a key is of use until it is revoked (on_revoke_key). Who may connect is find_key.
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+namespace {
+
+std::string name_of(const KnownKey& key) { return text(to_text(key.kind), " ", quoted(key.name)); }
+
+Error bad_key(const PublicKey& key) {
+  return Error::invalid_argument(
+      text("a public key is ", kPublicKeyBytes, " characters of Z85, not ", quoted(key.str())));
+}
+
+// Of so much a key is told in traces and messages: enough to find it again.
+std::string beginning_of(const PublicKey& key) { return key.str().substr(0, 8); }
+
+}  // namespace
+
+const KnownKey* Master::State::find_key(const PublicKey& key, Time now) const {
+  const KnownKey* found = registry_.find(key);
+  const bool is_over = found != nullptr && found->is_token() && *found->token_until < now;
+  return is_over ? nullptr : found;
+}
+
+std::vector<KnownKey> Master::State::keys() const {
+  std::vector<KnownKey> all;
+  for (const auto& [key, record] : registry_.keys()) all.push_back(record);
+  return all;
+}
+
+void Master::State::on_make_token(const MakeJoinToken& message, Step& step) {
+  // Decide.
+  if (Result<void> may = permit(message.by, Action::kManageKeys, message.name, step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
+  forget_old_tokens(step);
+  Result<KnownKey> token = token_wanted(message, step.now);
+  if (!token) return answer(message.call, std::move(token).error(), step);
+
+  // Apply.
+  write(*token, false, step);
+
+  // Tell.
+  step.trace(TraceLevel::kLongLived, "join token made",
+             {{std::string_view(to_text(token->kind)), token->name},
+              {"valid_for", to_text(message.valid_for)},
+              {"key", beginning_of(token->key)}});
+  answer(message.call, std::string(), step);
+}
+
+Result<KnownKey> Master::State::token_wanted(const MakeJoinToken& message, Time now) const {
+  if (!is_valid_public_key(message.key.str())) return bad_key(message.key);
+  if (Result<void> name = check_name(text("the name of the ", to_text(message.kind)), message.name);
+      !name) {
+    return std::move(name).error();
+  }
+  if (message.valid_for < seconds(1) || message.valid_for > kJoinTokenAgeMax) {
+    return Error::invalid_argument(text("a join token is valid for 1s to ",
+                                        to_text(kJoinTokenAgeMax), ", not ",
+                                        to_text(message.valid_for)));
+  }
+  if (registry_.find(message.key) != nullptr) {
+    return Error::already_exists("this key is known already");
+  }
+  if (registry_.keys().size() >= kKeysMax) {
+    return Error::resource_exhausted(
+               text("the cluster knows ", kKeysMax, " keys and join tokens, the most"))
+        .with_hint("revoke those that are of no use: proffer keys list");
+  }
+  return KnownKey{.key = message.key,
+                  .kind = message.kind,
+                  .name = message.name,
+                  .since = now,
+                  .by = message.by->user,
+                  .token_until = now + message.valid_for};
+}
+
+void Master::State::on_join(const JoinCluster& message, Step& step) {
+  // Decide.
+  const std::string asked = beginning_of(message.key);
+  if (Result<void> may = permit(message.by, Action::kJoin, asked, step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
+  const Result<KnownKey> joined = key_wanted(message, step.now);
+  if (!joined) {
+    step.trace(TraceLevel::kMisbehaved, "audit: refused",
+               {{"user", audit_name(message.by.get())},
+                {"action", quoted(to_text(Action::kJoin))},
+                {"of", quoted(asked)},
+                {"error", quoted(joined.error().message())}});
+    return answer(message.call, joined.error(), step);
+  }
+
+  // Apply. The token is used up in the same step.
+  const KnownKey token = *registry_.find(message.by->key);
+  write(token, true, step);
+  if (joined->kind == KeyKind::kAgent) {
+    for (const KnownKey& older : keys()) {
+      if (older.is_token() || older.kind != joined->kind || older.name != joined->name) continue;
+      end_key(older,
+              Error::permission_denied(
+                  text("agent ", quoted(older.name), " has joined anew, with another key")),
+              step);
+    }
+  }
+  write(*joined, false, step);
+
+  // Tell.
+  step.trace(TraceLevel::kLongLived, "joined",
+             {{std::string_view(to_text(joined->kind)), joined->name},
+              {"key", asked},
+              {"token_by", token.by}});
+  answer(message.call, std::string(), step);
+  step.out.actions.emplace_back(DropKey{token.key});
+}
+
+Result<KnownKey> Master::State::key_wanted(const JoinCluster& message, Time now) const {
+  const KnownKey* token = find_key(message.by->key, now);
+  if (token == nullptr || !token->is_token()) {
+    return Error::permission_denied("this join token was used, or its time is over")
+        .with_hint("an operator makes another with proffer join-token");
+  }
+  if (!is_valid_public_key(message.key.str())) return bad_key(message.key);
+  if (registry_.find(message.key) != nullptr) {
+    return Error::already_exists("this key is known already: each machine makes one of its own");
+  }
+  if (message.runs_as.size() > kNameBytesMax) {
+    return Error::invalid_argument(
+        text("the name of a user has at most ", kNameBytesMax, " bytes"));
+  }
+  return KnownKey{.key = message.key,
+                  .kind = token->kind,
+                  .name = token->name,
+                  .since = now,
+                  .by = token->by,
+                  .runs_as = token->kind == KeyKind::kAgent ? message.runs_as : std::string()};
+}
+
+void Master::State::on_revoke_key(const RevokeKey& message, Step& step) {
+  // Decide.
+  const std::string& object = message.key.empty() ? message.name : message.key;
+  if (Result<void> may = permit(message.by, Action::kManageKeys, object, step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
+  const Result<std::vector<KnownKey>> revoked = keys_to_revoke(message);
+  if (!revoked) return answer(message.call, revoked.error(), step);
+
+  // Apply and tell.
+  for (const KnownKey& key : *revoked) {
+    end_key(key,
+            Error::permission_denied(text("the key of ", name_of(key), " was revoked by user ",
+                                          quoted(message.by->user))),
+            step);
+  }
+  answer(message.call, std::string(), step);
+}
+
+Result<std::vector<KnownKey>> Master::State::keys_to_revoke(const RevokeKey& message) const {
+  std::vector<KnownKey> found;
+  for (const auto& [key, record] : registry_.keys()) {
+    const bool is_meant = message.kind ? record.kind == *message.kind && record.name == message.name
+                                       : key.str().starts_with(message.key);
+    if (is_meant) found.push_back(record);
+  }
+  if (found.empty()) {
+    return Error::not_found(message.kind ? text(to_text(*message.kind), " ", quoted(message.name),
+                                                " has no keys and no join tokens")
+                                         : text("no key begins with ", quoted(message.key)))
+        .with_hint("proffer keys list shows all");
+  }
+  if (!message.kind && found.size() > 1) {
+    return Error::invalid_argument(text(found.size(), " keys begin with ", quoted(message.key)))
+        .with_hint("give more of the key");
+  }
+  return found;
+}
+
+void Master::State::end_key(const KnownKey& key, const Error& why, Step& step) {
+  write(key, true, step);
+  std::vector<PeerId> sessions;
+  for (const auto& [id, peer] : sessions_.all()) {
+    if (peer.by != nullptr && peer.by->key == key.key) sessions.push_back(id);
+  }
+  for (const PeerId id : sessions) end_session(id, why, false, step);
+  step.out.actions.emplace_back(DropKey{key.key});
+  step.trace(TraceLevel::kLongLived, key.is_token() ? "join token revoked" : "key revoked",
+             {{std::string_view(to_text(key.kind)), key.name},
+              {"key", beginning_of(key.key)},
+              {"sessions", std::to_string(sessions.size())}});
+}
+
+void Master::State::forget_old_tokens(Step& step) {
+  for (const KnownKey& key : keys()) {
+    if (key.is_token() && *key.token_until < step.now) write(key, true, step);
+  }
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,197 @@
+#include "net/membership.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "net/fd.h"
+#include "net/trace_log.h"
+#include "net/users.h"
+
+namespace proffer {
+namespace {
+
+constexpr std::string_view kHeader = "proffer membership 1";
+constexpr std::string_view kTokenHeader = "proffer-join-1";
+constexpr uint16_t kMasterPort = 5050;
+constexpr size_t kTokenBytesMax = 4'096;
+constexpr size_t kTokenMastersMax = 16;
+
+std::string variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Result<std::string> folder_of(KeyKind kind) {
+  if (std::string named = variable("PROFFER_CONFIG_DIR"); !named.empty()) return named;
+  if (kind == KeyKind::kAgent) return std::string("/etc/proffer");
+  if (std::string config = variable("XDG_CONFIG_HOME"); !config.empty()) return config + "/proffer";
+  if (std::string home = variable("HOME"); !home.empty()) return home + "/.config/proffer";
+  return Error::failed_precondition("neither $HOME nor $XDG_CONFIG_HOME says where keys are")
+      .with_hint("say it with $PROFFER_CONFIG_DIR");
+}
+
+// A master on this machine would be asked by its socket; port 0 is nowhere.
+bool is_master_address(const Result<Address>& address) {
+  return address && address->socket.empty() && address->port != 0;
+}
+
+// The value of the line "name value"; empty: there is none.
+std::string_view value_of(const std::vector<std::string_view>& lines, std::string_view name) {
+  for (const std::string_view line : lines) {
+    if (line.starts_with(name) && line.size() > name.size() && line[name.size()] == ' ') {
+      return line.substr(name.size() + 1);
+    }
+  }
+  return {};
+}
+
+Result<void> make_folders(const std::string& path, mode_t mode) {
+  for (size_t end = path.find('/', 1); end != std::string::npos; end = path.find('/', end + 1)) {
+    ::mkdir(path.substr(0, end).c_str(), 0755);  // there as a rule; the last one tells
+  }
+  if (::mkdir(path.c_str(), mode) == 0 || errno == EEXIST) return {};
+  return Error::unavailable(text("cannot make ", quoted(path), ": ", strerror(errno)));
+}
+
+}  // namespace
+
+Result<std::string> membership_file(KeyKind kind) {
+  Result<std::string> folder = folder_of(kind);
+  if (!folder) return folder;
+  return text(*folder, "/", to_text(kind), ".keys");
+}
+
+Result<std::optional<Membership>> read_membership(KeyKind kind) {
+  const Result<std::string> path = membership_file(kind);
+  if (!path) return std::optional<Membership>();
+  const Result<std::string> bytes = read_secret_file(*path);
+  if (!bytes && bytes.error().code() == ErrorCode::kNotFound) return std::optional<Membership>();
+  if (!bytes) return bytes.error();
+  const std::vector<std::string_view> lines = split(*bytes, '\n');
+  const std::string_view master_key = value_of(lines, "master_key");
+  const Result<Address> master = parse_address("master", value_of(lines, "master"), kMasterPort);
+  const Result<KeyPair> own = key_pair_of(value_of(lines, "secret_key"));
+  const std::string_view name = value_of(lines, to_text(kind));
+  if (lines.empty() || lines[0] != kHeader || !is_master_address(master) || !own ||
+      !is_valid_public_key(master_key) || !is_valid_name(name)) {
+    return Error::corruption(text(quoted(*path), " is not what proffer join writes"))
+        .with_hint("remove it and join again");
+  }
+  return std::optional<Membership>(
+      Membership{.kind = kind,
+                 .name = std::string(name),
+                 .master = *master,
+                 .keys = {.own = *own, .server = PublicKey(std::string(master_key))}});
+}
+
+Result<void> prepare_membership(KeyKind kind) {
+  const Result<std::string> folder = folder_of(kind);
+  if (!folder) return folder.error();
+  constexpr mode_t kOwn = 0700;
+  constexpr mode_t kShared = 0755;
+  const bool is_agent = kind == KeyKind::kAgent;
+  if (Result<void> made = make_folders(*folder, is_agent ? kShared : kOwn); !made) return made;
+  if (access(folder->c_str(), W_OK) == 0) return {};
+  Error error =
+      Error::unavailable(text("cannot write in ", quoted(*folder), ": ", strerror(errno)));
+  if (!is_agent) return error;
+  return std::move(error).with_hint("an agent of this machine joins as root");
+}
+
+Result<void> write_membership(const Membership& membership) {
+  const Result<std::string> path = membership_file(membership.kind);
+  if (!path) return path.error();
+  constexpr mode_t kOnlyItsOwner = 0600;
+  return write_file_atomically(
+      *path,
+      text(kHeader, "\nmaster ", to_text(membership.master), "\nmaster_key ",
+           membership.keys.server.str(), "\n", to_text(membership.kind), " ", membership.name,
+           "\npublic_key ", membership.keys.own.public_key.str(), "\nsecret_key ",
+           membership.keys.own.secret_key, "\n"),
+      kOnlyItsOwner);
+}
+
+std::string to_text(const JoinToken& token) {
+  std::string masters;
+  for (const Address& one : token.masters) masters += (masters.empty() ? "" : ",") + to_text(one);
+  return text(kTokenHeader, " ", to_text(token.kind), " ", token.name, " ", masters, " ",
+              token.master_key.str(), " ", token.secret_key);
+}
+
+Result<JoinToken> parse_join_token(std::string_view given) {
+  const auto wrong = [](std::string_view what) {
+    return Error::invalid_argument(text("this is no join token: ", what))
+        .with_hint("it is the one line that proffer join-token prints, whole");
+  };
+  if (given.size() > kTokenBytesMax) return wrong("it is too long");
+  const std::string_view line = trimmed(given);
+  if (line.find('\n') != std::string_view::npos) return wrong("it has more than one line");
+  const std::vector<std::string_view> words = split(line, ' ');
+  if (words.size() != 6 || words[0] != kTokenHeader) {
+    return wrong(text("it has ", words.size(), " words, not the 6 of ", kTokenHeader));
+  }
+  JoinToken token;
+  const std::optional<KeyKind> kind = parse_key_kind(words[1]);
+  if (!kind || !is_valid_name(words[2])) return wrong("it does not say for whom it is");
+  token.kind = *kind;
+  token.name = std::string(words[2]);
+  for (const std::string_view one : split(words[3], ',')) {
+    Result<Address> address = parse_address("the master", one, kMasterPort);
+    if (!is_master_address(address) || token.masters.size() >= kTokenMastersMax) {
+      return wrong("it does not say where the master is");
+    }
+    token.masters.push_back(*std::move(address));
+  }
+  if (!is_valid_public_key(words[4])) return wrong("the master's key is incomplete");
+  if (!key_pair_of(words[5])) return wrong("its own key is incomplete");
+  token.master_key = PublicKey(std::string(words[4]));
+  token.secret_key = std::string(words[5]);
+  return token;
+}
+
+Result<Masters> find_masters(KeyKind kind, std::string_view what, std::string_view given) {
+  if (given.empty()) {
+    Address local = local_master();
+    if (local.socket != kMasterSocket) return Masters{std::move(local)};
+    const Result<std::optional<Membership>> joined = read_membership(kind);
+    if (!joined) return joined.error();
+    return Masters{*joined ? (*joined)->master : std::move(local)};
+  }
+  Result<Masters> masters = parse_masters(what, given, kMasterPort);
+  if (!masters) return masters;
+  for (const Address& one : *masters) {
+    if (!one.socket.empty() || one.port != 0) continue;
+    return Error::invalid_argument(text(what, " must name a port from 1 to 65535, not 0"));
+  }
+  return masters;
+}
+
+Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters) {
+  const auto is_far = [](const Address& one) { return one.socket.empty() && !is_loopback(one.host); };
+  const auto far = std::find_if(masters.begin(), masters.end(), is_far);
+  const bool are_sockets = std::all_of(masters.begin(), masters.end(),
+                                       [](const Address& one) { return !one.socket.empty(); });
+  if (are_sockets) return std::optional<ClientKeys>();
+  const Result<std::optional<Membership>> joined = read_membership(kind);
+  if (joined && *joined &&
+      (far != masters.end() ||
+       std::find(masters.begin(), masters.end(), (*joined)->master) != masters.end())) {
+    return std::optional<ClientKeys>((*joined)->keys);
+  }
+  if (far == masters.end()) return std::optional<ClientKeys>();
+  if (!joined) return joined.error();
+  return Error::failed_precondition(text("a master on another machine, as ", to_text(*far),
+                                         " is, wants a key, and this ",
+                                         kind == KeyKind::kAgent ? "machine" : "user", " has none"))
+      .with_hint("proffer join registers one, with the line that an operator gets from proffer "
+                 "join-token");
+}
+
+}  // namespace proffer

@@ -1,0 +1,65 @@
+#pragma once
+
+// How a program finds its master: by what was said, by what `proffer join` wrote, or on this
+// machine.
+//
+// What `proffer join` wrote is a file with a secret key, mode 0600: `agent.keys` for the agents of
+// a machine, in $PROFFER_CONFIG_DIR or else /etc/proffer; `user.keys` for a user, in
+// $PROFFER_CONFIG_DIR or else $XDG_CONFIG_HOME/proffer or ~/.config/proffer.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/keys.h"
+#include "common/result.h"
+#include "net/address.h"
+#include "net/curve_keys.h"
+
+namespace proffer {
+
+// A place in a cluster: whom this machine or user is there, and where its master is.
+struct Membership {
+  KeyKind kind = KeyKind::kUser;
+  std::string name = {};
+  Address master = {};
+  ClientKeys keys = {};
+  bool operator==(const Membership&) const = default;
+};
+
+// The folder and the file, as above. Errors: kFailedPrecondition if there is no home directory.
+Result<std::string> membership_file(KeyKind kind);
+// none: it has not joined. Errors: as read_secret_file().
+Result<std::optional<Membership>> read_membership(KeyKind kind);
+// Makes the folder (0700 of a user, 0755 of agents). Errors: kUnavailable if it cannot be made, or
+// this process may not write there.
+Result<void> prepare_membership(KeyKind kind);
+// Replaces the file, in a folder that is there. Errors: kUnavailable.
+Result<void> write_membership(const Membership& membership);
+
+// One line, as `proffer join-token` prints it: for whom, where the master is, the key that it must
+// have, and the secret half of a key that may be used once.
+struct JoinToken {
+  KeyKind kind = KeyKind::kUser;
+  std::string name = {};
+  std::vector<Address> masters = {};
+  PublicKey master_key = {};
+  std::string secret_key = {};
+  bool operator==(const JoinToken&) const = default;
+};
+std::string to_text(const JoinToken& token);
+// Errors: kInvalidArgument; no part of the text is in the message.
+Result<JoinToken> parse_join_token(std::string_view text);
+
+// Where the masters are. `given` is what was typed, a list, "" for nothing; `what` names it
+// ("--master"). Nothing: the master of one's own `proffer dev`, else the one that was joined, else
+// kMasterSocket. Errors: kInvalidArgument; those of read_membership().
+Result<Masters> find_masters(KeyKind kind, std::string_view what, std::string_view given);
+
+// The keys with which they are reached: none if all are Unix sockets, or ports of loopback other
+// than the one that was joined. Another machine is reached with keys or not at all. Errors:
+// kFailedPrecondition with what to do; those of read_membership().
+Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters);
+
+}  // namespace proffer

@@ -1,0 +1,83 @@
+#include "proto/json/keys_json.h"
+
+#include "proto/json/json_text.h"
+
+namespace proffer::proto {
+
+template <class F>
+void fields(F& f, typename F::template Of<KnownKey>& row) {
+  f.text("key", row.key);
+  f.word("kind", parse_key_kind, row.kind);
+  f.text("name", row.name);
+  f.seconds("since_s", row.since);
+  f.text_if_any("by", row.by);
+  f.seconds("token_until_s", row.token_until);
+  f.text_if_any("runs_as", row.runs_as);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<JoinTokenCall>& call) {
+  if constexpr (F::kReads) {
+    f.only({"key", "kind", "name", "valid_for_s"});
+    for (const char* name : {"key", "kind", "name", "valid_for_s"}) f.require(name);
+  }
+  f.text("key", call.key);
+  f.word("kind", parse_key_kind, call.kind);
+  f.text("name", call.name);
+  f.seconds("valid_for_s", call.valid_for);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<JoinTokenReply>& reply) {
+  f.text("master_key", reply.master_key);
+  f.texts_if_any("addresses", reply.addresses);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<JoinCall>& call) {
+  if constexpr (F::kReads) {
+    f.only({"key", "runs_as"});
+    f.require("key");
+  }
+  f.text("key", call.key);
+  f.text_if_any("runs_as", call.runs_as);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<KeyRevokeCall>& call) {
+  if constexpr (F::kReads) f.only({"key", "kind", "name"});
+  f.text_if_any("key", call.key);
+  f.word("kind", parse_key_kind, call.kind);
+  f.text_if_any("name", call.name);
+}
+
+std::string keys_json(const std::vector<KnownKey>& rows) { return print_list("keys", rows); }
+Result<std::vector<KnownKey>> parse_keys(std::string_view json) {
+  return parse_list<KnownKey>(json, "keys");
+}
+
+std::string join_token_call_json(const JoinTokenCall& call) { return print_value(call); }
+Result<JoinTokenCall> parse_join_token_call(std::string_view json) {
+  return parse_value<JoinTokenCall>(json);
+}
+
+std::string join_token_reply_json(const JoinTokenReply& reply) { return print_value(reply); }
+Result<JoinTokenReply> parse_join_token_reply(std::string_view json) {
+  return parse_value<JoinTokenReply>(json);
+}
+
+std::string join_call_json(const JoinCall& call) { return print_value(call); }
+Result<JoinCall> parse_join_call(std::string_view json) { return parse_value<JoinCall>(json); }
+
+std::string key_revoke_call_json(const KeyRevokeCall& call) { return print_value(call); }
+Result<KeyRevokeCall> parse_key_revoke_call(std::string_view json) {
+  Result<KeyRevokeCall> call = parse_value<KeyRevokeCall>(json);
+  if (!call) return call;
+  if (call->key.empty() == !call->kind.has_value() ||
+      call->kind.has_value() == call->name.empty()) {
+    return Error::invalid_argument("either a key is to be named, or a kind and a name");
+  }
+  return call;
+}
+
+}  // namespace proffer::proto

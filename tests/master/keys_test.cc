@@ -1,0 +1,220 @@
+// Keys from beyond the host: tokens that are good once, keys that are good until they are revoked,
+// and what their holders may do.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/master/cluster.h"
+
+namespace proffer::master::keys_test {
+namespace {
+
+using testing::HasSubstr;
+
+PublicKey key(char letter) { return PublicKey(std::string(kPublicKeyBytes, letter)); }
+
+// A principal as the shell makes it for a connection that came with this key.
+PrincipalPtr holder(const MasterScenario& s, const PublicKey& of) {
+  const KnownKey* known = s.master->find_key(of, s.now);
+  if (known == nullptr) return nullptr;
+  Principal principal{.user = known->name, .uid = kNoUid, .key = of};
+  principal.may_only_join = known->is_token();
+  if (!known->is_token() && known->kind == KeyKind::kAgent) {
+    principal.agent = AgentId(known->name);
+    principal.user = known->runs_as;
+  }
+  return std::make_shared<Principal>(std::move(principal));
+}
+
+std::string token(MasterScenario& s, const PublicKey& of, KeyKind kind, const std::string& name,
+                  Duration valid_for = minutes(10)) {
+  return s.calls(MakeJoinToken{.key = of, .kind = kind, .name = name, .valid_for = valid_for});
+}
+
+void joined(MasterScenario& s, const PublicKey& of, KeyKind kind, const std::string& name) {
+  const PublicKey once = key('t');
+  ASSERT_EQ(token(s, once, kind, name), "done");
+  ASSERT_EQ(s.calls(JoinCluster{.by = holder(s, once), .key = of, .runs_as = "root"}), "done");
+}
+
+TEST(Keys, ATokenIsGoodForOneKey) {
+  MasterScenario s;
+  ASSERT_EQ(token(s, key('t'), KeyKind::kAgent, "a1"), "done");
+  const PrincipalPtr thief = holder(s, key('t'));
+  ASSERT_NE(thief, nullptr);
+  ASSERT_EQ(s.calls(JoinCluster{.by = thief, .key = key('k'), .runs_as = "root"}), "done");
+
+  EXPECT_EQ(s.master->find_key(key('t'), s.now), nullptr);
+  const KnownKey* known = s.master->find_key(key('k'), s.now);
+  ASSERT_NE(known, nullptr);
+  EXPECT_EQ(known->name, "a1");
+  EXPECT_EQ(known->kind, KeyKind::kAgent);
+  EXPECT_EQ(known->by, "ada");
+  EXPECT_FALSE(known->is_token());
+  // Also on the connection that is still open.
+  EXPECT_THAT(s.calls(JoinCluster{.by = thief, .key = key('m')}), HasSubstr("was used"));
+  EXPECT_EQ(s.master->find_key(key('m'), s.now), nullptr);
+}
+
+TEST(Keys, ATokenIsOfNoUseWhenItsTimeIsOver) {
+  MasterScenario s;
+  ASSERT_EQ(token(s, key('t'), KeyKind::kUser, "ada", seconds(10)), "done");
+  const PrincipalPtr late = holder(s, key('t'));
+  s.advance(seconds(10));
+  EXPECT_NE(s.master->find_key(key('t'), s.now), nullptr);
+  s.advance(seconds(1));
+  EXPECT_EQ(s.master->find_key(key('t'), s.now), nullptr);
+  EXPECT_THAT(s.calls(JoinCluster{.by = late, .key = key('k')}), HasSubstr("its time is over"));
+  EXPECT_EQ(s.master->find_key(key('k'), s.now), nullptr);
+  // Old tokens do not fill the table.
+  ASSERT_EQ(token(s, key('u'), KeyKind::kUser, "ada"), "done");
+  EXPECT_EQ(s.master->keys().size(), 1u);
+}
+
+TEST(Keys, OnlyOperatorsMakeTokensAndRevoke) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kUser, "bob");
+  const PrincipalPtr bob = holder(s, key('k'));
+  EXPECT_THAT(s.calls(MakeJoinToken{.by = bob,
+                                    .key = key('t'),
+                                    .kind = KeyKind::kUser,
+                                    .name = "root",
+                                    .valid_for = minutes(1)}),
+              HasSubstr("user 'bob' may not manage keys"));
+  EXPECT_THAT(s.calls(RevokeKey{.by = bob, .key = "k"}), HasSubstr("may not manage keys"));
+  // Joining needs a token, whoever one is.
+  EXPECT_THAT(s.calls(JoinCluster{.by = bob, .key = key('m')}), HasSubstr("may not join"));
+  EXPECT_THAT(s.calls(JoinCluster{.key = key('m')}), HasSubstr("may not join"));
+  EXPECT_EQ(s.master->keys().size(), 1u);
+}
+
+TEST(Keys, WhatATokenSaysIsChecked) {
+  MasterScenario s;
+  EXPECT_THAT(token(s, PublicKey("short"), KeyKind::kUser, "ada"), HasSubstr("40 characters"));
+  EXPECT_THAT(token(s, key('t'), KeyKind::kAgent, "a b"), HasSubstr("name of the agent"));
+  EXPECT_THAT(token(s, key('t'), KeyKind::kUser, "ada", hours(24 * 8)), HasSubstr("valid for"));
+  EXPECT_THAT(token(s, key('t'), KeyKind::kUser, "ada", Duration()), HasSubstr("valid for"));
+  ASSERT_EQ(token(s, key('t'), KeyKind::kUser, "ada"), "done");
+  EXPECT_THAT(token(s, key('t'), KeyKind::kUser, "bob"), HasSubstr("known already"));
+  EXPECT_THAT(s.calls(JoinCluster{.by = holder(s, key('t')), .key = key('t')}),
+              HasSubstr("known already"));
+  EXPECT_THAT(s.calls(JoinCluster{.by = holder(s, key('t')), .key = PublicKey("x")}),
+              HasSubstr("40 characters"));
+  EXPECT_EQ(s.master->keys().size(), 1u) << "a wrong call does not use the token up";
+}
+
+TEST(Keys, AnAgentsKeyMayBeThatAgentAndNothingElse) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kAgent, "a1");
+  const PrincipalPtr agent = holder(s, key('k'));
+
+  TestAgent& other = s.agent("a2");
+  other.by = agent;
+  other.registers();
+  EXPECT_FALSE(other.is_connected()) << "a stolen name";
+  TestScheduler& framework = s.scheduler("web");
+  framework.by = agent;
+  framework.subscribes();
+  EXPECT_FALSE(framework.is_connected());
+  EXPECT_THAT(s.calls(DrainAgent{.by = agent, .agent = AgentId("a1")}),
+              HasSubstr("the key of agent 'a1' may not drain an agent"));
+
+  TestAgent& own = s.agent("a1");
+  own.by = agent;
+  own.registers();
+  EXPECT_TRUE(own.is_connected());
+}
+
+TEST(Keys, ATokenMayOnlyJoin) {
+  MasterScenario s;
+  ASSERT_EQ(token(s, key('t'), KeyKind::kAgent, "a1"), "done");
+  const PrincipalPtr thief = holder(s, key('t'));
+  TestAgent& agent = s.agent("a1");
+  agent.by = thief;
+  agent.registers();
+  EXPECT_FALSE(agent.is_connected());
+  TestScheduler& framework = s.scheduler("web");
+  framework.by = thief;
+  framework.subscribes();
+  EXPECT_FALSE(framework.is_connected());
+  for (const std::string_view method : {"status", "tasks", "drain", "join_token"}) {
+    EXPECT_FALSE(check_method(thief.get(), method)) << method;
+  }
+  EXPECT_TRUE(check_method(thief.get(), "join"));
+}
+
+// A revoked key's sessions end, with the reason; those of others go on.
+TEST(Keys, RevokingEndsSessionsAtOnce) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kAgent, "a1");
+  joined(s, key('m'), KeyKind::kAgent, "a2");
+  TestAgent& a1 = s.agent("a1");
+  a1.by = holder(s, key('k'));
+  a1.registers();
+  TestAgent& a2 = s.agent("a2");
+  a2.by = holder(s, key('m'));
+  a2.registers();
+  ASSERT_TRUE(a1.is_connected());
+
+  EXPECT_EQ(s.calls(RevokeKey{.key = "kkk"}), "done");
+  EXPECT_FALSE(a1.is_connected());
+  EXPECT_TRUE(a2.is_connected());
+  const auto* error = std::get_if<proto::ErrorMessage>(&a1.inbox.back());
+  ASSERT_NE(error, nullptr);
+  EXPECT_THAT(error->message, HasSubstr("was revoked by user 'ada'"));
+  EXPECT_EQ(s.master->find_key(key('k'), s.now), nullptr);
+  EXPECT_THAT(s.calls(RevokeKey{.key = "kkk"}), HasSubstr("no key begins with 'kkk'"));
+}
+
+TEST(Keys, AllOfANameAreRevokedTogetherAlsoItsTokens) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kUser, "bob");
+  joined(s, key('m'), KeyKind::kUser, "bob");
+  joined(s, key('n'), KeyKind::kAgent, "bob");
+  ASSERT_EQ(token(s, key('o'), KeyKind::kUser, "bob"), "done");
+  EXPECT_EQ(s.calls(RevokeKey{.kind = KeyKind::kUser, .name = "bob"}), "done");
+  ASSERT_EQ(s.master->keys().size(), 1u);
+  EXPECT_EQ(s.master->keys().front().key, key('n'));
+  EXPECT_THAT(s.calls(RevokeKey{.kind = KeyKind::kUser, .name = "bob"}),
+              HasSubstr("user 'bob' has no keys"));
+}
+
+// A machine that was installed anew; the key of its earlier life is of no use any more.
+TEST(Keys, AnAgentThatJoinsAgainLosesItsOlderKey) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kAgent, "a1");
+  TestAgent& old = s.agent("a1");
+  old.by = holder(s, key('k'));
+  old.registers();
+  joined(s, key('m'), KeyKind::kAgent, "a1");
+  EXPECT_FALSE(old.is_connected());
+  EXPECT_EQ(s.master->find_key(key('k'), s.now), nullptr);
+  EXPECT_NE(s.master->find_key(key('m'), s.now), nullptr);
+}
+
+// A user has the same rights by key and by the kernel's word; who is no operator is none by name.
+TEST(Keys, AUsersKeyGivesTheRightsOfThatUser) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  joined(s, key('k'), KeyKind::kUser, "bob");
+  TestScheduler& framework = s.scheduler("web");
+  framework.by = holder(s, key('k'));
+  framework.subscribes();
+  ASSERT_TRUE(framework.is_connected());
+  EXPECT_EQ(s.master->frameworks().at(0).user, "bob");
+  const auto local = std::make_shared<Principal>(Principal{.user = "bob", .uid = 1'002});
+  EXPECT_EQ(s.calls(TearDownFramework{.by = local, .framework = "web"}), "done");
+}
+
+TEST(Keys, KeysAndTokensOutliveTheMaster) {
+  MasterScenario s;
+  joined(s, key('k'), KeyKind::kAgent, "a1");
+  ASSERT_EQ(token(s, key('o'), KeyKind::kUser, "bob"), "done");
+  const std::vector<KnownKey> before = s.master->keys();
+  s.restart_master();
+  EXPECT_EQ(s.master->keys(), before);
+  EXPECT_EQ(s.calls(JoinCluster{.by = holder(s, key('o')), .key = key('m')}), "done");
+}
+
+}  // namespace
+}  // namespace proffer::master::keys_test

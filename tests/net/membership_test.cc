@@ -1,0 +1,145 @@
+// Join tokens as one line, what joining leaves behind, and where a program finds its master.
+
+#include "net/membership.h"
+
+#include <cstdlib>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "common/text.h"
+#include "tests/net/support.h"
+
+namespace proffer::membership_test {
+namespace {
+
+using testing::HasSubstr;
+
+// With folders of the test's own for what was joined and for `proffer dev`.
+class MembershipFiles : public testing::Test {
+ protected:
+  MembershipFiles() {
+    setenv("PROFFER_CONFIG_DIR", config().c_str(), 1);
+    setenv("TMPDIR", directory_.path().c_str(), 1);
+  }
+  ~MembershipFiles() override {
+    unsetenv("PROFFER_CONFIG_DIR");
+    unsetenv("TMPDIR");
+  }
+  std::string config() const { return directory_.path() / "deep/config"; }
+  static Membership member(KeyKind kind) {
+    return {.kind = kind,
+            .name = "a2",
+            .master = {.host = "10.0.0.1", .port = 5051},
+            .keys = {.own = make_key_pair(), .server = make_key_pair().public_key}};
+  }
+  static void write(const Membership& membership) {
+    ASSERT_TRUE(prepare_membership(membership.kind));
+    ASSERT_TRUE(write_membership(membership));
+  }
+
+  net_test::TempDir directory_;
+};
+
+JoinToken some_token() {
+  return {.kind = KeyKind::kAgent,
+          .name = "worker-7",
+          .masters = {{.host = "10.0.0.1", .port = 5050}, {.host = "fd00::1", .port = 7}},
+          .master_key = make_key_pair().public_key,
+          .secret_key = make_key_pair().secret_key};
+}
+
+TEST(JoinTokens, AreOneLineThatComesBack) {
+  for (int i = 0; i < 100; ++i) {
+    const JoinToken token = some_token();
+    const std::string line = to_text(token);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    const Result<JoinToken> parsed = parse_join_token(line + "\n");
+    ASSERT_TRUE(parsed) << parsed.error().message();
+    EXPECT_EQ(*parsed, token);
+  }
+}
+
+TEST(JoinTokens, ThatAreCutOrChangedAreRefusedWithoutTheSecret) {
+  const JoinToken token = some_token();
+  const std::string line = to_text(token);
+  std::vector<std::string> wrong = {
+      "", "\n", line + " more", line + "\n" + line, "x" + line, std::string(100'000, 'a')};
+  for (size_t cut = 0; cut < line.size(); cut += 3) wrong.push_back(line.substr(0, cut));
+  for (const std::string& one : wrong) {
+    const Result<JoinToken> parsed = parse_join_token(one);
+    ASSERT_FALSE(parsed) << one;
+    EXPECT_EQ(parsed.error().code(), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(parsed.error().message().find(token.secret_key.substr(0, 8)), std::string::npos);
+  }
+  JoinToken nowhere = token;
+  nowhere.masters = {{.host = "10.0.0.1", .port = 0}};
+  EXPECT_FALSE(parse_join_token(to_text(nowhere)));
+}
+
+TEST_F(MembershipFiles, ComeBackAndAreForTheirOwnerOnly) {
+  for (const KeyKind kind : {KeyKind::kAgent, KeyKind::kUser}) {
+    EXPECT_EQ(*read_membership(kind), std::nullopt);
+    const Membership joined = member(kind);
+    write(joined);
+    const auto read = read_membership(kind);
+    ASSERT_TRUE(read) << read.error().message();
+    EXPECT_EQ(*read, joined);
+    const std::string path = *membership_file(kind);
+    struct stat found = {};
+    ASSERT_EQ(stat(path.c_str(), &found), 0);
+    EXPECT_EQ(found.st_mode & 0777, 0600u);
+    ASSERT_EQ(chmod(path.c_str(), 0644), 0);
+    EXPECT_THAT(read_membership(kind).error().hint(), HasSubstr("chmod 600"));
+    ASSERT_EQ(chmod(path.c_str(), 0600), 0);
+  }
+}
+
+TEST_F(MembershipFiles, ThatAreDamagedAreRefused) {
+  write(member(KeyKind::kUser));
+  const std::string path = *membership_file(KeyKind::kUser);
+  std::ifstream in(path);
+  const std::string good{std::istreambuf_iterator<char>(in), {}};
+  for (size_t cut = 0; cut + 1 < good.size(); cut += 7) {
+    std::ofstream(path) << good.substr(0, cut);
+    const auto read = read_membership(KeyKind::kUser);
+    ASSERT_FALSE(read) << cut;
+    EXPECT_EQ(read.error().code(), ErrorCode::kCorruption);
+  }
+}
+
+TEST_F(MembershipFiles, SayWhereTheMasterIsIfNobodyElseDoes) {
+  EXPECT_EQ(find_masters(KeyKind::kUser, "--master", "")->at(0).socket, kMasterSocket);
+  const Membership joined = member(KeyKind::kUser);
+  write(joined);
+  EXPECT_EQ(*find_masters(KeyKind::kUser, "--master", ""), Masters{joined.master});
+  EXPECT_EQ(find_masters(KeyKind::kUser, "--master", "/run/x.sock")->at(0).socket, "/run/x.sock");
+  // An agent of this machine has not joined.
+  EXPECT_EQ(find_masters(KeyKind::kAgent, "--master", "")->at(0).socket, kMasterSocket);
+  EXPECT_FALSE(find_masters(KeyKind::kUser, "--master", "a,host:0"));
+}
+
+TEST_F(MembershipFiles, AnotherMachineIsReachedWithKeysOrNotAtAll) {
+  const Address near = {.host = "127.0.0.1", .port = 5050};
+  const Address far = {.host = "10.0.0.9", .port = 5050};
+  EXPECT_EQ(*keys_for(KeyKind::kUser, {{.socket = "/run/x.sock"}}), std::nullopt);
+  EXPECT_EQ(*keys_for(KeyKind::kUser, {near}), std::nullopt);
+  const auto none = keys_for(KeyKind::kUser, {near, far});
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message(), HasSubstr("wants a key"));
+  EXPECT_THAT(none.error().hint(), HasSubstr("proffer join"));
+
+  Membership joined = member(KeyKind::kUser);
+  write(joined);
+  EXPECT_EQ(*keys_for(KeyKind::kUser, {near, far}), joined.keys);
+  EXPECT_EQ(*keys_for(KeyKind::kUser, {joined.master}), joined.keys);
+  EXPECT_EQ(*keys_for(KeyKind::kUser, {near}), std::nullopt) << "for development";
+  EXPECT_EQ(*keys_for(KeyKind::kUser, {{.socket = "/run/x.sock"}}), std::nullopt);
+  joined.master = near;
+  write(joined);
+  EXPECT_EQ(*keys_for(KeyKind::kUser, {near}), joined.keys);
+}
+
+}  // namespace
+}  // namespace proffer::membership_test
