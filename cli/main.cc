@@ -74,7 +74,7 @@ void print_usage(std::FILE* where) {
       "proffer --json tasks; except for --master, write those that take a value as "
       "--OPTION=VALUE.\n"
       "The master is at --master=SOCKET or --master=HOST:PORT, "
-      "else\n$PROFFER_MASTER, else it is the one of this machine: that of your own `proffer dev`, "
+      "else\n$PROFFER_MASTER, else that of your own `proffer dev`, else the one that you joined, "
       "else\n/run/proffer/master.sock.\n",
       where);
 }

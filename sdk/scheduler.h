@@ -38,7 +38,7 @@ struct SchedulerOptions {
   std::string name = {};
   RoleName role = RoleName("default");
   OfferMode mode = OfferMode::kAsks;
-  std::string master = {};  // a socket's path or HOST:PORT; empty: the master of this machine
+  std::string master = {};  // a socket's path or HOST:PORT; empty: the one joined, or here
   std::string user = {};
   // How long the tasks outlive the connection of this process. Zero: they end with it. Unless set:
   // a week with a session file, else 10 s, since no other process could ever come back for them.
@@ -57,7 +57,7 @@ struct SchedulerOptions {
   bool remembers_tasks = false;
 };
 
-// --master=SOCKET or --master=HOST:PORT (else $PROFFER_MASTER, else the master of this machine),
+// --master=SOCKET or --master=HOST:PORT (else $PROFFER_MASTER, the one joined, or this machine's),
 // --role=ROLE, --name=NAME, --session_file=PATH. `own_flags` are the names of the author's, without
 // dashes, as "count" of --count=7; they are not looked at. Any other word that begins with "--" is
 // refused, as most likely a mistake; words after a "--", and words that do not begin so, are left

@@ -13,6 +13,7 @@
 #include "common/text.h"
 #include "net/daemon_flags.h"
 #include "net/daemon_help.h"
+#include "net/membership.h"
 #include "proto/json/json.h"
 #include "slave/doctor/facts.h"
 #include "slave/shell/machine.h"
@@ -37,10 +38,9 @@ Masters masters_from_flags() {
   std::string given = FLAGS_master;
   if (given.empty()) {
     const char* variable = std::getenv("PROFFER_MASTER");
-    if (variable == nullptr || *variable == '\0') return {local_master()};
-    given = variable;
+    if (variable != nullptr) given = variable;
   }
-  return flag_value("master", parse_masters("--master", given, 5050));
+  return flag_value("master", find_masters(KeyKind::kAgent, "--master", given));
 }
 
 doctor::DoctorOptions options_from_flags() {

@@ -259,6 +259,32 @@ TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   EXPECT_TRUE(eventually([&] { return !serves("a2"); }));
 }
 
+// Its key is good for as many connections as it needs, and the master knows it after a restart.
+TEST_F(Join, AnAgentComesBackByItsKey) {
+  join_agent("a2");
+  start_agent();
+  const std::string proof = home_ / "proof";
+  Process task(master_machine_->command({home_ / "proffer", "run", "--master=" + socket_path(),
+                                         "--", text("echo begun >> ", proof, "; sleep 1000")}),
+               master_machine_->environment());
+  ASSERT_TRUE(eventually([&] { return fs::exists(proof); }));
+
+  master_machine_->cut("10.231.1");
+  ASSERT_TRUE(eventually([&] { return !serves("a2"); }));
+  master_machine_->mend("10.231.1");
+  ASSERT_TRUE(eventually([&] { return serves("a2"); })) << agent_->err();
+
+  master_->kill(SIGKILL);
+  master_->wait();
+  start_master();
+  ASSERT_TRUE(eventually([&] { return serves("a2"); })) << agent_->err();
+  EXPECT_TRUE(
+      eventually([&] { return operates({"tasks"}).out.find("running") != std::string::npos; }));
+  EXPECT_EQ(read_file(proof), "begun\n");
+  task.kill(SIGINT);
+  task.wait();
+}
+
 TEST_F(Join, NothingIsServedPlainlyBeyondLoopbackWhateverTheFlags) {
   const auto starts = [&](Words flags) {
     flags.insert(flags.begin(),

@@ -37,8 +37,8 @@ void Machine::link(const Machine& other, const std::string& network) {
   }
 }
 
-void Machine::cut(const std::string& network) {
-  const Exit done = run(command({"ip", "link", "set", device_of(network), "down"}));
+void Machine::set(const std::string& network, const std::string& state) const {
+  const Exit done = run(command({"ip", "link", "set", device_of(network), state}));
   CHECK_EQ(done.code, 0) << done.err;
 }
 

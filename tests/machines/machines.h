@@ -18,8 +18,9 @@ class Machine {
 
   // A link between the two: `network`.1 is this machine, `network`.2 the other. As in "10.231.1".
   void link(const Machine& other, const std::string& network);
-  // Nothing comes through the link of this network any more.
-  void cut(const std::string& network);
+  // Nothing comes through the link of this network, as if its cable were out; until it is mended.
+  void cut(const std::string& network) const { set(network, "down"); }
+  void mend(const std::string& network) const { set(network, "up"); }
 
   // A command there, with a configuration of the machine's own and no $PROFFER_MASTER.
   Words command(Words words) const;
@@ -33,6 +34,8 @@ class Machine {
   std::string operator/(const std::string& name) const { return directory_ + "/" + name; }
 
  private:
+  void set(const std::string& network, const std::string& state) const;
+
   std::string name_;
   std::string directory_;
   std::unique_ptr<Process> holder_;

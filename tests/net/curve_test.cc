@@ -201,6 +201,23 @@ TEST_F(Curve, GarbageAndSilenceCostNobodyElseAnything) {
   EXPECT_EQ(server_.socket->counters().malformed, 0u);
 }
 
+// They come again and again, each time with a handshake to its refusal.
+TEST_F(Curve, AFloodOfStrangersDoesNotHoldUpAKnownPeer) {
+  std::vector<std::unique_ptr<Client>> strangers;
+  for (int i = 0; i < 50; ++i) {
+    Dealer::Options options = with(make_key_pair(), master_.public_key);
+    options.keep_connected = true;
+    options.backoff = {.min = milliseconds(1), .max = milliseconds(5)};
+    strangers.push_back(std::make_unique<Client>(loop_, std::move(options)));
+  }
+  ASSERT_TRUE(run_until(loop_, [&] { return asked_.size() > 100; }));
+  Client client(loop_, with(known_, master_.public_key), "0");
+  client.also = [&](const std::string&) { client.socket->send(bytes("again")); };
+  ASSERT_TRUE(run_until(loop_, [&] { return client.frames.size() > 500 && asked_.size() > 200; }));
+  EXPECT_EQ(server_.socket->peers(), 1u);
+  for (const auto& stranger : strangers) EXPECT_EQ(stranger->connected, 0);
+}
+
 TEST_F(Curve, UnixSocketsOfTheSameRouterNeedNoKey) {
   const net_test::TempDir directory;
   const std::string path = directory.path() / "master.sock";
