@@ -52,8 +52,8 @@ Result<Address> register_key(const JoinToken& token, const KeyPair& own) {
       proto::join_call_json({.key = own.public_key, .runs_as = user_name(geteuid())});
   std::optional<Error> last;
   for (const Address& master : token.masters) {
-    const Result<CallResult> joined =
-        call(Masters{master}, ClientKeys{.own = *once, .server = token.master_key}, "join", arguments);
+    const Result<CallResult> joined = call(
+        Masters{master}, ClientKeys{.own = *once, .server = token.master_key}, "join", arguments);
     if (joined) return master;
     last = joined.error();
     if (last->code() != ErrorCode::kUnavailable) return *last;

@@ -174,7 +174,9 @@ Result<Masters> find_masters(KeyKind kind, std::string_view what, std::string_vi
 }
 
 Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters) {
-  const auto is_far = [](const Address& one) { return one.socket.empty() && !is_loopback(one.host); };
+  const auto is_far = [](const Address& one) {
+    return one.socket.empty() && !is_loopback(one.host);
+  };
   const auto far = std::find_if(masters.begin(), masters.end(), is_far);
   const bool are_sockets = std::all_of(masters.begin(), masters.end(),
                                        [](const Address& one) { return !one.socket.empty(); });
@@ -190,8 +192,9 @@ Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters)
   return Error::failed_precondition(text("a master on another machine, as ", to_text(*far),
                                          " is, wants a key, and this ",
                                          kind == KeyKind::kAgent ? "machine" : "user", " has none"))
-      .with_hint("proffer join registers one, with the line that an operator gets from proffer "
-                 "join-token");
+      .with_hint(
+          "proffer join registers one, with the line that an operator gets from proffer "
+          "join-token");
 }
 
 }  // namespace proffer

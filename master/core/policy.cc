@@ -48,8 +48,10 @@ std::string who_may(const Rule& rule, std::string_view owner) {
 
 std::string_view to_text(Action action) { return rule_of(action).text; }
 
+bool acts_for_a_user(const Principal& by) { return by.agent.empty() && !by.may_only_join; }
+
 bool is_operator(const PolicyOptions& options, const Principal& by) {
-  if (!by.agent.empty() || by.may_only_join) return false;
+  if (!acts_for_a_user(by)) return false;
   if (by.uid == 0 || by.uid == options.master_uid) return true;
   return options.operators_group &&
          std::find(by.groups.begin(), by.groups.end(), *options.operators_group) != by.groups.end();

@@ -44,6 +44,9 @@ struct PolicyOptions {
 // word or with a key of theirs.
 bool is_operator(const PolicyOptions& options, const Principal& by);
 
+// Not with the key of an agent or a join token, whatever user its holder is elsewhere.
+bool acts_for_a_user(const Principal& by);
+
 // Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
 // task; empty: not known, then only operators may. Of kRegisterAgent: the agent's name. Nothing is
 // permitted to an unknown user.

@@ -73,7 +73,7 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
 Result<void> Master::State::may_call(const Framework& framework, const PrincipalPtr& by,
                                      Step& step) {
   const proto::FrameworkRecord& record = framework.record;
-  if (!record.serves_users || by == nullptr) {
+  if (!record.serves_users || by == nullptr || !acts_for_a_user(*by)) {
     return permit(by, Action::kCallFramework, framework.id().str(), step, record.user);
   }
   if (Result<void> may = may_use_role(by, record.role, step); !may) return may;

@@ -23,7 +23,7 @@ struct AgentShellOptions {
   AgentOptions core = {};  // fresh_secret, http_address, boot_id and seed are filled in here
   std::optional<Resources> resources = {};  // none: what this machine has
   Masters masters = {};                     // one leads
-  std::optional<ClientKeys> keys = {};  // by which masters on other machines are reached
+  std::optional<ClientKeys> keys = {};      // by which masters on other machines are reached
   // That may run the master, beside root and this process's user: it says as which user tasks run.
   std::optional<uint32_t> master_uid = {};
   std::optional<Address> http_port = {};         // for HTTP beside the socket; only with a token

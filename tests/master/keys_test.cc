@@ -125,6 +125,20 @@ TEST(Keys, AnAgentsKeyMayBeThatAgentAndNothingElse) {
   EXPECT_TRUE(own.is_connected());
 }
 
+// It runs as root on its machine, and is nobody to a framework that runs tasks for its users.
+TEST(Keys, AnAgentsKeyAsksNoFrameworkForTasksOfItsUser) {
+  MasterScenario s;
+  s.registered_agent("a1");
+  TestScheduler& service = s.scheduler("service");
+  service.subscribe.serves_users = true;
+  service.subscribes();
+  joined(s, key('k'), KeyKind::kAgent, "a2");
+  const uint64_t call = s.request("service", "r1", "", seconds(30), holder(s, key('k')));
+  EXPECT_THAT(s.answer_to(call).value_or("none"),
+              HasSubstr("the key of agent 'a2' may not send a request"));
+  EXPECT_TRUE(service.take<proto::FrameworkRequest>().empty());
+}
+
 TEST(Keys, ATokenMayOnlyJoin) {
   MasterScenario s;
   ASSERT_EQ(token(s, key('t'), KeyKind::kAgent, "a1"), "done");
