@@ -4,10 +4,10 @@
 
 namespace proffer {
 
-// Call once before libzmq listens on a Unix socket: libzmq 4.3.4 aborts the process if accept()
-// finds no descriptor left there (ipc_listener.cpp; for TCP it goes on), so that any user who may
-// connect could end it. From then on such a connection is taken with a descriptor that is held in
-// reserve, and shut at once; libzmq is told that its peer had gone.
+// Call once before libzmq listens: libzmq 4.3.4 aborts the process if accept() finds no descriptor
+// left at a Unix socket (ipc_listener.cpp), so that any user who may connect could end it; at a TCP
+// port it tries again and again. From then on such a connection is taken with a descriptor that is
+// held in reserve, and shut at once; libzmq is told that its peer had gone.
 void guard_accept();
 
 }  // namespace proffer

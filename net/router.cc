@@ -171,7 +171,10 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     // ZMTP 1 to it. Such a peer that is still in its handshake when the socket is closed makes
     // libzmq 4.3.4 abort the process. Also of the plain ones, where the domain has no other effect.
     socket.set_text(ZMQ_ZAP_DOMAIN, is_keyed ? std::string_view(zap_domain) : kPlainDomain);
-    if (is_keyed) socket.set_text(ZMQ_CURVE_SECRETKEY, options.keys->own.secret_key);
+    if (is_keyed) {
+      socket.set_text(ZMQ_CURVE_SECRETKEY, options.keys->own.secret_key);
+      socket.set(ZMQ_HANDSHAKE_IVL, static_cast<int>(options.keys->handshake_max.millis()));
+    }
     socket.set(ZMQ_CURVE_SERVER, is_keyed ? 1 : 0);
   }
 
@@ -535,7 +538,7 @@ Result<void> Router::listen(const std::string& endpoint) {
   constexpr std::string_view kIpc = "ipc://";
   const bool is_ipc = endpoint.starts_with(kIpc) && endpoint.size() > kIpc.size();
   if (!is_ipc && !endpoint.starts_with("tcp://")) return bind_error(endpoint, EINVAL);
-  if (is_ipc) guard_accept();
+  guard_accept();
   if (endpoint.find('[') != std::string::npos) impl_->socket.set(ZMQ_IPV6, 1);
   impl_->secure_next(!is_ipc && impl_->zap != nullptr);
   if (uninterrupted([&] { return zmq_bind(impl_->socket.get(), endpoint.c_str()); }) != 0) {

@@ -43,6 +43,7 @@ class Router {
   struct Keys {
     KeyPair own = {};
     std::function<bool(const PublicKey&)> may_connect = {};
+    Duration handshake_max = seconds(10);  // a stranger holds a descriptor no longer
   };
   struct Options {
     std::optional<Keys> keys = {};  // none: TCP is plain, and its peers are anybody

@@ -29,6 +29,9 @@ class Join : public testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "not run: only root can make network namespaces";
+    if (run({"unshare", "--net", "ip", "link"}).code != 0) {
+      GTEST_SKIP() << "not run: no network namespaces can be made here";
+    }
     fs::permissions(home_.path(), fs::perms::owner_all | fs::perms::others_exec);
     for (const char* name :
          {"proffer", "proffer-master", "proffer-agent", "proffer-executor", "proffer-fetch"}) {
