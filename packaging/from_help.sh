@@ -43,6 +43,7 @@ mkdir -p "$out/completions"
   "$bin/proffer" --help | list | while read -r command summary; do
     case $command in
       role) verbs="list tree set unset" ;;
+      keys) verbs="init list revoke" ;;
       batch) verbs="run" ;;
       service | registry)
         verbs=$("$bin/proffer" "$command" --help | list | cut -d ' ' -f 1 | paste -sd ' ')
