@@ -58,6 +58,10 @@ using SessionEpoch = Number<struct SessionTag>;     // one session of an agent's
 // It proves that a later session with the same id comes from the same peer.
 using Secret = Id<struct SecretTag>;
 
+// Which registry a cluster's masters share, in the form of a secret, though it is none: made with
+// the registry, and kept by everything that has something to lose with it.
+using ClusterId = Id<struct ClusterTag>;
+
 // As their text or number, for an author's std::cout and for messages of tests. Values with a
 // to_text() are printed as that.
 namespace detail {

@@ -198,6 +198,7 @@ struct Subscribe {
   // Its store keeps an entry of each task that it launches, from before the launch until the
   // framework erases the entry, and the task id is not free meanwhile. Needs a failover timeout.
   bool remembers_tasks = false;
+  ClusterId cluster = {};  // of the framework, if it has been in one
   bool operator==(const Subscribe&) const = default;
 };
 
@@ -348,6 +349,7 @@ struct Subscribed {
   Duration heartbeat = {};
   Duration timeout = {};        // silence after which a peer is taken for lost
   uint32_t missing_agents = 0;  // as in Reconciled
+  ClusterId cluster = {};       // empty: the master names none
   bool operator==(const Subscribed&) const = default;
 };
 
@@ -465,6 +467,7 @@ struct RegisterAgent {
   uint32_t memory = 0;
   std::string limits = {};   // what it holds tasks to, and what not, for people
   std::string trouble = {};  // as AgentTrouble::why
+  ClusterId cluster = {};    // whose tasks it has; empty: it has none
   bool operator==(const RegisterAgent&) const = default;
 };
 
@@ -489,6 +492,7 @@ struct AgentRegistered {
   SessionEpoch session = {};
   Duration heartbeat = {};
   Duration timeout = {};
+  ClusterId cluster = {};  // as in Subscribed
   bool operator==(const AgentRegistered&) const = default;
 };
 

@@ -66,9 +66,15 @@ struct StoreRecord {
   bool operator==(const StoreRecord&) const = default;
 };
 
+// Which cluster the registry is of. There is one: "id".
+struct ClusterRecord {
+  ClusterId cluster = {};
+  bool operator==(const ClusterRecord&) const = default;
+};
+
 // Keys and join tokens are rows, too. Key: the public half.
 using RegistryRow = std::variant<FrameworkRecord, AgentRecord, RoleRecord, StoreRecord,
-                                 ReservationRecord, KnownKey>;
+                                 ReservationRecord, KnownKey, ClusterRecord>;
 
 // Put the row, or erase the one with its key.
 struct RegistryWrite {
@@ -85,6 +91,7 @@ struct AgentIdentity {
   Secret secret = {};
   LeaderEpoch leader = {};
   std::string place = {};  // of its work directory, in this boot; empty: not told
+  ClusterId cluster = {};  // the one that it registered with last; empty: it named none
   bool operator==(const AgentIdentity&) const = default;
 };
 

@@ -31,6 +31,7 @@ void MasterNode::start() {
     snapshot.rows.push_back(*std::move(row));
   }
   options_.leader = *leader;
+  options_.cluster_if_new = ClusterId(std::string(32, 'c'));
   options_.started_at = now();
   core_ = std::make_unique<master::Master>(options_, snapshot);
   flush_planned_ = false;

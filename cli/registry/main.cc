@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/output.h"
 #include "common/text.h"
+#include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "store/registry_file.h"
 
@@ -186,9 +187,20 @@ int restore(const Words& words) {
   return 0;
 }
 
+// In place of the one of its key.
+void put(const proto::RegistryRow& row, std::vector<StoreRecord>& records) {
+  StoreRecord record{
+      .table = proto::table_of(row), .key = proto::key_of(row), .value = proto::encode_row(row)};
+  std::erase_if(records, [&](const StoreRecord& other) {
+    return other.table == record.table && other.key == record.key;
+  });
+  records.push_back(std::move(record));
+}
+
 int set_epoch(const Words& words) {
   Common common;
   std::string typed;
+  std::string cluster;
   bool accepts_older = false;
   Arguments arguments("proffer registry set-epoch EPOCH",
                       "have the next master lead in an epoch above EPOCH, while none uses the "
@@ -197,10 +209,19 @@ int set_epoch(const Words& words) {
   common.declare(arguments);
   arguments.flag("--accept-older", &accepts_older,
                  "also if the registry lacks what was written last");
+  arguments.option("--cluster", &cluster,
+                   "the id of the cluster that the registry is to be of, as agents tell it: what "
+                   "they run that the registry does not know ends");
   arguments.required("EPOCH", &typed, "the highest one that agents know");
   if (const auto status = arguments.parse(words)) return *status;
   const Result<int64_t> epoch = parse_whole("EPOCH", typed, 0, kRegistryEpochMax);
   if (!epoch) return usage_error(epoch.error(), common.json);
+  if (!cluster.empty() && !is_valid_secret(cluster)) {
+    return usage_error(Error::invalid_argument(text("--cluster must be 32 hexadecimal digits in "
+                                                    "lower case, not ",
+                                                    quoted(cluster))),
+                       common.json);
+  }
   const Result<std::shared_ptr<RegistryFile>> registry =
       RegistryFile::open(common.directory, {.accepts_older = accepts_older});
   if (!registry) return print_error(registry.error(), common.json);
@@ -212,11 +233,16 @@ int set_epoch(const Words& words) {
             .with_hint("agents that know a later epoch say so in their logs"),
         common.json);
   }
-  if (Result<void> set = (*registry)->set_epoch(*epoch); !set) {
-    return print_error(set.error(), common.json);
-  }
-  const Result<std::vector<StoreRecord>> records = (*registry)->load();
+  Result<std::vector<StoreRecord>> records = (*registry)->load();
   if (!records) return print_error(records.error(), common.json);
+  Result<void> set;
+  if (cluster.empty()) {
+    set = (*registry)->set_epoch(*epoch);
+  } else {
+    put(proto::ClusterRecord{ClusterId(cluster)}, *records);
+    set = (*registry)->replace(*records, *epoch);
+  }
+  if (!set) return print_error(set.error(), common.json);
   print_changed(**registry, records->size(), common);
   return 0;
 }

@@ -136,6 +136,9 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
 void Master::State::handle(MasterEvent&& event, Step& step) {
   now_ = std::max(now_, step.now);
   step.now = now_;
+  if (registry_.cluster().empty() && !options_.cluster_if_new.empty()) {
+    write(proto::ClusterRecord{options_.cluster_if_new}, false, step);
+  }
   erase_orphans(step);
   if (auto* frame = std::get_if<FrameReceived>(&event)) {
     on_frame(std::move(*frame), step);

@@ -26,6 +26,9 @@ namespace proffer::master {
 
 struct MasterOptions {
   LeaderEpoch leader = {};  // this life's; made durable by the shell before the core is made
+  // Which cluster this is, if the registry is new; random. Empty: it has no name, and peers that
+  // know another cluster are not told from others.
+  ClusterId cluster_if_new = {};
   Time started_at = {};
   Duration heartbeat = kHeartbeatInterval;
   Duration agent_timeout = kAgentTimeout;  // silence after which an agent is unreachable

@@ -78,6 +78,11 @@ void Master::State::on_register_tasks(Peer& peer, proto::RegisterTasks&& message
 // if known.
 Result<void> Master::State::check_admission(const proto::RegisterAgent& message,
                                             const ResourceVector& most) const {
+  if (Result<void> checked =
+          check_cluster(message.cluster, text("agent ", quoted(message.agent.str())));
+      !checked) {
+    return checked;
+  }
   const Agent* known = agents_.find(message.agent);
   if (known != nullptr && known->secret != message.secret) {
     return Error::already_exists(text("another agent is named ", quoted(message.agent.str())))
@@ -93,6 +98,18 @@ Result<void> Master::State::check_admission(const proto::RegisterAgent& message,
                                           to_text(kind), " than can be counted"));
   }
   return {};
+}
+
+// What a peer has in another cluster is nothing here, and here it would be ended as unknown: a
+// master that lost its registry must not do that.
+Result<void> Master::State::check_cluster(const ClusterId& told, const std::string& who) const {
+  if (told.empty() || registry_.cluster().empty() || told == registry_.cluster()) return {};
+  return Error::failed_precondition(text(who, " belongs to the cluster ", told.str(),
+                                         ", and this master to the cluster ",
+                                         registry_.cluster().str()))
+      .with_hint(
+          "if the master's registry was lost, restore a backup with `proffer registry restore`; "
+          "else give up what it has there: an agent begins anew with an empty --work_dir");
 }
 
 void Master::State::complete_registration(PeerId peer_id, Registration&& registration, Step& step) {
@@ -167,7 +184,8 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
        proto::AgentRegistered{.agent = agent.id,
                               .session = agent.session,
                               .heartbeat = options_.heartbeat,
-                              .timeout = options_.silence_max()},
+                              .timeout = options_.silence_max(),
+                              .cluster = registry_.cluster()},
        step);
   for (const auto& [role, reserved] : agent.reserved) {
     const Resources there = part_of(agent.slices, role);

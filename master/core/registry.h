@@ -27,6 +27,7 @@ class Registry {
   const std::map<PublicKey, KnownKey>& keys() const { return keys_; }
   const KnownKey* find(const PublicKey& key) const;
   const FrameworkStores& stores() const { return stores_; }
+  const ClusterId& cluster() const { return cluster_; }  // empty: not named
   // Of one agent, by role. Valid until the next write.
   std::vector<const proto::ReservationRecord*> reservations(const AgentId& agent) const;
   const std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord>& reservations() const {
@@ -40,6 +41,7 @@ class Registry {
   std::map<RoleName, proto::RoleRecord> roles_;
   std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord> reservations_;
   FrameworkStores stores_;
+  ClusterId cluster_;
 };
 
 }  // namespace proffer::master

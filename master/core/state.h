@@ -135,6 +135,7 @@ class Master::State {
   void on_tear_down(const TearDownFramework& message, Step& step);
   void on_subscribe(Peer& peer, proto::Subscribe&& message, Step& step);
   Result<void> agents_run_tasks_of(const Principal& by) const;
+  Result<void> check_cluster(const ClusterId& told, const std::string& who) const;
   Result<Framework*> find_subscriber(const proto::Subscribe& message, const PrincipalPtr& by,
                                      Step& step);
   Framework& create_framework(proto::Subscribe&& message, Step& step);

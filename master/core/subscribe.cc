@@ -27,8 +27,10 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
   if (!found) {
     step.trace(TraceLevel::kMisbehaved, "framework refused",
                {{"name", quoted(message.name)}, {"error", found.error().message()}});
-    return end_session(peer_id, found.error(),
-                       found.error().code() == ErrorCode::kResourceExhausted, step);
+    // There may be room later, and the master's registry may be restored.
+    const bool may_help = found.error().code() == ErrorCode::kResourceExhausted ||
+                          found.error().code() == ErrorCode::kFailedPrecondition;
+    return end_session(peer_id, found.error(), may_help, step);
   }
 
   // Apply.
@@ -72,7 +74,8 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
                          .failed_over = failed_over,
                          .heartbeat = options_.heartbeat,
                          .timeout = options_.silence_max(),
-                         .missing_agents = static_cast<uint32_t>(awaited_)},
+                         .missing_agents = static_cast<uint32_t>(awaited_),
+                         .cluster = registry_.cluster()},
        step);
   send_again(framework, step);
   send_notices_again(framework, step);
@@ -103,6 +106,11 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
                "a framework that remembers its tasks needs a failover timeout above 0: without one "
                "nothing of it is durable")
         .with_hint("subscribe with a failover timeout, or without remembers_tasks");
+  }
+  if (Result<void> checked =
+          check_cluster(message.cluster, text("framework ", quoted(message.framework.str())));
+      !checked) {
+    return std::move(checked).error();
   }
   Framework* known = nullptr;
   if (message.framework.empty()) {

@@ -230,6 +230,7 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
   }
   options.core.keeps_history = options.history_bytes > 0;
   options.core.leader = leader;
+  options.core.cluster_if_new = ClusterId(random_secret().str());
   options.core.started_at = loop.now();
   core = std::make_unique<Master>(options.core, snapshot);
   if (options.core.keeps_history) {

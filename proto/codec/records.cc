@@ -70,7 +70,8 @@ std::string table_of(const RegistryRow& row) {
                                [](const RoleRecord&) { return "roles"; },
                                [](const StoreRecord&) { return "store"; },
                                [](const ReservationRecord&) { return "reservations"; },
-                               [](const KnownKey&) { return "keys"; }},
+                               [](const KnownKey&) { return "keys"; },
+                               [](const ClusterRecord&) { return "cluster"; }},
                     row);
 }
 
@@ -81,7 +82,8 @@ std::string key_of(const RegistryRow& row) {
                  [](const RoleRecord& r) { return r.role.str(); },
                  [](const StoreRecord& r) { return text(r.framework.str(), "/", r.key); },
                  [](const ReservationRecord& r) { return text(r.agent.str(), "/", r.role.str()); },
-                 [](const KnownKey& r) { return r.key.str(); }},
+                 [](const KnownKey& r) { return r.key.str(); },
+                 [](const ClusterRecord&) { return std::string("id"); }},
       row);
 }
 

@@ -25,6 +25,7 @@ void WireReader::fill(wire::Subscribe::Reader in, Subscribe& out) {
   text(in.getUser(), "the user", kNameBytesMax, out.user);
   out.serves_users = in.getServesUsers();
   out.remembers_tasks = in.getRemembersTasks();
+  cluster(in.getCluster(), out.cluster);
 }
 
 void WireReader::fill(wire::DeclareAsks::Reader in, DeclareAsks& out) {
@@ -188,6 +189,7 @@ void WireReader::fill(wire::Subscribed::Reader in, Subscribed& out) {
   span(in.getHeartbeatNanos(), "the heartbeat", out.heartbeat);
   span(in.getTimeoutNanos(), "the timeout", out.timeout);
   out.missing_agents = in.getMissingAgents();
+  cluster(in.getCluster(), out.cluster);
 }
 
 void WireReader::fill(wire::Offers::Reader in, Offers& out) {
@@ -266,6 +268,7 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   out.tasks_follow = static_cast<uint32_t>(follow);
   out.memory = in.getMemory();
   text(in.getLimits(), "what the agent enforces", kLimitsTextBytesMax, out.limits);
+  cluster(in.getCluster(), out.cluster);
 }
 
 void WireReader::fill(wire::RegisterTasks::Reader in, RegisterTasks& out) {
@@ -280,6 +283,7 @@ void WireReader::fill(wire::AgentRegistered::Reader in, AgentRegistered& out) {
   out.session = SessionEpoch(in.getSession());
   span(in.getHeartbeatNanos(), "the heartbeat", out.heartbeat);
   span(in.getTimeoutNanos(), "the timeout", out.timeout);
+  cluster(in.getCluster(), out.cluster);
 }
 
 void WireReader::fill(wire::RunTask::Reader in, RunTask& out) {

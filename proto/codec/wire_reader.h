@@ -48,6 +48,7 @@ class WireReader {
   void optional_name(capnp::Text::Reader in, std::string_view what, Id<Tag>& out);
   void role(capnp::Text::Reader in, RoleName& out);
   void secret(capnp::Text::Reader in, Secret& out);
+  void cluster(capnp::Text::Reader in, ClusterId& out);  // optional
   void store_key(capnp::Text::Reader in, std::string& out);
   void span(int64_t nanos, std::string_view what, Duration& out);
   void time(int64_t nanos, Time& out);
@@ -133,6 +134,7 @@ class WireReader {
   void fill(wire::StoreRecord::Reader in, StoreRecord& out);
   void fill(wire::ReservationRecord::Reader in, ReservationRecord& out);
   void fill(wire::KeyRecord::Reader in, KnownKey& out);
+  void fill(wire::ClusterRecord::Reader in, ClusterRecord& out);
   void fill(wire::AgentIdentity::Reader in, AgentIdentity& out);
   void fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out);
   void fill(wire::ExecutorGone::Reader in, ExecutorGone& out);

@@ -95,6 +95,11 @@ void WireReader::fill(wire::KeyRecord::Reader in, KnownKey& out) {
   text(in.getRunsAs(), "the user of an agent", kNameBytesMax, out.runs_as);
 }
 
+void WireReader::fill(wire::ClusterRecord::Reader in, ClusterRecord& out) {
+  cluster(in.getCluster(), out.cluster);
+  if (out.cluster.empty()) refuse(Error::invalid_argument("a cluster needs an id"));
+}
+
 void WireReader::fill(wire::StoreRecord::Reader in, StoreRecord& out) {
   name(in.getFramework(), "framework id", out.framework);
   store_key(in.getKey(), out.key);
@@ -116,6 +121,8 @@ void WireReader::read(wire::RegistryRow::Reader in, RegistryRow& out) {
       return fill(in.getReservation(), out.emplace<ReservationRecord>());
     case wire::RegistryRow::KEY:
       return fill(in.getKey(), out.emplace<KnownKey>());
+    case wire::RegistryRow::CLUSTER:
+      return fill(in.getCluster(), out.emplace<ClusterRecord>());
   }
   refuse(Error::unsupported(
       proffer::text("unknown kind of registry row ", static_cast<uint16_t>(in.which()))));
@@ -128,6 +135,7 @@ void WireReader::fill(wire::AgentIdentity::Reader in, AgentIdentity& out) {
   secret(in.getSecret(), out.secret);
   out.leader = LeaderEpoch(in.getLeader());
   text(in.getPlace(), "the place of a work directory", kNameBytesMax, out.place);
+  cluster(in.getCluster(), out.cluster);
 }
 
 void WireReader::fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out) {

@@ -67,6 +67,16 @@ void WireReader::secret(capnp::Text::Reader in, Secret& out) {
   out = Secret(std::string(view_of(in)));
 }
 
+void WireReader::cluster(capnp::Text::Reader in, ClusterId& out) {
+  if (in.size() == 0) return;
+  if (!is_valid_secret(view_of(in))) {
+    return refuse(Error::invalid_argument(
+        proffer::text("the id of a cluster must be 32 hexadecimal digits in lower case, not ",
+                      quoted(view_of(in)))));
+  }
+  out = ClusterId(std::string(view_of(in)));
+}
+
 void WireReader::store_key(capnp::Text::Reader in, std::string& out) {
   const std::string_view value = view_of(in);
   if (!is_valid_path(value, kStoreKeyBytesMax)) {

@@ -31,6 +31,7 @@ void write(const Subscribe& message, wire::Envelope::Builder envelope) {
   if (!message.user.empty()) out.setUser(text_of(message.user));
   out.setServesUsers(message.serves_users);
   out.setRemembersTasks(message.remembers_tasks);
+  if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
 }
 
 void write(const DeclareAsks& message, wire::Envelope::Builder envelope) {
@@ -131,6 +132,7 @@ void write(const Subscribed& message, wire::Envelope::Builder envelope) {
   out.setHeartbeatNanos(message.heartbeat.nanos());
   out.setTimeoutNanos(message.timeout.nanos());
   out.setMissingAgents(message.missing_agents);
+  if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
 }
 
 void write(const Offers& message, wire::Envelope::Builder envelope) {
@@ -214,6 +216,7 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
   out.setTasksFollow(message.tasks_follow);
   out.setMemory(message.memory);
   if (!message.limits.empty()) out.setLimits(text_of(message.limits));
+  if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
 }
 
 void write(const RegisterTasks& message, wire::Envelope::Builder envelope) {
@@ -231,6 +234,7 @@ void write(const AgentRegistered& message, wire::Envelope::Builder envelope) {
   out.setSession(message.session.value());
   out.setHeartbeatNanos(message.heartbeat.nanos());
   out.setTimeoutNanos(message.timeout.nanos());
+  if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
 }
 
 void write(const RunTask& message, wire::Envelope::Builder envelope) {
@@ -410,6 +414,10 @@ void write(const KnownKey& record, wire::RegistryRow::Builder row) {
   out.setTokenUntilNanos(record.token_until->nanos());
 }
 
+void write(const ClusterRecord& record, wire::RegistryRow::Builder row) {
+  row.initCluster().setCluster(text_of(record.cluster));
+}
+
 void write(const StoreRecord& record, wire::RegistryRow::Builder row) {
   auto out = row.initStore();
   out.setFramework(text_of(record.framework));
@@ -426,6 +434,7 @@ void write(const AgentIdentity& record, wire::CheckpointRecord::Builder entry) {
   out.setSecret(text_of(record.secret));
   out.setLeader(record.leader.value());
   if (!record.place.empty()) out.setPlace(text_of(record.place));
+  if (!record.cluster.empty()) out.setCluster(text_of(record.cluster));
 }
 
 void write(const ExecutorRecord& record, wire::CheckpointRecord::Builder entry) {

@@ -405,6 +405,7 @@ struct Subscribe {
   servesUsers @7 :Bool;
   # Its store keeps an entry of each task that it launches; needs failoverNanos above 0.
   remembersTasks @8 :Bool;
+  cluster @9 :Text;  # Of the framework, if it has been in one: 32 hexadecimal digits.
 }
 
 # All asks of the framework; replaces those before.
@@ -550,6 +551,7 @@ struct Subscribed {
   heartbeatNanos @3 :Int64;  # nanos between two messages at most
   timeoutNanos @4 :Int64;    # nanos of silence after which a peer is taken for lost
   missingAgents @5 :UInt32;  # As in Reconciled.
+  cluster @6 :Text;          # As in Subscribe; empty: the master names none.
 }
 
 struct Offers {
@@ -644,6 +646,7 @@ struct RegisterAgent {
   memory @7 :UInt32;
   limits @8 :Text;  # What it holds tasks to, and what not, for people; at most 512 bytes.
   trouble @9 :Text;  # As AgentTrouble.why.
+  cluster @10 :Text;  # Whose tasks it has, as in Subscribe; empty: it has none.
 }
 
 # Whether it takes tasks now. Those that it has run on.
@@ -660,6 +663,7 @@ struct AgentRegistered {
   session @1 :UInt64;        # Counts the sessions of this agent.
   heartbeatNanos @2 :Int64;  # As in Subscribed.
   timeoutNanos @3 :Int64;
+  cluster @4 :Text;          # As in Subscribed.
 }
 
 struct RunTask {
@@ -722,6 +726,7 @@ struct RegistryRow {
     store @3 :StoreRecord;
     reservation @4 :ReservationRecord;  # Of version 2.
     key @5 :KeyRecord;
+    cluster @6 :ClusterRecord;
   }
 }
 
@@ -740,6 +745,11 @@ struct KeyRecord {
   token @5 :Bool;            # A join token: it may be used once to register a key.
   tokenUntilNanos @6 :Int64; # time; only with token
   runsAs @7 :Text;           # Of an agent: the user that it runs as; at most 128 bytes.
+}
+
+# Which cluster this registry is of. In "cluster", by "id".
+struct ClusterRecord {
+  cluster @0 :Text;  # 32 hexadecimal digits
 }
 
 # A part of an agent that is reserved for a role, beside what the agent reserves by itself. In
@@ -872,6 +882,7 @@ struct AgentIdentity {
   secret @1 :Text;    # secret
   leader @2 :UInt64;  # The highest leader epoch that it has seen; older ones are refused.
   place @3 :Text;     # Boot and inode of its work directory: a copy has others. At most 128 bytes.
+  cluster @4 :Text;   # As in RegisterAgent.
 }
 
 # An executor is about to be started, or was.

@@ -142,14 +142,15 @@ class Driver::State {
                                 .failover_timeout = options_.failover_timeout,
                                 .user = options_.user,
                                 .serves_users = options_.serves_users,
-                                .remembers_tasks = options_.remembers_tasks});
+                                .remembers_tasks = options_.remembers_tasks,
+                                .cluster = framework_.empty() ? ClusterId() : cluster_});
   }
 
   void on(Step& step, const MasterDisconnected& event) { lose(step, event.reason); }
 
   void on(Step& step, const MasterFrame& event) {
     if (session_ == Session::kAway) return;  // late, of a connection that was given up
-    if (!admit_leader(step, event.envelope.leader)) return;
+    if (!admit_leader(step, event.envelope)) return;
     switch (channel_.admit(event.envelope)) {
       case proto::Channel::Verdict::kDuplicate:
         return;
@@ -168,9 +169,12 @@ class Driver::State {
 
   // A master that was deposed does not know it yet, and one that lost its registry knows nothing of
   // this framework: neither may end it. One that does not lead names no epoch.
-  bool admit_leader(Step& step, LeaderEpoch leader) {
+  bool admit_leader(Step& step, const proto::Envelope& envelope) {
+    const LeaderEpoch leader = envelope.leader;
     if (leader >= leader_ || !leader) {
-      leader_ = std::max(leader_, leader);
+      // A master that refuses this framework may be one of another cluster.
+      const bool is_error = std::holds_alternative<proto::ErrorMessage>(*envelope.message);
+      if (!is_error) leader_ = std::max(leader_, leader);
       return true;
     }
     trace(step, TraceLevel::kMisbehaved, "a master of an older epoch was refused",
@@ -264,6 +268,7 @@ class Driver::State {
       return unexpected(step, "subscribed");
     }
     framework_ = message.framework;
+    cluster_ = message.cluster;
     session_ = Session::kSubscribed;
     heartbeat_ = std::max(message.heartbeat > Duration() ? message.heartbeat : options_.heartbeat,
                           kHeartbeatMin);
@@ -737,6 +742,7 @@ class Driver::State {
   bool was_subscribed_ = false;
   FrameworkId framework_ = {};
   LeaderEpoch leader_ = {};  // the highest seen
+  ClusterId cluster_ = {};   // of the last session
   Duration heartbeat_ = {};
   Duration timeout_ = {};
   Time heard_at_ = {};

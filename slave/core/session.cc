@@ -130,7 +130,8 @@ void Agent::State::register_agent(Step& step) {
                                       .tasks_follow = static_cast<uint32_t>(parts.size()),
                                       .memory = memory_of(options_),
                                       .limits = options_.limits,
-                                      .trouble = trouble_},
+                                      .trouble = trouble_,
+                                      .cluster = has_tasks() ? identity.cluster : ClusterId()},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);
@@ -154,7 +155,7 @@ void Agent::State::master_pulse(Step& step) {
 
 void Agent::State::on(const MasterFrame& frame, Step& step) {
   if (session_ == Session::kNone) return;  // of a connection that was given up
-  if (!admit_leader(frame.envelope.leader, step)) return;
+  if (!admit_leader(frame.envelope, step)) return;
   switch (channel_.admit(frame.envelope)) {
     case proto::Channel::Verdict::kDeliver:
       break;
@@ -168,7 +169,8 @@ void Agent::State::on(const MasterFrame& frame, Step& step) {
 }
 
 // A master that was deposed does not know it yet; what it says must change nothing.
-bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
+bool Agent::State::admit_leader(const proto::Envelope& envelope, Step& step) {
+  const LeaderEpoch leader = envelope.leader;
   const LeaderEpoch known = ledger_.identity()->leader;
   if (leader == known) return true;
   if (leader < known) {
@@ -181,6 +183,8 @@ bool Agent::State::admit_leader(LeaderEpoch leader, Step& step) {
     reset_master("older leader epoch", step);
     return false;
   }
+  // A master that refuses this agent may be one of another cluster.
+  if (std::holds_alternative<proto::ErrorMessage>(*envelope.message)) return true;
   proto::AgentIdentity identity = *ledger_.identity();
   identity.leader = leader;
   record(std::move(identity), step);
@@ -226,6 +230,12 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
   ever_registered_ = true;
   if (registered.heartbeat > Duration()) heartbeat_ = registered.heartbeat;
   if (registered.timeout > Duration()) master_timeout_ = registered.timeout;
+  if (registered.cluster != ledger_.identity()->cluster) {
+    proto::AgentIdentity identity = *ledger_.identity();
+    identity.cluster = registered.cluster;
+    record(std::move(identity), step);
+    step.out.sync = true;
+  }
   trace(TraceLevel::kLongLived, "agent registered",
         {{"agent", options_.name.str()},
          {"session", std::to_string(registered.session.value())},
@@ -256,7 +266,7 @@ void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
   }
   trace(TraceLevel::kOperator, "the master refuses this agent; correct what it says",
         {{"message", error.message}, {"hint", error.hint}}, step);
-  if (!ever_registered_ && ledger_.tasks().empty() && ledger_.executors().empty()) {
+  if (!ever_registered_ && !has_tasks()) {
     ended_ = true;
     step.out.actions.push_back(Exit{text("the master refuses this agent: ", error.message,
                                          error.hint.empty() ? "" : "; ", error.hint)});

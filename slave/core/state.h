@@ -148,7 +148,9 @@ class Agent::State {
   void on(const MasterDisconnected&, Step& step);
   void on(const MasterFrame& frame, Step& step);
   void on_master_message(const MasterFrame& frame, Step& step);
-  bool admit_leader(LeaderEpoch leader, Step& step);
+  bool admit_leader(const proto::Envelope& envelope, Step& step);
+  // Or executors, or tasks whose end nobody has heard of yet.
+  bool has_tasks() const { return !ledger_.tasks().empty() || !ledger_.executors().empty(); }
   void begin_session(Step& step);
   void register_agent(Step& step);
   void on_registered(const proto::AgentRegistered& registered, Step& step);

@@ -97,6 +97,26 @@ TEST_F(LostRegistry, ComesBackFromADumpAndItsTasksRunOn) {
   EXPECT_THAT(proffer({"role", "list"}).out, HasSubstr("eng"));
 }
 
+// However often it starts: at last its epoch is above that of before.
+TEST_F(LostRegistry, AMasterWithoutItsRegistryEndsNothing) {
+  const std::string dump = home_ / "dump";
+  ASSERT_EQ(proffer({"backup", dump, "--data-dir=" + data()}).code, 0);
+  kill_master();
+  std::filesystem::remove_all(data());
+  for (int start = 0; start < 3; ++start) {
+    start_master();
+    EXPECT_TRUE(eventually([&] { return proffer({"status"}).code == 0; }));
+    if (start == 0) {
+      EXPECT_TRUE(agent_->complains("belongs to the cluster")) << agent_->err();
+      EXPECT_TRUE(work_->complains("belongs to the cluster")) << work_->err();
+    }
+    kill_master();
+  }
+  ASSERT_EQ(registry({"restore", "--replace", dump}).code, 0);
+  start_master();
+  expect_the_task_ends_as_it_began();
+}
+
 TEST_F(LostRegistry, IsNamedWhenItIsDamagedAndNotUsed) {
   const std::string dump = home_ / "dump";
   ASSERT_EQ(registry({"dump", dump}).code, 0);
@@ -129,12 +149,18 @@ TEST_F(LostRegistry, TheCommandsOfItsPageWork) {
     const std::string commands = page.substr(at, page.find("```", at) - at);
     // The two last ones mend, which no master may be in the way of.
     if (commands.find("restore") != std::string::npos) kill_master();
-    const Exit exit = run({"/bin/sh", "-e", "-c", "PATH=" + bin + ":$PATH; " + commands},
-                          {{"DATA", data()}, {"BACKUP", home_ / "backup"}});
+    const Exit exit =
+        run({"/bin/sh", "-e", "-c", "PATH=" + bin + ":$PATH; " + commands},
+            {{"DATA", data()}, {"BACKUP", home_ / "backup"}, {"CLUSTER", std::string(32, 'c')}});
     EXPECT_EQ(exit.code, 0) << commands << exit.err;
     ++blocks;
   }
   EXPECT_EQ(blocks, 4);
+  // By the last one the registry is of another cluster.
+  start_master();
+  EXPECT_TRUE(agent_->complains("and this master to the cluster cccc")) << agent_->err();
+  kill_master();
+  ASSERT_EQ(registry({"restore", "--replace", home_ / "backup"}).code, 0);
   start_master();
   expect_the_task_ends_as_it_began();
 }

@@ -111,7 +111,8 @@ class TestAgent : public TestPeer {
             .http_address = name + ":5081",
             .tasks_follow = 0,
             .memory = memory,
-            .trouble = trouble};
+            .trouble = trouble,
+            .cluster = cluster};
   }
   // On a fresh connection, with the tasks that it has.
   void registers() {
@@ -148,6 +149,7 @@ class TestAgent : public TestPeer {
   PortSet ports = {};
   uint32_t memory = 1;
   std::string trouble = {};
+  ClusterId cluster = {};  // whose tasks it says that it has
   std::map<std::pair<FrameworkId, TaskId>, proto::AgentTask> tasks = {};
   bool receives_tasks = true;  // else they are lost on the way
 
@@ -514,6 +516,7 @@ class MasterScenario {
       if (const auto* v = std::get_if<proto::ReservationRecord>(&write.row)) {
         key = "r2" + v->agent.str() + '\0' + v->role.str();
       }
+      if (std::holds_alternative<proto::ClusterRecord>(write.row)) key = "r3";
       if (const auto* e = std::get_if<proto::StoreRecord>(&write.row)) {
         key = "s" + e->framework.str() + '\0' + e->key;
       }

@@ -226,6 +226,30 @@ TEST(Session, AMasterOfAnOlderEpochIsNotBelieved) {
   EXPECT_EQ(w.resets, 0);
 }
 
+TEST(Session, AFrameworkThatComesBackSaysOfWhichClusterItIs) {
+  const ClusterId cluster(std::string(32, 'a'));
+  DriverWorld w;
+  w.connect();
+  EXPECT_EQ(w.sent<proto::Subscribe>().at(0).cluster, ClusterId());
+  w.hear(proto::Subscribed{.framework = FrameworkId("f-1"), .cluster = cluster});
+  w.disconnect();
+  w.connect();
+  EXPECT_EQ(w.sent<proto::Subscribe>().at(0).cluster, cluster);
+  // Of another one, which is later than ours.
+  proto::Channel other;
+  w.disconnect();
+  w.connect();
+  w.forget();
+  w.step(MasterFrame{other.stamp(
+      LeaderEpoch(7), proto::ErrorMessage{.message = "another cluster", .ends_session = true})});
+  EXPECT_EQ(w.resets, 1);
+  EXPECT_FALSE(w.is_done);
+  w.forget();
+  w.disconnect();
+  w.subscribe(true);
+  EXPECT_EQ(w.resets, 0);
+}
+
 TEST(Errors, ARefusalForGoodEndsTheDriver) {
   DriverWorld w;
   w.connect();

@@ -140,6 +140,40 @@ TEST(Session, RefusesADeposedMasterAlsoAfterARestart) {
   EXPECT_TRUE(s.has_traced("a master of an older epoch was refused"));
 }
 
+TEST(Session, SaysWhoseTasksItHasAlsoAfterARestart) {
+  const ClusterId cluster(std::string(32, 'a'));
+  AgentScenario s;
+  const auto registers = [&] {
+    s.tick();
+    s.connect();
+    s.pass(kExecutorReregisterTimeout);  // of an executor that does not come back
+    const std::vector<proto::RegisterAgent> told = s.told_master<proto::RegisterAgent>();
+    const ClusterId said = told.empty() ? ClusterId("nothing") : told.back().cluster;
+    s.from_master(proto::AgentRegistered{.agent = AgentId("a1"), .cluster = cluster});
+    return said;
+  };
+  EXPECT_EQ(registers(), ClusterId());
+  s.crash_and_restart();
+  EXPECT_EQ(registers(), ClusterId()) << "it has nothing to lose, and may go anywhere";
+  s.running("t1");
+  s.crash_and_restart();
+  EXPECT_EQ(registers(), cluster);
+}
+
+TEST(Session, AMasterThatRefusesItTeachesItNoEpoch) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.connect();
+  const LeaderEpoch ours = s.leader;
+  s.leader = LeaderEpoch(ours.value() + 5);
+  s.from_master(proto::ErrorMessage{.message = "of another cluster", .ends_session = true});
+  s.connect();
+  s.leader = ours;
+  s.welcome();
+  EXPECT_TRUE(s.core->status().registered);
+}
+
 TEST(Session, ANewAgentThatIsRefusedForGoodEndsAndSaysWhy) {
   AgentScenario s;
   s.tick();

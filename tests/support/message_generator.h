@@ -54,6 +54,7 @@ class MessageGenerator {
     for (int i = 0; i < 32; ++i) out += "0123456789abcdef"[prng_.below(16)];
     return out;
   }
+  ClusterId cluster() { return flip() ? ClusterId(secret()) : ClusterId(); }
   // Any bytes, mostly few, seldom `size_max` of them.
   std::string bytes(size_t size_max) {
     std::string out(size(30, size_max), '\0');
@@ -397,7 +398,8 @@ class MessageGenerator {
          .failover_timeout = duration(),
          .user = bytes(kNameBytesMax),
          .serves_users = flip(),
-         .remembers_tasks = flip()};
+         .remembers_tasks = flip(),
+         .cluster = cluster()};
   }
   void make(DeclareAsks& m) {
     m = {.generation = any_number(),
@@ -439,7 +441,8 @@ class MessageGenerator {
          .failed_over = flip(),
          .heartbeat = duration(),
          .timeout = duration(),
-         .missing_agents = static_cast<uint32_t>(any_number())};
+         .missing_agents = static_cast<uint32_t>(any_number()),
+         .cluster = cluster()};
   }
   void make(Offers& m) {
     m = {.offers = several<Offer>(3, prng_.chance(1, 4) ? kOffersPerMessageMax : 8,
@@ -482,7 +485,8 @@ class MessageGenerator {
          .slices = several<Slice>(2, kSlicesMax, [&] { return slice(); }),
          .ports = ports(),
          .http_address = bytes(kAddressBytesMax),
-         .tasks_follow = static_cast<uint32_t>(prng_.below(kTasksPerAgentMax + 1))};
+         .tasks_follow = static_cast<uint32_t>(prng_.below(kTasksPerAgentMax + 1)),
+         .cluster = cluster()};
   }
   void make(RegisterTasks& m) {
     m = {.tasks = several<AgentTask>(3, 20, [&] {
@@ -506,7 +510,8 @@ class MessageGenerator {
     m = {.agent = AgentId(name()),
          .session = SessionEpoch(any_number()),
          .heartbeat = duration(),
-         .timeout = duration()};
+         .timeout = duration(),
+         .cluster = cluster()};
   }
   void make(RunTask& m) {
     m = {.framework = FrameworkId(name()), .spec = spec(), .assignment = assignment()};
@@ -600,6 +605,7 @@ class MessageGenerator {
          .runs_as = bytes(kNameBytesMax)};
     if (flip()) r.token_until = time();
   }
+  void make(ClusterRecord& r) { r = {.cluster = ClusterId(secret())}; }
   void make(StoreRecord& r) {
     r = {.framework = FrameworkId(name()),
          .key = store_key(),
@@ -610,7 +616,8 @@ class MessageGenerator {
     r = {.agent = AgentId(name()),
          .secret = Secret(secret()),
          .leader = LeaderEpoch(any_number()),
-         .place = maybe(name())};
+         .place = maybe(name()),
+         .cluster = cluster()};
   }
   void make(ExecutorRecord& r) {
     r = {.framework = FrameworkId(name()),
