@@ -96,11 +96,47 @@ Framework& Frameworks::add(proto::FrameworkRecord record) {
   const auto [added, is_new] = frameworks_.try_emplace(id);
   CHECK(is_new) << "framework " << id.str() << " is known already";
   added->second.record = std::move(record);
+  count(added->second, 1);
   return added->second;
+}
+
+bool Frameworks::is_away(const Framework& framework) {
+  return !framework.gone && !framework.connected();
+}
+
+// Around each change of what is_away() looks at, and of its user.
+void Frameworks::count(const Framework& framework, int change) {
+  if (!is_away(framework)) return;
+  size_t& away = away_[framework.record.user];
+  away += static_cast<size_t>(change);
+  if (away == 0) away_.erase(framework.record.user);
+}
+
+void Frameworks::connect(Framework& framework, PeerId peer) {
+  count(framework, -1);
+  framework.peer = peer;
+}
+
+void Frameworks::disconnect(Framework& framework) {
+  count(framework, -1);
+  framework.peer = PeerId();
+  count(framework, 1);
+}
+
+void Frameworks::set_record(Framework& framework, proto::FrameworkRecord record) {
+  count(framework, -1);
+  framework.record = std::move(record);
+  count(framework, 1);
+}
+
+size_t Frameworks::away_of(const std::string& user) const {
+  const auto found = away_.find(user);
+  return found == away_.end() ? 0 : found->second;
 }
 
 void Frameworks::mark_gone(Framework& framework) {
   by_secret_.erase(framework.record.secret);
+  count(framework, -1);
   framework.gone = true;
 }
 
@@ -108,6 +144,7 @@ void Frameworks::erase(const FrameworkId& framework) {
   const auto found = frameworks_.find(framework);
   CHECK(found != frameworks_.end()) << framework.str();
   if (!found->second.gone) by_secret_.erase(found->second.record.secret);
+  count(found->second, -1);
   frameworks_.erase(found);
 }
 

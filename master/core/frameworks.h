@@ -98,6 +98,11 @@ struct Framework {
   }
 };
 
+// Frameworks of one user whose schedulers are away: a client that subscribes again and again as a
+// new one, with a long failover timeout, would fill the table for all users. Further ones are
+// refused until some have come back or ended.
+inline constexpr size_t kAwayFrameworksPerUserMax = 1'000;
+
 // The role under which the tasks of frameworks that this master never knew count until they have
 // ended.
 inline const RoleName kGoneRole("_gone");
@@ -117,19 +122,28 @@ class Frameworks {
   // kNotFound, with those that exist; kInvalidArgument, with the ids of those of the name.
   // O(frameworks).
   Result<Framework*> exactly(std::string_view word);
-  // Takes an id and secret that are not in use.
+  // Takes an id and secret that are not in use. Its scheduler is away.
   Framework& add(proto::FrameworkRecord record);
   // Its secret no longer finds it.
   void mark_gone(Framework& framework);
   void erase(const FrameworkId& framework);
+  void connect(Framework& framework, PeerId peer);
+  void disconnect(Framework& framework);
+  void set_record(Framework& framework, proto::FrameworkRecord record);
 
+  // Of this user, not gone, without a scheduler.
+  size_t away_of(const std::string& user) const;
   size_t size() const { return frameworks_.size(); }
   const std::map<FrameworkId, Framework>& all() const { return frameworks_.map(); }
   IndexedMap<FrameworkId, Framework>& all() { return frameworks_; }
 
  private:
+  static bool is_away(const Framework& framework);
+  void count(const Framework& framework, int change);
+
   IndexedMap<FrameworkId, Framework> frameworks_;
   std::map<Secret, FrameworkId> by_secret_;
+  std::map<std::string, size_t> away_;  // by user; none is zero
 };
 
 }  // namespace proffer::master

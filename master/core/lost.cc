@@ -55,7 +55,7 @@ void Master::State::disconnect(Framework& framework, Step& step) {
 }
 
 void Master::State::end_scheduler_session(Framework& framework, Step& step) {
-  framework.peer = PeerId();
+  frameworks_.disconnect(framework);
   end_relays(framework, step);
   // It asks again when it is back.
   framework.waiting.clear();

@@ -50,7 +50,7 @@ void Master::State::on_subscribe(Peer& peer, proto::Subscribe&& message, Step& s
     update_record(**found, message, step);
   }
   Framework& framework = failed_over ? **found : create_framework(std::move(message), step);
-  framework.peer = peer_id;
+  frameworks_.connect(framework, peer_id);
   framework.session = next_session();
   framework.subscribed_at = step.now;
   peer.kind = PeerKind::kScheduler;
@@ -134,6 +134,14 @@ Result<Framework*> Master::State::find_subscriber(const proto::Subscribe& messag
     if (Result<void> may = may_use_role(by, message.role, step); !may) {
       return std::move(may).error();
     }
+    if (frameworks_.away_of(message.user) >= kAwayFrameworksPerUserMax) {
+      return Error::resource_exhausted(text("user ", quoted(message.user), " has ",
+                                            kAwayFrameworksPerUserMax,
+                                            " frameworks whose schedulers are away, the most"))
+          .with_hint(
+              "end those that will not come back: proffer teardown FRAMEWORK; a scheduler that "
+              "keeps its session file comes back as the same framework");
+    }
     if (frameworks_.size() < kFrameworksMax) return known;
     return Error::resource_exhausted(
         text("the cluster has ", kFrameworksMax, " frameworks, the most"));
@@ -190,7 +198,7 @@ void Master::State::update_record(Framework& framework, const proto::Subscribe& 
   record.serves_users = message.serves_users;
   if (record == framework.record) return;
   const bool was_durable = framework.durable();
-  framework.record = record;
+  frameworks_.set_record(framework, record);
   if (framework.durable()) {
     write(std::move(record), false, step);
   } else if (was_durable) {

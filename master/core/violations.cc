@@ -61,7 +61,9 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
       wrong("runs on an agent that is being drained, and is not to end");
     }
   }
+  std::map<std::string, size_t> away;
   for (const auto& [id, framework] : frameworks_.all()) {
+    if (!framework.gone) away[framework.record.user] += framework.connected() ? 0 : 1;
     unacknowledged += framework.refusals.size();
     if (framework.tasks != of_framework[id]) {
       found.push_back({text("framework ", id.str(), " counts its tasks wrong")});
@@ -69,6 +71,11 @@ void Master::State::check_tasks(std::vector<Violation>& found) const {
     if (framework.gone && framework.tasks == 0 && framework.held == 0) {
       found.push_back({text("framework ", id.str(), " is over and not forgotten")});
     }
+  }
+  for (const auto& [user, count] : away) {
+    if (frameworks_.away_of(user) == count) continue;
+    found.push_back({text("of user ", quoted(user), " ", count, " frameworks are away, not ",
+                          frameworks_.away_of(user))});
   }
   for (size_t i = 0; i < counts.size(); ++i) {
     if (counts[i] != tasks_.count(static_cast<proto::TaskState>(i))) {

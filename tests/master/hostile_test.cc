@@ -1,5 +1,6 @@
 // Whatever peers say: the master stands, its books are right, and nobody else is disturbed.
 
+#include "master/core/frameworks.h"
 #include "tests/master/cluster.h"
 #include "tests/support/message_generator.h"
 #include "tests/support/seeds.h"
@@ -23,6 +24,48 @@ bool may_send(Sender sender, std::string_view name) {
   if (sender == Sender::kScheduler) return kScheduler.contains(name);
   if (sender == Sender::kAgent) return kAgent.contains(name);
   return false;
+}
+
+// A client that begins anew each time that it loses its connection, as one without a session file
+// does, or one that means harm.
+TEST(Frameworks, OfOneUserThatAreAwayDoNotFillTheTable) {
+  MasterScenario s;
+  const auto user = [](const std::string& name, uint32_t uid) {
+    return std::make_shared<Principal>(Principal{.user = name, .uid = uid});
+  };
+  const PrincipalPtr mallory = user("mallory", 1001);
+  std::vector<TestScheduler*> kept;
+  const auto begins = [&](const PrincipalPtr& by) {
+    TestScheduler& scheduler = s.scheduler("again");
+    scheduler.by = by;
+    scheduler.subscribes();
+    if (!scheduler.id.empty()) kept.push_back(&scheduler);
+    return &scheduler;
+  };
+  for (size_t i = 0; i < kAwayFrameworksPerUserMax; ++i) begins(mallory)->lose();
+  ASSERT_EQ(kept.size(), kAwayFrameworksPerUserMax);
+
+  const auto expect_refused = [&] {
+    TestScheduler& one_more = *begins(mallory);
+    EXPECT_TRUE(one_more.was_dropped());
+    const proto::ErrorMessage refused = one_more.take_one<proto::ErrorMessage>();
+    EXPECT_TRUE(refused.retry);
+    EXPECT_NE(refused.message.find("user 'mallory' has 1000 frameworks"), std::string::npos)
+        << refused.message;
+  };
+  expect_refused();
+  s.restart_master();
+  expect_refused();
+
+  EXPECT_FALSE(begins(user("ada", 1002))->was_dropped()) << "nobody else is disturbed";
+  // Who was there before comes back, and that makes room for one.
+  kept.front()->subscribes();
+  EXPECT_FALSE(kept.front()->was_dropped());
+  EXPECT_FALSE(begins(mallory)->was_dropped());
+  kept.back()->lose();
+  expect_refused();
+  kept.front()->sends(proto::Teardown{});
+  expect_refused();
 }
 
 TEST(EveryMessage, FromEverybodyIsTakenOrRefusedAndDisturbsNobody) {
