@@ -517,7 +517,7 @@ TEST(Agent, RefusesWrongFlagsWithTheValueAndWhatIsAllowed) {
       {"--resources=mem:0", "more than zero"},
       {"--name=a/b", "'a/b'"},
       {"--attributes=host:x", "'host'"},
-      {"--master=nowhere", "--master"},
+      {"--master=nowhere", "nowhere:5050"},
       {"--nonsense=1", "nonsense"},
       {"--http_port=99999", "65535"},
       {"--http_address=0.0.0.0", "'0.0.0.0'"},
