@@ -38,7 +38,9 @@ struct SchedulerOptions {
   std::string name = {};
   RoleName role = RoleName("default");
   OfferMode mode = OfferMode::kAsks;
-  std::string master = {};  // a socket's path or HOST:PORT; empty: the one joined, or here
+  // A socket's path or HOST:PORT, of several masters a list with commas; empty: the one joined, or
+  // the one of this machine.
+  std::string master = {};
   std::string user = {};
   // How long the tasks outlive the connection of this process. Zero: they end with it. Unless set:
   // a week with a session file, else 10 s, since no other process could ever come back for them.

@@ -56,11 +56,13 @@ void ZooKeeperLeadership::begin_session() {
   store_.reset();
   ++sessions_;
   has_nodes_ = false;
+  knows_leader_ = false;
   session_ = std::make_unique<ZooKeeperSession>(
       loop_, options_,
       ZooKeeperSession::Events{.on_connected =
                                    [this] {
-                                     if (!std::exchange(has_nodes_, true)) make_nodes();
+                                     if (!std::exchange(has_nodes_, true)) return make_nodes();
+                                     if (knows_leader_ && store_ == nullptr) learn_leader();
                                    },
                                .on_disconnected =
                                    [this] {
@@ -115,6 +117,7 @@ void ZooKeeperLeadership::learn_leader() {
   session_->get(options_.root + "/leader", [this](const ZooKeeperSession::Node& node) {
     if (node.status == Status::kNoNode) return elect();
     if (node.is_mine) return elected();  // An attempt whose answer was lost.
+    knows_leader_ = true;
     follow(parse_zookeeper_leader(node.data));
     session_->watch_gone(options_.root + "/leader", [this, session = sessions_] {
       if (session == sessions_) elect();

@@ -52,6 +52,7 @@ class ZooKeeperLeadership final : public Leadership {
   Events events_;
   uint64_t sessions_ = 0;  // callbacks of earlier ones mean nothing
   bool has_nodes_ = false;
+  bool knows_leader_ = false;  // has heard who leads in this session
   bool leads_ = false;
   bool is_over_ = false;
   bool is_probing_ = false;

@@ -86,7 +86,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
   uint64_t numbers = 0;
   std::map<uint64_t, Request> requests;
   std::vector<uint64_t> to_send;                                      // not with the client
-  std::map<std::string, std::vector<std::function<void()>>> watched;  // by path
+  std::map<std::string, std::function<void()>> watched;  // by path
   std::vector<std::function<void()>> answers;  // to be told once the client has returned
 
   Impl(Loop& on, const ZooKeeperOptions& o, Events e)
@@ -352,7 +352,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
   static void on_stat(int code, const Stat*, const void* data) {
     with(data, code, [code](Impl& impl, Request& request) {
       if (code == ZOK) {
-        impl.watched[request.path].push_back(std::move(request.on_gone));
+        impl.watched[request.path] = std::move(request.on_gone);
         return;
       }
       impl.tell_later(std::move(request.on_gone));
@@ -365,7 +365,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     if (impl.client == nullptr || type == ZOO_SESSION_EVENT || path == nullptr) return;
     const auto at = impl.watched.find(path);
     if (at == impl.watched.end()) return;
-    for (auto& gone : at->second) impl.tell_later(std::move(gone));
+    impl.tell_later(std::move(at->second));
     impl.watched.erase(at);
   }
 

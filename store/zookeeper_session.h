@@ -89,7 +89,7 @@ class ZooKeeperSession {
   void write(std::vector<Write> writes, std::function<void(Written)> done);
   void get(const std::string& path, std::function<void(Node)> done);
   void list(const std::string& path, std::function<void(Children)> done);
-  // `gone` once the node is not there (any more); perhaps more often.
+  // `gone` once the node is not there (any more). Replaces what watched this path before.
   void watch_gone(const std::string& path, std::function<void()> gone);
 
   bool is_connected() const;

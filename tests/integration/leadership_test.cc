@@ -146,7 +146,7 @@ TEST_F(Leaders, WithoutZooKeeperNobodyLeadsAndNothingAcknowledgedIsLost) {
   EXPECT_THAT(ask(1, {"role", "list", "eng"}).out, HasSubstr("3"));
 }
 
-TEST_F(Leaders, AMasterRefusesWhatItCannotKeepSecret) {
+TEST_F(Leaders, AMasterRefusesWhatItCannotKeepSecretOrWouldForget) {
   const auto refusal = [&](const Words& more) { return run(command(1, more)); };
   ::chmod(secret().c_str(), 0640);
   const Exit wide = refusal({});
@@ -159,6 +159,11 @@ TEST_F(Leaders, AMasterRefusesWhatItCannotKeepSecret) {
   EXPECT_EQ(refusal({"--zk_secret_file="}).code, 2);
   EXPECT_EQ(refusal({"--zk_session_timeout=100ms"}).code, 2);
   EXPECT_EQ(refusal({"--accept_older_registry"}).code, 2);
+  std::filesystem::create_directories(dir(1));
+  write_file(dir(1) + "/registry.db", "");
+  const Exit forgetful = refusal({});
+  EXPECT_EQ(forgetful.code, 1);
+  EXPECT_THAT(forgetful.err, HasSubstr("the registry of a master that was alone"));
 }
 
 }  // namespace

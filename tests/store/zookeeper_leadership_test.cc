@@ -193,6 +193,20 @@ TEST_F(Interrupted, ALeaderStopsServingBeforeItsSessionCanHaveExpired) {
   EXPECT_THAT(master->lost->hint(), HasSubstr("start it again"));
 }
 
+TEST_F(Interrupted, AStandbyKnowsTheLeaderAgainWhenItIsConnectedAgain) {
+  options_.session_timeout = seconds(60);
+  auto leader = start("/run/first.sock");
+  until([&] { return leader->leads(); });
+  auto standby = start("/run/second.sock");
+  until([&] { return standby->follows.has_value(); });
+  server_.kill();
+  until([&] { return !standby->follows.has_value(); });
+  server_.start();
+  until([&] { return standby->follows.has_value(); });
+  EXPECT_EQ(standby->follows->address, "/run/first.sock");
+  EXPECT_TRUE(leader->leads());
+}
+
 TEST_F(Interrupted, AStandbyWaitsForTheServersAndLeadsWhenTheyAreBack) {
   server_.kill();
   auto master = start("/run/first.sock");
