@@ -85,9 +85,9 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
   std::optional<Time> last_answered;
   uint64_t numbers = 0;
   std::map<uint64_t, Request> requests;
-  std::vector<uint64_t> to_send;                                      // not with the client
+  std::vector<uint64_t> to_send;                         // not with the client
   std::map<std::string, std::function<void()>> watched;  // by path
-  std::vector<std::function<void()>> answers;  // to be told once the client has returned
+  std::vector<std::function<void()>> answers;            // to be told once the client has returned
 
   Impl(Loop& on, const ZooKeeperOptions& o, Events e)
       : loop(on), options(o), events(std::move(e)), timer(on, [this] { process(0); }) {

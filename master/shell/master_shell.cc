@@ -204,8 +204,9 @@ Result<void> MasterShell::Impl::open_registry() {
     const std::string alone = options.data_dir + "/registry.db";
     if (::access(alone.c_str(), F_OK) == 0) {
       return Error::failed_precondition(
-                 text(quoted(alone), " is the registry of a master that was alone; with --zk what "
-                                     "is in it would be forgotten"))
+                 text(quoted(alone),
+                      " is the registry of a master that was alone; with --zk what "
+                      "is in it would be forgotten"))
           .with_hint("name another --data_dir, or move that registry away to begin anew");
     }
     leadership =

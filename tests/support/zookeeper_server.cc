@@ -39,7 +39,7 @@ ZooKeeperServer::ZooKeeperServer() {
     port_ = free_port();
     if (try_to_start()) return;
   }
-  CHECK(false) << "ZooKeeper does not start: " << process_->out() << process_->err();
+  CHECK(false) << "ZooKeeper does not start: " << read_file(log());
 }
 
 ZooKeeperServer::~ZooKeeperServer() = default;
@@ -52,7 +52,7 @@ void ZooKeeperServer::kill() {
 }
 
 void ZooKeeperServer::start() {
-  CHECK(try_to_start()) << "ZooKeeper does not start again: " << process_->err();
+  CHECK(try_to_start()) << "ZooKeeper does not start again: " << read_file(log());
 }
 
 bool ZooKeeperServer::try_to_start() {
@@ -64,8 +64,10 @@ bool ZooKeeperServer::try_to_start() {
                  "\nadmin.enableServer=false\n4lw.commands.whitelist=ruok\n"
                  "maxClientCnxns=0\n");
   process_ = std::make_unique<Process>(
-      Words{"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
-            "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/*",
+      // Its output goes to a file: a pipe that nobody reads would fill up and stop it.
+      Words{"/bin/sh", "-c", "exec \"$@\" >>\"$0\" 2>&1", log(), "java", "-Xmx128m",
+            "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp",
+            "/usr/share/java/zookeeper.jar:/usr/share/java/*",
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", home_ / "zoo.cfg"},
       std::map<std::string, std::string>{}, home_.path());
   return eventually([this] { return answers() || !is_alive(process_->pid()); }) && answers();

@@ -27,6 +27,7 @@ class ZooKeeperServer {
   pid_t pid() const { return process_->pid(); }
 
  private:
+  std::string log() const { return home_ / "log"; }
   bool answers() const;
   bool try_to_start();
 
