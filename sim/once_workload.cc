@@ -16,7 +16,8 @@ const AskName kAsk("once");
 
 OnceWorkload::OnceWorkload(OnceWorkloadOptions options) : options_(std::move(options)) {
   Prng chance(options_.seed);
-  shape_ = ResourceVector::of(chance.between(1, 8) * 250, chance.between(1, 16) * 64'000);
+  const int64_t mem = chance.between(1, 16) * 64'000;
+  shape_ = ResourceVector::of(chance.between(1, 8) * 250, mem);
   for (size_t i = 0; i < options_.tasks; ++i) {
     SimTask task{.runs = milliseconds(chance.between(10, options_.runs_max.millis()))};
     if (chance.chance(1, 10)) task.exit_code = 1;
