@@ -30,7 +30,7 @@ Result<Address> parse_socket_or_address(std::string_view what, std::string_view 
 // "127.0.0.1:5050", "[::1]:5050", "/run/proffer/master.sock"; parses back.
 std::string to_text(const Address& address);
 
-// The masters of one cluster, of which one leads: one to kMastersMax, none twice.
+// The masters of one cluster, one to kMastersMax, none twice. One of them leads.
 using Masters = std::vector<Address>;
 inline constexpr size_t kMastersMax = 16;
 // As parse_socket_or_address(), separated by commas.

@@ -39,7 +39,7 @@ class Dealer {
   };
   struct Options {
     std::string endpoint = {};  // "tcp://host:port", "ipc:///path"
-    // Further places, of which one serves at a time: after an attempt or a session has ended, the
+    // Further places. One of all serves at a time: after an attempt or a session has ended, the
     // next one is tried at once, and the back-off comes after the last.
     std::vector<std::string> others = {};
     // By CURVE, with this key and only to a server with that one; TCP only. None: plain.

@@ -102,7 +102,7 @@ class Router {
   std::string peer_address(PeerId peer) const;  // for logs: "127.0.0.1"
   // Of a peer that came by a Unix socket; none of others, and of unknown ones.
   std::optional<PeerProcess> process_of(PeerId peer) const;
-  // Of a peer that came by CURVE: the key of which it holds the secret half; empty of others.
+  // The public key of a peer that came by CURVE; empty for others.
   PublicKey key_of(PeerId peer) const;
   const Counters& counters() const;
 

@@ -233,8 +233,8 @@ Result<RegistrySnapshot> RegistryFile::read_directory(const std::string& directo
 Result<RegistrySnapshot> RegistryFile::read_dump(const std::string& file) { return read(file); }
 
 Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
-  std::error_code error;
-  if (!std::filesystem::exists(file, error)) {
+  if (::access(file.c_str(), R_OK) != 0) {
+    if (errno != ENOENT) return system_failure("cannot read", file, errno);
     return Error::not_found(text("there is no registry ", quoted(file)));
   }
   RegistryFile database(file);

@@ -1,5 +1,5 @@
-// The way to the lead: begin_session, make_nodes, elect, elected. What ends it: session_ended and
-// check_deadline.
+// The way to the lead is begin_session, make_nodes, elect, elected; session_ended and
+// check_deadline end the lead.
 
 #include "store/zookeeper_leadership.h"
 

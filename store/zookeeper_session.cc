@@ -91,7 +91,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
 
   Impl(Loop& on, const ZooKeeperOptions& o, Events e)
       : loop(on), options(o), events(std::move(e)), timer(on, [this] { process(0); }) {
-    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // What matters is told by events.
+    zoo_set_debug_level(static_cast<ZooLogLevel>(0));  // Events tell all that matters.
     client = zookeeper_init(options.servers.c_str(), &on_watch,
                             static_cast<int>(options.session_timeout.millis()), nullptr, this, 0);
     CHECK(client != nullptr) << "zookeeper_init of " << options.servers;

@@ -8,7 +8,7 @@
 // than one attempt. When the session ends (on_ended), requests under way are forgotten: none of
 // their callbacks is called.
 //
-// All nodes are made with an ACL that gives all rights to those who know the secret and none to
+// All nodes are made with an ACL that gives all rights to holders of the secret and none to
 // others. Loop thread; callbacks are called from the loop, never from within a call.
 
 #include <cstdint>

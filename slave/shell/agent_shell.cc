@@ -132,8 +132,8 @@ struct AgentShell::Impl {
     return {.agent_uid = geteuid(), .operators_group = options.operators_group};
   }
   Result<void> serve();
-  // Where those who know this agent from its master find its files. The path of a socket means
-  // nothing, or something else, on another machine.
+  // The address of this agent's files, as its master tells it to clients. The path of a socket
+  // means nothing, or something else, on another machine.
   std::string files_address() const { return options.keys ? std::string() : http->address(); }
   Result<void> serve_execs();
   Result<pid_t> exec(const ExecRequest& request, const PrincipalPtr& by,

@@ -1,4 +1,4 @@
-// A Dealer that knows several masters, of which one serves at a time; and how they are written.
+// A Dealer that knows several masters, and their form as text. One master serves at a time.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -194,5 +194,15 @@ TEST(RegistryFile, SaysThatThereIsNone) {
   EXPECT_FALSE(fs::exists(home.file("nowhere")));
 }
 
+// What cannot be looked at may be there.
+TEST(RegistryFile, SaysThatOneCannotBeRead) {
+  const TemporaryDirectory home;
+  store_test::write_file(home.file("file"), "");
+  const Result<RegistrySnapshot> found = RegistryFile::read_dump(home.file("file") + "/dump");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code(), ErrorCode::kUnavailable);
+  EXPECT_THAT(found.error().message(), HasSubstr("cannot read"));
+}
+
 }  // namespace
 }  // namespace proffer::registry_file_test
