@@ -79,12 +79,22 @@ Error lacks(const std::string& path, const RegistryProgress& now, const Registry
            known.commits, " (", quoted("registry.seal"), ")"));
 }
 
-// As far as it can be read, damaged or not.
+std::string set_aside_of(const std::string& directory, int n) {
+  return text(directory, "/set-aside-", n);
+}
+
+// As far as it can be read, damaged or not; also of what was set aside before: what was to replace
+// it may have been ended before it wrote anything.
 RegistryProgress known_progress(const std::string& directory) {
   RegistryProgress known;
   if (const auto seal = RegistrySeal::read(seal_of(directory)); seal && *seal) known = **seal;
   const Result<RegistrySnapshot> found = RegistryFile::read_directory(directory);
-  return found ? further(known, found->progress) : known;
+  if (found) known = further(known, found->progress);
+  std::error_code error;
+  for (int n = 1; std::filesystem::exists(set_aside_of(directory, n), error); ++n) {
+    known = further(known, known_progress(set_aside_of(directory, n)));
+  }
+  return known;
 }
 
 Error system_failure(std::string_view what, const std::string& path, int error) {
@@ -99,9 +109,7 @@ Result<void> set_aside(const std::string& directory) {
   namespace fs = std::filesystem;
   std::error_code error;
   std::string to;
-  for (int n = 1; to.empty() || fs::exists(to, error); ++n) {
-    to = text(directory, "/set-aside-", n);
-  }
+  for (int n = 1; to.empty() || fs::exists(to, error); ++n) to = set_aside_of(directory, n);
   if (::mkdir(to.c_str(), 0700) != 0) return system_failure("cannot make", to, errno);
   for (const char* name : {"registry.db", "registry.db-wal", "registry.db-shm", "registry.seal"}) {
     const std::string from = text(directory, "/", name);
@@ -244,6 +252,10 @@ Result<RegistrySnapshot> RegistryFile::read(const std::string& file) {
   if (!begun) return std::move(begun).error();
   const Result<int64_t> version = database.number("PRAGMA user_version");
   if (!version) return version.error();
+  if (*version == 0) {
+    return Error::not_found(text("registry ", quoted(file), " is empty"))
+        .with_hint("if a restore was ended before it was done, start it again");
+  }
   if (*version != kSchemaVersion) {
     return Error::unsupported(text("registry ", quoted(file), " has schema ", *version,
                                    ", and only schema ", kSchemaVersion, " can be read"))

@@ -159,6 +159,29 @@ TEST(RegistryFile, WhatIsThereIsSetAsideDamagedOrNotAndItsEpochStaysKnown) {
   }
 }
 
+// A restore that was killed when it had moved the files, and one more.
+TEST(RegistryFile, TheEpochOfWhatWasSetAsideStaysKnownThoughNothingReplacedIt) {
+  const TemporaryDirectory home;
+  const std::string directory = home.file("m");
+  {
+    const std::shared_ptr<RegistryFile> file = RegistryFile::open(directory).value();
+    ASSERT_TRUE(file->set_epoch(700));
+  }
+  for (int n = 1; n <= 2; ++n) {
+    const std::string aside = text(directory, "/set-aside-", n);
+    fs::create_directory(aside);
+    for (const char* name : {"registry.db", "registry.seal"}) {
+      if (fs::exists(directory + "/" + name)) {
+        fs::rename(directory + "/" + name, text(aside, "/", name));
+      }
+    }
+  }
+  const Result<std::shared_ptr<RegistryFile>> file =
+      RegistryFile::open(directory, {.sets_aside = true});
+  ASSERT_TRUE(file) << file.error();
+  EXPECT_EQ((*file)->progress().epoch, 700);
+}
+
 TEST(RegistryFile, AnEpochIsSetForTheNextMasterAndTheRowsStay) {
   const TemporaryDirectory home;
   const int64_t epoch = write_life(home.file("m"), {row("a", "1")});
