@@ -9,6 +9,7 @@
 #include <map>
 #include <utility>
 
+#include <sys/socket.h>
 #include <zookeeper/zookeeper.h>
 
 #include "common/check.h"
@@ -121,6 +122,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     is_in_client = true;  // It may notice here that the connection is lost.
     const int code = zookeeper_interest(client, &fd, &interest, &wait);
     is_in_client = false;
+    give_up_half_sent(fd);
     if (!answers.empty()) tell_soon();
     Duration until = seconds(wait.tv_sec) + microseconds(wait.tv_usec);
     if (code == ZINVALIDSTATE) return end();
@@ -136,6 +138,16 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
         [this](FdWatcher::Events found) {
           process((found.readable ? ZOOKEEPER_READ : 0) | (found.writable ? ZOOKEEPER_WRITE : 0));
         });
+  }
+
+  // When a send fails, the client (3.8) closes the connection without a word, makes another, and
+  // goes on there with the rest of what it was sending: nobody would understand it, and the client
+  // would wait for two thirds of the session timeout. A connection that ends makes it forget.
+  void give_up_half_sent(int fd) {
+    if (!is_connected || zoo_state(client) == ZOO_CONNECTED_STATE) return;
+    is_connected = false;
+    if (events.on_disconnected) answers.push_back(events.on_disconnected);
+    if (fd != -1) ::shutdown(fd, SHUT_RDWR);
   }
 
   void process(int happened) {

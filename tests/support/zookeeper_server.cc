@@ -65,9 +65,9 @@ bool ZooKeeperServer::try_to_start() {
                  "maxClientCnxns=0\n");
   process_ = std::make_unique<Process>(
       // Its output goes to a file: a pipe that nobody reads would fill up and stop it.
-      Words{"/bin/sh", "-c", "exec \"$@\" >>\"$0\" 2>&1", log(), "java", "-Xmx128m",
-            "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData", "-cp",
-            "/usr/share/java/zookeeper.jar:/usr/share/java/*",
+      Words{"/bin/sh", "-c", "exec \"$@\" >>\"$0\" 2>&1", log(), "java", "-Xmx512m",
+            "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+            "-XX:+ExitOnOutOfMemoryError", "-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/*",
             "org.apache.zookeeper.server.quorum.QuorumPeerMain", home_ / "zoo.cfg"},
       std::map<std::string, std::string>{}, home_.path());
   return eventually([this] { return answers() || !is_alive(process_->pid()); }) && answers();
