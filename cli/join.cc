@@ -1,6 +1,7 @@
 // proffer join-token and proffer join: a machine or a user becomes part of a cluster. An operator
 // makes a token; whoever has it registers a key of their own with it, once.
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include "cli/master_client.h"
 #include "cli/output.h"
 #include "common/text.h"
+#include "net/dealer.h"
 #include "net/fd.h"
 #include "net/membership.h"
 #include "net/users.h"
@@ -43,6 +45,14 @@ Result<std::string> read_token(const std::string& path) {
   return bytes;
 }
 
+// The one that answered comes first. Of one master's addresses the others are as good as unknown.
+Masters masters_after_joining(const JoinToken& token, const Address& answered) {
+  if (!token.several) return {answered};
+  Masters masters = token.masters;
+  std::rotate(masters.begin(), std::find(masters.begin(), masters.end(), answered), masters.end());
+  return masters;
+}
+
 // Tries each address of the token. An answer that was lost on its way is asked for with the new
 // key: if that is served, it was registered.
 Result<Address> register_key(const JoinToken& token, const KeyPair& own) {
@@ -51,18 +61,20 @@ Result<Address> register_key(const JoinToken& token, const KeyPair& own) {
   const std::string arguments =
       proto::join_call_json({.key = own.public_key, .runs_as = user_name(geteuid())});
   std::optional<Error> last;
+  bool is_refused = false;
   for (const Address& master : token.masters) {
     const Result<CallResult> joined = call(
         Masters{master}, ClientKeys{.own = *once, .server = token.master_key}, "join", arguments);
     if (joined) return master;
     last = joined.error();
+    is_refused |= last->message().find(kRefusesKey) != std::string::npos;
     if (last->code() != ErrorCode::kUnavailable) return *last;
     if (call(Masters{master}, ClientKeys{.own = own, .server = token.master_key}, "status", "",
              seconds(2))) {
       return master;
     }
   }
-  if (last->message().find("refuses this key") != std::string::npos) {
+  if (is_refused) {
     return Error::permission_denied("the join token was used, or its time is over")
         .with_hint("an operator makes another with proffer join-token");
   }
@@ -117,6 +129,7 @@ int run_join_token(const Words& words) {
   JoinToken token{.kind = kind,
                   .name = name,
                   .masters = {},
+                  .several = made->several,
                   .master_key = made->master_key,
                   .secret_key = once.secret_key};
   for (const std::string& one : made->addresses) {
@@ -160,7 +173,7 @@ int run_join(const Words& words) {
   if (!master) return print_error(master.error(), json);
   const Membership joined{.kind = token->kind,
                           .name = token->name,
-                          .master = *master,
+                          .masters = masters_after_joining(*token, *master),
                           .keys = {.own = own, .server = token->master_key}};
   if (Result<void> written = write_membership(joined); !written) {
     return print_error(Error(written.error())

@@ -60,8 +60,8 @@ Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& 
   size_t failures = 0;
   std::string why = text("no answer in ", to_text(timeout));
   const auto failed = [&](const std::string& reason) {
-    why = reason;
-    if (++failures >= master.size()) finish(unreachable(master, reason));
+    if (why.find(kRefusesKey) == why.npos) why = reason;
+    if (++failures >= master.size()) finish(unreachable(master, why));
   };
   const std::vector<std::string> endpoints = zmq_endpoints(master);
   dealer = std::make_unique<Dealer>(

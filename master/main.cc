@@ -30,7 +30,7 @@ DEFINE_int32(port, 5050,
              "agents and users that have joined; 0: any free one");
 DEFINE_string(advertise, "",
               "where other machines find this one, for join tokens: HOST[:PORT],...; default: the "
-              "addresses of this machine");
+              "addresses of this machine. With --zk: where they find each master, this one first");
 DEFINE_string(key_file, "", "the master's key; default: DATA_DIR/master.key");
 DEFINE_string(http_address, "127.0.0.1", "the loopback address of --http_port");
 DEFINE_string(http_names, "",
@@ -179,6 +179,12 @@ void tcp_from_flags(master::MasterShellOptions& options) {
   if (!keys) exit_with(std::move(keys).error(), 1);
   options.keys = *std::move(keys);
   options.tcp = {FLAGS_bind.empty() ? "0.0.0.0" : FLAGS_bind, port};
+  if (FLAGS_advertise.empty() && !FLAGS_zk.empty()) {
+    exit_with(
+        Error::invalid_argument("masters that serve other machines need --advertise with --zk")
+            .with_hint("--advertise=HOST,HOST,HOST says where each master is, this one first"),
+        2);
+  }
   if (FLAGS_advertise.empty()) return;
   for (const std::string_view one : split(FLAGS_advertise, ',')) {
     constexpr uint16_t kAsBound = 5050;

@@ -164,8 +164,8 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
         if (handlers.on_connected) handlers.on_connected();
         return;
       case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-        return end_soon(text(options.endpoint, " refuses this key: it was revoked, or never known"),
-                        false);
+        return end_soon(
+            text(options.endpoint, " ", kRefusesKey, ": it was revoked, or never known"), false);
       case ZMQ_EVENT_DISCONNECTED:
         if (state == State::kConnecting && is_keyed()) return end_soon(handshake_failed(), false);
         return end_soon(text("connection to ", options.endpoint, " was closed by the other end"),

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/limits.h"
@@ -24,6 +25,11 @@
 #include "net/loop.h"
 
 namespace proffer {
+
+// In the reason of on_failed, if the other end has told that this key is not known there (any
+// more). Of several masters the leader says so; that nobody listens at the others means nothing
+// then.
+inline constexpr std::string_view kRefusesKey = "refuses this key";
 
 class Dealer {
  public:

@@ -19,9 +19,9 @@ namespace {
 
 constexpr std::string_view kHeader = "proffer membership 1";
 constexpr std::string_view kTokenHeader = "proffer-join-1";
+constexpr std::string_view kSeveral = "all:";  // before the addresses of several masters
 constexpr uint16_t kMasterPort = 5050;
 constexpr size_t kTokenBytesMax = 4'096;
-constexpr size_t kTokenMastersMax = 16;
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
@@ -38,8 +38,10 @@ Result<std::string> folder_of(KeyKind kind) {
 }
 
 // A master on this machine would be asked by its socket; port 0 is nowhere.
-bool is_master_address(const Result<Address>& address) {
-  return address && address->socket.empty() && address->port != 0;
+bool are_master_addresses(const Result<Masters>& masters) {
+  return masters && std::all_of(masters->begin(), masters->end(), [](const Address& one) {
+           return one.socket.empty() && one.port != 0;
+         });
 }
 
 // The value of the line "name value"; empty: there is none.
@@ -76,10 +78,10 @@ Result<std::optional<Membership>> read_membership(KeyKind kind) {
   if (!bytes) return bytes.error();
   const std::vector<std::string_view> lines = split(*bytes, '\n');
   const std::string_view master_key = value_of(lines, "master_key");
-  const Result<Address> master = parse_address("master", value_of(lines, "master"), kMasterPort);
+  const Result<Masters> masters = parse_masters("masters", value_of(lines, "masters"), kMasterPort);
   const Result<KeyPair> own = key_pair_of(value_of(lines, "secret_key"));
   const std::string_view name = value_of(lines, to_text(kind));
-  if (lines.empty() || lines[0] != kHeader || !is_master_address(master) || !own ||
+  if (lines.empty() || lines[0] != kHeader || !are_master_addresses(masters) || !own ||
       !is_valid_public_key(master_key) || !is_valid_name(name)) {
     return Error::corruption(text(quoted(*path), " is not what proffer join writes"))
         .with_hint("remove it and join again");
@@ -87,7 +89,7 @@ Result<std::optional<Membership>> read_membership(KeyKind kind) {
   return std::optional<Membership>(
       Membership{.kind = kind,
                  .name = std::string(name),
-                 .master = *master,
+                 .masters = *masters,
                  .keys = {.own = *own, .server = PublicKey(std::string(master_key))}});
 }
 
@@ -111,7 +113,7 @@ Result<void> write_membership(const Membership& membership) {
   constexpr mode_t kOnlyItsOwner = 0600;
   return write_file_atomically(
       *path,
-      text(kHeader, "\nmaster ", to_text(membership.master), "\nmaster_key ",
+      text(kHeader, "\nmasters ", to_text(membership.masters), "\nmaster_key ",
            membership.keys.server.str(), "\n", to_text(membership.kind), " ", membership.name,
            "\npublic_key ", membership.keys.own.public_key.str(), "\nsecret_key ",
            membership.keys.own.secret_key, "\n"),
@@ -119,10 +121,9 @@ Result<void> write_membership(const Membership& membership) {
 }
 
 std::string to_text(const JoinToken& token) {
-  std::string masters;
-  for (const Address& one : token.masters) masters += (masters.empty() ? "" : ",") + to_text(one);
-  return text(kTokenHeader, " ", to_text(token.kind), " ", token.name, " ", masters, " ",
-              token.master_key.str(), " ", token.secret_key);
+  return text(kTokenHeader, " ", to_text(token.kind), " ", token.name, " ",
+              token.several ? kSeveral : "", to_text(token.masters), " ", token.master_key.str(),
+              " ", token.secret_key);
 }
 
 Result<JoinToken> parse_join_token(std::string_view given) {
@@ -142,13 +143,11 @@ Result<JoinToken> parse_join_token(std::string_view given) {
   if (!kind || !is_valid_name(words[2])) return wrong("it does not say for whom it is");
   token.kind = *kind;
   token.name = std::string(words[2]);
-  for (const std::string_view one : split(words[3], ',')) {
-    Result<Address> address = parse_address("the master", one, kMasterPort);
-    if (!is_master_address(address) || token.masters.size() >= kTokenMastersMax) {
-      return wrong("it does not say where the master is");
-    }
-    token.masters.push_back(*std::move(address));
-  }
+  token.several = words[3].starts_with(kSeveral);
+  Result<Masters> masters = parse_masters(
+      "the masters", words[3].substr(token.several ? kSeveral.size() : 0), kMasterPort);
+  if (!are_master_addresses(masters)) return wrong("it does not say where the masters are");
+  token.masters = *std::move(masters);
   if (!is_valid_public_key(words[4])) return wrong("the master's key is incomplete");
   if (!key_pair_of(words[5])) return wrong("its own key is incomplete");
   token.master_key = PublicKey(std::string(words[4]));
@@ -162,7 +161,7 @@ Result<Masters> find_masters(KeyKind kind, std::string_view what, std::string_vi
     if (local.socket != kMasterSocket) return Masters{std::move(local)};
     const Result<std::optional<Membership>> joined = read_membership(kind);
     if (!joined) return joined.error();
-    return Masters{*joined ? (*joined)->master : std::move(local)};
+    return *joined ? (*joined)->masters : Masters{std::move(local)};
   }
   Result<Masters> masters = parse_masters(what, given, kMasterPort);
   if (!masters) return masters;
@@ -184,7 +183,8 @@ Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters)
   const Result<std::optional<Membership>> joined = read_membership(kind);
   if (joined && *joined &&
       (far != masters.end() ||
-       std::find(masters.begin(), masters.end(), (*joined)->master) != masters.end())) {
+       std::find_first_of(masters.begin(), masters.end(), (*joined)->masters.begin(),
+                          (*joined)->masters.end()) != masters.end())) {
     return std::optional<ClientKeys>((*joined)->keys);
   }
   if (far == masters.end()) return std::optional<ClientKeys>();

@@ -19,11 +19,11 @@
 
 namespace proffer {
 
-// A place in a cluster: whom this machine or user is there, and where its master is.
+// A place in a cluster: whom this machine or user is there, and where its masters are.
 struct Membership {
   KeyKind kind = KeyKind::kUser;
   std::string name = {};
-  Address master = {};
+  Masters masters = {};
   ClientKeys keys = {};
   bool operator==(const Membership&) const = default;
 };
@@ -38,12 +38,13 @@ Result<void> prepare_membership(KeyKind kind);
 // Replaces the file, in a folder that is there. Errors: kUnavailable.
 Result<void> write_membership(const Membership& membership);
 
-// One line, as `proffer join-token` prints it: for whom, where the master is, the key that it must
-// have, and the secret half of a key that may be used once.
+// One line, as `proffer join-token` prints it: for whom, where the masters are, the key that they
+// must have, and the secret half of a key that may be used once.
 struct JoinToken {
   KeyKind kind = KeyKind::kUser;
   std::string name = {};
-  std::vector<Address> masters = {};
+  Masters masters = {};
+  bool several = false;  // `masters` are several; else where one may be found
   PublicKey master_key = {};
   std::string secret_key = {};
   bool operator==(const JoinToken&) const = default;
@@ -53,12 +54,12 @@ std::string to_text(const JoinToken& token);
 Result<JoinToken> parse_join_token(std::string_view text);
 
 // Where the masters are. `given` is what was typed, a list, "" for nothing; `what` names it
-// ("--master"). Nothing: the master of one's own `proffer dev`, else the one that was joined, else
+// ("--master"). Nothing: the master of one's own `proffer dev`, else those that were joined, else
 // kMasterSocket. Errors: kInvalidArgument; those of read_membership().
 Result<Masters> find_masters(KeyKind kind, std::string_view what, std::string_view given);
 
 // The keys with which they are reached: none if all are Unix sockets, or ports of loopback other
-// than the one that was joined. Another machine is reached with keys or not at all. Errors:
+// than those that were joined. Another machine is reached with keys or not at all. Errors:
 // kFailedPrecondition with what to do; those of read_membership().
 Result<std::optional<ClientKeys>> keys_for(KeyKind kind, const Masters& masters);
 

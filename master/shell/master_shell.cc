@@ -21,6 +21,7 @@
 #include "master/shell/snapshot_pages.h"
 #include "master/shell/standby.h"
 #include "net/daemon_http.h"
+#include "net/held_port.h"
 #include "net/http_server.h"
 #include "net/randomness.h"
 #include "net/router.h"
@@ -117,7 +118,8 @@ struct MasterShell::Impl {
   std::optional<DirectoryLock> socket_lock;
   std::unordered_map<PeerId, PrincipalPtr> principals;  // of connections; looked up only
   std::optional<KeyPair> keys;      // the master's own, if it serves other machines
-  Address tcp;                      // where it does
+  Address tcp;                      // where it does, or will when it leads
+  std::optional<HeldPort> held;     // while it does not lead
   std::vector<Address> advertised;  // as its options say
   Result<void> outcome;
 
@@ -140,6 +142,8 @@ struct MasterShell::Impl {
   Result<void> start();
   Result<void> open_registry();
   Result<std::string> serve();
+  Result<void> listen(const Address& at);
+  Result<void> listen_by_keys();
   void gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows);
   void lost(Error why);
   bool may_serve() const;
@@ -248,6 +252,9 @@ void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord
                                      .age_max = options.history_age},
                              .leader = leader});
   }
+  if (Result<void> listening = listen_by_keys(); !listening) {
+    return lost(std::move(listening).error());
+  }
   timer->arm(core->next_deadline());
   LOG(INFO) << "master leads leader=" << leader.value() << " records=" << rows.size();
 }
@@ -265,8 +272,8 @@ bool MasterShell::Impl::may_serve() const {
   return core != nullptr && outcome && leadership->may_serve(loop.now());
 }
 
-// Where it may be reached: the socket if there is one.
-Result<std::string> MasterShell::Impl::serve() {
+Result<void> MasterShell::Impl::listen(const Address& at) {
+  if (router != nullptr) return router->listen(zmq_endpoint(at));
   const Router::Handlers handlers = {
       .on_frame = [this](PeerId peer, std::span<const std::byte> frame) { on_frame(peer, frame); },
       .on_lost =
@@ -274,32 +281,46 @@ Result<std::string> MasterShell::Impl::serve() {
             principals.erase(peer);
             step(PeerLost{peer});
           }};
-  const auto listen = [&](const Address& at) -> Result<void> {
-    if (router != nullptr) return router->listen(zmq_endpoint(at));
-    Router::Options router_options;
-    if (options.keys) {
-      router_options.keys =
-          Router::Keys{.own = *options.keys,
-                       .may_connect = [this](const PublicKey& key) { return may_connect(key); }};
-    }
-    Result<std::unique_ptr<Router>> bound =
-        Router::bind(loop, zmq_endpoint(at), handlers, std::move(router_options));
-    if (!bound) return std::move(bound).error();
-    router = *std::move(bound);
-    return {};
-  };
+  Router::Options router_options;
+  if (options.keys) {
+    router_options.keys =
+        Router::Keys{.own = *options.keys,
+                     .may_connect = [this](const PublicKey& key) { return may_connect(key); }};
+  }
+  Result<std::unique_ptr<Router>> bound =
+      Router::bind(loop, zmq_endpoint(at), handlers, std::move(router_options));
+  if (!bound) return std::move(bound).error();
+  router = *std::move(bound);
+  return {};
+}
+
+// A standby knows no keys, so its port is closed, and peers go on to the next master at once.
+Result<void> MasterShell::Impl::listen_by_keys() {
+  if (!keys) return {};
+  if (Result<void> listening = listen(tcp); !listening) return listening;
+  held.reset();
+  LOG(INFO) << "serving other machines by keys address=" << to_text(tcp)
+            << " key=" << keys->public_key.str();
+  return {};
+}
+
+// Where it may be reached: the socket if there is one, and by other masters' peers its port.
+Result<std::string> MasterShell::Impl::serve() {
   std::string served;
   if (options.tcp) {
-    if (Result<void> listening = listen(*options.tcp); !listening)
-      return std::move(listening).error();
-    tcp = {options.tcp->host, router->port()};
-    served = to_text(tcp);
     if (options.keys) {
+      Result<HeldPort> port = HeldPort::take(*options.tcp);
+      if (!port) return std::move(port).error();
+      held.emplace(*std::move(port));
+      tcp = held->address();
       keys = options.keys;
       advertised = options.advertised;
-      LOG(INFO) << "serving other machines by keys address=" << served
-                << " key=" << keys->public_key.str();
+      served = options.zookeeper ? reachable_at(tcp, advertised).front() : to_text(tcp);
     } else {
+      if (Result<void> listening = listen(*options.tcp); !listening)
+        return std::move(listening).error();
+      tcp = {options.tcp->host, router->port()};
+      served = to_text(tcp);
       LOG(WARNING) << "every user who reaches " << served << " has all the rights of user "
                    << user_name(geteuid()) << " here (--insecure_tcp)";
     }
@@ -315,7 +336,7 @@ Result<std::string> MasterShell::Impl::serve() {
   socket = options.socket;
   const Address at = {.socket = socket};
   if (Result<void> listening = listen(at); !listening) return std::move(listening).error();
-  return to_text(at);
+  return options.zookeeper && keys ? served : to_text(at);
 }
 
 // The user database is asked once for each connection. nullptr if the kernel names no user (a peer
@@ -339,7 +360,6 @@ PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
 
 // Asked within the handshake of each connection from another machine.
 bool MasterShell::Impl::may_connect(const PublicKey& key) {
-  if (core == nullptr) return false;  // a standby: the leader knows
   if (core->find_key(key, loop.now()) != nullptr) return true;
   // Not by the key: strangers have as many as they like.
   trace.write(
@@ -362,7 +382,7 @@ void MasterShell::Impl::drop_key(const PublicKey& key) {
 }
 
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
-  if (principal_of(peer) == nullptr && !router->key_of(peer).empty()) {
+  if (!router->key_of(peer).empty() && principal_of(peer) == nullptr) {
     principals.erase(peer);
     return router->drop(peer);
   }
@@ -399,8 +419,10 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                           .with_hint("proffer keys init makes its key, proffer-master --port=5050 "
                                      "serves other machines with it"));
       }
-      calls_waiting[calls].json = proto::join_token_reply_json(
-          {.master_key = keys->public_key, .addresses = reachable_at(tcp, advertised)});
+      calls_waiting[calls].json =
+          proto::join_token_reply_json({.master_key = keys->public_key,
+                                        .addresses = reachable_at(tcp, advertised),
+                                        .several = options.zookeeper.has_value()});
     }
     return step(*std::move(event));
   }

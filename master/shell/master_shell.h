@@ -25,7 +25,7 @@ struct MasterShellOptions {
   std::optional<Address> tcp = {};
   std::optional<KeyPair> keys = {};  // the master's own
   // Where other machines find it, for join tokens: hosts without a port have that of `tcp`. Empty:
-  // the addresses of this machine.
+  // the addresses of this machine. With an ensemble: where they find each master, this one first.
   std::vector<Address> advertised = {};
   std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
   std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
@@ -42,8 +42,8 @@ class MasterShell {
  public:
   // Takes the directory's lock, binds, and writes address.json. With a registry of its own it leads
   // from then on; with an ensemble it is a standby until it is elected, and answers whoever speaks
-  // to it where the leader is. Errors: a wrong or used directory, a port in use, a damaged
-  // registry.
+  // to it where the leader is; the port that it serves by keys is held, and closed until it leads
+  // (ADR 0056). Errors: a wrong or used directory, a port in use, a damaged registry.
   static Result<std::unique_ptr<MasterShell>> start(Loop& loop, MasterShellOptions options);
   ~MasterShell();
   MasterShell(const MasterShell&) = delete;

@@ -31,6 +31,7 @@ template <class F>
 void fields(F& f, typename F::template Of<JoinTokenReply>& reply) {
   f.text("master_key", reply.master_key);
   f.texts_if_any("addresses", reply.addresses);
+  f.truth("several", reply.several);
 }
 
 template <class F>

@@ -33,9 +33,11 @@ Result<JoinTokenCall> parse_join_token_call(std::string_view json);
 struct JoinTokenReply {
   PublicKey master_key = {};
   std::vector<std::string> addresses = {};  // host:port
+  bool several = false;                     // they are of several masters, and of all
   bool operator==(const JoinTokenReply&) const = default;
 };
-std::string join_token_reply_json(const JoinTokenReply& reply);  // {"master_key","addresses"}
+std::string join_token_reply_json(
+    const JoinTokenReply& reply);  // {"master_key","addresses","several"}
 Result<JoinTokenReply> parse_join_token_reply(std::string_view json);
 
 struct JoinCall {

@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <set>
+#include <string>
 #include <utility>
 
 #include <unistd.h>
@@ -118,6 +120,7 @@ struct AgentShell::Impl {
   std::map<PeerId, std::pair<FrameworkId, ExecutorId>> greeted;   // by what they say they are
   uint64_t live_bytes = 0;  // of the checkpoint, when it was last rewritten
   uint64_t attempts_failed = 0;
+  std::set<std::string> reasons_told;  // why attempts failed, since the last session
   uint64_t out_of_memory_seen = 0;
 
   Result<void> start(AgentShellOptions given);
@@ -450,7 +453,11 @@ void AgentShell::Impl::connect() {
           .seed = options.core.seed,
           .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()},
       Dealer::Handlers{
-          .on_connected = [this] { handle(MasterConnected{}); },
+          .on_connected =
+              [this] {
+                reasons_told.clear();
+                handle(MasterConnected{});
+              },
           .on_frame = [this](std::span<const std::byte> frame) { on_master_frame(frame); },
           .on_disconnected =
               [this](const std::string& reason) {
@@ -460,7 +467,11 @@ void AgentShell::Impl::connect() {
           .on_failed =
               [this](const std::string& reason) {
                 ++attempts_failed;
-                LOG_EVERY_N(WARNING, 30)
+                // Of several masters each may have a reason of its own.
+                constexpr size_t kReasonsMax = 32;
+                const bool is_new =
+                    reasons_told.size() < kReasonsMax && reasons_told.insert(reason).second;
+                LOG_IF(WARNING, is_new || attempts_failed % 30 == 0)
                     << "master not reached, trying again master=" << to_text(options.masters)
                     << " reason=\"" << reason << '"';
               }});

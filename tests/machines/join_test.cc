@@ -237,7 +237,7 @@ TEST_F(Join, AttackersAreRefusedAndNothingIsDisturbed) {
   };
   fs::copy_file(keys_file(*agent_machine_, "agent"), theirs);
   fs::permissions(theirs, fs::perms::owner_read | fs::perms::owner_write);
-  forge(theirs, "master", "10.231.2.1:5050");
+  forge(theirs, "masters", "10.231.2.1:5050");
   forge(theirs, "agent", "a3");
   const Exit stolen = registers_as("a3");
   EXPECT_EQ(stolen.code, 1);

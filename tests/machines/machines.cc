@@ -1,9 +1,14 @@
 #include "tests/machines/machines.h"
 
 #include <filesystem>
+#include <thread>
+
+#include <fcntl.h>
+#include <sched.h>
 
 #include "common/check.h"
 #include "common/text.h"
+#include "net/fd.h"
 
 namespace proffer::test {
 namespace {
@@ -60,6 +65,15 @@ Exit Machine::runs(const Words& words, Seconds deadline) const {
 
 std::unique_ptr<Process> Machine::starts(const Words& words) const {
   return std::make_unique<Process>(command(words), environment());
+}
+
+void Machine::within(const std::function<void()>& fn) const {
+  std::thread thread([&] {
+    const Fd network(open(text("/proc/", holder_->pid(), "/ns/net").c_str(), O_RDONLY | O_CLOEXEC));
+    CHECK_EQ(setns(network.get(), CLONE_NEWNET), 0);
+    fn();
+  });
+  thread.join();
 }
 
 Exit Machine::runs_as(unsigned uid, const Words& words) const {

@@ -3,6 +3,7 @@
 // Several machines on one: network namespaces that veth pairs join. They go with their objects,
 // whatever happens, since a process of the test's own holds each. Needs root.
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -29,6 +30,8 @@ class Machine {
   std::unique_ptr<Process> starts(const Words& words) const;
   // The same as another user of the machine.
   Exit runs_as(unsigned uid, const Words& words) const;
+  // Calls `fn` on a thread that is in this machine's network: sockets that it makes belong there.
+  void within(const std::function<void()>& fn) const;
 
   const std::string& directory() const { return directory_; }
   std::string operator/(const std::string& name) const { return directory_ + "/" + name; }

@@ -31,7 +31,7 @@ class MembershipFiles : public testing::Test {
   static Membership member(KeyKind kind) {
     return {.kind = kind,
             .name = "a2",
-            .master = {.host = "10.0.0.1", .port = 5051},
+            .masters = {{.host = "10.0.0.1", .port = 5051}, {.host = "10.0.0.2", .port = 5050}},
             .keys = {.own = make_key_pair(), .server = make_key_pair().public_key}};
   }
   static void write(const Membership& membership) {
@@ -52,7 +52,8 @@ JoinToken some_token() {
 
 TEST(JoinTokens, AreOneLineThatComesBack) {
   for (int i = 0; i < 100; ++i) {
-    const JoinToken token = some_token();
+    JoinToken token = some_token();
+    token.several = i % 2 == 1;
     const std::string line = to_text(token);
     EXPECT_EQ(line.find('\n'), std::string::npos);
     const Result<JoinToken> parsed = parse_join_token(line + "\n");
@@ -113,7 +114,7 @@ TEST_F(MembershipFiles, SayWhereTheMasterIsIfNobodyElseDoes) {
   EXPECT_EQ(find_masters(KeyKind::kUser, "--master", "")->at(0).socket, kMasterSocket);
   const Membership joined = member(KeyKind::kUser);
   write(joined);
-  EXPECT_EQ(*find_masters(KeyKind::kUser, "--master", ""), Masters{joined.master});
+  EXPECT_EQ(*find_masters(KeyKind::kUser, "--master", ""), joined.masters);
   EXPECT_EQ(find_masters(KeyKind::kUser, "--master", "/run/x.sock")->at(0).socket, "/run/x.sock");
   // An agent of this machine has not joined.
   EXPECT_EQ(find_masters(KeyKind::kAgent, "--master", "")->at(0).socket, kMasterSocket);
@@ -133,10 +134,10 @@ TEST_F(MembershipFiles, AnotherMachineIsReachedWithKeysOrNotAtAll) {
   Membership joined = member(KeyKind::kUser);
   write(joined);
   EXPECT_EQ(*keys_for(KeyKind::kUser, {near, far}), joined.keys);
-  EXPECT_EQ(*keys_for(KeyKind::kUser, {joined.master}), joined.keys);
+  EXPECT_EQ(*keys_for(KeyKind::kUser, joined.masters), joined.keys);
   EXPECT_EQ(*keys_for(KeyKind::kUser, {near}), std::nullopt) << "for development";
   EXPECT_EQ(*keys_for(KeyKind::kUser, {{.socket = "/run/x.sock"}}), std::nullopt);
-  joined.master = near;
+  joined.masters = {near, far};
   write(joined);
   EXPECT_EQ(*keys_for(KeyKind::kUser, {near}), joined.keys);
 }

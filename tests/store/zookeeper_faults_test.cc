@@ -9,8 +9,8 @@
 
 #include "store/zookeeper_leadership.h"
 #include "tests/store/support.h"
-#include "tests/store/zookeeper_proxy.h"
 #include "tests/store/zookeeper_support.h"
+#include "tests/support/zookeeper_proxy.h"
 
 namespace proffer::zookeeper_faults_test {
 namespace {
@@ -18,8 +18,8 @@ namespace {
 using store_test::erase;
 using store_test::put;
 using store_test::run_until;
-using store_test::ZooKeeperFault;
-using store_test::ZooKeeperProxy;
+using test::ZooKeeperFault;
+using test::ZooKeeperProxy;
 using Kind = ZooKeeperFault::Kind;
 
 // A leader's life over a proxy: three batches, the last one larger than a transaction. Then its

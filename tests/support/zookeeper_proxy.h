@@ -24,7 +24,7 @@
 #include "net/fd.h"
 #include "net/loop.h"
 
-namespace proffer::store_test {
+namespace proffer::test {
 
 // What becomes of a request.
 struct ZooKeeperFault {
@@ -39,12 +39,24 @@ struct ZooKeeperFault {
   Duration lasting = {};
 };
 
+// On any free port of loopback.
+inline Fd listening_on_loopback() {
+  Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in any{};
+  any.sin_family = AF_INET;
+  any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  CHECK_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
+  CHECK_EQ(::listen(fd.get(), 8), 0);
+  return fd;
+}
+
 class ZooKeeperProxy {
  public:
   // `server` is "127.0.0.1:PORT". Of the client's requests the one of this number (from 1) is
-  // broken; what keeps a session alive is no request.
-  ZooKeeperProxy(const std::string& server, ZooKeeperFault fault, int number)
-      : fault_(fault), number_(number), listener_(socket_of_any_port()) {
+  // broken; what keeps a session alive is no request. `listener` listens where clients come.
+  ZooKeeperProxy(const std::string& server, ZooKeeperFault fault, int number,
+                 Fd listener = listening_on_loopback())
+      : fault_(fault), number_(number), listener_(std::move(listener)) {
     server_.sin_family = AF_INET;
     server_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     server_.sin_port =
@@ -81,16 +93,6 @@ class ZooKeeperProxy {
     std::unique_ptr<FdWatcher> from_client = {};
     std::unique_ptr<FdWatcher> from_server = {};
   };
-
-  static Fd socket_of_any_port() {
-    Fd fd(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in any{};
-    any.sin_family = AF_INET;
-    any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    CHECK_EQ(::bind(fd.get(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
-    CHECK_EQ(::listen(fd.get(), 8), 0);
-    return fd;
-  }
 
   void run(std::promise<Loop*>& started) {
     Loop loop;
@@ -197,4 +199,4 @@ class ZooKeeperProxy {
   std::thread thread_;
 };
 
-}  // namespace proffer::store_test
+}  // namespace proffer::test
