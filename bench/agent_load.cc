@@ -22,11 +22,15 @@ using Clock = std::chrono::steady_clock;
 constexpr uint32_t kNobody = 65534;
 constexpr int kMilliCpus = 2'000;
 
-// Of the children that a process has now: an agent's stem, from which executors are forked.
+// Of the children that a process has now, and of theirs: of an agent its stem, from which executors
+// are forked, and executors that wait for another task.
 int64_t cpu_time_of_live_children(pid_t pid) {
   std::ifstream in(text("/proc/", pid, "/task/", pid, "/children"));
   int64_t used = 0;
-  for (pid_t child = 0; in >> child;) used += cpu_time_of(child).own;
+  for (pid_t child = 0; in >> child;) {
+    const CpuTime one = cpu_time_of(child);
+    used += one.own + one.children;
+  }
   return used;
 }
 
@@ -83,7 +87,7 @@ void LoadedAgent::restart(const test::Words& flags) {
 LoadCost LoadedAgent::run_true(int tasks, int at_once, bool as_nobody) const {
   const CpuTime master_before = cpu_time_of(master());
   const CpuTime agent_before = cpu_time_of(agent());
-  const int64_t stem_before = cpu_time_of_live_children(agent());
+  const int64_t live_before = cpu_time_of_live_children(agent());
   const Clock::time_point begin = Clock::now();
   const pid_t scheduler = fork();
   CHECK_GE(scheduler, 0);
@@ -102,7 +106,7 @@ LoadCost LoadedAgent::run_true(int tasks, int at_once, bool as_nobody) const {
           .master = cpu_time_of(master()).own - master_before.own,
           .agent = agent_after.own - agent_before.own,
           .executors = agent_after.children - agent_before.children +
-                       cpu_time_of_live_children(agent()) - stem_before,
+                       cpu_time_of_live_children(agent()) - live_before,
           .scheduler = micros_of(used)};
 }
 

@@ -80,10 +80,8 @@ int main(int argc, char** argv) {
     costs.push_back(
         run_tool("GNU `parallel -j2 true`", "seq " + count + " | parallel -j2 -n1 'true #'"));
   }
-  costs.push_back(
-      run_cluster("Proffer, one agent: 2 at a time, an executor for each task", 2, tasks));
-  costs.push_back(
-      run_cluster("Proffer, one agent: 8 at a time, an executor for each task", 8, tasks));
+  costs.push_back(run_cluster("Proffer, one agent: 2 at a time", 2, tasks));
+  costs.push_back(run_cluster("Proffer, one agent: 8 at a time", 8, tasks));
   // Once more, so that a machine that became quieter meanwhile favours nobody.
   costs.push_back(run_tool("`xargs -P2 -n1 sh -c true`, again",
                            "seq " + count + " | xargs -P2 -n1 sh -c true"));

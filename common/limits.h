@@ -67,6 +67,7 @@ inline constexpr size_t kFrameworkUsersMax = 1'024;  // of one framework that se
 inline constexpr size_t kFetchedFilesMax = 64;       // of one task
 inline constexpr size_t kSha256TextBytes = 64;
 inline constexpr size_t kUriBytesMax = 4'096;
+inline constexpr size_t kPathBytesMax = 4'096;
 inline constexpr size_t kFileNameBytesMax = 255;  // of one part of a path; Linux allows no more
 // Of one task. They come back with each of its updates, and a page of `proffer tasks` has 1,000
 // rows: for names and numbers, not for data.

@@ -497,10 +497,18 @@ struct AgentRegistered {
 };
 
 // To the agent, and from there to the executor.
+struct ExecutorPlace {
+  ExecutorId executor = {};
+  std::string sandbox = {};
+  bool operator==(const ExecutorPlace&) const = default;
+};
 struct RunTask {
   FrameworkId framework = {};
   TaskSpec spec = {};
   Assignment assignment = {};
+  // To an executor that ran another task before, for it alone: from now on it is this executor, and
+  // works in this sandbox.
+  std::optional<ExecutorPlace> becomes = {};
   bool operator==(const RunTask&) const = default;
 };
 
@@ -531,6 +539,9 @@ struct ExecutorWelcome {
 // executor's own `sequence`.
 struct ExecutorUpdate {
   TaskStatus status = {};
+  // The status ends the task that the executor was for; it left nothing behind, and waits for the
+  // next one or for ExecutorShutdown.
+  bool takes_another = false;
   bool operator==(const ExecutorUpdate&) const = default;
 };
 

@@ -187,7 +187,8 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
   } else if (const auto* drop = std::get_if<agent::DropExecutorPeer>(&action)) {
     network_.drop(drop->peer);
   } else if (const auto* start = std::get_if<agent::StartExecutor>(&action)) {
-    host_.start({start->framework, start->executor, start->run, start->program, start->token});
+    host_.start({start->framework, start->executor, start->run, start->program, start->token,
+                 start->spare});
   } else if (const auto* fetch = std::get_if<agent::FetchFiles>(&action)) {
     world().violated(name(), {text("no files can be fetched here: ", fetch->executor.str())});
   } else if (const auto* adopt = std::get_if<agent::AdoptExecutor>(&action)) {

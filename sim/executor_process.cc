@@ -19,6 +19,12 @@ ExecutorProcess::ExecutorProcess(World& world, Network& network, Host& host, Pro
       pid_(pid),
       party_(network.add_party(host.site())) {}
 
+void ExecutorProcess::becomes(ProcessStart start) {
+  if (start.run == start_.run && start.executor == start_.executor) return;
+  start_ = std::move(start);
+  ran_.clear();
+}
+
 void ExecutorProcess::begin() {
   if (ended_ || std::exchange(begun_, true)) return;
   begin_life();

@@ -4,6 +4,7 @@
 // run in it, and its end. All that runs is written into the journal. Programs are subclasses.
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "sim/journal.h"
 #include "sim/network.h"
 #include "sim/world.h"
+#include "slave/core/agent.h"
 
 namespace proffer::sim {
 
@@ -24,13 +26,18 @@ struct ProcessStart {
   uint64_t run = 0;
   std::string program = {};
   Secret token = {};
+  // The process of this one goes on as it, if it lives.
+  std::optional<agent::SpareExecutor> spare = {};
 };
 
 class ExecutorProcess : public Node {
  public:
   ExecutorProcess(World& world, Network& network, Host& host, ProcessStart start, int32_t pid);
 
+  // As what it was started, or what it was made since.
   const ProcessStart& started_as() const { return start_; }
+  // It is another run from now on; its agent has written down how all that ran before ended.
+  void becomes(ProcessStart start);
   int32_t pid() const { return pid_; }
   const std::vector<TaskKey>& ran() const { return ran_; }
   Party party() const { return party_; }

@@ -50,6 +50,7 @@ void Host::start(const ProcessStart& start) {
     return;
   }
   newest_run_ = std::max(newest_run_, start.run);
+  if (start.spare && goes_on(start, soon)) return;
   const int32_t pid = ++pids_;
   all_.push_back(make_process(start, pid));
   ExecutorProcess* process = all_.back().get();
@@ -59,6 +60,27 @@ void Host::start(const ProcessStart& start) {
   });
   world_.after(nanoseconds(chance_.between(kExecMin.nanos(), kExecMax.nanos())),
                [process] { process->begin(); });
+}
+
+// Now and then its process cannot be used: it is ended, and another one started.
+bool Host::goes_on(const ProcessStart& start, Duration soon) {
+  const auto at = std::find_if(processes_.begin(), processes_.end(), [&](const auto& one) {
+    const ProcessStart& is = one.second.process->started_as();
+    return is.framework == start.framework && is.executor == start.spare->executor &&
+           is.run == start.spare->run;
+  });
+  if (at == processes_.end()) return false;
+  const int32_t pid = at->first;
+  ExecutorProcess& process = *at->second.process;
+  if (chance_.chance(1, 20)) {
+    end_process(process, 9);
+    return false;
+  }
+  process.becomes({start.framework, start.executor, start.run, start.program, start.token});
+  world_.after(soon, [this, life = parent_life_, start, pid] {
+    if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
+  });
+  return true;
 }
 
 std::unique_ptr<ExecutorProcess> Host::make_process(const ProcessStart& start, int32_t pid) {
@@ -112,7 +134,10 @@ void Host::adopt(const proto::ExecutorRecord& executor) {
     if (start.framework != executor.framework || start.token != executor.token) continue;
     child.parent_life = parent_life_;
     child.adopted = true;
-    world_.after(soon, [this, life = parent_life_, start, pid = pid] {
+    // Its agent may have ended before it could make it that one.
+    child.process->becomes(
+        {executor.framework, executor.executor, executor.run, executor.program, executor.token});
+    world_.after(soon, [this, life = parent_life_, start = child.process->started_as(), pid = pid] {
       if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
     });
     return;

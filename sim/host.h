@@ -94,6 +94,7 @@ class Host {
   std::unique_ptr<ExecutorProcess> make_process(const ProcessStart& start, int32_t pid);
   void end_process(ExecutorProcess& process, int32_t signal);
   void start_in_vain(const ProcessStart& start);
+  bool goes_on(const ProcessStart& start, Duration soon);
 
   World& world_;
   Network& network_;

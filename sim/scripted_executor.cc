@@ -132,8 +132,10 @@ void ScriptedExecutor::end_now(const TaskId& task, Ending ending) {
     status.reason = proto::TaskReason::kCommandExited;
     status.exit_code = was.task.exit_code;
   }
-  step(sdk::TellUpdate{std::move(status)});
-  if (!is_up()) return;
+  const bool takes_another = !was.shared && !leaving_ && ending != Ending::kKilled &&
+                             started_as().program == proto::kCommandExecutor;
+  step(sdk::TellUpdate{std::move(status), takes_another});
+  if (!is_up() || takes_another) return;
   if (!was.shared || leaving_) {
     leave_if_idle();
   } else if (tasks_.empty()) {

@@ -290,6 +290,11 @@ void WireReader::fill(wire::RunTask::Reader in, RunTask& out) {
   name(in.getFramework(), "framework id", out.framework);
   spec(in.getSpec(), out.spec);
   assignment(in.getAssignment(), out.assignment);
+  if (!in.hasBecomes()) return;
+  const auto becomes = in.getBecomes();
+  ExecutorPlace& place = out.becomes.emplace();
+  name(becomes.getExecutor(), "executor id", place.executor);
+  c_text(becomes.getSandbox(), "the sandbox", kPathBytesMax, place.sandbox);
 }
 
 void WireReader::fill(wire::ShutdownFramework::Reader in, ShutdownFramework& out) {
@@ -312,6 +317,7 @@ void WireReader::fill(wire::ExecutorWelcome::Reader in, ExecutorWelcome& out) {
 
 void WireReader::fill(wire::ExecutorUpdate::Reader in, ExecutorUpdate& out) {
   status(in.getStatus(), out.status);
+  out.takes_another = in.getTakesAnother();
 }
 
 // --- everybody ---------------------------------------------------------------------------------

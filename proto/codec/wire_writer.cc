@@ -242,6 +242,10 @@ void write(const RunTask& message, wire::Envelope::Builder envelope) {
   out.setFramework(text_of(message.framework));
   write(message.spec, out.initSpec());
   write(message.assignment, out.initAssignment());
+  if (!message.becomes) return;
+  auto becomes = out.initBecomes();
+  becomes.setExecutor(text_of(message.becomes->executor));
+  becomes.setSandbox(text_of(message.becomes->sandbox));
 }
 
 void write(const ShutdownFramework& message, wire::Envelope::Builder envelope) {
@@ -263,7 +267,9 @@ void write(const ExecutorWelcome& message, wire::Envelope::Builder envelope) {
 }
 
 void write(const ExecutorUpdate& message, wire::Envelope::Builder envelope) {
-  write(message.status, envelope.initExecutorUpdate().initStatus());
+  auto out = envelope.initExecutorUpdate();
+  write(message.status, out.initStatus());
+  out.setTakesAnother(message.takes_another);
 }
 
 void write(const ExecutorShutdown&, wire::Envelope::Builder envelope) {

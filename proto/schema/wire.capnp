@@ -670,6 +670,13 @@ struct RunTask {
   framework @0 :Text;         # name
   spec @1 :TaskSpec;
   assignment @2 :Assignment;
+  becomes @3 :ExecutorPlace;  # agent to executor only; null: it stays what it is
+}
+
+# An executor of commands whose task has ended may run the next one of the same framework and user.
+struct ExecutorPlace {
+  executor @0 :Text;  # name
+  sandbox @1 :Text;   # a path
 }
 
 # All executors and tasks of this framework end, with grace.
@@ -696,6 +703,7 @@ struct ExecutorWelcome {
 # sequence.
 struct ExecutorUpdate {
   status @0 :TaskStatus;
+  takesAnother @1 :Bool;  # with the end of its own task: it waits for the next one
 }
 
 # --- everybody ------------------------------------------------------------------------------------

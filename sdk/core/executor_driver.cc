@@ -33,6 +33,7 @@ class ExecutorDriver::State {
   struct Task {
     uint64_t sequence = 0;
     bool ended = false;
+    bool takes_another = false;  // said with its end
     std::deque<proto::TaskStatus> unacknowledged = {};
     // The newest update for which there was no room among them.
     std::optional<proto::TaskStatus> held = {};
@@ -49,7 +50,9 @@ class ExecutorDriver::State {
 
   void on_agent_message(const proto::Message& message, Step& step);
   void on_welcome(const proto::ExecutorWelcome& welcome, Step& step);
+  void on_run_task(const proto::RunTask& run, Step& step);
   void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
+  void send_update(const Task& task, const proto::TaskStatus& status, Step& step);
   void keep_and_send(Task& task, proto::TaskStatus&& status, Step& step);
   void on_error(const proto::ErrorMessage& error, Step& step);
   void send(proto::BoxedMessage message, Step& step);
@@ -152,7 +155,7 @@ void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step
   }
   if (session_ != Session::kOpen) return reset(step);
   if (const auto* run = std::get_if<proto::RunTask>(&message)) {
-    if (tasks_.try_emplace(run->spec.id).second) step.out.actions.push_back(StartTask{*run});
+    on_run_task(*run, step);
   } else if (const auto* kill = std::get_if<proto::KillTask>(&message)) {
     const auto at = tasks_.find(kill->task);
     if (at != tasks_.end() && !at->second.ended) {
@@ -168,6 +171,11 @@ void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step
   // A heartbeat says what it says by coming; what a newer agent may say is ignored.
 }
 
+void ExecutorDriver::State::on_run_task(const proto::RunTask& run, Step& step) {
+  if (run.becomes) options_.executor = run.becomes->executor;
+  if (tasks_.try_emplace(run.spec.id).second) step.out.actions.push_back(StartTask{run});
+}
+
 void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, Step& step) {
   if (session_ != Session::kGreeting) return reset(step);
   session_ = Session::kOpen;
@@ -176,9 +184,7 @@ void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, St
   if (welcome.heartbeat > Duration()) heartbeat_ = welcome.heartbeat;
   if (welcome.timeout > Duration()) agent_timeout_ = welcome.timeout;
   for (const auto& [id, task] : tasks_) {
-    for (const proto::TaskStatus& status : task.unacknowledged) {
-      send(proto::ExecutorUpdate{status}, step);
-    }
+    for (const proto::TaskStatus& status : task.unacknowledged) send_update(task, status, step);
   }
 }
 
@@ -221,14 +227,23 @@ void ExecutorDriver::State::on(const TellUpdate& tell, Step& step) {
   }
   task.held.reset();
   task.ended = ends;
+  task.takes_another = ends && tell.takes_another;
   keep_and_send(task, std::move(status), step);
 }
 
 void ExecutorDriver::State::keep_and_send(Task& task, proto::TaskStatus&& status, Step& step) {
   status.sequence = ++task.sequence;
-  if (session_ == Session::kOpen) send(proto::ExecutorUpdate{status}, step);
+  if (session_ == Session::kOpen) send_update(task, status, step);
   task.unacknowledged.push_back(std::move(status));
   ++unacknowledged_;
+}
+
+void ExecutorDriver::State::send_update(const Task& task, const proto::TaskStatus& status,
+                                        Step& step) {
+  send(proto::ExecutorUpdate{.status = status,
+                             .takes_another =
+                                 task.takes_another && proto::is_terminal(status.state)},
+       step);
 }
 
 void ExecutorDriver::State::on(const TellMessage& tell, Step& step) {

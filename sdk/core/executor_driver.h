@@ -31,6 +31,8 @@ struct AgentFrame {
 // healthy, ready). Of more than kUpdatesPerTaskMax that wait for the agent only the newest is kept.
 struct TellUpdate {
   proto::TaskStatus status = {};
+  // As ExecutorUpdate says.
+  bool takes_another = false;
 };
 struct TellMessage {
   std::string data = {};

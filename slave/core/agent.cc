@@ -64,6 +64,8 @@ void Agent::State::on_deadline(const Deadline& due, Step& step) {
     case Deadline::Kind::kExecutorKill:
       if (step.late) return deadlines_.arm(due, step.now + kLeaveGrace);
       return kill_executor(executor, step);
+    case Deadline::Kind::kSpare:
+      return end_spare(executor, step);
     case Deadline::Kind::kTaskKill:
       if (step.late) return deadlines_.arm(due, step.now + kKillMargin);
       return kill_overdue({due.framework, TaskId(due.id)}, step);
@@ -126,6 +128,11 @@ bool Agent::State::make_update(const TaskKey& key, proto::TaskStatus status, Ste
     untold_.emplace_back(key, status.sequence);
   }
   return true;
+}
+
+std::optional<ExecutorKey> Agent::State::executor_of(PeerId peer) const {
+  const auto at = peers_.find(peer);
+  return at == peers_.end() ? std::nullopt : std::optional(at->second);
 }
 
 Result<RunningTask> Agent::State::running_task(const FrameworkId& framework,
@@ -220,7 +227,7 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
     const auto live = live_.find({key.first, task});
     if (live == live_.end()) {
       report("runs a task that is not live");
-    } else if (!live->second.delivered && executor.peer && !executor.leaving) {
+    } else if (!live->second.delivered && executor.peer && !executor.leaving && !executor.moving) {
       report("has a session, but was not given a task");
     }
   }
@@ -245,7 +252,15 @@ void Agent::State::check_executor(const ExecutorKey& key, const LiveExecutor& ex
              !deadlines_.time_of({Deadline::Kind::kExecutorSession, key.first, key.second.str()})) {
     report("nobody waits for its hello");
   }
-  if (executor.leaving && executor.tasks.empty() && !executor.killed &&
+  const bool is_listed = std::find(spares_.begin(), spares_.end(), key) != spares_.end();
+  if (executor.spare != is_listed) report("is a spare, or is not, other than the list says");
+  if (executor.spare &&
+      (!executor.own || !executor.leaving || !executor.peer || !executor.tasks.empty() ||
+       !executor.waiting.empty() || executor.killed ||
+       !deadlines_.time_of({Deadline::Kind::kSpare, key.first, key.second.str()}))) {
+    report("is no spare that waits for its next task");
+  }
+  if (executor.leaving && executor.tasks.empty() && !executor.killed && !executor.spare &&
       !deadlines_.time_of({Deadline::Kind::kExecutorKill, key.first, key.second.str()})) {
     report("nobody waits for its end");
   }
@@ -260,6 +275,9 @@ void Agent::handle(const AgentEvent& event, Time now, AgentOutbox& out) {
 std::optional<Time> Agent::next_deadline() const { return state_->next_deadline(); }
 proto::AgentStatus Agent::status() const { return state_->status(); }
 const std::string& Agent::trouble() const { return state_->trouble(); }
+std::optional<std::pair<FrameworkId, ExecutorId>> Agent::executor_of(PeerId peer) const {
+  return state_->executor_of(peer);
+}
 Result<RunningTask> Agent::running_task(const FrameworkId& framework, const TaskId& task) const {
   return state_->running_task(framework, task);
 }

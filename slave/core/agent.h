@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -54,6 +55,8 @@ struct AgentOptions {
   Duration executor_reregister_timeout = kExecutorReregisterTimeout;
   Duration executor_heartbeat = kHeartbeatInterval;
   Duration executor_timeout = kAgentTimeout;
+  // An executor of commands may run the next task of its framework and user.
+  bool reuses_executors = true;
   Duration fetch_timeout = hours(1);  // for the files of tasks, before their executor is started
   // More are not started: each takes descriptors, and a process may have only so many.
   size_t executors_max = kTasksPerAgentMax;
@@ -88,13 +91,14 @@ struct ExecutorFrame {
 struct ExecutorPeerLost {
   PeerId peer = {};
 };
-// Its process is there: it was started, or found again.
+// Its process is there: it was started, was a spare before, or was found again.
 struct ExecutorStarted {
   FrameworkId framework = {};
   ExecutorId executor = {};
   uint64_t run = 0;
   int32_t pid = 0;
   uint64_t start_ticks = 0;
+  std::string sandbox = {};  // its path
 };
 struct ExecutorStartFailed {
   FrameworkId framework = {};
@@ -166,6 +170,11 @@ struct SendToExecutor {
 struct DropExecutorPeer {
   PeerId peer = {};
 };
+// An executor of commands whose task has ended, and which waits.
+struct SpareExecutor {
+  ExecutorId executor = {};
+  uint64_t run = 0;
+};
 // Start it as `user` (empty: the agent's), in its own session, in sandbox
 // <framework>/<executor>/<run> (made first), with stdout and stderr there. `program` is
 // kCommandExecutor, kBatchExecutor or a shell command line.
@@ -179,6 +188,9 @@ struct StartExecutor {
   proto::Environment environment = {};  // of the executor, beside what every one gets
   ResourceVector resources = {};        // of its tasks: what it may use
   std::vector<GpuDevice> gpus = {};     // of the tasks that it starts with
+  // Of the same framework: its process and its group become this run's, if it lives; if they
+  // cannot, it is killed, and another process started.
+  std::optional<SpareExecutor> spare = {};
 };
 // Put these files into the executor's sandbox (made first), with the rights of `user` and within
 // `resources`. FilesFetched follows, or ExecutorExited if it is killed before.
@@ -268,6 +280,8 @@ class Agent {
       const;  // the first is at once: executors are looked for, then it registers
   proto::AgentStatus status() const;
   const std::string& trouble() const;  // why it takes no tasks, for people; empty: it does
+  // The executor that has this connection.
+  std::optional<std::pair<FrameworkId, ExecutorId>> executor_of(PeerId peer) const;
   // Errors: kNotFound, kFailedPrecondition (it does not run yet, or no longer).
   Result<RunningTask> running_task(const FrameworkId& framework, const TaskId& task) const;
   AgentSnapshot snapshot() const;  // compact

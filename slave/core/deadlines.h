@@ -19,6 +19,7 @@ struct Deadline {
     kExecutorSession,  // the executor has not said hello, or not come back
     kFetch,            // the files of its tasks are still not there
     kExecutorKill,     // it was asked to end and has not
+    kSpare,            // no other task has come for it
     kTaskKill,         // the task was asked to end and has not
     kTaskRun,          // the task has run for as long as it may
     kQuarantine,       // executors could not be started: it is tried again

@@ -67,12 +67,18 @@ Agent::State::LiveExecutor* Agent::State::find_run(const FrameworkId& framework,
 // --- the process -------------------------------------------------------------------------------
 
 void Agent::State::on(const ExecutorStarted& started, Step& step) {
-  if (find_run(started.framework, started.executor, started.run) == nullptr) return;
-  proto::ExecutorRecord known = ledger_.executors().at({started.framework, started.executor});
-  if (known.pid == started.pid && known.start_ticks == started.start_ticks) return;
-  known.pid = started.pid;
-  known.start_ticks = started.start_ticks;
-  record(std::move(known), step);
+  LiveExecutor* const executor = find_run(started.framework, started.executor, started.run);
+  if (executor == nullptr) return;
+  executor->sandbox = started.sandbox;
+  const ExecutorKey key{started.framework, started.executor};
+  proto::ExecutorRecord known = ledger_.executors().at(key);
+  const bool is_known = known.pid == started.pid && known.start_ticks == started.start_ticks;
+  if (!is_known) {
+    known.pid = started.pid;
+    known.start_ticks = started.start_ticks;
+    record(std::move(known), step);
+  }
+  if (executor->moving) moved(key, is_known, step);
 }
 
 void Agent::State::on(const ExecutorStartFailed& failed, Step& step) {
@@ -114,6 +120,7 @@ void Agent::State::on(const ExecutorExited& exited, Step& step) {
 // leave get the next run.
 void Agent::State::executor_gone(const ExecutorKey& key, proto::TaskReason reason,
                                  const std::string& message, const Ending& ending, Step& step) {
+  forget_spare(key);
   forget_peer(key, step);
   const auto at = executors_.find(key);
   proto::TaskStatus told{.state = proto::TaskState::kFailed,
@@ -184,15 +191,19 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
     return refuse_peer(frame.peer, ErrorCode::kFailedPrecondition,
                        "the first message of an executor must be executor_hello", true, step);
   }
-  const ExecutorKey key{hello->framework, hello->executor};
-  const auto at = executors_.find(key);
-  if (at == executors_.end() || at->second.token != hello->token || at->second.killed ||
-      !is_same_user(at->second.user, frame.user)) {
+  const ExecutorKey said{hello->framework, hello->executor};
+  auto at = executors_.find(said);
+  if (at == executors_.end() || at->second.token != hello->token) {
+    const std::optional<ExecutorKey> now = executor_with_token(hello->framework, hello->token);
+    at = now ? executors_.find(*now) : executors_.end();
+  }
+  if (at == executors_.end() || at->second.killed || !is_same_user(at->second.user, frame.user)) {
     return refuse_peer(
         frame.peer, ErrorCode::kNotFound,
         text("executor ", quoted(hello->executor.str()), " with this token is not known here"),
         false, step);
   }
+  const ExecutorKey key = at->first;
   LiveExecutor& executor = at->second;
   start_worked(executor, step);
   if (executor.peer) drop_peer(key, step);
@@ -207,22 +218,24 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
                                           .timeout = options_.executor_timeout},
                    step);
   // What an earlier connection lost is told again; the executor knows what it has.
-  for (const TaskId& task : executor.tasks) deliver(key, executor, task, step);
+  if (key != said) limit(key, executor, step);
+  if (!executor.moving) {
+    for (const TaskId& task : executor.tasks) deliver(key, executor, task, step, key != said);
+  }
   if (executor.shutdown) send_to_executor(executor, proto::ExecutorShutdown{}, step);
   executor_pulse(key, step);
   executor_is_back(key, step);
 }
 
 void Agent::State::deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task,
-                           Step& step) {
+                           Step& step, bool becomes) {
   const TaskEntry& entry = *ledger_.find({key.first, task});
   LiveTask& live = live_.at({key.first, task});
   live.delivered = true;
-  send_to_executor(
-      executor,
-      proto::RunTask{
-          .framework = key.first, .spec = entry.record.spec, .assignment = entry.record.assignment},
-      step);
+  proto::RunTask run{
+      .framework = key.first, .spec = entry.record.spec, .assignment = entry.record.assignment};
+  if (becomes) run.becomes = proto::ExecutorPlace{key.second, executor.sandbox};
+  send_to_executor(executor, std::move(run), step);
   if (live.kill) {
     send_to_executor(executor, proto::KillTask{key.first, task, live.kill->grace}, step);
   }
@@ -274,6 +287,11 @@ void Agent::State::forget_peer(const ExecutorKey& key, Step& step) {
   deadlines_.cancel({Deadline::Kind::kExecutorPulse, key.first, key.second.str()});
   // Its process may be about to end, or to come back with a new connection.
   await_hello(key, executor, step);
+  if (!executor.spare) return;
+  forget_spare(key);
+  executor.shutdown = true;
+  deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
+                 step.now + kLeaveGrace);
 }
 
 // As master_pulse: both clocks of one executor.
@@ -345,7 +363,7 @@ void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFra
   const proto::Message& message = *frame.envelope.message;
   if (std::holds_alternative<proto::Heartbeat>(message)) return;
   if (const auto* update = std::get_if<proto::ExecutorUpdate>(&message)) {
-    return on_executor_update(key, update->status, frame, step);
+    return on_executor_update(key, *update, frame, step);
   }
   if (const auto* words = std::get_if<proto::FrameworkMessage>(&message)) {
     if (session_ != Session::kRegistered) return;  // best effort
@@ -363,8 +381,9 @@ void Agent::State::on_executor_message(const ExecutorKey& key, const ExecutorFra
               text("an executor may not send ", proto::message_name(message)), true, step);
 }
 
-void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskStatus& told,
+void Agent::State::on_executor_update(const ExecutorKey& key, const proto::ExecutorUpdate& update,
                                       const ExecutorFrame& frame, Step& step) {
+  const proto::TaskStatus& told = update.status;
   const std::optional<OutOfMemory>& memory = frame.out_of_memory;
   LiveExecutor& executor = executors_.at(key);
   const TaskKey task_key{key.first, told.task};
@@ -424,16 +443,21 @@ void Agent::State::on_executor_update(const ExecutorKey& key, const proto::TaskS
   executor.tasks.erase(told.task);
   if (!executor.own) limit(key, executor, step);
   task_ended(task_key, step);
-  // A command's executor leaves by itself; others are asked. Either is waited for.
-  if (executor.own) {
-    executor.leaving = true;
-    if (executor.program == proto::kCommandExecutor) {
-      deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
-                     step.now + kLeaveGrace);
-    } else {
-      shut_down(key, kLeaveGrace, step);
-    }
-  }
+  if (executor.own) own_task_ended(key, update.takes_another, step);
+}
+
+// A command's executor leaves by itself or takes another task; others are asked to leave. All are
+// waited for.
+void Agent::State::own_task_ended(const ExecutorKey& key, bool takes_another, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  executor.leaving = true;
+  const bool is_command = executor.program == proto::kCommandExecutor;
+  const bool may_stay = options_.reuses_executors && is_command && !executor.adopted &&
+                        !executor.shutdown && !executor.killed;
+  if (takes_another && may_stay) return keep_as_spare(key, step);
+  if (takes_another || !is_command) return shut_down(key, kLeaveGrace, step);
+  deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
+                 step.now + kLeaveGrace);
 }
 
 // Updates of the task were acknowledged. Without a session its executor says it again in the next.
@@ -443,7 +467,7 @@ void Agent::State::tell_held(const TaskKey& key, Step& step) {
   const ExecutorKey executor{key.first, ledger_.find(key)->record.executor};
   const auto at = executors_.find(executor);
   if (at == executors_.end() || !at->second.peer) return;
-  const proto::TaskStatus told = *live->second.held;
+  const proto::ExecutorUpdate told{.status = *live->second.held};
   on_executor_update(executor, told, {}, step);
 }
 

@@ -150,18 +150,19 @@ void Agent::State::on_shutdown_framework(const FrameworkId& framework, Step& ste
     longest = std::max(longest, grace);
     kill_task(key, {.grace = grace, .reason = proto::TaskReason::kFrameworkTornDown}, step);
   }
-  std::vector<ExecutorKey> shared;
+  std::vector<ExecutorKey> idle;  // or with tasks that share them
   for (auto at = executors_.lower_bound({framework, ExecutorId()});
        at != executors_.end() && at->first.first == framework; ++at) {
-    if (!at->second.own) shared.push_back(at->first);
+    if (!at->second.own || at->second.spare) idle.push_back(at->first);
   }
-  for (const ExecutorKey& key : shared) shut_down(key, longest + kKillMargin, step);
+  for (const ExecutorKey& key : idle) shut_down(key, longest + kKillMargin, step);
 }
 
 // Asks an executor to end what it runs and itself; it is killed after `grace`.
 void Agent::State::shut_down(const ExecutorKey& key, Duration grace, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   executor.leaving = true;
+  forget_spare(key);
   if (!executor.peer && executor.tasks.empty()) return kill_executor(key, step);
   if (!executor.shutdown && executor.peer) {
     send_to_executor(executor, proto::ExecutorShutdown{}, step);
@@ -175,6 +176,7 @@ void Agent::State::shut_down(const ExecutorKey& key, Duration grace, Step& step)
 void Agent::State::kill_executor(const ExecutorKey& key, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   executor.leaving = true;
+  forget_spare(key);
   for (const Deadline::Kind kind :
        {Deadline::Kind::kExecutorKill, Deadline::Kind::kExecutorSession, Deadline::Kind::kFetch}) {
     deadlines_.cancel({kind, key.first, key.second.str()});

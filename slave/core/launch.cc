@@ -121,7 +121,7 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
                            "the agent could not start executors, and tries with another task first "
                            "whether it can again"};
     }
-    if (executors_.size() < options_.executors_max) return std::nullopt;
+    if (executors_.size() - spares_.size() < options_.executors_max) return std::nullopt;
     return LaunchRefusal{TaskReason::kAgentFull,
                          text("the agent has ", executors_.size(),
                               " executors; it may open so many descriptors for ",
@@ -198,6 +198,7 @@ void Agent::State::assign(const TaskKey& task, const ExecutorKey& key, Step& ste
   LiveExecutor& executor = at->second;
   if (executor.leaving) {
     executor.waiting.push_back(task.second);
+    if (executor.spare) end_spare(key, step);
     return;
   }
   executor.tasks.insert(task.second);
@@ -249,10 +250,20 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
     executor.fetch = ledger_.find({key.first, task})->record.spec.fetch;
   }
   executor.fetching = !executor.fetch->empty();
+  proto::ExecutorRecord before;
+  std::optional<SpareExecutor> spare;
+  if (const std::optional<ExecutorKey> found = spare_for(key.first, executor)) {
+    before = take_over(*found, key, executor, step);
+    spare = SpareExecutor{before.executor, before.run};
+  } else if (executors_.size() >= options_.executors_max && !spares_.empty()) {
+    end_spare(ExecutorKey(spares_.front()), step);
+  }
   record(proto::ExecutorRecord{.framework = key.first,
                                .executor = key.second,
                                .token = executor.token,
                                .run = executor.run,
+                               .pid = before.pid,
+                               .start_ticks = before.start_ticks,
                                .boot_id = options_.boot_id,
                                .program = executor.program,
                                .own = executor.own,
@@ -266,12 +277,13 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
   if (executor.fetching) {
     fetch_files(key, executor, step);
   } else {
-    start_process(key, executor, step);
+    start_process(key, executor, std::move(spare), step);
   }
   executors_.insert_or_assign(key, std::move(executor));
 }
 
-void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor, Step& step) {
+void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
+                                 std::optional<SpareExecutor> spare, Step& step) {
   // The one that brought the token, or, when that was killed meanwhile, any.
   auto first = std::find_if(executor.tasks.begin(), executor.tasks.end(), [&](const TaskId& task) {
     return live_.at({key.first, task}).token == executor.token;
@@ -289,7 +301,8 @@ void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
       .environment =
           executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment,
       .resources = used_by(key, executor),
-      .gpus = devices_of(key, executor)});
+      .gpus = devices_of(key, executor),
+      .spare = std::move(spare)});
   trace(TraceLevel::kShortLived, "executor starts",
         {{"framework", key.first.str()},
          {"executor", key.second.str()},

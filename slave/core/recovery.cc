@@ -62,9 +62,9 @@ void Agent::State::begin(Step& step) {
       awaited_.insert(key);
       continue;
     }
-    // Its task has ended, and that is written down: it is about to leave.
+    // Its task has ended, and that is written down: it is about to leave, or waits for another.
     executor.leaving = true;
-    executor.shutdown = executor.program != proto::kCommandExecutor;
+    executor.shutdown = true;
     deadlines_.arm({Deadline::Kind::kExecutorKill, key.first, key.second.str()},
                    step.now + options_.executor_reregister_timeout + kLeaveGrace);
   }
@@ -130,6 +130,7 @@ void Agent::State::adopt(const ExecutorKey& key, const proto::ExecutorRecord& ex
   adopted.user = executor.user;
   adopted.own = executor.own;
   adopted.away = true;
+  adopted.adopted = true;
   step.out.actions.push_back(AdoptExecutor{executor});
   trace(TraceLevel::kLongLived, "executor looked for",
         {{"framework", key.first.str()},

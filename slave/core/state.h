@@ -1,8 +1,8 @@
 #pragma once
 
 // What the agent's core is made of; agent.h says what it is for. One file for each story:
-// recovery.cc, session.cc (the master), launch.cc, files.cc, executors.cc, kill.cc; agent.cc puts
-// events to them.
+// recovery.cc, session.cc (the master), launch.cc, files.cc, executors.cc, spares.cc, kill.cc;
+// agent.cc puts events to them.
 
 #include <map>
 #include <optional>
@@ -63,6 +63,7 @@ class Agent::State {
   std::optional<Time> next_deadline() const;
   proto::AgentStatus status() const;
   const std::string& trouble() const { return trouble_; }
+  std::optional<ExecutorKey> executor_of(PeerId peer) const;
   Result<RunningTask> running_task(const FrameworkId& framework, const TaskId& id) const;
   AgentSnapshot snapshot() const { return {ledger_.records()}; }
   std::vector<Violation> violations() const;
@@ -104,6 +105,10 @@ class Agent::State {
     bool overdue = false;  // found silent by the deadline before the last one
     // Of an earlier life, and not back yet. Its tasks are lost if it ends now.
     bool away = false;
+    bool adopted = false;             // of an earlier life, back or not
+    bool spare = false;               // leaving, unless another task comes soon
+    bool moving = false;              // was a spare; its process is being given what it needs
+    std::string sandbox = {};         // its path, once its process is there
     std::optional<PeerId> peer = {};  // while it has a session
     proto::Channel channel = {};
     uint64_t sessions = 0;
@@ -170,7 +175,8 @@ class Agent::State {
   std::optional<LaunchRefusal> files_refusal(const proto::RunTask& run,
                                              const ExecutorId& executor) const;
   void start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step);
-  void start_process(const ExecutorKey& key, LiveExecutor& executor, Step& step);
+  void start_process(const ExecutorKey& key, LiveExecutor& executor,
+                     std::optional<SpareExecutor> spare, Step& step);
   ResourceVector used_by(const ExecutorKey& key, const LiveExecutor& executor) const;
   std::vector<GpuDevice> devices_of(const ExecutorKey& key, const LiveExecutor& executor) const;
   void limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
@@ -191,14 +197,17 @@ class Agent::State {
   void on_hello(const ExecutorFrame& frame, Step& step);
   bool is_same_user(const std::string& one, const std::string& other) const;
   void on_executor_message(const ExecutorKey& key, const ExecutorFrame& frame, Step& step);
-  void on_executor_update(const ExecutorKey& key, const proto::TaskStatus& told,
+  void on_executor_update(const ExecutorKey& key, const proto::ExecutorUpdate& update,
                           const ExecutorFrame& frame, Step& step);
+  void own_task_ended(const ExecutorKey& key, bool takes_another, Step& step);
   void tell_held(const TaskKey& key, Step& step);
   void refuse_peer(PeerId peer, ErrorCode code, std::string message, bool retry, Step& step);
   void forget_peer(const ExecutorKey& key, Step& step);
   void drop_peer(const ExecutorKey& key, Step& step);
   void send_to_executor(LiveExecutor& executor, proto::BoxedMessage message, Step& step);
-  void deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task, Step& step);
+  // `becomes`: it does not know yet that it is this executor.
+  void deliver(const ExecutorKey& key, LiveExecutor& executor, const TaskId& task, Step& step,
+               bool becomes = false);
   void executor_pulse(const ExecutorKey& key, Step& step);
   void await_hello(const ExecutorKey& key, LiveExecutor& executor, Step& step);
   Duration hello_timeout(const LiveExecutor& executor) const;
@@ -206,6 +215,18 @@ class Agent::State {
   void executor_gone(const ExecutorKey& key, proto::TaskReason reason, const std::string& message,
                      const Ending& ending, Step& step);
   LiveExecutor* find_run(const FrameworkId& framework, const ExecutorId& executor, uint64_t run);
+
+  // spares.cc
+  void keep_as_spare(const ExecutorKey& key, Step& step);
+  void end_spare(const ExecutorKey& key, Step& step);
+  void forget_spare(const ExecutorKey& key);
+  std::optional<ExecutorKey> spare_for(const FrameworkId& framework,
+                                       const LiveExecutor& executor) const;
+  proto::ExecutorRecord take_over(const ExecutorKey& spare, const ExecutorKey& key,
+                                  LiveExecutor& executor, Step& step);
+  void moved(const ExecutorKey& key, bool is_same_process, Step& step);
+  std::optional<ExecutorKey> executor_with_token(const FrameworkId& framework,
+                                                 const Secret& token) const;
 
   // trouble.cc
   void on(const DiskSpace& space, Step& step);
@@ -257,6 +278,7 @@ class Agent::State {
 
   std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks
   Executors executors_;               // keys are those of the ledger's executors and no leftovers
+  std::vector<ExecutorKey> spares_;   // of them; the newest last
   IndexedMap<PeerId, ExecutorKey> peers_;
 
   std::string disk_trouble_;  // empty: there is room

@@ -22,6 +22,7 @@
 #include "slave/executor/health_probe.h"
 #include "slave/executor/listeners.h"
 #include "slave/executor/readiness.h"
+#include "slave/executor/stem.h"
 
 namespace proffer::executor {
 namespace {
@@ -95,6 +96,7 @@ struct CommandExecutor::Impl {
   void on(const sdk::Finished&) { loop.stop(); }
 
   void start_task(const proto::RunTask& run);
+  Result<pid_t> begin_command(const proto::RunTask& run);
   void end_task(const TaskId& id, Duration grace);
   void on_signal(int signal);
   void end_everything();
@@ -107,7 +109,7 @@ struct CommandExecutor::Impl {
   Watch* watch_of_command(pid_t pid);
   void reap();
   void settle();
-  void tell_end(const TaskId& id, const Running& command);
+  void tell_end(const TaskId& id, const Running& command, bool left);
   void finish_if_idle();
 };
 
@@ -152,8 +154,17 @@ void CommandExecutor::Impl::on(const sdk::SendToAgent& send) {
   }
 }
 
+// In another sandbox, if it is this process's next task.
+Result<pid_t> CommandExecutor::Impl::begin_command(const proto::RunTask& run) {
+  if (run.becomes && run.becomes->sandbox != options.around.sandbox) {
+    if (Result<void> moved = become_executor(*run.becomes); !moved) return std::move(moved).error();
+    options.around.sandbox = run.becomes->sandbox;
+  }
+  return start_command(run, options.around);
+}
+
 void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
-  const Result<pid_t> pid = start_command(run, options.around);
+  const Result<pid_t> pid = begin_command(run);
   if (!pid) {
     step(sdk::TellUpdate{{.task = run.spec.id,
                           .state = proto::TaskState::kFailed,
@@ -365,12 +376,13 @@ void CommandExecutor::Impl::settle() {
       ++at;
     }
   }
-  for (const auto& [id, command] : ended) tell_end(id, command);
+  for (const auto& [id, command] : ended) tell_end(id, command, left);
   settle_timer.arm(left ? std::optional<Time>(loop.now() + kSettleMax) : std::nullopt);
   finish_if_idle();
 }
 
-void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command) {
+// `left`: something that cannot be ended.
+void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, bool left) {
   proto::TaskStatus status{.task = id};
   const int how = *command.wait_status;
   if (WIFSIGNALED(how)) {
@@ -396,11 +408,14 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command) {
     status.message = text("its executor was sent ", words_of_signal(*command.executor_signal),
                           " by something on its machine, and ended it");
   }
-  step(sdk::TellUpdate{std::move(status)});
-  ending |= command.own;
+  const bool ended_by_itself = !command.kill_asked && !command.executor_signal;
+  const bool takes_another = command.own && ended_by_itself && !left && !ending;
+  step(sdk::TellUpdate{std::move(status), takes_another});
+  ending |= command.own && !takes_another;
 }
 
-// An executor of one task's own ends with it; a shared one stays for the next.
+// An executor of one task's own ends with it, or waits for the agent to say what comes next; a
+// shared one stays.
 void CommandExecutor::Impl::finish_if_idle() {
   if (running.empty() && ending) step(sdk::FinishWhenAcknowledged{});
 }

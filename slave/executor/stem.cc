@@ -36,6 +36,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/text.h"
 #include "net/fd.h"
 #include "net/passed_fds.h"
 #include "slave/executor/launch_request.h"
@@ -47,6 +48,7 @@ namespace {
 
 constexpr int kAgent = STDIN_FILENO;
 constexpr std::string_view kSandboxVariable = "PROFFER_SANDBOX=";
+constexpr std::string_view kExecutorVariable = "PROFFER_EXECUTOR_ID=";
 constexpr int kCannotBegin = 126;  // as a shell says of a program that it cannot run
 
 [[noreturn]] void refuse(const char* why) {
@@ -59,6 +61,8 @@ struct Room {
   char* begin = nullptr;
   size_t bytes = 0;
 };
+
+Room room;  // NOLINT: of this process, as its environment is
 
 Room room_of_environment() {
   char** last = environ;
@@ -97,7 +101,6 @@ struct Ground {
 
   // 0, or an errno.
   int open_at(const char* path, const LaunchView& request, std::vector<Fd>& passed) {
-    constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     const FilesAs as(request.run_as);
     sandbox = Fd(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (sandbox.get() < 0) return errno;
@@ -113,7 +116,10 @@ struct Ground {
       return 0;
     }
     in = Fd(open("/dev/null", O_RDONLY | O_CLOEXEC));
-    if (in.get() < 0) return errno;
+    return in.get() < 0 ? errno : open_outputs();
+  }
+  int open_outputs() {
+    constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     out = Fd(openat(sandbox.get(), "stdout", kAppend, 0600));
     if (out.get() < 0) return errno;
     err = Fd(openat(sandbox.get(), "stderr", kAppend, 0600));
@@ -125,7 +131,7 @@ struct Ground {
 };
 
 // What the kernel and libc take for this process's environment.
-void take_environment(const Room& room, std::string_view bytes) {
+void take_environment(std::string_view bytes) {
   std::memset(room.begin, 0, room.bytes);
   std::memcpy(room.begin, bytes.data(), bytes.size());
   static std::array<char*, kEnvironmentRoom / 2 + 1> pointers;  // a variable has two bytes at least
@@ -203,7 +209,7 @@ void answer(int32_t what) {
 }  // namespace
 
 bool fork_executors() {
-  const Room room = room_of_environment();
+  room = room_of_environment();
   int kind = 0;
   socklen_t size = sizeof kind;
   if (getsockopt(kAgent, SOL_SOCKET, SO_TYPE, &kind, &size) != 0 || kind != SOCK_SEQPACKET ||
@@ -235,12 +241,42 @@ bool fork_executors() {
     if (pid == 0) {
       become(*launch, ground);
       if (!launch->arguments.empty()) execute(*launch);
-      take_environment(room, launch->environment);
+      take_environment(launch->environment);
       return true;
     }
     const int refused = errno;
     answer(pid > 0 ? static_cast<int32_t>(pid) : -refused);
   }
+}
+
+Result<void> become_executor(const proto::ExecutorPlace& place) {
+  const auto cannot = [&](int error) {
+    return Error(error == ENOSPC || error == EDQUOT ? ErrorCode::kResourceExhausted
+                                                    : ErrorCode::kUnavailable,
+                 text("cannot work in ", quoted(place.sandbox), ": ", std::strerror(error)));
+  };
+  std::string environment;
+  for (char** variable = environ; *variable != nullptr; ++variable) {
+    const std::string_view one = *variable;
+    if (one.starts_with(kSandboxVariable)) {
+      environment += text(kSandboxVariable, place.sandbox);
+    } else if (one.starts_with(kExecutorVariable)) {
+      environment += text(kExecutorVariable, place.executor.str());
+    } else {
+      environment += one;
+    }
+    environment += '\0';
+  }
+  if (environment.size() > kEnvironmentRoom) return cannot(E2BIG);
+  Ground ground;
+  ground.sandbox = Fd(open(place.sandbox.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (ground.sandbox.get() < 0) return cannot(errno);
+  if (const int failed = ground.open_outputs(); failed != 0) return cannot(failed);
+  if (fchdir(ground.sandbox.get()) != 0) return cannot(errno);
+  dup2(ground.out.get(), STDOUT_FILENO);
+  dup2(ground.err.get(), STDERR_FILENO);
+  take_environment(environment);
+  return {};
 }
 
 }  // namespace proffer::executor

@@ -7,6 +7,7 @@
 // forked from it does not.
 
 #include "common/result.h"
+#include "proto/messages.h"
 
 namespace proffer::executor {
 
@@ -15,5 +16,10 @@ namespace proffer::executor {
 // if it had been executed with it; or, false, in the stem, when the agent has gone. Exits with 2
 // and a word on standard error if this was not started by an agent.
 bool fork_executors();
+
+// In an executor of commands that was forked so: it is another one from now on, with this sandbox
+// as directory, its output there, and both in its environment, as /proc shows it. Errors:
+// kUnavailable (the sandbox cannot be entered or written), kResourceExhausted.
+Result<void> become_executor(const proto::ExecutorPlace& place);
 
 }  // namespace proffer::executor

@@ -117,7 +117,6 @@ struct AgentShell::Impl {
   std::vector<std::string> unwritten_identity;
   bool over = false;
   std::shared_ptr<bool> is_there = std::make_shared<bool>(true);  // of the loop's thread only
-  std::map<PeerId, std::pair<FrameworkId, ExecutorId>> greeted;   // by what they say they are
   uint64_t live_bytes = 0;  // of the checkpoint, when it was last rewritten
   uint64_t attempts_failed = 0;
   std::set<std::string> reasons_told;  // why attempts failed, since the last session
@@ -160,10 +159,7 @@ struct AgentShell::Impl {
   void on(const SendToMaster& send);
   void on(const ResetMaster&) { dealer->reset("asked by the core"); }
   void on(const SendToExecutor& send);
-  void on(const DropExecutorPeer& drop) {
-    greeted.erase(drop.peer);
-    executors->drop(drop.peer);
-  }
+  void on(const DropExecutorPeer& drop) { executors->drop(drop.peer); }
   void on(const StartExecutor& start);
   void on(const AdoptExecutor& adopt);
   void on(const LimitExecutor& limit) { supervisor->limit(limit); }
@@ -261,6 +257,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
 
   options.core.http_address = files_address();
   options.core.executors_max = shares.executors;
+  options.core.reuses_executors = isolator->hands_over();
   options.core.checkpoint = log->mark();
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
@@ -307,11 +304,7 @@ Result<void> AgentShell::Impl::bind() {
       loop, socket,
       {.on_frame = [this](PeerId peer,
                           std::span<const std::byte> frame) { on_executor_frame(peer, frame); },
-       .on_lost =
-           [this](PeerId peer, PeerLoss) {
-             greeted.erase(peer);
-             handle(ExecutorPeerLost{peer});
-           }},
+       .on_lost = [this](PeerId peer, PeerLoss) { handle(ExecutorPeerLost{peer}); }},
       {.peers_max = shares.executor_peers,
        .connections_of = options.core.is_root ? [this](uint32_t uid) { return connections_of(uid); }
                                               : std::function<size_t(uint32_t)>()});
@@ -714,20 +707,18 @@ void AgentShell::Impl::on_executor_frame(PeerId peer, std::span<const std::byte>
   Result<proto::Envelope> envelope = proto::decode(frame);
   if (!envelope) {
     LOG_EVERY_N(WARNING, 30) << "malformed frame from an executor: " << envelope.error().message();
-    greeted.erase(peer);
     executors->drop(peer);
     return handle(ExecutorPeerLost{peer});
   }
   ExecutorFrame event{.peer = peer, .envelope = *std::move(envelope)};
-  if (const auto* hello = std::get_if<proto::ExecutorHello>(&*event.envelope.message)) {
+  if (std::holds_alternative<proto::ExecutorHello>(*event.envelope.message)) {
     const std::optional<uint32_t> uid = executors->uid_of(peer);
     if (uid) event.user = supervisor->name_of(*uid);
-    greeted[peer] = {hello->framework, hello->executor};
   } else if (const auto* told = std::get_if<proto::ExecutorUpdate>(&*event.envelope.message)) {
     // What it used, and whether it ended for want of memory, only the kernel knows.
-    const auto who = greeted.find(peer);
-    if (proto::is_terminal(told->status.state) && who != greeted.end()) {
-      const auto& [framework, executor] = who->second;
+    const auto from = core->executor_of(peer);
+    if (proto::is_terminal(told->status.state) && from) {
+      const auto& [framework, executor] = *from;
       const bool is_failed = told->status.state == proto::TaskState::kFailed;
       const std::optional<GroupUsage> usage = is_failed ? supervisor->usage(framework, executor)
                                                         : supervisor->used(framework, executor);

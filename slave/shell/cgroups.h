@@ -67,7 +67,9 @@ class Cgroups {
   virtual Result<void> make(const std::string& group) = 0;
   // Errors: kFailedPrecondition (a process is in it), kUnavailable. No error if there is none.
   virtual Result<void> remove(const std::string& group) = 0;
-  // Prepares a group without processes for others: what it has counted is forgotten. False: it
+  // Whether renew() is ever true.
+  virtual bool can_renew() const = 0;
+  // Prepares a group whose tasks have ended for others: what it has counted is forgotten. False: it
   // cannot be used again, and is to be removed.
   virtual bool renew(const std::string& group) = 0;
   // A limit below what the group uses is not set, so that nothing is killed and nothing is waited

@@ -59,6 +59,7 @@ class CgroupsV1 : public Cgroups {
   const Enforced& enforced() const override { return enforced_; }
   Result<void> make(const std::string& group) override;
   Result<void> remove(const std::string& group) override;
+  bool can_renew() const override { return true; }
   bool renew(const std::string& group) override;
   Result<bool> set_limits(const std::string& group, const GroupLimits& limits) override;
   std::vector<std::string> entrances(const std::string& group) const override;

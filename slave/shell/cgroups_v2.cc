@@ -61,6 +61,7 @@ class CgroupsV2 : public Cgroups {
   Result<void> make(const std::string& group) override;
   Result<void> remove(const std::string& group) override;
   // The kernel's counts begin only with a new group.
+  bool can_renew() const override { return false; }
   bool renew(const std::string&) override { return false; }
   Result<bool> set_limits(const std::string& group, const GroupLimits& limits) override;
   std::vector<std::string> entrances(const std::string& group) const override {

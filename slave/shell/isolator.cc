@@ -100,6 +100,16 @@ Result<void> Isolator::prepare(uint64_t run, const ResourceVector& resources) {
   return {};
 }
 
+bool Isolator::hand_over(uint64_t from, uint64_t to) {
+  if (cgroups_ == nullptr) return true;
+  const auto at = runs_.find(from);
+  if (at == runs_.end() || cgroups_->members(at->second).size() > 1) return false;
+  if (!cgroups_->renew(at->second)) return false;
+  runs_[to] = std::move(at->second);
+  runs_.erase(at);
+  return true;
+}
+
 std::vector<std::string> Isolator::entrances(uint64_t run) const {
   const std::string* group = group_of(run);
   return group == nullptr ? std::vector<std::string>() : cgroups_->entrances(*group);

@@ -51,6 +51,11 @@ class Isolator {
   // A group for a run that starts; it keeps one that it has. Errors: kUnavailable,
   // kResourceExhausted.
   Result<void> prepare(uint64_t run, const ResourceVector& resources);
+  // Whether hand_over() can ever be true here.
+  bool hands_over() const { return cgroups_ == nullptr || cgroups_->can_renew(); }
+  // The one process of a run whose task has ended goes on as another run's, which has its group
+  // from now on; prepare() follows. False: more is in the group, or its counts cannot be set back.
+  bool hand_over(uint64_t from, uint64_t to);
   // Files to which the first process of a run writes "0" before it runs anything else.
   std::vector<std::string> entrances(uint64_t run) const;
   // For a process that could not do so. Errors: kUnavailable.

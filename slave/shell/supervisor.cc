@@ -35,6 +35,9 @@ constexpr Duration kLeftoverPoll = milliseconds(20);
 // How often an executor of an earlier life is looked at where the system has no pidfd.
 constexpr Duration kAdoptedPoll = milliseconds(500);
 
+// What runs as this process's user has its groups, too, and needs no rights to become it.
+bool is_other(const executor::RunAs& user) { return user.uid != geteuid(); }
+
 const std::string& user_of(const StartExecutor& start, const Supervisor::Options& options) {
   return start.user.empty() ? options.user : start.user;
 }
@@ -134,18 +137,22 @@ Supervisor::~Supervisor() {
 Result<Supervisor::Ground> Supervisor::prepare(const StartExecutor& start) {
   const Result<executor::RunAs> user = find_user(user_of(start, options_));
   if (!user) return user.error();
-  // What runs as this process's user has its groups, too, and needs no rights to become it.
-  const bool is_other = user->uid != geteuid();
-  Result<std::string> sandbox = sandboxes_.make(
-      start.framework, start.executor, start.run,
-      is_other ? std::optional(Sandboxes::Owner{user->uid, user->gid}) : std::nullopt);
+  Result<std::string> sandbox = make_sandbox(start.framework, start.executor, start.run, *user);
   if (!sandbox) return std::move(sandbox).error();
   if (Result<void> prepared = isolator_.prepare(start.run, start.resources); !prepared) {
     return std::move(prepared).error();
   }
   return Ground{.place = {*std::move(sandbox), user->uid},
-                .request = {.run_as = is_other ? std::optional(*user) : std::nullopt,
+                .request = {.run_as = is_other(*user) ? std::optional(*user) : std::nullopt,
                             .joins = isolator_.entrances(start.run)}};
+}
+
+Result<std::string> Supervisor::make_sandbox(const FrameworkId& framework,
+                                             const ExecutorId& executor, uint64_t run,
+                                             const executor::RunAs& user) const {
+  std::optional<Sandboxes::Owner> owner;
+  if (is_other(user)) owner = {user.uid, user.gid};
+  return sandboxes_.make(framework, executor, run, owner);
 }
 
 Result<pid_t> Supervisor::begin(const StartExecutor& start, Ground ground, bool is_fetch) {
@@ -163,7 +170,8 @@ Result<pid_t> Supervisor::begin(const StartExecutor& start, Ground ground, bool 
                         .executor = start.executor,
                         .run = start.run,
                         .pid = *pid,
-                        .start_ticks = process ? process->start_ticks : 0},
+                        .start_ticks = process ? process->start_ticks : 0,
+                        .sandbox = ground.place.sandbox},
                  .sandbox = ground.place.sandbox,
                  .uid = ground.place.uid,
                  .is_fetch = is_fetch};
@@ -177,13 +185,52 @@ Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
   Result<std::vector<std::string>> arguments =
       arguments_of(start.program, options_.bin_dir, options_.agent);
   if (!arguments) return std::move(arguments).error();
+  Run* const spare = start.spare ? take_spare(start) : nullptr;
   Result<Ground> ground = prepare(start);
+  if (spare != nullptr) return go_on_as(start, *spare, ground);
   if (!ground) return std::move(ground).error();
   ground->request.environment = environment_of(start, ground->place.sandbox, options_);
   ground->request.arguments = *std::move(arguments);
   const Result<pid_t> pid = begin(start, *std::move(ground), false);
   if (!pid) return pid.error();
   return runs_.at(*pid).id;
+}
+
+// The run of the spare, whose group is the new run's now; nullptr if it does not go on: then it is
+// ended.
+Supervisor::Run* Supervisor::take_spare(const StartExecutor& start) {
+  const auto at = std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) {
+    const ExecutorStarted& id = one.second.id;
+    return id.framework == start.framework && id.executor == start.spare->executor &&
+           id.run == start.spare->run;
+  });
+  if (at == runs_.end()) return nullptr;
+  const Result<executor::RunAs> user = find_user(user_of(start, options_));
+  const std::optional<Process> process = find_process(at->first);
+  if (user && user->uid == at->second.uid && process && !process->zombie &&
+      isolator_.hand_over(start.spare->run, start.run)) {
+    return &at->second;
+  }
+  kill({start.framework, start.spare->executor, start.spare->run});
+  return nullptr;
+}
+
+Result<ExecutorStarted> Supervisor::go_on_as(const StartExecutor& start, Run& spare,
+                                             const Result<Ground>& ground) {
+  if (!ground) {
+    ::kill(spare.id.pid, SIGKILL);
+    let_group_go(start.run);
+    return ground.error();
+  }
+  live_sandboxes_.erase(spare.sandbox);
+  live_runs_.erase({spare.id.framework, spare.id.executor, spare.id.run});
+  spare.sandbox = ground->place.sandbox;
+  spare.id.executor = start.executor;
+  spare.id.run = start.run;
+  spare.id.sandbox = spare.sandbox;
+  live_sandboxes_.insert(spare.sandbox);
+  live_runs_.emplace(start.framework, start.executor, start.run);
+  return spare.id;
 }
 
 Result<Supervisor::Place> Supervisor::start_fetch(const FetchFiles& fetch,
@@ -238,7 +285,7 @@ Result<pid_t> Supervisor::exec(const Exec& asked) {
   using Streams = executor::LaunchRequest::Streams;
   Result<pid_t> pid = fork({.environment = asked.environment,
                             .arguments = {"/bin/sh", "-c", asked.command},
-                            .run_as = user->uid != geteuid() ? std::optional(*user) : std::nullopt,
+                            .run_as = is_other(*user) ? std::optional(*user) : std::nullopt,
                             .joins = isolator_.entrances(task.run),
                             .streams = asked.is_terminal ? Streams::kTerminal : Streams::kPassed},
                            asked.streams);
@@ -440,11 +487,24 @@ std::optional<ExecutorStarted> Supervisor::adopt(const proto::ExecutorRecord& ex
   found.start_ticks = process->start_ticks;
   isolator_.recover(found.run, found.pid);
   watch(found);
+  make_place(found);
   return ExecutorStarted{.framework = found.framework,
                          .executor = found.executor,
                          .run = found.run,
                          .pid = found.pid,
-                         .start_ticks = found.start_ticks};
+                         .start_ticks = found.start_ticks,
+                         .sandbox = sandbox_path(found)};
+}
+
+// A spare may have been given this run just before the agent ended: it has no sandbox yet.
+void Supervisor::make_place(const proto::ExecutorRecord& executor) {
+  if (started_with(executor.pid, kSandboxVariable) == sandbox_path(executor)) return;
+  const Result<executor::RunAs> user =
+      find_user(executor.user.empty() ? options_.user : executor.user);
+  if (!user) return;
+  const Result<std::string> made =
+      make_sandbox(executor.framework, executor.executor, executor.run, *user);
+  if (!made) LOG(WARNING) << made.error().message();
 }
 
 void Supervisor::adopted_all() {
@@ -455,12 +515,16 @@ void Supervisor::adopted_all() {
 // Processes of runs that no record names any more: the checkpoint lost them.
 void Supervisor::end_unnamed() {
   std::set<std::string> named = live_sandboxes_;
-  for (const auto& [run, adopted] : adopted_) named.insert(sandbox_path(adopted.record));
+  std::set<pid_t> adopted;
+  for (const auto& [run, one] : adopted_) {
+    named.insert(sandbox_path(one.record));
+    adopted.insert(one.record.pid);
+  }
   for (const Leftover& leftover : leftovers_) named.insert(sandbox_path(leftover.record));
   const std::string within = sandboxes_.root() + "/";
   size_t ended = 0;
   for (const Process& process : all_processes()) {
-    if (process.zombie || process.pid == getpid()) continue;
+    if (process.zombie || process.pid == getpid() || adopted.contains(process.pid)) continue;
     const std::string sandbox = started_with(process.pid, kSandboxVariable);
     if (!sandbox.starts_with(within) || named.contains(sandbox)) continue;
     ::kill(process.pid, SIGKILL);

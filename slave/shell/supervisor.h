@@ -151,6 +151,12 @@ class Supervisor {
     executor::LaunchRequest request = {};
   };
   Result<Ground> prepare(const StartExecutor& start);
+  Result<std::string> make_sandbox(const FrameworkId& framework, const ExecutorId& executor,
+                                   uint64_t run, const executor::RunAs& user) const;
+  void make_place(const proto::ExecutorRecord& executor);
+  Run* take_spare(const StartExecutor& start);
+  Result<ExecutorStarted> go_on_as(const StartExecutor& start, Run& spare,
+                                   const Result<Ground>& ground);
   Result<pid_t> begin(const StartExecutor& start, Ground ground, bool is_fetch);
   Result<executor::RunAs> find_user(const std::string& user);
   void count_run(uint32_t uid);

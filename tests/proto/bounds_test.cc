@@ -111,6 +111,12 @@ const Bound kBounds[] = {
        const auto milli = static_cast<int32_t>(1000 + over);
        return run_with({.amounts = ResourceVector::of(0, 0, 0, milli), .gpus = {{0, milli}}});
      }},
+    {"a sandbox",
+     [](size_t over) {
+       return with(run(valid_spec()), [&](RunTask& m) {
+         m.becomes = {{ExecutorId("e"), letters(kPathBytesMax + over)}};
+       });
+     }},
     {"the data of an update",
      [](size_t over) {
        return with(ExecutorUpdate{.status = valid_status()},

@@ -65,6 +65,16 @@ TEST(Codec, RefusesWrongValuesAndSaysWhich) {
        "a gpu device must be"},
       {with(run(valid_spec()), [](RunTask& m) { m.spec.command = std::string("a\0b", 3); }), "NUL"},
       {with(run(valid_spec()), [](RunTask& m) { m.spec.executor = ""; }), "must not be empty"},
+      {with(run(valid_spec()),
+            [](RunTask& m) {
+              m.becomes = {{ExecutorId("a b"), "/s"}};
+            }),
+       "executor id must be"},
+      {with(run(valid_spec()),
+            [](RunTask& m) {
+              m.becomes = {{ExecutorId("e"), std::string("/\0", 2)}};
+            }),
+       "NUL"},
       {with(run(valid_spec()), [](RunTask& m) { m.spec.environment["A=B"] = ""; }),
        "the name of an environment variable"},
       {with(run(valid_spec()), [](RunTask& m) { m.spec.environment[""] = ""; }),

@@ -349,5 +349,41 @@ TEST(ExecutorDriver, KeepsItsInvariantsInAStorm) {
   }
 }
 
+TEST(ExecutorDriver, OneThatBecameAnotherExecutorSaysHelloAsThat) {
+  Scenario s;
+  s.open();
+  s.run("t1");
+  s.step(TellUpdate{{.task = TaskId("t1"), .state = TaskState::kFinished}, true});
+  s.acknowledge("t1", 1);
+  proto::RunTask next{.framework = s.options.framework, .spec = {.id = TaskId("t2")}};
+  next.becomes = {ExecutorId("e2"), "/sandboxes/e2"};
+  s.from_agent(next);
+  s.take<StartTask>();
+  s.sent<proto::ExecutorHello>();
+  s.step(AgentDisconnected{});
+  s.connect();
+  const std::vector<proto::ExecutorHello> hellos = s.sent<proto::ExecutorHello>();
+  ASSERT_EQ(hellos.size(), 1u);
+  EXPECT_EQ(hellos[0].executor, ExecutorId("e2"));
+  EXPECT_EQ(hellos[0].token, s.options.token);
+}
+
+TEST(ExecutorDriver, ThatItTakesAnotherTaskIsSaidWithTheEndAndSaidAgainWithIt) {
+  Scenario s;
+  s.open();
+  s.run("t1");
+  s.step(TellUpdate{{.task = TaskId("t1"), .state = TaskState::kRunning}, true});
+  s.step(TellUpdate{{.task = TaskId("t1"), .state = TaskState::kFinished}, true});
+  for (int session = 0; session < 2; ++session) {
+    const std::vector<proto::ExecutorUpdate> told = s.sent<proto::ExecutorUpdate>();
+    ASSERT_EQ(told.size(), 2u);
+    EXPECT_FALSE(told[0].takes_another);
+    EXPECT_TRUE(told[1].takes_another);
+    s.step(AgentDisconnected{});
+    s.connect();
+    s.welcome();
+  }
+}
+
 }  // namespace
 }  // namespace proffer::sdk::executor_driver_test

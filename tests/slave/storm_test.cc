@@ -34,6 +34,7 @@ class Storm {
   // What the agent asked the world for since the last look.
   void hear() {
     for (const StartExecutor& start : s_.take<StartExecutor>()) {
+      if (start.spare) go_on(start);
       alive_[{start.executor, start.run}] = start;
     }
     for (const FetchFiles& fetch : s_.take<FetchFiles>()) fetching_.push_back(fetch);
@@ -75,6 +76,17 @@ class Storm {
     } else {
       s_.step(ExecutorExited{known.framework, known.executor, known.run, {}, {}});
     }
+  }
+
+  // The process of the spare may have ended, and another be started in its place.
+  void go_on(const StartExecutor& start) {
+    const std::pair before(start.spare->executor, start.spare->run);
+    const bool lives = alive_.erase(before) > 0;
+    const auto peer = peer_of_.find(before);
+    if (peer == peer_of_.end()) return;
+    const PeerId is = peer->second;
+    peer_of_.erase(peer);
+    if (lives) peer_of_[{start.executor, start.run}] = is;
   }
 
   void forget(PeerId peer) {
@@ -134,7 +146,12 @@ class Storm {
                                        TaskState::kFailed, TaskState::kKilled};
         if (at->second.empty()) break;
         const std::string id = *any(at->second);
-        s_.tell(at->first, id, kSaid[chance_.below(4)], chance_.below(5) + 1);
+        const TaskState said = kSaid[chance_.below(4)];
+        s_.from_executor(
+            at->first,
+            proto::ExecutorUpdate{
+                .status = {.task = TaskId(id), .state = said, .sequence = chance_.below(5) + 1},
+                .takes_another = said == TaskState::kFinished && chance_.chance(1, 2)});
         break;
       }
       case 12: {

@@ -515,6 +515,7 @@ class MessageGenerator {
   }
   void make(RunTask& m) {
     m = {.framework = FrameworkId(name()), .spec = spec(), .assignment = assignment()};
+    if (flip()) m.becomes = {ExecutorId(name()), "/" + name()};
   }
   void make(ShutdownFramework& m) { m = {.framework = FrameworkId(name())}; }
   void make(ExecutorHello& m) {
@@ -525,7 +526,7 @@ class MessageGenerator {
   void make(ExecutorWelcome& m) {
     m = {.session = SessionEpoch(any_number()), .heartbeat = duration(), .timeout = duration()};
   }
-  void make(ExecutorUpdate& m) { m = {.status = status()}; }
+  void make(ExecutorUpdate& m) { m = {.status = status(), .takes_another = flip()}; }
   void make(ExecutorShutdown&) {}
   void make(Heartbeat&) {}
   void make(Call& m) { m = {.id = any_number(), .method = name(), .json = bytes(kJsonBytesMax)}; }

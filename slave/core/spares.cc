@@ -1,0 +1,110 @@
+// An executor of commands whose task has ended stays for a moment as a spare: the next task of its
+// framework and user needs no new process. It is given another executor id, run and sandbox, and
+// keeps its token, its process and its connection. Read keep_as_spare, then take_over.
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "slave/core/state.h"
+
+namespace proffer::agent {
+namespace {
+
+// How long an executor waits for its next task.
+constexpr Duration kSpareFor = seconds(1);
+constexpr size_t kSparesMax = 64;
+
+}  // namespace
+
+void Agent::State::keep_as_spare(const ExecutorKey& key, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  CHECK(executor.leaving && executor.peer && executor.tasks.empty());
+  if (spares_.size() >= kSparesMax) end_spare(ExecutorKey(spares_.front()), step);
+  executor.spare = true;
+  spares_.push_back(key);
+  deadlines_.arm({Deadline::Kind::kSpare, key.first, key.second.str()}, step.now + kSpareFor);
+}
+
+void Agent::State::end_spare(const ExecutorKey& key, Step& step) {
+  shut_down(key, kLeaveGrace, step);
+}
+
+void Agent::State::forget_spare(const ExecutorKey& key) {
+  if (!std::exchange(executors_.at(key).spare, false)) return;
+  std::erase(spares_, key);
+  deadlines_.cancel({Deadline::Kind::kSpare, key.first, key.second.str()});
+}
+
+// The newest one: what it needs is still in the processor's caches. O(spares).
+std::optional<ExecutorKey> Agent::State::spare_for(const FrameworkId& framework,
+                                                   const LiveExecutor& executor) const {
+  if (!executor.own || executor.program != proto::kCommandExecutor || executor.fetching) {
+    return std::nullopt;
+  }
+  const auto at = std::find_if(spares_.rbegin(), spares_.rend(), [&](const ExecutorKey& spare) {
+    return spare.first == framework && is_same_user(executors_.at(spare).user, executor.user);
+  });
+  return at == spares_.rend() ? std::nullopt : std::optional(*at);
+}
+
+// `executor` is another run, not recorded yet. Its process is known from the start, so that a
+// restarted agent finds it by its number; whether it goes on is known when it has "started".
+proto::ExecutorRecord Agent::State::take_over(const ExecutorKey& spare, const ExecutorKey& key,
+                                              LiveExecutor& executor, Step& step) {
+  forget_spare(spare);
+  const auto at = executors_.find(spare);
+  proto::ExecutorRecord was = ledger_.executors().at(spare);
+  executor.token = at->second.token;
+  executor.peer = at->second.peer;
+  executor.channel = at->second.channel;
+  executor.sessions = at->second.sessions;
+  executor.last_sent = at->second.last_sent;
+  executor.last_heard = at->second.last_heard;
+  executor.moving = true;
+  peers_[*executor.peer] = key;
+  executors_.erase(at);
+  for (const Deadline::Kind kind :
+       {Deadline::Kind::kExecutorPulse, Deadline::Kind::kExecutorSession}) {
+    deadlines_.cancel({kind, spare.first, spare.second.str()});
+  }
+  record(proto::ExecutorGone{spare.first, spare.second}, step);
+  trace(TraceLevel::kShortLived, "executor takes another task",
+        {{"framework", key.first.str()},
+         {"executor", key.second.str()},
+         {"before", spare.second.str()},
+         {"run", std::to_string(executor.run)}},
+        step);
+  return was;
+}
+
+// Its process has the new run's sandbox and group, if it is the same one; else it was not there any
+// more, and a fresh one says hello.
+void Agent::State::moved(const ExecutorKey& key, bool is_same_process, Step& step) {
+  LiveExecutor& executor = executors_.at(key);
+  executor.moving = false;
+  if (!is_same_process) {
+    executor.sessions = 0;
+    if (executor.peer) drop_peer(key, step);
+    return;
+  }
+  // Without a connection it comes back under the name that it knows (executor_with_token).
+  if (!executor.peer || executor.killed) return;
+  deadlines_.cancel({Deadline::Kind::kExecutorSession, key.first, key.second.str()});
+  for (const TaskId& task : executor.tasks) deliver(key, executor, task, step, true);
+  executor_pulse(key, step);
+}
+
+// An executor may have been given another id before it heard of it. O(executors of the framework).
+std::optional<ExecutorKey> Agent::State::executor_with_token(const FrameworkId& framework,
+                                                             const Secret& token) const {
+  for (auto at = executors_.lower_bound({framework, ExecutorId()});
+       at != executors_.end() && at->first.first == framework; ++at) {
+    const LiveExecutor& executor = at->second;
+    const bool may_move = executor.own && executor.program == proto::kCommandExecutor;
+    if (may_move && executor.token == token) return at->first;
+  }
+  return std::nullopt;
+}
+
+}  // namespace proffer::agent
