@@ -174,7 +174,6 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   launched.held = true;
   launched.spec = std::make_unique<proto::TaskSpec>(std::move(spec));
   launched.launched_at = step.now;
-  launched.known_from = step.now;
   launched.changed_at = step.now;
   Task& added = tasks_.add(std::move(launched));
   count_use(added, true);

@@ -13,7 +13,7 @@ void Master::State::hold(Agent& agent, Task& task) {
                    {.task = task.key.task,
                     .ask = task.ask,
                     .claim = task.assignment.claim,
-                    .since = task.known_from,
+                    .since = task.launched_at,
                     .ports = task.assignment.resources.ports});
   task.held = true;
   count_use(task, true);

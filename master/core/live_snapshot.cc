@@ -57,7 +57,7 @@ proto::LiveTask live(const Task& task, const RoleName& of_framework, Time now) {
                       .band = claim.band,
                       .gang = claim.gang,
                       .ending = task.kill_asked,
-                      .since = between(task.known_from, now)};
+                      .since = between(task.launched_at, now)};
   row.estimated = std::any_of(claim.slices.begin(), claim.slices.end(),
                               [](const Slice& slice) { return slice.revocable; });
   return row;

@@ -54,6 +54,11 @@ TaskClaim told_claim(const RoleName& role, const proto::AgentTask& told) {
   return is_sound ? told.claim : plain_claim(role, told.resources);
 }
 
+// The agent's word; never later than now, which is also when a task begins of which it says nothing.
+Time told_launch(const proto::AgentTask& told, Time now) {
+  return told.launched_at > Time() ? std::min(told.launched_at, now) : now;
+}
+
 }  // namespace
 
 void Master::State::compare_tasks(Agent& agent, bool is_awaited, bool remembers,
@@ -206,10 +211,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   } else {
     adopted.state = adopted.acknowledged == 0 ? TaskState::kStaging : TaskState::kRunning;
   }
-  // The agent's word: never later than now.
-  const bool is_told = told.launched_at > Time();
-  adopted.launched_at = is_told ? std::min(told.launched_at, step.now) : step.now;
-  adopted.known_from = step.now;
+  adopted.launched_at = told_launch(told, step.now);
   adopted.changed_at = step.now;
   Task& task = tasks_.add(std::move(adopted));
   agent.tasks.insert(&task);
@@ -236,7 +238,7 @@ void Master::State::kill_stray(Agent& agent, const proto::AgentTask& told, Step&
                    {.task = key.task,
                     .ask = told.ask,
                     .claim = claim,
-                    .since = step.now,
+                    .since = told_launch(told, step.now),
                     .ports = told.resources.ports});
   step.trace(
       TraceLevel::kShortLived, "stray task killed",

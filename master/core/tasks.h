@@ -95,7 +95,6 @@ struct Task {
   uint64_t acknowledged = 0;    // the agent's updates, up to this one
 
   Time launched_at = {};
-  Time known_from = {};  // launched or adopted, in this life of the master
   Time changed_at = {};
 
   bool ended() const { return proto::is_terminal(state); }

@@ -225,6 +225,33 @@ TEST(Drain, UndrainLeavesToWhatWasBorrowedTheNoticeThatItHad) {
   }
 }
 
+// Its agent tells when it was launched, so a new master does not spare it once more.
+TEST(Reclaim, ATaskIsAsOldForANewMasterAsItIs) {
+  MasterOptions options;
+  options.allocator.minimum_runtime = seconds(30);
+  options.allocator.roles[RoleName("owner")].guarantee = *parse_quota("cpus:4;mem:4GiB");
+  for (const Duration ran : {seconds(10), seconds(40)}) {
+    SCOPED_TRACE(to_text(ran));
+    MasterScenario s(options);
+    TestAgent& a = s.registered_agent("a1", "cpus:4;mem:4GiB");
+    TestScheduler& borrower = s.subscribed("borrower");
+    borrower.asks("cpus:4;mem:4GiB", 1);
+    s.settle();
+    borrower.accepts({borrower.offers.at(0)}, {TestScheduler::spec("t1", "cpus:4;mem:4GiB")});
+    a.updates(borrower.id, "t1", TaskState::kRunning);
+    s.advance(ran);
+    s.restart_master();
+    borrower.subscribes();
+    a.registers();
+    TestScheduler& owner = s.subscribed("owner", "owner");
+    owner.asks("cpus:4;mem:4GiB", 1);
+    s.advance(seconds(1));
+    EXPECT_EQ(borrower.take<RevokeNotice>().size(), ran > seconds(30) ? 1u : 0u);
+    s.advance(seconds(25));
+    EXPECT_EQ(borrower.take<RevokeNotice>().size(), ran > seconds(30) ? 0u : 1u);
+  }
+}
+
 TEST(Drain, ATaskThatIsBeingKilledKeepsItsReason) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
