@@ -54,7 +54,8 @@ TaskClaim told_claim(const RoleName& role, const proto::AgentTask& told) {
   return is_sound ? told.claim : plain_claim(role, told.resources);
 }
 
-// The agent's word; never later than now, which is also when a task begins of which it says nothing.
+// The agent's word; never later than now, which is also when a task begins of which it says
+// nothing.
 Time told_launch(const proto::AgentTask& told, Time now) {
   return told.launched_at > Time() ? std::min(told.launched_at, now) : now;
 }

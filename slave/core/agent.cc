@@ -29,6 +29,7 @@ void Agent::State::handle(const AgentEvent& event, Time now, AgentOutbox& out) {
   Step step{now, out};
   if (!begun_) begin(step);
   std::visit([&](const auto& one) { on(one, step); }, event);
+  if (leaving_) return finish_leaving(step);
   if (stopping_) finish_stop(step);
 }
 

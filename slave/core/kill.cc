@@ -193,8 +193,8 @@ void Agent::State::on(const StopAsked& stop, Step& step) {
   trace(TraceLevel::kLongLived, "agent stops",
         {{"agent", options_.name.str()}, {"tasks", std::to_string(ledger_.live_tasks())}}, step);
   if (!stop.kill_tasks) {
-    ended_ = true;
-    step.out.actions.emplace_back(Exit{});
+    leaving_ = true;
+    for (const ExecutorKey& key : executors_without_tasks()) kill_executor(key, step);
     return;
   }
   if (stopping_) return;
@@ -210,6 +210,21 @@ void Agent::State::on(const StopAsked& stop, Step& step) {
     if (!executor.killed) executors.push_back(key);
   }
   for (const ExecutorKey& key : executors) shut_down(key, kKillGrace, step);
+}
+
+std::vector<ExecutorKey> Agent::State::executors_without_tasks() const {
+  std::vector<ExecutorKey> found;
+  for (const auto& [key, executor] : executors_) {
+    if (executor.leaving && executor.tasks.empty()) found.push_back(key);
+  }
+  return found;
+}
+
+// Its tasks stay for its next life. Executors that have none would wait for it in vain.
+void Agent::State::finish_leaving(Step& step) {
+  if (ended_ || !executors_without_tasks().empty()) return;
+  ended_ = true;
+  step.out.actions.emplace_back(Exit{});
 }
 
 // Nothing runs any more: the master may forget this agent at once rather than after its timeout.

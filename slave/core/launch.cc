@@ -66,7 +66,8 @@ std::optional<LaunchRefusal> Agent::State::launch_refusal(const proto::RunTask& 
                                                           const ExecutorId& executor) const {
   using proto::TaskReason;
   const proto::TaskSpec& spec = run.spec;
-  if (stopping_) return LaunchRefusal{TaskReason::kAgentNotAvailable, "the agent is stopping"};
+  if (leaving_ || stopping_)
+    return LaunchRefusal{TaskReason::kAgentNotAvailable, "the agent is stopping"};
   if (!trouble_.empty()) {
     return LaunchRefusal{TaskReason::kAgentFull, text("the agent takes no tasks: ", trouble_)};
   }

@@ -252,6 +252,8 @@ class Agent::State {
   void shut_down(const ExecutorKey& key, Duration grace, Step& step);
   void kill_executor(const ExecutorKey& key, Step& step);
   void task_ended(const TaskKey& key, Step& step);
+  std::vector<ExecutorKey> executors_without_tasks() const;
+  void finish_leaving(Step& step);
   void finish_stop(Step& step);
 
   AgentOptions options_;  // its total covers what runs
@@ -286,7 +288,8 @@ class Agent::State {
   std::string trouble_;       // why it takes no tasks, of the two; empty: it does
   std::string told_trouble_;  // as the master knows
 
-  bool stopping_ = false;
+  bool leaving_ = false;   // its tasks go on
+  bool stopping_ = false;  // they are killed
   bool ended_ = false;
 };
 

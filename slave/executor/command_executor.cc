@@ -30,6 +30,8 @@ namespace {
 // A process that SIGKILL does not end (in a wait that cannot be interrupted) is not waited for
 // longer.
 constexpr Duration kSettleMax = seconds(2);
+// How long an executor whose task has ended waits for an agent that is away.
+constexpr Duration kIdleWithoutAgent = seconds(30);
 
 std::string words_of_signal(int signal) {
   const char* name = sigabbrev_np(signal);
@@ -73,9 +75,11 @@ struct CommandExecutor::Impl {
   proto::Encoder encoder;
   std::map<TaskId, Running> running;
   bool ending = false;
+  bool is_spare = false;  // its own task has ended, and the agent may say what comes next
   std::optional<int> signal_sent = {};  // to this executor, which ends by it
   Timer driver_timer;
   Timer settle_timer;
+  Timer idle_timer;
   std::unique_ptr<LocalClient> agent;
 
   Impl(Loop& l, CommandExecutorOptions o)
@@ -83,7 +87,8 @@ struct CommandExecutor::Impl {
         options(std::move(o)),
         driver(options.driver),
         driver_timer(l, [this] { step(sdk::ExecutorTick{}); }),
-        settle_timer(l, [this] { settle(); }) {}
+        settle_timer(l, [this] { settle(); }),
+        idle_timer(l, [this] { leave_if_spare(); }) {}
 
   void start();
   void step(const sdk::ExecutorDriverEvent& event);
@@ -111,6 +116,7 @@ struct CommandExecutor::Impl {
   void settle();
   void tell_end(const TaskId& id, const Running& command, bool left);
   void finish_if_idle();
+  void leave_if_spare();
 };
 
 void CommandExecutor::Impl::start() {
@@ -123,15 +129,22 @@ void CommandExecutor::Impl::start() {
   agent = std::make_unique<LocalClient>(
       loop,
       LocalClient::Options{.path = options.agent_socket, .seed = static_cast<uint64_t>(getpid())},
-      LocalClient::Handlers{
-          .on_connected = [this] { step(sdk::AgentConnected{}); },
-          .on_frame =
-              [this](std::span<const std::byte> frame) {
-                Result<proto::Envelope> envelope = proto::decode(frame);
-                if (!envelope) return agent->reset(envelope.error().message());
-                step(sdk::AgentFrame{*std::move(envelope)});
-              },
-          .on_disconnected = [this](const std::string&) { step(sdk::AgentDisconnected{}); }});
+      LocalClient::Handlers{.on_connected =
+                                [this] {
+                                  idle_timer.arm(std::nullopt);
+                                  step(sdk::AgentConnected{});
+                                },
+                            .on_frame =
+                                [this](std::span<const std::byte> frame) {
+                                  Result<proto::Envelope> envelope = proto::decode(frame);
+                                  if (!envelope) return agent->reset(envelope.error().message());
+                                  step(sdk::AgentFrame{*std::move(envelope)});
+                                },
+                            .on_disconnected =
+                                [this](const std::string&) {
+                                  idle_timer.arm(loop.now() + kIdleWithoutAgent);
+                                  step(sdk::AgentDisconnected{});
+                                }});
   agent->connect();
   driver_timer.arm(driver.next_deadline());
 }
@@ -411,6 +424,7 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
   const bool ended_by_itself = !command.kill_asked && !command.executor_signal;
   const bool takes_another = command.own && ended_by_itself && !left && !ending;
   step(sdk::TellUpdate{std::move(status), takes_another});
+  is_spare = takes_another;
   ending |= command.own && !takes_another;
 }
 
@@ -418,6 +432,10 @@ void CommandExecutor::Impl::tell_end(const TaskId& id, const Running& command, b
 // shared one stays.
 void CommandExecutor::Impl::finish_if_idle() {
   if (running.empty() && ending) step(sdk::FinishWhenAcknowledged{});
+}
+
+void CommandExecutor::Impl::leave_if_spare() {
+  if (is_spare && running.empty()) end_everything();
 }
 
 CommandExecutor::CommandExecutor(Loop& loop, CommandExecutorOptions options)

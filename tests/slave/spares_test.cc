@@ -287,6 +287,19 @@ TEST_F(Spares, TheyEndWithTheirAgent) {
   EXPECT_EQ(s_.take<Exit>().size(), 1u);
 }
 
+TEST_F(Spares, AnAgentThatLeavesItsTasksRunningEndsThemFirst) {
+  s_.running("t2");
+  s_.take<StartExecutor>();
+  spare("t1");
+  s_.step(StopAsked{});
+  ASSERT_EQ(s_.take<KillExecutor>().size(), 1u);
+  EXPECT_TRUE(s_.take<Exit>().empty());
+  s_.run(command_task("t3"));
+  EXPECT_TRUE(s_.take<StartExecutor>().empty());
+  s_.exits("t1");
+  EXPECT_EQ(s_.take<Exit>().size(), 1u);
+}
+
 TEST_F(Spares, AFullAgentDoesNotCountThem) {
   s_.options.executors_max = 1;
   s_.restart({});
