@@ -107,6 +107,10 @@ void Allocator::pause(const FrameworkId& id, const AskName& name, bool paused) {
   if (paused) waiting_->stop(*ask->second);
 }
 
+void Allocator::limit_lease(const FrameworkId& id, std::optional<Duration> most) {
+  cluster_->framework(id).lease_max = most;
+}
+
 // --- roles --------------------------------------------------------------------------------------
 
 void Allocator::set_role(const RoleName& role, const RoleSettings& settings) {

@@ -81,6 +81,8 @@ class Allocator {
   // declared anew is not paused.
   void pause(const FrameworkId& framework, bool paused);
   void pause(const FrameworkId& framework, const AskName& ask, bool paused);
+  // Later offers to it have a lease of at most this. Nothing: of offer_timeout.
+  void limit_lease(const FrameworkId& framework, std::optional<Duration> most);
   // The defaults for a role that is to be as if it were not listed. The table as a whole must pass
   // check_roles() (CHECKed). A limit below the role's use takes nothing back: it gets nothing until
   // it is below.

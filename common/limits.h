@@ -131,6 +131,8 @@ inline constexpr Duration kHeartbeatInterval = seconds(5);
 inline constexpr Duration kAgentTimeout = seconds(30);
 inline constexpr Duration kReregistrationTimeout = minutes(10);
 inline constexpr Duration kOfferTimeout = seconds(30);
+// Of a scheduler that answers nothing: the lease is halved each time, down to this.
+inline constexpr Duration kOfferTimeoutMin = seconds(2);
 inline constexpr Duration kDeclineFilter = seconds(5);
 inline constexpr Duration kFailoverTimeout = hours(24 * 7);
 inline constexpr Duration kAttachedFailoverTimeout = seconds(10);

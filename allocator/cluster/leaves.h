@@ -133,7 +133,8 @@ struct Framework {
   OfferMode mode = OfferMode::kAsks;
   bool active = true;
   bool suppressed = false;
-  bool paused = false;  // it is to be offered nothing for now
+  bool paused = false;                     // it is to be offered nothing for now
+  std::optional<Duration> lease_max = {};  // of its offers
   bool takes_offers() const { return active && !suppressed && !paused; }
 
   std::map<AskName, std::unique_ptr<AskEntry>> asks = {};

@@ -128,7 +128,8 @@ std::vector<SharedGrant> Round::make_offers() {
   grants.reserve(drafts_.size());
   cluster_.offers_before = cluster_.outstanding.last_id();
   for (Draft& draft : drafts_) {
-    const Duration lease = cluster_.options.offer_timeout;
+    const Duration longest = cluster_.options.offer_timeout;
+    const Duration lease = std::min(longest, draft.leaf->owner->lease_max.value_or(longest));
     Booked booked = draft.agent->book(draft.slices);
     Grant grant;
     grant.offer.id = cluster_.outstanding.next_id();

@@ -84,7 +84,7 @@ std::map<AskName, int64_t> Master::State::wanted_of(const Framework& framework,
 
 void Master::State::on_accept(Framework& framework, proto::Accept&& accept, Step& step) {
   // Take. An offer is answered once: it is settled below whatever the plan says.
-  framework.unanswered.since_answer = 0;
+  note_answer(framework);
   TakenOffers taken = take_offers(framework, accept.offers);
   taken.wanted = wanted_of(framework, accept);
 
@@ -185,7 +185,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
 }
 
 void Master::State::on_decline(Framework& framework, const proto::Decline& decline, Step& step) {
-  framework.unanswered.since_answer = 0;
+  note_answer(framework);
   const Refusal refusal = bounded(decline.refusal);
   const std::vector<const Grant*> taken = take_offers(framework, decline.offers).valid;
   series_.of(framework.id()).declined += taken.size();

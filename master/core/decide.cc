@@ -3,6 +3,7 @@
 // order within an instant.
 
 #include <map>
+#include <set>
 
 #include "common/check.h"
 #include "master/core/state.h"
@@ -76,6 +77,7 @@ void Master::State::decide(Step& step) {
 
 void Master::State::tell_rescinds(const std::vector<Rescind>& rescinds, Step& step) {
   std::map<FrameworkId, std::vector<OfferId>> rescinded;
+  std::set<FrameworkId> silent;
   for (const Rescind& rescind : rescinds) {
     step.trace(TraceLevel::kShortLived, "offer rescinded",
                {{"framework", rescind.framework.str()},
@@ -89,8 +91,10 @@ void Master::State::tell_rescinds(const std::vector<Rescind>& rescinds, Step& st
     if (Framework* framework = frameworks_.find(rescind.framework)) {
       ++framework->unanswered.count;
       ++framework->unanswered.since_answer;
+      silent.insert(rescind.framework);
     }
   }
+  for (const FrameworkId& id : silent) note_silence(*frameworks_.find(id), step);
   for (auto& [id, offers] : rescinded) {
     Framework* framework = connected_framework(id);
     // A session that began after it was made never heard of the offer; naming it does no harm.

@@ -40,6 +40,7 @@ struct RefusedLaunches {
 struct UnansweredOffers {
   int64_t count = 0;
   int64_t since_answer = 0;  // the last accept or decline
+  int64_t times = 0;         // some ended together, likewise
 };
 
 struct Framework {

@@ -145,6 +145,24 @@ void Master::State::note_outcome(Framework& framework, AcceptOutcome&& outcome, 
   pause_waiting(framework);
 }
 
+// Leases of its offers have ended without an answer. What it is offered others wait for, so it is
+// offered less and less often, and for a shorter time, until it answers.
+void Master::State::note_silence(Framework& framework, Step& step) {
+  constexpr int64_t kHalvings = 20;  // more than any lease has
+  const int64_t times = std::min(++framework.unanswered.times, kHalvings);
+  const Duration longest = options_.allocator.offer_timeout;
+  const Duration halved = nanoseconds(longest.nanos() >> times);
+  allocator_.limit_lease(framework.id(), std::max(halved, std::min(longest, kOfferTimeoutMin)));
+  framework.back_off.note_failed({}, step.now);
+  pause_waiting(framework);
+}
+
+void Master::State::note_answer(Framework& framework) {
+  framework.unanswered.since_answer = 0;
+  if (std::exchange(framework.unanswered.times, 0) == 0) return;
+  allocator_.limit_lease(framework.id(), std::nullopt);
+}
+
 // Also after each declaration: an ask that is declared anew is another one to the allocator.
 void Master::State::pause_waiting(const Framework& framework) {
   const std::optional<Time> end = framework.back_off.next_end();

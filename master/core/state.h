@@ -180,6 +180,8 @@ class Master::State {
                     proto::TaskReason reason, const std::string& message, Time now);
   Refusal not_too_short(Framework& framework, const AgentId& agent, Refusal refusal, Time now);
   void note_outcome(Framework& framework, AcceptOutcome&& outcome, Step& step);
+  void note_silence(Framework& framework, Step& step);
+  void note_answer(Framework& framework);
   void pause_waiting(const Framework& framework);
   void end_waits(Framework& framework, Step& step);
 

@@ -253,6 +253,61 @@ Refusal for_so_long(Duration refuse_for) { return {.refuse_for = refuse_for}; }
 // Three at once, then after 100 ms, 200 ms … and at last each 5 s.
 constexpr int kDeclinesInTwoMinutes = 3 + 6 + 23;
 
+// The one place is offered to a silent scheduler first, since it has least.
+TEST(Careless, ASchedulerThatDoesNotAnswerHoldsLessAndLess) {
+  MasterScenario s;
+  s.registered_agent("a1", "cpus:1;mem:1GiB");
+  TestScheduler& silent = s.subscribed("silent");
+  silent.asks("cpus:1;mem:1GiB", 1);
+  s.settle();
+  std::vector<Duration> leases;
+  const auto note = [&] {
+    for (const Offer& offer : std::exchange(silent.offers, {})) leases.push_back(offer.lease);
+  };
+  note();
+  const Time begin = s.now;
+  while (s.now < begin + minutes(10)) {
+    s.advance(milliseconds(500));
+    silent.sends(proto::Heartbeat{});
+    note();
+  }
+  ASSERT_GE(leases.size(), 6u);
+  EXPECT_EQ(leases[0], seconds(30));
+  EXPECT_EQ(leases[1], seconds(15));
+  EXPECT_EQ(leases[2], milliseconds(7'500));
+  EXPECT_EQ(leases.back(), seconds(2));
+  EXPECT_LE(leases.size(), 30u) << "it is offered the place too often";
+
+  TestScheduler& honest = s.subscribed("honest");
+  honest.asks("cpus:1;mem:1GiB", 1);
+  s.advance(seconds(3));
+  EXPECT_EQ(honest.offers.size(), 1u);
+}
+
+TEST(Careless, AnAnswerBringsBackTheWholeLease) {
+  for (const bool accepts : {false, true}) {
+    MasterScenario s;
+    TestAgent& a = s.registered_agent("a1", "cpus:1;mem:1GiB");
+    TestScheduler& slow = s.subscribed("slow");
+    slow.asks("cpus:1;mem:1GiB", 2);
+    s.settle();
+    slow.offers.clear();
+    for (int i = 0; i < 200 && slow.offers.empty(); ++i) s.advance(milliseconds(500));
+    ASSERT_EQ(slow.offers.size(), 1u);
+    const Offer offer = std::exchange(slow.offers, {}).at(0);
+    EXPECT_EQ(offer.lease, seconds(15));
+    if (accepts) {
+      slow.accepts({offer}, {TestScheduler::spec("t1", "cpus:1;mem:1GiB")});
+      a.updates(slow.id, "t1", TaskState::kFinished);
+    } else {
+      slow.sends(proto::Decline{.offers = {offer.id}, .refusal = {}});
+    }
+    for (int i = 0; i < 200 && slow.offers.empty(); ++i) s.advance(milliseconds(500));
+    ASSERT_EQ(slow.offers.size(), 1u);
+    EXPECT_EQ(slow.offers[0].lease, seconds(30));
+  }
+}
+
 TEST(Careless, AnAgentThatIsDeclinedForNoTimeIsOfferedLessAndLessOften) {
   for (const bool is_open : {false, true}) {
     for (const Duration refuse_for : {Duration(), nanoseconds(1), milliseconds(10)}) {
