@@ -15,12 +15,12 @@ constexpr uint64_t kCompactEvery = 50;
 
 }  // namespace
 
-AgentNode::AgentNode(World& world, Network& network, Host& host, Place master,
+AgentNode::AgentNode(World& world, Network& network, Host& host, std::vector<Place> masters,
                      Attributes attributes)
     : Node(world, host.name().str()),
       network_(network),
       host_(host),
-      master_(master),
+      masters_(std::move(masters)),
       party_(host.agent_party()),
       attributes_(std::move(attributes)),
       chance_(world.chance(text("agent ", host.name().str()))) {}
@@ -72,7 +72,7 @@ void AgentNode::start() {
            }});
   note({.what = "agent begins"});
   network_.listen(host_.executors(), this);
-  line_ = network_.call(party_, master_, this);
+  line_ = network_.call(party_, masters_, this);
   stepped();
 }
 

@@ -19,7 +19,8 @@ namespace proffer::sim {
 
 class AgentNode final : public Node, public Listener, public Caller {
  public:
-  AgentNode(World& world, Network& network, Host& host, Place master, Attributes attributes);
+  AgentNode(World& world, Network& network, Host& host, std::vector<Place> masters,
+            Attributes attributes);
 
   // Nothing if it is up, or down, already; if its machine has no power, or it never comes back.
   void start();
@@ -65,7 +66,7 @@ class AgentNode final : public Node, public Listener, public Caller {
 
   Network& network_;
   Host& host_;
-  Place master_;
+  std::vector<Place> masters_;
   Party party_;
   Attributes attributes_;
   Prng chance_;

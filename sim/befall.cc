@@ -62,13 +62,16 @@ LinkRule Simulation::draw_rule(const Fault& fault, Prng& chance) const {
   for (const auto& host : hosts_) sites.push_back(host->site());
   for (const auto& scheduler : schedulers_) sites.push_back(network_.site_of(scheduler->party()));
   LinkRule rule;
-  rule.to.insert(network_.site_of(master_->party()));
+  rule.to.insert(network_.site_of(masters_.front()->party()));
   const uint64_t style = chance.below(3);
   for (size_t i = 0; i < sites.size(); ++i) {
     const bool chosen = style == 0   ? i == fault.target % sites.size()
                         : style == 1 ? chance.chance(1, 2)
                                      : true;
     (chosen ? rule.from : rule.to).insert(sites[i]);
+  }
+  for (size_t i = 1; i < masters_.size(); ++i) {
+    (chance.chance(1, 2) ? rule.from : rule.to).insert(network_.site_of(masters_[i]->party()));
   }
   return rule;
 }
@@ -110,12 +113,25 @@ void Simulation::clog(const Fault& fault, Prng chance) {
 }
 
 void Simulation::slow_process(const Fault& fault, Prng chance) {
-  std::vector<Party> parties = {master_->party()};
+  std::vector<Party> parties;
+  for (const auto& one : masters_) parties.push_back(one->party());
   for (const auto& agent : agents_) parties.push_back(agent->party());
   for (const auto& scheduler : schedulers_) parties.push_back(scheduler->party());
   const Party party = parties[fault.target % parties.size()];
   network_.set_pace(party, milliseconds(chance.between(1, chance.chance(1, 2) ? 50 : 1'000)));
   world_.after(fault.lasts, [this, party] { network_.set_pace(party, Duration()); });
+}
+
+// For longer than its session lasts, as a rule: another leads when it goes on. Either at once, or
+// after it has looked whether it leads and before it tells what it has decided.
+void Simulation::pause_leader(Prng chance) {
+  MasterNode& leader = master();
+  if (ensemble_ == nullptr || !leader.is_up()) return;
+  const Duration lasts = ensemble_->session_timeout() * chance.between(2, 20) / 4;
+  const auto stop = [this, &leader, lasts, chance] {
+    freeze(leader, leader.party(), lasts, chance);
+  };
+  chance.chance(1, 2) ? stop() : leader.arm_pause(stop);
 }
 
 void Simulation::befall(const Fault& fault) {
@@ -126,6 +142,7 @@ void Simulation::befall(const Fault& fault) {
   AgentNode& agent = *agents_[fault.target % agents_.size()];
   Host& host = agent.host();
   SchedulerNode& scheduler = *schedulers_[fault.target % schedulers_.size()];
+  MasterNode& struck = *masters_[fault.target % masters_.size()];
   switch (fault.kind) {
     case FaultKind::kPartition:
     case FaultKind::kOneWay:
@@ -137,7 +154,7 @@ void Simulation::befall(const Fault& fault) {
       return slow_process(fault, chance);
 
     case FaultKind::kMasterFreeze:
-      return freeze(*master_, master_->party(), fault.lasts, chance);
+      return freeze(struck, struck.party(), fault.lasts, chance);
     case FaultKind::kAgentFreeze:
       return freeze(agent, agent.party(), fault.lasts, chance);
     case FaultKind::kMachineFreeze:
@@ -154,11 +171,11 @@ void Simulation::befall(const Fault& fault) {
       return;
 
     case FaultKind::kMasterCrash:
-      master_->crash();
-      return comes_back(*master_, fault.lasts, chance);
+      struck.crash();
+      return comes_back(struck, fault.lasts, chance);
     case FaultKind::kMasterCrashInStep:
-      master_->arm_crash(chance.below(20));
-      return comes_back(*master_, fault.lasts, chance);
+      struck.arm_crash(chance.below(20));
+      return comes_back(struck, fault.lasts, chance);
     case FaultKind::kAgentCrash:
       agent.crash();
       return comes_back(agent, fault.lasts, chance);
@@ -201,10 +218,10 @@ void Simulation::befall(const Fault& fault) {
         comes_back(agent, Duration(), chance);
       });
     case FaultKind::kMasterReboot:
-      master_->power_off();
-      return world_.after(fault.lasts, [this, chance] {
-        master_->power_on();
-        comes_back(*master_, Duration(), chance);
+      struck.power_off();
+      return world_.after(fault.lasts, [this, &struck, chance] {
+        struck.power_on();
+        comes_back(struck, Duration(), chance);
       });
     case FaultKind::kDiskFull:
     case FaultKind::kDiskBroken:
@@ -218,10 +235,20 @@ void Simulation::befall(const Fault& fault) {
       return comes_back(agent, fault.lasts, chance);
     case FaultKind::kMasterDiskFull:
     case FaultKind::kMasterDiskBroken:
-      master_->set_trouble(fault.kind == FaultKind::kMasterDiskFull ? MasterNode::Trouble::kFull
-                                                                    : MasterNode::Trouble::kBroken);
+      struck.set_trouble(fault.kind == FaultKind::kMasterDiskFull ? MasterNode::Trouble::kFull
+                                                                  : MasterNode::Trouble::kBroken);
       return world_.after(fault.lasts,
-                          [this] { master_->set_trouble(MasterNode::Trouble::kNone); });
+                          [&struck] { struck.set_trouble(MasterNode::Trouble::kNone); });
+    case FaultKind::kLeaderPaused:
+      return pause_leader(chance);
+    case FaultKind::kSessionExpires:
+      if (ensemble_ != nullptr)
+        ensemble_->cut_off_leader(milliseconds(chance.between(1'000, 12'000)));
+      return;
+    case FaultKind::kEnsembleSlow:
+      if (ensemble_ == nullptr) return;
+      ensemble_->set_slow(true);
+      return world_.after(fault.lasts, [this] { ensemble_->set_slow(false); });
 
     case FaultKind::kAgentCrashForGood:
       if (may_retire(agent)) agent.retire();
@@ -253,7 +280,7 @@ void Simulation::befall(const Fault& fault) {
 void Simulation::heal() {
   world_.note("fault", {.what = "healed"});
   const auto wake = [](Node& node) { node.thaw(false); };
-  wake(*master_);
+  for (auto& one : masters_) wake(*one);
   for (auto& scheduler : schedulers_) wake(*scheduler);
   for (auto& agent : agents_) {
     wake(*agent);
@@ -266,9 +293,12 @@ void Simulation::heal() {
     process.start();
   };
   healed_ = true;
-  master_->set_trouble(MasterNode::Trouble::kNone);
-  master_->power_on();
-  serve(*master_);
+  if (ensemble_ != nullptr) ensemble_->set_slow(false);
+  for (auto& one : masters_) {
+    one->set_trouble(MasterNode::Trouble::kNone);
+    one->power_on();
+    serve(*one);
+  }
   for (auto& scheduler : schedulers_) serve(*scheduler);
   for (auto& agent : agents_) {
     Host& host = agent->host();

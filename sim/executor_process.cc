@@ -32,7 +32,7 @@ void ExecutorProcess::begin() {
 }
 
 void ExecutorProcess::call(Caller* caller) {
-  line_ = network_.call(party_, host_.executors(), caller);
+  line_ = network_.call(party_, {host_.executors()}, caller);
   note({.what = "executor begins", .fields = {{"pid", std::to_string(pid_)}}});
 }
 

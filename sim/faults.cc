@@ -85,12 +85,13 @@ std::string to_text(const FaultKinds& kinds) {
   return list;
 }
 
-FaultKinds draw_fault_kinds(const World& world) {
+FaultKinds draw_fault_kinds(const World& world, bool several_masters) {
   Prng chance = world.chance("swarm");
   constexpr uint64_t kOneIn[] = {3, 6, 12, 36};
   const uint64_t one_in = kOneIn[chance.below(std::size(kOneIn))];
   FaultKinds kinds;
   for (const FaultKindRow& row : kFaultKinds) {
+    if (row.kind >= FaultKind::kLeaderPaused && !several_masters) break;
     if (chance.chance(1, one_in)) kinds.insert(row.kind);
   }
   return kinds;

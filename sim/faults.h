@@ -72,6 +72,10 @@ enum class FaultKind : uint8_t {
   kReserve,
   // The last: kinds are drawn in this order, so the mixes of earlier seeds keep the other kinds.
   kStartsFail,
+  // Of several masters, in the workload `masters` only.
+  kLeaderPaused,
+  kSessionExpires,
+  kEnsembleSlow,
 };
 
 // How much of it there is in a run that has it.
@@ -157,6 +161,12 @@ inline constexpr std::array kFaultKinds = {
                  "a part of an agent is one role's for a while"},
     FaultKindRow{FaultKind::kStartsFail, "starts_fail", FaultAmount::kFew,
                  "no executor of an agent comes to say hello: it goes into quarantine"},
+    FaultKindRow{FaultKind::kLeaderPaused, "leader_paused", FaultAmount::kSome,
+                 "of several masters the leader stops, until another leads as a rule, and goes on"},
+    FaultKindRow{FaultKind::kSessionExpires, "session_expires", FaultAmount::kFew,
+                 "the leader is cut off from the ensemble until its session has expired"},
+    FaultKindRow{FaultKind::kEnsembleSlow, "ensemble_slow", FaultAmount::kFew,
+                 "requests of masters to their ensemble, and its answers, take long"},
 };
 
 std::string_view to_text(FaultKind kind);
@@ -167,7 +177,8 @@ Result<FaultKinds> parse_fault_kinds(std::string_view list);
 // The same back.
 std::string to_text(const FaultKinds& kinds);
 // The mix of this seed.
-FaultKinds draw_fault_kinds(const World& world);
+// With several masters also of those kinds that are of nothing else.
+FaultKinds draw_fault_kinds(const World& world, bool several_masters = false);
 
 struct Fault {
   uint64_t number = 0;  // within its plan, from 1 in the order of time

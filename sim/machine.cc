@@ -106,7 +106,7 @@ void Machine::start() {
     return !std::holds_alternative<proto::AgentIdentity>(record);
   });
   note({.what = "agent begins"});
-  line_ = network_.call(party_, master_, this);
+  line_ = network_.call(party_, {master_}, this);
   stepped();
 }
 

@@ -29,7 +29,8 @@ constexpr std::string_view kUsage =
     "                   [--trace] [--json]\n"
     "Runs K simulated clusters (1 by default) with the seeds N, N+1, ... (1 by default).\n"
     "  --workload     many_small, open_offers, kills, mixed, batch, steady or tenants; else\n"
-    "                 the seed chooses; service, churn and once only by name\n"
+    "                 the seed chooses; service, churn, once and masters (three\n"
+    "                 of them) only by name\n"
     "  --faults       all, none, or some of those below, as in lost,clog,agent_crash; else the\n"
     "                 seed chooses\n"
     "  --agents       how many machines, 1 to 1000; else the seed chooses\n"
@@ -70,7 +71,7 @@ Result<std::string> checked_workload(std::string_view name) {
   }
   return Error::invalid_argument(
       text("--workload must be many_small, open_offers, kills, mixed, batch, steady, tenants, "
-           "service, churn or once, not ",
+           "service, churn, once or masters, not ",
            quoted(name)));
 }
 

@@ -2,7 +2,10 @@
 
 #include "sim/master_node.h"
 
+#include <utility>
+
 #include "common/check.h"
+#include "common/text.h"
 #include "proto/codec/records.h"
 
 namespace proffer::sim {
@@ -15,27 +18,50 @@ MasterNode::MasterNode(World& world, Network& network, master::MasterOptions opt
       place_(network.add_place(party_)),
       chance_(world.chance("master")) {}
 
+MasterNode::MasterNode(World& world, Network& network, master::MasterOptions options,
+                       Ensemble& ensemble, size_t which)
+    : Node(world, text("master-", which)),
+      network_(network),
+      options_(std::move(options)),
+      party_(network.add_party()),
+      place_(network.add_place(party_)),
+      chance_(world.chance(name())),
+      disk_(ensemble.disk()),
+      ensemble_(&ensemble) {}
+
 void MasterNode::start() {
-  if (is_up() || !powered_) return;
-  begin_life();
-  if (trouble_ != Trouble::kNone) return fail("no epoch can be begun");
-  store_ = std::make_unique<MemoryStore>(disk_);
-  const Result<LeaderEpoch> leader = store_->begin_epoch();
-  CHECK(leader.has_value());
-  Result<std::vector<StoreRecord>> records = store_->load();
-  CHECK(records.has_value());
+  if (is_up() || leadership_ != nullptr || !powered_) return;
+  if (ensemble_ != nullptr) {
+    leadership_ = std::make_unique<EnsembleLeadership>(
+        world(), *ensemble_,
+        [this](std::function<void()> what) { is_up() ? when_awake(std::move(what)) : what(); });
+  } else {
+    begin_life();
+    if (trouble_ != Trouble::kNone) return fail("no epoch can be begun");
+    auto store = std::make_unique<MemoryStore>(disk_);
+    store_ = store.get();
+    leadership_ = std::make_unique<ElectedAtOnce>(std::move(store));
+  }
+  leadership_->campaign({},
+                        {.gained = [this](LeaderEpoch leader,
+                                          std::vector<StoreRecord> rows) { gained(leader, rows); },
+                         .lost = [this](const Error& why) { fail(why.message()); }});
+}
+
+void MasterNode::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows) {
+  if (!is_up()) begin_life();
   master::MasterSnapshot snapshot;
-  for (const StoreRecord& record : *records) {
+  for (const StoreRecord& record : rows) {
     Result<proto::RegistryRow> row = proto::decode_row(record.table, record.key, *record.value);
     if (!row) return world().violated(name(), Violation{row.error().message()});
     snapshot.rows.push_back(*std::move(row));
   }
-  options_.leader = *leader;
+  options_.leader = leader;
   options_.cluster_if_new = ClusterId(std::string(32, 'c'));
   options_.started_at = now();
   core_ = std::make_unique<master::Master>(options_, snapshot);
   flush_planned_ = false;
-  note({.what = "master begins", .fields = {{"leader", std::to_string(leader->value())}}});
+  note({.what = "master begins", .fields = {{"leader", std::to_string(leader.value())}}});
   network_.listen(place_, this);
   stepped();
 }
@@ -48,14 +74,17 @@ void MasterNode::restore(const std::vector<proto::RegistryRow>& rows) {
 }
 
 void MasterNode::crash() {
+  // Of one that waits to be elected, or is lost within the step that asks.
+  const std::unique_ptr<Leadership> leadership = std::move(leadership_);
+  store_ = nullptr;
   if (!is_up()) return;
   note({.what = "master crashes"});
   if (core_ != nullptr) network_.shut(place_);
   end_life();
   network_.thaw(party_);
-  store_.reset();
   core_.reset();
   answers_.clear();
+  pause_ = nullptr;
 }
 
 void MasterNode::power_off() {
@@ -91,6 +120,10 @@ void MasterNode::call(master::FrameworkCall call,
 // A crash in the middle comes before anything of the step is written, before it is durable, before
 // anything of it is told, or when only some was told.
 void MasterNode::step(master::MasterEvent event) {
+  if (!may_serve()) return stepped();
+  if (ensemble_ != nullptr && static_cast<EnsembleLeadership&>(*leadership_).has_expired()) {
+    return world().violated(name(), {"it serves, and its session has expired"});
+  }
   out_.clear();
   core_->handle(std::move(event), now(), out_);
   note(out_.trace);
@@ -99,7 +132,7 @@ void MasterNode::step(master::MasterEvent event) {
     if (chance_.chance(1, 4)) return crash();
     upto = chance_.below(out_.actions.size() + 1);
   }
-  if (out_.records.empty() && store_->pending() == 0) {
+  if (out_.records.empty() && leadership_->store().pending() == 0) {
     deliver(out_.actions, upto);
     if (!is_up()) return;
   } else {
@@ -109,14 +142,14 @@ void MasterNode::step(master::MasterEvent event) {
       if (!write.erase) record.value = proto::encode_row(write.row);
       records.push_back(std::move(record));
     }
-    store_->append(std::move(records), [this, actions = std::move(out_.actions),
-                                        upto](const Result<void>& done) mutable {
+    leadership_->store().append(std::move(records), [this, actions = std::move(out_.actions),
+                                                     upto](const Result<void>& done) mutable {
       if (!done) return fail(done.error().message());
       if (trouble_ == Trouble::kBroken) return fail("input/output error");
       deliver(actions, upto);
     });
     if (upto && chance_.chance(1, 3)) return crash();
-    if (!flush_planned_) {
+    if (store_ != nullptr && !flush_planned_) {
       flush_planned_ = true;
       later(commit_time_ ? *commit_time_ : microseconds(chance_.between(50, 20'000)),
             [this] { flush(); });
@@ -146,6 +179,16 @@ void MasterNode::compare_admitted() {
 }
 
 void MasterNode::deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto) {
+  if (!may_serve()) return;
+  if (pause_ && !actions.empty()) {
+    std::exchange(pause_, nullptr)();
+    return when_awake(
+        [this, actions = std::move(actions), upto]() mutable { tell(actions, upto); });
+  }
+  tell(actions, upto);
+}
+
+void MasterNode::tell(std::vector<master::MasterAction>& actions, std::optional<size_t> upto) {
   for (size_t i = 0; i < upto.value_or(actions.size()); ++i) {
     if (auto* send = std::get_if<master::Send>(&actions[i])) {
       network_.send(send->peer, std::move(send->envelope));

@@ -1,7 +1,8 @@
 #pragma once
 
 // The master as a simulated process: the production core, a registry in memory whose commits take
-// time, and messages that leave only when their step is durable.
+// time, and messages that leave only when their step is durable. Of several masters, which share an
+// Ensemble, one that waits to be elected is not up.
 
 #include <functional>
 #include <map>
@@ -12,8 +13,10 @@
 #include <vector>
 
 #include "master/core/master.h"
+#include "sim/ensemble_leadership.h"
 #include "sim/network.h"
 #include "sim/world.h"
+#include "store/elected_at_once.h"
 #include "store/memory_store.h"
 
 namespace proffer::sim {
@@ -22,12 +25,20 @@ class MasterNode final : public Node, public Listener {
  public:
   // `options` without what each life has of its own: epoch and start.
   MasterNode(World& world, Network& network, master::MasterOptions options);
+  // One of several: the number `which`, from 1.
+  MasterNode(World& world, Network& network, master::MasterOptions options, Ensemble& ensemble,
+             size_t which);
 
   Place place() const { return place_; }
   Party party() const { return party_; }
   bool may_crash() const { return true; }
   // Nothing if it is up, or down, already; or if its disk refuses.
   void start();
+  // Needs is_up().
+  LeaderEpoch leader() const { return options_.leader; }
+  // Stopped, it goes on within its next step that tells something: it has looked whether it leads,
+  // and what it tells then is told when it is awake again. `stop` freezes it.
+  void arm_pause(std::function<void()> stop) { pause_ = std::move(stop); }
   // kill -9: what was not committed is lost, and the messages that waited for it.
   void crash();
   // Its machine goes down, and nobody is told; before power_on() it does not start.
@@ -44,6 +55,8 @@ class MasterNode final : public Node, public Listener {
   void set_commit_time(Duration time) { commit_time_ = time; }
   // Called when it ended because its registry could not be written.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
+  // Somebody has written the registry.
+  void compare_admitted();
   // Called when its registry names an agent no more.
   void set_on_removed(std::function<void(const AgentId&)> on_removed) {
     on_removed_ = std::move(on_removed);
@@ -67,7 +80,9 @@ class MasterNode final : public Node, public Listener {
   // Needs is_up().
   const master::Master& core() const { return *core_; }
 
-  std::optional<Time> next_deadline() const override { return core_->next_deadline(); }
+  std::optional<Time> next_deadline() const override {
+    return may_serve() ? core_->next_deadline() : std::nullopt;
+  }
   void tick() override { step(master::Tick{}); }
   std::vector<Violation> violations() const override { return core_->violations(); }
   void on_peer_frame(PeerId peer, proto::Envelope envelope) override {
@@ -79,8 +94,10 @@ class MasterNode final : public Node, public Listener {
   void step(master::MasterEvent event);
   // `upto`: it crashes after so many of them.
   void deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
+  void tell(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
   void flush();
-  void compare_admitted();
+  void gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows);
+  bool may_serve() const { return core_ != nullptr && leadership_->may_serve(now()); }
   void fail(const std::string& why);
 
   // All that happens here is of one user, who runs the master.
@@ -92,10 +109,13 @@ class MasterNode final : public Node, public Listener {
   Place place_;
   Prng chance_;
   std::shared_ptr<MemoryDisk> disk_ = std::make_shared<MemoryDisk>();
-  std::unique_ptr<MemoryStore> store_;
+  Ensemble* ensemble_ = nullptr;  // of several masters
+  std::unique_ptr<Leadership> leadership_;
+  MemoryStore* store_ = nullptr;  // of a master that is alone
   std::unique_ptr<master::Master> core_;
   master::MasterOutbox out_;
   bool flush_planned_ = false;
+  std::function<void()> pause_;
   Trouble trouble_ = Trouble::kNone;
   bool powered_ = true;
   std::optional<Duration> commit_time_;

@@ -107,11 +107,19 @@ void Network::drop(PeerId peer) {
 
 // --- the calling end ---------------------------------------------------------------------------
 
-Line Network::call(Party party, Place place, Caller* caller) {
-  lines_.push_back(Calling{.party = party, .place = place, .caller = caller});
+Line Network::call(Party party, const std::vector<Place>& places, Caller* caller) {
+  lines_.push_back(
+      Calling{.party = party, .places = places, .place = places.front(), .caller = caller});
   const Line line(lines_.size());
   try_connect(line);
   return line;
+}
+
+void Network::try_next(Line line) {
+  Calling& calling = lines_[line.value() - 1];
+  const auto at = std::find(calling.places.begin(), calling.places.end(), calling.place);
+  calling.place = at + 1 == calling.places.end() ? calling.places.front() : *(at + 1);
+  try_connect(line);
 }
 
 void Network::try_connect(Line line) {
@@ -141,14 +149,14 @@ bool Network::may_connect(Line line) const {
 void Network::attempt(Line line, uint64_t serial) {
   const Calling& calling = lines_[line.value() - 1];
   if (calling.caller == nullptr || calling.serial != serial) return;
-  if (parties_[calling.party.value() - 1].frozen) return try_connect(line);
+  if (parties_[calling.party.value() - 1].frozen) return try_next(line);
   if (!may_connect(line)) {  // Nobody answers.
     return world_.after(kConnectTimeout, [this, line, serial] {
       const Calling& again = lines_[line.value() - 1];
-      if (again.caller != nullptr && again.serial == serial) try_connect(line);
+      if (again.caller != nullptr && again.serial == serial) try_next(line);
     });
   }
-  if (places_[calling.place.value() - 1].listener == nullptr) return try_connect(line);
+  if (places_[calling.place.value() - 1].listener == nullptr) return try_next(line);
   world_.after(delay() + delay(), [this, line, serial] { connected(line, serial); });
 }
 
@@ -157,7 +165,7 @@ void Network::connected(Line line, uint64_t serial) {
   if (calling.caller == nullptr || calling.serial != serial) return;
   if (places_[calling.place.value() - 1].listener == nullptr || !may_connect(line) ||
       parties_[calling.party.value() - 1].frozen) {
-    return try_connect(line);
+    return try_next(line);
   }
   calling.attempts = 0;
   calling.connection = PeerId(++peers_);
@@ -398,7 +406,7 @@ void Network::tell(PeerId peer, To end, const std::string& reason) {
   Calling& calling = lines_[line.value() - 1];
   if (calling.connection != peer) return;
   calling.connection = PeerId();
-  try_connect(line);
+  try_next(line);
   if (calling.caller != nullptr) calling.caller->on_line_disconnected(reason);
 }
 

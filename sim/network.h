@@ -115,7 +115,8 @@ class Network {
   void drop(PeerId peer);
 
   // --- the calling end: connects by itself, again and again, until hung up ---------------------
-  Line call(Party party, Place place, Caller* caller);
+  // Of several places the next is tried when an attempt has failed or a connection has ended.
+  Line call(Party party, const std::vector<Place>& places, Caller* caller);
   void send(Line line, proto::Envelope envelope);
   // on_line_disconnected follows, then a fresh connection.
   void reset(Line line);
@@ -164,7 +165,8 @@ class Network {
   };
   struct Calling {
     Party party = {};
-    Place place = {};
+    std::vector<Place> places = {};
+    Place place = {};  // of these, the one that is tried
     Caller* caller = nullptr;
     PeerId connection = {};  // none while there is none
     uint64_t attempts = 0;   // since the last connection
@@ -238,6 +240,7 @@ class Network {
   Duration delay();
   bool happens(uint32_t rate) { return rate > 0 && chance_.chance(rate, 1'000'000); }
   void try_connect(Line line);
+  void try_next(Line line);
   void attempt(Line line, uint64_t serial);
   void connected(Line line, uint64_t serial);
   bool may_connect(Line line) const;

@@ -26,7 +26,7 @@ void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
   const AgentId id = host.name();
   const auto say = [this, id](Prng& with) {
     const Duration grace = milliseconds(with.between(0, 20'000));
-    master_->operate(master::DrainAgent{.agent = id, .grace = grace});
+    master().operate(master::DrainAgent{.agent = id, .grace = grace});
   };
   say(chance);
   if (chance.chance(1, 4)) {  // Somebody else gives it another time.
@@ -36,7 +36,7 @@ void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
     });
   }
   world_.after(fault.lasts, [this, id] {
-    if (!healed_) master_->operate(master::UndrainAgent{.agent = id});
+    if (!healed_) master().operate(master::UndrainAgent{.agent = id});
   });
 }
 
@@ -64,9 +64,9 @@ void Simulation::change_role(const Fault& fault, Prng chance) {
       set.limit = quota;
   }
   roles_changed_.insert(role);
-  master_->operate(std::move(set));
+  master().operate(std::move(set));
   world_.after(fault.lasts, [this, role] {
-    if (!healed_) master_->operate(master::SetRole{.role = role, .unset = true});
+    if (!healed_) master().operate(master::SetRole{.role = role, .unset = true});
   });
 }
 
@@ -77,10 +77,10 @@ void Simulation::reserve(const Fault& fault, const Host& host, Prng chance) {
   const int64_t cpus = chance.between(1, total[ResourceKind::kCpus] / 500) * 500;
   const int64_t mem = chance.between(1, total[ResourceKind::kMem] / 512'000) * 512'000;
   const ResourceVector amounts = ResourceVector::of(cpus, mem);
-  master_->operate(master::ReserveForRole{.agent = id, .role = role, .amounts = amounts});
+  master().operate(master::ReserveForRole{.agent = id, .role = role, .amounts = amounts});
   world_.after(fault.lasts, [this, id, role] {
     if (healed_) return;
-    master_->operate(master::ReserveForRole{.agent = id, .role = role, .unreserve = true});
+    master().operate(master::ReserveForRole{.agent = id, .role = role, .unreserve = true});
   });
 }
 
@@ -88,17 +88,17 @@ void Simulation::reserve(const Fault& fault, const Host& host, Prng chance) {
 
 // Of what is in use nothing can be taken back yet, and who is not there yet comes.
 void Simulation::tidy_up() {
-  if (master_->is_up()) {
+  if (master().is_up()) {
     for (const RoleName& role : std::exchange(roles_changed_, {})) {
-      master_->operate(master::SetRole{.role = role, .unset = true});
+      master().operate(master::SetRole{.role = role, .unset = true});
     }
-    for (const proto::AgentRow& row : master_->core().agents()) {
+    for (const proto::AgentRow& row : master().core().agents()) {
       if (row.drained_by && row.agent != drained_at_last_) {
-        master_->operate(master::UndrainAgent{.agent = row.agent});
+        master().operate(master::UndrainAgent{.agent = row.agent});
       }
       for (const proto::ReservedRow& part : row.reserved) {
         if (!part.dynamic) continue;
-        master_->operate(
+        master().operate(
             master::ReserveForRole{.agent = row.agent, .role = part.role, .unreserve = true});
       }
     }
@@ -108,8 +108,8 @@ void Simulation::tidy_up() {
 
 std::vector<Violation> Simulation::untidy() const {
   std::vector<Violation> found;
-  if (!master_->is_up()) return found;
-  for (const proto::AgentRow& row : master_->core().agents()) {
+  if (!master().is_up()) return found;
+  for (const proto::AgentRow& row : master().core().agents()) {
     if (row.drained_by) found.push_back({text("agent ", row.agent.str(), " is still drained")});
     for (const proto::ReservedRow& part : row.reserved) {
       found.push_back({text("of agent ", row.agent.str(), " ", to_text(part.amounts),
@@ -120,19 +120,20 @@ std::vector<Violation> Simulation::untidy() const {
 }
 
 void Simulation::drain_once_more() {
-  if (!master_->is_up()) return;
-  const std::vector<proto::AgentRow> rows = master_->core().agents();
+  if (!master().is_up()) return;
+  const std::vector<proto::AgentRow> rows = master().core().agents();
   const auto busiest = std::max_element(
       rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.tasks < b.tasks; });
   if (busiest == rows.end() || busiest->state != proto::AgentState::kActive) return;
   drained_at_last_ = busiest->agent;
-  master_->operate(master::DrainAgent{.agent = drained_at_last_, .grace = kCalmGrace});
+  master().operate(master::DrainAgent{.agent = drained_at_last_, .grace = kCalmGrace});
   world_.after(kCalmGrace + kEmptyWithin, [this] { expect_empty(); });
 }
 
 void Simulation::expect_empty() {
   const AgentId id = std::exchange(drained_at_last_, AgentId());
-  const std::vector<proto::AgentRow> rows = master_->core().agents();
+  if (!master().is_up()) return;
+  const std::vector<proto::AgentRow> rows = master().core().agents();
   const auto row = std::find_if(rows.begin(), rows.end(),
                                 [&](const proto::AgentRow& one) { return one.agent == id; });
   if (row == rows.end() || row->state != proto::AgentState::kActive) return;
@@ -149,20 +150,20 @@ void Simulation::expect_empty() {
 
 std::set<AgentId> Simulation::troubled() const {
   std::set<AgentId> troubled;
-  for (const proto::AgentRow& row : master_->core().agents()) {
+  for (const proto::AgentRow& row : master().core().agents()) {
     if (!row.trouble.empty()) troubled.insert(row.agent);
   }
   return troubled;
 }
 
 void Simulation::watch_guarantees() {
-  if (!keeps_guarantees_ || !master_->is_up()) return;
-  MasterWord word{.roles = master_->core().roles()};
+  if (!keeps_guarantees_ || !master().is_up()) return;
+  MasterWord word{.roles = master().core().roles()};
   for (const proto::RoleRow& row : word.roles) {
     if (!row.guarantee_met && word.live.agents.empty()) {
-      word.frameworks = master_->core().frameworks();
-      word.tasks = master_->core().tasks({}, nullptr);
-      word.live = master_->core().live_snapshot(world_.now());
+      word.frameworks = master().core().frameworks();
+      word.tasks = master().core().tasks({}, nullptr);
+      word.live = master().core().live_snapshot(world_.now());
       word.troubled = troubled();
     }
     if (row.guarantee_met || !could_be_met(row.role, word)) {
@@ -181,10 +182,10 @@ void Simulation::watch_guarantees() {
 
 void Simulation::watch_churn() {
   // What an agent in trouble could hold, its master counts as there.
-  if (!churn_law_ || !master_->is_up() || !troubled().empty()) return;
-  const MasterWord word{.roles = master_->core().roles(),
-                        .frameworks = master_->core().frameworks(),
-                        .live = master_->core().live_snapshot(world_.now())};
+  if (!churn_law_ || !master().is_up() || !troubled().empty()) return;
+  const MasterWord word{.roles = master().core().roles(),
+                        .frameworks = master().core().frameworks(),
+                        .live = master().core().live_snapshot(world_.now())};
   int64_t notices = 0;
   for (const auto& scheduler : schedulers_) notices += scheduler->workload().notices();
   for (const Violation& wrong : churn_law_->look(word, notices, world_.now())) {

@@ -9,12 +9,12 @@
 
 namespace proffer::sim {
 
-SchedulerNode::SchedulerNode(World& world, Network& network, Journal& journal, Place master,
-                             std::unique_ptr<Workload> workload)
+SchedulerNode::SchedulerNode(World& world, Network& network, Journal& journal,
+                             std::vector<Place> masters, std::unique_ptr<Workload> workload)
     : Node(world, workload->options().name),
       network_(network),
       journal_(journal),
-      master_(master),
+      masters_(std::move(masters)),
       party_(network.add_party()),
       workload_(std::move(workload)),
       chance_(world.chance(text("scheduler ", name()))),
@@ -33,7 +33,7 @@ void SchedulerNode::start() {
   heard_.clear();
   workload_->begin(now());
   note({.what = "scheduler begins", .fields = {{"framework", framework_.str()}}});
-  line_ = network_.call(party_, master_, this);
+  line_ = network_.call(party_, masters_, this);
   stepped();
 }
 

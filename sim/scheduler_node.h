@@ -21,7 +21,7 @@ namespace proffer::sim {
 
 class SchedulerNode final : public Node, public Caller {
  public:
-  SchedulerNode(World& world, Network& network, Journal& journal, Place master,
+  SchedulerNode(World& world, Network& network, Journal& journal, std::vector<Place> masters,
                 std::unique_ptr<Workload> workload);
 
   // Nothing if it is up, or down, already; or if its workload did not survive.
@@ -65,7 +65,7 @@ class SchedulerNode final : public Node, public Caller {
 
   Network& network_;
   Journal& journal_;
-  Place master_;
+  std::vector<Place> masters_;
   Party party_;
   std::unique_ptr<Workload> workload_;
   Prng chance_;

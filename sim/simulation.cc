@@ -94,8 +94,7 @@ void Simulation::build() {
     guests_fill_ = keeps_guarantees_ && options_.tasks_max == 0 && options_.workload == "tenants" &&
                    lending.chance(3, 4);
   }
-  master_ = std::make_unique<MasterNode>(world_, network_, master);
-  master_->set_on_removed([this](const AgentId& agent) { journal_.given_up(agent); });
+  add_masters(master);
   for (size_t i = 0; i < options_.agents; ++i) {
     const std::string name = text("a", i + 1);
     const int64_t mem = chance_.between(2, 16) * 1'024;
@@ -107,23 +106,26 @@ void Simulation::build() {
     hosts_.back()->set_scripts([this](const proto::RunTask& run, const AgentId& machine,
                                       Prng& chance) { return script(run, machine, chance); });
     total_ += total->amounts;
-    agents_.push_back(std::make_unique<AgentNode>(world_, network_, *hosts_.back(),
-                                                  master_->place(),
+    agents_.push_back(std::make_unique<AgentNode>(world_, network_, *hosts_.back(), master_places(),
                                                   Attributes{{"rack", text("r", i % 2)}}));
     // As what supervises services does, in life.
     agents_.back()->set_on_failed([this, agent = agents_.back().get()] {
       world_.after(milliseconds(chance_.between(1'000, 10'000)), [agent] { agent->start(); });
     });
   }
-  master_->set_on_failed([this] {
-    world_.after(milliseconds(chance_.between(1'000, 10'000)), [this] { master_->start(); });
-  });
+  for (auto& one : masters_) {
+    one->set_on_failed([this, started = one.get()] {
+      world_.after(milliseconds(chance_.between(1'000, 10'000)), [started] { started->start(); });
+    });
+  }
   add_schedulers();
   plan_faults();
 
   // They come up within the first seconds, in any order.
   const auto soon = [this] { return milliseconds(chance_.between(0, 3'000)); };
-  world_.after(soon(), [this] { master_->start(); });
+  for (auto& one : masters_) {
+    world_.after(soon(), [started = one.get()] { started->start(); });
+  }
   for (auto& agent : agents_) {
     world_.after(soon(), [one = agent.get()] { one->start(); });
   }
@@ -132,10 +134,41 @@ void Simulation::build() {
   }
 }
 
+void Simulation::add_masters(const master::MasterOptions& options) {
+  constexpr size_t kMasters = 3;
+  const auto given_up = [this](const AgentId& agent) { journal_.given_up(agent); };
+  if (options_.workload == "masters") {
+    ensemble_ = std::make_unique<Ensemble>(world_);
+    for (size_t i = 1; i <= kMasters; ++i) {
+      masters_.push_back(std::make_unique<MasterNode>(world_, network_, options, *ensemble_, i));
+    }
+    ensemble_->set_on_written([this] { masters_.front()->compare_admitted(); });
+  } else {
+    masters_.push_back(std::make_unique<MasterNode>(world_, network_, options));
+  }
+  masters_.front()->set_on_removed(given_up);
+}
+
+std::vector<Place> Simulation::master_places() const {
+  std::vector<Place> places;
+  for (const auto& one : masters_) places.push_back(one->place());
+  return places;
+}
+
+const MasterNode& Simulation::master() const {
+  const MasterNode* newest = masters_.front().get();
+  for (const auto& one : masters_) {
+    if (one->is_up() && (!newest->is_up() || newest->leader() < one->leader())) newest = one.get();
+  }
+  return *newest;
+}
+
+MasterNode& Simulation::master() { return const_cast<MasterNode&>(std::as_const(*this).master()); }
+
 void Simulation::add_schedulers() {
   const auto add = [this](std::unique_ptr<Workload> workload) {
     schedulers_.push_back(std::make_unique<SchedulerNode>(world_, network_, journal_,
-                                                          master_->place(), std::move(workload)));
+                                                          master_places(), std::move(workload)));
   };
   const std::string& which = options_.workload;
   const auto limited = [&](int64_t drawn) {
@@ -186,7 +219,7 @@ void Simulation::add_schedulers() {
              .holds = 3,
              .kills = 20});
     }
-  } else if (which == "mixed") {
+  } else if (which == "mixed" || which == "masters") {
     tasks({.declines = 5});
     tasks({.mode = OfferMode::kOpen, .holds = 5});
     tasks({.kills = 40});
@@ -256,7 +289,7 @@ void Simulation::add_schedulers() {
 }
 
 void Simulation::plan_faults() {
-  if (!options_.faults) options_.faults = draw_fault_kinds(world_);
+  if (!options_.faults) options_.faults = draw_fault_kinds(world_, ensemble_ != nullptr);
   plan_ = draw_faults(world_, *options_.faults, options_.skip_faults);
   network_.set_rates(plan_.network);
   for (auto& host : hosts_) host->set_start_failures(plan_.start_failures);
@@ -291,7 +324,7 @@ TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine,
 }
 
 std::vector<Violation> Simulation::unfinished() const {
-  std::vector<Violation> found = sim::unfinished({*master_, agents_, schedulers_, journal_});
+  std::vector<Violation> found = sim::unfinished({master(), agents_, schedulers_, journal_});
   for (Violation& one : untidy()) found.push_back(std::move(one));
   return found;
 }
@@ -314,7 +347,7 @@ SimReport Simulation::run() {
     if (!node.is_up()) return;
     for (const Violation& violation : node.violations()) world_.violated(node.name(), violation);
   };
-  check(*master_);
+  for (const auto& one : masters_) check(*one);
   for (const auto& agent : agents_) check(*agent);
   for (const auto& scheduler : schedulers_) check(*scheduler);
   return report();

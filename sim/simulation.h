@@ -39,7 +39,7 @@ struct SimOptions {
 inline constexpr std::string_view kWorkloads[] = {"many_small", "open_offers", "kills",  "mixed",
                                                   "batch",      "steady",      "tenants"};
 // Only by name: to draw from more would make other runs of the seeds that are known.
-inline constexpr std::string_view kFurtherWorkloads[] = {"service", "churn", "once"};
+inline constexpr std::string_view kFurtherWorkloads[] = {"service", "churn", "once", "masters"};
 
 struct SimReport {
   std::vector<Violation> violations = {};
@@ -79,7 +79,9 @@ class Simulation {
   World& world() { return world_; }
   Network& network() { return network_; }
   Journal& journal() { return journal_; }
-  MasterNode& master() { return *master_; }
+  // The one that leads by the newest epoch, or any if none is up.
+  MasterNode& master();
+  const MasterNode& master() const;
   std::vector<std::unique_ptr<AgentNode>>& agents() { return agents_; }
   std::vector<std::unique_ptr<SchedulerNode>>& schedulers() { return schedulers_; }
   // What the cluster as it stands still owes; empty when everything has come to its end.
@@ -87,6 +89,8 @@ class Simulation {
 
  private:
   void build();
+  void add_masters(const master::MasterOptions& options);
+  std::vector<Place> master_places() const;
   void add_schedulers();
   void plan_faults();
   // befall.cc
@@ -95,6 +99,7 @@ class Simulation {
   void clog(const Fault& fault, Prng chance);
   void slow_process(const Fault& fault, Prng chance);
   LinkRule draw_rule(const Fault& fault, Prng& chance) const;
+  void pause_leader(Prng chance);
   void freeze(Node& node, Party party, Duration lasts, Prng chance);
   // operators.cc
   void drain(const Fault& fault, const Host& host, Prng chance);
@@ -123,7 +128,8 @@ class Simulation {
   Journal journal_;
   FaultPlan plan_;
   Prng chance_;
-  std::unique_ptr<MasterNode> master_;
+  std::unique_ptr<Ensemble> ensemble_;                // of several masters
+  std::vector<std::unique_ptr<MasterNode>> masters_;  // one as a rule
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<std::unique_ptr<AgentNode>> agents_;
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;

@@ -70,7 +70,7 @@ void Tenant::join() {
       .ended_kept = kEndedKept});
   next_arrival_ = book_.next_arrival(index_);
   note({.what = "scheduler begins"});
-  line_ = network_.call(party_, master_, this);
+  line_ = network_.call(party_, {master_}, this);
   stepped();
 }
 

@@ -146,17 +146,11 @@ void ZooKeeperLeadership::follow(std::optional<MasterPlace> leader) {
   if (events_.follows) events_.follows(other_);
 }
 
-std::optional<Time> ZooKeeperLeadership::deadline() const {
-  const std::optional<Time> answered = session_->last_answered();
-  if (!answered) return std::nullopt;
-  return *answered + session_->timeout() * 9 / 10;
+Lease ZooKeeperLeadership::lease() const {
+  return {.session_timeout = session_->timeout(), .answered = session_->last_answered()};
 }
 
-bool ZooKeeperLeadership::may_serve(Time now) const {
-  if (!leads_) return false;
-  const std::optional<Time> until = deadline();
-  return until && now < *until;
-}
+bool ZooKeeperLeadership::may_serve(Time now) const { return leads_ && lease().holds(now); }
 
 Store& ZooKeeperLeadership::store() {
   CHECK(store_ != nullptr) << "only a leader has a store";
@@ -165,16 +159,14 @@ Store& ZooKeeperLeadership::store() {
 
 void ZooKeeperLeadership::probe() {
   if (!leads_ || is_over_) return;
-  probe_timer_.arm(loop_.now() + session_->timeout() / 8);
+  probe_timer_.arm(loop_.now() + lease().probe_every());
   if (std::exchange(is_probing_, true)) return;
-  session_->get(options_.root + "/epoch",
-                [this](const ZooKeeperSession::Node&) { is_probing_ = false; });
+  session_->sync(options_.root + "/epoch", [this] { is_probing_ = false; });
 }
 
 void ZooKeeperLeadership::check_deadline() {
   if (!leads_ || is_over_) return;
-  const std::optional<Time> until = deadline();
-  if (until && loop_.now() < *until) return deadline_timer_.arm(until);
+  if (lease().holds(loop_.now())) return deadline_timer_.arm(lease().ends());
   lose(Error::unavailable(text("ZooKeeper has not answered for ",
                                to_text(session_->timeout() * 9 / 10),
                                ": the session may have expired, and another master may lead"))

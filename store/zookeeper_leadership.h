@@ -4,9 +4,7 @@
 // owns the ephemeral node ROOT/leader; the others watch it, and the first to make it anew leads
 // next. Then its epoch begins (store/zookeeper_store.h), which fences all leaders before it.
 //
-// A leader asks the ensemble for a sign of life eight times in each session timeout. It may serve
-// until nine tenths of the timeout after it sent the last request that was answered: before its
-// session can have expired, so before another can lead.
+// How long a leader may serve is said by its Lease (store/lease.h).
 
 #include <memory>
 #include <optional>
@@ -14,6 +12,7 @@
 
 #include "net/loop.h"
 #include "store/leadership.h"
+#include "store/lease.h"
 #include "store/zookeeper_session.h"
 #include "store/zookeeper_store.h"
 
@@ -42,7 +41,7 @@ class ZooKeeperLeadership final : public Leadership {
   void follow(std::optional<MasterPlace> leader);
   void probe();
   void check_deadline();
-  std::optional<Time> deadline() const;
+  Lease lease() const;
   void lose(Error why);
 
   Loop& loop_;

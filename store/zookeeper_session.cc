@@ -53,7 +53,7 @@ bool is_to_repeat(int code) {
 }  // namespace
 
 struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::Impl> {
-  enum class Kind : uint8_t { kWrite, kGet, kList, kExists };
+  enum class Kind : uint8_t { kWrite, kGet, kList, kExists, kSync };
   // Owned by `requests`; the client has its number.
   struct Request {
     Kind kind = Kind::kGet;
@@ -64,6 +64,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     std::function<void(Node)> on_node = {};
     std::function<void(Children)> on_children = {};
     std::function<void()> on_gone = {};
+    std::function<void()> on_synced = {};
     int attempts = 0;
     Time sent = {};
   };
@@ -247,6 +248,9 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
       case Kind::kList:
         code = zoo_aget_children(client, path, 0, &on_strings, handle);
         break;
+      case Kind::kSync:
+        code = zoo_async(client, path, &on_synced_string, handle);
+        break;
       case Kind::kExists:
         code = zoo_awexists(client, path, &on_node_watch, this, &on_stat, handle);
         break;
@@ -291,7 +295,8 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
       to_send.push_back(number);
       return;
     }
-    if (!is_to_repeat(code) && code != ZINVALIDSTATE && code != ZSESSIONEXPIRED &&
+    const bool is_of_all = at->second.kind == Kind::kWrite || at->second.kind == Kind::kSync;
+    if (is_of_all && !is_to_repeat(code) && code != ZINVALIDSTATE && code != ZSESSIONEXPIRED &&
         code != ZCLOSING) {
       last_answered = std::max(last_answered.value_or(at->second.sent), at->second.sent);
     }
@@ -322,6 +327,7 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
     if (request.on_node) {
       tell_later([fn = std::move(request.on_node), status] { fn(Node{.status = status}); });
     }
+    if (request.on_synced) tell_later(std::move(request.on_synced));
     if (request.on_children) {
       tell_later([fn = std::move(request.on_children), status] { fn(Children{.status = status}); });
     }
@@ -359,6 +365,11 @@ struct ZooKeeperSession::Impl : std::enable_shared_from_this<ZooKeeperSession::I
       impl.tell_later(
           [fn = std::move(request.on_children), children = std::move(children)] { fn(children); });
     });
+  }
+
+  static void on_synced_string(int code, const char*, const void* data) {
+    with(data, code,
+         [](Impl& impl, Request& request) { impl.tell_later(std::move(request.on_synced)); });
   }
 
   static void on_stat(int code, const Stat*, const void* data) {
@@ -412,6 +423,10 @@ void ZooKeeperSession::get(const std::string& path, std::function<void(Node)> do
 
 void ZooKeeperSession::list(const std::string& path, std::function<void(Children)> done) {
   impl_->add({.kind = Impl::Kind::kList, .path = path, .on_children = std::move(done)});
+}
+
+void ZooKeeperSession::sync(const std::string& path, std::function<void()> done) {
+  impl_->add({.kind = Impl::Kind::kSync, .path = path, .on_synced = std::move(done)});
 }
 
 void ZooKeeperSession::watch_gone(const std::string& path, std::function<void()> gone) {

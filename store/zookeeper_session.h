@@ -89,12 +89,15 @@ class ZooKeeperSession {
   void write(std::vector<Write> writes, std::function<void(Written)> done);
   void get(const std::string& path, std::function<void(Node)> done);
   void list(const std::string& path, std::function<void(Children)> done);
+  // Goes through most of the servers, and changes nothing: a sign that the session is alive.
+  void sync(const std::string& path, std::function<void()> done);
   // `gone` once the node is not there (any more). Replaces what watched this path before.
   void watch_gone(const std::string& path, std::function<void()> gone);
 
   bool is_connected() const;
-  // The session cannot have expired before this time plus timeout(): when the latest request was
-  // sent that has been answered.
+  // The session cannot have expired before this time plus timeout(): when the latest write or sync
+  // was sent that has been answered. What is only read is answered by a single server, which may
+  // have lost the others, and not know that they let the session expire.
   std::optional<Time> last_answered() const;
   // As agreed with the ensemble, which may allow less or more than was asked for.
   Duration timeout() const;

@@ -128,9 +128,9 @@ class SimCluster::Inside {
     });
     machine.host->set_programs([this](sim::Host& host, const sim::ProcessStart& start,
                                       int32_t pid) { return process_of_author(host, start, pid); });
-    machine.agent =
-        std::make_unique<sim::AgentNode>(world, network, *machine.host, master->place(),
-                                         wanted("attributes", parse_attributes(attributes)));
+    machine.agent = std::make_unique<sim::AgentNode>(
+        world, network, *machine.host, std::vector{master->place()},
+        wanted("attributes", parse_attributes(attributes)));
     sim::AgentNode* agent = machine.agent.get();
     agent->set_on_failed([this, agent] { world.after(supervised(), [agent] { agent->start(); }); });
     world.after(milliseconds(chance.between(1, 900)), [agent] { agent->start(); });

@@ -160,7 +160,7 @@ Result<std::shared_ptr<void>> SimHost::watch(int, WatchEvents, std::function<voi
 }
 
 void SimHost::connect() {
-  if (is_up() && !line_) line_ = network_.call(party_, master_, this);
+  if (is_up() && !line_) line_ = network_.call(party_, {master_}, this);
 }
 
 bool SimHost::send(const proto::Envelope& envelope) {

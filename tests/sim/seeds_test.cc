@@ -97,6 +97,37 @@ TEST(Seeds, AuthorsWhoRememberNothingRunEachCommandOnce) {
   }
 }
 
+// Three masters share a registry, and one of them leads.
+TEST(Seeds, SeveralMastersLeadOneAfterTheOther) {
+  constexpr uint64_t kMasters = kIsSanitized ? 10 : 200;
+  for (uint64_t seed = 1; seed <= kMasters; ++seed) {
+    expect_well({.seed = seed, .workload = "masters"});
+    if (HasFailure()) return;
+  }
+}
+
+// No run may pass because it never came to that.
+TEST(Seeds, LeadersThatStopOrAreCutOffAreReplaced) {
+  for (const FaultKind kind : {FaultKind::kLeaderPaused, FaultKind::kSessionExpires}) {
+    int replaced = 0;
+    for (uint64_t seed = 1; seed <= 10; ++seed) {
+      std::ostringstream trace;
+      const SimReport report = simulate({.seed = seed,
+                                         .workload = "masters",
+                                         .agents = 3,
+                                         .faults = FaultKinds{kind},
+                                         .trace = &trace});
+      EXPECT_TRUE(report.ok()) << story_of(report.options, report);
+      const std::string story = trace.str();
+      replaced += story.find("session expires") != std::string::npos &&
+                          story.find("master begins leader=2") != std::string::npos
+                      ? 1
+                      : 0;
+    }
+    EXPECT_GE(replaced, 5) << to_text(kind);
+  }
+}
+
 TEST(Seeds, EveryWorkloadEndsWhenNothingGoesWrong) {
   for (const std::string_view workload : kWorkloads) {
     expect_well(
@@ -107,7 +138,9 @@ TEST(Seeds, EveryWorkloadEndsWhenNothingGoesWrong) {
 // Each kind alone: a fault that nobody else hides.
 TEST(Seeds, EveryKindOfFaultAloneIsComeThrough) {
   for (const FaultKindRow& row : kFaultKinds) {
-    expect_well({.seed = 11, .workload = "mixed", .agents = 3, .faults = FaultKinds{row.kind}});
+    for (const char* workload : {"mixed", "masters"}) {
+      expect_well({.seed = 11, .workload = workload, .agents = 3, .faults = FaultKinds{row.kind}});
+    }
   }
 }
 

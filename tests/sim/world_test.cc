@@ -148,7 +148,7 @@ struct Wire {
 
   void connect() {
     network.listen(place, &listener);
-    line = network.call(client, place, &caller);
+    line = network.call(client, {place}, &caller);
     run();
     network.send(line, frame(1));
     run();
@@ -210,7 +210,7 @@ TEST(Network, NobodyConnectsAcrossACut) {
   const uint64_t rule = w.network.add_rule({.from = {w.network.site_of(w.server)},
                                             .to = {w.network.site_of(w.client)},
                                             .blocked = true});
-  w.line = w.network.call(w.client, w.place, &w.caller);
+  w.line = w.network.call(w.client, {w.place}, &w.caller);
   w.world.run_until(w.world.now() + minutes(1), {});
   EXPECT_TRUE(w.story.empty());
   w.network.end_rule(rule, false);
