@@ -193,6 +193,29 @@ TEST_F(Interrupted, ALeaderStopsServingBeforeItsSessionCanHaveExpired) {
   EXPECT_THAT(master->lost->hint(), HasSubstr("start it again"));
 }
 
+// A server that has lost the others answers what it is asked to read for some seconds, and does not
+// know that they let the session expire.
+TEST_F(Election, ALeaderWhoseServerHasLostTheOthersStopsServing) {
+  test::ZooKeeperEnsemble ensemble;
+  test::ZooKeeperServer& server = ensemble.follower();
+  options_ = store_test::fresh_zookeeper(server);
+  options_.session_timeout = seconds(2) * test::slowdown();
+  ZooKeeperOptions reads = options_;
+  reads.session_timeout = seconds(60);
+  ZooKeeperSession reader(loop_, reads, {});
+  auto master = start("/run/first.sock");
+  until([&] { return master->leads() && reader.is_connected(); });
+  for (test::ZooKeeperServer* other : ensemble.others_than(server)) ::kill(other->pid(), SIGSTOP);
+  until([&] { return master->lost.has_value(); });
+  EXPECT_EQ(master->lost->code(), ErrorCode::kUnavailable);
+  std::optional<ZooKeeperSession::Status> read;
+  reader.get(options_.root + "/epoch",
+             [&](const ZooKeeperSession::Node& node) { read = node.status; });
+  until([&] { return read.has_value(); });
+  EXPECT_EQ(read, ZooKeeperSession::Status::kOk);
+  EXPECT_TRUE(reader.is_connected());
+}
+
 TEST_F(Interrupted, AStandbyKnowsTheLeaderAgainWhenItIsConnectedAgain) {
   options_.session_timeout = seconds(60);
   auto leader = start("/run/first.sock");

@@ -1,6 +1,7 @@
 #include "tests/support/zookeeper_server.h"
 
 #include <csignal>
+#include <filesystem>
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -61,8 +62,9 @@ bool ZooKeeperServer::try_to_start() {
              "dataDir=" +
                  (home_ / "data") +
                  "\nclientPortAddress=127.0.0.1\nclientPort=" + std::to_string(port_) +
-                 "\nadmin.enableServer=false\n4lw.commands.whitelist=ruok\n"
-                 "maxClientCnxns=0\n");
+                 "\nadmin.enableServer=false\n4lw.commands.whitelist=ruok,srvr\n"
+                 "maxClientCnxns=0\n" +
+                 ensemble_);
   process_ = std::make_unique<Process>(
       // Its output goes to a file: a pipe that nobody reads would fill up and stop it.
       Words{"/bin/sh", "-c", "exec \"$@\" >>\"$0\" 2>&1", log(), "java", "-Xmx512m",
@@ -73,17 +75,60 @@ bool ZooKeeperServer::try_to_start() {
   return eventually([this] { return answers() || !is_alive(process_->pid()); }) && answers();
 }
 
-bool ZooKeeperServer::answers() const {
+bool ZooKeeperServer::answers() const { return answer_to("ruok") == "imok"; }
+
+std::string ZooKeeperServer::answer_to(const std::string& word) const {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const sockaddr_in address = loopback(port_);
-  std::string answer(16, '\0');
-  ssize_t size = -1;
+  std::string answer(4'096, '\0');
+  ssize_t size = 0;
   if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 &&
-      ::send(fd, "ruok", 4, MSG_NOSIGNAL) == 4) {
+      ::send(fd, word.data(), word.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(word.size())) {
     size = ::recv(fd, answer.data(), answer.size(), 0);
   }
   ::close(fd);
-  return size > 0 && answer.substr(0, static_cast<size_t>(size)) == "imok";
+  return answer.substr(0, size > 0 ? static_cast<size_t>(size) : 0);
+}
+
+ZooKeeperEnsemble::ZooKeeperEnsemble() {
+  constexpr int kServers = 3;
+  std::string ensemble = "initLimit=60\nsyncLimit=60\n";
+  for (int i = 1; i <= kServers; ++i) {
+    ensemble += "server." + std::to_string(i) + "=127.0.0.1:" + std::to_string(free_port()) + ":" +
+                std::to_string(free_port()) + "\n";
+  }
+  for (int i = 1; i <= kServers; ++i) {
+    servers_.emplace_back(new ZooKeeperServer(free_port()));
+    ZooKeeperServer& server = *servers_.back();
+    server.ensemble_ = ensemble;
+    std::filesystem::create_directory(server.home_ / "data");
+    write_file(server.home_ / "data/myid", std::to_string(i) + "\n");
+    server.start();
+  }
+  for (const auto& server : servers_) {
+    CHECK(eventually([&] { return server->answer_to("srvr").find("Mode: ") != std::string::npos; }))
+        << read_file(server->log());
+  }
+}
+
+ZooKeeperServer& ZooKeeperEnsemble::follower() {
+  ZooKeeperServer* found = nullptr;
+  CHECK(eventually([&] {
+    for (const auto& server : servers_) {
+      const bool follows = server->answer_to("srvr").find("Mode: follower") != std::string::npos;
+      if (follows) found = server.get();
+    }
+    return found != nullptr;
+  }));
+  return *found;
+}
+
+std::vector<ZooKeeperServer*> ZooKeeperEnsemble::others_than(const ZooKeeperServer& one) {
+  std::vector<ZooKeeperServer*> others;
+  for (const auto& server : servers_) {
+    if (server.get() != &one) others.push_back(server.get());
+  }
+  return others;
 }
 
 }  // namespace proffer::test

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tests/integration/processes.h"
 
@@ -27,13 +28,34 @@ class ZooKeeperServer {
   pid_t pid() const { return process_->pid(); }
 
  private:
+  friend class ZooKeeperEnsemble;
+  explicit ZooKeeperServer(int port) : port_(port) {}
+  // The answer to a word of four letters, or its beginning; empty: none.
+  std::string answer_to(const std::string& word) const;
   std::string log() const { return home_ / "log"; }
   bool answers() const;
   bool try_to_start();
 
   TemporaryDirectory home_;
   int port_ = 0;
+  std::string ensemble_;  // lines of its configuration
   std::unique_ptr<Process> process_;
+};
+
+// Three servers that agree on everything, on loopback. One that has lost the others goes on to
+// answer reads for 30 s.
+class ZooKeeperEnsemble {
+ public:
+  // Waits until all serve.
+  ZooKeeperEnsemble();
+
+  // One that does not lead the others.
+  ZooKeeperServer& follower();
+  // All but that one.
+  std::vector<ZooKeeperServer*> others_than(const ZooKeeperServer& one);
+
+ private:
+  std::vector<std::unique_ptr<ZooKeeperServer>> servers_;
 };
 
 }  // namespace proffer::test
