@@ -30,7 +30,8 @@ int run_logs(const Words& words) {
   if (!master) return usage_error(master.error(), json);
   const Result<proto::TaskRow> task = find_task(*master, word);
   if (!task) return print_error(task.error(), json);
-  const Result<void> done = stream_file(*task, file, follow, [](std::string_view bytes) {
+  FilePlaces places(*master);
+  const Result<void> done = stream_file(places, *task, file, follow, [](std::string_view bytes) {
     std::fwrite(bytes.data(), 1, bytes.size(), stdout);
     std::fflush(stdout);
   });

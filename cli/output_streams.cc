@@ -21,6 +21,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "cli/file_places.h"
 #include "cli/master_client.h"
 #include "cli/task_output.h"
 #include "common/check.h"
@@ -40,6 +41,7 @@ using Clock = std::chrono::steady_clock;
 struct Transfer {
   FrameworkId framework = {};
   TaskId task = {};
+  AgentId agent = {};  // where it was read from last; may be empty: not known
   OutputStreams::Stream stream = OutputStreams::Stream::kStdout;
   uint64_t offset = 0;  // what has been written
   int tries_after_end = 0;
@@ -49,12 +51,15 @@ struct Transfer {
 struct Followed {
   FrameworkId framework = {};
   TaskId task = {};
-  std::string http_address = {};  // may be empty: not known
+  AgentId agent = {};             // may be empty: not known
+  std::string http_address = {};  // likewise
 };
 
 }  // namespace
 
 struct OutputStreams::Impl {
+  explicit Impl(const Masters& masters) : master(masters), places(masters) {}
+
   Masters master;
   Sink sink;
   Failed failed;
@@ -71,6 +76,7 @@ struct OutputStreams::Impl {
   std::vector<std::unique_ptr<Transfer>> broken;     // of the thread: to be tried again,
   Clock::time_point again_at = {};                   // of the thread: at this time
   std::map<TaskId, int> open;                        // of the thread: streams by task
+  FilePlaces places;                                 // of the thread
   std::thread thread;
 
   void drive();
@@ -78,8 +84,8 @@ struct OutputStreams::Impl {
   void go_on();
   void take_waiting();
   void try_again();
-  Result<std::string> find_agent(const FrameworkId& framework, const TaskId& task) const;
-  void start(std::unique_ptr<Transfer> transfer, const Result<std::string>& http_address);
+  Result<HttpPlace> find_agent(Transfer& transfer);
+  void start(std::unique_ptr<Transfer> transfer, const Result<HttpPlace>& place);
   void give_up_or_wait(std::unique_ptr<Transfer> transfer, const std::string& why);
   void close(const Transfer& transfer);
   void rouse() const;
@@ -143,15 +149,16 @@ void OutputStreams::Impl::take_waiting() {
       waiting.pop_front();
     }
     open[next.task] = 2;
-    const Result<std::string> address = next.http_address.empty()
-                                            ? find_agent(next.framework, next.task)
-                                            : Result<std::string>(next.http_address);
     for (const Stream stream : {Stream::kStdout, Stream::kStderr}) {
       auto transfer = std::make_unique<Transfer>();
       transfer->framework = next.framework;
       transfer->task = next.task;
+      transfer->agent = next.agent;
       transfer->stream = stream;
-      start(std::move(transfer), address);
+      const Result<HttpPlace> place =
+          next.agent.empty() ? find_agent(*transfer)
+                             : places.find(next.framework, next.agent, next.http_address);
+      start(std::move(transfer), place);
     }
   }
 }
@@ -160,36 +167,36 @@ void OutputStreams::Impl::try_again() {
   if (Clock::now() < again_at) return;
   std::vector<std::unique_ptr<Transfer>> again = std::exchange(broken, {});
   for (std::unique_ptr<Transfer>& transfer : again) {
-    const Result<std::string> address = find_agent(transfer->framework, transfer->task);
-    start(std::move(transfer), address);
+    places.forget(transfer->framework, transfer->agent);
+    const Result<HttpPlace> place = find_agent(*transfer);
+    start(std::move(transfer), place);
   }
 }
 
 // Where the agent of a task serves its files; it may have moved since the last try.
-Result<std::string> OutputStreams::Impl::find_agent(const FrameworkId& framework,
-                                                    const TaskId& task) const {
+Result<HttpPlace> OutputStreams::Impl::find_agent(Transfer& transfer) {
   const proto::TaskQuery query{
-      .prefix = framework.str() + "/" + task.str(), .ended = true, .limit = 1};
+      .prefix = transfer.framework.str() + "/" + transfer.task.str(), .ended = true, .limit = 1};
   const Result<CallResult> page = call(master, "tasks", proto::task_query_json(query));
   if (!page) return page.error();
   const Result<std::vector<proto::TaskRow>> rows = proto::parse_tasks(page->json);
   if (!rows) return rows.error();
-  if (rows->empty() || rows->front().task != task) {
+  if (rows->empty() || rows->front().task != transfer.task) {
     return Error::not_found("the master does not know its agent");
   }
-  if (rows->front().http_address.empty()) return no_files(rows->front());
-  return rows->front().http_address;
+  transfer.agent = rows->front().agent;
+  return find_files(places, rows->front());
 }
 
 void OutputStreams::Impl::start(std::unique_ptr<Transfer> transfer,
-                                const Result<std::string>& http_address) {
-  if (!http_address) return give_up_or_wait(std::move(transfer), http_address.error().message());
+                                const Result<HttpPlace>& place) {
+  if (!place) return give_up_or_wait(std::move(transfer), place.error().message());
   const std::string target =
       text(file_target(transfer->framework, transfer->task,
                        transfer->stream == Stream::kStdout ? "stdout" : "stderr"),
            "?follow=1&offset=", transfer->offset);
   Result<HttpGet> get =
-      HttpGet::start(*http_address, target, [this, to = transfer.get()](std::string_view bytes) {
+      HttpGet::start(*place, target, [this, to = transfer.get()](std::string_view bytes) {
         to->offset += bytes.size();
         sink(to->task, to->stream, bytes);
       });
@@ -225,9 +232,8 @@ void OutputStreams::Impl::rouse() const {
   CHECK(write(wake.get(), &one, sizeof one) == sizeof one) << std::strerror(errno);
 }
 
-OutputStreams::OutputStreams(Masters master, Sink sink, Failed failed)
-    : impl_(std::make_unique<Impl>()) {
-  impl_->master = std::move(master);
+OutputStreams::OutputStreams(const Masters& master, Sink sink, Failed failed)
+    : impl_(std::make_unique<Impl>(master)) {
   impl_->sink = std::move(sink);
   impl_->failed = std::move(failed);
   impl_->wake = Fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
@@ -244,12 +250,12 @@ OutputStreams::~OutputStreams() {
   impl_->thread.join();
 }
 
-void OutputStreams::follow(const FrameworkId& framework, const TaskId& task,
+void OutputStreams::follow(const FrameworkId& framework, const TaskId& task, const AgentId& agent,
                            const std::string& http_address) {
   {
     const std::lock_guard lock(impl_->mutex);
     ++impl_->unfinished;
-    impl_->waiting.push_back({framework, task, http_address});
+    impl_->waiting.push_back({framework, task, agent, http_address});
   }
   impl_->rouse();
 }

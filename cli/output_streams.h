@@ -19,17 +19,18 @@ class OutputStreams {
   using Sink = std::function<void(const TaskId&, Stream, std::string_view bytes)>;
   using Failed = std::function<void(const FrameworkId&, const TaskId&, const std::string& why)>;
 
-  OutputStreams(Masters master, Sink sink, Failed failed);
+  OutputStreams(const Masters& master, Sink sink, Failed failed);
   // Cuts what still streams.
   ~OutputStreams();
   OutputStreams(const OutputStreams&) = delete;
   OutputStreams& operator=(const OutputStreams&) = delete;
 
   // Follows both files of a task that runs, until it has ended. `http_address` is where its agent
-  // serves files, or empty: the master is asked. A stream that breaks (its agent
+  // serves files on its machine, or empty: the master is asked. A stream that breaks (its agent
   // restarts) is taken up where it was. Any thread; at most 100 tasks stream at once, the others
   // wait their turn.
-  void follow(const FrameworkId& framework, const TaskId& task, const std::string& http_address);
+  void follow(const FrameworkId& framework, const TaskId& task, const AgentId& agent,
+              const std::string& http_address);
   // The task has ended: a broken stream is tried only a few more times. Any thread.
   void ended(const TaskId& task);
   // Blocks until all that was asked for has been written.

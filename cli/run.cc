@@ -94,7 +94,11 @@ class Run {
   int64_t launched_ = 0;
   int64_t wanted_ = 0;  // not yet launched
   std::set<TaskId> live_;
-  std::map<TaskId, std::string> http_addresses_;  // of their agents, until they run
+  struct Place {
+    AgentId agent = {};
+    std::string http_address = {};
+  };
+  std::map<TaskId, Place> places_;  // of their agents, until they run
   std::set<TaskId> followed_;
   int exit_code_ = 0;
   bool connected_ = false;
@@ -143,7 +147,7 @@ void Run::on_offer(const Offer& offer) {
       task.max_run_time = options_.max_run_time;
       task.fetch = options_.fetch;
       live_.insert(task.id);
-      http_addresses_[task.id] = offer.http_address;
+      places_[task.id] = {offer.agent, offer.http_address};
       tasks.push_back(std::move(task));
     }
   }
@@ -154,8 +158,9 @@ void Run::on_offer(const Offer& offer) {
 void Run::on_update(const proto::TaskStatus& status) {
   if (status.state == proto::TaskState::kRunning && followed_.insert(status.task).second) {
     tell("running", status);
-    const auto place = http_addresses_.extract(status.task);
-    streams_.follow(scheduler_.framework(), status.task, place ? place.mapped() : std::string());
+    const auto found = places_.extract(status.task);
+    const Place place = found ? found.mapped() : Place();
+    streams_.follow(scheduler_.framework(), status.task, place.agent, place.http_address);
   }
   if (!proto::is_terminal(status.state) || live_.erase(status.task) == 0) {
     if (status.state == proto::TaskState::kUnreachable) {

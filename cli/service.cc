@@ -287,7 +287,11 @@ int show(const Words& words) {
   Table table({"INSTANCE", "AGENT", "STATE", "READY", "ADDRESS"});
   for (const proto::ServiceInstanceRow& one : page->instances) {
     const auto task = tasks.find(one.task);
-    const std::string address = task == tasks.end() ? "" : task->second.http_address;
+    std::string address;
+    if (task != tasks.end()) {
+      const proto::TaskRow& known = task->second;
+      address = known.https_address.empty() ? known.http_address : known.https_address;
+    }
     const bool is_here = address.starts_with('/');  // A socket: the agent is on this machine.
     const std::string host = is_here           ? "127.0.0.1"
                              : address.empty() ? one.agent.str()

@@ -9,24 +9,20 @@ std::string file_target(const FrameworkId& framework, const TaskId& task, std::s
   return percent_encoded(text("/v1/files/", framework.str(), "/", task.str(), "/", file));
 }
 
-Error no_files(const proto::TaskRow& task) {
+Result<HttpPlace> find_files(FilePlaces& places, const proto::TaskRow& task) {
   if (task.agent.empty()) {
     return Error::failed_precondition(text("task ", quoted(task.task.str()), " is on no agent"));
   }
-  return Error::failed_precondition(text("agent ", quoted(task.agent.str()),
-                                         " is on another machine than its master, and "
-                                         "serves the files of its tasks there only"))
-      .with_hint("they are in the folder sandboxes of its --work_dir, for the task's user to read");
+  return places.find(task.framework, task.agent, task.http_address);
 }
 
-Result<void> stream_file(const proto::TaskRow& task, std::string_view file, bool follow,
-                         const std::function<void(std::string_view)>& write) {
-  if (task.http_address.empty()) {
-    return no_files(task);
-  }
+Result<void> stream_file(FilePlaces& places, const proto::TaskRow& task, std::string_view file,
+                         bool follow, const std::function<void(std::string_view)>& write) {
+  const Result<HttpPlace> place = find_files(places, task);
+  if (!place) return place.error();
   const std::string target =
       file_target(task.framework, task.task, file) + (follow ? "?follow=1" : "");
-  Result<HttpAnswer> answer = http_get(task.http_address, target, write, {});
+  Result<HttpAnswer> answer = http_get(*place, target, write, {});
   const std::string agent = text("agent ", quoted(task.agent.str()));
   if (!answer) {
     return std::move(answer).error().in(text("cannot read ", quoted(file), " from ", agent));
@@ -35,7 +31,7 @@ Result<void> stream_file(const proto::TaskRow& task, std::string_view file, bool
     return Error::not_found(
         text("task ", quoted(task.task.str()), " has no file ", quoted(file), " on ", agent));
   }
-  if (answer->status == 403) {
+  if (answer->status == 401 || answer->status == 403) {
     return Error::permission_denied(text(agent, ": ", trimmed(answer->reason)));
   }
   if (answer->status >= 300) {

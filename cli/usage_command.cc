@@ -42,7 +42,7 @@ std::optional<proto::AgentStatus> ask_agent(const std::string& http_address) {
     if (body.size() + bytes.size() <= kStatusBytesMax) body += bytes;
   };
   const Result<HttpAnswer> answered =
-      http_get(http_address, "/v1/status", append, {.end_max = kAgentAnswersIn});
+      http_get({.address = http_address}, "/v1/status", append, {.end_max = kAgentAnswersIn});
   if (!answered || answered->status >= 300) return std::nullopt;
   Result<proto::AgentStatus> status = proto::parse_agent_status(body);
   return status ? std::optional(*std::move(status)) : std::nullopt;

@@ -27,6 +27,8 @@ struct Principal {
   // as on its machine.
   AgentId agent = {};
   bool may_only_join = false;  // its key is that of a join token
+  // The master says in a token that it is an operator of the cluster, whoever it is here.
+  bool is_operator = false;
   bool operator==(const Principal&) const = default;
 };
 

@@ -13,15 +13,17 @@ namespace proffer {
 
 Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options options) {
   auto http = std::make_unique<DaemonHttp>();
-  const auto listen_at = [&](Address address, std::string token) {
+  const auto listen_at = [&](Address address, std::string token, bool is_tls = false) {
     HttpServer::Options web;
     web.address = std::move(address);
     web.token = std::move(token);
     web.names = options.names;
     web.handler = options.handler;
     web.files = options.files;
-    const bool are_both = !options.socket.empty() && options.port;
-    web.connections_max = are_both ? options.connections_max / 2 : options.connections_max;
+    const size_t places = size_t{!options.socket.empty()} + size_t{options.port.has_value()} +
+                          size_t{options.tls_port.has_value()};
+    web.connections_max = options.connections_max / places;
+    if (is_tls) web.tls = options.tls;
     web.token_hint = text("; the token is in ", options.directory, "/", kHttpTokenFile);
     return HttpServer::listen(loop, std::move(web));
   };
@@ -32,6 +34,11 @@ Result<std::unique_ptr<DaemonHttp>> DaemonHttp::listen(Loop& loop, Options optio
   }
   const std::string path = text(options.directory, "/", kHttpTokenFile);
   ::unlink(path.c_str());  // Of an earlier life: it opens nothing any more.
+  if (options.tls_port) {
+    Result<std::unique_ptr<HttpServer>> listening = listen_at(*options.tls_port, "", true);
+    if (!listening) return std::move(listening).error();
+    http->at_tls_port_ = *std::move(listening);
+  }
   if (!options.port) return http;
   const std::string token = random_secret().str();
   constexpr mode_t kOnlyForItsUser = 0600;
@@ -49,7 +56,7 @@ std::string DaemonHttp::address() const {
 }
 
 void DaemonHttp::followed_ended(std::string_view name) {
-  for (HttpServer* one : {at_socket_.get(), at_port_.get()}) {
+  for (HttpServer* one : {at_socket_.get(), at_port_.get(), at_tls_port_.get()}) {
     if (one != nullptr) one->followed_ended(name);
   }
 }
@@ -63,7 +70,7 @@ std::optional<Address> http_port_from_flags(const std::string& host, int port) {
   if (!is_loopback(host)) {
     exit_with(Error::unsupported(text("--http_address must be an address of this machine, as in ",
                                       "127.0.0.1, not ", quoted(host)))
-                  .with_hint("keys, which anything beyond loopback needs, are not there yet"),
+                  .with_hint("other machines are served by TLS only: --https_port of the agents"),
               2);
   }
   return Address{.host = host, .port = flag_port("http_port", port)};

@@ -1,7 +1,7 @@
 #pragma once
 
 // The HTTP of a daemon: a Unix socket for all users, and, when asked for, a port of the loopback
-// interface for those that hold a token.
+// interface for those that hold a token, and one with TLS for other machines.
 
 #include <memory>
 #include <optional>
@@ -25,9 +25,11 @@ class DaemonHttp {
     std::optional<Address> port = {};     // a loopback address
     std::string directory = {};           // of the daemon, for the token
     std::vector<std::string> names = {};  // by which the port is asked for besides loopback ones
+    std::optional<Address> tls_port = {};
+    HttpTls tls = {};  // of `tls_port`
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
     FilesRoute files = {};
-    size_t connections_max = kHttpConnectionsMax;  // of the socket and the port together
+    size_t connections_max = kHttpConnectionsMax;  // of the socket and the ports together
   };
   // Errors: as HttpServer::listen, and kUnavailable: the token cannot be written.
   static Result<std::unique_ptr<DaemonHttp>> listen(Loop& loop, Options options);
@@ -36,11 +38,14 @@ class DaemonHttp {
   std::string address() const;
   // host:port, or empty.
   std::string port() const;
+  // The real one with TLS; 0: none.
+  uint16_t tls_port() const { return at_tls_port_ == nullptr ? uint16_t{0} : at_tls_port_->port(); }
   void followed_ended(std::string_view name);  // as HttpServer's
 
  private:
   std::unique_ptr<HttpServer> at_socket_;
   std::unique_ptr<HttpServer> at_port_;
+  std::unique_ptr<HttpServer> at_tls_port_;
 };
 
 // The value of the daemons' flags: none if `port` is kNoHttpPort, or the end with status 2.

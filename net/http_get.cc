@@ -89,43 +89,83 @@ std::string percent_encoded(std::string_view path) {
   return encoded;
 }
 
-Result<HttpGet> HttpGet::start(const std::string& address, std::string_view target,
+Result<HttpGet> HttpGet::start(const HttpPlace& place, std::string_view target,
                                HttpReader::Body body, std::string_view headers) {
-  Result<Fd> fd = connect_to(address);
+  Result<Fd> fd = connect_to(place.address);
   if (!fd) return std::move(fd).error();
-  const std::string_view host = address.starts_with('/') ? "localhost" : std::string_view(address);
-  return HttpGet(*std::move(fd),
+  std::unique_ptr<TlsClient> tls;
+  if (!place.pin.empty()) {
+    Result<std::unique_ptr<TlsClient>> begun = TlsClient::start(fd->get(), place.pin);
+    if (!begun) return std::move(begun).error();
+    tls = *std::move(begun);
+  }
+  const std::string_view host =
+      place.address.starts_with('/') ? "localhost" : std::string_view(place.address);
+  return HttpGet(*std::move(fd), std::move(tls),
                  text("GET ", target, " HTTP/1.1\r\nHost: ", host, "\r\nConnection: close\r\n",
-                      headers, "\r\n"),
+                      place.token.empty() ? "" : "Authorization: Bearer ", place.token,
+                      place.token.empty() ? "" : "\r\n", headers, "\r\n"),
                  std::move(body));
 }
 
-short HttpGet::events() const { return request_.empty() ? POLLIN : POLLOUT; }
+short HttpGet::events() const {
+  if (tls_ != nullptr) return tls_->events();
+  return request_.empty() ? POLLIN : POLLOUT;
+}
+
+// True: it has all gone.
+Result<bool> HttpGet::send_request() {
+  while (!request_.empty()) {
+    size_t sent = 0;
+    if (tls_ != nullptr) {
+      const Result<bool> trusted = tls_->shake_hands();
+      if (!trusted || !*trusted) return trusted;
+      const Result<size_t> went = tls_->send(request_.data(), request_.size());
+      if (!went) return went.error();
+      sent = *went;
+      if (sent == 0) return false;
+    } else {
+      const ssize_t went = ::send(fd_.get(), request_.data(), request_.size(), MSG_NOSIGNAL);
+      if (went < 0 && errno == EINTR) continue;
+      if (went < 0 && (errno == EAGAIN || errno == ENOTCONN)) return false;
+      if (went < 0) {
+        return Error::unavailable(text("cannot send a request: ", std::strerror(errno)));
+      }
+      sent = static_cast<size_t>(went);
+    }
+    request_.erase(0, sent);
+  }
+  return true;
+}
+
+Result<std::optional<size_t>> HttpGet::receive(char* bytes, size_t count) {
+  if (tls_ != nullptr) return tls_->receive(bytes, count);
+  while (true) {
+    const ssize_t got = recv(fd_.get(), bytes, count, 0);
+    if (got >= 0) return std::optional(static_cast<size_t>(got));
+    if (errno == EINTR) continue;
+    if (errno == EAGAIN) return std::optional<size_t>();
+    return Error::unavailable(text("the connection broke: ", std::strerror(errno)));
+  }
+}
 
 Result<bool> HttpGet::go_on() {
-  while (!request_.empty()) {
-    const ssize_t sent = send(fd_.get(), request_.data(), request_.size(), MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR) continue;
-    if (sent < 0 && (errno == EAGAIN || errno == ENOTCONN)) return false;
-    if (sent < 0) return Error::unavailable(text("cannot send a request: ", std::strerror(errno)));
-    request_.erase(0, static_cast<size_t>(sent));
-  }
+  const Result<bool> sent = send_request();
+  if (!sent || !*sent) return sent;
   std::array<char, kReadAtOnce> room;
   while (!reader_.is_whole()) {
-    const ssize_t got = recv(fd_.get(), room.data(), room.size(), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0 && errno == EAGAIN) return false;
-    if (got < 0) return Error::unavailable(text("the connection broke: ", std::strerror(errno)));
-    Result<void> read =
-        got == 0 ? reader_.close() : reader_.take({room.data(), static_cast<size_t>(got)});
+    const Result<std::optional<size_t>> got = receive(room.data(), room.size());
+    if (!got) return got.error();
+    if (!*got) return false;
+    Result<void> read = **got == 0 ? reader_.close() : reader_.take({room.data(), **got});
     if (!read) return std::move(read).error();
   }
   return true;
 }
 
-Result<HttpAnswer> http_get(const std::string& address, std::string_view target,
-                            HttpReader::Body body, const HttpDeadlines& deadlines) {
-  Result<HttpGet> get = HttpGet::start(address, target, std::move(body));
+Result<HttpAnswer> http_get(const HttpPlace& place, std::string_view target, HttpReader::Body body,
+                            const HttpDeadlines& deadlines) {
+  Result<HttpGet> get = HttpGet::start(place, target, std::move(body));
   if (!get) return std::move(get).error();
   constexpr int64_t kNever = std::numeric_limits<int64_t>::max();
   const int64_t begin = now_millis();
@@ -138,7 +178,7 @@ Result<HttpAnswer> http_get(const std::string& address, std::string_view target,
     if (*whole) return HttpAnswer{answer.status(), answer.reason()};
     const int64_t until = std::min(answer.status() == 0 ? to_begin : kNever, to_end);
     const int64_t now = now_millis();
-    if (now >= until) return Error::timeout(text(address, " does not answer in time"));
+    if (now >= until) return Error::timeout(text(place.address, " does not answer in time"));
     pollfd ready{.fd = get->fd(), .events = get->events(), .revents = 0};
     poll(&ready, 1,
          until == kNever ? -1 : static_cast<int>(std::min<int64_t>(until - now, 60'000)));

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ struct HttpGuest {
   uint64_t turn = 0;  // in which of HttpGuests' lists it is, and where
   bool is_answered = false;
   std::optional<uint32_t> uid = {};  // of a peer at a Unix socket
+  std::string peer = {};             // address of a peer that comes by TLS
   PrincipalPtr principal = {};       // looked up with its first request; its thread only
 };
 
@@ -32,10 +34,14 @@ class HttpGuests {
  public:
   explicit HttpGuests(size_t max) : max_(max) {}
 
-  // False: its user has too many, and it is shut.
+  // False: its user, or its address, has too many, and it is shut.
   bool comes(HttpGuest& guest, Time now) {
     if (++count_ > max_ - max_ / 8) end_one();
     if (guest.uid && ++by_user_[*guest.uid] > max_ / 4 && !is_unbounded(*guest.uid)) {
+      ::shutdown(guest.fd, SHUT_RDWR);
+      return false;
+    }
+    if (!guest.peer.empty() && ++by_peer_[guest.peer] > max_ / 4) {
       ::shutdown(guest.fd, SHUT_RDWR);
       return false;
     }
@@ -45,6 +51,10 @@ class HttpGuests {
   void goes(HttpGuest& guest) {
     is_busy(guest);
     --count_;
+    if (!guest.peer.empty()) {
+      const auto peer = by_peer_.find(guest.peer);
+      if (--peer->second == 0) by_peer_.erase(peer);
+    }
     if (!guest.uid) return;
     const auto at = by_user_.find(*guest.uid);
     if (--at->second == 0) by_user_.erase(at);
@@ -106,6 +116,7 @@ class HttpGuests {
   size_t count_ = 0;
   size_t long_ = 0;
   std::map<uint32_t, size_t> by_user_;
+  std::map<std::string, size_t> by_peer_;
   uint64_t turns_ = 0;
   List waiting_;
   List answered_;

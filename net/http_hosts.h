@@ -14,11 +14,6 @@
 
 namespace proffer {
 
-struct HttpRefusal {
-  int status = 0;
-  std::string message = {};
-};
-
 // Host must be a loopback name, `bound`, or one of `names`, with any port (of a tunnel, say); tools
 // may leave it out. Origin, if there is one, must be where the request goes.
 std::optional<HttpRefusal> refuse_strangers(const HttpRequest& request, std::string_view bound,

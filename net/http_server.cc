@@ -14,12 +14,15 @@
 #include "net/http_server.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <unordered_set>
 
+#include <arpa/inet.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -132,6 +135,13 @@ bool is_same_secret(std::string_view a, std::string_view b) {
   return differs == 0;
 }
 
+// The token of "Authorization: Bearer …"; empty: there is none.
+std::string_view bearer_of(const HttpRequest& request) {
+  constexpr std::string_view kBearer = "Bearer ";
+  const std::string_view given = request.header("authorization").value_or("");
+  return given.starts_with(kBearer) ? given.substr(kBearer.size()) : std::string_view();
+}
+
 // At a Unix socket the user of the process that connected; at a port, with the token, the one that
 // runs this process.
 PrincipalPtr principal_of_peer(Exchange& exchange) {
@@ -140,14 +150,36 @@ PrincipalPtr principal_of_peer(Exchange& exchange) {
     if (guest.principal == nullptr) guest.principal = principal_of(*guest.uid);
     return guest.principal;
   }
-  constexpr std::string_view kBearer = "Bearer ";
   const std::string& token = exchange.shared->options.token;
-  const std::string_view given = exchange.request.header("authorization").value_or("");
-  if (token.empty() || !given.starts_with(kBearer) ||
-      !is_same_secret(given.substr(kBearer.size()), token)) {
-    return nullptr;
-  }
+  if (token.empty() || !is_same_secret(bearer_of(exchange.request), token)) return nullptr;
   return principal_of(geteuid());
+}
+
+// By TLS: what the token says, of those that others make.
+std::optional<HttpRefusal> admit_bearer(Exchange& exchange) {
+  HttpRequest& request = exchange.request;
+  if (request.path == kHttpOpenPath) return std::nullopt;
+  std::variant<PrincipalPtr, HttpRefusal> admitted =
+      exchange.shared->options.tls->admit(bearer_of(request), request.path, exchange.guest->peer);
+  if (auto* refusal = std::get_if<HttpRefusal>(&admitted)) return std::move(*refusal);
+  request.principal = std::get<PrincipalPtr>(std::move(admitted));
+  return std::nullopt;
+}
+
+// "10.0.0.7"; empty if it has none.
+std::string address_of_peer(MHD_Connection* connection) {
+  const MHD_ConnectionInfo* found =
+      MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+  std::array<char, INET6_ADDRSTRLEN> name{};
+  if (found == nullptr || found->client_addr == nullptr) return {};
+  if (found->client_addr->sa_family == AF_INET) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(found->client_addr);
+    inet_ntop(AF_INET, &v4->sin_addr, name.data(), name.size());
+  } else if (found->client_addr->sa_family == AF_INET6) {
+    const auto* v6 = reinterpret_cast<const sockaddr_in6*>(found->client_addr);
+    inet_ntop(AF_INET6, &v6->sin6_addr, name.data(), name.size());
+  }
+  return name.data();
 }
 
 std::optional<std::string_view> first_of(const Pairs& pairs, std::string_view name) {
@@ -427,6 +459,12 @@ struct HttpServer::Impl {
         return queue_text(connection, 405, "only GET, HEAD and POST are served");
       }
       const HttpServer::Options& options = shared->options;
+      // A page of a stranger's has no token, and no name of the server means more than another: who
+      // connected has compared its key.
+      if (options.tls) {
+        const std::optional<HttpRefusal> refusal = admit_bearer(*exchange);
+        return refusal ? queue_text(connection, refusal->status, refusal->message) : MHD_YES;
+      }
       if (const std::optional<HttpRefusal> refusal =
               refuse_strangers(exchange->request, options.address.host, options.names)) {
         return queue_text(connection, refusal->status, refusal->message);
@@ -479,10 +517,11 @@ struct HttpServer::Impl {
       guest->fd =
           MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
       if (!shared->options.address.socket.empty()) guest->uid = uid_of_connection(guest->fd);
+      if (shared->options.tls) guest->peer = address_of_peer(connection);
       *context = guest;
       if (!shared->guests.comes(*guest, shared->loop.now())) {
         LOG_EVERY_N(WARNING, 100) << "a user has too many HTTP connections; more are shut user=\""
-                                  << user_name(*guest->uid) << '"';
+                                  << (guest->uid ? user_name(*guest->uid) : guest->peer) << '"';
       }
       return shared->watch();
     }
@@ -523,6 +562,10 @@ struct HttpServer::Impl {
 HttpServer::HttpServer(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options options) {
+  if (options.address.socket.empty() && !options.tls && !is_loopback(options.address.host)) {
+    return Error::unsupported(
+        text("HTTP without TLS is served on this machine only, not on ", to_text(options.address)));
+  }
   Result<HttpListener> listener = open_http_listener(options.address);
   if (!listener) return listener.error();
   const size_t connections_max = std::max(options.connections_max, kConnectionsLeast);
@@ -557,14 +600,27 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(Loop& loop, Options optio
   // own threads wait for another one before they handle any, which the test ManyConnectionsAtOnce
   // has hit. poll() costs each turn of a thread its number of connections, which connections_max
   // bounds.
+  std::vector<MHD_OptionItem> more;
+  const HttpServer::Options& kept = impl->shared->options;
+  if (kept.tls) {
+    const auto add = [&more](MHD_OPTION option, const char* value) {
+      more.push_back({option, 0, const_cast<char*>(value)});
+    };
+    add(MHD_OPTION_HTTPS_MEM_KEY, kept.tls->identity.key_pem.c_str());
+    add(MHD_OPTION_HTTPS_MEM_CERT, kept.tls->identity.certificate_pem.c_str());
+    add(MHD_OPTION_HTTPS_PRIORITIES, "SECURE128:-VERS-ALL:+VERS-TLS1.3");
+  }
+  more.push_back({MHD_OPTION_END, 0, nullptr});
   impl->daemon = MHD_start_daemon(
-      MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, on_request,
-      impl.get(), MHD_OPTION_LISTEN_SOCKET, static_cast<MHD_socket>(listener->fd.get()),
-      MHD_OPTION_THREAD_POOL_SIZE, unsigned{kHttpThreads}, MHD_OPTION_CONNECTION_LIMIT,
-      static_cast<unsigned>(connections_max), MHD_OPTION_CONNECTION_TIMEOUT, kIdleSecondsMax,
-      MHD_OPTION_CONNECTION_MEMORY_LIMIT, kHttpRequestBytesMax, MHD_OPTION_UNESCAPE_CALLBACK,
-      keep_escapes, nullptr, MHD_OPTION_NOTIFY_COMPLETED, on_completed, impl.get(),
-      MHD_OPTION_NOTIFY_CONNECTION, on_connection, impl.get(), MHD_OPTION_END);
+      MHD_USE_POLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME |
+          static_cast<unsigned>(kept.tls ? MHD_USE_TLS : MHD_NO_FLAG),
+      0, nullptr, nullptr, on_request, impl.get(), MHD_OPTION_LISTEN_SOCKET,
+      static_cast<MHD_socket>(listener->fd.get()), MHD_OPTION_THREAD_POOL_SIZE,
+      unsigned{kHttpThreads}, MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(connections_max),
+      MHD_OPTION_CONNECTION_TIMEOUT, kIdleSecondsMax, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+      kHttpRequestBytesMax, MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, nullptr,
+      MHD_OPTION_NOTIFY_COMPLETED, on_completed, impl.get(), MHD_OPTION_NOTIFY_CONNECTION,
+      on_connection, impl.get(), MHD_OPTION_ARRAY, more.data(), MHD_OPTION_END);
   if (impl->daemon == nullptr) {
     return Error::unavailable(text("cannot start the HTTP server on ", to_text(impl->address), ": ",
                                    std::strerror(errno)));

@@ -6,8 +6,9 @@
 // All other requests are handed to the loop and answered from there, now or later. Only GET and
 // HEAD, and POST with a small body; others get 405.
 //
-// At a Unix socket the kernel says which user asks. At a TCP port only the bearer of a token is
-// known: it has the rights of the user that runs this process.
+// At a Unix socket the kernel says which user asks. At a TCP port of the loopback interface only
+// the bearer of a token is known: it has the rights of the user that runs this process. Beyond
+// loopback there is TLS or nothing, and who asks is said by tokens that others make.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "common/principal.h"
@@ -24,6 +26,7 @@
 #include "net/address.h"
 #include "net/files.h"
 #include "net/loop.h"
+#include "net/tls_identity.h"
 
 namespace proffer {
 
@@ -52,6 +55,21 @@ struct HttpRequest {
   // The first value of that name; empty text for "?follow".
   std::optional<std::string_view> param(std::string_view name) const;
   std::optional<std::string_view> header(std::string_view name) const;
+};
+
+struct HttpRefusal {
+  int status = 0;
+  std::string message = {};
+};
+
+// TLS 1.3, as this server.
+struct HttpTls {
+  TlsIdentity identity = {};
+  // Who the bearer of `token` is (empty: it has none), if it may ask for `path`; `peer` is its
+  // address. Called from the server's threads, at the same time. Not asked for kHttpOpenPath.
+  std::function<std::variant<PrincipalPtr, HttpRefusal>(
+      std::string_view token, std::string_view path, std::string_view peer)>
+      admit = {};
 };
 
 // A body that is written bit by bit. Loop thread; may outlive the connection and the server.
@@ -145,6 +163,9 @@ class HttpServer {
     // others get 401. Empty: nobody is known there, and everybody is answered.
     std::string token = {};
     std::string token_hint = {};  // where the token is, for those that come without it
+    // For other machines: `token` and `names` are of no use then. One address of a peer may have a
+    // quarter of the connections.
+    std::optional<HttpTls> tls = {};
     // By which it may be asked for besides loopback ones and `address`, in the header Host.
     std::vector<std::string> names = {};
     std::function<void(const HttpRequest&, HttpResponder)> handler = {};
@@ -154,7 +175,8 @@ class HttpServer {
     size_t connections_max = kHttpConnectionsMax;
     Duration request_max = kHttpRequestMax;
   };
-  // Errors: kInvalidArgument (address), kFailedPrecondition (port in use, no such local address, or
+  // Errors: kInvalidArgument (address), kUnsupported (beyond loopback without TLS),
+  // kFailedPrecondition (port in use, no such local address, or
   // no socket at the path), kUnavailable.
   static Result<std::unique_ptr<HttpServer>> listen(Loop& loop, Options options);
   // Cuts all connections; waits for the server's threads; removes its socket.

@@ -455,6 +455,15 @@ struct AgentTask {
 
 // First message of an agent's session. Its tasks follow in `tasks_follow` RegisterTasks messages;
 // the agent is served when all are there.
+// Where an agent serves files to other machines.
+struct FileService {
+  std::string address = {};  // host:port; empty: it does not
+  std::string pin = {};      // of its certificate's key
+  Secret token_key = {};     // by which it knows the master's tokens
+  Time clock = {};           // now, by its own clock
+  bool operator==(const FileService&) const = default;
+};
+
 struct RegisterAgent {
   AgentId agent = {};
   Secret secret = {};
@@ -468,6 +477,7 @@ struct RegisterAgent {
   std::string limits = {};   // what it holds tasks to, and what not, for people
   std::string trouble = {};  // as AgentTrouble::why
   ClusterId cluster = {};    // whose tasks it has; empty: it has none
+  FileService files = {};    // beyond its machine
   bool operator==(const RegisterAgent&) const = default;
 };
 

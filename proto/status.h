@@ -33,6 +33,7 @@ struct AgentRow {
   ResourceVector offered = {};
   ResourceVector free = {};
   std::string http_address = {};
+  std::string https_address = {};  // the same for other machines, by TLS; empty: not served
   int64_t tasks = 0;
   Time registered_at = {};
   std::vector<ReservedRow> reserved = {};  // by role, static ones first
@@ -111,6 +112,7 @@ struct TaskRow {
   std::optional<bool> healthy = {};     // by its health check, as last told; none once it has ended
   std::optional<bool> ready = {};       // by its readiness, in the same way
   std::string http_address = {};        // of its agent: /v1/files/<framework>/<task>/stdout
+  std::string https_address = {};       // the same for other machines, by TLS; empty: not served
   std::optional<TaskUsage> usage = {};  // once it has ended
   Time launched_at = {};
   Time changed_at = {};

@@ -33,6 +33,14 @@ DEFINE_string(http_names, "",
 DEFINE_int32(http_port, proffer::kNoHttpPort,
              "serve HTTP (status, metrics, files) on this port too, beside its socket, to those "
              "that have the token of WORK_DIR/http_token; 0: any free one; -1: none");
+DEFINE_int32(
+    https_port, proffer::kNoHttpPort,
+    "serve the files of tasks on this port to other machines, by TLS, to those whom the "
+    "master gives a token; 0: any free one, which the master is told; -1: do not. Default: "
+    "0 on a machine that joined, else -1");
+DEFINE_string(https_host, "",
+              "name or address by which other machines reach --https_port; default: the address by "
+              "which this machine reaches its master, or its name");
 DEFINE_string(operators_group, "",
               "members of this group may read what root may: the files of all tasks");
 DEFINE_string(sandbox_age, "168h",
@@ -108,6 +116,14 @@ std::string name_from_flags(const std::optional<ClientKeys>& keys) {
             2);
 }
 
+std::optional<uint16_t> https_port_from_flags(bool has_joined) {
+  if (google::GetCommandLineFlagInfoOrDie("https_port").is_default) {
+    return has_joined ? std::optional<uint16_t>(0) : std::nullopt;
+  }
+  if (FLAGS_https_port == kNoHttpPort) return std::nullopt;
+  return flag_port("https_port", FLAGS_https_port);
+}
+
 int64_t bytes_from_flag(std::string_view flag, int64_t mib) {
   constexpr int64_t kMibMax = int64_t{1} << 40;
   if (mib >= 0 && mib <= kMibMax) return mib << 20;
@@ -131,6 +147,8 @@ agent::AgentShellOptions options_from_flags() {
   Result<std::optional<ClientKeys>> keys = keys_for(KeyKind::kAgent, options.masters);
   if (!keys) exit_with(std::move(keys).error(), 2);
   options.keys = *std::move(keys);
+  options.https_port = https_port_from_flags(options.keys.has_value());
+  options.https_host = FLAGS_https_host;
   options.http_names = flag_value("http_names", parse_http_names(FLAGS_http_names));
   options.operators_group = flag_group("operators_group", FLAGS_operators_group);
   options.housekeeping.sandbox_age = flag_duration("sandbox_age", FLAGS_sandbox_age);

@@ -145,6 +145,7 @@ function headers_of_target(target) {
   if (target ~ /^PkgConfig::UV/) return "uv.h"
   if (target ~ /^PkgConfig::ZMQ|^cppzmq/) return "zmq.h"
   if (target ~ /^PkgConfig::MHD/) return "microhttpd.h"
+  if (target ~ /^PkgConfig::GNUTLS/) return "gnutls/gnutls.h"
   if (target ~ /^PkgConfig::SQLITE/) return "sqlite3.h"
   if (target ~ /^PkgConfig::CURL|^CURL::/) return "curl/curl.h"
   if (target ~ /^PkgConfig::RE2|^re2/) return "re2/re2.h"

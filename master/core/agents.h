@@ -42,8 +42,9 @@ struct Agent {
   std::vector<Slice> slices = {};      // both together
   PortSet ports = {};
   std::string http_address = {};
-  uint32_t memory = 0;      // as it told
-  std::string limits = {};  // as it told, for people
+  proto::FileService files = {};  // to other machines; `clock` is of `registered_at`
+  uint32_t memory = 0;            // as it told
+  std::string limits = {};        // as it told, for people
   // Of its process. Root runs tasks of every user, others only their own. nullptr: not known.
   PrincipalPtr by = {};
   std::string trouble = {};  // why it takes no tasks; empty: it does

@@ -51,6 +51,11 @@ std::vector<proto::HistoryRecord> Master::last_history(Time now) {
 bool Master::may_see_tasks_of(std::string_view user, const Principal* by) const {
   return state_->may_see_tasks_of(user, by);
 }
+Result<FileGrant> Master::grant_files(const proto::FileAccessCall& wanted, const Principal* by,
+                                      Time now) const {
+  return state_->grant_files(wanted, by, now);
+}
+
 const KnownKey* Master::find_key(const PublicKey& key, Time now) const {
   return state_->find_key(key, now);
 }

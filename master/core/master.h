@@ -16,6 +16,7 @@
 #include "master/core/framework_figures.h"
 #include "master/core/policy.h"
 #include "proto/explain.h"
+#include "proto/file_access.h"
 #include "proto/history.h"
 #include "proto/live_snapshot.h"
 #include "proto/messages.h"
@@ -191,6 +192,16 @@ struct MasterOutbox {
   }
 };
 
+// What a token is made of by which an agent serves files to another machine.
+struct FileGrant {
+  proto::FileService files = {};  // of the agent
+  Time until = {};                // by the agent's clock
+  std::string user = {};
+  bool is_operator = false;  // of this cluster, whoever it is on the agent's machine
+  std::string prefix = {};   // of the paths that it opens
+  bool operator==(const FileGrant&) const = default;
+};
+
 // The registry's rows.
 struct MasterSnapshot {
   std::vector<proto::RegistryRow> rows = {};
@@ -232,6 +243,12 @@ class Master {
   // Commands, and the texts of errors, are left out where `by` may not see them. O(log tasks +
   // limit).
   std::vector<proto::TaskRow> tasks(const proto::TaskQuery& query, const Principal* by) const;
+
+  // Leave to read files of a framework at an agent, from another machine. Errors:
+  // kPermissionDenied, kNotFound (no such agent), kUnavailable (it is away), kFailedPrecondition
+  // (it serves none).
+  Result<FileGrant> grant_files(const proto::FileAccessCall& wanted, const Principal* by,
+                                Time now) const;
 
   // A key that may connect now: registered, or of a token whose time is not over. nullptr: none.
   // Valid until the next step. O(log keys).

@@ -154,6 +154,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.slices = with_reserved(agent.own_slices, agent.reserved);
   agent.ports = first.ports;
   agent.http_address = first.http_address;
+  agent.files = first.files;
   agent.memory = first.memory;
   agent.limits = first.limits;
   agent.trouble = first.trouble;

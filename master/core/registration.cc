@@ -80,6 +80,24 @@ Result<void> check_http_address(std::string_view address) {
            "a Unix socket, as in 127.0.0.1:5081 or /run/a.sock, not ", quoted(address)));
 }
 
+// As check_http_address, of TLS: no socket, and with what clients and tokens need.
+Result<void> check_files(const proto::FileService& files) {
+  if (files.address.empty()) return {};
+  if (files.address.front() == '/') {
+    return Error::invalid_argument(
+        text("files for other machines are served at host:port, not ", quoted(files.address)));
+  }
+  if (Result<void> checked = check_http_address(files.address); !checked) return checked;
+  const bool is_pin = files.pin.size() == kPinBytesMax &&
+                      std::all_of(files.pin.begin(), files.pin.end(), [](char c) {
+                        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                               (c >= 'A' && c <= 'Z') || c == '+' || c == '/' || c == '=';
+                      });
+  if (is_pin) return {};
+  return Error::invalid_argument(text("the pin of a certificate is ", kPinBytesMax,
+                                      " characters of base64, not ", quoted(files.pin)));
+}
+
 Result<void> check_slices(proto::RegisterAgent& agent) {
   Resources sum;
   for (Slice& slice : agent.slices) {
@@ -159,6 +177,7 @@ Result<void> check_registration(Registration& registration) {
     return Error::invalid_argument("the secret must be 32 hexadecimal digits");
   }
   if (Result<void> checked = check_http_address(agent.http_address); !checked) return checked;
+  if (Result<void> checked = check_files(agent.files); !checked) return checked;
   if (std::any_of(agent.limits.begin(), agent.limits.end(),
                   [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; })) {
     return Error::invalid_argument("what it enforces holds a control character");

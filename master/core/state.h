@@ -72,6 +72,8 @@ class Master::State {
   std::vector<proto::HistoryRecord> last_history(Time now);
   bool may_see_tasks_of(std::string_view user, const Principal* by) const;
   // keys.cc
+  Result<FileGrant> grant_files(const proto::FileAccessCall& wanted, const Principal* by,
+                                Time now) const;
   const KnownKey* find_key(const PublicKey& key, Time now) const;
   std::vector<KnownKey> keys() const;
   // violations.cc

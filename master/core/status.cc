@@ -64,6 +64,7 @@ std::vector<proto::AgentRow> Master::State::agent_rows() const {
       row.free = use->second.free.amounts;
     }
     row.http_address = agent.http_address;
+    row.https_address = agent.files.address;
     for (const Task* task : agent.tasks) row.tasks += task->ended() ? 0 : 1;
     row.registered_at = agent.registered_at;
     for (const Slice& slice : agent.own_slices) {
@@ -183,7 +184,10 @@ std::vector<proto::TaskRow> Master::State::task_rows(const proto::TaskQuery& que
       row.command.clear();
       row.message.clear();
     }
-    if (const Agent* agent = agents_.find(row.agent)) row.http_address = agent->http_address;
+    const Agent* agent = agents_.find(row.agent);
+    if (agent == nullptr) continue;
+    row.http_address = agent->http_address;
+    row.https_address = agent->files.address;
   }
   return rows;
 }

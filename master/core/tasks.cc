@@ -214,6 +214,7 @@ proto::TaskRow row_of(const Task& task) {
           .healthy = task.ended() ? std::nullopt : task.healthy,
           .ready = task.ended() ? std::nullopt : task.ready,
           .http_address = {},
+          .https_address = {},
           .usage = task.usage,
           .launched_at = task.launched_at,
           .changed_at = task.changed_at};

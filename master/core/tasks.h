@@ -132,7 +132,7 @@ class Tasks {
   // Live tasks that have not ended and match as TaskQuery::prefix says, at most `limit`, in order.
   // With a prefix O(frameworks * log tasks + limit).
   std::vector<const Task*> matching(std::string_view prefix, size_t limit) const;
-  // The page that the query asks for; `http_address` is left empty. For eyes that may see all.
+  // The page that the query asks for; the addresses are left empty. For eyes that may see all.
   std::vector<proto::TaskRow> rows(const proto::TaskQuery& query) const;
 
   int64_t count(proto::TaskState state) const { return counts_[static_cast<size_t>(state)]; }

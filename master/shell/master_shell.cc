@@ -21,6 +21,7 @@
 #include "master/shell/snapshot_pages.h"
 #include "master/shell/standby.h"
 #include "net/daemon_http.h"
+#include "net/file_token.h"
 #include "net/held_port.h"
 #include "net/http_server.h"
 #include "net/randomness.h"
@@ -29,6 +30,7 @@
 #include "net/users.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
+#include "proto/json/file_access_json.h"
 #include "proto/json/history_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
@@ -152,6 +154,7 @@ struct MasterShell::Impl {
   void drop_key(const PublicKey& key);
   void on_frame(PeerId peer, std::span<const std::byte> frame);
   void on_call(PeerId peer, const proto::Call& call);
+  void grant_files(PeerId peer, const proto::Call& call);
   void read_history(PeerId peer, const proto::Call& call);
   void on_request(const HttpRequest& request, HttpResponder responder);
   void step(MasterEvent event);
@@ -440,12 +443,45 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
   // Who has gone hears no answer; what it asked for may take milliseconds.
   if (!router->is_connected(peer)) return;
   if (call.method == "history") return read_history(peer, call);
+  if (call.method == "file_access") return grant_files(peer, call);
   Result<Page> page =
       call.method == "snapshot"
           ? snapshots.page(*core, call.json, loop.now())
           : read_api(*core, call.method, call.json, principal_of(peer).get(), history_words());
   if (!page) return refuse(page.error());
   reply(peer, {.id = call.id, .json = std::move(page->json), .next = std::move(page->next)});
+}
+
+// A token for the files of a framework at one agent, which that agent takes from other machines.
+void MasterShell::Impl::grant_files(PeerId peer, const proto::Call& call) {
+  const auto refuse = [this, peer, id = call.id](const Error& error) {
+    reply(peer,
+          {.id = id, .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
+  };
+  const Result<proto::FileAccessCall> wanted = proto::parse_file_access_call(call.json);
+  if (!wanted) return refuse(Error(wanted.error()).in("arguments of file_access"));
+  const PrincipalPtr by = principal_of(peer);
+  const Result<FileGrant> grant = core->grant_files(*wanted, by.get(), loop.now());
+  if (!grant) {
+    if (grant.error().code() == ErrorCode::kPermissionDenied) {
+      trace.write({{TraceLevel::kMisbehaved,
+                    "audit: refused",
+                    {{"user", audit_name(by.get())},
+                     {"action", quoted("read files of another machine")},
+                     {"of", quoted(text(wanted->agent.str(), " ", wanted->framework.str()))}}}},
+                  loop.now().nanos() / 1'000'000'000);
+    }
+    return refuse(grant.error());
+  }
+  const FileToken token{.until = grant->until,
+                        .user = grant->user,
+                        .is_operator = grant->is_operator,
+                        .prefix = grant->prefix};
+  reply(peer, {.id = call.id,
+               .json = proto::file_access_reply_json({.address = grant->files.address,
+                                                      .pin = grant->files.pin,
+                                                      .token = seal(token, grant->files.token_key),
+                                                      .valid_for = kFileTokenAge})});
 }
 
 // A page of it, without what the caller may not see.

@@ -269,6 +269,14 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   out.memory = in.getMemory();
   text(in.getLimits(), "what the agent enforces", kLimitsTextBytesMax, out.limits);
   cluster(in.getCluster(), out.cluster);
+  if (in.hasFiles()) file_service(in.getFiles(), out.files);
+}
+
+void WireReader::file_service(wire::FileService::Reader in, FileService& out) {
+  text(in.getAddress(), "the address of files", kAddressBytesMax, out.address);
+  text(in.getPin(), "the pin of a certificate", kPinBytesMax, out.pin);
+  secret(in.getTokenKey(), out.token_key);
+  time(in.getClock(), out.clock);
 }
 
 void WireReader::fill(wire::RegisterTasks::Reader in, RegisterTasks& out) {

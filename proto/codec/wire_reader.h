@@ -109,6 +109,7 @@ class WireReader {
   void fill(wire::Failure::Reader in, Failure& out);
   void fill(wire::ErrorMessage::Reader in, ErrorMessage& out) { error_message(in, out); }
   void fill(wire::RegisterAgent::Reader in, RegisterAgent& out);
+  void file_service(wire::FileService::Reader in, FileService& out);
   void fill(wire::RegisterTasks::Reader in, RegisterTasks& out);
   void fill(wire::AgentRegistered::Reader in, AgentRegistered& out);
   void fill(wire::RunTask::Reader in, RunTask& out);

@@ -217,6 +217,12 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
   out.setMemory(message.memory);
   if (!message.limits.empty()) out.setLimits(text_of(message.limits));
   if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
+  if (message.files.address.empty()) return;
+  auto files = out.initFiles();
+  files.setAddress(text_of(message.files.address));
+  files.setPin(text_of(message.files.pin));
+  files.setTokenKey(text_of(message.files.token_key));
+  files.setClock(message.files.clock.nanos());
 }
 
 void write(const RegisterTasks& message, wire::Envelope::Builder envelope) {

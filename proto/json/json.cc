@@ -29,6 +29,7 @@ void fields(F& f, typename F::template Of<AgentRow>& row) {
   f.value("offered", row.offered);
   f.value("free", row.free);
   f.text("http_address", row.http_address);
+  f.text_if_any("https_address", row.https_address);
   f.whole("tasks", row.tasks);
   f.seconds("registered_at_s", row.registered_at);
   f.rows_if_any("reserved", row.reserved);

@@ -89,6 +89,7 @@ void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.truth("ready", row.ready);
   f.value("usage", row.usage);
   f.text("http_address", row.http_address);
+  f.text_if_any("https_address", row.https_address);
   f.seconds("launched_at_s", row.launched_at);
   f.seconds("changed_at_s", row.changed_at);
 }

@@ -647,6 +647,18 @@ struct RegisterAgent {
   limits @8 :Text;  # What it holds tasks to, and what not, for people; at most 512 bytes.
   trouble @9 :Text;  # As AgentTrouble.why.
   cluster @10 :Text;  # Whose tasks it has, as in Subscribe; empty: it has none.
+  files @11 :FileService;  # To other machines. Absent: it serves its files on its own machine only.
+}
+
+# Where an agent serves the files of its tasks to other machines: by TLS, to bearers of a token that
+# the master makes.
+struct FileService {
+  address @0 :Text;   # host:port, at most 264 bytes
+  # SHA-256 of the public key of its certificate (SubjectPublicKeyInfo), in base64: 44 characters.
+  # Clients accept no other.
+  pin @1 :Text;
+  tokenKey @2 :Text;  # secret by which the agent knows the master's tokens; of this life of it
+  clock @3 :Int64;    # time now by the clock of the agent, in which tokens say when they end
 }
 
 # Whether it takes tasks now. Those that it has run on.

@@ -41,9 +41,10 @@ struct AgentOptions {
   // Of `total`, those that cannot be bound now. Ports of tasks that are found again are among them.
   PortSet ports_in_use = {};
   std::string http_address = {};
-  std::string limits = {};   // what tasks are held to here, and what not, for people
-  std::string boot_id = {};  // which boot of the machine this is
-  uint32_t checkpoint = 0;   // which log the snapshot is of: another after a loss
+  proto::FileService files = {};  // to other machines; its clock is told with each registration
+  std::string limits = {};        // what tasks are held to here, and what not, for people
+  std::string boot_id = {};       // which boot of the machine this is
+  uint32_t checkpoint = 0;        // which log the snapshot is of: another after a loss
   Remembered remembered = Remembered::kAll;
   std::string place = {};   // of its work directory, in this boot; is kept with the identity
   uint64_t newest_run = 0;  // of the sandboxes on the disk; none of a new run has its number
@@ -65,7 +66,10 @@ struct AgentOptions {
 
 // --- events ------------------------------------------------------------------------------------
 
-struct MasterConnected {};  // a fresh connection
+// A fresh connection.
+struct MasterConnected {
+  std::string files_address = {};  // AgentOptions::files.address from now on
+};
 struct MasterDisconnected {};
 struct MasterFrame {
   proto::Envelope envelope = {};

@@ -42,6 +42,13 @@ proto::AgentTask agent_task(const TaskKey& key, const TaskEntry& task, Time now)
   return told;
 }
 
+// With the clock in which the master's tokens are to say when they end.
+proto::FileService files_now(const AgentOptions& options, Time now) {
+  proto::FileService files = options.files;
+  if (!files.address.empty()) files.clock = now;
+  return files;
+}
+
 size_t bytes_of(const proto::Labels& labels) {
   constexpr size_t kFixed = 48;  // of each: pointers, and what texts are rounded up to
   size_t bytes = 0;
@@ -77,8 +84,9 @@ std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, Tas
 
 }  // namespace
 
-void Agent::State::on(const MasterConnected&, Step& step) {
+void Agent::State::on(const MasterConnected& connected, Step& step) {
   end_session();
+  options_.files.address = connected.files_address;
   session_ = Session::kConnected;
   channel_ = channel_.next();
   begin_session(step);
@@ -131,7 +139,8 @@ void Agent::State::register_agent(Step& step) {
                                       .memory = memory_of(options_),
                                       .limits = options_.limits,
                                       .trouble = trouble_,
-                                      .cluster = has_tasks() ? identity.cluster : ClusterId()},
+                                      .cluster = has_tasks() ? identity.cluster : ClusterId(),
+                                      .files = files_now(options_, step.now)},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);

@@ -20,7 +20,9 @@
 #include "net/dealer.h"
 #include "net/http_server.h"
 #include "net/local_server.h"
+#include "net/own_address.h"
 #include "net/randomness.h"
+#include "net/tls_identity.h"
 #include "net/trace_log.h"
 #include "net/users.h"
 #include "proto/codec/codec.h"
@@ -34,7 +36,9 @@
 #include "slave/shell/disk_reserve.h"
 #include "slave/shell/exec_server.h"
 #include "slave/shell/fetches.h"
+#include "slave/shell/file_access.h"
 #include "slave/shell/file_cache.h"
+#include "slave/shell/file_gate.h"
 #include "slave/shell/file_policy.h"
 #include "slave/shell/gpus.h"
 #include "slave/shell/isolator.h"
@@ -88,7 +92,9 @@ struct AgentShell::Impl {
   std::unique_ptr<FileCache> cache;
   std::unique_ptr<Fetches> fetches;
   std::unique_ptr<LocalServer> executors;
+  std::unique_ptr<FileGate> gate;  // its threads are those of `http`
   std::unique_ptr<DaemonHttp> http;
+  std::unique_ptr<FileAccess> access;
   std::unique_ptr<ExecServer> execs;
   std::unique_ptr<Agent> core;
   std::unique_ptr<Housekeeping> housekeeping;
@@ -134,9 +140,12 @@ struct AgentShell::Impl {
     return {.agent_uid = geteuid(), .operators_group = options.operators_group};
   }
   Result<void> serve();
-  // The address of this agent's files, as its master tells it to clients. The path of a socket
-  // means nothing, or something else, on another machine.
+  // The address of this agent's files for the machine of its master. The path of a socket means
+  // nothing, or something else, on another machine.
   std::string files_address() const { return options.keys ? std::string() : http->address(); }
+  std::string own_host() const;
+  std::string https_address() const;
+  Result<void> prepare_tls(DaemonHttp::Options& http_options);
   Result<void> serve_execs();
   Result<pid_t> exec(const ExecRequest& request, const PrincipalPtr& by,
                      std::span<const int> streams);
@@ -231,7 +240,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
       Supervisor::Options{.agent = options.core.name,
                           .user = options.core.user,
                           .socket = socket,
-                          .http_address = files_address(),
+                          .http_address = http->address(),
+                          .https_address = options.core.files.address,
                           .bin_dir = bin_dir(),
                           .descriptors = options.descriptors.at_start,
                           .gpus = gpus},
@@ -280,9 +290,10 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   look_at_disk();
   connect();
   LOG(INFO) << "agent serves agent=" << options.core.name.str() << " http=" << http->address()
-            << " http_port=" << http->port() << " resources=\""
-            << print_agent_resources(options.core.total) << "\" master=" << to_text(options.masters)
-            << " executors_max=" << shares.executors << " limits=\"" << limits_words() << '"';
+            << " http_port=" << http->port() << " https=" << options.core.files.address
+            << " resources=\"" << print_agent_resources(options.core.total)
+            << "\" master=" << to_text(options.masters) << " executors_max=" << shares.executors
+            << " limits=\"" << limits_words() << '"';
   return {};
 }
 
@@ -292,6 +303,7 @@ void AgentShell::Impl::write_address() {
       write_file_atomically(options.work_dir + "/address.json",
                             proto::json_line({{"http", http->address()},
                                               {"http_port", http->port()},
+                                              {"https", options.core.files.address},
                                               {"socket", socket},
                                               {"pid", static_cast<int64_t>(getpid())}}) +
                                 "\n");
@@ -375,25 +387,72 @@ Result<void> AgentShell::Impl::isolate() {
 // The socket's place is the same in each life: executors have told others where their files are.
 Result<void> AgentShell::Impl::serve() {
   const FilePolicy policy = file_policy();
-  Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
-      loop,
-      {.socket = http_socket_beside(socket),
-       .port = options.http_port,
-       .directory = options.work_dir,
-       .names = options.http_names,
-       .handler = [this](const HttpRequest& request,
-                         HttpResponder responder) { on_request(request, std::move(responder)); },
-       .files = {.prefix = "/v1/files/",
-                 .resolve = [this, policy](std::string_view rest,
-                                           const PrincipalPtr& by) -> Result<ServedPath> {
-                   Result<ServedPath> served = sandboxes->resolve(rest);
-                   return served ? serve_to(policy, by, *std::move(served), rest)
-                                 : std::move(served);
-                 },
-                 .encode_directory = files_of},
-       .connections_max = shares.http_connections});
+  DaemonHttp::Options web{
+      .socket = http_socket_beside(socket),
+      .port = options.http_port,
+      .directory = options.work_dir,
+      .names = options.http_names,
+      .handler = [this](const HttpRequest& request,
+                        HttpResponder responder) { on_request(request, std::move(responder)); },
+      .files = {.prefix = "/v1/files/",
+                .resolve = [this, policy](std::string_view rest,
+                                          const PrincipalPtr& by) -> Result<ServedPath> {
+                  Result<ServedPath> served = sandboxes->resolve(rest);
+                  return served ? serve_to(policy, by, *std::move(served), rest)
+                                : std::move(served);
+                },
+                .encode_directory = files_of},
+      .connections_max = shares.http_connections};
+  if (Result<void> prepared = prepare_tls(web); !prepared) return prepared;
+  Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(loop, std::move(web));
   if (!listening) return std::move(listening).error();
   http = *std::move(listening);
+  options.core.files.address = https_address();
+  return {};
+}
+
+// For other machines: under the name that was given, or the address by which this machine reaches
+// its master; that may be another one after each connection.
+std::string AgentShell::Impl::own_host() const {
+  std::string host = options.https_host;
+  for (const Address& master : options.masters) {
+    if (host.empty() && master.socket.empty()) host = own_address_towards(master).value_or("");
+  }
+  return host.empty() ? host_name() : host;
+}
+
+std::string AgentShell::Impl::https_address() const {
+  return http->tls_port() == 0 ? "" : to_text(Address{own_host(), http->tls_port()});
+}
+
+// The key, and the one that the master shares, are new in each life: nothing of them is on the
+// disk, and tokens of an earlier life open nothing.
+Result<void> AgentShell::Impl::prepare_tls(DaemonHttp::Options& web) {
+  if (!options.https_port) return {};
+  Result<TlsIdentity> identity = make_tls_identity(options.core.name.str());
+  if (!identity) return std::move(identity).error();
+  options.core.files = {.pin = identity->pin, .token_key = random_secret()};
+  gate = std::make_unique<FileGate>(
+      options.core.files.token_key, [this] { return loop.now(); },
+      [this, there = std::weak_ptr<bool>(is_there)](RefusedBearer refused) {
+        loop.post([this, there, refused = std::move(refused)] {
+          if (there.expired()) return;
+          trace.write({{TraceLevel::kMisbehaved,
+                        "audit: refused",
+                        {{"user", refused.user},
+                         {"action", quoted("read files")},
+                         {"of", quoted(refused.path)},
+                         {"peer", refused.peer},
+                         {"error", quoted(refused.why)}}}},
+                      loop.now().nanos() / 1'000'000'000);
+        });
+      });
+  const bool is_v6 = own_host().find(':') != std::string::npos;
+  web.tls_port = Address{is_v6 ? "::" : "0.0.0.0", *options.https_port};
+  web.tls = {
+      .identity = *std::move(identity),
+      .admit = [raw = gate.get()](std::string_view token, std::string_view path,
+                                  std::string_view peer) { return raw->admit(token, path, peer); }};
   return {};
 }
 
@@ -435,21 +494,26 @@ Result<pid_t> AgentShell::Impl::exec(const ExecRequest& request, const Principal
 
 void AgentShell::Impl::connect() {
   const std::vector<std::string> endpoints = zmq_endpoints(options.masters);
+  const auto may_serve = [trusted = options.master_uid](uint32_t uid) {
+    return uid == 0 || uid == geteuid() || uid == trusted;
+  };
+  access = std::make_unique<FileAccess>(loop, FileAccess::Options{.masters = options.masters,
+                                                                  .keys = options.keys,
+                                                                  .may_serve = may_serve,
+                                                                  .seed = options.core.seed});
   dealer = std::make_unique<Dealer>(
       loop,
-      Dealer::Options{
-          .endpoint = endpoints.front(),
-          .others = {endpoints.begin() + 1, endpoints.end()},
-          .keys = options.keys,
-          .may_serve = [trusted = options.master_uid](
-                           uint32_t uid) { return uid == 0 || uid == geteuid() || uid == trusted; },
-          .seed = options.core.seed,
-          .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()},
+      Dealer::Options{.endpoint = endpoints.front(),
+                      .others = {endpoints.begin() + 1, endpoints.end()},
+                      .keys = options.keys,
+                      .may_serve = may_serve,
+                      .seed = options.core.seed,
+                      .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()},
       Dealer::Handlers{
           .on_connected =
               [this] {
                 reasons_told.clear();
-                handle(MasterConnected{});
+                handle(MasterConnected{https_address()});
               },
           .on_frame = [this](std::span<const std::byte> frame) { on_master_frame(frame); },
           .on_disconnected =
@@ -752,10 +816,14 @@ void AgentShell::Impl::on_request(const HttpRequest& request, HttpResponder resp
   if (request.path == "/v1/status") {
     return responder.respond_json(200, proto::agent_status_json(agent_status(*core, *supervisor)));
   }
+  if (request.path.starts_with(kAccessPath)) {
+    return answer_access(*access, request, std::move(responder));
+  }
   responder.respond_json(
       404, proto::error_json(Error::not_found(text("nothing is at ", quoted(request.path)))
                                  .with_hint("try /v1/status, /healthz, /metrics, "
-                                            "/v1/files/<framework>/<task>/<path>")));
+                                            "/v1/files/<framework>/<task>/<path>, "
+                                            "/v1/access/<framework>/<agent>")));
 }
 
 // --- outside -----------------------------------------------------------------------------------

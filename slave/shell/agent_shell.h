@@ -26,8 +26,13 @@ struct AgentShellOptions {
   std::optional<ClientKeys> keys = {};      // by which masters on other machines are reached
   // That may run the master, beside root and this process's user: it says as which user tasks run.
   std::optional<uint32_t> master_uid = {};
-  std::optional<Address> http_port = {};         // for HTTP beside the socket; only with a token
-  std::vector<std::string> http_names = {};      // by which it is asked for besides loopback ones
+  std::optional<Address> http_port = {};     // for HTTP beside the socket; only with a token
+  std::vector<std::string> http_names = {};  // by which it is asked for besides loopback ones
+  // For files to other machines, by TLS with tokens of the master. 0: any free one. None: not
+  // served.
+  std::optional<uint16_t> https_port = {};
+  // By which others reach it; empty: the address by which this machine reaches its master.
+  std::string https_host = {};
   std::optional<uint32_t> operators_group = {};  // its members may read files of all users
   HousekeepingOptions housekeeping = {};
   int64_t fetch_max = int64_t{16} << 30;  // bytes of all files that are fetched for one executor

@@ -16,7 +16,7 @@ namespace proffer::agent {
 namespace {
 
 bool is_operator(const FilePolicy& policy, const Principal& by) {
-  if (by.uid == 0 || by.uid == policy.agent_uid) return true;
+  if (by.is_operator || by.uid == 0 || by.uid == policy.agent_uid) return true;
   return policy.operators_group &&
          std::find(by.groups.begin(), by.groups.end(), *policy.operators_group) != by.groups.end();
 }

@@ -18,10 +18,10 @@ struct FilePolicy {
   std::optional<uint32_t> operators_group = {};  // a group id
 };
 
-// Whether `by` may do what is for `owner`: root, the user that runs the agent and the operators'
-// group may always. `action`, after "may not": "read files of a task of another user"; `object`:
-// what of. A refusal, and an operator that does it, leave an audit line. Errors: kPermissionDenied,
-// with those that may. Any thread.
+// Whether `by` may do what is for `owner`: root, the user that runs the agent, the operators' group
+// and operators of the cluster may always. `action`, after "may not": "read files of a task of
+// another user"; `object`: what of. A refusal, and an operator that does it, leave an audit line.
+// Errors: kPermissionDenied, with those that may. Any thread.
 Result<void> permit(const FilePolicy& policy, const Principal* by, uint32_t owner,
                     std::string_view action, std::string_view object);
 

@@ -54,6 +54,7 @@ std::vector<std::string> environment_of(const StartExecutor& start, const std::s
   for (const auto& [name, value] : start.environment) variables[name] = value;
   variables["PROFFER_AGENT"] = options.agent.str();
   variables["PROFFER_AGENT_HTTP"] = options.http_address;
+  variables["PROFFER_AGENT_HTTPS"] = options.https_address;
   variables["PROFFER_AGENT_SOCKET"] = options.socket;
   variables["PROFFER_FRAMEWORK_ID"] = start.framework.str();
   variables["PROFFER_EXECUTOR_ID"] = start.executor.str();

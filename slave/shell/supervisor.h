@@ -37,12 +37,13 @@ class Supervisor {
  public:
   struct Options {
     AgentId agent = {};
-    std::string user = {};          // that this process runs as
-    std::string socket = {};        // of executors
-    std::string http_address = {};  // where the files of sandboxes are served
-    std::string bin_dir = {};       // where builtin executors lie
-    size_t descriptors = 0;         // soft limit of what is started; 0: this process's
-    executor::Gpus gpus = {};       // of this machine
+    std::string user = {};           // that this process runs as
+    std::string socket = {};         // of executors
+    std::string http_address = {};   // where the files of sandboxes are served
+    std::string https_address = {};  // the same to other machines; empty: they are not
+    std::string bin_dir = {};        // where builtin executors lie
+    size_t descriptors = 0;          // soft limit of what is started; 0: this process's
+    executor::Gpus gpus = {};        // of this machine
   };
   // Called from the loop only, never from within a call of the owner.
   struct Handlers {

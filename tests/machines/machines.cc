@@ -59,6 +59,16 @@ std::map<std::string, std::string> Machine::environment() const {
           {"TMPDIR", directory_ + "/tmp"}};
 }
 
+void Machine::route(const std::string& network, const std::string& gateway) const {
+  const Exit done = run(command({"ip", "route", "add", network + ".0/24", "via", gateway}));
+  CHECK_EQ(done.code, 0) << done.err;
+}
+
+void Machine::forward() const {
+  const Exit done = run(command({"sh", "-c", "echo 1 > /proc/sys/net/ipv4/ip_forward"}));
+  CHECK_EQ(done.code, 0) << done.err;
+}
+
 Exit Machine::runs(const Words& words, Seconds deadline) const {
   return run(command(words), environment(), {}, deadline);
 }

@@ -28,10 +28,15 @@ class Machine {
   std::map<std::string, std::string> environment() const;
   Exit runs(const Words& words, Seconds deadline = kDeadline) const;
   std::unique_ptr<Process> starts(const Words& words) const;
-  // The same as another user of the machine.
+  // As another user of the machine.
   Exit runs_as(unsigned uid, const Words& words) const;
   // Calls `fn` on a thread that is in this machine's network: sockets that it makes belong there.
   void within(const std::function<void()>& fn) const;
+
+  // Packets to `network`.0/24 go by way of `gateway`.
+  void route(const std::string& network, const std::string& gateway) const;
+  // It passes on packets that are for others.
+  void forward() const;
 
   const std::string& directory() const { return directory_; }
   std::string operator/(const std::string& name) const { return directory_ + "/" + name; }

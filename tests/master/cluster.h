@@ -112,7 +112,8 @@ class TestAgent : public TestPeer {
             .tasks_follow = 0,
             .memory = memory,
             .trouble = trouble,
-            .cluster = cluster};
+            .cluster = cluster,
+            .files = files};
   }
   // On a fresh connection, with the tasks that it has.
   void registers() {
@@ -149,7 +150,8 @@ class TestAgent : public TestPeer {
   PortSet ports = {};
   uint32_t memory = 1;
   std::string trouble = {};
-  ClusterId cluster = {};  // whose tasks it says that it has
+  ClusterId cluster = {};         // whose tasks it says that it has
+  proto::FileService files = {};  // to other machines
   std::map<std::pair<FrameworkId, TaskId>, proto::AgentTask> tasks = {};
   bool receives_tasks = true;  // else they are lost on the way
 

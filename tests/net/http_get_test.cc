@@ -145,7 +145,7 @@ TEST(HttpGet, AsksOverASocketAndGivesTheBody) {
   OneAnswer server(path, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello");
   std::string body;
   const Result<HttpAnswer> answer =
-      http_get(path, "/v1/x?a=1", [&](std::string_view bytes) { body += bytes; }, {});
+      http_get({.address = path}, "/v1/x?a=1", [&](std::string_view bytes) { body += bytes; }, {});
   ASSERT_TRUE(answer) << answer.error().message();
   EXPECT_EQ(answer->status, 200);
   EXPECT_EQ(body, "hello");
@@ -158,7 +158,7 @@ TEST(HttpGet, TellsWhatWentWrong) {
   const std::string path = dir.path() / "s";
   const auto get = [&](const std::string& address, HttpDeadlines deadlines = {}) {
     const Result<HttpAnswer> answer = http_get(
-        address, "/", [](std::string_view) {}, deadlines);
+        {.address = address}, "/", [](std::string_view) {}, deadlines);
     CHECK(!answer);
     return answer.error();
   };

@@ -322,6 +322,14 @@ const Bound kBounds[] = {
        return with(valid_agent(),
                    [&](RegisterAgent& m) { m.http_address = letters(kAddressBytesMax + over); });
      }},
+    {"the pin of a certificate",
+     [](size_t over) {
+       return with(valid_agent(), [&](RegisterAgent& m) {
+         m.files = {.address = "a:1",
+                    .pin = letters(kPinBytesMax + over),
+                    .token_key = Secret(std::string(32, 'a'))};
+       });
+     }},
     {"messages with tasks that follow",
      [](size_t over) {
        return with(valid_agent(), [&](RegisterAgent& m) {

@@ -487,6 +487,11 @@ class MessageGenerator {
          .http_address = bytes(kAddressBytesMax),
          .tasks_follow = static_cast<uint32_t>(prng_.below(kTasksPerAgentMax + 1)),
          .cluster = cluster()};
+    if (!flip()) return;
+    m.files = {.address = plain(kAddressBytesMax),
+               .pin = plain(kPinBytesMax),
+               .token_key = Secret(secret()),
+               .clock = Time::from_nanos(prng_.between(0, int64_t{1} << 60))};
   }
   void make(RegisterTasks& m) {
     m = {.tasks = several<AgentTask>(3, 20, [&] {

@@ -38,7 +38,7 @@ struct MapWork {
 };
 
 // The winning attempt of one map task. Its output is at
-// http://<address>/v1/files/<framework>/<map_task_id(number, attempt)>/map.out.
+// <address>/v1/files/<framework>/<map_task_id(number, attempt)>/map.out.
 struct MapOutput {
   uint32_t agent = 0;  // index into ReduceWork::addresses
   uint32_t attempt = 0;
@@ -47,7 +47,7 @@ struct MapOutput {
 
 struct ReduceWork {
   WorkCommon common = {};
-  std::vector<std::string> addresses = {};  // host:port of the agents' files
+  std::vector<std::string> addresses = {};  // of the agents' files, as in TaskResult
   std::vector<MapOutput> maps = {};         // by number of the map task
   bool operator==(const ReduceWork&) const = default;
 };
@@ -71,7 +71,9 @@ struct TaskResult {
   int64_t bytes_in = 0;
   int64_t records_out = 0;
   int64_t bytes_out = 0;
-  std::string http_address = {};  // of the agent's files; of a map task
+  // Of the agent's files; of a map task: host:port, the path of a socket, or "agent/NAME", which
+  // reducers ask their own agents for.
+  std::string http_address = {};
   bool operator==(const TaskResult&) const = default;
 };
 

@@ -32,8 +32,8 @@ enum class Trial { kDone, kAgain, kNever, kNoAgent };
 
 class Fetcher {
  public:
-  Fetcher(const FetchPlan& plan, const std::atomic<bool>& stopped)
-      : plan_(plan), stopped_(stopped) {}
+  Fetcher(const FetchPlan& plan, Sources& sources, const std::atomic<bool>& stopped)
+      : plan_(plan), sources_(sources), stopped_(stopped) {}
 
   struct One {
     Trial trial = Trial::kAgain;
@@ -45,7 +45,7 @@ class Fetcher {
   One fetch_one(uint32_t map, const std::string& path) {
     One one;
     for (size_t round = 0;; ++round) {
-      one = try_once(map, path);
+      one = try_once(map, path, round > 0);
       if (one.error || one.trial == Trial::kDone || one.trial == Trial::kNever ||
           round == kRetryAfterMillis.size() || stopped_.load()) {
         return one;
@@ -57,7 +57,7 @@ class Fetcher {
  private:
   // Where an agent serves the files of one map task.
   struct Place {
-    std::string address = {};
+    HttpPlace agent = {};
     std::string folder = {};
   };
 
@@ -72,10 +72,12 @@ class Fetcher {
     std::optional<Error> error = {};
   };
 
-  One try_once(uint32_t map, const std::string& path) {
+  One try_once(uint32_t map, const std::string& path, bool is_refused) {
     const MapOutput& source = plan_.maps[map];
+    const Result<HttpPlace> agent = sources_.place(source.agent, is_refused);
+    if (!agent) return {.trial = Trial::kNoAgent, .why = agent.error().message()};
     const Place base{
-        .address = plan_.addresses[source.agent],
+        .agent = *agent,
         .folder = text("/v1/files/", plan_.framework, "/", map_task_id(map, source.attempt), "/")};
     std::string entry_bytes;
     Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
@@ -105,7 +107,7 @@ class Fetcher {
   One get(const Place& base, std::string_view file, int64_t offset, Sink& sink) {
     Clock::time_point last = Clock::now();  // that something was heard
     Result<HttpGet> get = HttpGet::start(
-        base.address, percent_encoded(base.folder + std::string(file)),
+        base.agent, percent_encoded(base.folder + std::string(file)),
         [&sink, &last](std::string_view piece) {
           last = Clock::now();
           write(sink, piece);
@@ -133,7 +135,10 @@ class Fetcher {
     const int status = get->answer().status();
     if (status >= 300) {
       // The agent answers and does not have it: asking again does not help.
-      return {.trial = status >= 400 && status < 500 ? Trial::kNever : Trial::kAgain,
+      // Unless its token is over.
+      constexpr int kUnauthorized = 401;
+      const bool is_final = status >= 400 && status < 500 && status != kUnauthorized;
+      return {.trial = is_final ? Trial::kNever : Trial::kAgain,
               .why = text("its agent answered ", status)};
     }
     if (status != 206) {
@@ -158,6 +163,7 @@ class Fetcher {
   }
 
   const FetchPlan& plan_;
+  Sources& sources_;
   const std::atomic<bool>& stopped_;
 };
 
@@ -167,11 +173,12 @@ class Share {
   Share(const FetchPlan& plan, const std::atomic<bool>& stopped)
       : plan_(plan),
         stopped_(stopped),
+        sources_(plan.framework, plan.addresses, plan.own),
         no_agent_(plan.addresses.size()),
         paths_(plan.maps.size()) {}
 
   void work() {
-    Fetcher fetcher(plan_, stopped_);
+    Fetcher fetcher(plan_, sources_, stopped_);
     for (;;) {
       const size_t map = next_.fetch_add(1);
       if (map >= plan_.maps.size() || stopped_.load() || ended_.load()) return;
@@ -215,6 +222,7 @@ class Share {
  private:
   const FetchPlan& plan_;
   const std::atomic<bool>& stopped_;
+  Sources sources_;
   std::vector<std::atomic<bool>> no_agent_;
   std::atomic<size_t> next_ = 0;
   std::atomic<bool> ended_ = false;

@@ -10,13 +10,15 @@
 
 #include "common/result.h"
 #include "frameworks/batch/core/work.h"
+#include "frameworks/batch/executor/sources.h"
 
 namespace proffer::batch {
 
 struct FetchPlan {
   std::string framework = {};
   uint32_t partition = 0;
-  std::vector<std::string> addresses = {};
+  std::vector<std::string> addresses = {};  // as of TaskResult::http_address
+  OwnAgent own = {};
   std::vector<MapOutput> maps = {};
   std::string directory = {};  // exists; gets one file for each map with something for us
 };

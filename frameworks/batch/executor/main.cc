@@ -25,9 +25,9 @@ constexpr Duration kShutdownGrace = seconds(2);
 
 // What the agent gave, but for what only this executor may know.
 std::map<std::string, std::string> given_environment() {
-  constexpr std::array<std::string_view, 4> kSecrets = {
-      "PROFFER_AGENT_SOCKET", "PROFFER_EXECUTOR_ID", "PROFFER_EXECUTOR_TOKEN",
-      "PROFFER_AGENT_HTTP"};
+  constexpr std::array<std::string_view, 5> kSecrets = {
+      "PROFFER_AGENT_SOCKET", "PROFFER_EXECUTOR_ID", "PROFFER_EXECUTOR_TOKEN", "PROFFER_AGENT_HTTP",
+      "PROFFER_AGENT_HTTPS"};
   std::map<std::string, std::string> environment;
   for (char** one = environ; *one != nullptr; ++one) {
     const std::string_view pair(*one);
@@ -80,7 +80,9 @@ class BatchExecutor {
     setting_.task = task_.str();
     setting_.sandbox = variable("PROFFER_SANDBOX");
     if (setting_.sandbox.empty()) setting_.sandbox = variable("HOME");
-    setting_.http_address = variable("PROFFER_AGENT_HTTP");
+    setting_.agent = {.name = variable("PROFFER_AGENT"),
+                      .http_address = variable("PROFFER_AGENT_HTTP")};
+    setting_.serves_other_machines = !variable("PROFFER_AGENT_HTTPS").empty();
     setting_.environment = given_environment();
     if (setting_.environment.contains("PROFFER_GPUS")) {
       for (const char* name :

@@ -179,12 +179,12 @@ Result<void> write_map_output(int from, uint32_t reducers, const TaskSetting& se
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
                                    TaskResult& result) {
   const bool is_last = work.reducers == 0;  // The job has no reducers: our output is its output.
-  result.http_address = setting.http_address;
+  result.http_address = setting.serves_other_machines ? source_of_agent(setting.agent.name)
+                                                      : setting.agent.http_address;
   if (!is_last && result.http_address.empty()) {
     return TaskTrouble{.message =
-                           "this agent serves no files to other machines ($PROFFER_AGENT_HTTP "
-                           "is empty), so reducers cannot read the output of maps here; a job "
-                           "with reducers needs agents on its master's machine"};
+                           "this agent serves no files ($PROFFER_AGENT_HTTP is empty), so reducers "
+                           "cannot read the output of maps here"};
   }
   Result<Pipe> to_mapper = make_pipe();
   if (!to_mapper) return trouble(to_mapper.error());

@@ -41,6 +41,7 @@ std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting&
   const Fetched fetched = fetch_share(FetchPlan{.framework = setting.framework,
                                                 .partition = work.common.number,
                                                 .addresses = work.addresses,
+                                                .own = setting.agent,
                                                 .maps = work.maps,
                                                 .directory = scratch},
                                       *setting.stopped);

@@ -12,14 +12,16 @@
 
 #include "common/result.h"
 #include "frameworks/batch/core/work.h"
+#include "frameworks/batch/executor/sources.h"
 
 namespace proffer::batch {
 
 struct TaskSetting {
   std::string framework = {};
-  std::string task = {};                                // the task's id
-  std::string sandbox = {};                             // absolute; the working directory
-  std::string http_address = {};                        // of the agent's files
+  std::string task = {};     // the task's id
+  std::string sandbox = {};  // absolute; the working directory
+  OwnAgent agent = {};
+  bool serves_other_machines = false;                   // that agent does
   std::map<std::string, std::string> environment = {};  // what the agent gave, without our secrets
   std::map<std::string, std::string> devices = {};      // of it: its GPUs, which no job may change
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting

@@ -86,7 +86,7 @@ class BatchTask : public ::testing::Test {
     TaskSetting setting{.framework = "f",
                         .task = task,
                         .sandbox = (root_ / task).string(),
-                        .http_address = address(),
+                        .agent = {.http_address = address()},
                         .environment = {{"PATH", "/usr/local/bin:/usr/bin:/bin"}},
                         .sort_bytes = int64_t{1} << 20,
                         .stopped = &stopped_};

@@ -1,0 +1,102 @@
+#include "net/file_token.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include <gnutls/crypto.h>
+#include <gnutls/gnutls.h>
+
+#include "common/check.h"
+#include "common/limits.h"
+#include "common/text.h"
+
+namespace proffer {
+namespace {
+
+constexpr std::string_view kVersion = "f1.";
+constexpr int64_t kMilli = 1'000'000;  // nanoseconds
+constexpr int64_t kMillisMax = std::numeric_limits<int64_t>::max() / kMilli;
+constexpr size_t kMacBytes = 32;
+constexpr size_t kTokenBytesMax = 4'096;
+constexpr Duration kClocksDiffer = minutes(1);  // drift between two registrations
+
+std::string in_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += {kDigits[byte >> 4], kDigits[byte & 15]};
+  }
+  return out;
+}
+
+int digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+std::optional<std::string> from_hex(std::string_view hex) {
+  if (hex.size() % 2 != 0) return std::nullopt;
+  std::string out;
+  for (size_t i = 0; i < hex.size(); i += 2) {
+    const int high = digit(hex[i]);
+    const int low = digit(hex[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+  }
+  return out;
+}
+
+std::string mac_of(std::string_view bytes, const Secret& key) {
+  std::string mac(kMacBytes, '\0');
+  const int failed = gnutls_hmac_fast(GNUTLS_MAC_SHA256, key.str().data(), key.str().size(),
+                                      bytes.data(), bytes.size(), mac.data());
+  CHECK_EQ(failed, 0) << gnutls_strerror(failed);
+  return mac;
+}
+
+}  // namespace
+
+std::string seal(const FileToken& token, const Secret& key) {
+  const std::string words =
+      in_hex(text(token.until.nanos() / kMilli, "\n", token.is_operator ? "operator" : "user", "\n",
+                  token.user, "\n", token.prefix));
+  return text(kVersion, words, ".", in_hex(mac_of(words, key)));
+}
+
+Result<FileToken> unseal(std::string_view sealed, const Secret& key, Time now) {
+  const Error strange = Error::permission_denied(
+      "this token is not of the master for this life of this agent: forged, or of another agent");
+  if (!sealed.starts_with(kVersion) || sealed.size() > kTokenBytesMax) return strange;
+  sealed.remove_prefix(kVersion.size());
+  const size_t dot = std::min(sealed.find('.'), sealed.size());
+  const std::string_view words = sealed.substr(0, dot);
+  const std::string_view hex = sealed.substr(std::min(dot + 1, sealed.size()));
+  const std::optional<std::string> mac = from_hex(hex);
+  const std::string own = mac_of(words, key);
+  if (!mac || mac->size() != own.size() ||
+      gnutls_memcmp(mac->data(), own.data(), own.size()) != 0) {
+    return strange;
+  }
+  const std::optional<std::string> plain = from_hex(words);
+  if (!plain) return strange;
+  const std::vector<std::string_view> lines = split(*plain, '\n');
+  if (lines.size() != 4) return strange;
+  const Result<int64_t> until = parse_whole("until", lines[0], 0, kMillisMax);
+  if (!until) return strange;
+  FileToken token{.until = Time::from_nanos(*until * kMilli),
+                  .user = std::string(lines[2]),
+                  .is_operator = lines[1] == "operator",
+                  .prefix = std::string(lines[3])};
+  if (token.until <= now) {
+    return Error::permission_denied("the time of this token is over");
+  }
+  if (token.until > now + kFileTokenAge + kClocksDiffer) {
+    return Error::permission_denied("this token ends too late: the clock of this agent was set");
+  }
+  return token;
+}
+
+}  // namespace proffer

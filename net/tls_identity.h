@@ -1,0 +1,26 @@
+#pragma once
+
+// Who a TLS server is: a key pair with a certificate that it made itself. No authority signs it:
+// clients learn the pin of the key from one whom they trust, and accept no other key.
+
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+
+namespace proffer {
+
+struct TlsIdentity {
+  std::string key_pem = {};  // secret
+  std::string certificate_pem = {};
+  // SHA-256 of the public key (SubjectPublicKeyInfo) in base64: what RFC 7469 calls a pin, and
+  // `curl --pinnedpubkey sha256//…` takes. kPinBytesMax characters.
+  std::string pin = {};
+  bool operator==(const TlsIdentity&) const = default;
+};
+
+// ECDSA over P-256, from the system's randomness; a millisecond. The certificate has no end:
+// whoever vouches for its pin says how long. Errors: kInternal.
+Result<TlsIdentity> make_tls_identity(std::string_view name);
+
+}  // namespace proffer

@@ -1,0 +1,39 @@
+#include "proto/json/file_access_json.h"
+
+#include "proto/json/json_text.h"
+
+namespace proffer::proto {
+
+template <class F>
+void fields(F& f, typename F::template Of<FileAccessCall>& call) {
+  if constexpr (F::kReads) {
+    f.only({"agent", "framework", "user"});
+    for (const char* name : {"agent", "framework"}) f.require(name);
+  }
+  f.text("agent", call.agent);
+  f.text("framework", call.framework);
+  f.text_if_any("user", call.user);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<FileAccessReply>& reply) {
+  if constexpr (F::kReads) {
+    for (const char* name : {"address", "pin", "token", "valid_for_s"}) f.require(name);
+  }
+  f.text("address", reply.address);
+  f.text("pin", reply.pin);
+  f.text("token", reply.token);
+  f.seconds("valid_for_s", reply.valid_for);
+}
+
+std::string file_access_call_json(const FileAccessCall& call) { return print_value(call); }
+Result<FileAccessCall> parse_file_access_call(std::string_view json) {
+  return parse_value<FileAccessCall>(json);
+}
+
+std::string file_access_reply_json(const FileAccessReply& reply) { return print_value(reply); }
+Result<FileAccessReply> parse_file_access_reply(std::string_view json) {
+  return parse_value<FileAccessReply>(json);
+}
+
+}  // namespace proffer::proto

@@ -1,0 +1,20 @@
+#pragma once
+
+// The call "file_access" and its reply in JSON. The rules of json.h hold.
+
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+#include "proto/file_access.h"
+
+namespace proffer::proto {
+
+std::string file_access_call_json(const FileAccessCall& call);  // {"agent","framework","user"}
+Result<FileAccessCall> parse_file_access_call(std::string_view json);
+
+// {"address","pin","token","valid_for_s"}
+std::string file_access_reply_json(const FileAccessReply& reply);
+Result<FileAccessReply> parse_file_access_reply(std::string_view json);
+
+}  // namespace proffer::proto
