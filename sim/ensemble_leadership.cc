@@ -54,8 +54,9 @@ void EnsembleLeadership::ask(std::function<Answer()> request,
 void EnsembleLeadership::elected(Ensemble::Session session) {
   session_ = session;
   probe();
-  check_deadline();
-  if (is_over_) return;
+  const std::weak_ptr<bool> alive = alive_;
+  check_deadline();  // It may end this object.
+  if (alive.expired() || is_over_) return;
   ask<Result<LeaderEpoch>>(
       [&ensemble = ensemble_, session] { return ensemble.begin_epoch(session); },
       [this](const Result<LeaderEpoch>& epoch) {
