@@ -23,6 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/cluster/processes.h"
 #include "bench/cluster/shared.h"
 #include "bench/cpu_time.h"
 #include "bench/results.h"
@@ -49,66 +50,7 @@ namespace {
 using namespace proffer;
 using namespace proffer::bench;
 
-constexpr int64_t kSecond = 1'000'000'000;
 constexpr int kRounds = 3;  // of `full` and `echo`
-
-void nap() {
-  const timespec two_millis{0, 2'000'000};
-  nanosleep(&two_millis, nullptr);
-}
-
-// Waits for `condition`; ends the program if it does not come to hold.
-void wait_until(const char* what, int64_t seconds_max, const std::function<bool()>& condition) {
-  const int64_t until = monotonic_nanos() + seconds_max * kSecond;
-  while (!condition()) {
-    CHECK_LT(monotonic_nanos(), until) << "waited too long for " << what;
-    nap();
-  }
-}
-
-// A forked process that ends with this one.
-pid_t fork_body(const std::function<void()>& body) {
-  const pid_t pid = fork();
-  CHECK_GE(pid, 0);
-  if (pid != 0) return pid;
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  body();
-  _exit(0);
-}
-
-void wait_for_end(const std::vector<pid_t>& pids) {
-  for (const pid_t pid : pids) {
-    int status = 0;
-    CHECK_EQ(waitpid(pid, &status, 0), pid);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "a process failed: " << status;
-  }
-}
-
-// Ends the program if one of these has ended; leaves it to be waited for.
-void check_running(const std::vector<pid_t>& pids) {
-  for (const pid_t pid : pids) {
-    siginfo_t ended{};
-    CHECK_EQ(waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT), 0);
-    CHECK_EQ(ended.si_pid, 0) << "a process ended early";
-  }
-}
-
-// In microseconds.
-int64_t cpu_micros(pid_t pid) { return bench::cpu_time_of(pid).own; }
-int64_t cpu_micros(const std::vector<pid_t>& pids) {
-  int64_t sum = 0;
-  for (const pid_t pid : pids) sum += cpu_micros(pid);
-  return sum;
-}
-
-// "VmRSS" or "VmHWM", in KiB.
-int64_t memory_kib(pid_t pid, const std::string& what) {
-  std::ifstream in(text("/proc/", pid, "/status"));
-  for (std::string line; std::getline(in, line);) {
-    if (line.starts_with(what + ":")) return std::stoll(line.substr(what.size() + 1));
-  }
-  return 0;
-}
 
 std::string load_now() {
   std::ifstream in("/proc/loadavg");
@@ -162,58 +104,6 @@ struct Outcome {
   }
 };
 
-// A master of its own, on free ports in a directory of its own.
-class MasterProcess {
- public:
-  explicit MasterProcess(const test::Words& flags) : process_(command(home_ / "master", flags)) {
-    const std::string path = home_ / "master/address.json";
-    wait_until("the master", 30, [&] { return access(path.c_str(), R_OK) == 0; });
-    const std::string json = test::read_file(path);
-    port_ = port_in(json, "address");
-    http_port_ = port_in(json, "http_port");
-    token_ = trimmed(test::read_file(home_ / "master/http_token"));
-  }
-  pid_t pid() const { return process_.pid(); }
-  uint16_t port() const { return port_; }
-  // A quantile ("0.99") of its own measure of free → offered, in nanoseconds.
-  int64_t decision_nanos(const std::string& quantile) const {
-    const test::Exit got =
-        test::run({"bash", "-c",
-                   text("exec 3<>/dev/tcp/127.0.0.1/", http_port_,
-                        "; printf 'GET /metrics HTTP/1.0\\r\\nAuthorization: Bearer ", token_,
-                        "\\r\\n\\r\\n' >&3; cat <&3")});
-    const std::string before = text("proffer_decision_seconds{quantile=\"", quantile, "\"} ");
-    const size_t at = got.out.find(before);
-    CHECK(at != std::string::npos) << got.out << got.err;
-    return static_cast<int64_t>(std::stod(got.out.substr(at + before.size())) * 1e9);
-  }
-
- private:
-  static test::Words command(const std::string& directory, const test::Words& flags) {
-    test::Words words{test::program("proffer-master"),
-                      "--socket=",
-                      "--insecure_tcp",
-                      "--port=0",
-                      "--http_port=0",
-                      "--data_dir=" + directory,
-                      "--minloglevel=1"};
-    words.insert(words.end(), flags.begin(), flags.end());
-    return words;
-  }
-  static uint16_t port_in(const std::string& json, const std::string& name) {
-    const std::string before = text("\"", name, "\":\"127.0.0.1:");
-    const size_t at = json.find(before);
-    CHECK(at != std::string::npos) << json;
-    return static_cast<uint16_t>(std::stoi(json.substr(at + before.size())));
-  }
-
-  test::TemporaryDirectory home_;
-  test::Process process_;
-  uint16_t port_ = 0;
-  uint16_t http_port_ = 0;
-  std::string token_;
-};
-
 Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags = {}) {
   std::fprintf(stderr, "cluster_bench: %s …\n", name.c_str());
   SharedMapping shared;
@@ -264,10 +154,11 @@ Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags
     perf->kill(SIGINT);
     perf->wait();
   }
-  // Agents end when all their updates are acknowledged.
+  // Agents end when all their updates are acknowledged, so the frameworks stay until then.
   shared->stop = true;
-  wait_for_end(frameworks);
   wait_for_end(agents);
+  shared->frameworks_stop = true;
+  wait_for_end(frameworks);
   CHECK_EQ(shared->updates_unacknowledged, 0);
   CHECK_EQ(shared->not_finished, 0);
   CHECK_EQ(shared->finished, phase.tasks);

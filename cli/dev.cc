@@ -325,7 +325,7 @@ Result<void> Dev::wait_for_agents() {
     const Result<CallResult> answer = call(*master, "status", "");
     if (!answer) return false;
     const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
-    return status && status->agents_active == options_.agents;
+    return status && status->agents_connected == options_.agents;
   });
 }
 

@@ -123,7 +123,7 @@ Result<void> LocalCluster::start() {
     const Result<CallResult> answer = call({master_}, "status", "");
     if (!answer) return false;
     const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
-    return status && status->agents_active == options_.agents;
+    return status && status->agents_connected == options_.agents;
   });
   if (is_whole) return {};
   return Error::timeout(text("the agents did not register; see ", options_.dir))

@@ -58,7 +58,8 @@ constexpr Command kCommands[] = {
     {"registry", nullptr, "read, copy and mend what a master keeps", true},
     {"backup", run_backup, "copy what a master keeps to a file, while it runs"},
     {"master", nullptr, "run a master"},
-    {"agent", nullptr, "run an agent"},
+    {"agent", run_agent, "run an agent; of those that are away: proffer agent gone|lift-brake",
+     true},
     {"simulate", nullptr, "what would happen: proffer simulate SCENARIO.yaml"},
     {"sim", nullptr, "run simulations of the cluster from a seed"},
 };

@@ -64,13 +64,17 @@ Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& 
     if (++failures >= master.size()) finish(unreachable(master, why));
   };
   const std::vector<std::string> endpoints = zmq_endpoints(master);
+  Dealer::Options dealer_options{.endpoint = endpoints.front(),
+                                 .others = {endpoints.begin() + 1, endpoints.end()},
+                                 .keys = keys,
+                                 .keep_connected = master.size() > 1,
+                                 .seed = random_seed()};
+  // One whose machine is off answers nothing: there must be time left for all others.
+  if (master.size() > 1) {
+    dealer_options.connect_timeout = timeout / static_cast<int64_t>(master.size() + 1);
+  }
   dealer = std::make_unique<Dealer>(
-      loop,
-      Dealer::Options{.endpoint = endpoints.front(),
-                      .others = {endpoints.begin() + 1, endpoints.end()},
-                      .keys = keys,
-                      .keep_connected = master.size() > 1,
-                      .seed = random_seed()},
+      loop, std::move(dealer_options),
       Dealer::Handlers{
           .on_connected =
               [&] {
@@ -104,7 +108,10 @@ Result<CallResult> call(const Masters& master, const std::optional<ClientKeys>& 
                   return finish(Error(reply->error->code, reply->error->message)
                                     .with_hint(reply->error->hint));
                 }
-                finish(CallResult{std::move(reply->json), std::move(reply->next)});
+                const std::string& place = dealer->endpoint();
+                finish(CallResult{.json = std::move(reply->json),
+                                  .next = std::move(reply->next),
+                                  .master = place.substr(place.find("://") + 3)});
               },
           .on_disconnected =
               [&](const std::string& reason) {

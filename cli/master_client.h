@@ -21,6 +21,7 @@ Result<Masters> master_address(const std::string& flag);
 struct CallResult {
   std::string json = {};
   std::string next = {};
+  std::string master = {};  // the one that answered: its socket, or HOST:PORT
 };
 
 // Asks once, on a connection of its own, and waits for the answer. Errors: kUnavailable if the

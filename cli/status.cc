@@ -28,9 +28,23 @@ std::string total_text(const ResourceVector& total) {
 }
 
 std::string state_of(const proto::AgentRow& row) {
+  if (row.held_back) return text(to_text(row.state), ", held back by the brake");
   if (!row.trouble.empty()) return text(to_text(row.state), ", takes no tasks: ", row.trouble);
   if (!row.drained_by) return std::string(to_text(row.state));
   return text(to_text(row.state), row.tasks == 0 ? ", drained" : ", draining");
+}
+
+// Empty: it has nothing to do.
+std::string brake_of(const proto::MasterStatus& status) {
+  if (status.brake_lifted_until) {
+    return text("lifted for ", age(*status.brake_lifted_until - status.now));
+  }
+  if (status.agents_held_back == 0) return {};
+  const Duration next = status.agents_lost_next.value_or(status.now) - status.now;
+  return text(status.agents_held_back, " of the disconnected agents are held back: at most ",
+              status.agents_lost_max, " are given up in ", to_text(status.agents_lost_period),
+              ", the next in ", age(next),
+              "; if they will not come back: proffer agent lift-brake");
 }
 
 std::string reserved_of(const proto::AgentRow& row) {
@@ -60,10 +74,14 @@ int run_status(const Words& words) {
   }
   const Result<proto::MasterStatus> status = proto::parse_status(answer->json);
   if (!status) return print_error(status.error(), false);
-  print_line(text("master      ", to_text(*master), ", leader epoch ", status->leader.value(),
+  print_line(text("master      ", answer->master, ", leader epoch ", status->leader.value(),
                   ", up ", age(status->now - status->started_at)));
-  print_line(text("agents      ", status->agents_active, " active, ", status->agents_disconnected,
-                  " disconnected, ", status->agents_unreachable, " unreachable"));
+  print_line(text("agents      ", status->agents_connected, " connected, ",
+                  status->agents_disconnected, " disconnected, ", status->agents_unreachable,
+                  " unreachable, ", status->agents_gone, " gone"));
+  if (const std::string brake = brake_of(*status); !brake.empty()) {
+    print_line(text("brake       ", brake));
+  }
   print_line(text("frameworks  ", status->frameworks_connected, " connected, ",
                   status->frameworks_disconnected, " disconnected"));
   print_line(text("tasks       ", status->tasks_running, " running, ", status->tasks_staging,

@@ -12,6 +12,9 @@ namespace proffer {
 // Amounts, in milli-units: 2^50 is a thousand times the largest cluster that we know of, and keeps
 // the cross products of shares within 128 bits. Parsers and codecs refuse more.
 inline constexpr int64_t kAmountMax = int64_t{1} << 50;
+// Of one agent, in milli-units: 2^42 is 4 PiB of memory or disk. More is refused, so that no agent
+// leaves the others nothing of what can be counted.
+inline constexpr int64_t kAgentAmountMax = int64_t{1} << 42;
 
 // Weights of roles, in milli-weights: 0.001 to 1000. Refused outside.
 inline constexpr int64_t kWeightMin = 1;
@@ -102,7 +105,10 @@ inline constexpr size_t kPortNamesMax = 64;   // dynamic ports of one task
 inline constexpr int64_t kAskCountMax = 10'000'000;
 
 // What one process holds.
-inline constexpr size_t kPeersMax = 20'000;            // sessions of a master; more are refused
+inline constexpr size_t kPeersMax = 20'000;  // sessions of a master; more are refused
+// Of one user other than root and the master's own; further ones are shut as soon as they come.
+inline constexpr size_t kConnectionsPerUserMax = 4'000;
+inline constexpr Duration kFirstMessageMax = seconds(60);  // of a connection; then it is shut
 inline constexpr size_t kLocalPeersMax = 12'000;       // of an agent: kTasksPerAgentMax and some
 inline constexpr size_t kOutgoingPerPeerMax = 20'000;  // frames queued to a slow peer; then dropped
 inline constexpr size_t kOutgoingBytesPerPeerMax = size_t{64} << 20;  // as above, in bytes
@@ -111,13 +117,17 @@ inline constexpr size_t kRolesMax = 10'000;   // with settings of their own
 inline constexpr size_t kRoleUsersMax = 256;  // of one role
 inline constexpr size_t kKeysMax = 50'000;    // registered, and join tokens
 inline constexpr Duration kJoinTokenAgeMax = hours(24 * 7);
-inline constexpr Duration kFileTokenAge = minutes(5);   // of a token for files of another machine
-inline constexpr size_t kFrameworkSeriesMax = 100;      // named in /metrics; the rest in one sum
-inline constexpr size_t kReservationsPerAgentMax = 60;  // by operations; each is a slice
-inline constexpr size_t kTasksPerAgentMax = 10'000;     // further launches are refused
-inline constexpr size_t kEndedTasksKept = 10'000;       // in the master, for `tasks --all`
-inline constexpr size_t kUnacknowledgedMax = 200'000;   // updates waiting in the master in all
-inline constexpr size_t kUpdatesPerTaskMax = 64;        // unacknowledged, of one task
+inline constexpr Duration kFileTokenAge = minutes(5);  // of a token for files of another machine
+inline constexpr size_t kFrameworkSeriesMax = 100;     // named in /metrics; the rest in one sum
+inline constexpr size_t kGoneAgentsMax = 1'000;        // remembered; the oldest are forgotten first
+inline constexpr size_t kGoneSecretsMax = 8;           // of earlier agents of one name
+inline constexpr Duration kGoneAgentAge = hours(24 * 7);  // then a gone agent is forgotten
+inline constexpr size_t kFormerBootsMax = 8;              // of one agent, remembered by a master
+inline constexpr size_t kReservationsPerAgentMax = 60;    // by operations; each is a slice
+inline constexpr size_t kTasksPerAgentMax = 10'000;       // further launches are refused
+inline constexpr size_t kEndedTasksKept = 10'000;         // in the master, for `tasks --all`
+inline constexpr size_t kUnacknowledgedMax = 200'000;     // updates waiting in the master in all
+inline constexpr size_t kUpdatesPerTaskMax = 64;          // unacknowledged, of one task
 inline constexpr size_t kFiltersPerFrameworkMax = 20'000;
 inline constexpr size_t kMessagesPerTurn = 256;  // handled before the loop looks at timers
 
@@ -132,6 +142,11 @@ inline constexpr size_t kCheckpointRewriteBytes = size_t{1} << 20;    // smaller
 inline constexpr Duration kHeartbeatInterval = seconds(5);
 inline constexpr Duration kAgentTimeout = seconds(30);
 inline constexpr Duration kReregistrationTimeout = minutes(10);
+// The brake on lost agents: in a period so many percent of the agents are given up, and always so
+// many.
+inline constexpr int64_t kAgentLossPercent = 10;
+inline constexpr int64_t kAgentLossFloor = 5;
+inline constexpr Duration kAgentLossPeriod = minutes(10);
 inline constexpr Duration kOfferTimeout = seconds(30);
 // Of a scheduler that answers nothing: the lease is halved each time, down to this.
 inline constexpr Duration kOfferTimeoutMin = seconds(2);

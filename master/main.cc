@@ -66,6 +66,11 @@ DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted f
 DEFINE_string(agent_timeout, "30s", "silence after which a peer is taken for lost");
 DEFINE_string(reregistration_timeout, "10m",
               "how long an unreachable agent is waited for before its tasks are gone");
+DEFINE_int64(agent_loss_percent, 10,
+             "the brake: of the agents at most so many percent are given up as unreachable in "
+             "--agent_loss_period, and always up to 5; further ones are held back as disconnected; "
+             "100: no brake");
+DEFINE_string(agent_loss_period, "10m", "the period of --agent_loss_percent");
 DEFINE_string(reclaim, "guarantee",
               "what is lent goes back to: guarantee, roles below their guarantee; fair_share, also "
               "roles below what they are entitled to; off: nothing is lent");
@@ -253,6 +258,18 @@ master::MasterShellOptions options_from_flags() {
   options.core.agent_timeout = flag_duration("agent_timeout", FLAGS_agent_timeout);
   options.core.reregistration_timeout =
       flag_duration("reregistration_timeout", FLAGS_reregistration_timeout);
+  if (FLAGS_agent_loss_percent < 1 || FLAGS_agent_loss_percent > 100) {
+    exit_with(Error::invalid_argument(text("--agent_loss_percent must be from 1 to 100, not ",
+                                           FLAGS_agent_loss_percent)),
+              2);
+  }
+  options.core.brake.percent = FLAGS_agent_loss_percent;
+  options.core.brake.period = flag_duration("agent_loss_period", FLAGS_agent_loss_period);
+  if (options.core.brake.period < seconds(1)) {
+    exit_with(Error::invalid_argument(text("--agent_loss_period must be at least 1s, not ",
+                                           quoted(FLAGS_agent_loss_period))),
+              2);
+  }
   if (options.core.agent_timeout < options.core.heartbeat * 2) {
     exit_with(Error::invalid_argument(
                   text("--agent_timeout must be at least twice --heartbeat, not ",

@@ -124,6 +124,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   std::string zap_domain;
   ZmqSocket socket;
   ZmqMonitor monitor;
+  ConnectionWatch connections;
   std::string bound;
   uint16_t bound_port = 0;
   bool is_closed = false;
@@ -151,7 +152,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
         zap(options.keys ? ZapHandler::of(on) : nullptr),
         zap_domain(zap ? zap->add(options.keys->may_connect) : std::string()),
         socket(on, ZMQ_ROUTER),
-        monitor(on, socket, ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED),
+        monitor(on, socket, ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_CLOSED),
+        connections(on, options.connections, handlers.on_shut),
         retry_timer(on, [this] { retry(); }),
         probe_timer(on, [this] { probe(); }),
         sweep_timer(on, [this] { sweep(); }) {
@@ -214,6 +216,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     }
     const std::string name(static_cast<const char*>(routing.bytes()), routing.size());
     const int fd = has_frame ? zmq_msg_get(&frame.message, ZMQ_SRCFD) : -1;
+    connections.spoke(fd);
     const bool is_well_formed =
         has_frame && !has_extra && frame.size() > 0 && frame.size() <= kFrameBytesMax;
     const auto found = by_routing.find(name);
@@ -428,7 +431,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     for (size_t i = 0; i < kHintsPerTurn; ++i) {
       const std::optional<ZmqMonitor::Event> event = monitor.next();
       if (!event) return;
+      if (event->kind == ZMQ_EVENT_ACCEPTED) connections.accepted(event->value);
       if (event->kind != ZMQ_EVENT_DISCONNECTED) continue;
+      connections.ended(event->value);
       const auto holder = by_fd.find(event->value);
       hints.push_back(
           {event->value, holder == by_fd.end() ? std::string() : holder->second->routing, now});
@@ -560,7 +565,10 @@ bool Router::send(PeerId peer, std::span<const std::byte> frame) {
 }
 void Router::drop(PeerId peer) { impl_->drop(peer); }
 size_t Router::peers() const { return impl_->by_id.size(); }
-const Router::Counters& Router::counters() const { return impl_->counts; }
+const Router::Counters& Router::counters() const {
+  impl_->counts.connections_shut = impl_->connections.counters();
+  return impl_->counts;
+}
 
 bool Router::is_connected(PeerId peer) const {
   const auto found = impl_->by_id.find(peer);

@@ -22,6 +22,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/result.h"
+#include "net/connection_watch.h"
 #include "net/curve_keys.h"
 #include "net/loop.h"
 #include "net/peer_loss.h"
@@ -38,6 +39,8 @@ class Router {
     // that were dropped by drop(). Within milliseconds of a disconnect as a rule; but the
     // application's heartbeats are what counts.
     std::function<void(PeerId, PeerLoss)> on_lost = {};
+    // A connection was shut before it said anything: a line for the log. A flood makes many.
+    std::function<void(const std::string& what)> on_shut = {};
   };
   // Serves TCP by CURVE. `may_connect` is asked on the loop for each handshake.
   struct Keys {
@@ -48,6 +51,7 @@ class Router {
   struct Options {
     std::optional<Keys> keys = {};  // none: TCP is plain, and its peers are anybody
     size_t peers_max = kPeersMax;   // more connections are shut when they first speak
+    ConnectionWatch::Options connections = {};
     // What waits for one slow peer, beside what ZeroMQ and the kernel hold (about 1,000 frames).
     size_t outgoing_frames_max = kOutgoingPerPeerMax;
     size_t outgoing_bytes_max = kOutgoingBytesPerPeerMax;
@@ -61,6 +65,7 @@ class Router {
     uint64_t peers_refused = 0;  // connections over peers_max
     uint64_t peers_seen = 0;
     uint64_t peers_lost = 0;
+    ConnectionWatch::Counters connections_shut = {};  // before they said anything whole
     bool operator==(const Counters&) const = default;
   };
 

@@ -26,6 +26,7 @@ _proffer() {
       tasks) words=$(_proffer_names tasks) ;;
       teardown) words=$(_proffer_names frameworks) ;;
       drain | undrain | reserve | unreserve) words=$(_proffer_names agents) ;;
+      agent) [[ $verb != gone ]] || words=$(_proffer_names agents) ;;
     esac
   fi
   mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")

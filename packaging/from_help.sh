@@ -44,6 +44,7 @@ mkdir -p "$out/completions"
     case $command in
       role) verbs="list tree set unset" ;;
       keys) verbs="init list revoke" ;;
+      agent) verbs="gone lift-brake" ;;
       batch) verbs="run" ;;
       service | registry)
         verbs=$("$bin/proffer" "$command" --help | list | cut -d ' ' -f 1 | paste -sd ' ')
@@ -54,7 +55,7 @@ mkdir -p "$out/completions"
     # shellcheck disable=SC2086
     words_at "$command" $verbs "$("$bin/proffer" "$command" --help | options)"
     case $command in
-      master | agent) continue ;;
+      master) continue ;;
       explain) verbs="" ;;
     esac
     {

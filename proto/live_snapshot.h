@@ -19,7 +19,7 @@ namespace proffer::proto {
 
 struct LiveAgent {
   AgentId agent = {};
-  AgentState state = AgentState::kActive;
+  AgentState state = AgentState::kConnected;
   Attributes attributes = {};
   Resources total = {};  // without what is only estimated to be free
   // By any means, and part of `total`.

@@ -177,6 +177,9 @@ struct ErrorMessage {
   std::string hint = {};
   bool ends_session = false;  // nothing further is heard on this connection
   bool retry = true;          // whether a new session can help
+  // To an agent: all tasks that it runs were told as ended. It ends them, and does not come back
+  // with this work directory.
+  bool ends_tasks = false;
   bool operator==(const ErrorMessage&) const = default;
 };
 
@@ -478,6 +481,7 @@ struct RegisterAgent {
   std::string trouble = {};  // as AgentTrouble::why
   ClusterId cluster = {};    // whose tasks it has; empty: it has none
   FileService files = {};    // beyond its machine
+  uint64_t boot = 0;         // another for each boot of each machine; 0: it does not say
   bool operator==(const RegisterAgent&) const = default;
 };
 

@@ -36,7 +36,10 @@ struct AgentRecord {
   Secret secret = {};
   bool unreachable = false;
   std::optional<Time> drained_by = {};  // it is being emptied; then what is left is killed
-  uint64_t admission = 0;  // another each time that it is admitted; 0: by an old master
+  uint64_t admission = 0;            // another each time that it is admitted; 0: by an old master
+  std::optional<Time> gone_at = {};  // an operator declared it gone; then it is unreachable, too
+  // Of earlier agents of this name that were declared gone; the newest last.
+  std::vector<Secret> gone_secrets = {};
   bool operator==(const AgentRecord&) const = default;
 };
 

@@ -4,27 +4,6 @@
 
 namespace proffer::proto {
 
-std::string_view to_text(AgentState state) {
-  switch (state) {
-    case AgentState::kActive:
-      return "active";
-    case AgentState::kDisconnected:
-      return "disconnected";
-    case AgentState::kUnreachable:
-      return "unreachable";
-  }
-  LOG(FATAL) << "agent state " << static_cast<int>(state);
-  return {};
-}
-
-std::optional<AgentState> parse_agent_state(std::string_view text) {
-  for (const AgentState state :
-       {AgentState::kActive, AgentState::kDisconnected, AgentState::kUnreachable}) {
-    if (to_text(state) == text) return state;
-  }
-  return std::nullopt;
-}
-
 std::string_view to_text(FrameworkState state) {
   switch (state) {
     case FrameworkState::kConnected:

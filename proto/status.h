@@ -8,13 +8,10 @@
 
 #include "common/roles.h"
 #include "common/share.h"
+#include "proto/agent_state.h"
 #include "proto/messages.h"
 
 namespace proffer::proto {
-
-enum class AgentState : uint8_t { kActive, kDisconnected, kUnreachable };
-std::string_view to_text(AgentState state);
-std::optional<AgentState> parse_agent_state(std::string_view text);
 
 // A part of an agent that only one role may use.
 struct ReservedRow {
@@ -26,7 +23,7 @@ struct ReservedRow {
 
 struct AgentRow {
   AgentId agent = {};
-  AgentState state = AgentState::kActive;
+  AgentState state = AgentState::kConnected;
   Attributes attributes = {};
   Resources total = {};
   ResourceVector allocated = {};
@@ -40,6 +37,8 @@ struct AgentRow {
   std::optional<Time> drained_by = {};     // it is being emptied
   std::string limits = {};                 // what it holds tasks to, and what not
   std::string trouble = {};                // why it takes no tasks; empty: it does
+  std::optional<Time> gone_at = {};        // an operator declared it gone
+  bool held_back = false;  // past its timeout; the brake keeps it from being given up
   bool operator==(const AgentRow&) const = default;
 };
 
@@ -136,9 +135,16 @@ struct MasterStatus {
   ResourceVector total = {};
   ResourceVector allocated = {};
   ResourceVector offered = {};
-  int64_t agents_active = 0;
+  int64_t agents_connected = 0;
   int64_t agents_disconnected = 0;
   int64_t agents_unreachable = 0;
+  int64_t agents_gone = 0;
+  // The brake: past their timeout, and not given up yet; at most so many are in a period.
+  int64_t agents_held_back = 0;
+  int64_t agents_lost_max = 0;
+  Duration agents_lost_period = {};
+  std::optional<Time> agents_lost_next = {};    // when the next one is given up
+  std::optional<Time> brake_lifted_until = {};  // by an operator
   int64_t frameworks_connected = 0;
   int64_t frameworks_disconnected = 0;
   int64_t tasks_staging = 0;  // staging, running, killing, unreachable: now

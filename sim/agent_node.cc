@@ -200,6 +200,8 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
   } else if (const auto* exit = std::get_if<agent::Exit>(&action)) {
     note({.what = "agent exits"});
     if (exit->reason.empty()) return crash();
+    // An operator does what it says: the next life has an empty directory.
+    if (exit->reason.find("the master ends this agent") == 0) host_.disk() = AgentDisk();
     fail(exit->reason);
   }
 }

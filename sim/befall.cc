@@ -112,6 +112,51 @@ void Simulation::clog(const Fault& fault, Prng chance) {
   world_.after(fault.lasts, [this, number] { network_.end_rule(number, false); });
 }
 
+// Of every second agent, as their attribute `rack` says it; the schedulers reach the masters.
+void Simulation::cut_rack(const Fault& fault, Prng chance) {
+  if (healed_) return;
+  LinkRule rule;
+  for (size_t i = fault.target % 2; i < hosts_.size(); i += 2) rule.from.insert(hosts_[i]->site());
+  for (const auto& one : masters_) rule.to.insert(network_.site_of(one->party()));
+  // Longer than an agent may be silent, mostly.
+  const Duration lasts = fault.lasts + seconds(chance.between(0, 60));
+  const uint64_t style = chance.below(4);
+  if (style == 3) {
+    rule.extra = milliseconds(500);
+  } else {
+    rule.blocked = true;
+  }
+  LinkRule back = rule;
+  std::swap(back.from, back.to);
+  if (chance.chance(1, 4)) {
+    world_.after(nanoseconds(chance.between(0, lasts.nanos())), [this] {
+      if (!healed_) master().operate(master::LiftBrake{.span = seconds(10)});
+    });
+  }
+  if (style == 2) return flap(rule, back, world_.now() + lasts, chance);
+  std::vector<uint64_t> rules;
+  const bool to_masters = style != 1 || chance.chance(1, 2);
+  if (to_masters) rules.push_back(network_.add_rule(rule));
+  if (style != 1 || !to_masters) rules.push_back(network_.add_rule(back));
+  world_.after(lasts, [this, rules] {
+    for (const uint64_t number : rules) network_.end_rule(number, true);
+  });
+}
+
+// Down and up again, for at most ten seconds each.
+void Simulation::flap(const LinkRule& there, const LinkRule& back, Time until, Prng chance) {
+  if (healed_ || world_.now() >= until) return;
+  const uint64_t rules[] = {network_.add_rule(there), network_.add_rule(back)};
+  const Duration down = nanoseconds(chance.between(kChangeMin.nanos(), kChangeMax.nanos()));
+  const Duration up = nanoseconds(chance.between(kChangeMin.nanos(), kChangeMax.nanos()));
+  const bool breaks = chance.chance(1, 2);
+  world_.after(down, [this, first = rules[0], second = rules[1], breaks] {
+    network_.end_rule(first, breaks);
+    network_.end_rule(second, breaks);
+  });
+  world_.after(down + up, [this, there, back, until, chance] { flap(there, back, until, chance); });
+}
+
 void Simulation::slow_process(const Fault& fault, Prng chance) {
   std::vector<Party> parties;
   for (const auto& one : masters_) parties.push_back(one->party());
@@ -147,6 +192,10 @@ void Simulation::befall(const Fault& fault) {
     case FaultKind::kPartition:
     case FaultKind::kOneWay:
       return partition(fault, chance);
+    case FaultKind::kRackCut:
+      return cut_rack(fault, chance);
+    case FaultKind::kAgentGone:
+      return declare_gone(fault, host, chance);
     case FaultKind::kClog:
     case FaultKind::kSlowLink:
       return clog(fault, chance);

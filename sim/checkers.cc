@@ -63,8 +63,9 @@ std::vector<Violation> disagreements(const Cluster& cluster) {
       found.push_back({text("by its master ", row.agent.str(), " takes no tasks: ", row.trouble)});
     }
   }
-  if (master.agents_active != up) {
-    found.push_back({text("the master has ", master.agents_active, " agents active of ", up)});
+  if (master.agents_connected != up) {
+    found.push_back(
+        {text("the master has ", master.agents_connected, " agents connected of ", up)});
   }
   if (master.total != total) {
     found.push_back(

@@ -66,7 +66,7 @@ bool is_promised(const MasterWord& word, const RoleName& role, const ResourceVec
 }
 
 bool serves(const proto::LiveAgent& agent) {
-  return agent.state == proto::AgentState::kActive && !agent.drains_for;
+  return agent.state == proto::AgentState::kConnected && !agent.drains_for;
 }
 
 // Keeps those that hold now, with when that began, and says which have held for longer than `most`.

@@ -47,6 +47,10 @@ void draw_rate(FaultKind kind, Prng chance, FaultPlan& plan) {
   }
 }
 
+bool is_of_several_masters(FaultKind kind) {
+  return kind >= FaultKind::kLeaderPaused && kind <= FaultKind::kEnsembleSlow;
+}
+
 // Most end soon; some only after others have drawn their conclusions.
 Duration draw_duration(FaultKind kind, Prng& chance) {
   const bool is_short = chance.chance(2, 3);
@@ -91,8 +95,8 @@ FaultKinds draw_fault_kinds(const World& world, bool several_masters) {
   const uint64_t one_in = kOneIn[chance.below(std::size(kOneIn))];
   FaultKinds kinds;
   for (const FaultKindRow& row : kFaultKinds) {
-    if (row.kind >= FaultKind::kLeaderPaused && !several_masters) break;
-    if (chance.chance(1, one_in)) kinds.insert(row.kind);
+    const bool drawn = chance.chance(1, one_in);
+    if (drawn && (several_masters || !is_of_several_masters(row.kind))) kinds.insert(row.kind);
   }
   return kinds;
 }

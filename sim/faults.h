@@ -76,6 +76,9 @@ enum class FaultKind : uint8_t {
   kLeaderPaused,
   kSessionExpires,
   kEnsembleSlow,
+  // Of agents; after those, for the same reason.
+  kRackCut,
+  kAgentGone,
 };
 
 // How much of it there is in a run that has it.
@@ -167,6 +170,12 @@ inline constexpr std::array kFaultKinds = {
                  "the leader is cut off from the ensemble until its session has expired"},
     FaultKindRow{FaultKind::kEnsembleSlow, "ensemble_slow", FaultAmount::kFew,
                  "requests of masters to their ensemble, and its answers, take long"},
+    FaultKindRow{
+        FaultKind::kRackCut, "rack_cut", FaultAmount::kFew,
+        "the agents of a rack are cut off at once: both ways, one way, flapping, or behind "
+        "500 ms; the brake is tight"},
+    FaultKindRow{FaultKind::kAgentGone, "agent_gone", FaultAmount::kFew,
+                 "an agent is cut off, declared gone, and comes back; then it begins anew"},
 };
 
 std::string_view to_text(FaultKind kind);

@@ -45,7 +45,9 @@ bool may_have_more(const Ask& ask, const RoleName& of_ask, const proto::RoleRow&
   });
 }
 
-bool is_there(const proto::LiveAgent& agent) { return agent.state == proto::AgentState::kActive; }
+bool is_there(const proto::LiveAgent& agent) {
+  return agent.state == proto::AgentState::kConnected;
+}
 
 bool holds_any(const ResourceVector& shape, const ResourceVector& of) {
   return std::any_of(kResourceKinds.begin(), kResourceKinds.end(),
@@ -140,7 +142,7 @@ bool could_be_met(const RoleName& role, const MasterWord& word) {
   }
   return std::any_of(
       word.live.agents.begin(), word.live.agents.end(), [&](const proto::LiveAgent& agent) {
-        const bool serves = agent.state == proto::AgentState::kActive && !agent.drains_for &&
+        const bool serves = agent.state == proto::AgentState::kConnected && !agent.drains_for &&
                             !word.troubled.contains(agent.agent);
         if (!serves || own.count(agent.agent) > 0) return false;
         const Resources free = free_without_borrowers(agent, role, word);

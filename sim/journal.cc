@@ -46,7 +46,12 @@ std::vector<Violation> Journal::started(const TaskKey& task, const AgentId& mach
   if (accepted_.count(task) == 0) {
     found.push_back({text(name, " is started without an accept that launches it")});
   }
-  if (const auto told = heard_.find(task); told != heard_.end()) {
+  // An operator said that the machine never comes back, and erred: it was launched before, and
+  // nobody could tell its agent.
+  const auto told = heard_.find(task);
+  const bool operator_erred = told != heard_.end() && told->second.state == TaskState::kGone &&
+                              declared_gone_.contains(machine);
+  if (told != heard_.end() && !operator_erred) {
     found.push_back({text(name, " is started after its scheduler heard that it is ",
                           proto::to_text(told->second.state))});
   }

@@ -67,6 +67,8 @@ class Journal {
   // killed when it is back; until then nobody can know, and a master that begins later does not
   // even know on which machine a task was.
   void given_up(const AgentId& machine) { given_up_[machine] = ++times_given_up_; }
+  // By an operator, though it comes back.
+  void declared_gone(const AgentId& machine) { declared_gone_.insert(machine); }
 
   // --- the schedulers' side writes -------------------------------------------------------------
   // A task that was refused never began: its id may be launched again.
@@ -98,6 +100,7 @@ class Journal {
   // With how often machines had been given up before.
   std::map<TaskKey, uint64_t> accepted_;
   std::map<AgentId, uint64_t> memory_losses_;
+  std::set<AgentId> declared_gone_;
   uint64_t times_given_up_ = 0;
   std::map<AgentId, uint64_t> given_up_;  // the last time that it was, counted over all machines
   std::map<TaskKey, proto::TaskStatus> heard_;

@@ -59,6 +59,7 @@ void MasterNode::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows
   options_.leader = leader;
   options_.cluster_if_new = ClusterId(std::string(32, 'c'));
   options_.started_at = now();
+  given_up_.clear();
   core_ = std::make_unique<master::Master>(options_, snapshot);
   flush_planned_ = false;
   note({.what = "master begins", .fields = {{"leader", std::to_string(leader.value())}}});
@@ -127,6 +128,7 @@ void MasterNode::step(master::MasterEvent event) {
   out_.clear();
   core_->handle(std::move(event), now(), out_);
   note(out_.trace);
+  check_brake(out_.trace);
   std::optional<size_t> upto;
   if (crashes_now()) {
     if (chance_.chance(1, 4)) return crash();
@@ -158,6 +160,24 @@ void MasterNode::step(master::MasterEvent event) {
   stepped();
 }
 
+// No more agents are given up in a period than the brake lets pass, in one life of a master.
+void MasterNode::check_brake(const std::vector<TraceEvent>& trace) {
+  for (const TraceEvent& event : trace) {
+    if (event.what != "agent unreachable") continue;
+    const proto::MasterStatus status = core_->status();
+    if (status.brake_lifted_until) continue;
+    const auto agents = static_cast<size_t>(status.agents_connected + status.agents_disconnected +
+                                            status.agents_unreachable);
+    const auto& brake = options_.brake;
+    std::erase_if(given_up_, [&](Time at) { return at + brake.period <= now(); });
+    given_up_.push_back(now());
+    const auto part = (static_cast<int64_t>(agents) * brake.percent + 99) / 100;
+    if (static_cast<int64_t>(given_up_.size()) <= std::max(brake.floor, part)) continue;
+    world().violated(name(), {text(given_up_.size(), " of ", agents, " agents are given up in ",
+                                   proffer::to_text(brake.period))});
+  }
+}
+
 void MasterNode::flush() {
   flush_planned_ = false;
   if (trouble_ == Trouble::kFull) store_->fail(Error::resource_exhausted("no space left"));
@@ -171,6 +191,9 @@ void MasterNode::compare_admitted() {
   std::set<AgentId> admitted;
   for (auto row = disk_->rows.lower_bound({table, {}});
        row != disk_->rows.end() && row->first.first == table; ++row) {
+    const auto record = proto::decode_row(table, row->first.second, row->second);
+    CHECK(record.has_value()) << record.error().message();
+    if (std::get<proto::AgentRecord>(*record).gone_at) continue;
     admitted.insert(AgentId(row->first.second));
   }
   for (const AgentId& agent : std::exchange(admitted_, admitted)) {

@@ -96,11 +96,13 @@ class MasterNode final : public Node, public Listener {
   void deliver(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
   void tell(std::vector<master::MasterAction>& actions, std::optional<size_t> upto);
   void flush();
+  void check_brake(const std::vector<TraceEvent>& trace);
   void gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows);
   bool may_serve() const { return core_ != nullptr && leadership_->may_serve(now()); }
   void fail(const std::string& why);
 
   // All that happens here is of one user, who runs the master.
+  std::vector<Time> given_up_ = {};  // agents, in this life and the last period
   const PrincipalPtr user_ =
       std::make_shared<Principal>(Principal{.user = "root", .uid = 0, .groups = {0}});
   Network& network_;

@@ -40,6 +40,25 @@ void Simulation::drain(const Fault& fault, const Host& host, Prng chance) {
   });
 }
 
+// The operator waits until the master misses it, and errs: the machine comes back.
+void Simulation::declare_gone(const Fault& fault, const Host& host, Prng chance) {
+  LinkRule rule{.from = {host.site()}, .to = {}, .blocked = true};
+  for (const auto& one : masters_) rule.to.insert(network_.site_of(one->party()));
+  LinkRule back = rule;
+  std::swap(back.from, back.to);
+  const uint64_t rules[] = {network_.add_rule(rule), network_.add_rule(back)};
+  const Duration away = milliseconds(chance.between(0, 90'000));
+  world_.after(away, [this, id = host.name()] {
+    if (healed_) return;
+    journal_.declared_gone(id);
+    master().operate(master::DeclareGone{.agent = id});
+  });
+  world_.after(away + fault.lasts, [this, first = rules[0], second = rules[1]] {
+    network_.end_rule(first, true);
+    network_.end_rule(second, true);
+  });
+}
+
 // Never so low a limit that a single task would not fit.
 void Simulation::change_role(const Fault& fault, Prng chance) {
   const RoleName role{std::string(kRoles[fault.target % std::size(kRoles)])};
@@ -124,7 +143,7 @@ void Simulation::drain_once_more() {
   const std::vector<proto::AgentRow> rows = master().core().agents();
   const auto busiest = std::max_element(
       rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.tasks < b.tasks; });
-  if (busiest == rows.end() || busiest->state != proto::AgentState::kActive) return;
+  if (busiest == rows.end() || busiest->state != proto::AgentState::kConnected) return;
   drained_at_last_ = busiest->agent;
   master().operate(master::DrainAgent{.agent = drained_at_last_, .grace = kCalmGrace});
   world_.after(kCalmGrace + kEmptyWithin, [this] { expect_empty(); });
@@ -136,7 +155,7 @@ void Simulation::expect_empty() {
   const std::vector<proto::AgentRow> rows = master().core().agents();
   const auto row = std::find_if(rows.begin(), rows.end(),
                                 [&](const proto::AgentRow& one) { return one.agent == id; });
-  if (row == rows.end() || row->state != proto::AgentState::kActive) return;
+  if (row == rows.end() || row->state != proto::AgentState::kConnected) return;
   if (row->tasks > 0) {
     world_.violated("operator", {text("agent ", id.str(), " was drained, and ", row->tasks,
                                       " tasks are still there")});

@@ -93,7 +93,7 @@ void add_agents(const ScenarioCluster& cluster, Report::Picture& picture) {
     agent.state = "absent";
     if (const auto row = known.find(machine->name()); row != known.end()) {
       const bool drains =
-          row->second->drained_by && row->second->state == proto::AgentState::kActive;
+          row->second->drained_by && row->second->state == proto::AgentState::kConnected;
       agent.state = drains ? "draining" : proto::to_text(row->second->state);
       agent.allocated = row->second->allocated;
     }

@@ -70,6 +70,12 @@ void Simulation::build() {
 
   master::MasterOptions master;
   master.reregistration_timeout = kReregistration;
+  if (!options_.faults) options_.faults = draw_fault_kinds(world_, options_.workload == "masters");
+  if (options_.faults->contains(FaultKind::kRackCut)) {
+    Prng brake = world_.chance("brake");
+    master.brake.floor = brake.between(1, 3);
+    master.brake.period = seconds(brake.between(20, 60));
+  }
   // Of chances of its own, so that all else stays what it was.
   Prng lending = world_.chance("lending");
   constexpr ReclaimMode kModes[] = {ReclaimMode::kOff, ReclaimMode::kGuarantee,
@@ -289,7 +295,6 @@ void Simulation::add_schedulers() {
 }
 
 void Simulation::plan_faults() {
-  if (!options_.faults) options_.faults = draw_fault_kinds(world_, ensemble_ != nullptr);
   plan_ = draw_faults(world_, *options_.faults, options_.skip_faults);
   network_.set_rates(plan_.network);
   for (auto& host : hosts_) host->set_start_failures(plan_.start_failures);

@@ -96,6 +96,9 @@ class Simulation {
   // befall.cc
   void befall(const Fault& fault);
   void partition(const Fault& fault, Prng chance);
+  void cut_rack(const Fault& fault, Prng chance);
+  void flap(const LinkRule& there, const LinkRule& back, Time until, Prng chance);
+  void declare_gone(const Fault& fault, const Host& host, Prng chance);
   void clog(const Fault& fault, Prng chance);
   void slow_process(const Fault& fault, Prng chance);
   LinkRule draw_rule(const Fault& fault, Prng& chance) const;

@@ -96,8 +96,17 @@ using namespace proffer;
 Masters masters_from_flags() {
   const char* variable = std::getenv("PROFFER_MASTER");
   const bool is_flag = !FLAGS_master.empty() || variable == nullptr;
-  Result<Masters> masters = find_masters(KeyKind::kAgent, is_flag ? "--master" : "$PROFFER_MASTER",
-                                         is_flag ? FLAGS_master : std::string(variable));
+  std::string given = is_flag ? FLAGS_master : std::string(variable);
+  // The agent of the machine, which --master_user is for: not of a `proffer dev` that root has
+  // started.
+  if (given.empty() && !FLAGS_master_user.empty()) {
+    Result<std::optional<Membership>> joined = read_membership(KeyKind::kAgent);
+    if (!joined) exit_with(std::move(joined).error(), 2);
+    if (*joined) return (*joined)->masters;
+    given = kMasterSocket;
+  }
+  Result<Masters> masters =
+      find_masters(KeyKind::kAgent, is_flag ? "--master" : "$PROFFER_MASTER", given);
   if (!masters) exit_with(std::move(masters).error(), 2);
   return *std::move(masters);
 }

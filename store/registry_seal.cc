@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 #include <fcntl.h>
@@ -22,6 +23,14 @@ std::string line_of(const RegistryProgress& progress) {
   const std::string said =
       fmt::format("epoch {:018} commits {:018}", progress.epoch, progress.commits);
   return fmt::format("{} crc {:08x}\n", said, crc32c(said));
+}
+
+constexpr size_t kLines = 2;
+size_t line_bytes() { return line_of({}).size(); }
+
+// A registry that went on from an older one has a later epoch with fewer commits.
+bool is_before(const RegistryProgress& a, const RegistryProgress& b) {
+  return std::tie(a.epoch, a.commits) < std::tie(b.epoch, b.commits);
 }
 
 // None: it is no line of ours.
@@ -59,12 +68,18 @@ Result<std::optional<RegistryProgress>> RegistrySeal::read(const std::string& pa
 }
 
 Result<void> RegistrySeal::read() {
-  std::array<char, 128> buffer{};
+  std::array<char, 256> buffer{};
   const ssize_t size = ::pread(fd_, buffer.data(), buffer.size(), 0);
   if (size < 0) return failure("cannot read");
   if (size == 0) return {};
-  found_ = parsed(std::string(buffer.data(), static_cast<size_t>(size)));
-  if (!found_) {
+  const std::string bytes(buffer.data(), static_cast<size_t>(size));
+  for (size_t line = 0; line < kLines && line * line_bytes() < bytes.size(); ++line) {
+    const auto said = parsed(bytes.substr(line * line_bytes(), line_bytes()));
+    if (!said || (found_ && is_before(*said, *found_))) continue;
+    found_ = said;
+    newest_ = line;
+  }
+  if (!found_ || bytes.size() > kLines * line_bytes()) {
     return Error::corruption(text(quoted(path_),
                                   ", which says how far the registry has come, is "
                                   "damaged"))
@@ -80,13 +95,24 @@ RegistrySeal::~RegistrySeal() {
 }
 
 RegistrySeal::RegistrySeal(RegistrySeal&& other) noexcept
-    : path_(std::move(other.path_)), fd_(std::exchange(other.fd_, -1)), found_(other.found_) {}
+    : path_(std::move(other.path_)),
+      fd_(std::exchange(other.fd_, -1)),
+      found_(other.found_),
+      newest_(other.newest_) {}
 
 Result<void> RegistrySeal::write(const RegistryProgress& progress) {
   const std::string line = line_of(progress);
-  const ssize_t written = ::pwrite(fd_, line.data(), line.size(), 0);
-  if (written != static_cast<ssize_t>(line.size())) return failure("cannot write");
-  return {};
+  const size_t place = newest_ ? (*newest_ + 1) % kLines : 0;
+  const auto at = static_cast<off_t>(place * line.size());
+  errno = ENOSPC;  // What a write that was cut means.
+  const ssize_t written = ::pwrite(fd_, line.data(), line.size(), at);
+  if (written == static_cast<ssize_t>(line.size())) {
+    newest_ = place;
+    return {};
+  }
+  Error error = failure("cannot write");
+  if (!newest_ && ::ftruncate(fd_, 0) != 0) return failure("cannot cut");  // A part of a line.
+  return error;
 }
 
 Result<void> RegistrySeal::sync() {

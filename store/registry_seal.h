@@ -4,8 +4,10 @@
 // write-ahead log in which one bit is wrong, and a database that was put back from a copy is whole,
 // too: only a second place tells that either lacks what was acknowledged.
 //
-// The file is one line for people, and is overwritten after each commit:
+// The file is two lines for people, of which the older one is overwritten after each commit: a
+// write that the disk cut leaves the other.
 //   epoch 000000000000000003 commits 000000000000000017 crc 1a2b3c4d
+//   epoch 000000000000000003 commits 000000000000000016 crc 5e6f7a8b
 // It is flushed when an epoch begins, not with each commit, so after a loss of power it may be
 // behind the registry, never ahead of it. Thread rule: one thread at a time; everything blocks.
 
@@ -37,7 +39,7 @@ class RegistrySeal {
   // What it said when it was opened; none: it is new.
   const std::optional<RegistryProgress>& found() const { return found_; }
 
-  // Errors: kUnavailable, kResourceExhausted.
+  // Errors: kUnavailable, kResourceExhausted: the file says what it said before.
   Result<void> write(const RegistryProgress& progress);
   // Flushes it, and its name with its directory.
   Result<void> sync();
@@ -50,6 +52,7 @@ class RegistrySeal {
   std::string path_;
   int fd_ = -1;
   std::optional<RegistryProgress> found_;
+  std::optional<size_t> newest_;  // the line that says it; none: no line says anything
 };
 
 }  // namespace proffer

@@ -176,7 +176,10 @@ class SimAgent {
   void on_frame(std::span<const std::byte> frame) {
     Result<proto::Envelope> envelope = proto::decode(frame);
     CHECK(envelope) << envelope.error().message();
-    is_registered_ |= std::holds_alternative<proto::AgentRegistered>(*envelope->message);
+    if (std::holds_alternative<proto::AgentRegistered>(*envelope->message)) {
+      is_registered_ = true;
+      ++shared_.registrations;
+    }
     handle(MasterFrame{.envelope = *std::move(envelope)});
   }
 
@@ -230,7 +233,7 @@ void run_agents(const Phase& phase, int index, Shared& shared) {
     if (shared.stop) {
       for (const auto& agent : agents) unacknowledged += agent->unacknowledged();
     }
-    static int patience = 500;
+    static int patience = 3'000;
     if (shared.stop && (unacknowledged == 0 || --patience == 0)) {
       shared.updates_unacknowledged += unacknowledged;
       return loop.stop();

@@ -44,7 +44,11 @@ void run_echo_clients(const Echo& echo, Shared& shared) {
         loop,
         Dealer::Options{.endpoint = zmq_endpoint({"127.0.0.1", echo.port}),
                         .seed = static_cast<uint64_t>(i)},
-        Dealer::Handlers{.on_connected = [&] { ++connected; },
+        Dealer::Handlers{.on_connected =
+                             [&] {
+                               ++connected;
+                               ++shared.echo_connected;
+                             },
                          .on_frame =
                              [&](std::span<const std::byte> frame) {
                                int64_t sent_at = 0;

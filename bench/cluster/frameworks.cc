@@ -24,6 +24,8 @@ using namespace sdk;  // the driver's events and actions
 
 // Each framework asks once in so many turns of the pacing timer, in turn with the others.
 constexpr int64_t kAskEveryNanos = 10'000'000;
+// The driver refuses accepts of more launches than one message takes; an offer is for fewer.
+constexpr int64_t kTasksOfAcceptMax = 768;
 
 class SimFramework {
  public:
@@ -68,6 +70,8 @@ class SimFramework {
   int64_t total() const { return total_; }
   bool is_subscribed() const { return driver_.subscribed(); }
   bool is_done() const { return ended_ == total_; }
+  bool was_offered() const { return !launched_at_.empty(); }
+  bool is_running() const { return running_ > 0; }
 
  private:
   void handle(const DriverEvent& event) {
@@ -107,13 +111,20 @@ class SimFramework {
     }
   }
 
-  // One accept for all offers of one message, as a framework in a hurry would do.
+  // One accept for all offers of one message, as a framework in a hurry would do; more only where
+  // their tasks would not fit in one.
   void on_offers(const proto::Offers& message) {
     const int64_t now = monotonic_nanos();
     proto::Accept accept;
+    int64_t tasks = 0;  // of this accept
     for (const Offer& offer : message.offers) {
       int64_t count = 0;
       for (const AskFill& fill : offer.fills) count += fill.count;
+      if (tasks + count > kTasksOfAcceptMax && tasks > 0) {
+        command(std::exchange(accept, {}));
+        tasks = 0;
+      }
+      tasks += count;
       note_offered(offer.agent, count, now);
       accept.offers.push_back(offer.id);
       proto::Launch launch{.agent = offer.agent};
@@ -162,6 +173,8 @@ class SimFramework {
     if (status.state == proto::TaskState::kRunning) {
       const size_t number = static_cast<size_t>(std::stoll(status.task.str().substr(5)));
       const int64_t launched_at = launched_at_[number];
+      ++shared_.running;
+      ++running_;
       if (is_warm(launched_at)) shared_.launch_to_running.add(monotonic_nanos() - launched_at);
     }
     if (!proto::is_terminal(status.state)) return;
@@ -194,6 +207,7 @@ class SimFramework {
   const int64_t total_;
   int64_t asked_ = 0;
   int64_t ended_ = 0;
+  int64_t running_ = 0;
   std::deque<int64_t> asked_at_;
   std::vector<int64_t> launched_at_;  // by task number
   Driver driver_;
@@ -220,7 +234,7 @@ void run_frameworks(const Phase& phase, int index, Shared& shared) {
   const Duration turn =
       nanoseconds(kAskEveryNanos / static_cast<int64_t>(std::max<size_t>(frameworks.size(), 1)));
   Timer control(loop, [&] {
-    if (shared.stop) return loop.stop();
+    if (shared.frameworks_stop) return loop.stop();
     int now_subscribed = 0;
     for (const auto& framework : frameworks) now_subscribed += framework->is_subscribed() ? 1 : 0;
     shared.frameworks_subscribed += now_subscribed - subscribed;
@@ -243,6 +257,40 @@ void run_frameworks(const Phase& phase, int index, Shared& shared) {
       asked = due;
     }
     control.arm(loop.now() + turn);
+  });
+  control.arm(loop.now());
+  loop.run();
+}
+
+void run_probe(const Phase& phase, Shared& shared) {
+  Loop loop;
+  proto::Encoder encoder;
+  Phase own = phase;
+  own.frameworks = 1;
+  own.tasks = 1;
+  SimFramework framework(loop, own, phase.frameworks, encoder, shared);
+  bool is_counted = false;
+  bool is_offer_told = false;
+  Timer stop(loop, [&] {
+    if (shared.frameworks_stop) return loop.stop();
+    stop.arm(loop.now() + milliseconds(10));
+  });
+  stop.arm(loop.now());
+  Timer control(loop, [&] {
+    if (framework.is_subscribed() && !is_counted) {
+      is_counted = true;
+      ++shared.frameworks_subscribed;
+    }
+    if (shared.probe_go) framework.ask(1);
+    if (framework.was_offered() && !is_offer_told) {
+      is_offer_told = true;
+      shared.probe_offered_at = monotonic_nanos();
+    }
+    if (framework.is_running()) {
+      shared.probe_running_at = monotonic_nanos();
+      return;  // Later probes tell their own.
+    }
+    control.arm(loop.now() + milliseconds(1));
   });
   control.arm(loop.now());
   loop.run();

@@ -11,7 +11,7 @@
 
 namespace proffer::bench {
 
-inline constexpr size_t kAgentsMax = 1'000;
+inline constexpr size_t kAgentsMax = 10'000;
 inline constexpr size_t kSimFrameworksMax = 100;
 inline constexpr int64_t kTasksMax = 4'000'000;
 // More samples than this are counted, not kept.
@@ -48,18 +48,25 @@ struct Side {
 
 struct Shared {
   std::atomic<int> agents_registered;
+  std::atomic<int64_t> registrations;  // all, also those after another
   std::atomic<int> frameworks_subscribed;
   std::atomic<int> frameworks_done;
   std::atomic<bool> go;
   std::atomic<bool> stop;
+  std::atomic<bool> frameworks_stop;
   std::atomic<int64_t> first_ask_at;
   std::atomic<int64_t> last_end_at;
   std::atomic<int64_t> launched;
+  std::atomic<int64_t> running;  // updates that say so
   std::atomic<int64_t> finished;
   std::atomic<int64_t> not_finished;  // ended in another way
   std::atomic<int64_t> updates_unacknowledged;
   std::atomic<int64_t> disconnects;
+  std::atomic<bool> probe_go;
+  std::atomic<int64_t> probe_offered_at;
+  std::atomic<int64_t> probe_running_at;
   std::atomic<int> echo_port;
+  std::atomic<int> echo_connected;
   Side agents;
   Side frameworks;
   std::atomic<uint64_t> echoed;
@@ -105,9 +112,12 @@ struct Phase {
 };
 
 // Bodies of forked processes: `index` of `agent_processes` or `framework_processes`. They begin
-// when Shared::go is set, and end when Shared::stop is.
+// when Shared::go is set. Agents end after Shared::stop is set, when all their updates are
+// acknowledged; frameworks, which acknowledge them, when Shared::frameworks_stop is.
 void run_agents(const Phase& phase, int index, Shared& shared);
 void run_frameworks(const Phase& phase, int index, Shared& shared);
+// One framework more, which asks for one task when Shared::probe_go is set.
+void run_probe(const Phase& phase, Shared& shared);
 
 // The floor: the same sockets and rates without a master's work. `peers` Dealers send frames of
 // `frame_bytes` at `frames_per_second` in all to a Router that sends each back; round trips go to

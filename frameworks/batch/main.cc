@@ -10,7 +10,7 @@
 #include "common/text.h"
 #include "frameworks/batch/core/job.h"
 #include "frameworks/batch/shell/run.h"
-#include "net/address.h"
+#include "net/membership.h"
 
 namespace proffer::batch {
 namespace {
@@ -31,8 +31,7 @@ Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
 
 int main(int argc, char** argv) {
   RunOptions options;
-  options.master = to_text(local_master());
-  if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr && *master != '\0') {
+  if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr) {
     options.master = master;
   }
   std::vector<std::string> env;
@@ -91,6 +90,14 @@ int main(int argc, char** argv) {
   if (Result<void> ok = read_env(env, options.flags); !ok) {
     print_error(ok.error(), options.json);
     return kUsageCode;
+  }
+  if (options.master.empty()) {
+    const Result<Masters> masters = find_masters(KeyKind::kUser, "--master", "");
+    if (!masters) {
+      print_error(masters.error(), options.json);
+      return kUsageCode;
+    }
+    options.master = to_text(*masters);
   }
   return run(options);
 }

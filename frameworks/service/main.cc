@@ -8,7 +8,7 @@
 #include <glog/logging.h>
 
 #include "frameworks/service/shell/scheduler.h"
-#include "net/address.h"
+#include "net/membership.h"
 
 namespace proffer::service {
 namespace {
@@ -16,10 +16,7 @@ namespace {
 int main(int argc, char** argv) {
   RunOptions run;
   SchedulerOptions scheduler;
-  run.master = to_text(local_master());
-  if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr && *master != '\0') {
-    run.master = master;
-  }
+  if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr) run.master = master;
   scheduler.master = run.master;
 
   CLI::App app("Keeps instances of long-lived apps running.", "proffer service");
@@ -55,6 +52,12 @@ int main(int argc, char** argv) {
     if (e.get_exit_code() == 0) return app.exit(e);  // --help
     return print_error(Error::invalid_argument(e.what()).with_hint("see: proffer service --help"),
                        run.json);
+  }
+  std::string& master = run_command->parsed() ? run.master : scheduler.master;
+  if (master.empty()) {
+    const Result<Masters> masters = find_masters(KeyKind::kUser, "--master", "");
+    if (!masters) return print_error(masters.error(), run.json);
+    master = to_text(*masters);
   }
   return run_command->parsed() ? run_attached(run) : run_scheduler(scheduler);
 }

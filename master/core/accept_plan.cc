@@ -172,7 +172,7 @@ class AcceptPlanner {
     if (stores_ != nullptr) {
       if (std::optional<TaskRefusal> refused = remembered_refusal(spec.id)) return refused;
     }
-    if (agent == nullptr || agent->state != proto::AgentState::kActive) {
+    if (agent == nullptr || agent->state != proto::AgentState::kConnected) {
       return TaskRefusal{.reason = TaskReason::kAgentNotAvailable,
                          .message = text("agent ", quoted(on.str()), " is not connected")};
     }
@@ -367,7 +367,7 @@ class AcceptPlanner {
   std::optional<Error> wrong_with(const Reservation& wanted) const {
     if (taken_.invalid) return Error::failed_precondition(invalid_text());
     const Agent* agent = agents_.find(wanted.agent);
-    if (agent == nullptr || agent->state != proto::AgentState::kActive) {
+    if (agent == nullptr || agent->state != proto::AgentState::kConnected) {
       return Error::unavailable(text("agent ", quoted(wanted.agent.str()), " is not connected"));
     }
     if (wanted.role.empty() || !is_within(wanted.role, from_.record.role)) {

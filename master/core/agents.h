@@ -5,6 +5,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
+#include <vector>
 
 #include "common/attributes.h"
 #include "common/offers.h"
@@ -26,7 +28,7 @@ struct Stray {
 struct Agent {
   AgentId id = {};
   Secret secret = {};
-  proto::AgentState state = proto::AgentState::kDisconnected;
+  proto::AgentState state = proto::AgentState::kDisconnected;  // changed by Agents::move only
   // Registered in this life of the master. Until all admitted agents have, or are removed, nobody
   // can say that a task does not exist.
   bool seen = false;
@@ -34,7 +36,13 @@ struct Agent {
   bool stopping = false;     // it refuses launches, and will until it registers again
   PeerId peer = {};          // zero: not connected
   SessionEpoch session = {};
-  uint64_t admission = 0;  // as in its record
+  uint64_t admission = 0;                 // as in its record
+  std::vector<Secret> gone_secrets = {};  // as in its record
+  // Of its machine, as it told it last, and before, the newest last; 0: it did not tell.
+  uint64_t boot = 0;
+  std::vector<uint64_t> former_boots = {};
+  // The last boot that was refused because another one is connected.
+  uint64_t rival_boot = 0;
 
   Attributes attributes = {};
   std::vector<Slice> own_slices = {};  // that it brings, without ports
@@ -55,7 +63,8 @@ struct Agent {
   std::optional<Time> drained_by = {};
 
   Time registered_at = {};
-  Time lost_at = {};  // when its connection was lost
+  Time lost_at = {};          // when its connection was lost
+  bool passed_brake = false;  // since then
   std::set<Task*, TaskOrder> tasks = {};
   std::map<TaskKey, Stray> strays = {};
 
@@ -65,12 +74,34 @@ struct Agent {
   ResourceVector total() const;
 };
 
+// An agent that an operator declared gone. It is refused, so that what it runs ends.
+struct GoneAgent {
+  AgentId id = {};
+  Secret secret = {};
+  Time at = {};
+  uint64_t admission = 0;
+  std::vector<Secret> gone_secrets = {};  // of earlier agents of this name; the newest last
+};
+
+// Their states move along the table of proto/agent_state.h.
 class Agents {
  public:
   Agent* find(const AgentId& agent);
   const Agent* find(const AgentId& agent) const;
   Agent& add(const AgentId& agent, const Secret& secret);
+  // False, and nothing changes, if the event means nothing in its state. One that is over is to be
+  // ended or kept as gone by the caller.
+  bool move(Agent& agent, proto::AgentEvent event);
   void erase(const AgentId& agent) { agents_.erase(agent); }
+
+  const GoneAgent* find_gone(const AgentId& agent) const;
+  void add_gone(GoneAgent gone) { gone_.insert_or_assign(gone.id, std::move(gone)); }
+  void erase_gone(const AgentId& agent) { gone_.erase(agent); }
+  const std::map<AgentId, GoneAgent>& gone() const { return gone_; }
+  // Which was declared gone first; there must be one.
+  const GoneAgent& oldest_gone() const;
+  // Whether an agent of this name and secret was declared gone.
+  bool was_declared_gone(const AgentId& agent, const Secret& secret) const;
 
   size_t size() const { return agents_.size(); }
   const std::map<AgentId, Agent>& all() const { return agents_.map(); }
@@ -78,6 +109,7 @@ class Agents {
 
  private:
   IndexedMap<AgentId, Agent> agents_;
+  std::map<AgentId, GoneAgent> gone_;
 };
 
 }  // namespace proffer::master

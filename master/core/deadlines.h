@@ -21,6 +21,8 @@ enum class DeadlineKind : uint8_t {
   kRevoke,            // by "framework/task": it was to have ended
   kRoleUse,           // one for all roles: their use goes to the history
   kBackOff,           // by framework: a wait after refused launches
+  kBrake,             // the one for all: an agent that is held back may be given up
+  kGoneForgotten,     // by agent: it was declared gone long ago
 };
 
 // What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or

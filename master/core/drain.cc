@@ -5,14 +5,17 @@
 #include <algorithm>
 
 #include "common/text.h"
+#include "master/core/explain.h"
 #include "master/core/state.h"
 
 namespace proffer::master {
 
 Result<Agent*> Master::State::find_agent(const AgentId& id) {
   if (Agent* agent = agents_.find(id)) return agent;
-  return Error::not_found(text("there is no agent ", quoted(id.str())))
-      .with_hint("proffer agents lists those that there are");
+  Error error = Error::not_found(text("there is no agent ", quoted(id.str())));
+  std::vector<std::string> names;
+  for (const auto& [name, agent] : agents_.all()) names.push_back(name.str());
+  return std::move(error).with_hint(hint_of(id.str(), names, "agents"));
 }
 
 void Master::State::on_drain(const DrainAgent& message, Step& step) {

@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/explanation.h"
 
@@ -9,5 +11,9 @@ namespace proffer::master {
 
 // Why the ask is not met, in one sentence, on so many agents.
 std::string why_unmet(const AskExplanation& ask, int64_t agents);
+
+// "did you mean …", else some of the names that there are.
+std::string hint_of(std::string_view word, const std::vector<std::string>& names,
+                    std::string_view what);
 
 }  // namespace proffer::master

@@ -8,9 +8,7 @@
 #include "master/core/state.h"
 
 namespace proffer::master {
-namespace {
 
-// "did you mean …", else some of those that there are.
 std::string hint_of(std::string_view word, const std::vector<std::string>& names,
                     std::string_view what) {
   if (names.empty()) return text("there are no ", what);
@@ -20,6 +18,8 @@ std::string hint_of(std::string_view word, const std::vector<std::string>& names
   }
   return text("there are ", listed(names));
 }
+
+namespace {
 
 // In whole seconds, not too few.
 std::string in_words(Time at, Time now) {

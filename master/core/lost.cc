@@ -5,12 +5,13 @@
 #include <algorithm>
 #include <string>
 
+#include "common/check.h"
 #include "common/text.h"
 #include "master/core/state.h"
 
 namespace proffer::master {
 
-using proto::AgentState;
+using proto::AgentEvent;
 using proto::TaskEvent;
 using proto::TaskReason;
 
@@ -35,8 +36,9 @@ void Master::State::close(PeerId id) {
 // Its tasks run on; what it has free is nobody's until it is back.
 void Master::State::disconnect(Agent& agent, Step& step) {
   agent.peer = PeerId();
-  agent.state = AgentState::kDisconnected;
+  agents_.move(agent, AgentEvent::kConnectionLost);
   agent.lost_at = step.now;
+  agent.passed_brake = false;
   allocator_.set_agent_active(agent.id, false);
   deadlines_.arm({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()},
                  step.now + options_.agent_timeout);
@@ -72,7 +74,7 @@ void Master::State::end_scheduler_session(Framework& framework, Step& step) {
 
 // Its tasks may still run, but no longer count.
 void Master::State::make_unreachable(Agent& agent, Step& step) {
-  agent.state = AgentState::kUnreachable;
+  if (!agents_.move(agent, AgentEvent::kTimedOut)) return;
   write_agent(agent, step);
   deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()});
   deadlines_.arm({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = agent.id.str()},
@@ -87,14 +89,21 @@ void Master::State::make_unreachable(Agent& agent, Step& step) {
   }
 }
 
-void Master::State::remove(Agent& agent, std::string_view why, Step& step) {
-  const AgentId id = agent.id;
+void Master::State::remove(Agent& agent, AgentEvent event, std::string_view why, Step& step) {
+  CHECK(agents_.move(agent, event)) << agent.id.str() << ": " << proto::to_text(event);
   step.trace(TraceLevel::kLongLived, "agent removed",
-             {{"agent", id.str()},
+             {{"agent", agent.id.str()},
               {"reason", std::string(why)},
               {"tasks", std::to_string(agent.tasks.size())}});
-  write(proto::AgentRecord{.agent = id, .secret = agent.secret}, true, step);
+  write(proto::AgentRecord{.agent = agent.id, .secret = agent.secret}, true, step);
+  end_agent(agent, text("agent ", agent.id.str(), " was removed: ", why), step);
+}
+
+// Its tasks are gone, and it is no more. Its row in the registry is the caller's.
+void Master::State::end_agent(Agent& agent, const std::string& why, Step& step) {
+  const AgentId id = agent.id;
   forget_reservations(agent, step);
+  brake_.release(id, agent.lost_at);
   deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = id.str()});
   deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = id.str()});
   take_from_allocator(agent, step);
@@ -106,15 +115,13 @@ void Master::State::remove(Agent& agent, std::string_view why, Step& step) {
   agents_.erase(id);
   for (Task* task : tasks) {
     if (!tasks_.move(*task, TaskEvent::kAgentGone, step.now)) continue;
-    tell(*task, TaskReason::kAgentRemoved, text("agent ", id.str(), " was removed: ", why), step);
+    tell(*task, TaskReason::kAgentRemoved, why, step);
     end_if_told(*task);
   }
   for (const FrameworkId& framework : told) {
     const Framework* there = connected_framework(framework);
     if (there == nullptr) continue;
-    send(there->peer,
-         proto::Failure{.agent = id, .message = text("agent ", id.str(), " was removed: ", why)},
-         step);
+    send(there->peer, proto::Failure{.agent = id, .message = why}, step);
   }
   if (was_seen) return;
   --awaited_;
@@ -136,16 +143,15 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       return on_peer_silent(key.peer, step);
     case DeadlineKind::kPeerHeartbeat:
       return on_heartbeat_due(key.peer, step);
-    case DeadlineKind::kAgentUnreachable: {
-      if (Agent* agent = agents_.find(AgentId(key.id))) make_unreachable(*agent, step);
-      return;
-    }
+    case DeadlineKind::kAgentUnreachable:
     case DeadlineKind::kAgentRemoved: {
-      if (Agent* agent = agents_.find(AgentId(key.id))) {
-        remove(*agent, "it did not come back in time", step);
-      }
+      if (Agent* agent = agents_.find(AgentId(key.id))) give_up_or_hold(*agent, step);
       return;
     }
+    case DeadlineKind::kBrake:
+      return on_brake_due(step);
+    case DeadlineKind::kGoneForgotten:
+      return forget_gone(AgentId(key.id), step);
     case DeadlineKind::kFailover: {
       if (Framework* framework = frameworks_.find(FrameworkId(key.id))) {
         tear_down(*framework, "its scheduler did not come back in time", step);
@@ -181,7 +187,7 @@ void Master::State::on_peer_silent(PeerId id, Step& step) {
   end_session(id, Error::timeout(text("nothing was heard for ", to_text(options_.silence_max()))),
               true, step);
   // It has been away for as long as an agent may be.
-  if (Agent* agent = is_agent ? agents_.find(agent_id) : nullptr) make_unreachable(*agent, step);
+  if (Agent* agent = is_agent ? agents_.find(agent_id) : nullptr) give_up_or_hold(*agent, step);
 }
 
 void Master::State::on_heartbeat_due(PeerId id, Step& step) {

@@ -117,7 +117,17 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
                    options_.started_at + record.failover_timeout);
   }
   for (const auto& [id, record] : registry_.agents()) {
+    if (record.gone_at) {
+      agents_.add_gone({.id = id,
+                        .secret = record.secret,
+                        .at = *record.gone_at,
+                        .admission = record.admission,
+                        .gone_secrets = record.gone_secrets});
+      arm_forgetting(*agents_.find_gone(id));
+      continue;
+    }
     Agent& agent = agents_.add(id, record.secret);
+    agent.gone_secrets = record.gone_secrets;
     agent.lost_at = options_.started_at;
     agent.drained_by = record.drained_by;
     agent.admission = record.admission;
@@ -171,6 +181,10 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_join(*join, step);
   } else if (const auto* revoke = std::get_if<RevokeKey>(&event)) {
     on_revoke_key(*revoke, step);
+  } else if (const auto* gone = std::get_if<DeclareGone>(&event)) {
+    on_declare_gone(*gone, step);
+  } else if (const auto* lift = std::get_if<LiftBrake>(&event)) {
+    on_lift_brake(*lift, step);
   } else {
     on_tick(step);
   }
@@ -198,7 +212,9 @@ void Master::State::write_agent(const Agent& agent, Step& step) {
                            .secret = agent.secret,
                            .unreachable = agent.state == proto::AgentState::kUnreachable,
                            .drained_by = agent.drained_by,
-                           .admission = agent.admission},
+                           .admission = agent.admission,
+                           .gone_at = {},
+                           .gone_secrets = agent.gone_secrets},
         false, step);
 }
 

@@ -13,6 +13,7 @@
 #include "allocator/allocator.h"
 #include "common/principal.h"
 #include "common/trace.h"
+#include "master/core/brake.h"
 #include "master/core/framework_figures.h"
 #include "master/core/policy.h"
 #include "proto/explain.h"
@@ -37,6 +38,7 @@ struct MasterOptions {
   // simulations, whose undisturbed connections need no signs of life.
   std::optional<Duration> silence = {};
   Duration reregistration_timeout = kReregistrationTimeout;  // after which it is removed
+  BrakeOptions brake = {};                                   // on agents that are lost at once
   size_t ended_kept = kEndedTasksKept;                       // tasks that have ended, for who asks
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
@@ -90,6 +92,20 @@ struct UndrainAgent {
   uint64_t call = 0;
   PrincipalPtr by = {};
   AgentId agent = {};
+};
+// The machine of a disconnected or unreachable agent never comes back: its tasks are gone now.
+// Answered under `call`.
+struct DeclareGone {
+  uint64_t call = 0;
+  PrincipalPtr by = {};
+  AgentId agent = {};
+};
+// Agents that the brake holds back are given up, and for so long no further ones are held back
+// (none: the brake's period; zero: it is on again).
+struct LiftBrake {
+  uint64_t call = 0;
+  PrincipalPtr by = {};
+  std::optional<Duration> span = {};
 };
 // What is not said stays as it is; `unset`: as the master's options have it.
 struct SetRole {
@@ -154,7 +170,7 @@ struct Tick {};
 using MasterEvent =
     std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, FrameworkCall, Tick,
                  DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework,
-                 MakeJoinToken, JoinCluster, RevokeKey>;
+                 MakeJoinToken, JoinCluster, RevokeKey, DeclareGone, LiftBrake>;
 
 // --- what a step says --------------------------------------------------------------------------
 

@@ -31,6 +31,8 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "begin a framework that runs tasks of other users"},
     {.text = "manage keys"},
     {.text = "join the cluster", .token = true},
+    {.text = "declare an agent gone"},
+    {.text = "lift the brake on lost agents"},
 }};
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }

@@ -25,12 +25,14 @@ enum class Action : uint8_t {
   kDrainAgent,
   kSetRole,
   kReserve,
-  kSeeTask,     // its command, and the texts of its errors
-  kServeUsers,  // a framework runs tasks as the users that sent it requests
-  kManageKeys,  // join tokens, and revoking keys
-  kJoin,        // to register a key: of those that came with the key of a join token, nobody else
+  kSeeTask,      // its command, and the texts of its errors
+  kServeUsers,   // a framework runs tasks as the users that sent it requests
+  kManageKeys,   // join tokens, and revoking keys
+  kJoin,         // to register a key: of those that came with the key of a join token, nobody else
+  kDeclareGone,  // an agent, that never comes back
+  kLiftBrake,    // which holds back agents that are lost at once
 };
-inline constexpr size_t kActionCount = 13;
+inline constexpr size_t kActionCount = 15;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 

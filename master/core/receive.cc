@@ -212,20 +212,22 @@ void Master::State::send(PeerId id, proto::BoxedMessage message, Step& step) {
 }
 
 void Master::State::send_error(PeerId peer, const Error& error, bool ends_session, bool retry,
-                               Step& step) {
+                               Step& step, bool ends_tasks) {
   send(peer,
        proto::ErrorMessage{.code = error.code(),
                            .message = error.message().substr(0, kReasonTextBytesMax),
                            .hint = error.hint().substr(0, kReasonTextBytesMax),
                            .ends_session = ends_session,
-                           .retry = retry},
+                           .retry = retry,
+                           .ends_tasks = ends_tasks},
        step);
 }
 
-void Master::State::end_session(PeerId peer, const Error& error, bool retry, Step& step) {
+void Master::State::end_session(PeerId peer, const Error& error, bool retry, Step& step,
+                                bool ends_tasks) {
   step.trace(TraceLevel::kShortLived, "session ended",
              {{"peer", peer_text(peer)}, {"error", error.message()}});
-  send_error(peer, error, true, retry, step);
+  send_error(peer, error, true, retry, step, ends_tasks);
   drop(peer, step);
 }
 

@@ -2,12 +2,16 @@
 // the master's (reregister.cc). on_register_agent is the beginning, complete_registration the whole
 // story.
 
+#include <algorithm>
+
+#include "common/check.h"
 #include "common/text.h"
 #include "master/core/registration.h"
 #include "master/core/state.h"
 
 namespace proffer::master {
 
+using proto::AgentEvent;
 using proto::AgentState;
 
 namespace {
@@ -32,15 +36,9 @@ void Master::State::on_register_agent(Peer& peer, proto::RegisterAgent&& message
   }
   // Refused before its tasks come, if it will be refused.
   Registration registration{.first = std::move(message), .tasks = {}, .messages_left = 0};
-  Result<void> checked = check_registration(registration);
-  if (checked) checked = check_admission(registration.first, ResourceVector());
-  if (!checked) {
-    step.trace(
-        TraceLevel::kMisbehaved, "agent refused",
-        {{"agent", quoted(registration.first.agent.str())}, {"error", checked.error().message()}});
-    // What is full may have room later; what is wrong stays wrong.
-    return end_session(peer.id, checked.error(),
-                       checked.error().code() == ErrorCode::kResourceExhausted, step);
+  ResourceVector most;
+  if (const auto refusal = refusal_of(registration, most)) {
+    return refuse_agent(peer.id, registration.first, *refusal, step);
   }
   registration.messages_left = registration.first.tasks_follow;
   // A newer session ends the older one.
@@ -74,15 +72,61 @@ void Master::State::on_register_tasks(Peer& peer, proto::RegisterTasks&& message
   complete_registration(peer.id, std::move(*std::exchange(peer.registration, nullptr)), step);
 }
 
-// Whether this agent may join, or is the one that it says it is. `most` is what it brings or uses,
-// if known.
-Result<void> Master::State::check_admission(const proto::RegisterAgent& message,
-                                            const ResourceVector& most) const {
-  if (Result<void> checked =
-          check_cluster(message.cluster, text("agent ", quoted(message.agent.str())));
-      !checked) {
-    return checked;
+// Why this agent may not join, if it may not; `most` becomes what it brings or uses, as far as it
+// is known.
+std::optional<AgentRefusal> Master::State::refusal_of(Registration& registration,
+                                                      ResourceVector& most) const {
+  const proto::RegisterAgent& first = registration.first;
+  Result<void> checked = check_registration(registration);
+  if (checked) checked = check_cluster(first.cluster, text("agent ", quoted(first.agent.str())));
+  if (!checked) return AgentRefusal{.error = std::move(checked).error()};
+  for (const Slice& slice : first.slices) most += slice.resources.amounts;
+  most = most.max(held_by_tasks(registration).amounts);
+  if (agents_.was_declared_gone(first.agent, first.secret)) {
+    return AgentRefusal{
+        .error = Error::failed_precondition(text("agent ", quoted(first.agent.str()),
+                                                 " was declared gone, and its tasks were told so"))
+                     .with_hint("begin anew: start the agent with an empty --work_dir, under the "
+                                "same --name if no other agent has it"),
+        .ends_tasks = true};
   }
+  if (auto copied = refusal_of_copy(first)) return copied;
+  if (Result<void> room = check_room(first, most); !room) {
+    const bool may_have_room = room.error().code() == ErrorCode::kResourceExhausted;
+    return AgentRefusal{.error = std::move(room).error(), .retry = may_have_room};
+  }
+  return std::nullopt;
+}
+
+// Two machines that have one agent's identity and secret: the work directory was copied. A boot
+// never comes again, so one that was followed by another is of another machine.
+std::optional<AgentRefusal> Master::State::refusal_of_copy(
+    const proto::RegisterAgent& message) const {
+  const Agent* known = agents_.find(message.agent);
+  if (known == nullptr || known->secret != message.secret || message.boot == 0) return {};
+  const std::string name = quoted(message.agent.str());
+  const std::vector<uint64_t>& former = known->former_boots;
+  if (std::find(former.begin(), former.end(), message.boot) != former.end()) {
+    return AgentRefusal{
+        .error =
+            Error::failed_precondition(
+                text("another machine has gone on as agent ", name,
+                     " with a copy of this work directory, and the tasks here were told as lost"))
+                .with_hint("begin anew: start one of the two with an empty --work_dir and another "
+                           "--name"),
+        .ends_tasks = true};
+  }
+  if (!known->connected() || known->boot == 0 || known->boot == message.boot) return {};
+  return AgentRefusal{
+      .error = Error::already_exists(text("agent ", name, " is connected from another machine"))
+                   .with_hint("if this work directory is a copy, start the agent with an empty one "
+                              "and another --name; if this machine was started again, the agent is "
+                              "admitted when its connection from before has timed out"),
+      .retry = true};
+}
+
+Result<void> Master::State::check_room(const proto::RegisterAgent& message,
+                                       const ResourceVector& most) const {
   const Agent* known = agents_.find(message.agent);
   if (known != nullptr && known->secret != message.secret) {
     return Error::already_exists(text("another agent is named ", quoted(message.agent.str())))
@@ -100,6 +144,21 @@ Result<void> Master::State::check_admission(const proto::RegisterAgent& message,
   return {};
 }
 
+void Master::State::refuse_agent(PeerId peer, const proto::RegisterAgent& message,
+                                 const AgentRefusal& refusal, Step& step) {
+  // A second machine tries again and again; an operator is told once.
+  Agent* known = agents_.find(message.agent);
+  const bool is_rival = known != nullptr && refusal.error.code() == ErrorCode::kAlreadyExists &&
+                        refusal.retry && known->rival_boot != message.boot;
+  if (is_rival) known->rival_boot = message.boot;
+  step.trace(is_rival ? TraceLevel::kOperator : TraceLevel::kMisbehaved,
+             is_rival ? "two machines say that they are this agent; if its work directory was "
+                        "copied, start one of them with an empty one and another --name"
+                      : "agent refused",
+             {{"agent", quoted(message.agent.str())}, {"error", refusal.error.message()}});
+  end_session(peer, refusal.error, refusal.retry, step, refusal.ends_tasks);
+}
+
 // What a peer has in another cluster is nothing here, and here it would be ended as unknown: a
 // master that lost its registry must not do that.
 Result<void> Master::State::check_cluster(const ClusterId& told, const std::string& who) const {
@@ -115,18 +174,9 @@ Result<void> Master::State::check_cluster(const ClusterId& told, const std::stri
 void Master::State::complete_registration(PeerId peer_id, Registration&& registration, Step& step) {
   // Take. While its tasks came, another may have taken its name.
   const proto::RegisterAgent& first = registration.first;
-  Result<void> checked = check_registration(registration);
   ResourceVector most;
-  if (checked) {
-    for (const Slice& slice : first.slices) most += slice.resources.amounts;
-    most = most.max(held_by_tasks(registration).amounts);
-    checked = check_admission(first, most);
-  }
-  if (!checked) {
-    step.trace(TraceLevel::kMisbehaved, "agent refused",
-               {{"agent", quoted(first.agent.str())}, {"error", checked.error().message()}});
-    return end_session(peer_id, checked.error(),
-                       checked.error().code() == ErrorCode::kResourceExhausted, step);
+  if (const auto refusal = refusal_of(registration, most)) {
+    return refuse_agent(peer_id, first, *refusal, step);
   }
 
   // Apply. A new name is admitted; one that comes back writes nothing unless it was given up.
@@ -139,11 +189,13 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
                 false, step);
   }
   const bool was_unreachable = was_known && known->state == AgentState::kUnreachable;
-  Agent& agent = was_known ? *known : agents_.add(first.agent, first.secret);
+  Agent& agent = was_known ? *known : admit(first);
   const bool first_seen = was_known && !agent.seen;
   const bool remembers = agent.memory == first.memory;
   take_from_allocator(agent, step);
-  agent.state = AgentState::kActive;
+  brake_.release(agent.id, agent.lost_at);
+  CHECK(agents_.move(agent, AgentEvent::kRegistered)) << agent.id.str();
+  agent.passed_brake = false;
   agent.seen = true;
   agent.stopping = false;
   agent.peer = peer_id;
@@ -159,6 +211,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.limits = first.limits;
   agent.trouble = first.trouble;
   agent.by = sessions_.find(peer_id)->by;
+  note_boot(agent, first.boot);
   agent.most = most;
   agent.registered_at = step.now;
   most_ += most;
@@ -203,6 +256,30 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent_seen_or_removed(step);
 }
 
+// A new agent, which may have the name of one that was declared gone.
+Agent& Master::State::admit(const proto::RegisterAgent& message) {
+  Agent& agent = agents_.add(message.agent, message.secret);
+  const GoneAgent* gone = agents_.find_gone(message.agent);
+  if (gone == nullptr) return agent;
+  agent.gone_secrets = gone->gone_secrets;
+  agent.gone_secrets.push_back(gone->secret);
+  if (agent.gone_secrets.size() > kGoneSecretsMax) {
+    agent.gone_secrets.erase(agent.gone_secrets.begin());
+  }
+  drop_gone(message.agent);
+  return agent;
+}
+
+void Master::State::note_boot(Agent& agent, uint64_t boot) {
+  agent.rival_boot = 0;
+  if (boot == agent.boot) return;
+  if (agent.boot != 0) agent.former_boots.push_back(agent.boot);
+  if (agent.former_boots.size() > kFormerBootsMax) {
+    agent.former_boots.erase(agent.former_boots.begin());
+  }
+  agent.boot = boot;
+}
+
 // Its tasks run on, and it does not have to be emptied; it is offered again as soon as it says so.
 void Master::State::on_trouble(Agent& agent, proto::AgentTrouble&& trouble, Step& step) {
   agent.trouble = std::move(trouble.why);
@@ -216,7 +293,7 @@ void Master::State::on_unregister(Agent& agent, Step& step) {
   const PeerId peer = agent.peer;
   close(peer);
   step.out.actions.emplace_back(Drop{peer});
-  remove(agent, "it left the cluster", step);
+  remove(agent, AgentEvent::kLeft, "it left the cluster", step);
 }
 
 }  // namespace proffer::master

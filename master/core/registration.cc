@@ -18,11 +18,13 @@ using proto::TaskState;
 constexpr int32_t kWholeDevice = 1'000;
 constexpr size_t kAttributeBytesMax = 128;
 
-// Adds, unless a sum would leave the bounds that the rest of the core relies on.
+// Adds, unless a sum would be more than one agent may have.
 Result<void> add_within_bounds(Resources& sum, const Resources& more) {
   for (const ResourceKind kind : kResourceKinds) {
-    if (sum.amounts[kind] + more.amounts[kind] > kAmountMax) {
-      return Error::invalid_argument(text("the sum of ", to_text(kind), " is too large"));
+    if (sum.amounts[kind] + more.amounts[kind] > kAgentAmountMax) {
+      return Error::invalid_argument(text("the sum of ", to_text(kind),
+                                          " is too large: an agent has at most ",
+                                          print_milli(kAgentAmountMax)));
     }
   }
   for (const GpuDevice& device : more.gpus) {

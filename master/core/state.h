@@ -10,6 +10,7 @@
 #include "allocator/allocator.h"
 #include "master/core/accept_plan.h"
 #include "master/core/agents.h"
+#include "master/core/brake.h"
 #include "master/core/deadlines.h"
 #include "master/core/framework_figures.h"
 #include "master/core/frameworks.h"
@@ -38,6 +39,13 @@ struct Step {
 inline Resources amounts_of(const Resources& resources) {
   return {.amounts = resources.amounts, .gpus = resources.gpus};
 }
+
+// Why an agent may not register.
+struct AgentRefusal {
+  Error error;
+  bool retry = false;       // what is full may have room later; what is wrong stays wrong
+  bool ends_tasks = false;  // all that it runs was told as ended
+};
 
 // What a task claims of which its agent says no more than what it takes.
 inline TaskClaim plain_claim(const RoleName& role, const Resources& resources) {
@@ -94,9 +102,11 @@ class Master::State {
   Result<void> permit(const PrincipalPtr& by, Action action, std::string_view object, Step& step,
                       std::string_view owner = {});
   void send(PeerId peer, proto::BoxedMessage message, Step& step);
-  void send_error(PeerId peer, const Error& error, bool ends_session, bool retry, Step& step);
+  void send_error(PeerId peer, const Error& error, bool ends_session, bool retry, Step& step,
+                  bool ends_tasks = false);
   // The peer is told why, and its connection ends, with all that follows from it.
-  void end_session(PeerId peer, const Error& error, bool retry, Step& step);
+  void end_session(PeerId peer, const Error& error, bool retry, Step& step,
+                   bool ends_tasks = false);
   // The connection ends without a word.
   void drop(PeerId peer, Step& step);
   SessionEpoch next_session();
@@ -108,19 +118,38 @@ class Master::State {
   void disconnect(Framework& framework, Step& step);
   void make_unreachable(Agent& agent, Step& step);
   // Its tasks are gone; the agent is no more: do not use it afterwards.
-  void remove(Agent& agent, std::string_view why, Step& step);
+  void remove(Agent& agent, proto::AgentEvent event, std::string_view why, Step& step);
+  void end_agent(Agent& agent, const std::string& why, Step& step);
   void on_peer_silent(PeerId peer, Step& step);
   void on_heartbeat_due(PeerId peer, Step& step);
   void on_due(const DeadlineKey& key, Step& step);
   void agent_seen_or_removed(Step& step);
+
+  // give_up.cc: the agent may have been removed afterwards: do not use it.
+  void give_up_or_hold(Agent& agent, Step& step);
+  void give_up(Agent& agent, Step& step);
+  void on_brake_due(Step& step);
+  void on_lift_brake(const LiftBrake& message, Step& step);
+
+  // gone.cc
+  void on_declare_gone(const DeclareGone& message, Step& step);
+  void keep_gone(GoneAgent gone, Step& step);
+  void arm_forgetting(const GoneAgent& gone);
+  void forget_gone(const AgentId& id, Step& step);
+  void drop_gone(const AgentId& id);
 
   // register_agent.cc, reregister.cc
   void on_register_agent(Peer& peer, proto::RegisterAgent&& message, Step& step);
   void on_register_tasks(Peer& peer, proto::RegisterTasks&& message, Step& step);
   void on_unregister(Agent& agent, Step& step);
   void on_trouble(Agent& agent, proto::AgentTrouble&& trouble, Step& step);
-  Result<void> check_admission(const proto::RegisterAgent& message,
-                               const ResourceVector& most) const;
+  std::optional<AgentRefusal> refusal_of(Registration& registration, ResourceVector& most) const;
+  std::optional<AgentRefusal> refusal_of_copy(const proto::RegisterAgent& message) const;
+  Result<void> check_room(const proto::RegisterAgent& message, const ResourceVector& most) const;
+  Agent& admit(const proto::RegisterAgent& message);
+  void note_boot(Agent& agent, uint64_t boot);
+  void refuse_agent(PeerId peer, const proto::RegisterAgent& message, const AgentRefusal& refusal,
+                    Step& step);
   void complete_registration(PeerId peer, Registration&& registration, Step& step);
   void compare_tasks(Agent& agent, bool is_awaited, bool remembers, Registration&& registration,
                      Step& step);
@@ -357,6 +386,7 @@ class Master::State {
   Sessions sessions_;
   Deadlines deadlines_;
   Agents agents_;
+  Brake brake_{options_.brake};
   Frameworks frameworks_;
   Tasks tasks_{options_.ended_kept};
   FrameworkSeries series_;

@@ -1,5 +1,7 @@
 // Pictures of the master for HTTP, CLI and web.
 
+#include <algorithm>
+
 #include "master/core/state.h"
 
 namespace proffer::master {
@@ -18,10 +20,16 @@ proto::MasterStatus Master::State::status() const {
   }
   for (const auto& [id, agent] : agents_.all()) {
     if (agent.allocatable) status.total += agent.total();
-    if (agent.state == AgentState::kActive) ++status.agents_active;
+    if (agent.state == AgentState::kConnected) ++status.agents_connected;
     if (agent.state == AgentState::kDisconnected) ++status.agents_disconnected;
     if (agent.state == AgentState::kUnreachable) ++status.agents_unreachable;
   }
+  status.agents_gone = static_cast<int64_t>(agents_.gone().size());
+  status.agents_held_back = static_cast<int64_t>(brake_.held().size());
+  status.agents_lost_max = brake_.most(agents_.size());
+  status.agents_lost_period = options_.brake.period;
+  if (!brake_.held().empty()) status.agents_lost_next = brake_.next();
+  status.brake_lifted_until = brake_.lifted_until(now_);
   for (const auto& [id, framework] : frameworks_.all()) {
     if (framework.gone) continue;
     if (framework.connected())
@@ -77,8 +85,16 @@ std::vector<proto::AgentRow> Master::State::agent_rows() const {
     row.drained_by = agent.drained_by;
     row.limits = agent.limits;
     row.trouble = agent.trouble;
+    row.held_back = brake_.holds(id, agent.lost_at);
     rows.push_back(std::move(row));
   }
+  for (const auto& [id, gone] : agents_.gone()) {
+    proto::AgentRow row{.agent = id, .state = AgentState::kGone};
+    row.gone_at = gone.at;
+    rows.push_back(std::move(row));
+  }
+  std::sort(rows.begin(), rows.end(),
+            [](const proto::AgentRow& a, const proto::AgentRow& b) { return a.agent < b.agent; });
   return rows;
 }
 

@@ -92,9 +92,11 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
   const std::optional<TaskEvent> event = proto::event_of(status.state);
   bool moved = event && tasks_.move(task, *event, step.now);
   if (!moved && proto::is_terminal(status.state)) {
-    // Refused, after it ran: an end all the same.
-    status.state = TaskState::kFailed;
-    moved = tasks_.move(task, TaskEvent::kFailed, step.now);
+    // Refused, after it ran: an end all the same. Or after its scheduler was told that it is
+    // unreachable, and may want it elsewhere: it is lost then, and its work has not failed.
+    const bool was_unreachable = task.state == TaskState::kUnreachable;
+    status.state = was_unreachable ? TaskState::kLost : TaskState::kFailed;
+    moved = tasks_.move(task, *proto::event_of(status.state), step.now);
     CHECK(moved) << to_text(task.key);
   }
   Framework& framework = *frameworks_.find(task.key.framework);

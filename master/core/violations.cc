@@ -182,7 +182,7 @@ void Master::State::check_agents_held(HeldSums& sums, std::vector<Violation>& fo
                             use.agent.str(), ": ", to_text(use.free), ", ", to_text(use.offered),
                             ", ", to_text(use.allocated), " of ", to_text(use.total))});
     }
-    if (use.active != (agent->state == AgentState::kActive && !agent->stopping)) {
+    if (use.active != (agent->state == AgentState::kConnected && !agent->stopping)) {
       found.push_back({text("agent ", use.agent.str(), " is offered though it is not there")});
     }
   }
@@ -247,12 +247,13 @@ void Master::State::check_sessions(std::vector<Violation>& found) const {
   int64_t awaited = 0;
   for (const auto& [id, agent] : agents_.all()) {
     if (!agent.seen) ++awaited;
-    if (agent.connected() != (agent.state == AgentState::kActive) ||
+    if (agent.connected() != (agent.state == AgentState::kConnected) ||
         (agent.connected() && sessions_.find(agent.peer) == nullptr)) {
       found.push_back({text("agent ", id.str(), " has the wrong state for its connection")});
     }
     if (!agent.connected() && !armed(DeadlineKind::kAgentUnreachable, {}, id.str()) &&
-        !armed(DeadlineKind::kAgentRemoved, {}, id.str())) {
+        !armed(DeadlineKind::kAgentRemoved, {}, id.str()) &&
+        !(brake_.holds(id, agent.lost_at) && armed(DeadlineKind::kBrake, {}, {}))) {
       found.push_back({text("agent ", id.str(), " may stay away for ever")});
     }
   }
@@ -274,11 +275,19 @@ void Master::State::check_registry(std::vector<Violation>& found) const {
     const proto::AgentRecord* record = registry_.find(id);
     if (record == nullptr || record->secret != agent.secret ||
         record->unreachable != (agent.state == AgentState::kUnreachable) ||
-        record->drained_by != agent.drained_by || record->admission != agent.admission) {
+        record->drained_by != agent.drained_by || record->admission != agent.admission ||
+        record->gone_at || record->gone_secrets != agent.gone_secrets) {
       found.push_back({text("agent ", id.str(), " is not in the registry as it is")});
     }
   }
-  if (registry_.agents().size() != agents_.size()) {
+  for (const auto& [id, gone] : agents_.gone()) {
+    const proto::AgentRecord* record = registry_.find(id);
+    if (agents_.find(id) != nullptr || record == nullptr || record->secret != gone.secret ||
+        record->gone_at != gone.at || record->gone_secrets != gone.gone_secrets) {
+      found.push_back({text("agent ", id.str(), ", which is gone, is not in the registry so")});
+    }
+  }
+  if (registry_.agents().size() != agents_.size() + agents_.gone().size()) {
     found.push_back({"the registry has an agent that is not there"});
   }
   std::set<std::string_view> agents_with_keys;

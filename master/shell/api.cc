@@ -127,9 +127,9 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
 
 namespace {
 
-constexpr std::string_view kOperatorMethods[] = {"kill",      "drain",     "undrain",  "role_set",
-                                                 "reserve",   "unreserve", "teardown", "join_token",
-                                                 kJoinMethod, "key_revoke"};
+constexpr std::string_view kOperatorMethods[] = {
+    "kill",     "drain",      "undrain",   "role_set",   "reserve",    "unreserve",
+    "teardown", "join_token", kJoinMethod, "key_revoke", "agent_gone", "brake_lift"};
 
 }  // namespace
 
@@ -159,6 +159,16 @@ Result<MasterEvent> operator_event(std::string_view method, std::string_view arg
     if (!drain) return wrong(std::move(drain).error());
     if (method == "undrain") return MasterEvent(UndrainAgent{call, by, std::move(drain->agent)});
     return MasterEvent(DrainAgent{call, by, std::move(drain->agent), drain->grace});
+  }
+  if (method == "agent_gone") {
+    Result<proto::AgentGoneCall> gone = proto::parse_agent_gone_call(arguments);
+    if (!gone) return wrong(std::move(gone).error());
+    return MasterEvent(DeclareGone{call, by, std::move(gone->agent)});
+  }
+  if (method == "brake_lift") {
+    Result<proto::BrakeLiftCall> lift = proto::parse_brake_lift_call(arguments);
+    if (!lift) return wrong(std::move(lift).error());
+    return MasterEvent(LiftBrake{call, by, lift->span});
   }
   if (method == "role_set") {
     Result<proto::RoleSetCall> set = proto::parse_role_set_call(arguments);

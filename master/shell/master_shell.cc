@@ -283,7 +283,8 @@ Result<void> MasterShell::Impl::listen(const Address& at) {
           [this](PeerId peer, PeerLoss) {
             principals.erase(peer);
             step(PeerLost{peer});
-          }};
+          },
+      .on_shut = [](const std::string& what) { LOG_EVERY_T(WARNING, 1) << what; }};
   Router::Options router_options;
   if (options.keys) {
     router_options.keys =

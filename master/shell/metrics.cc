@@ -65,9 +65,13 @@ std::string master_metrics(const MasterParts& master) {
   const auto agents = [&](std::string state, int64_t count) {
     text.gauge("proffer_agents", "Agents by state.", count, {{"state", std::move(state)}});
   };
-  agents("active", status.agents_active);
+  agents("connected", status.agents_connected);
   agents("disconnected", status.agents_disconnected);
   agents("unreachable", status.agents_unreachable);
+  agents("gone", status.agents_gone);
+  text.gauge("proffer_agents_held_back",
+             "Agents past their timeout that the brake keeps from being given up.",
+             status.agents_held_back);
   const auto frameworks = [&](std::string state, int64_t count) {
     text.gauge("proffer_frameworks", "Frameworks by state.", count, {{"state", std::move(state)}});
   };
@@ -116,6 +120,15 @@ std::string master_metrics(const MasterParts& master) {
   text.counter("proffer_frames_malformed_total", "What was not one frame.", frames.malformed);
   text.counter("proffer_peers_overflowed_total", "Peers dropped because they read too slowly.",
                frames.overflows);
+  text.counter("proffer_connections_silent_total",
+               "Connections that were shut because no message came.",
+               frames.connections_shut.silent);
+  text.counter("proffer_connections_unfinished_total",
+               "Connections that were shut because they sent parts of a message without end.",
+               frames.connections_shut.unfinished);
+  text.counter("proffer_connections_over_user_max_total",
+               "Connections that were shut because their user had too many.",
+               frames.connections_shut.of_one_user);
   text.gauge("proffer_peers", "Connections with a session.",
              static_cast<int64_t>(master.router.peers()));
   text.events(master.trace);

@@ -250,6 +250,7 @@ void WireReader::error_message(wire::ErrorMessage::Reader in, ErrorMessage& out)
   words(in.getHint(), out.hint);
   out.ends_session = in.getEndsSession();
   out.retry = in.getRetry();
+  out.ends_tasks = in.getEndsTasks();
 }
 
 // --- agent and master --------------------------------------------------------------------------
@@ -270,6 +271,7 @@ void WireReader::fill(wire::RegisterAgent::Reader in, RegisterAgent& out) {
   text(in.getLimits(), "what the agent enforces", kLimitsTextBytesMax, out.limits);
   cluster(in.getCluster(), out.cluster);
   if (in.hasFiles()) file_service(in.getFiles(), out.files);
+  out.boot = in.getBoot();
 }
 
 void WireReader::file_service(wire::FileService::Reader in, FileService& out) {

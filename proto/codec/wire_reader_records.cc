@@ -30,6 +30,11 @@ void WireReader::fill(wire::AgentRecord::Reader in, AgentRecord& out) {
   out.unreachable = in.getUnreachable();
   out.admission = in.getAdmission();
   if (in.getDraining()) time(in.getDrainedByNanos(), out.drained_by.emplace());
+  if (in.getGone()) time(in.getGoneAtNanos(), out.gone_at.emplace());
+  const auto secrets = in.getGoneSecrets();
+  if (!count(secrets.size(), "secrets of agents that are gone", kGoneSecretsMax)) return;
+  out.gone_secrets.resize(secrets.size());
+  for (unsigned i = 0; i < secrets.size() && ok(); ++i) secret(secrets[i], out.gone_secrets[i]);
 }
 
 void WireReader::quota(capnp::List<wire::KindAmount>::Reader in, Quota& out) {

@@ -197,6 +197,7 @@ void write(const ErrorMessage& message, wire::ErrorMessage::Builder out) {
   }
   out.setEndsSession(message.ends_session);
   out.setRetry(message.retry);
+  out.setEndsTasks(message.ends_tasks);
 }
 
 void write(const ErrorMessage& message, wire::Envelope::Builder envelope) {
@@ -217,6 +218,7 @@ void write(const RegisterAgent& message, wire::Envelope::Builder envelope) {
   out.setMemory(message.memory);
   if (!message.limits.empty()) out.setLimits(text_of(message.limits));
   if (!message.cluster.empty()) out.setCluster(text_of(message.cluster));
+  out.setBoot(message.boot);
   if (message.files.address.empty()) return;
   auto files = out.initFiles();
   files.setAddress(text_of(message.files.address));
@@ -376,6 +378,14 @@ void write(const AgentRecord& record, wire::RegistryRow::Builder row) {
   if (record.drained_by) {
     out.setDraining(true);
     out.setDrainedByNanos(record.drained_by->nanos());
+  }
+  if (record.gone_at) {
+    out.setGone(true);
+    out.setGoneAtNanos(record.gone_at->nanos());
+  }
+  if (!record.gone_secrets.empty()) {
+    fill_texts(out.initGoneSecrets(static_cast<unsigned>(record.gone_secrets.size())),
+               record.gone_secrets);
   }
 }
 

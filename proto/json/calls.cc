@@ -152,6 +152,28 @@ Result<DrainCall> parse_drain_call(std::string_view json) {
                                });
 }
 
+std::string agent_gone_call_json(const AgentGoneCall& call) {
+  return to_json_text({{"agent", call.agent.str()}});
+}
+
+Result<AgentGoneCall> parse_agent_gone_call(std::string_view json) {
+  return parse_call<AgentGoneCall>(json, {"agent"}, [](const JsonFields& in, AgentGoneCall& call) {
+    read_agent(in, call.agent);
+  });
+}
+
+std::string brake_lift_call_json(const BrakeLiftCall& call) {
+  Json out = Json::object();
+  if (call.span) out["for_s"] = print_seconds(*call.span);
+  return to_json_text(out);
+}
+
+Result<BrakeLiftCall> parse_brake_lift_call(std::string_view json) {
+  return parse_call<BrakeLiftCall>(json, {"for_s"}, [](const JsonFields& in, BrakeLiftCall& call) {
+    if (in.has("for_s")) in.seconds("for_s", call.span.emplace());
+  });
+}
+
 std::string reserve_call_json(const ReserveCall& call) {
   return to_json_text({{"agent", call.agent.str()},
                        {"role", call.role.str()},

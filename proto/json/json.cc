@@ -36,6 +36,8 @@ void fields(F& f, typename F::template Of<AgentRow>& row) {
   f.seconds("drained_by_s", row.drained_by);
   f.text_if_any("limits", row.limits);
   f.text_if_any("trouble", row.trouble);
+  f.seconds("gone_at_s", row.gone_at);
+  f.truth("held_back", row.held_back);
 }
 
 // --- frameworks --------------------------------------------------------------------------------
@@ -97,9 +99,15 @@ void fields(F& f, typename F::template Of<MasterStatus>& status) {
   f.value("total", status.total);
   f.value("allocated", status.allocated);
   f.value("offered", status.offered);
-  f.whole("agents_active", status.agents_active);
+  f.whole("agents_connected", status.agents_connected);
   f.whole("agents_disconnected", status.agents_disconnected);
   f.whole("agents_unreachable", status.agents_unreachable);
+  f.whole("agents_gone", status.agents_gone);
+  f.whole("agents_held_back", status.agents_held_back);
+  f.whole("agents_lost_max", status.agents_lost_max);
+  f.seconds("agents_lost_period_s", status.agents_lost_period);
+  f.seconds("agents_lost_next_s", status.agents_lost_next);
+  f.seconds("brake_lifted_until_s", status.brake_lifted_until);
   f.whole("frameworks_connected", status.frameworks_connected);
   f.whole("frameworks_disconnected", status.frameworks_disconnected);
   f.whole("tasks_staging", status.tasks_staging);

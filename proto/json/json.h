@@ -120,6 +120,20 @@ struct DrainCall {
 std::string drain_call_json(const DrainCall& call);  // {"agent","grace_s"}; undrain: {"agent"}
 Result<DrainCall> parse_drain_call(std::string_view json);
 
+struct AgentGoneCall {
+  AgentId agent = {};
+  bool operator==(const AgentGoneCall&) const = default;
+};
+std::string agent_gone_call_json(const AgentGoneCall& call);  // {"agent"}
+Result<AgentGoneCall> parse_agent_gone_call(std::string_view json);
+
+struct BrakeLiftCall {
+  std::optional<Duration> span = {};  // none: the brake's period
+  bool operator==(const BrakeLiftCall&) const = default;
+};
+std::string brake_lift_call_json(const BrakeLiftCall& call);  // {"for_s"}
+Result<BrakeLiftCall> parse_brake_lift_call(std::string_view json);
+
 struct ReserveCall {
   AgentId agent = {};
   RoleName role = {};

@@ -611,6 +611,9 @@ struct ErrorMessage {
   hint @2 :Text;         # words: what to do instead; may be empty
   endsSession @3 :Bool;  # Nothing further is heard on this connection.
   retry @4 :Bool;        # Whether a new session can help.
+  # To an agent: all tasks that it runs were told as ended. It ends them, and does not come back
+  # with this work directory.
+  endsTasks @5 :Bool;
 }
 
 # --- agent and master -----------------------------------------------------------------------------
@@ -648,6 +651,7 @@ struct RegisterAgent {
   trouble @9 :Text;  # As AgentTrouble.why.
   cluster @10 :Text;  # Whose tasks it has, as in Subscribe; empty: it has none.
   files @11 :FileService;  # To other machines. Absent: it serves its files on its own machine only.
+  boot @12 :UInt64;  # Another for each boot of each machine; 0: it does not say.
 }
 
 # Where an agent serves the files of its tasks to other machines: by TLS, to bearers of a token that
@@ -813,6 +817,11 @@ struct AgentRecord {
   drainedByNanos @4 :Int64;  # time; only with draining
   # Another each time that the agent is admitted, also after it was removed; 0: by an old master.
   admission @5 :UInt64;
+  # An operator declared it gone. Masters of the version before take it for unreachable.
+  gone @6 :Bool;
+  goneAtNanos @7 :Int64;  # time; only with gone
+  # Secrets of earlier agents of this name that were declared gone; at most 8, the newest last.
+  goneSecrets @8 :List(Text);
 }
 
 # An amount of one kind.

@@ -524,7 +524,7 @@ std::vector<SimCluster::FrameworkShare> SimCluster::shares() const {
 
 size_t SimCluster::agents_active() const {
   return inside_->master->is_up()
-             ? static_cast<size_t>(inside_->master->core().status().agents_active)
+             ? static_cast<size_t>(inside_->master->core().status().agents_connected)
              : 0;
 }
 

@@ -43,8 +43,8 @@ struct AgentOptions {
   std::string http_address = {};
   proto::FileService files = {};  // to other machines; its clock is told with each registration
   std::string limits = {};        // what tasks are held to here, and what not, for people
-  std::string boot_id = {};       // which boot of the machine this is
-  uint32_t checkpoint = 0;        // which log the snapshot is of: another after a loss
+  std::string boot_id = {};  // which boot of the machine this is; no two machines have the same
+  uint32_t checkpoint = 0;   // which log the snapshot is of: another after a loss
   Remembered remembered = Remembered::kAll;
   std::string place = {};   // of its work directory, in this boot; is kept with the identity
   uint64_t newest_run = 0;  // of the sandboxes on the disk; none of a new run has its number

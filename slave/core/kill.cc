@@ -197,6 +197,10 @@ void Agent::State::on(const StopAsked& stop, Step& step) {
     for (const ExecutorKey& key : executors_without_tasks()) kill_executor(key, step);
     return;
   }
+  end_all_tasks(step);
+}
+
+void Agent::State::end_all_tasks(Step& step) {
   if (stopping_) return;
   stopping_ = true;
   std::vector<TaskKey> tasks;
@@ -232,7 +236,7 @@ void Agent::State::finish_stop(Step& step) {
   if (ended_ || !recovered_ || !live_.empty() || !executors_.empty()) return;
   if (session_ == Session::kRegistered) send_to_master(proto::UnregisterAgent{}, step);
   ended_ = true;
-  step.out.actions.emplace_back(Exit{});
+  step.out.actions.emplace_back(Exit{ends_since_});
 }
 
 }  // namespace proffer::agent

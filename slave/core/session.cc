@@ -64,6 +64,16 @@ uint32_t memory_of(const AgentOptions& options) {
   return std::max(hash, 1u);
 }
 
+// By which the master tells two machines with the same work directory. FNV-1a; 0 says nothing.
+uint64_t boot_of(const AgentOptions& options) {
+  if (options.boot_id.empty()) return 0;
+  uint64_t hash = 0xCBF29CE484222325u;
+  for (const char c : options.boot_id) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
+  return std::max(hash, uint64_t{1});
+}
+
 // All tasks in parts that fit their frames with room to spare.
 std::vector<proto::RegisterTasks> registration_parts(const std::map<TaskKey, TaskEntry>& tasks,
                                                      Time now) {
@@ -140,7 +150,8 @@ void Agent::State::register_agent(Step& step) {
                                       .limits = options_.limits,
                                       .trouble = trouble_,
                                       .cluster = has_tasks() ? identity.cluster : ClusterId(),
-                                      .files = files_now(options_, step.now)},
+                                      .files = files_now(options_, step.now),
+                                      .boot = boot_of(options_)},
                  step);
   for (proto::RegisterTasks& part : parts) send_to_master(std::move(part), step);
   master_pulse(step);
@@ -237,6 +248,7 @@ void Agent::State::on_master_message(const MasterFrame& frame, Step& step) {
 void Agent::State::on_registered(const proto::AgentRegistered& registered, Step& step) {
   session_ = Session::kRegistered;
   ever_registered_ = true;
+  refused_wait_ = {};
   if (registered.heartbeat > Duration()) heartbeat_ = registered.heartbeat;
   if (registered.timeout > Duration()) master_timeout_ = registered.timeout;
   if (registered.cluster != ledger_.identity()->cluster) {
@@ -268,8 +280,10 @@ void Agent::State::on_registered(const proto::AgentRegistered& registered, Step&
 // to lose ends and says so, where it was started; one that has tasks keeps them and tries again
 // slowly.
 void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
+  if (error.ends_tasks) return end_for_good(error, step);
   if (error.retry) {
-    trace(TraceLevel::kMisbehaved, "error from the master", {{"message", error.message}}, step);
+    trace(TraceLevel::kMisbehaved, "error from the master",
+          {{"message", error.message}, {"hint", error.hint}}, step);
     if (error.ends_session) reset_master("the master ended it", step);
     return;
   }
@@ -281,8 +295,24 @@ void Agent::State::on_error(const proto::ErrorMessage& error, Step& step) {
                                          error.hint.empty() ? "" : "; ", error.hint)});
     return;
   }
-  deadlines_.arm({Deadline::Kind::kRegister}, step.now + kRefusedWait);
+  refused_wait_ = std::clamp(refused_wait_ * 2, kRefusedWaitFirst, kRefusedWaitMax);
+  // Thousands that were refused at once do not come back at once.
+  const Duration jitter = nanoseconds(prng_.between(0, (refused_wait_ / 2).nanos()));
+  deadlines_.arm({Deadline::Kind::kRegister}, step.now + refused_wait_ - jitter);
   reset_master("refused", step);
+}
+
+// Its tasks were told as ended, and may run elsewhere by now: they must not go on here.
+void Agent::State::end_for_good(const proto::ErrorMessage& error, Step& step) {
+  trace(TraceLevel::kOperator, "the master ends this agent and its tasks",
+        {{"message", error.message},
+         {"hint", error.hint},
+         {"tasks", std::to_string(ledger_.live_tasks())}},
+        step);
+  ends_since_ = text("the master ends this agent: ", error.message, error.hint.empty() ? "" : "; ",
+                     error.hint);
+  reset_master("ended for good", step);
+  end_all_tasks(step);
 }
 
 void Agent::State::on_acknowledge(const proto::Acknowledge& acknowledge, Step& step) {

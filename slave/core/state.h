@@ -26,9 +26,10 @@ namespace proffer::agent {
 inline constexpr Duration kKillMargin = seconds(5);
 // An executor with nothing to do has this long to leave by itself.
 inline constexpr Duration kLeaveGrace = seconds(5);
-// A registration that the master refused for good is tried again after this; an operator may have
-// corrected what was wrong.
-inline constexpr Duration kRefusedWait = seconds(30);
+// A registration that the master refused for good is tried again, for an operator may have
+// corrected what was wrong: soon at first, then less and less often.
+inline constexpr Duration kRefusedWaitFirst = seconds(2);
+inline constexpr Duration kRefusedWaitMax = minutes(2);
 // An executor is killed for its silence only if a deadline this long before found it silent, too.
 inline constexpr Duration kLastLook = seconds(1);
 // A tick this late says that the agent stood still (SIGSTOP, a suspended or starved machine): what
@@ -160,6 +161,7 @@ class Agent::State {
   void register_agent(Step& step);
   void on_registered(const proto::AgentRegistered& registered, Step& step);
   void on_error(const proto::ErrorMessage& error, Step& step);
+  void end_for_good(const proto::ErrorMessage& error, Step& step);
   void on_acknowledge(const proto::Acknowledge& acknowledge, Step& step);
   void reset_master(std::string_view reason, Step& step);
   void end_session();
@@ -242,6 +244,7 @@ class Agent::State {
   // kill.cc
   void on(const OutOfDisk& over, Step& step);
   void on(const StopAsked& stop, Step& step);
+  void end_all_tasks(Step& step);
   void on_kill_task(const proto::KillTask& kill, Step& step);
   void on_shutdown_framework(const FrameworkId& framework, Step& step);
   void kill_task(const TaskKey& key, Kill kill, Step& step);
@@ -276,6 +279,7 @@ class Agent::State {
   Time last_sent_;
   Time last_heard_;
   bool ever_registered_ = false;
+  Duration refused_wait_ = {};  // the last one, without its jitter; zero: it was not refused since
   std::vector<std::pair<TaskKey, uint64_t>> untold_;  // updates made while registering
 
   std::map<TaskKey, LiveTask> live_;  // keys are those of the ledger's live tasks
@@ -288,8 +292,9 @@ class Agent::State {
   std::string trouble_;       // why it takes no tasks, of the two; empty: it does
   std::string told_trouble_;  // as the master knows
 
-  bool leaving_ = false;   // its tasks go on
-  bool stopping_ = false;  // they are killed
+  bool leaving_ = false;         // its tasks go on
+  bool stopping_ = false;        // they are killed
+  std::string ends_since_ = {};  // why, if nobody here asked for it
   bool ended_ = false;
 };
 

@@ -1,10 +1,29 @@
-// docs/STATES.md is drawn from the table of task states.
+// docs/STATES.md is drawn from the tables of the states of tasks and agents.
 
+#include "proto/agent_state.h"
 #include "proto/task_state.h"
 #include "tests/golden/golden.h"
 
 namespace proffer::proto {
 namespace {
+
+// The table of one kind of states, and its picture.
+template <class Rows, class IsLast>
+std::string table_of(const Rows& rows, std::string_view first, IsLast is_last) {
+  std::string out = "| from | event | to |\n|---|---|---|\n";
+  for (const auto& row : rows) {
+    out += "| " + std::string(to_text(row.from)) + " | " + std::string(to_text(row.event)) + " | " +
+           (is_last(row.to) ? "**" : "") + std::string(to_text(row.to)) +
+           (is_last(row.to) ? "**" : "") + " |\n";
+  }
+  out += "\nStates in bold are terminal.\n\n```mermaid\nstateDiagram-v2\n  [*] --> " +
+         std::string(first) + "\n";
+  for (const auto& row : rows) {
+    out += "  " + std::string(to_text(row.from)) + " --> " + std::string(to_text(row.to)) + ": " +
+           std::string(to_text(row.event)) + "\n";
+  }
+  return out + "```\n";
+}
 
 std::string states_document() {
   std::string out =
@@ -14,22 +33,22 @@ std::string states_document() {
       "rewrites it.\n"
       "What is not in the table means nothing in that state: a duplicate, or a message overtaken "
       "by "
-      "another.\n\n| from | event | to |\n|---|---|---|\n";
-  for (const TaskTransition& row : kTaskTransitions) {
-    out += "| " + std::string(to_text(row.from)) + " | " + std::string(to_text(row.event)) + " | " +
-           (is_terminal(row.to) ? "**" : "") + std::string(to_text(row.to)) +
-           (is_terminal(row.to) ? "**" : "") + " |\n";
-  }
-  out += "\nStates in bold are terminal.\n\n```mermaid\nstateDiagram-v2\n  [*] --> staging\n";
-  for (const TaskTransition& row : kTaskTransitions) {
-    out += "  " + std::string(to_text(row.from)) + " --> " + std::string(to_text(row.to)) + ": " +
-           std::string(to_text(row.event)) + "\n";
-  }
-  out += "```\n\n## Reasons\n\n";
+      "another.\n\n";
+  out += table_of(kTaskTransitions, "staging", is_terminal);
+  out += "\n## Reasons\n\n";
   for (size_t i = 0; i < kTaskReasonCount; ++i) {
     out += (i == 0 ? "`" : ", `") + std::string(to_text(static_cast<TaskReason>(i))) + "`";
   }
-  return out + "\n";
+  out +=
+      "\n\n# The life of an agent\n\n"
+      "As its master sees it. Made from `proto/agent_state.h`. An agent begins when it registers. "
+      "A "
+      "lost connection makes it disconnected; after `--agent_timeout` it has timed out, if the "
+      "brake ([ADR 0061](adr/0061-a-brake-on-lost-agents.md)) lets it pass; after "
+      "`--reregistration_timeout` it is forgotten. `proffer agent gone` declares it gone "
+      "([ADR 0062](adr/0062-an-agent-that-is-gone.md)); it is remembered as gone for a week.\n\n";
+  return out + table_of(kAgentTransitions, "connected",
+                        [](AgentState state) { return state == AgentState::kRemoved; });
 }
 
 TEST(Golden, StatesDocumentIsTheTable) { test::expect_golden("docs/STATES.md", states_document()); }

@@ -105,8 +105,8 @@ TEST_F(WordCount, AnAgentKilledTwiceInTheMiddleChangesNothing) {
   const auto successor = cluster.start_agent("agent-1", "cpus:2;mem:2048");
   ASSERT_TRUE(eventually([&] {
     const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
-    return agents && agents->size() == 3 && agents->front().state == proto::AgentState::kActive &&
-           agents->front().tasks > 0;
+    return agents && agents->size() == 3 &&
+           agents->front().state == proto::AgentState::kConnected && agents->front().tasks > 0;
   }));
   successor->kill(SIGKILL);
   successor->wait();

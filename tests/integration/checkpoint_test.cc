@@ -39,7 +39,7 @@ class Checkpoints : public testing::Test {
     agent_ = std::make_unique<Process>(agent_command(work_dir_));
     EXPECT_TRUE(eventually([&] {
       const std::string all = proffer({"agents"}).out;
-      return all.find("a1") != std::string::npos && all.find("active") != std::string::npos;
+      return all.find("a1") != std::string::npos && all.find(" connected") != std::string::npos;
     })) << agent_->err();
   }
   void kill_agent() {

@@ -124,7 +124,7 @@ void kill_agent(Cluster& cluster) {
 bool is_back(const Cluster& cluster, const Process& agent, int64_t tasks) {
   if (cluster.pid_of("agent-1") != agent.pid()) return false;
   const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
-  return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kActive &&
+  return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kConnected &&
          agents->front().tasks == tasks;
 }
 

@@ -136,8 +136,8 @@ TEST_F(HealthChecks, ByHttpAreToldOnceThoughTheAgentIsKilled) {
   // It has told the master, that has told the scheduler: what follows comes after it.
   ASSERT_TRUE(eventually([&] {
     const auto agents = proto::parse_agents(cluster_.proffer({"agents", "--json"}).out);
-    return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kActive &&
-           shown() == std::optional(true);
+    return agents && agents->size() == 1 &&
+           agents->front().state == proto::AgentState::kConnected && shown() == std::optional(true);
   }));
 
   pid_t server = 0;

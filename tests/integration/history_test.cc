@@ -27,8 +27,8 @@ class HistoryOf : public testing::Test {
     agent_ = std::make_unique<Process>(Words{program("proffer-agent"), "--master=" + socket(),
                                              "--name=a1", "--work_dir=" + (home_ / "agent"),
                                              "--resources=cpus:2;mem:512", "--tasks_on_exit=kill"});
-    ASSERT_TRUE(
-        eventually([&] { return proffer({"agents"}).out.find("active") != std::string::npos; }));
+    ASSERT_TRUE(eventually(
+        [&] { return proffer({"agents"}).out.find(" connected") != std::string::npos; }));
   }
   void TearDown() override {
     for (const auto& daemon : {agent_.get(), master_.get()}) {
@@ -85,7 +85,7 @@ TEST_F(HistoryOf, AMasterThatIsKilledIsThereInItsNextLife) {
   EXPECT_EQ(history().tasks, before.tasks);
   ASSERT_TRUE(eventually([&] { return history().gaps.size() == 1; }));
   ASSERT_TRUE(
-      eventually([&] { return proffer({"agents"}).out.find("active") != std::string::npos; }));
+      eventually([&] { return proffer({"agents"}).out.find(" connected") != std::string::npos; }));
   EXPECT_EQ(runs("exit 0").code, 0);
   ASSERT_TRUE(eventually([&] { return history().tasks.size() == 3; }));
   EXPECT_EQ(history({"--state=failed"}).tasks.size(), 1u);
@@ -130,7 +130,7 @@ TEST_F(HistoryOf, ATaskIsNotRefusedForADiskThatIs) {
   blocker.wait();
   start_master();
   ASSERT_TRUE(
-      eventually([&] { return proffer({"agents"}).out.find("active") != std::string::npos; }));
+      eventually([&] { return proffer({"agents"}).out.find(" connected") != std::string::npos; }));
   EXPECT_EQ(runs("exit 0").code, 0);
   EXPECT_THAT(proffer({"status"}).out, HasSubstr("history     not kept: cannot read"));
 }

@@ -107,7 +107,7 @@ TEST_F(Leaders, AgentsSchedulersAndCommandsFollowTheLeader) {
     return run(words, {{"PROFFER_MASTER", all}});
   };
   const auto has_agent = [&] {
-    return proffer({"agents"}).out.find("active") != std::string::npos;
+    return proffer({"agents"}).out.find(" connected") != std::string::npos;
   };
   ASSERT_TRUE(eventually(has_agent)) << agent.err();
   const std::string goes_on = home_ / "goes-on";

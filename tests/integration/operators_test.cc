@@ -13,6 +13,7 @@ namespace proffer::test {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 class Operators : public testing::Test {
  protected:
@@ -35,7 +36,7 @@ class Operators : public testing::Test {
     const auto rows = proto::parse_agents(proffer({"agents", "--json"}).out);
     if (!rows) return std::nullopt;
     for (const proto::AgentRow& row : *rows) {
-      if (row.agent.str() == name && row.state == proto::AgentState::kActive) return row;
+      if (row.agent.str() == name && row.state == proto::AgentState::kConnected) return row;
     }
     return std::nullopt;
   }
@@ -67,6 +68,50 @@ TEST_F(Operators, SetRolesWhichAKilledMasterRemembers) {
   EXPECT_EQ(proffer({"role", "list", "eng/ads"}).code, 1);
 }
 
+// Its task was told as gone, and may run elsewhere by now.
+TEST_F(Operators, DeclareAnAgentGoneWhichEndsItsTasksWhenItComesBack) {
+  const TemporaryDirectory told;
+  const std::string pid_file = told / "pid";
+  const auto sleeper = cluster_.start({"run", "--cpus", "0.5", "--name", "sleeper", "--constraint",
+                                       "host == agent-1", "--grace", "1s", "--",
+                                       "echo $$ > " + pid_file + "; exec sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return cluster_.running_tasks("sleeper") == 1; }));
+  ASSERT_TRUE(eventually([&] { return read_file(pid_file).ends_with('\n'); }));
+  const pid_t task = std::stoi(read_file(pid_file));
+  const pid_t agent = cluster_.pid_of("agent-1");
+
+  const Exit asked = proffer({"agent", "gone", "agent-1"});
+  EXPECT_EQ(asked.code, 2);
+  EXPECT_THAT(asked.err, HasSubstr("proffer agent gone agent-1 --yes"));
+  const Exit there = proffer({"agent", "gone", "agent-1", "--yes"});
+  EXPECT_EQ(there.code, 1);
+  EXPECT_THAT(there.err, HasSubstr("agent 'agent-1' is connected, so its machine is there"));
+  EXPECT_THAT(proffer({"agent", "gone", "agent-11", "--yes"}).err,
+              HasSubstr("did you mean 'agent-1'?"));
+
+  kill(agent, SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return proffer({"agent", "gone", "agent-1", "--yes"}).code == 0; }));
+  EXPECT_THAT(proffer({"agents"}).out, HasSubstr("agent-1  gone"));
+  EXPECT_THAT(proffer({"status"}).out, HasSubstr(" 1 gone"));
+  EXPECT_THAT(proffer({"tasks", "--all"}).out, HasSubstr("gone"));
+  EXPECT_TRUE(is_alive(task));
+  kill(agent, SIGCONT);
+  EXPECT_TRUE(eventually([&] { return !is_alive(task); }));
+  EXPECT_TRUE(eventually([&] { return !is_alive(agent); }));
+  EXPECT_THAT(proffer({"agents"}).out, HasSubstr("agent-1  gone"));
+  sleeper->kill(SIGINT);
+  sleeper->wait();
+}
+
+TEST_F(Operators, LiftTheBrakeOnLostAgentsForAWhile) {
+  EXPECT_EQ(proffer({"agent", "lift-brake", "--for", "2m"}).code, 0);
+  EXPECT_THAT(proffer({"status"}).out, HasSubstr("brake       lifted for "));
+  EXPECT_EQ(proffer({"agent", "lift-brake", "--for", "0s"}).code, 0);
+  EXPECT_THAT(proffer({"status"}).out, Not(HasSubstr("brake")));
+  EXPECT_EQ(proffer({"agent", "lift-brake", "--for", "soon"}).code, 2);
+  EXPECT_EQ(proffer({"agent", "begone"}).code, 2);
+}
+
 TEST_F(Operators, DrainAnAgentWhichEndsEmptyAndGetsNothing) {
   const auto sleepers =
       cluster_.start({"run", "--count", "2", "--cpus", "0.5", "--name", "sleepers", "--constraint",
@@ -75,7 +120,7 @@ TEST_F(Operators, DrainAnAgentWhichEndsEmptyAndGetsNothing) {
   const Exit drained = proffer({"drain", "agent-1", "--grace", "1s", "--wait"});
   EXPECT_EQ(drained.code, 0) << drained.err;
   EXPECT_EQ(agent("agent-1")->tasks, 0);
-  EXPECT_THAT(proffer({"agents"}).out, HasSubstr("active, drained"));
+  EXPECT_THAT(proffer({"agents"}).out, HasSubstr("connected, drained"));
   EXPECT_THAT(sleepers->wait().err, HasSubstr("killed: drained: agent agent-1 was drained"));
   const Exit elsewhere = proffer({"run", "--", "echo $PROFFER_AGENT"});
   EXPECT_EQ(elsewhere.out, "agent-2\n") << elsewhere.err;

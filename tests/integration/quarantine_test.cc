@@ -42,7 +42,7 @@ TEST(Quarantine, AnAgentWithoutItsExecutorProgramTakesNoTasksUntilItIsBack) {
   for (int i = 0; i < 3; ++i) EXPECT_NE(cluster.proffer(task).code, 0);
   ASSERT_TRUE(eventually([&] { return !trouble().empty(); }));
   EXPECT_THAT(trouble(), HasSubstr("executors cannot be started here: there is no program"));
-  EXPECT_THAT(cluster.proffer({"agents"}).out, HasSubstr("active, takes no tasks: executors"));
+  EXPECT_THAT(cluster.proffer({"agents"}).out, HasSubstr("connected, takes no tasks: executors"));
 
   // One more waits, and is told why.
   const auto waiting = cluster.start(task);

@@ -25,7 +25,7 @@ class LostRegistry : public testing::Test {
                                              "--name=a1", "--work_dir=" + (home_ / "agent"),
                                              "--heartbeat=1s", "--resources=cpus:2;mem:512",
                                              "--tasks_on_exit=kill"});
-    ASSERT_TRUE(eventually([&] { return has("agents", "active"); }));
+    ASSERT_TRUE(eventually([&] { return has("agents", " connected"); }));
     ASSERT_EQ(proffer({"role", "set", "eng", "--weight", "3"}).code, 0);
     // Its scheduler may come back for as long as the test takes.
     work_ = std::make_unique<Process>(

@@ -216,7 +216,7 @@ TEST_F(RunCommand, PicturesOfTheClusterAgree) {
 
   const auto status = proto::parse_status(cluster_->proffer({"status", "--json"}).out);
   ASSERT_TRUE(status.has_value());
-  EXPECT_EQ(status->agents_active, 2);
+  EXPECT_EQ(status->agents_connected, 2);
   EXPECT_EQ(status->tasks_running, 1);
   EXPECT_EQ(to_text(status->total), "cpus:8;mem:8192");
   EXPECT_EQ(to_text(status->allocated), "cpus:2;mem:1024");
@@ -303,7 +303,7 @@ TEST_F(RunCommand, HttpServesTheSameJson) {
   EXPECT_NE(get("/v1/tasks?ended=1&limit=1").find("{\"tasks\":["), std::string::npos);
   EXPECT_NE(get("/v1/tasks?limit=0").find("400"), std::string::npos);
   EXPECT_NE(get("/v1/nothing").find("404"), std::string::npos);
-  EXPECT_NE(get("/metrics").find("proffer_agents{state=\"active\"} 2"), std::string::npos);
+  EXPECT_NE(get("/metrics").find("proffer_agents{state=\"connected\"} 2"), std::string::npos);
   EXPECT_NE(get("/metrics").find("proffer_decision_seconds{quantile=\"0.99\"}"), std::string::npos);
 }
 

@@ -277,7 +277,7 @@ TEST_F(Apps, BecomeReadyThoughAgentAndExecutorAreKilledMeanwhile) {
   };
   const auto is_back = [&] {
     const auto agents = proto::parse_agents(cluster.proffer({"agents", "--json"}).out);
-    return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kActive;
+    return agents && agents->size() == 1 && agents->front().state == proto::AgentState::kConnected;
   };
   ASSERT_TRUE(eventually([&] { return is_waited_for(1); }));
 

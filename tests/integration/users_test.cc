@@ -105,6 +105,8 @@ TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
       {{"role", "set", "eng", "--weight", "5"}, "may not change a role"},
       {{"drain", "a1"}, "may not drain an agent"},
       {{"undrain", "a1"}, "may not drain an agent"},
+      {{"agent", "gone", "a1", "--yes"}, "may not declare an agent gone"},
+      {{"agent", "lift-brake"}, "may not lift the brake on lost agents"},
       {{"reserve", "a1", "eng", "cpus:1"}, "may not reserve resources"},
       {{"kill", "run-"}, "may not kill a task of another user"},
       {{"service", "list", "--framework", "run-"}, "may not send a request to a framework"},
@@ -374,14 +376,14 @@ TEST_F(OtherUser, IsNoMasterOfAnAgentThatIsRoot) {
     wary.kill(SIGTERM);
     wary.wait();
     EXPECT_TRUE(eventually([&] {
-      return run(agents, {{"PROFFER_MASTER", socket}}).out.find("active") == std::string::npos;
+      return run(agents, {{"PROFFER_MASTER", socket}}).out.find(" connected") == std::string::npos;
     }));
   }
   Words told = agent;
   told.push_back("--master_user=nobody");
   Process trusting(told);
   EXPECT_TRUE(eventually([&] {
-    return run(agents, {{"PROFFER_MASTER", socket}}).out.find("active") != std::string::npos;
+    return run(agents, {{"PROFFER_MASTER", socket}}).out.find(" connected") != std::string::npos;
   }));
   for (Process* daemon : {&trusting, &master}) {
     daemon->kill(SIGTERM);

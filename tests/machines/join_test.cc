@@ -33,7 +33,7 @@ TEST_F(Join, AnotherMachineServesAndAUserOnAThirdRunsTasksThereAsItself) {
             fs::perms::owner_read | fs::perms::owner_write);
 
   join_user("nobody");
-  EXPECT_THAT(user_runs({"status"}).out, HasSubstr("1 active"));
+  EXPECT_THAT(user_runs({"status"}).out, HasSubstr("1 connected"));
   const std::string proof = home_ / "proof";
   fs::create_directory(proof);
   ASSERT_EQ(chown(proof.c_str(), kNobody, kNobody), 0);

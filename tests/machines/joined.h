@@ -107,7 +107,7 @@ class JoinedMachines : public testing::Test {
     const size_t at = agents.out.find("\n" + agent + " ");
     if (at == std::string::npos) return false;
     const std::string row = agents.out.substr(at + 1, agents.out.find('\n', at + 1) - at - 1);
-    return row.find("active") != std::string::npos;
+    return row.find(" connected") != std::string::npos;
   }
   // On the users' machine, as that user.
   void join_user(const std::string& name) const {

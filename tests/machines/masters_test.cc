@@ -137,7 +137,7 @@ class Masters : public testing::Test {
     return user_machine_->runs_as(kNobody, words);
   }
   bool serves_agent() const {
-    return user_runs({"agents"}).out.find("active") != std::string::npos;
+    return user_runs({"agents"}).out.find(" connected") != std::string::npos;
   }
 
   TemporaryDirectory home_;

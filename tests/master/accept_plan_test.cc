@@ -23,7 +23,7 @@ struct Desk {
   void add_agent(const std::string& name, const std::string& text) {
     const Resources resources = *parse_agent_resources(text);
     Agent& agent = agents.add(AgentId(name), Secret("s"));
-    agent.state = proto::AgentState::kActive;
+    agent.state = proto::AgentState::kConnected;
     ports[AgentId(name)] = resources.ports;
     add_offer(name, {.amounts = resources.amounts, .gpus = resources.gpus});
   }
@@ -218,7 +218,7 @@ TEST(AcceptPlan, RefusesWithTheReasonThatFits) {
       {"a void offer", TaskReason::kOfferNotValid, [](Desk& d, auto&) { d.invalid = OfferId(77); }},
       {"no offer of the agent", TaskReason::kOfferNotValid,
        [](Desk& d, auto&) {
-         d.agents.add(AgentId("b"), Secret("s")).state = proto::AgentState::kActive;
+         d.agents.add(AgentId("b"), Secret("s")).state = proto::AgentState::kConnected;
        },
        "b"},
       {"too many cpus", TaskReason::kResourcesExceeded,

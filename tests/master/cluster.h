@@ -113,7 +113,8 @@ class TestAgent : public TestPeer {
             .memory = memory,
             .trouble = trouble,
             .cluster = cluster,
-            .files = files};
+            .files = files,
+            .boot = boot};
   }
   // On a fresh connection, with the tasks that it has.
   void registers() {
@@ -152,6 +153,7 @@ class TestAgent : public TestPeer {
   std::string trouble = {};
   ClusterId cluster = {};         // whose tasks it says that it has
   proto::FileService files = {};  // to other machines
+  uint64_t boot = 0;              // of its machine
   std::map<std::pair<FrameworkId, TaskId>, proto::AgentTask> tasks = {};
   bool receives_tasks = true;  // else they are lost on the way
 

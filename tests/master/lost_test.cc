@@ -32,7 +32,7 @@ TEST(AgentLoss, BySilenceMakesItUnreachableAfterTheTimeout) {
   f.told();
   a.silent = true;
   s.advance(s.options.agent_timeout - seconds(2));
-  EXPECT_EQ(s.agent_row("a1").state, AgentState::kActive);
+  EXPECT_EQ(s.agent_row("a1").state, AgentState::kConnected);
   EXPECT_TRUE(a.is_connected());
   s.advance(seconds(3));
   EXPECT_TRUE(a.was_dropped());
@@ -56,7 +56,7 @@ TEST(AgentLoss, KeepsItsTasksThroughAShortDisconnection) {
   EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");
   EXPECT_EQ(f.told(), Lines{});
   s.advance(s.options.agent_timeout);
-  EXPECT_EQ(s.agent_row("a1").state, AgentState::kActive);
+  EXPECT_EQ(s.agent_row("a1").state, AgentState::kConnected);
 }
 
 TEST(AgentLoss, BringsItsTasksBackIfItReturnsInTime) {
@@ -72,6 +72,20 @@ TEST(AgentLoss, BringsItsTasksBackIfItReturnsInTime) {
   EXPECT_EQ(f.told(), (Lines{"t1 running agent_returned"}));
   EXPECT_EQ(s.allocated(), "cpus:1;mem:1024");
   EXPECT_FALSE(std::get<proto::AgentRecord>(s.records.back().row).unreachable);
+}
+
+// Its agent was killed in the moment of its start. `failed` would count as a failure of its work.
+TEST(AgentLoss, OfATaskThatNeverBeganIsALossWhenTheAgentReturns) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.with_task("t1");
+  a.lose();
+  s.advance(s.options.agent_timeout);
+  EXPECT_EQ(f.told(), (Lines{"t1 unreachable agent_unreachable"}));
+  a.updates(f.id, "t1", TaskState::kRefused, TaskReason::kAgentRestarted);
+  a.registers();
+  EXPECT_EQ(f.told(), (Lines{"t1 lost agent_restarted"}));
+  EXPECT_EQ(s.allocated(), "");
 }
 
 TEST(AgentLoss, EndsInRemovalAndALateReturnKillsWhatItRuns) {

@@ -42,6 +42,8 @@ TEST(Policy, IsOneTable) {
       {Action::kServeUsers, {agent, owner, other, nullptr}},
       {Action::kManageKeys, {agent, owner, other, nullptr}},
       {Action::kJoin, {root, master, operator_, agent, owner, other, nullptr}},
+      {Action::kDeclareGone, {agent, owner, other, nullptr}},
+      {Action::kLiftBrake, {agent, owner, other, nullptr}},
   };
   ASSERT_EQ(std::size(rows), kActionCount);
   for (const auto& [action, may_not] : rows) {

@@ -24,7 +24,7 @@ TEST(AgentRegistration, AdmitsANewAgentAndWritesItDownBeforeItIsTold) {
   EXPECT_EQ(registered.timeout, s.options.agent_timeout);
   ASSERT_EQ(s.records.size(), 1u);
   EXPECT_EQ(std::get<proto::AgentRecord>(s.records[0].row).agent.str(), "a1");
-  EXPECT_EQ(s.agent_row("a1").state, AgentState::kActive);
+  EXPECT_EQ(s.agent_row("a1").state, AgentState::kConnected);
   EXPECT_EQ(to_text(s.agent_row("a1").total), "cpus:4;mem:8192;ports:[31000-31009]");
   EXPECT_EQ(s.traced("agent registered"), 1);
 }
@@ -37,7 +37,7 @@ TEST(AgentRegistration, WritesNothingWhenItRegistersAgain) {
   const SessionEpoch before = a.take_one<proto::AgentRegistered>().session;
   a.registers();
   EXPECT_EQ(s.records.size(), 1u);
-  EXPECT_EQ(s.agent_row("a1").state, AgentState::kActive);
+  EXPECT_EQ(s.agent_row("a1").state, AgentState::kConnected);
   EXPECT_LT(before, a.take_one<proto::AgentRegistered>().session);
 }
 
@@ -63,7 +63,7 @@ TEST(AgentRegistration, FreesTheNameOfAnAgentThatWasRemoved) {
   EXPECT_TRUE(s.records.back().erase);
   TestAgent& other = s.agent("a1");
   other.registers();
-  EXPECT_EQ(s.agent_row("a1").state, AgentState::kActive);
+  EXPECT_EQ(s.agent_row("a1").state, AgentState::kConnected);
 }
 
 TEST(AgentRegistration, EndsTheOlderSessionOfTheSameAgent) {
@@ -78,7 +78,7 @@ TEST(AgentRegistration, EndsTheOlderSessionOfTheSameAgent) {
   EXPECT_THAT(error.message, testing::HasSubstr("newer session"));
   EXPECT_LT(a.take_one<proto::AgentRegistered>().session,
             twin.take_one<proto::AgentRegistered>().session);
-  EXPECT_EQ(s.agent_row("a1").state, AgentState::kActive);
+  EXPECT_EQ(s.agent_row("a1").state, AgentState::kConnected);
 }
 
 // Tools make URLs of it.
@@ -151,8 +151,12 @@ TEST(AgentRegistration, RefusesWhatDoesNotAddUpAndDisturbsNobody) {
        }},
       {"too much in all",
        [](proto::RegisterAgent& r) {
-         r.slices[0].resources.amounts[ResourceKind::kMem] = kAmountMax;
+         r.slices[0].resources.amounts[ResourceKind::kMem] = kAgentAmountMax;
          r.slices.push_back(r.slices[0]);
+       }},
+      {"more than a machine has",
+       [](proto::RegisterAgent& r) {
+         r.slices[0].resources.amounts[ResourceKind::kCpus] = kAgentAmountMax + 1;
        }},
       {"gpus without devices",
        [](proto::RegisterAgent& r) { r.slices[0].resources.amounts[ResourceKind::kGpus] = 1000; }},
@@ -203,7 +207,7 @@ TEST(AgentRegistration, RefusesTasksThatDoNotAddUp) {
        [](std::vector<proto::AgentTask>& t) { t[0].state = proto::TaskState::kUnreachable; }},
       {"more than there can be",
        [](std::vector<proto::AgentTask>& t) {
-         t[0].resources.amounts[ResourceKind::kCpus] = kAmountMax;
+         t[0].resources.amounts[ResourceKind::kCpus] = kAgentAmountMax;
          t.push_back(t[0]);
          t[1].task = TaskId("other");
        }},
@@ -251,14 +255,17 @@ TEST(AgentRegistration, RefusesTasksThatDoNotAddUp) {
 
 TEST(AgentRegistration, StopsWhereTheClusterCouldNotBeCounted) {
   MasterScenario s;
-  TestAgent& huge = s.agent("huge");
-  huge.slices[0].resources.amounts = ResourceVector::of(kAmountMax, 1000);
-  huge.registers();
-  EXPECT_TRUE(huge.is_connected());
+  std::vector<TestAgent*> all;
+  for (int64_t i = 0; i < kAmountMax / kAgentAmountMax; ++i) {
+    TestAgent& huge = *all.emplace_back(&s.agent(text("huge-", i)));
+    huge.slices[0].resources.amounts = ResourceVector::of(kAgentAmountMax, 1000);
+    huge.registers();
+    ASSERT_TRUE(huge.is_connected());
+  }
   TestAgent& one_more = s.agent("one-more");
   one_more.registers();
   EXPECT_EQ(refused(one_more).code, ErrorCode::kResourceExhausted);
-  huge.sends(proto::UnregisterAgent{});
+  all[7]->sends(proto::UnregisterAgent{});
   one_more.registers();
   EXPECT_TRUE(one_more.is_connected());
 }

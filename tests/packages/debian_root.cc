@@ -45,6 +45,12 @@ std::string dropped(const std::string& names) {
   return all;
 }
 
+// The beginning of a command that runs as this user.
+Words become(const std::string& user) {
+  return {"setpriv", "--reuid=" + user, "--regid=" + (user == "nobody" ? "nogroup" : user),
+          "--init-groups"};
+}
+
 // A process that `parent` has forked; the kernel here lists no children.
 pid_t child_of(pid_t parent) {
   pid_t child = 0;
@@ -65,18 +71,45 @@ pid_t child_of(pid_t parent) {
 
 }  // namespace
 
-DebianRoot::DebianRoot() {
-  // Users of the inside pass through.
-  fs::permissions(home_.path(), fs::perms(0755));
+// Users of the inside pass through.
+DebianRoot::DebianRoot(Nothing) { fs::permissions(home_.path(), fs::perms(0755)); }
+
+DebianRoot::DebianRoot() : DebianRoot(Nothing()) {
   made_ = run({"debootstrap", "--variant=minbase", "bookworm", root()}, {}, {}, Seconds{900});
+}
+
+std::unique_ptr<DebianRoot> DebianRoot::copy() const {
+  std::unique_ptr<DebianRoot> own(new DebianRoot(Nothing()));
+  own->made_ =
+      run({"cp", "--archive", "--reflink=auto", root(), own->root()}, {}, {}, Seconds{300});
+  return own;
+}
+
+DebianRoot::DebianRoot(const DebianRoot& base, std::string hostname, const std::string& shared)
+    : DebianRoot(Nothing()) {
+  made_.code = 0;
+  base_ = base.root();
+  hostname_ = std::move(hostname);
+  shared_ = shared;
+  for (const char* folder : {"root", "changes", "work"}) fs::create_directory(home_ / folder);
 }
 
 DebianRoot::~DebianRoot() { halt(); }
 
+// What is mounted in the namespaces is seen from outside as the root of their first process.
+std::string DebianRoot::at(const std::string& path) const {
+  return (base_.empty() ? root() : text("/proc/", inside_, "/root")) + path;
+}
+
 Exit DebianRoot::in_root(Words words, Seconds deadline) const {
-  const Words enter = {
-      "chroot",        root(), "env", "-i", kSystemPath, "DEBIAN_FRONTEND=noninteractive",
-      "LC_ALL=C.UTF-8"};
+  // Java's packages want /proc.
+  const Words enter = {"unshare",       "--mount",
+                       "--pid",         "--fork",
+                       "--kill-child",  "--mount-proc=" + root() + "/proc",
+                       "chroot",        root(),
+                       "env",           "-i",
+                       kSystemPath,     "DEBIAN_FRONTEND=noninteractive",
+                       "LC_ALL=C.UTF-8"};
   words.insert(words.begin(), enter.begin(), enter.end());
   return run(words, {}, {}, deadline);
 }
@@ -110,16 +143,23 @@ Unit DebianRoot::unit(const std::string& name) const {
   Unit unit;
   std::string command;
   std::map<std::string, std::string> environment;
-  std::istringstream stream(read_file(at("/usr/lib/systemd/system/" + name + ".service")));
+  // Of a template, as "stunnel@zookeeper", the file says %i for what is after the @.
+  const size_t instance = name.find('@') + 1;
+  const std::string file = instance == 0 ? name : name.substr(0, instance);
+  std::istringstream stream(read_file(at("/usr/lib/systemd/system/" + file + ".service")));
   std::string dropped_capabilities;
   for (std::string line; std::getline(stream, line);) {
     const size_t equals = line.find('=');
     if (line.starts_with("#") || equals == std::string::npos) continue;
     const std::string key = line.substr(0, equals);
-    const std::string value = line.substr(equals + 1);
+    std::string value = line.substr(equals + 1);
+    if (const size_t i = value.find("%i"); i != std::string::npos) {
+      value.replace(i, 2, name.substr(instance));
+    }
     if (key == "User") unit.user = value;
     if (key == "ExecStart") command = value;
     if (key == "UMask") unit.umask = value;
+    if (key == "Environment") unit.environment.push_back(value);
     if (key == "NoNewPrivileges") unit.has_no_new_privileges = value == "yes";
     if (key == "EnvironmentFile") environment = read_environment(at(value.substr(1)));
     if (key != "CapabilityBoundingSet") continue;
@@ -143,41 +183,49 @@ Unit DebianRoot::unit(const std::string& name) const {
 }
 
 void DebianRoot::boot() {
-  init_ = std::make_unique<Process>(
-      Words{"unshare", "--mount", "--pid", "--net", "--fork", "--kill-child",
-            "--mount-proc=" + at("/proc"), "/bin/sh", "-c",
-            "ip link set lo up && mount --rbind /sys \"$0/sys\" && echo up && "
-            "exec chroot \"$0\" sleep infinity",
-            root()});
+  // $0: the root; $1: the root below it; $2: what lies on top; $3: /srv/shared. The first process
+  // takes the exit status of those that nobody else waits for, as init does.
+  const std::string own_system = "mount --rbind /sys \"$0/sys\"";
+  const std::string machine =
+      "mount -t overlay overlay -o \"lowerdir=$1,upperdir=$2/changes,workdir=$2/work\" \"$0\" && "
+      "mkdir -p \"$0/srv/shared\" && mount --bind \"$3\" \"$0/srv/shared\" && "
+      "mount -t sysfs sysfs \"$0/sys\" && hostname " +
+      hostname_;
+  init_ = std::make_unique<Process>(Words{
+      "unshare", "--mount", "--pid", "--net", "--uts", "--fork", "--kill-child", "/bin/sh", "-c",
+      (base_.empty() ? own_system : machine) +
+          " && mount -t proc proc \"$0/proc\" && ip link set lo up && exec chroot \"$0\" "
+          "perl -e '$SIG{CHLD} = \"IGNORE\"; $| = 1; print \"up\\n\"; sleep while 1'",
+      root(), base_, home_.path(), shared_});
   if (!init_->line_with("up")) return;
   inside_ = child_of(init_->pid());
 }
 
-Words DebianRoot::enter(const std::string& user) const {
-  return {"nsenter",
-          text("--target=", inside_),
-          "--mount",
-          "--pid",
-          "--net",
-          "chroot",
-          root(),
-          "env",
-          "-i",
-          kSystemPath,
-          "LC_ALL=C.UTF-8",
-          "setpriv",
-          "--reuid=" + user,
-          "--regid=" + (user == "nobody" ? "nogroup" : user),
-          "--init-groups"};
+Words DebianRoot::enter() const {
+  return {"nsenter",   text("--target=", inside_),
+          "--mount",   "--pid",
+          "--net",     "--uts",
+          "chroot",    root(),
+          "env",       "-i",
+          kSystemPath, "LC_ALL=C.UTF-8"};
 }
 
-std::unique_ptr<Process> DebianRoot::start(const Unit& unit) const {
-  Words words = enter(unit.user);
+Words DebianRoot::command_of(const Unit& unit) {
+  Words words = become(unit.user);
   words.push_back("--bounding-set=" + unit.bounding_set);
   if (unit.has_no_new_privileges) words.push_back("--no-new-privs");
+  words.push_back("env");
+  words.insert(words.end(), unit.environment.begin(), unit.environment.end());
   for (const char* word : {"/bin/sh", "-c", "umask $0; exec \"$@\""}) words.push_back(word);
   words.push_back(unit.umask);
   words.insert(words.end(), unit.command.begin(), unit.command.end());
+  return words;
+}
+
+std::unique_ptr<Process> DebianRoot::start(const Unit& unit) const {
+  Words words = enter();
+  const Words command = command_of(unit);
+  words.insert(words.end(), command.begin(), command.end());
   return std::make_unique<Process>(words);
 }
 
@@ -186,12 +234,19 @@ Exit DebianRoot::stop(Process& started) {
   return started.wait();
 }
 
-Exit DebianRoot::as(const std::string& user, const std::string& shell_command,
-                    Seconds deadline) const {
-  Words words = enter(user);
+std::unique_ptr<Process> DebianRoot::starts_as(const std::string& user,
+                                               const std::string& shell_command) const {
+  Words words = enter();
+  const Words user_words = become(user);
+  words.insert(words.end(), user_words.begin(), user_words.end());
   for (const char* word : {"--reset-env", "/bin/sh", "-c"}) words.push_back(word);
   words.push_back("cd; " + shell_command);
-  return run(words, {}, {}, deadline);
+  return std::make_unique<Process>(words);
+}
+
+Exit DebianRoot::as(const std::string& user, const std::string& shell_command,
+                    Seconds deadline) const {
+  return starts_as(user, shell_command)->wait(deadline);
 }
 
 }  // namespace proffer::test

@@ -22,7 +22,8 @@ AgentRow agent_row() {
           .free = ResourceVector::of(2499, 7680000, 1024500, 1750),
           .http_address = "127.0.0.1:5081",
           .tasks = 3,
-          .registered_at = Time::from_nanos(1'700'000'000'125'000'000)};
+          .registered_at = Time::from_nanos(1'700'000'000'125'000'000),
+          .held_back = true};
 }
 
 FrameworkRow framework_row() {
@@ -76,7 +77,8 @@ TEST(Json, OfAgents) {
             R"("allocated":{"cpus":1.5,"mem":512,"disk":0,"gpus":0.25},)"
             R"("offered":{"cpus":0.001,"mem":0,"disk":0,"gpus":0},)"
             R"("free":{"cpus":2.499,"mem":7680,"disk":1024.5,"gpus":1.75},)"
-            R"("http_address":"127.0.0.1:5081","tasks":3,"registered_at_s":1700000000.125}]})");
+            R"("http_address":"127.0.0.1:5081","tasks":3,"registered_at_s":1700000000.125,)"
+            R"("held_back":true}]})");
   EXPECT_EQ(agents_json({}), R"({"agents":[]})");
 }
 
@@ -184,12 +186,16 @@ TEST(Json, RowsReadBackAsTheyWere) {
                       .offered = ResourceVector::of(9, 10, 11, 12)};
   int64_t count = 0;
   for (int64_t* field :
-       {&status.agents_active, &status.agents_disconnected, &status.agents_unreachable,
+       {&status.agents_connected, &status.agents_disconnected, &status.agents_unreachable,
+        &status.agents_gone, &status.agents_held_back, &status.agents_lost_max,
         &status.frameworks_connected, &status.frameworks_disconnected, &status.tasks_staging,
         &status.tasks_running, &status.tasks_killing, &status.tasks_unreachable,
         &status.tasks_ended, &status.offers}) {
     *field = ++count;  // All different, so that no two can be mixed up.
   }
+  status.agents_lost_period = seconds(77);
+  status.agents_lost_next = Time::from_nanos(78'000'000'000);
+  status.brake_lifted_until = Time::from_nanos(79'000'000'000);
   const Result<MasterStatus> read = parse_status(status_json(status));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, status);
@@ -274,6 +280,14 @@ TEST(Json, OfOperatorsCallsReadsBack) {
     ASSERT_TRUE(back) << back.error().message();
     EXPECT_EQ(*back, call);
   }
+  const AgentGoneCall gone{.agent = AgentId("a1")};
+  EXPECT_EQ(parse_agent_gone_call(agent_gone_call_json(gone)).value(), gone);
+  EXPECT_FALSE(parse_agent_gone_call("{}"));
+  EXPECT_FALSE(parse_agent_gone_call(R"({"agent":"a b"})"));
+  for (const BrakeLiftCall& call : {BrakeLiftCall{}, BrakeLiftCall{.span = minutes(3)}}) {
+    EXPECT_EQ(parse_brake_lift_call(brake_lift_call_json(call)).value(), call);
+  }
+  EXPECT_FALSE(parse_brake_lift_call(R"({"for_s":-1})"));
   const ReserveCall reserve{.agent = AgentId("a1"),
                             .role = RoleName("eng"),
                             .amounts = *parse_shape("cpus:1.5;mem:1GiB")};

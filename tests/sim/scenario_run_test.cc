@@ -24,7 +24,7 @@ frameworks: [{name: f, tasks: [{name: t, count: 3, resources: "cpus:1", duration
   EXPECT_EQ(framework.wait_p50, seconds(10) + milliseconds(3 + 4));
   EXPECT_EQ(framework.wait_max, seconds(20) + milliseconds(3 + 4 + 4));
   EXPECT_EQ(report.end.at, report.end.cluster.makespan);
-  EXPECT_EQ(report.end.agents.at("a").state, "active");
+  EXPECT_EQ(report.end.agents.at("a").state, "connected");
   EXPECT_TRUE(report.end.agents.at("a").tasks.empty());
 }
 
@@ -94,7 +94,7 @@ frameworks: [{name: f, tasks: [{name: t, resources: "cpus:1", duration: 60s}]}]
   EXPECT_EQ(report.snapshots[1].agents.at("a").state, "unreachable");
   EXPECT_EQ(report.snapshots[1].frameworks.at("f").lost, 1);
   EXPECT_EQ(report.snapshots[2].agents.at("b").tasks, (std::vector<std::string>{"f/t-0"}));
-  EXPECT_EQ(report.snapshots[3].agents.at("a").state, "active");
+  EXPECT_EQ(report.snapshots[3].agents.at("a").state, "connected");
   EXPECT_EQ(report.end.frameworks.at("f").finished, 1);
   EXPECT_EQ(report.end.frameworks.at("f").lost, 1);
 }

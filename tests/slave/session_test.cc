@@ -197,8 +197,34 @@ TEST(Session, AnAgentWithTasksThatIsRefusedKeepsThemAndTriesAgainSlowly) {
   s.told_master<proto::RegisterAgent>();
   s.connect();
   EXPECT_TRUE(s.told_master<proto::RegisterAgent>().empty());
-  s.pass(seconds(30));
+  s.pass(seconds(2));
   EXPECT_EQ(s.told_master<proto::RegisterAgent>().size(), 1u);
+}
+
+TEST(Session, AnAgentThatIsRefusedAgainAndAgainTriesLessAndLessOften) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  const auto wait = [&] {
+    s.told_master<proto::RegisterAgent>();
+    s.connect();
+    s.told_master<proto::RegisterAgent>();
+    s.from_master(proto::ErrorMessage{.message = "removed", .ends_session = true, .retry = false});
+    s.connect();
+    const Time refused = s.now;
+    while (s.told_master<proto::RegisterAgent>().empty()) s.pass(milliseconds(500));
+    return s.now - refused;
+  };
+  std::vector<Duration> waits;
+  for (int i = 0; i < 10; ++i) waits.push_back(wait());
+  EXPECT_LE(waits[0], seconds(2));
+  EXPECT_GT(waits[3], waits[0]);
+  EXPECT_GE(waits[8], minutes(1));
+  EXPECT_LE(waits[9], minutes(2) + seconds(1));
+  // It was admitted in between.
+  s.registered();
+  s.connect();
+  EXPECT_LE(wait(), seconds(3));
 }
 
 TEST(Session, AMessageThatAMasterMayNotSendEndsIt) {
@@ -341,6 +367,78 @@ TEST(Labels, AreToldOnceForEachTaskOfARegistration) {
   s.connect();
   s.comes_back("t1");
   EXPECT_EQ(labels_registered(s), std::vector{labels});
+}
+
+// It was declared gone, or a copy of its work directory went on elsewhere.
+proto::ErrorMessage ends_all() {
+  return {.code = ErrorCode::kFailedPrecondition,
+          .message = "agent 'a1' was declared gone",
+          .hint = "begin anew",
+          .ends_session = true,
+          .retry = false,
+          .ends_tasks = true};
+}
+
+TEST(Ended, ByItsMasterKillsWhatItRunsAndEndsWithTheMastersWords) {
+  AgentScenario s;
+  s.registered();
+  s.running("t1");
+  s.crash_and_restart();
+  s.tick();
+  s.hello("t1");
+  s.connect();
+  s.from_master(ends_all());
+  EXPECT_EQ(s.take<ResetMaster>().size(), 1u);
+  EXPECT_TRUE(s.take<Exit>().empty());
+  s.connect();
+  EXPECT_TRUE(s.told_master<proto::RegisterAgent>().size() <= 1u) << "it registers no more";
+  s.pass(seconds(6));
+  EXPECT_EQ(s.take<KillExecutor>().size(), 1u);
+  s.exits("t1");
+  const std::vector<Exit> exits = s.take<Exit>();
+  ASSERT_EQ(exits.size(), 1u);
+  EXPECT_EQ(exits[0].reason,
+            "the master ends this agent: agent 'a1' was declared gone; begin anew");
+}
+
+// What it runs is ended, and nobody acknowledges that: it is refused again, and ends at once.
+TEST(Ended, AgainWithNothingLeftToRun) {
+  AgentScenario s;
+  s.tick();
+  s.connect();
+  s.from_master(ends_all());
+  EXPECT_EQ(s.take<Exit>().size(), 1u);
+  EXPECT_TRUE(s.take<KillExecutor>().empty());
+}
+
+TEST(Ended, NotByAMasterOfAnOlderEpoch) {
+  AgentScenario s;
+  s.leader = LeaderEpoch(9);
+  s.registered();
+  s.running("t1");
+  s.connect();
+  s.leader = LeaderEpoch(8);
+  s.from_master(ends_all());
+  s.pass(minutes(1));
+  EXPECT_TRUE(s.take<KillExecutor>().empty());
+  EXPECT_TRUE(s.take<Exit>().empty());
+}
+
+TEST(Session, SaysWhichBootOfWhichMachineItIsOf) {
+  AgentScenario s;
+  const auto boot = [&] {
+    s.tick();
+    s.connect();
+    const std::vector<proto::RegisterAgent> told = s.told_master<proto::RegisterAgent>();
+    return told.empty() ? 0 : told.back().boot;
+  };
+  const uint64_t first = boot();
+  EXPECT_NE(first, 0u);
+  s.crash_and_restart();
+  EXPECT_EQ(boot(), first);
+  s.options.boot_id = "boot-2";
+  s.crash_and_restart();
+  EXPECT_NE(boot(), first);
 }
 
 }  // namespace

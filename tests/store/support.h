@@ -22,8 +22,9 @@ namespace proffer::store_test {
 // Gone with everything in it at the end of the test.
 class TemporaryDirectory {
  public:
-  TemporaryDirectory() {
-    std::string name = (std::filesystem::temp_directory_path() / "proffer-store-XXXXXX").string();
+  explicit TemporaryDirectory(
+      const std::filesystem::path& parent = std::filesystem::temp_directory_path()) {
+    std::string name = (parent / "proffer-store-XXXXXX").string();
     CHECK(::mkdtemp(name.data()) != nullptr);
     path_ = name;
   }

@@ -476,7 +476,8 @@ class MessageGenerator {
          .message = bytes(kReasonTextBytesMax),
          .hint = bytes(kReasonTextBytesMax),
          .ends_session = flip(),
-         .retry = flip()};
+         .retry = flip(),
+         .ends_tasks = flip()};
   }
   void make(RegisterAgent& m) {
     m = {.agent = AgentId(name()),
@@ -486,7 +487,8 @@ class MessageGenerator {
          .ports = ports(),
          .http_address = bytes(kAddressBytesMax),
          .tasks_follow = static_cast<uint32_t>(prng_.below(kTasksPerAgentMax + 1)),
-         .cluster = cluster()};
+         .cluster = cluster(),
+         .boot = any_number()};
     if (!flip()) return;
     m.files = {.address = plain(kAddressBytesMax),
                .pin = plain(kPinBytesMax),
@@ -587,6 +589,8 @@ class MessageGenerator {
     r = {.agent = AgentId(name()), .secret = Secret(secret()), .unreachable = flip()};
     if (flip()) r.drained_by = time();
     r.admission = any_number();
+    if (flip()) r.gone_at = time();
+    r.gone_secrets = several<Secret>(2, kGoneSecretsMax, [&] { return Secret(secret()); });
   }
   void make(RoleRecord& r) {
     r = {.role = RoleName(role()),

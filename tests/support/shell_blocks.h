@@ -39,4 +39,26 @@ inline std::vector<std::string> commands_between(const std::string& text, const 
   return commands;
 }
 
+// A block of commands, whose first line is a comment that says where they are run.
+struct ShellBlock {
+  std::string where;   // "On m1.example", without "# "
+  std::string script;  // all other lines
+};
+
+// All ```sh blocks of a page; each must say where it is run.
+inline std::vector<ShellBlock> shell_blocks(const std::string& page) {
+  std::vector<ShellBlock> blocks;
+  const std::string fence = "```sh\n";
+  for (size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {
+    at += fence.size();
+    const size_t end = page.find("```\n", at);
+    const size_t newline = page.find('\n', at);
+    const std::string first = page.substr(at, newline - at);
+    EXPECT_TRUE(first.starts_with("# ")) << "does not say where it is run: " << first;
+    blocks.push_back({first.substr(2), page.substr(newline + 1, end - newline - 1)});
+    at = end;
+  }
+  return blocks;
+}
+
 }  // namespace proffer::test

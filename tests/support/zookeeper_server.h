@@ -49,6 +49,8 @@ class ZooKeeperEnsemble {
   // Waits until all serve.
   ZooKeeperEnsemble();
 
+  // From 0 to 2.
+  ZooKeeperServer& server(int i) { return *servers_[i]; }
   // One that does not lead the others.
   ZooKeeperServer& follower();
   // All but that one.

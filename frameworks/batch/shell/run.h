@@ -11,7 +11,7 @@ namespace proffer::batch {
 struct RunOptions {
   std::string job_file = {};  // empty: flags only
   JobText flags = {};
-  std::string master = {};  // a socket's path or host:port; empty: local_master()
+  std::string master = {};  // sockets or HOST:PORT, with commas
   bool json = false;
 };
 

@@ -10,7 +10,7 @@ namespace proffer::service {
 
 struct RunOptions {
   std::string app_file = {};
-  std::string master = {};  // a socket's path or host:port; empty: local_master()
+  std::string master = {};  // sockets or HOST:PORT, with commas
   std::string role = "default";
   bool json = false;
 };

@@ -1,0 +1,121 @@
+// proffer agent: without a verb it runs an agent; its verbs are for operators, about agents that
+// are away: gone, of one that never comes back, and lift-brake, of many at once.
+
+#include <algorithm>
+#include <cstdio>
+#include <iostream>
+
+#include <unistd.h>
+
+#include "cli/arguments.h"
+#include "cli/commands.h"
+#include "cli/master_client.h"
+#include "cli/output.h"
+#include "cli/programs.h"
+#include "common/text.h"
+#include "proto/json/json.h"
+
+namespace proffer::cli {
+namespace {
+
+// What is there to lose, as a question.
+std::string question_about(const std::string& agent, const std::vector<proto::AgentRow>& rows) {
+  const auto row = std::find_if(rows.begin(), rows.end(), [&](const proto::AgentRow& one) {
+    return one.agent.str() == agent;
+  });
+  const std::string state = row == rows.end() ? "unknown" : std::string(to_text(row->state));
+  const int64_t tasks = row == rows.end() ? 0 : row->tasks;
+  return text("agent ", agent, " is ", state, ", with ", tasks, tasks == 1 ? " task" : " tasks",
+              ". They end as gone, and it cannot come back with its work directory. "
+              "Declare it gone? [y/N] ");
+}
+
+bool is_confirmed(const std::string& question) {
+  std::fputs(question.c_str(), stderr);
+  std::string answer;
+  std::getline(std::cin, answer);
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+int gone(const Words& words) {
+  std::string master_flag;
+  std::string agent;
+  bool yes = false;
+  bool json = false;
+  Arguments arguments("proffer agent gone AGENT [--yes]",
+                      "say that the machine of an agent never comes back: its tasks end as gone at "
+                      "once, and if it does come back with its work directory, it ends what it "
+                      "runs. For an agent that is disconnected or unreachable");
+  arguments.master(&master_flag);
+  arguments.flag("--yes", &yes, "without asking; needed where nobody can be asked");
+  arguments.flag("--json", &json, "errors as JSON");
+  arguments.required("AGENT", &agent, "the agent's name");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Masters> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  if (Result<void> name = check_name("an agent", agent); !name) {
+    return usage_error(name.error(), json);
+  }
+  if (!yes) {
+    if (isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) {
+      return usage_error(Error::invalid_argument("this cannot be undone, and nobody can be asked")
+                             .with_hint(text("proffer agent gone ", agent, " --yes")),
+                         json);
+    }
+    const Result<std::vector<proto::AgentRow>> rows =
+        call_list<proto::AgentRow>(*master, "agents", {}, proto::parse_agents);
+    if (!rows) return print_error(rows.error(), json);
+    if (!is_confirmed(question_about(agent, *rows))) {
+      return print_error(Error::failed_precondition("nothing was done"), json);
+    }
+  }
+  const Result<CallResult> answer =
+      call(*master, "agent_gone", proto::agent_gone_call_json({.agent = AgentId(agent)}));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+int lift_brake(const Words& words) {
+  std::string master_flag;
+  std::string span;
+  bool json = false;
+  Arguments arguments("proffer agent lift-brake [--for DURATION]",
+                      "give up the agents that the brake holds back, and hold back no others for a "
+                      "while: their tasks are told as unreachable, and are replaced. For when the "
+                      "machines have failed, and not a switch");
+  arguments.master(&master_flag);
+  arguments.option("--for", &span,
+                   "how long no agent is held back (the master's --agent_loss_period); 0s: the "
+                   "brake is on again");
+  arguments.flag("--json", &json, "errors as JSON");
+  if (const auto status = arguments.parse(words)) return *status;
+  const Result<Masters> master = master_address(master_flag);
+  if (!master) return usage_error(master.error(), json);
+  proto::BrakeLiftCall lift;
+  if (!span.empty()) {
+    Result<Duration> parsed = parse_duration(span);
+    if (!parsed) return usage_error(std::move(parsed).error().in("--for"), json);
+    lift.span = *parsed;
+  }
+  const Result<CallResult> answer = call(*master, "brake_lift", proto::brake_lift_call_json(lift));
+  if (!answer) return print_error(answer.error(), json);
+  if (json) print_line("{}");
+  return 0;
+}
+
+}  // namespace
+
+int run_agent(const Words& words) {
+  const std::string_view verb = words.empty() ? std::string_view() : words.front();
+  if (verb.empty() || verb.starts_with("-")) return print_error(become("agent", words), false);
+  const Words rest(words.begin() + 1, words.end());
+  if (verb == "gone") return gone(rest);
+  if (verb == "lift-brake") return lift_brake(rest);
+  return usage_error(
+      Error::invalid_argument(text("unknown verb ", quoted(verb)))
+          .with_hint("proffer agent gone|lift-brake; without a verb it runs an agent"),
+      false);
+}
+
+}  // namespace proffer::cli

@@ -1,0 +1,75 @@
+// Agents that have been away for too long: each is given up, or held back by the brake. Begin with
+// give_up_or_hold; an operator lifts the brake with on_lift_brake.
+
+#include <algorithm>
+
+#include "common/text.h"
+#include "master/core/state.h"
+
+namespace proffer::master {
+
+using proto::AgentEvent;
+using proto::AgentState;
+
+namespace {
+
+const DeadlineKey kBrakeDue{.kind = DeadlineKind::kBrake, .peer = {}, .id = {}};
+
+}  // namespace
+
+// An agent passes the brake once in each absence: before its tasks are told as unreachable, or, if
+// an earlier master has told that, before it is removed.
+void Master::State::give_up_or_hold(Agent& agent, Step& step) {
+  if (agent.passed_brake || brake_.pass(agents_.size(), step.now)) return give_up(agent, step);
+  deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = agent.id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = agent.id.str()});
+  const bool is_first = brake_.held().empty();
+  brake_.hold(agent.id, agent.lost_at);
+  deadlines_.arm(kBrakeDue, brake_.next());
+  step.trace(TraceLevel::kLongLived, "agent held back by the brake",
+             {{"agent", agent.id.str()}, {"tasks", std::to_string(agent.tasks.size())}});
+  if (!is_first) return;
+  step.trace(TraceLevel::kOperator,
+             "too many agents are lost at once: the others are held back, and their tasks count as "
+             "running; if they will not come back, `proffer agent lift-brake` gives them up",
+             {{"agents", std::to_string(agents_.size())},
+              {"most", std::to_string(brake_.most(agents_.size()))},
+              {"period", to_text(options_.brake.period)}});
+}
+
+void Master::State::give_up(Agent& agent, Step& step) {
+  agent.passed_brake = true;
+  brake_.release(agent.id, agent.lost_at);
+  if (agent.state == AgentState::kDisconnected) return make_unreachable(agent, step);
+  remove(agent, AgentEvent::kForgotten, "it did not come back in time", step);
+}
+
+// As many as may be, the longest away first.
+void Master::State::on_brake_due(Step& step) {
+  deadlines_.cancel(kBrakeDue);
+  while (!brake_.held().empty()) {
+    if (!brake_.pass(agents_.size(), step.now)) {
+      deadlines_.arm(kBrakeDue, brake_.next());
+      return;
+    }
+    Agent* agent = agents_.find(brake_.held().begin()->second);
+    CHECK(agent != nullptr) << brake_.held().begin()->second.str();
+    give_up(*agent, step);
+  }
+  step.trace(TraceLevel::kLongLived, "no agent is held back any more", {});
+}
+
+void Master::State::on_lift_brake(const LiftBrake& message, Step& step) {
+  if (Result<void> may = permit(message.by, Action::kLiftBrake, "all agents", step); !may) {
+    return answer(message.call, std::move(may).error(), step);
+  }
+  const Duration span =
+      std::clamp(message.span.value_or(options_.brake.period), Duration(), kDurationMax);
+  brake_.lift(step.now + span);
+  step.trace(TraceLevel::kLongLived, "brake lifted",
+             {{"duration", to_text(span)}, {"held_back", std::to_string(brake_.held().size())}});
+  if (!brake_.held().empty()) on_brake_due(step);
+  answer(message.call, std::string(), step);
+}
+
+}  // namespace proffer::master

@@ -1,0 +1,97 @@
+#pragma once
+
+// The connections of a Router that libzmq does not show: those that have not said anything whole.
+//
+// libzmq holds the parts of a message until its last one is there, without any bound, so a peer
+// that sends parts for ever takes all memory (PITFALLS.md): nothing is ever received from it. And
+// a connection that says nothing keeps its descriptor. So each is noted when it is accepted, and
+// shut
+//   * if it is one too many of its user,
+//   * if its first message does not come in time,
+//   * if this process grows, and the kernel has bytes of that connection at each look, but
+//     nothing whole comes of it.
+// Connections are known by their descriptors, which libzmq closes and the kernel gives again at any
+// time: in the worst case another one is shut, whose peer connects again.
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "common/limits.h"
+#include "common/time.h"
+#include "net/loop.h"
+
+namespace proffer {
+
+class ConnectionWatch {
+ public:
+  struct Options {
+    Duration first_message_max = kFirstMessageMax;
+    size_t growth_max = size_t{64} << 20;  // bytes that this process may grow by before it looks
+    // Unix sockets; of root and of this process's user there may be more.
+    size_t connections_per_user_max = kConnectionsPerUserMax;
+  };
+  struct Counters {
+    uint64_t of_one_user = 0;  // shut, by cause
+    uint64_t silent = 0;
+    uint64_t unfinished = 0;
+    bool operator==(const Counters&) const = default;
+  };
+
+  // A line for the log.
+  using OnShut = std::function<void(const std::string& what)>;
+
+  ConnectionWatch(Loop& loop, Options options, OnShut on_shut);
+  ConnectionWatch(const ConnectionWatch&) = delete;
+  ConnectionWatch& operator=(const ConnectionWatch&) = delete;
+
+  void accepted(int fd);
+  void ended(int fd);
+  // A whole message has come from it. O(1), for each message.
+  void spoke(int fd);
+
+  size_t connections() const { return open_; }
+  const Counters& counters() const { return counts_; }
+
+ private:
+  struct Connection {
+    uint64_t number = 0;  // of its acceptance; 0: none
+    uint32_t uid = 0;
+    bool has_user = false;    // it is a Unix socket
+    bool is_counted = false;  // among those of its user
+    bool has_spoken = false;
+    bool spoke_lately = false;  // since the last look
+    int looks = 0;              // at which many bytes of it waited
+  };
+  struct Waiting {
+    int fd = -1;
+    uint64_t number = 0;
+    Time due = {};
+  };
+
+  Connection* find(int fd);
+  void shut(int fd, uint64_t& count, const std::string& why);
+  void check();
+  void check_first_messages(Time now);
+  void look_for_unfinished(size_t resident);
+
+  Loop& loop_;
+  Options options_;
+  OnShut on_shut_;
+  Timer timer_;
+  std::vector<Connection> by_fd_;
+  size_t open_ = 0;
+  uint64_t numbers_ = 0;
+  std::deque<Waiting> first_messages_;  // in order of time
+  std::unordered_map<uint32_t, size_t> by_user_;
+  size_t calm_bytes_ = 0;  // resident when nothing was wrong
+  int looks_ = 0;          // in a row; 0: none is needed
+  bool wants_trim_ = false;
+  Counters counts_;
+};
+
+}  // namespace proffer

@@ -1,0 +1,190 @@
+// Connections from which nothing whole comes: libzmq tells nobody of them, and they would keep
+// memory and descriptors.
+
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "common/check.h"
+#include "net/dealer.h"
+#include "net/router.h"
+#include "tests/net/support.h"
+
+namespace proffer::connections_test {
+namespace {
+
+using net_test::bytes;
+using net_test::connect_path;
+using net_test::receive_all;
+using net_test::run_for;
+using net_test::run_until;
+using net_test::send_all;
+
+// What a DEALER says before its first message: ZMTP 3.0 with the mechanism NULL.
+std::string handshake() {
+  std::string greeting = "\xff" + std::string(8, '\0') + "\x7f\x03" + std::string(1, '\0') + "NULL";
+  greeting.resize(64, '\0');
+  const std::string property = std::string("\x0bSocket-Type") + std::string(3, '\0') + "\x06" +
+                               "DEALER" + "\x08Identity" + std::string(4, '\0');
+  const std::string body = "\x05READY" + property;
+  return greeting + "\x04" + static_cast<char>(body.size()) + body;
+}
+// A connection whose handshake is over: libzmq closes those that say more before.
+Fd connect_dealer(const std::string& path) {
+  Fd fd = connect_path(path);
+  constexpr size_t kAnswerBytes = 64 + 2 + 41;  // as many as ours
+  CHECK_EQ(handshake().size(), kAnswerBytes);
+  std::string answer(kAnswerBytes, '\0');
+  if (!send_all(fd, handshake()) ||
+      recv(fd.get(), answer.data(), answer.size(), MSG_WAITALL) != ssize_t{kAnswerBytes}) {
+    return Fd();
+  }
+  return fd;
+}
+std::string whole(const std::string& frame) {
+  return std::string(1, '\0') + static_cast<char>(frame.size()) + frame;
+}
+const std::string kPart = std::string("\x01\x04part", 6);  // and more follows
+
+// A Router on a Unix socket, and a healthy peer to which it answers.
+class Connections : public testing::Test {
+ protected:
+  Connections() {
+    std::string name = (std::filesystem::temp_directory_path() / "proffer-net-XXXXXX").string();
+    CHECK(::mkdtemp(name.data()) != nullptr);
+    CHECK_EQ(::chmod(name.c_str(), 0755), 0);
+    directory_ = name;
+  }
+  ~Connections() override {
+    healthy_.reset();
+    router_.reset();
+    std::filesystem::remove_all(directory_);
+  }
+
+  void bind(const ConnectionWatch::Options& connections) {
+    auto bound = Router::bind(
+        loop_, "ipc://" + path(),
+        {.on_frame = [this](PeerId peer,
+                            std::span<const std::byte> frame) { router_->send(peer, frame); },
+         .on_shut = [this](const std::string& what) { told_.push_back(what); }},
+        {.connections = connections});
+    CHECK(bound) << bound.error().message();
+    router_ = *std::move(bound);
+    healthy_ = std::make_unique<Dealer>(
+        loop_, Dealer::Options{.endpoint = router_->endpoint()},
+        Dealer::Handlers{.on_connected = [this] { healthy_->send(bytes("ok")); },
+                         .on_frame = [this](std::span<const std::byte>) { ++echoes_; },
+                         .on_disconnected = [this](const std::string&) { ++disconnects_; }});
+    healthy_->connect();
+    CHECK(run_until(loop_, [this] { return echoes_ == 1; }));
+  }
+  bool is_healthy() {
+    const int before = echoes_;
+    healthy_->send(bytes("ok"));
+    return run_until(loop_, [&] { return echoes_ > before; }) && disconnects_ == 0;
+  }
+  std::string path() const { return directory_ + "/router.sock"; }
+  const ConnectionWatch::Counters& shut() const { return router_->counters().connections_shut; }
+
+  Loop loop_;
+  std::string directory_;
+  std::unique_ptr<Router> router_;
+  std::unique_ptr<Dealer> healthy_;
+  std::vector<std::string> told_;
+  int echoes_ = 0;
+  int disconnects_ = 0;
+};
+
+class PartsWithoutEnd : public Connections, public testing::WithParamInterface<size_t> {};
+
+// Each part takes more of libzmq's memory than it has bytes.
+TEST_P(PartsWithoutEnd, AreShutBeforeTheyTakeAllMemory) {
+  bind({.growth_max = size_t{8} << 20});
+  for (const std::string& first : {std::string(), whole("ok")}) {
+    const uint64_t before = shut().unfinished;
+    std::thread flooder([&] {
+      const Fd fd = connect_dealer(path());
+      std::string part = kPart;
+      if (GetParam() > 4) {  // A long one: flags, 8 bytes of length.
+        part = std::string("\x03") + std::string(5, '\0') + std::string("\x01\x00\x00", 3) +
+               std::string(GetParam(), 'x');
+      }
+      std::string parts;
+      while (parts.size() < 64 * 1024) parts += part;
+      if (!send_all(fd, first)) return;
+      // Bounded: who is never shut fails below.
+      const size_t most = GetParam() > 4 ? size_t{3} << 30 : size_t{100} << 20;
+      for (size_t sent = 0; sent < most && send_all(fd, parts);) sent += parts.size();
+    });
+    EXPECT_TRUE(run_until(
+        loop_, [&] { return shut().unfinished > before; }, seconds(30)));
+    flooder.join();
+    EXPECT_TRUE(is_healthy());
+  }
+  ASSERT_FALSE(told_.empty());
+  EXPECT_EQ(told_[0], text("a connection of the user ", geteuid(),
+                           " was shut: it sends parts of a message without end"));
+}
+INSTANTIATE_TEST_SUITE_P(Of, PartsWithoutEnd, testing::Values(4, 64 * 1024),
+                         [](const auto& size) { return text(size.param, "Bytes"); });
+
+TEST_F(Connections, WithoutAMessageAreShutInTime) {
+  bind({.first_message_max = milliseconds(50)});
+  const Fd silent = connect_path(path());
+  const Fd shaking = connect_path(path());
+  send_all(shaking, handshake());
+  EXPECT_TRUE(run_until(loop_, [&] { return shut().silent == 2; }));
+  receive_all(silent);
+  receive_all(shaking);
+  EXPECT_TRUE(is_healthy());
+}
+
+TEST_F(Connections, ThatSayNothingWhileTheProcessGrowsForAnotherReasonStay) {
+  bind({.growth_max = size_t{8} << 20});
+  Fd idle;
+  std::thread client([&] {
+    idle = connect_dealer(path());
+    send_all(idle, whole("ok"));
+  });
+  EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 2; }));
+  client.join();
+  const std::vector<char> grown(size_t{32} << 20, 'x');
+  run_for(loop_, seconds(1));
+  EXPECT_EQ(shut(), ConnectionWatch::Counters());
+  EXPECT_TRUE(is_healthy());
+}
+
+TEST_F(Connections, OfOneUserAreBounded) {
+  if (geteuid() != 0) GTEST_SKIP() << "not run: only root can be another user";
+  bind({.connections_per_user_max = 3});
+  const pid_t other = fork();
+  ASSERT_GE(other, 0);
+  if (other == 0) {
+    if (setuid(65'534) != 0) _exit(99);
+    std::vector<Fd> all;
+    for (int i = 0; i < 5; ++i) {
+      all.push_back(connect_dealer(path()));
+      if (i < 3 && !send_all(all.back(), whole("ok"))) _exit(98);
+    }
+    // Those that are shut have no handshake; the others stay.
+    for (size_t i = 0; i < all.size(); ++i) {
+      if ((all[i].get() < 0) != (i >= 3)) _exit(97);
+    }
+    _exit(0);
+  }
+  EXPECT_TRUE(run_until(loop_, [&] { return shut().of_one_user == 2; }));
+  int status = 0;
+  EXPECT_TRUE(run_until(loop_, [&] { return waitpid(other, &status, WNOHANG) == other; }));
+  EXPECT_EQ(status, 0);
+  EXPECT_TRUE(is_healthy());
+  EXPECT_NE(told_.at(0).find("of the user 65534 was shut: its user has 3 connections already"),
+            std::string::npos);
+  // They may come again when others have gone.
+  EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 1; }));
+}
+
+}  // namespace
+}  // namespace proffer::connections_test
