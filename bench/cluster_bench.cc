@@ -6,6 +6,7 @@
 //   asks    the cluster has room, tasks are asked for at that pace: ask → offer, launch → running
 //   echo    the sockets of `full` without a master: the floor for its latencies
 //   history only if it is named: floods in turn with the master's history and without it
+//   curve   only if it is named: floods in turn by CURVE and plain
 //
 //   build/bin/cluster_bench --agents 100 --frameworks 10 --tasks 200000 --seconds 10
 
@@ -40,8 +41,9 @@ DEFINE_int64(slots, 16, "tasks that an agent holds");
 DEFINE_int32(agent_processes, 1, "processes that share the agents");
 DEFINE_int32(framework_processes, 1, "processes that share the frameworks");
 DEFINE_string(results, "bench/RESULTS.md", "the file whose section is replaced; empty: none");
-DEFINE_string(phases, "flood,full,asks,echo", "which; echo needs full; also history");
-DEFINE_int32(pairs, 7, "of floods with and without history");
+DEFINE_string(phases, "flood,full,asks,echo",
+              "which; echo needs full; history and curve stand alone");
+DEFINE_int32(pairs, 7, "of floods with and without history or CURVE");
 DEFINE_string(profile, "", "perf's samples of a master go to this file; see bench/profile");
 DEFINE_string(profiled, "flood", "in which phase");
 
@@ -107,7 +109,7 @@ struct Outcome {
 Outcome run_phase(const std::string& name, Phase phase, const test::Words& flags = {}) {
   std::fprintf(stderr, "cluster_bench: %s …\n", name.c_str());
   SharedMapping shared;
-  MasterProcess master(flags);
+  MasterProcess master(flags, phase.keys);
   phase.master_port = master.port();
   phase.tasks -= phase.tasks % phase.frameworks;
   std::vector<pid_t> agents;
@@ -257,20 +259,27 @@ bool wanted(std::string_view phase) {
   return false;
 }
 
-// What the history costs launches: each pair in another order, so that what the machine does
-// besides meets both alike.
-std::string compare_history(const Phase& phase) {
+// A part of the master that a flood runs with or without.
+struct Variant {
+  std::string section;  // of bench/RESULTS.md, and the name of its phase
+  std::string with;     // "with history"
+  std::string without;  // "without"
+  std::function<Outcome(bool is_with)> run_flood;
+};
+
+// What it costs launches: each pair in another order, so that what the machine does besides meets
+// both alike.
+std::string compare(const Variant& variant) {
   Nanos rates[2];
   Nanos cpus[2];      // of the master, in nanoseconds for a task
-  Nanos rate_ratios;  // with history to without, in thousandths
+  Nanos rate_ratios;  // with to without, in thousandths
   Nanos cpu_ratios;
   for (int pair = 0; pair < FLAGS_pairs; ++pair) {
     int64_t rate[2] = {};
     int64_t cpu[2] = {};
     for (int turn = 0; turn < 2; ++turn) {
       const int with = (pair + turn) % 2;
-      const Outcome outcome = run_phase(with == 1 ? "flood with history" : "flood without history",
-                                        phase, {text("--history_mib=", with == 1 ? 256 : 0)});
+      const Outcome outcome = variant.run_flood(with == 1);
       rate[with] = outcome.per_second(outcome.tasks);
       cpu[with] = outcome.master_cpu * 1'000 / outcome.tasks;
       rates[with].push_back(rate[with]);
@@ -283,14 +292,27 @@ std::string compare_history(const Phase& phase) {
     return text(percentile(values, 50), " (", percentile(values, 0), " to ",
                 percentile(values, 100), ")");
   };
-  return text(FLAGS_pairs, " pairs of floods of ", phase.tasks,
-              " tasks, with and without history in turn; medians.\n\n"
-              "| | launches/s | master CPU µs/task |\n|---|---|---|\n| with history | ",
-              percentile(rates[1], 50), " | ", tenths(percentile(cpus[1], 50), 1'000),
-              " |\n| without | ", percentile(rates[0], 50), " | ",
-              tenths(percentile(cpus[0], 50), 1'000),
-              " |\n| with to without, thousandths, of each pair | ", thousandths(rate_ratios),
-              " | ", thousandths(cpu_ratios), " |\n");
+  const auto row_of = [&](const std::string& name, int with) {
+    return text("| ", name, " | ", percentile(rates[with], 50), " | ",
+                tenths(percentile(cpus[with], 50), 1'000), " |\n");
+  };
+  return text(FLAGS_pairs, " pairs of floods of ", FLAGS_tasks, " tasks, ", variant.with, " and ",
+              variant.without, " in turn; medians.\n\n",
+              "| | launches/s | master CPU µs/task |\n|---|---|---|\n", row_of(variant.with, 1),
+              row_of(variant.without, 0), "| ratio, thousandths, of each pair | ",
+              thousandths(rate_ratios), " | ", thousandths(cpu_ratios), " |\n");
+}
+
+void compare_and_write(const Variant& variant) {
+  const std::string compared = compare(variant);
+  const std::string command =
+      text("build/bin/cluster_bench --phases ", variant.section, " --agents ", FLAGS_agents,
+           " --frameworks ", FLAGS_frameworks, " --tasks ", FLAGS_tasks, " --pairs ", FLAGS_pairs);
+  if (FLAGS_results.empty()) {
+    std::fputs(compared.c_str(), stdout);
+  } else {
+    write_section(FLAGS_results, variant.section, command, compared);
+  }
 }
 
 }  // namespace
@@ -315,18 +337,25 @@ int main(int argc, char** argv) {
               .framework_processes = std::min(FLAGS_framework_processes, FLAGS_frameworks),
               .slots = FLAGS_slots,
               .tasks = FLAGS_tasks};
-  if (wanted("history")) {
-    const std::string compared = compare_history(phase);
-    const std::string command =
-        text("build/bin/cluster_bench --phases history --agents ", FLAGS_agents, " --frameworks ",
-             FLAGS_frameworks, " --tasks ", FLAGS_tasks, " --pairs ", FLAGS_pairs);
-    if (FLAGS_results.empty()) {
-      std::fputs(compared.c_str(), stdout);
-    } else {
-      write_section(FLAGS_results, "history", command, compared);
-    }
-    return 0;
+  const auto flood_of = [&phase](const std::string& name, const test::Words& flags) {
+    return run_phase(text("flood ", name), phase, flags);
+  };
+  const Variant history{"history", "with history", "without", [&](bool is_with) {
+                          return flood_of(is_with ? "with history" : "without",
+                                          {text("--history_mib=", is_with ? 256 : 0)});
+                        }};
+  const Variant curve{"curve", "by CURVE", "plain", [&](bool is_with) {
+                        phase.keys.reset();
+                        if (is_with) phase.keys = make_cluster_keys(phase.agents, phase.frameworks);
+                        return flood_of(is_with ? "by CURVE" : "plain", {});
+                      }};
+  bool is_compared = false;
+  for (const Variant& variant : {history, curve}) {
+    if (!wanted(variant.section)) continue;
+    compare_and_write(variant);
+    is_compared = true;
   }
+  if (is_compared) return 0;
   std::string body = text(
       FLAGS_agents, " simulated agents of ", FLAGS_slots, " slots in ", phase.agent_processes,
       " process(es), ", FLAGS_frameworks, " frameworks in ", phase.framework_processes,

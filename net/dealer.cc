@@ -66,7 +66,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
   uint64_t sessions = 0;
   Time since;  // of the session
   std::optional<Ending> ending;
-  std::deque<std::vector<std::byte>> queue;
+  std::deque<OutgoingFrame> queue;  // of this turn, and what a slow peer does not take
   size_t queued_bytes = 0;
   std::vector<std::string> endpoints;  // options.endpoint is the one that is in use
   size_t at = 0;                       // its place among them
@@ -144,7 +144,6 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
       if ((ending && ending->at_once) || loop.now() - started > kTurnTimeMax) break;
       is_drained = !receive_one();
     }
-    if (is_mine() && !ending) flush();
     if (is_mine() && ending && (is_drained || ending->at_once)) end();
   }
 
@@ -237,38 +236,37 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     return true;
   }
 
-  bool send_now(std::span<const std::byte> frame) {
-    return uninterrupted([&] {
-             return zmq_send(session->socket.get(), frame.data(), frame.size(), ZMQ_DONTWAIT);
-           }) >= 0;
+  bool has_no_room(std::span<const std::byte> frame) const {
+    return queue.size() >= options.outgoing_frames_max ||
+           queued_bytes + frame.size() > options.outgoing_bytes_max;
   }
 
   bool send(std::span<const std::byte> frame) {
     CHECK(!frame.empty() && frame.size() <= kFrameBytesMax) << "frame of " << frame.size();
     if (!has_session()) return false;
-    if (queue.empty() && send_now(frame)) return true;
-    if (queue.size() >= options.outgoing_frames_max ||
-        queued_bytes + frame.size() > options.outgoing_bytes_max) {
+    if (queue.size() == kFramesHeldMax || has_no_room(frame)) flush();
+    if (has_no_room(frame)) {
       end_soon(text(options.endpoint, " reads too slowly"), true);
       return false;
     }
-    queue.emplace_back(frame.begin(), frame.end());
-    queued_bytes += frame.size();
+    queued_bytes += queue.emplace_back(frame).size();
     return true;
   }
 
-  void flush() {
+  void flush() override {
     for (size_t i = 0; i < kMessagesPerTurn && !queue.empty(); ++i) {
-      if (!send_now(queue.front())) return;
-      queued_bytes -= queue.front().size();
+      const size_t bytes = queue.front().size();
+      if (!queue.front().send(session->socket.get())) return;
+      queued_bytes -= bytes;
       queue.pop_front();
     }
   }
 
   void forget_session() {
+    flush();
     session.reset();
     ending.reset();
-    queue = {};
+    queue.clear();
     queued_bytes = 0;
     deadline_timer.arm(std::nullopt);
   }
@@ -341,7 +339,10 @@ void Dealer::close() { impl_->close(); }
 
 void Dealer::close_gracefully(Duration linger) {
   if (impl_->session != nullptr && impl_->has_session()) {
-    while (!impl_->queue.empty() && impl_->send_now(impl_->queue.front())) impl_->queue.pop_front();
+    for (size_t left = SIZE_MAX; impl_->queue.size() < left;) {
+      left = impl_->queue.size();
+      impl_->flush();
+    }
     impl_->session->socket.set(ZMQ_LINGER, static_cast<int>(linger.millis()));
   }
   impl_->close();

@@ -77,8 +77,9 @@ class Dealer {
   // back-off, for two that name each other must not keep us busy.
   void redirect(const std::string& endpoint, std::string reason);
 
-  // Sends or queues one frame (1 to kFrameBytesMax bytes; anything else is a bug). False if there
-  // is no session, or if this frame has ended it (overflow).
+  // Queues one frame (1 to kFrameBytesMax bytes; anything else is a bug), which leaves at the end
+  // of the turn, or sooner behind others. False if there is no session, or if this frame has ended
+  // it (overflow).
   bool send(std::span<const std::byte> frame);
 
   // Ends the session; on_disconnected(reason) follows, and then (if keep_connected) a fresh one

@@ -119,6 +119,9 @@ struct Loop::Impl {
       if (const auto hook = hooks[i]) (*hook)();
     }
     std::erase(hooks, nullptr);
+    for (Pump* pump : pumps) {
+      if (pump != nullptr) pump->flush();
+    }
     if (is_stopping) {
       uv_stop(&uv);
       return;

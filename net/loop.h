@@ -32,6 +32,8 @@ class Pump {
   virtual ~Pump() = default;
   // Handles a bounded batch of what is there. Never blocks.
   virtual void pump() = 0;
+  // The end of a turn, after everything that may send: what this turn said leaves now.
+  virtual void flush() {}
   // The last look before the loop blocks: is anything left that pump() could handle?
   virtual bool is_pending() = 0;
 };

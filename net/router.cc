@@ -51,8 +51,9 @@ struct Peer {
   Time ended_at;
   bool is_gone = false;  // the connection is gone; last frames may still be read
   Time gone_since;
-  std::deque<std::vector<std::byte>> queue;
+  std::deque<OutgoingFrame> queue;  // of this turn, and what a slow peer does not take
   size_t queued_bytes = 0;
+  bool is_backlogged = false;  // its next frames wait for the retry timer
 };
 
 // A received part, freed at the end of its scope.
@@ -139,6 +140,8 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   std::unordered_map<std::string, Suspect> suspects;  // by routing id; order does not matter
   std::vector<std::string> gone;                      // routing ids, not told yet
   std::vector<std::pair<PeerId, PeerLoss>> losses;    // to tell
+  std::vector<PeerId> spoken_to;  // in this turn, and not backlogged; may repeat
+  size_t frames_held = 0;         // for them
   std::vector<PeerId> backlogged;
   Duration retry_wait = kRetryMin;
   Timer retry_timer;
@@ -287,49 +290,76 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
 
   // ---- Sending.
 
-  Sent try_send(const std::string& name, std::span<const std::byte> frame) {
-    const auto part = [this](const void* bytes, size_t size, int flags) {
-      return uninterrupted(
-          [&] { return zmq_send(socket.get(), bytes, size, flags | ZMQ_DONTWAIT); });
-    };
-    if (part(name.data(), name.size(), ZMQ_SNDMORE) < 0) {
-      return zmq_errno() == EAGAIN ? Sent::kFull : Sent::kGone;
-    }
-    if (part(frame.data(), frame.size(), 0) < 0) return Sent::kGone;
-    return Sent::kYes;
+  Sent try_send(const std::string& name, OutgoingFrame& frame) {
+    const int named = uninterrupted([&] {
+      return zmq_send(socket.get(), name.data(), name.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT);
+    });
+    if (named < 0) return zmq_errno() == EAGAIN ? Sent::kFull : Sent::kGone;
+    return frame.send(socket.get()) ? Sent::kYes : Sent::kGone;
   }
 
-  Sent probe_peer(const std::string& name) { return try_send(name, {}); }
+  Sent probe_peer(const std::string& name) {
+    OutgoingFrame empty({});
+    return try_send(name, empty);
+  }
+
+  bool has_no_room(const Peer& peer, std::span<const std::byte> frame) const {
+    return peer.queue.size() >= options.outgoing_frames_max ||
+           peer.queued_bytes + frame.size() > options.outgoing_bytes_max;
+  }
 
   bool send(PeerId id, std::span<const std::byte> frame) {
     CHECK(!frame.empty() && frame.size() <= kFrameBytesMax) << "frame of " << frame.size();
     const auto found = by_id.find(id);
     if (found == by_id.end() || found->second->is_gone) return false;
+    if (frames_held >= kFramesHeldMax) flush();
     Peer& peer = *found->second;
-    if (peer.queue.empty()) {
-      switch (try_send(peer.routing, frame)) {
-        case Sent::kYes:
-          ++counts.frames_sent;
-          return true;
-        case Sent::kGone:
-          mark_gone(peer);
-          return false;
-        case Sent::kFull:
-          break;
-      }
-      backlogged.push_back(id);
-      retry_wait = kRetryMin;
-      if (!retry_timer.is_armed()) retry_timer.arm(loop.now() + retry_wait);
-    }
-    if (peer.queue.size() >= options.outgoing_frames_max ||
-        peer.queued_bytes + frame.size() > options.outgoing_bytes_max) {
+    if (has_no_room(peer, frame) && !peer.is_backlogged) send_queue(peer);
+    if (peer.is_gone) return false;
+    if (has_no_room(peer, frame)) {
       ++counts.overflows;
       lose(peer, PeerLoss::kOverflow);
       return false;
     }
-    peer.queue.emplace_back(frame.begin(), frame.end());
-    peer.queued_bytes += frame.size();
+    peer.queued_bytes += peer.queue.emplace_back(frame).size();
+    if (peer.is_backlogged) return true;
+    if (peer.queue.size() == 1) spoken_to.push_back(id);
+    ++frames_held;
     return true;
+  }
+
+  void flush() override {
+    frames_held = 0;
+    for (const PeerId id : std::exchange(spoken_to, {})) {
+      const auto found = by_id.find(id);
+      if (found == by_id.end()) continue;
+      Peer& peer = *found->second;
+      send_queue(peer);
+      if (peer.queue.empty()) continue;
+      peer.is_backlogged = true;
+      backlogged.push_back(id);
+      retry_wait = kRetryMin;
+      if (!retry_timer.is_armed()) retry_timer.arm(loop.now() + retry_wait);
+    }
+  }
+
+  // Until it is empty, or its peer full or gone; whether any frame was sent.
+  bool send_queue(Peer& peer) {
+    bool any = false;
+    for (size_t i = 0; i < kMessagesPerTurn && !peer.queue.empty(); ++i) {
+      const size_t bytes = peer.queue.front().size();
+      const Sent sent = try_send(peer.routing, peer.queue.front());
+      if (sent == Sent::kFull) break;
+      if (sent == Sent::kGone) {
+        mark_gone(peer);
+        break;
+      }
+      ++counts.frames_sent;
+      any = true;
+      peer.queued_bytes -= bytes;
+      peer.queue.pop_front();
+    }
+    return any;
   }
 
   // A ROUTER cannot say when a full peer has room again, so a timer asks: soon while there is
@@ -342,19 +372,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
       const auto found = by_id.find(id);
       if (found == by_id.end()) continue;
       Peer& peer = *found->second;
-      for (size_t i = 0; i < kMessagesPerTurn && !peer.queue.empty(); ++i) {
-        const Sent sent = try_send(peer.routing, peer.queue.front());
-        if (sent == Sent::kFull) break;
-        if (sent == Sent::kGone) {
-          mark_gone(peer);
-          break;
-        }
-        ++counts.frames_sent;
-        progress = true;
-        peer.queued_bytes -= peer.queue.front().size();
-        peer.queue.pop_front();
-      }
-      if (!peer.queue.empty()) backlogged.push_back(id);
+      progress = send_queue(peer) || progress;
+      peer.is_backlogged = !peer.queue.empty();
+      if (peer.is_backlogged) backlogged.push_back(id);
     }
     if (backlogged.empty()) return;
     retry_wait = progress ? kRetryMin : std::min(retry_wait * 2, kRetryMax);
@@ -365,9 +385,10 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
 
   // The session is over; the entry stays until the connection is gone, to know its frames.
   void end_session(Peer& peer) {
+    if (!peer.is_backlogged) send_queue(peer);  // its last words
     peer.has_ended = true;
     peer.ended_at = loop.now();
-    peer.queue = {};
+    peer.queue.clear();
     peer.queued_bytes = 0;
     by_id.erase(peer.id);
     if (!sweep_timer.is_armed()) sweep_timer.arm(loop.now() + kSweepEvery);
@@ -380,7 +401,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
   }
 
   void mark_gone(Peer& peer) {
-    peer.queue = {};
+    peer.queue.clear();
     peer.queued_bytes = 0;
     if (peer.is_gone) return;
     peer.is_gone = true;
@@ -521,6 +542,7 @@ Router::Router(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {
 // The Impl may outlive us by the handler that is destroying us, so what belongs to the loop goes
 // now.
 Router::~Router() {
+  impl_->flush();
   impl_->is_closed = true;
   impl_->loop.remove(impl_.get());
   impl_->retry_timer.arm(std::nullopt);

@@ -92,9 +92,10 @@ class Router {
   const std::string& endpoint() const;
   uint16_t port() const;
 
-  // Sends or queues one frame (1 to kFrameBytesMax bytes; anything else is a bug). False if the
-  // peer's session has ended, also by this very frame (overflow): on_lost says so later. True
-  // promises nothing: only the application's acknowledgement does.
+  // Queues one frame (1 to kFrameBytesMax bytes; anything else is a bug), which leaves at the end
+  // of the turn, or sooner behind others. False if the peer's session has ended, also by this very
+  // frame (overflow): on_lost says so later. True promises nothing: only the application's
+  // acknowledgement does.
   bool send(PeerId peer, std::span<const std::byte> frame);
   // Ends a peer's session: its queue is freed and its frames are ignored from now on; its
   // connection is shut with the next frame it sends, or within some seconds. No on_lost follows.

@@ -45,6 +45,20 @@ std::weak_ptr<void>& zmq_zap_handler(Loop& loop) { return companion_of(loop).zap
 
 bool was_interrupted() { return zmq_errno() == EINTR; }
 
+OutgoingFrame::OutgoingFrame(std::span<const std::byte> bytes) {
+  CHECK_EQ(zmq_msg_init_size(&message_, bytes.size()), 0) << "no memory for a frame";
+  std::memcpy(zmq_msg_data(&message_), bytes.data(), bytes.size());
+}
+
+OutgoingFrame::OutgoingFrame(OutgoingFrame&& other) noexcept {
+  zmq_msg_init(&message_);
+  zmq_msg_move(&message_, &other.message_);
+}
+
+bool OutgoingFrame::send(void* socket) {
+  return uninterrupted([&] { return zmq_msg_send(&message_, socket, ZMQ_DONTWAIT); }) >= 0;
+}
+
 ZmqSocket::ZmqSocket(Loop& loop, int type) : socket_(zmq_socket(zmq_context(loop), type)) {
   // The only causes: no descriptors left, or more sockets than the context's maximum.
   CHECK(socket_ != nullptr) << "no socket: " << zmq_strerror(zmq_errno());

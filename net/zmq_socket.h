@@ -5,8 +5,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+
+#include <zmq.h>
 
 #include "net/loop.h"
 
@@ -23,6 +26,26 @@ int uninterrupted(Call call) {
   while (result < 0 && was_interrupted()) result = call();
   return result;
 }
+
+// A frame on its way out, copied once. Frames of one turn are sent one right after the other: the
+// first wakes libzmq's thread, and the others are there when it looks. Sent one by one, each wakes
+// it again.
+class OutgoingFrame {
+ public:
+  explicit OutgoingFrame(std::span<const std::byte> bytes);
+  OutgoingFrame(OutgoingFrame&& other) noexcept;
+  OutgoingFrame& operator=(OutgoingFrame&&) = delete;
+  ~OutgoingFrame() { zmq_msg_close(&message_); }
+
+  size_t size() const { return zmq_msg_size(&message_); }
+  // Empty afterwards; if it fails (zmq_errno() says why) the frame is as it was.
+  bool send(void* socket);
+
+ private:
+  zmq_msg_t message_;
+};
+// So many frames of one socket wait for the end of the turn; the next one sends all of them.
+inline constexpr size_t kFramesHeldMax = 16;
 
 // The loop's ZeroMQ context, made at first use; ended with the loop, which waits for lingering
 // sockets then.

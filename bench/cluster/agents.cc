@@ -63,6 +63,8 @@ class SimAgent {
         timer_(loop, [this] { handle(Tick{}); }),
         dealer_(loop,
                 {.endpoint = zmq_endpoint({"127.0.0.1", phase.master_port}),
+                 .keys = phase.keys ? std::optional(phase.keys->agents[static_cast<size_t>(number)])
+                                    : std::nullopt,
                  .seed = static_cast<uint64_t>(number)},
                 {.on_connected = [this] { handle(MasterConnected{}); },
                  .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },

@@ -39,16 +39,19 @@ class SimFramework {
                  .role = RoleName(text("role-", number)),
                  .secret = random_secret()}),
         timer_(loop, [this] { handle(Tick{}); }),
-        dealer_(loop,
-                {.endpoint = zmq_endpoint({"127.0.0.1", phase.master_port}),
-                 .seed = 1'000'000 + static_cast<uint64_t>(number)},
-                {.on_connected = [this] { handle(MasterConnected{}); },
-                 .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
-                 .on_disconnected =
-                     [this](const std::string& reason) {
-                       ++shared_.disconnects;
-                       handle(MasterDisconnected{reason});
-                     }}) {
+        dealer_(
+            loop,
+            {.endpoint = zmq_endpoint({"127.0.0.1", phase.master_port}),
+             .keys = phase.keys ? std::optional(phase.keys->frameworks[static_cast<size_t>(number)])
+                                : std::nullopt,
+             .seed = 1'000'000 + static_cast<uint64_t>(number)},
+            {.on_connected = [this] { handle(MasterConnected{}); },
+             .on_frame = [this](std::span<const std::byte> frame) { on_frame(frame); },
+             .on_disconnected =
+                 [this](const std::string& reason) {
+                   ++shared_.disconnects;
+                   handle(MasterDisconnected{reason});
+                 }}) {
     launched_at_.reserve(static_cast<size_t>(total_));
     dealer_.connect();
   }

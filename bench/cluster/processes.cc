@@ -79,7 +79,9 @@ uint16_t port_in(const std::string& json, const std::string& name) {
 
 }  // namespace
 
-MasterProcess::MasterProcess(const test::Words& flags) : flags_(flags) {
+MasterProcess::MasterProcess(const test::Words& flags, const std::optional<ClusterKeys>& keys)
+    : flags_(flags), has_keys_(keys.has_value()) {
+  if (keys) write_cluster_keys(*keys, home_ / "master");
   start();
   const std::string path = home_ / "master/address.json";
   wait_until("the master", 30, [&] { return access(path.c_str(), R_OK) == 0; });
@@ -92,7 +94,7 @@ MasterProcess::MasterProcess(const test::Words& flags) : flags_(flags) {
 void MasterProcess::start() {
   test::Words words{test::program("proffer-master"),
                     "--socket=",
-                    "--insecure_tcp",
+                    has_keys_ ? "--bind=127.0.0.1" : "--insecure_tcp",
                     text("--port=", port_),
                     text("--http_port=", http_port_),
                     "--data_dir=" + (home_ / "master"),

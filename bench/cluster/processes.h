@@ -6,11 +6,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <sys/types.h>
 
+#include "bench/cluster/keys.h"
 #include "tests/integration/processes.h"
 
 namespace proffer::bench {
@@ -37,8 +39,8 @@ int64_t memory_kib(pid_t pid, const std::string& what);
 // A master on free ports, with a directory of its own.
 class MasterProcess {
  public:
-  // Returns when it serves.
-  explicit MasterProcess(const test::Words& flags);
+  // Returns when it serves: by these keys, or plainly on loopback.
+  explicit MasterProcess(const test::Words& flags, const std::optional<ClusterKeys>& keys = {});
 
   pid_t pid() const { return process_->pid(); }
   uint16_t port() const { return port_; }
@@ -54,6 +56,7 @@ class MasterProcess {
 
   test::TemporaryDirectory home_;
   test::Words flags_;
+  bool has_keys_ = false;
   std::unique_ptr<test::Process> process_;
   uint16_t port_ = 0;
   uint16_t http_port_ = 0;

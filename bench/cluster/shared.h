@@ -7,7 +7,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
+
+#include "bench/cluster/keys.h"
 
 namespace proffer::bench {
 
@@ -109,6 +112,7 @@ struct Phase {
   int64_t asks_per_second = 0;
   bool is_paced() const { return task_nanos > 0 || asks_per_second > 0; }
   uint16_t master_port = 0;
+  std::optional<ClusterKeys> keys = {};  // none: everybody connects plainly
 };
 
 // Bodies of forked processes: `index` of `agent_processes` or `framework_processes`. They begin

@@ -26,20 +26,18 @@ constexpr int kFirstPrivateFd = 3;  // everything above standard error is this p
 // lives, and not this process, which is to tell of it. To come back to 0 needs no right.
 class Sacrifice {
  public:
-  Sacrifice() : file_(open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC)) { set("1000"); }
-  ~Sacrifice() {
-    set("0");
-    close(file_);
-  }
+  Sacrifice() { set("1000"); }
+  ~Sacrifice() { set("0"); }
   Sacrifice(const Sacrifice&) = delete;
   Sacrifice& operator=(const Sacrifice&) = delete;
 
  private:
-  // Without it the kernel chooses the largest, and the agent tells the rest.
-  void set(std::string_view score) {
-    if (write(file_, score.data(), score.size()) < 0) return;
+  // Without it the kernel chooses the largest, and the agent tells the rest. Opened once for all
+  // commands of this process.
+  static void set(std::string_view score) {
+    static const int file = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+    if (file >= 0 && pwrite(file, score.data(), score.size(), 0) < 0) return;
   }
-  int file_;
 };
 
 }  // namespace

@@ -32,6 +32,9 @@ namespace {
 constexpr Duration kSettleMax = seconds(2);
 // How long an executor whose task has ended waits for an agent that is away.
 constexpr Duration kIdleWithoutAgent = seconds(30);
+// A command that ends within this long is told as running and as ended at once: each of the four
+// processes on the way to its scheduler then wakes once, not twice.
+constexpr Duration kRunningIsToldAfter = milliseconds(2);
 
 std::string words_of_signal(int signal) {
   const char* name = sigabbrev_np(signal);
@@ -57,6 +60,7 @@ struct CommandExecutor::Impl {
     std::string data = {};             // of its updates while it runs
     std::optional<bool> healthy = {};  // each of them says both as they are
     std::optional<bool> ready = {};
+    bool is_told = false;  // as running
     std::unique_ptr<Watch> watch = {};
     std::unique_ptr<Wait> wait = {};
     bool own = false;  // this executor is for it alone
@@ -80,6 +84,7 @@ struct CommandExecutor::Impl {
   Timer driver_timer;
   Timer settle_timer;
   Timer idle_timer;
+  Timer running_timer;
   std::unique_ptr<LocalClient> agent;
 
   Impl(Loop& l, CommandExecutorOptions o)
@@ -88,7 +93,8 @@ struct CommandExecutor::Impl {
         driver(options.driver),
         driver_timer(l, [this] { step(sdk::ExecutorTick{}); }),
         settle_timer(l, [this] { settle(); }),
-        idle_timer(l, [this] { leave_if_spare(); }) {}
+        idle_timer(l, [this] { leave_if_spare(); }),
+        running_timer(l, [this] { tell_those_that_run(); }) {}
 
   void start();
   void step(const sdk::ExecutorDriverEvent& event);
@@ -111,6 +117,7 @@ struct CommandExecutor::Impl {
   void wait_for(const proto::RunTask& run, const ReadinessWatch& watch);
   void look_whether_ready(const TaskId& id);
   void tell_running(const TaskId& id, const std::string& message);
+  void tell_those_that_run();
   Watch* watch_of_command(pid_t pid);
   void reap();
   void settle();
@@ -197,7 +204,7 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
     readiness.emplace(*run.spec.readiness, run.assignment.ports, loop.now());
     command.ready = readiness->is_ready();
   }
-  tell_running(run.spec.id, {});
+  if (!running_timer.is_armed()) running_timer.arm(loop.now() + kRunningIsToldAfter);
   if (ending) {
     command.executor_signal = signal_sent;
     command.kill_asked = !signal_sent;
@@ -209,13 +216,20 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
 
 // What it does beside its state is said whole each time: a later update may be all that is heard.
 void CommandExecutor::Impl::tell_running(const TaskId& id, const std::string& message) {
-  const Running& command = running.at(id);
+  Running& command = running.at(id);
+  command.is_told = true;
   step(sdk::TellUpdate{{.task = id,
                         .state = proto::TaskState::kRunning,
                         .message = message,
                         .data = command.data,
                         .healthy = command.healthy,
                         .ready = command.ready}});
+}
+
+void CommandExecutor::Impl::tell_those_that_run() {
+  for (const auto& [id, command] : running) {
+    if (!command.is_told) tell_running(id, {});
+  }
 }
 
 // --- its health --------------------------------------------------------------------------------
@@ -383,6 +397,7 @@ void CommandExecutor::Impl::settle() {
     const bool due =
         at->second.wait_status && (!left || loop.now() >= at->second.ended_at + kSettleMax);
     if (due) {
+      if (!at->second.is_told) tell_running(at->first, {});
       ended.emplace_back(at->first, std::move(at->second));
       at = running.erase(at);
     } else {

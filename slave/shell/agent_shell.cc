@@ -376,6 +376,7 @@ void AgentShell::Impl::know_resources() {
 Result<void> AgentShell::Impl::isolate() {
   GroupOptions groups = options.groups;
   groups.agent = hash_of(options.work_dir);
+  groups.files_kept_max = shares.group_files;
   groups.agent_cpus_milli = options.core.total.amounts[ResourceKind::kCpus];
   Result<std::unique_ptr<Isolator>> chosen = Isolator::choose(options.limits, groups);
   if (!chosen) return std::move(chosen).error();

@@ -120,16 +120,20 @@ std::optional<std::string> read_value(const std::string& path) {
   return bytes;
 }
 
-std::optional<int64_t> read_number(const std::string& path) {
-  const std::optional<std::string> value = read_value(path);
+std::optional<int64_t> read_number(const std::string& path) { return number_in(read_value(path)); }
+
+std::optional<int64_t> read_keyed(const std::string& path, std::string_view key) {
+  return keyed_in(read_value(path), key);
+}
+
+std::optional<int64_t> number_in(const std::optional<std::string>& value) {
   if (!value) return std::nullopt;
   int64_t number = 0;
   const auto [end, error] = std::from_chars(value->data(), value->data() + value->size(), number);
   return error == std::errc() ? std::optional<int64_t>(number) : std::nullopt;
 }
 
-std::optional<int64_t> read_keyed(const std::string& path, std::string_view key) {
-  const std::optional<std::string> value = read_value(path);
+std::optional<int64_t> keyed_in(const std::optional<std::string>& value, std::string_view key) {
   if (!value) return std::nullopt;
   for (const std::string_view line : split(*value, '\n')) {
     if (!line.starts_with(key) || line.size() <= key.size() || line[key.size()] != ' ') continue;

@@ -47,6 +47,7 @@ struct GroupOptions {
   int64_t agent_cpus_milli = 0;    // the share of all groups of the agent
   int64_t processes_max = 4096;    // and threads, in one group
   bool is_cpu_capped = false;      // cpus are a maximum, too
+  size_t files_kept_max = 0;       // files of groups that stay open
 };
 
 // What is enforced here, and why the rest is not.
@@ -82,6 +83,10 @@ class Cgroups {
   // SIGKILL to all that is in it, in a way that none can escape by forking. Whether there was any.
   virtual bool kill_all(const std::string& group) = 0;
   virtual std::vector<pid_t> members(const std::string& group) const = 0;
+  // Whether at most one process of one thread is in it.
+  virtual bool has_one_at_most(const std::string& group) const {
+    return members(group).size() <= 1;
+  }
   // Use since it was made or renewed: CPU time, peak of memory, I/O, and processes
   // that were ended because memory was used up.
   virtual GroupUsage used(const std::string& group) const = 0;
@@ -118,6 +123,9 @@ std::optional<int64_t> read_number(const std::string& path);
 // The number behind `key` in a file of lines "key number".
 std::optional<int64_t> read_keyed(const std::string& path, std::string_view key);
 std::vector<pid_t> read_pids(const std::string& path);
+// The same of what a file holds; nothing if it could not be read.
+std::optional<int64_t> number_in(const std::optional<std::string>& value);
+std::optional<int64_t> keyed_in(const std::optional<std::string>& value, std::string_view key);
 std::vector<std::string> directories_in(const std::string& path);
 // "cpu.shares" counts 1024 for a CPU.
 int64_t shares_of(int64_t cpus_milli);

@@ -15,11 +15,13 @@
 
 #include "common/text.h"
 #include "net/fd.h"
+#include "slave/shell/kept_files.h"
 
 namespace proffer::agent {
 namespace {
 
-using cgroups::read_keyed;
+using cgroups::keyed_in;
+using cgroups::number_in;
 using cgroups::read_number;
 using cgroups::read_pids;
 using cgroups::write_value;
@@ -47,7 +49,8 @@ class CgroupsV1 : public Cgroups {
       : hierarchies_(std::move(hierarchies)),
         options_(std::move(options)),
         enforced_(std::move(enforced)),
-        lock_(std::move(lock)) {
+        lock_(std::move(lock)),
+        files_(options_.files_kept_max) {
     cpu_ = folder_of("cpu");
     cpuacct_ = folder_of("cpuacct");
     memory_ = folder_of("memory");
@@ -66,6 +69,7 @@ class CgroupsV1 : public Cgroups {
   Result<void> attach(const std::string& group, pid_t pid) override;
   bool kill_all(const std::string& group) override;
   std::vector<pid_t> members(const std::string& group) const override;
+  bool has_one_at_most(const std::string& group) const override;
   GroupUsage used(const std::string& group) const override;
   GroupUsage usage(const std::string& group) const override;
   std::vector<std::string> groups() const override;
@@ -100,6 +104,7 @@ class CgroupsV1 : public Cgroups {
   std::string pids_;
   std::string freezer_;
   std::map<std::string, Group> groups_;
+  mutable KeptFiles files_;  // those that each task needs
 };
 
 Error cannot_set(const std::string& path, int error) {
@@ -139,6 +144,7 @@ Result<void> CgroupsV1::make(const std::string& group) {
 Result<void> CgroupsV1::remove(const std::string& group) {
   for (const Hierarchy& one : hierarchies_) {
     const std::string path = text(one.folder, "/", group);
+    files_.forget(path);
     if (rmdir(path.c_str()) == 0 || errno == ENOENT) continue;
     const std::string message = text("cannot remove the cgroup ", path, ": ", std::strerror(errno));
     return errno == EBUSY ? Error::failed_precondition(message) : Error::unavailable(message);
@@ -152,19 +158,21 @@ bool CgroupsV1::renew(const std::string& group) {
   if (at == groups_.end()) return false;
   // These counts cannot be set back.
   if (!memory_.empty() &&
-      read_keyed(file(memory_, group, "memory.oom_control"), "oom_kill").value_or(0) > 0) {
+      keyed_in(files_.read(file(memory_, group, "memory.oom_control")), "oom_kill").value_or(0) >
+          0) {
     return false;
   }
   if (options_.is_cpu_capped && !cpu_.empty() &&
-      read_keyed(file(cpu_, group, "cpu.stat"), "throttled_time").value_or(0) > 0) {
+      keyed_in(files_.read(file(cpu_, group, "cpu.stat")), "throttled_time").value_or(0) > 0) {
     return false;
   }
   if (!memory_.empty()) {
-    const std::optional<int64_t> kept = read_number(file(memory_, group, "memory.usage_in_bytes"));
+    const std::optional<int64_t> kept =
+        number_in(files_.read(file(memory_, group, "memory.usage_in_bytes")));
     if (!kept || *kept > kKeptBytesMax) return false;
-    if (write_value(file(memory_, group, "memory.max_usage_in_bytes"), "0") != 0) return false;
+    if (files_.write(file(memory_, group, "memory.max_usage_in_bytes"), "0") != 0) return false;
   }
-  if (!cpuacct_.empty() && write_value(file(cpuacct_, group, "cpuacct.usage"), "0") != 0) {
+  if (!cpuacct_.empty() && files_.write(file(cpuacct_, group, "cpuacct.usage"), "0") != 0) {
     return false;
   }
   if (at->second.is_closed) {
@@ -270,18 +278,28 @@ bool CgroupsV1::freeze(const std::string& group) const {
 
 std::vector<pid_t> CgroupsV1::members(const std::string& group) const {
   const std::string& folder = !pids_.empty() ? pids_ : hierarchies_.front().folder;
+  // Never by a file that stays open: the kernel gives it the list of its last read for a second.
   return read_pids(file(folder, group, "cgroup.procs"));
+}
+
+bool CgroupsV1::has_one_at_most(const std::string& group) const {
+  if (pids_.empty()) return members(group).size() <= 1;
+  const std::optional<int64_t> now = number_in(files_.read(file(pids_, group, "pids.current")));
+  return now && *now <= 1;
 }
 
 GroupUsage CgroupsV1::used(const std::string& group) const {
   GroupUsage usage;
-  if (!cpuacct_.empty()) usage.cpu_nanos = read_number(file(cpuacct_, group, "cpuacct.usage"));
+  if (!cpuacct_.empty())
+    usage.cpu_nanos = number_in(files_.read(file(cpuacct_, group, "cpuacct.usage")));
   if (options_.is_cpu_capped && !cpu_.empty()) {
-    usage.throttled_nanos = read_keyed(file(cpu_, group, "cpu.stat"), "throttled_time");
+    usage.throttled_nanos = keyed_in(files_.read(file(cpu_, group, "cpu.stat")), "throttled_time");
   }
   if (!memory_.empty()) {
-    usage.memory_peak_bytes = read_number(file(memory_, group, "memory.max_usage_in_bytes"));
-    usage.out_of_memory = read_keyed(file(memory_, group, "memory.oom_control"), "oom_kill");
+    usage.memory_peak_bytes =
+        number_in(files_.read(file(memory_, group, "memory.max_usage_in_bytes")));
+    usage.out_of_memory =
+        keyed_in(files_.read(file(memory_, group, "memory.oom_control")), "oom_kill");
   }
   return usage;
 }

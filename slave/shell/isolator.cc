@@ -103,7 +103,7 @@ Result<void> Isolator::prepare(uint64_t run, const ResourceVector& resources) {
 bool Isolator::hand_over(uint64_t from, uint64_t to) {
   if (cgroups_ == nullptr) return true;
   const auto at = runs_.find(from);
-  if (at == runs_.end() || cgroups_->members(at->second).size() > 1) return false;
+  if (at == runs_.end() || !cgroups_->has_one_at_most(at->second)) return false;
   if (!cgroups_->renew(at->second)) return false;
   runs_[to] = std::move(at->second);
   runs_.erase(at);

@@ -207,8 +207,11 @@ Supervisor::Run* Supervisor::take_spare(const StartExecutor& start) {
   });
   if (at == runs_.end()) return nullptr;
   const Result<executor::RunAs> user = find_user(user_of(start, options_));
-  const std::optional<Process> process = find_process(at->first);
-  if (user && user->uid == at->second.uid && process && !process->zombie &&
+  siginfo_t ended = {};
+  const bool is_there =
+      waitid(P_PID, static_cast<id_t>(at->first), &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+      ended.si_pid == 0;
+  if (user && user->uid == at->second.uid && is_there &&
       isolator_.hand_over(start.spare->run, start.run)) {
     return &at->second;
   }

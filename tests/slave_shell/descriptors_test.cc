@@ -15,9 +15,11 @@ TEST(Descriptors, NoPartTakesThoseOfAnother) {
     EXPECT_GE(shares.executor_peers, shares.executors) << limit;
     if (limit < 128) continue;
     // Each executor was found again, and each connection reads a file.
-    EXPECT_LE(64 + 2 * shares.http_connections + shares.executor_peers + shares.executors, limit);
+    EXPECT_LE(64 + shares.group_files + 2 * shares.http_connections + shares.executor_peers +
+                  shares.executors,
+              limit);
   }
-  EXPECT_EQ(descriptor_shares(1'024, 2'000).executors, 288u);
+  EXPECT_EQ(descriptor_shares(1'024, 2'000).executors, 278u);
   EXPECT_EQ(descriptor_shares(65'536, 2'000).executors, kTasksPerAgentMax);
 }
 
