@@ -348,6 +348,38 @@ TEST(Messages, ADroppedPeerIsHeardNoMoreAndItsConnectionShut) {
   EXPECT_EQ(server.socket->peers(), 0u);
 }
 
+TEST(Messages, TheFramesOfOneTurnArriveInOrderHoweverManyThereAre) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  Client one(loop, {.endpoint = server.socket->endpoint()}, "one");
+  Client two(loop, {.endpoint = server.socket->endpoint()}, "two");
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 2; }));
+  std::vector<std::string> said;
+  for (int i = 0; i < 100; ++i) {
+    said.push_back(std::to_string(i));
+    for (const auto& [peer, hello] : std::vector(server.frames)) {
+      ASSERT_TRUE(server.socket->send(peer, bytes(said.back())));
+    }
+  }
+  ASSERT_TRUE(
+      run_until(loop, [&] { return one.frames.size() == 100 && two.frames.size() == 100; }));
+  EXPECT_EQ(one.frames, said);
+  EXPECT_EQ(two.frames, said);
+}
+
+TEST(Messages, TheLastWordsOfASessionLeaveBeforeItIsDropped) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  Client client(loop, {.endpoint = server.socket->endpoint(), .keep_connected = false});
+  ASSERT_TRUE(run_until(loop, [&] { return server.frames.size() == 1; }));
+  const PeerId peer = server.frames[0].first;
+  server.socket->send(peer, bytes("you are"));
+  server.socket->send(peer, bytes("not welcome"));
+  server.socket->drop(peer);
+  ASSERT_TRUE(run_until(loop, [&] { return client.frames.size() == 2; }));
+  EXPECT_EQ(client.frames[1], "not welcome");
+}
+
 TEST(Messages, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0", {.outgoing_frames_max = 100});
