@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <sstream>
 
 #include <poll.h>
@@ -332,6 +333,47 @@ void LoadedCluster::look_for_leftovers() {
   }
 }
 
+// What the agent says of itself.
+std::optional<proto::AgentStatus> LoadedCluster::status_of(const Member& agent) const {
+  const auto address =
+      proto::parse_json_line(trimmed(read_file(path(agent.name) + "/address.json")));
+  if (!address) return std::nullopt;
+  const std::string answer = get_http(std::get<std::string>(address->at("http")), "/v1/status");
+  const size_t body = answer.find("\r\n\r\n");
+  if (body == std::string::npos) return std::nullopt;
+  const auto status = proto::parse_agent_status(trimmed(answer.substr(body)));
+  return status ? std::optional(*status) : std::nullopt;
+}
+
+// The leader and the agents know of each other, of no task, and of nothing that is to be told.
+void LoadedCluster::look_whether_all_agree() {
+  std::string seen;
+  const bool agree = eventually(
+      [&] {
+        const Exit told =
+            test::run({program("proffer"), "status", "--json", "--master=" + masters()});
+        seen = told.out + told.err;
+        const auto master = proto::parse_status(told.out);
+        if (told.code != 0 || !master) return false;
+        bool same = master->agents_disconnected + master->agents_unreachable == 0 &&
+                    master->tasks_staging + master->tasks_running + master->tasks_killing +
+                            master->tasks_unreachable ==
+                        0;
+        int64_t agents = 0;
+        for (const Member& member : members_) {
+          if (member.kind != "agent") continue;
+          ++agents;
+          const auto agent = status_of(member);
+          same = same && agent && agent->registered && agent->leader == master->leader &&
+                 agent->tasks == 0 && agent->updates_unacknowledged == 0;
+          if (agent) seen += proto::agent_status_json(*agent) + "\n";
+        }
+        return same && master->agents_connected == agents;
+      },
+      Seconds(20));
+  if (!agree) fail("the leader and the agents do not agree: " + seen);
+}
+
 // Nothing was lost on the way: a task that takes a whole agent runs on each at the same time.
 void LoadedCluster::use_everything() {
   const size_t agents = those_there("agent").size();
@@ -400,6 +442,7 @@ Testimony LoadedCluster::testimony() const {
 Judgement LoadedCluster::settle_and_judge(const std::set<std::string>& disks) {
   settle();
   look_for_leftovers();
+  look_whether_all_agree();
   use_everything();
   end_everything();
   look_for_traces(disks);

@@ -11,10 +11,12 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "proto/status.h"
 #include "tests/integration/kill/record.h"
 #include "tests/integration/kill_oracle.h"
 #include "tests/integration/processes.h"
@@ -94,14 +96,16 @@ class LoadedCluster {
 
   // --- the end ---------------------------------------------------------------------------------
   // All are back, nothing new is launched, and each scheduler leaves when its launches have ended.
-  // Then nothing may be left of them, the whole cluster can be used again, it ends as an operator
-  // ends it, and leaves no cgroup, socket or mount, but for those of `disks`. What is not so, and
-  // what the oracle says of the records, is in the judgement.
+  // Then nothing may be left of them, the leader and the agents agree, the whole cluster can be
+  // used again, it ends as an operator ends it, and leaves no cgroup, socket or mount, but for
+  // those of `disks`. What is not so, and what the oracle says of the records, is in the judgement.
   Judgement settle_and_judge(const std::set<std::string>& disks = {});
 
  private:
   void settle();
   void look_for_leftovers();
+  std::optional<proto::AgentStatus> status_of(const Member& agent) const;
+  void look_whether_all_agree();
   void use_everything();
   void end_everything();
   void look_for_traces(const std::set<std::string>& disks);
