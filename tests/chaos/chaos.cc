@@ -96,6 +96,7 @@ class Chaos {
   // One of this kind whose process, or link, no fault has to itself.
   Member* choose(const std::string& kind, const std::string& part);
   Member* leader(const std::string& part);
+  pid_t choose_forked(const std::string& kind);
   int64_t in(int64_t least_millis, int64_t most_millis);
   int64_t for_a_while();
 
@@ -335,6 +336,12 @@ Member* Chaos::choose_any_link() {
   return choose(all[prng_.below(std::size(all))], "link");
 }
 
+// 0: there is none now.
+pid_t Chaos::choose_forked(const std::string& kind) {
+  const std::vector<pid_t> there = cluster_.forked(kind);
+  return there.empty() ? 0 : there.at(prng_.below(there.size()));
+}
+
 int64_t Chaos::in(int64_t least_millis, int64_t most_millis) {
   return now_nanos() + prng_.between(least_millis, most_millis) * kMillisecond;
 }
@@ -358,12 +365,16 @@ std::optional<Fault> Chaos::kill(Member* victim) {
 }
 
 std::optional<Fault> Chaos::kill_executor() {
-  cluster_.kill_forked("executor", prng_.next());
+  const pid_t pid = choose_forked("executor");
+  if (pid == 0) return std::nullopt;
+  cluster_.kill_forked("executor", pid);
   return Fault{.what = "killed"};
 }
 
 std::optional<Fault> Chaos::kill_stem() {
-  cluster_.kill_forked("stem", prng_.next());
+  const pid_t pid = choose_forked("stem");
+  if (pid == 0) return std::nullopt;
+  cluster_.kill_forked("stem", pid);
   return Fault{.what = "killed"};
 }
 
@@ -416,7 +427,7 @@ std::optional<Fault> Chaos::stop(Member* victim, int64_t until) {
 
 // For less than an agent waits for one that comes back.
 std::optional<Fault> Chaos::stop_executor() {
-  const pid_t pid = cluster_.await_forked("executor", prng_.next());
+  const pid_t pid = choose_forked("executor");
   if (pid == 0) return std::nullopt;
   cluster_.journal().write("fault", "executor - stopped");
   cluster_.say(text("stopped executor ", pid));

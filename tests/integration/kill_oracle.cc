@@ -283,7 +283,10 @@ class Court {
     if (told.state == "refused") {
       static const std::set<std::string> allowed = {"offer_not_valid", "agent_not_available",
                                                     "ports_not_available"};
-      return allowed.count(told.reason) > 0 ? "" : what + "there is no cause for that";
+      const bool is_full =
+          told.reason == "agent_full" &&
+          disturbed(launch.at - kAcknowledgedWithinNanos, told.at, "agent", launch.agent, "full");
+      return is_full || allowed.count(told.reason) > 0 ? "" : what + "there is no cause for that";
     }
     if (told.state == "failed" && told.reason == "launch_failed") {
       const int64_t since = launch.at - kAcknowledgedWithinNanos;
@@ -436,6 +439,7 @@ std::string Judgement::summary() const {
   if (!gaps_nanos.empty()) {
     line += text(" from a master's kill to the next launch ",
                  gaps_nanos[gaps_nanos.size() / 2] / 1'000'000, " ms at the median, ",
+                 gaps_nanos[gaps_nanos.size() * 9 / 10] / 1'000'000, " ms for nine of ten, ",
                  gaps_nanos.back() / 1'000'000, " ms at most;");
   }
   line += text(" violations ", violations.size());

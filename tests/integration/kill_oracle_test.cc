@@ -278,15 +278,17 @@ TEST(KillOracle, AFaultThatNeverHealsLastsToTheEnd) {
   EXPECT_EQ(story.told("t", "lost task_unknown - -").violations(), "");
 }
 
-TEST(KillOracle, AFullDiskExcusesALaunchThatFailedAndAnotherFaultDoesNot) {
-  const auto failed = [](const std::string& fault) {
-    Story story;
-    story.journal("fault", fault).launches("t");
-    return story.told("t", "failed launch_failed - -").violations();
-  };
-  EXPECT_EQ(failed("agent a full"), "");
-  EXPECT_NE(failed("agent a deaf"), "");
-  EXPECT_NE(failed("agent b full"), "");
+TEST(KillOracle, AFullDiskExcusesWhatItKeepsFromStartingAndAnotherFaultDoesNot) {
+  for (const char* end : {"failed launch_failed - -", "refused agent_full - -"}) {
+    const auto told = [&](const std::string& fault) {
+      Story story;
+      story.journal("fault", fault).launches("t");
+      return story.told("t", end).violations();
+    };
+    EXPECT_EQ(told("agent a full"), "");
+    EXPECT_NE(told("agent a deaf"), "");
+    EXPECT_NE(told("agent b full"), "");
+  }
 }
 
 TEST(KillOracle, ASchedulerIsReplacedOnlyByATwin) {

@@ -27,6 +27,7 @@ class Storm {
  private:
   bool start_all();
   void kill_one(const std::string& kind);
+  void kill_forked(const std::string& kind);
   Member* leader();
   void pause_leader();
 
@@ -76,7 +77,7 @@ bool Storm::start_all() {
 }
 
 void Storm::kill_one(const std::string& kind) {
-  if (kind == "executor" || kind == "stem") return cluster_.kill_forked(kind, prng_.next());
+  if (kind == "executor" || kind == "stem") return kill_forked(kind);
   if (kind == "paused leader") return pause_leader();
   std::vector<Member*> there;
   if (kind == "leader") {
@@ -95,6 +96,18 @@ void Storm::kill_one(const std::string& kind) {
                         : prng_.chance(4, 5) ? prng_.between(20, 1'500)
                                              : prng_.between(kAgentTimeoutMillis + 500,
                                                              kAgentTimeoutMillis + 1'500));
+}
+
+// Waits for one.
+void Storm::kill_forked(const std::string& kind) {
+  std::vector<pid_t> there;
+  eventually([&] {
+    cluster_.start_those_due();
+    there = cluster_.forked(kind);
+    return !there.empty();
+  });
+  if (there.empty()) return cluster_.fail(text("there is no ", kind, " to kill"));
+  cluster_.kill_forked(kind, there.at(prng_.below(there.size())));
 }
 
 // Waits for one that leads.

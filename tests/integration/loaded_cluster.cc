@@ -265,21 +265,7 @@ std::vector<pid_t> LoadedCluster::forked(const std::string& kind) const {
   return found;
 }
 
-pid_t LoadedCluster::await_forked(const std::string& kind, uint64_t choice) {
-  pid_t chosen = 0;
-  eventually([&] {
-    start_those_due();
-    const std::vector<pid_t> there = forked(kind);
-    if (!there.empty()) chosen = there.at(choice % there.size());
-    return chosen != 0;
-  });
-  if (chosen == 0) fail(text("there is no ", kind));
-  return chosen;
-}
-
-void LoadedCluster::kill_forked(const std::string& kind, uint64_t choice) {
-  const pid_t victim = await_forked(kind, choice);
-  if (victim == 0) return;
+void LoadedCluster::kill_forked(const std::string& kind, pid_t victim) {
   journal_.write("kill", text(kind, " - ", victim));
   ::kill(victim, SIGKILL);
   say(text("killed ", kind, " ", victim));

@@ -86,9 +86,7 @@ class LoadedCluster {
   void kill(Member& victim, int64_t away_millis);
   // Executors, or the stems that agents fork them from.
   std::vector<pid_t> forked(const std::string& kind) const;
-  // Waits for one; 0: there is none.
-  pid_t await_forked(const std::string& kind, uint64_t choice);
-  void kill_forked(const std::string& kind, uint64_t choice);
+  void kill_forked(const std::string& kind, pid_t victim);
   RecordFile& journal() { return journal_; }
   // Something that the records do not show is wrong.
   void fail(std::string what) { failures_.push_back(std::move(what)); }
