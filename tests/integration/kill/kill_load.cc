@@ -114,9 +114,12 @@ class Load {
     scheduler_.ask_all(std::move(asks));
   }
 
-  // What earlier lives launched may have been lost with them: the driver cannot know of it.
+  // What earlier lives launched may have been lost with them: the driver cannot know of it. A life
+  // that ran beside this one has written down all that it acknowledged until now, when its session
+  // is over.
   void on_subscribed() {
     if (std::exchange(asked_, true)) return;
+    past_.open = read_past(dir_ + "/heard-" + name_).open;
     scheduler_.reconcile({past_.open.begin(), past_.open.end()});
   }
 
@@ -171,6 +174,9 @@ class Load {
                       " ", or_dash(status.exit_code), " ", or_dash(status.signal), " ",
                       status.source == proto::UpdateSource::kAgent ? "agent" : "master", " ",
                       status.sequence, " ", getpid()));
+    if (status.reason == proto::TaskReason::kLaunchFailed) {
+      std::cerr << status.task.str() << ": " << status.message << std::endl;
+    }
     if (!is_terminal(status.state)) return;
     past_.open.erase(status.task);
     leave_if_done();
