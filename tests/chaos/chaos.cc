@@ -7,6 +7,7 @@
 #include <csignal>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,6 +46,10 @@ constexpr int kFirstScheduler = 20;
 constexpr int kSpare = 30;
 // So many go on at the same time.
 constexpr size_t kFaultsMax = 3;
+// A process that has met a full disk has ended by then.
+constexpr int64_t kEndsWithin = 3'000'000'000;
+// By then after the last fault nobody's lead is about to end.
+constexpr int64_t kCalmNanos = 4'000'000'000;
 constexpr int kReplaced = 7;  // exit code of a scheduler that a newer life has replaced
 constexpr int64_t kMillisecond = 1'000'000;
 
@@ -156,6 +161,8 @@ class Chaos {
   std::vector<Fault> faults_;
   std::vector<Kind> bag_;
   int64_t next_fault_at_ = 0;
+  int64_t last_fault_at_ = 0;    // when one began or healed
+  bool is_calm_wanted_ = false;  // by a fault that cannot be beside others
   int copies_ = 0;
 };
 
@@ -533,19 +540,17 @@ std::optional<Fault> Chaos::fill_disk(Member* victim) {
   if (victim == nullptr) return std::nullopt;
   const std::string who = text(victim->kind, " ", victim->name, " full");
   const std::string filler = cluster_.path(victim->name) + "/filler";
-  const std::set<int> before = victim->may_end_with;
-  victim->may_end_with.insert(1);
+  victim->disk_is_short_until = std::numeric_limits<int64_t>::max();
   cluster_.journal().write("fault", who);
   cluster_.say("filled the disk of " + victim->name);
   test::run({"/bin/sh", "-c", "cat /dev/zero > " + filler + " 2>/dev/null"});
   return Fault{.what = "full",
                .touched = {victim->name + " process"},
                .heals_at = in(300, 4'000),
-               .heal = [this, victim, who, filler, before] {
-                 // What ended because of it is seen while that is allowed.
-                 cluster_.start_those_due();
+               .heal = [this, victim, who, filler] {
                  fs::remove(filler);
-                 victim->may_end_with = before;
+                 // It may be ending because of it.
+                 victim->disk_is_short_until = now_nanos() + kEndsWithin;
                  cluster_.journal().write("healed", who);
                }};
 }
@@ -616,10 +621,15 @@ bool Chaos::all_agents_are_connected() {
 }
 
 // An agent on another machine with a copy of a work directory and of the keys. It is refused and
-// told why, as long as the first one is there: so nothing else may be wrong meanwhile.
+// told why, as long as the first one is there and its master leads (docs/adr/0062): so nothing else
+// may be wrong meanwhile, nor have been shortly before.
 std::optional<Fault> Chaos::copy_agent() {
   Member* const first = choose("agent", "process");
-  if (first == nullptr || !faults_.empty() || !all_agents_are_connected()) return std::nullopt;
+  if (!faults_.empty() || now_nanos() < last_fault_at_ + kCalmNanos) {
+    is_calm_wanted_ = true;
+    return std::nullopt;
+  }
+  if (first == nullptr || !all_agents_are_connected()) return std::nullopt;
   const std::string copy = cluster_.path(text("copy-", ++copies_));
   cluster_.journal().write("fault", text("agent ", first->name, "-copy copied"));
   cluster_.say("started a copy of " + first->name);
@@ -640,6 +650,8 @@ std::optional<Fault> Chaos::copy_agent() {
       "sh"};
   for (std::string word : cluster_.agent_command(first->name)) {
     if (word.starts_with("--work_dir=")) word = "--work_dir=" + copy;
+    // Another machine has cgroups of its own.
+    if (word.starts_with("--cgroup_parent=")) word += "-copy";
     command.push_back(word);
   }
   const std::unique_ptr<Process> second = machine("spare").starts(command);
@@ -661,10 +673,16 @@ void Chaos::befall() {
       return !wanted.empty() && std::find(wanted.begin(), wanted.end(), kind.name) == wanted.end();
     });
   }
-  const size_t at = prng_.below(bag_.size());
+  // A copy needs calm: nothing else begins until it has been.
+  const auto copy = std::find_if(bag_.begin(), bag_.end(),
+                                 [](const Kind& kind) { return kind.begin == &Chaos::copy_agent; });
+  const size_t at =
+      is_calm_wanted_ ? static_cast<size_t>(copy - bag_.begin()) : prng_.below(bag_.size());
   std::optional<Fault> fault = (this->*bag_[at].begin)();
   next_fault_at_ = in(20, 1'200);
   if (!fault) return;
+  is_calm_wanted_ = false;
+  last_fault_at_ = now_nanos();
   bag_.erase(bag_.begin() + static_cast<std::ptrdiff_t>(at));
   if (fault->heal) faults_.push_back(std::move(*fault));
 }
@@ -678,6 +696,7 @@ void Chaos::heal_those_due() {
       continue;
     }
     fault.heal();
+    last_fault_at_ = now_nanos();
     faults_.erase(faults_.begin() + static_cast<std::ptrdiff_t>(i));
   }
 }

@@ -207,7 +207,8 @@ void LoadedCluster::start_those_due() {
     if (is_alive(member.process->pid())) continue;
     const Exit ended = member.process->wait();
     journal_.write("kill", text(member.kind, " ", member.name, " ", member.process->pid()));
-    if (member.may_end_with.count(ended.code) > 0) {
+    const bool is_short_of_disk = ended.code == 1 && now_nanos() < member.disk_is_short_until;
+    if (is_short_of_disk || member.may_end_with.count(ended.code) > 0) {
       say(text(member.name, " ended by itself with exit code ", ended.code));
       constexpr int64_t kRestartNanos = 300'000'000;
       member.back_at = now_nanos() + kRestartNanos;

@@ -38,6 +38,7 @@ struct Member {
   std::map<std::string, std::string> environment = {};
   // Exit codes with which it may end by itself; then it is started again, as a unit does it.
   std::set<int> may_end_with = {};
+  int64_t disk_is_short_until = 0;  // until then also with 1
   std::unique_ptr<Process> process = {};
   int64_t back_at = 0;         // while it is away
   bool is_left_alone = false;  // a fault sees to it that its process is started again
