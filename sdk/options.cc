@@ -81,7 +81,8 @@ SchedulerOptions options_from(int argc, char** argv, std::string_view name,
   SchedulerOptions options{.name = std::string(name), .user = current_user()};
   std::string_view from = "--master";
   std::optional<std::string> master = flag(argc, argv, "master");
-  if (const char* named = std::getenv("PROFFER_MASTER"); !master && named != nullptr) {
+  const char* named = std::getenv("PROFFER_MASTER");
+  if (!master && named != nullptr && *named != '\0') {
     from = "$PROFFER_MASTER";
     master = named;
   }

@@ -650,7 +650,8 @@ MasterShell::MasterShell(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 MasterShell::~MasterShell() = default;
 const Result<void>& MasterShell::outcome() const { return impl_->outcome; }
 bool MasterShell::was_deposed() const {
-  return impl_->options.zookeeper && impl_->core != nullptr && !impl_->outcome;
+  if (!impl_->options.zookeeper || impl_->outcome) return false;
+  return impl_->core != nullptr || impl_->outcome.error().code() == ErrorCode::kUnavailable;
 }
 
 }  // namespace proffer::master

@@ -51,7 +51,8 @@ class MasterShell {
 
   // Why the loop was stopped: the registry failed, or it leads no longer.
   const Result<void>& outcome() const;
-  // Whether it has led, in an ensemble, and leads no longer.
+  // Whether it leads no longer, in an ensemble; or was elected, and lost the lead, or ZooKeeper,
+  // before it served.
   bool was_deposed() const;
 
  private:

@@ -4,6 +4,7 @@
 #include "tests/integration/kill_oracle.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -32,7 +33,7 @@ struct Run {
 
 struct Told {
   int64_t at = 0;
-  size_t life = 0;
+  std::string life = {};
   std::string state = {};
   std::string reason = {};
   std::string exit_code = {};
@@ -66,6 +67,15 @@ struct Kill {
   int64_t pid = 0;
 };
 
+// A member was disturbed from `at` to `healed`.
+struct Fault {
+  int64_t at = 0;
+  std::string kind = {};
+  std::string name = {};
+  std::string what = {};
+  int64_t healed = std::numeric_limits<int64_t>::max();
+};
+
 std::string seconds_of(int64_t nanos) {
   return text(nanos / 1'000'000'000, ".",
               std::to_string(1'000'000 + nanos % 1'000'000'000 / 1'000).substr(1));
@@ -87,6 +97,8 @@ class Court {
     judgement_.launches = launches_.size();
     judgement_.started = runs_.size();
     for (const Kill& kill : kills_) ++judgement_.kills[kill.kind];
+    for (const Fault& fault : faults_) ++judgement_.faults[fault.what];
+    measure_gaps();
     return std::move(judgement_);
   }
 
@@ -104,6 +116,22 @@ class Court {
         Kill kill{.at = at};
         words >> kill.kind >> kill.name >> kill.pid;
         kills_.push_back(kill);
+      } else if (word == "fault") {
+        Fault fault{.at = at};
+        words >> fault.kind >> fault.name >> fault.what;
+        faults_.push_back(fault);
+      } else if (word == "healed") {
+        std::string kind, name, what;
+        words >> kind >> name >> what;
+        const auto same = [&](const Fault& fault) {
+          return fault.kind == kind && fault.name == name && fault.what == what;
+        };
+        const auto fault = std::find_if(faults_.rbegin(), faults_.rend(), same);
+        if (fault == faults_.rend()) {
+          judgement_.violations.push_back(text("healed what was no fault: ", line));
+        } else {
+          fault->healed = at;
+        }
       } else if (word == "start" || word == "alive" || word == "end") {
         words >> task;
         Run& run = runs_[task];
@@ -124,7 +152,6 @@ class Court {
 
   void read_heard(const std::string& scheduler, const std::string& records) {
     std::istringstream lines(records);
-    size_t life = 0;
     bool settled = false;
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
@@ -132,7 +159,9 @@ class Court {
       int64_t at = 0;
       words >> word >> at;
       settled |= word == "settled";
-      if (word == "life") ++life;
+      if (word == "replaced" && !disturbed(at, at, "scheduler", scheduler, "twin")) {
+        accuse(scheduler, text("was replaced, but there was no other: ", line));
+      }
       if (word == "refused") accuse(scheduler, text("was refused: ", line));
       if (word == "launch") {
         words >> task;
@@ -147,8 +176,10 @@ class Court {
         } else if (word == "kill") {
           launch->second.kill_asked = at;
         } else {
-          Told told{.at = at, .life = life};
-          words >> told.state >> told.reason >> told.exit_code >> told.signal;
+          Told told{.at = at};
+          std::string source, sequence;
+          words >> told.state >> told.reason >> told.exit_code >> told.signal >> source >>
+              sequence >> told.life;
           launch->second.told.push_back(told);
         }
       }
@@ -245,45 +276,77 @@ class Court {
     // What follows is said of tasks that never ran.
     if (ran) return what + "but it ran";
     if (told.reason == "agent_restarted" && (told.state == "refused" || told.state == "lost")) {
-      return killed(launch.at - kAcknowledgedWithinNanos, told.at, "agent", launch.agent)
+      return struck(launch.at - kAcknowledgedWithinNanos, told.at, "agent", launch.agent)
                  ? ""
                  : what + "its agent was not killed";
     }
     if (told.state == "refused") {
       static const std::set<std::string> allowed = {"offer_not_valid", "agent_not_available",
                                                     "ports_not_available"};
-      return allowed.count(told.reason) > 0 ? "" : what + "there is no cause for that";
+      const bool is_full =
+          told.reason == "agent_full" &&
+          disturbed(launch.at - kAcknowledgedWithinNanos, told.at, "agent", launch.agent, "full");
+      return is_full || allowed.count(told.reason) > 0 ? "" : what + "there is no cause for that";
     }
     if (told.state == "failed" && told.reason == "launch_failed") {
-      return killed(launch.at - kAcknowledgedWithinNanos, told.at, "stem", "")
+      const int64_t since = launch.at - kAcknowledgedWithinNanos;
+      return struck(since, told.at, "stem", "") ||
+                     disturbed(since, told.at, "agent", launch.agent, "full")
                  ? ""
                  : what + "nobody killed the stem of its executor";
     }
     if (told.state == "lost" && (told.reason == "task_unknown" || told.reason == "agent_forgot")) {
       // The launch was on its way when one of those that it goes through was killed.
       const int64_t since = launch.at - kAcknowledgedWithinNanos;
-      return killed(since, told.at, "master", "") ||
-                     killed(since, told.at, "scheduler", launch.scheduler) ||
-                     killed(since, told.at, "agent", launch.agent)
+      return struck(since, told.at, "master", "") ||
+                     struck(since, told.at, "scheduler", launch.scheduler) ||
+                     struck(since, told.at, "agent", launch.agent)
                  ? ""
                  : what + "nobody on its way was killed";
     }
     return what + "there is no cause for that";
   }
 
-  bool killed(int64_t since, int64_t until, const std::string& kind,
+  // Killed then, or disturbed.
+  bool struck(int64_t since, int64_t until, const std::string& kind,
               const std::string& name) const {
-    return std::any_of(kills_.begin(), kills_.end(), [&](const Kill& kill) {
-      return kill.at >= since && kill.at <= until && kill.kind == kind &&
-             (name.empty() || kill.name == name);
+    return std::any_of(kills_.begin(), kills_.end(),
+                       [&](const Kill& kill) {
+                         return kill.at >= since && kill.at <= until && kill.kind == kind &&
+                                (name.empty() || kill.name == name);
+                       }) ||
+           disturbed(since, until, kind, name, "");
+  }
+
+  bool disturbed(int64_t since, int64_t until, const std::string& kind, const std::string& name,
+                 const std::string& what) const {
+    return std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+      return fault.healed >= since && fault.at <= until && fault.kind == kind &&
+             (name.empty() || fault.name == name) && (what.empty() || fault.what == what);
     });
   }
 
   bool acknowledgement_may_be_lost(const Launch& launch, const Told& end) const {
     const int64_t since = end.at - kAcknowledgedWithinNanos;
     const int64_t until = end.at + kAcknowledgedWithinNanos;
-    return killed(since, until, "scheduler", launch.scheduler) ||
-           killed(since, until, "master", "") || killed(since, until, "agent", launch.agent);
+    return struck(since, until, "scheduler", launch.scheduler) ||
+           struck(since, until, "master", "") || struck(since, until, "agent", launch.agent);
+  }
+
+  // An accept that a master had before it was killed, and that was heard, was said before.
+  void measure_gaps() {
+    std::vector<int64_t> launched;
+    for (const auto& [task, launch] : launches_) {
+      if (runs_.count(task) > 0) launched.push_back(launch.at);
+    }
+    std::sort(launched.begin(), launched.end());
+    for (const Kill& kill : kills_) {
+      const auto next = std::lower_bound(launched.begin(), launched.end(), kill.at);
+      if (kill.kind == "master" && next != launched.end()) {
+        judgement_.gaps_nanos.push_back(*next - kill.at);
+      }
+    }
+    std::sort(judgement_.gaps_nanos.begin(), judgement_.gaps_nanos.end());
   }
 
   // --- one agent -------------------------------------------------------------------------------
@@ -361,6 +424,7 @@ class Court {
   std::map<std::string, Run> runs_;
   std::map<std::string, Launch> launches_;
   std::vector<Kill> kills_;
+  std::vector<Fault> faults_;
 };
 
 }  // namespace
@@ -370,6 +434,14 @@ std::string Judgement::summary() const {
   for (const auto& [end, count] : ends) line += text(" ", end, " ", count, ",");
   line += text(" heard again ", heard_again, "; killed:");
   for (const auto& [kind, count] : kills) line += text(" ", kind, " ", count, ",");
+  if (!faults.empty()) line += " faults:";
+  for (const auto& [what, count] : faults) line += text(" ", what, " ", count, ",");
+  if (!gaps_nanos.empty()) {
+    line += text(" from a master's kill to the next launch ",
+                 gaps_nanos[gaps_nanos.size() / 2] / 1'000'000, " ms at the median, ",
+                 gaps_nanos[gaps_nanos.size() * 9 / 10] / 1'000'000, " ms for nine of ten, ",
+                 gaps_nanos.back() / 1'000'000, " ms at most;");
+  }
   line += text(" violations ", violations.size());
   return line;
 }

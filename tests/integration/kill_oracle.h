@@ -1,8 +1,9 @@
 #pragma once
 
-// Whether a kill storm was survived: every launch ended in exactly one true terminal update, none
-// ran twice, and no agent ran more than it has. It reads only what the tasks' own processes, the
-// hand that killed and the schedulers wrote down (kill/record.h); nothing of what Proffer thinks.
+// Whether a kill storm or chaos was survived: every launch ended in exactly one true terminal
+// update, none ran twice, and no agent ran more than it has. It reads only what the tasks' own
+// processes, the hand that killed and the schedulers wrote down (kill/record.h); nothing of what
+// Proffer thinks.
 
 #include <cstdint>
 #include <map>
@@ -22,17 +23,20 @@ struct AgentHas {
 //
 // The journal:
 //   start TIME TASK AGENT PID PARENT CPUS_MILLI MEM PORT    a task's process, first of all; PARENT
-//   is
-//                                       its executor, or 0 if that was gone before it could be seen
-//   alive TIME TASK                                         every 40 ms, also of what it left
-//   behind end TIME TASK exit:N|signal:N                           just before it ends so kill TIME
-//   KIND NAME PID                                 just before the kill -9
-// Of each scheduler:
+//                            is its executor, or 0 if that was gone before it could be seen
+//   alive TIME TASK          every 40 ms, also of what it left behind
+//   end TIME TASK exit:N|signal:N                  just before it ends so
+//   kill TIME KIND NAME PID                        just before the kill -9, or after its own end
+//   fault TIME KIND NAME WHAT                      just before the member is disturbed: stopped,
+//                            cut off, slow, short of disk; WHAT is one word
+//   healed TIME KIND NAME WHAT                     when that is over
+// Of each scheduler; PID is that of its life:
 //   life TIME PID
 //   launch TIME TASK AGENT CPUS_MILLI MEM PORTS             before it is said
 //   kill TIME TASK                                          likewise
-//   update TIME TASK STATE REASON EXIT SIGNAL SOURCE SEQUENCE    before it is acknowledged
+//   update TIME TASK STATE REASON EXIT SIGNAL SOURCE SEQUENCE PID    before it is acknowledged
 //   refused TIME …, settled TIME
+//   replaced TIME PID                              a newer life told it to end
 struct Testimony {
   std::string journal = {};
   std::map<std::string, std::string> heard = {};  // by scheduler
@@ -46,12 +50,16 @@ struct Judgement {
   size_t heard_again = 0;                    // ends that a later life of a scheduler was told again
   std::map<std::string, size_t> ends = {};   // by "state reason"
   std::map<std::string, size_t> kills = {};  // by kind
-  std::string summary() const;               // one line
+  std::map<std::string, size_t> faults = {};  // by what they are
+  // Of each kill of a master, how long it took until the next launch that was to start was said.
+  std::vector<int64_t> gaps_nanos = {};
+  std::string summary() const;  // one line
 };
 
 // An acknowledgement goes from a scheduler over the master to the agent. It may be lost if one of
-// them is killed within this time of the update, before or after; otherwise it has arrived, and
-// nobody may be told the same end again.
+// them is killed or disturbed within this time of the update, before or after; otherwise it has
+// arrived, and nobody may be told the same end again. For as long after a fault has healed, what it
+// held up may still be on its way.
 inline constexpr int64_t kAcknowledgedWithinNanos = 5'000'000'000;
 
 Judgement judge(const Testimony& testimony);

@@ -19,6 +19,7 @@ class Story {
     return *this;
   }
   Story& heard(const std::string& word, const std::string& rest, const std::string& by = "s") {
+    if (word == "life") life_ = rest;
     heard_[by] += text(word, " ", next(), " ", rest, "\n");
     return *this;
   }
@@ -33,7 +34,7 @@ class Story {
     return journal("end", task + " " + how);
   }
   Story& told(const std::string& task, const std::string& how) {
-    return heard("update", task + " " + how + " agent 2");
+    return heard("update", task + " " + how + " agent 2 " + life_);
   }
   Story& at(int64_t second) {
     second_ = second;
@@ -60,6 +61,7 @@ class Story {
   int64_t next() { return ++second_ * kSecond; }
 
   int64_t second_ = 0;
+  std::string life_ = "5";
   std::string journal_;
   std::map<std::string, std::string> heard_;
 };
@@ -253,6 +255,64 @@ TEST(KillOracle, AnEndIsHeardAgainOnlyByALaterLifeWhoseAcknowledgementMayBeLost)
                 .violations(),
             "")
       << "it was acknowledged long ago";
+}
+
+TEST(KillOracle, AFaultExcusesOnlyItsMemberAndOnlyWhileItLasts) {
+  const auto unknown = [](const std::string& fault, int64_t launched_at) {
+    Story story;
+    story.at(100).journal("fault", fault).at(110).journal("healed", fault);
+    story.at(launched_at).launches("t");
+    return story.told("t", "lost task_unknown - -").violations();
+  };
+  EXPECT_EQ(unknown("agent a deaf", 105), "");
+  EXPECT_EQ(unknown("master m slow", 112), "") << "what it held up may be on its way";
+  EXPECT_NE(unknown("agent a deaf", 120), "");
+  EXPECT_NE(unknown("agent b deaf", 105), "");
+  EXPECT_NE(unknown("executor - stopped", 105), "");
+  EXPECT_NE(Story().journal("healed", "agent a deaf").violations(), "") << "it was no fault";
+}
+
+TEST(KillOracle, AFaultThatNeverHealsLastsToTheEnd) {
+  Story story;
+  story.journal("fault", "agent a deaf").at(1'000).launches("t");
+  EXPECT_EQ(story.told("t", "lost task_unknown - -").violations(), "");
+}
+
+TEST(KillOracle, AFullDiskExcusesWhatItKeepsFromStartingAndAnotherFaultDoesNot) {
+  for (const char* end : {"failed launch_failed - -", "refused agent_full - -"}) {
+    const auto told = [&](const std::string& fault) {
+      Story story;
+      story.journal("fault", fault).launches("t");
+      return story.told("t", end).violations();
+    };
+    EXPECT_EQ(told("agent a full"), "");
+    EXPECT_NE(told("agent a deaf"), "");
+    EXPECT_NE(told("agent b full"), "");
+  }
+}
+
+TEST(KillOracle, ASchedulerIsReplacedOnlyByATwin) {
+  EXPECT_EQ(Story().journal("fault", "scheduler s twin").heard("replaced", "5").violations(), "");
+  EXPECT_NE(Story().heard("replaced", "5").violations(), "");
+  EXPECT_NE(Story().journal("fault", "scheduler s deaf").heard("replaced", "5").violations(), "");
+}
+
+// Two lives run at the same time: each is told for itself.
+TEST(KillOracle, AnEndIsHeardOnceInEachLife) {
+  const auto told_again_in = [](const std::string& life) {
+    Story story;
+    story.journal("fault", "scheduler s twin").launches("t").starts("t").ends("t", "exit:0");
+    story.told("t", "finished command_exited 0 -").heard("life", "6").heard("life", life);
+    return story.told("t", "finished command_exited 0 -").violations();
+  };
+  EXPECT_EQ(told_again_in("6"), "");
+  EXPECT_NE(told_again_in("5"), "");
+}
+
+TEST(KillOracle, MeasuresFromTheKillOfAMasterToTheNextLaunchThatStarts) {
+  Testimony testimony{.journal = "kill 100 master m 7\nstart 400 u a 200 100 500 64 0\n",
+                      .heard = {{"s", "launch 150 t a 500 64 0\nlaunch 350 u a 500 64 0\n"}}};
+  EXPECT_EQ(judge(testimony).gaps_nanos, std::vector<int64_t>({250}));
 }
 
 TEST(KillOracle, FindsAnAgentThatRunsMoreThanItHas) {

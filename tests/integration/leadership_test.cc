@@ -10,6 +10,8 @@
 
 #include "proto/json/json.h"
 #include "tests/integration/processes.h"
+#include "tests/support/relay.h"
+#include "tests/support/zookeeper_proxy.h"
 #include "tests/support/zookeeper_server.h"
 
 namespace proffer::test {
@@ -126,6 +128,25 @@ TEST_F(Leaders, AgentsSchedulersAndCommandsFollowTheLeader) {
   EXPECT_EQ(ended.code, 0) << ended.err;
   EXPECT_THAT(ended.out, HasSubstr("done"));
   EXPECT_EQ(proffer({"run", "--", "true"}).code, 0);
+}
+
+// It is elected, and has not read the registry yet when its lead may be over.
+TEST_F(Leaders, ALeadThatIsOverBeforeItBeganEndsWithCode4) {
+  start(1);
+  EXPECT_EQ(leader(), 1);
+  masters_[1]->kill(SIGTERM);
+  EXPECT_EQ(masters_[1]->wait().code, 0);
+  Relay slow(zookeeper_.address(), listening_on_loopback());
+  // Its first write is answered after 1 s, and what it reads then after 2 s: above 1.8 s, nine
+  // tenths of its session's time.
+  slow.delay(500);
+  Words words = command(1);
+  for (std::string& word : words) {
+    if (word.starts_with("--zk=")) word = "--zk=" + slow.address() + "/proffer";
+  }
+  const Exit ended = Process(words).wait();
+  EXPECT_EQ(ended.code, 4) << ended.err;
+  EXPECT_THAT(ended.err, HasSubstr("the session may have expired"));
 }
 
 TEST_F(Leaders, WithoutZooKeeperNobodyLeadsAndNothingAcknowledgedIsLost) {

@@ -49,6 +49,8 @@ TEST_F(Options, TheFlagWinsOverTheEnvironment) {
   setenv("PROFFER_MASTER", "master.example", 1);
   EXPECT_EQ(options({}).master, "master.example:5050");
   EXPECT_EQ(options({"--master=127.0.0.1:9"}).master, "127.0.0.1:9");
+  setenv("PROFFER_MASTER", "", 1);
+  EXPECT_EQ(options({}).master, "") << "as if it were not set, as for commands";
 }
 
 TEST_F(OptionsDeathTest, WrongOnesEndTheProgramWithTwo) {

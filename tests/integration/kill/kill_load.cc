@@ -1,8 +1,9 @@
 // kill_load --dir=DIR --name=NAME --seed=N --master=… --session_file=…: the scheduler of a kill
-// storm. It launches many short tasks of mixed shapes, writes down what it intends before it says
-// so and what it hears before that is acknowledged, and is killed at any moment; its next life
-// reads that file. When DIR/drain is there it launches no more, and ends when every launch of all
-// its lives has ended.
+// storm or of chaos. It launches many short tasks of mixed shapes, writes down what it intends
+// before it says so and what it hears before that is acknowledged, and is killed at any moment; its
+// next life reads that file. When DIR/drain is there it launches no more, and ends when every
+// launch of all its lives has ended. If a newer life with the same framework has replaced it, it
+// ends with exit code 7.
 
 #include <algorithm>
 #include <cstdlib>
@@ -38,6 +39,7 @@ struct Shape {
 };
 constexpr Shape kShapes[] = {
     {"small", 250, 32, 0}, {"medium", 500, 96, 0}, {"large", 1'500, 320, 0}, {"port", 250, 32, 1}};
+constexpr int kReplaced = 7;
 constexpr int64_t kWanted = 100'000;  // of each shape: always more than fits
 
 std::string or_dash(const std::optional<int32_t>& number) {
@@ -47,7 +49,6 @@ std::string or_dash(const std::optional<int32_t>& number) {
 // What the earlier lives wrote.
 struct Past {
   int64_t lives = 0;
-  int64_t launches = 0;
   std::set<TaskId> open;  // launched, and no end heard
 };
 
@@ -59,10 +60,7 @@ Past read_past(const std::string& path) {
     std::string word, at, task, state;
     words >> word >> at >> task >> state;
     if (word == "life") ++past.lives;
-    if (word == "launch") {
-      ++past.launches;
-      past.open.insert(TaskId(task));
-    }
+    if (word == "launch") past.open.insert(TaskId(task));
     if (word != "update") continue;
     for (const auto end :
          {proto::TaskState::kFinished, proto::TaskState::kFailed, proto::TaskState::kKilled,
@@ -91,6 +89,10 @@ class Load {
     scheduler_.on_offer([this](const Offer& offer) { on_offer(offer); });
     scheduler_.on_update([this](const proto::TaskStatus& status) { on_update(status); });
     scheduler_.on_refused([this](const Error& error) {
+      if (error.message().find("a newer session of framework") != std::string::npos) {
+        heard_.write("replaced", std::to_string(getpid()));
+        return scheduler_.detach(kReplaced);
+      }
       heard_.write("refused", error.message().substr(0, 80));
       std::cerr << error.message() << std::endl;
     });
@@ -112,9 +114,12 @@ class Load {
     scheduler_.ask_all(std::move(asks));
   }
 
-  // What earlier lives launched may have been lost with them: the driver cannot know of it.
+  // What earlier lives launched may have been lost with them: the driver cannot know of it. A life
+  // that ran beside this one has written down all that it acknowledged until now, when its session
+  // is over.
   void on_subscribed() {
     if (std::exchange(asked_, true)) return;
+    past_.open = read_past(dir_ + "/heard-" + name_).open;
     scheduler_.reconcile({past_.open.begin(), past_.open.end()});
   }
 
@@ -130,7 +135,8 @@ class Load {
   }
 
   proto::TaskSpec next_task(const Shape& shape, const AgentId& agent) {
-    const TaskId id(text(name_, "-", ++past_.launches));
+    // Two lives may run at the same time.
+    const TaskId id(text(name_, "-", past_.lives, "-", ++launches_));
     const int64_t kind = prng_.between(1, 100);
     const int64_t millis = kind <= 50   ? 50
                            : kind <= 80 ? prng_.between(100, 600)
@@ -167,7 +173,10 @@ class Load {
                  text(status.task.str(), " ", to_text(status.state), " ", to_text(status.reason),
                       " ", or_dash(status.exit_code), " ", or_dash(status.signal), " ",
                       status.source == proto::UpdateSource::kAgent ? "agent" : "master", " ",
-                      status.sequence));
+                      status.sequence, " ", getpid()));
+    if (status.reason == proto::TaskReason::kLaunchFailed) {
+      std::cerr << status.task.str() << ": " << status.message << std::endl;
+    }
     if (!is_terminal(status.state)) return;
     past_.open.erase(status.task);
     leave_if_done();
@@ -177,6 +186,9 @@ class Load {
     if (!draining_ && ::access((dir_ + "/drain").c_str(), F_OK) == 0) {
       draining_ = true;
       declare();
+      // A life that ran beside this one may have launched since this one read the file.
+      past_.open = read_past(dir_ + "/heard-" + name_).open;
+      if (!past_.open.empty()) scheduler_.reconcile({past_.open.begin(), past_.open.end()});
       leave_if_done();
     }
     scheduler_.after(milliseconds(50), [this] { look_for_drain(); });
@@ -196,6 +208,7 @@ class Load {
   const test::RecordFile heard_;
   Prng prng_;
   sdk::Scheduler scheduler_;
+  int64_t launches_ = 0;
   bool draining_ = false;
   bool asked_ = false;
 };

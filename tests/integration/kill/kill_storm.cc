@@ -1,10 +1,12 @@
 // kill_storm [--kills N | --minutes M] [--seed S] [--agents A] [--schedulers F] [--masters M]
-// [--dir DIR]: one storm by hand; several masters share a ZooKeeper server. Prints what was killed
-// and heard, and the judgement; exit code 1 if anything was untrue. Without a seed it takes one
-// from the clock, and prints it.
+// [--only KIND] [--dir DIR]: one storm by hand; several masters share a ZooKeeper server. With
+// --only, only that kind is killed, such as "leader". Prints what was killed and heard, and the
+// judgement; exit code 1 if anything was untrue. Without a seed it takes one from the clock, and
+// prints it.
 
 #include "tests/integration/kill_storm.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
@@ -17,6 +19,7 @@ int main(int argc, char** argv) {
   using namespace proffer::test;
   StormOptions options{
       .kills = 30, .seed = static_cast<uint64_t>(now_nanos()) % 1'000'000, .verbose = true};
+  std::string only;
   for (int i = 1; i < argc; ++i) {
     const std::string name = argv[i];
     const std::string value = i + 1 < argc ? argv[++i] : "";
@@ -25,6 +28,8 @@ int main(int argc, char** argv) {
       options.dir = value;
     } else if (name == "--seed" && !value.empty()) {
       options.seed = std::strtoull(value.c_str(), nullptr, 10);
+    } else if (name == "--only" && !value.empty()) {
+      only = value;
     } else if (name == "--kills" && number > 0) {
       options.kills = number;
     } else if (name == "--minutes" && number > 0) {
@@ -39,9 +44,16 @@ int main(int argc, char** argv) {
       options.kinds.push_back("paused leader");
     } else {
       std::cerr << "usage: kill_storm [--kills N | --minutes M] [--seed S] [--agents A] "
-                   "[--schedulers F] [--masters M] [--dir DIR]\n";
+                   "[--schedulers F] [--masters M] [--only KIND] [--dir DIR]\n";
       return 2;
     }
+  }
+  if (!only.empty()) {
+    if (std::count(options.kinds.begin(), options.kinds.end(), only) == 0) {
+      std::cerr << "nobody is a '" << only << "' here; with several masters one is a 'leader'\n";
+      return 2;
+    }
+    options.kinds = {only};
   }
   if (options.dir.empty()) {
     std::string pattern = std::filesystem::temp_directory_path() / "proffer-kill-storm-XXXXXX";
@@ -54,7 +66,8 @@ int main(int argc, char** argv) {
             << (options.minutes > 0 ? options.minutes : options.kills) << " --seed " << options.seed
             << " --agents " << options.agents << " --schedulers " << options.schedulers
             << (options.masters > 1 ? " --masters " + std::to_string(options.masters) : "")
-            << "  in " << options.dir << std::endl;
+            << (only.empty() ? "" : " --only '" + only + "'") << "  in " << options.dir
+            << std::endl;
   const Judgement judgement = run_storm(options);
   for (const std::string& violation : judgement.violations)
     std::cout << "UNTRUE " << violation << "\n";
