@@ -204,7 +204,12 @@ void CommandExecutor::Impl::start_task(const proto::RunTask& run) {
     readiness.emplace(*run.spec.readiness, run.assignment.ports, loop.now());
     command.ready = readiness->is_ready();
   }
-  if (!running_timer.is_armed()) running_timer.arm(loop.now() + kRunningIsToldAfter);
+  // What is looked after is told at once: a look may come to its end sooner.
+  if (run.spec.health || readiness) {
+    tell_running(run.spec.id, {});
+  } else if (!running_timer.is_armed()) {
+    running_timer.arm(loop.now() + kRunningIsToldAfter);
+  }
   if (ending) {
     command.executor_signal = signal_sent;
     command.kill_asked = !signal_sent;
