@@ -88,6 +88,14 @@ std::map<int, std::string> ends_of(const std::string& lines) {
   return ends;
 }
 
+// By the table of `proffer tasks`.
+bool is_running(const std::string& tasks, const std::string& task) {
+  const size_t at = tasks.find(text("/", task, " "));
+  const size_t end = tasks.find('\n', at);
+  return at != std::string::npos &&
+         tasks.substr(at, end - at).find(" running") != std::string::npos;
+}
+
 // Each signal from 1 to 31, sent by a task to itself, to its group, and to its executor.
 TEST_F(Misbehaving, EverySignalIsToldAsWhatItDid) {
   const std::set<int> ignored = {SIGCHLD, SIGCONT, SIGURG, SIGWINCH};
@@ -107,7 +115,11 @@ TEST_F(Misbehaving, EverySignalIsToldAsWhatItDid) {
     const int left = cluster_.running_tasks("executor-") + cluster_.running_tasks("self-") +
                      cluster_.running_tasks("group-");
     const std::string all = cluster_.proffer({"tasks"}).out;
-    return (left == 4 + 4 || left == 4 + 4 + 1) && all.find(stopped) != std::string::npos;
+    const bool are_there = std::all_of(stops.begin(), stops.end(), [&](int signal) {
+      return is_running(all, text("self-", signal)) && is_running(all, text("group-", signal));
+    });
+    return are_there && (left == 4 + 4 || left == 4 + 4 + 1) &&
+           all.find(stopped) != std::string::npos;
   })) << cluster_.proffer({"tasks"}).out;
   for (const char* name : {"self", "group"}) {
     for (const int signal : stops) {
