@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "common/check.h"
+#include "common/load_limits.h"
 #include "common/roles.h"
 #include "common/text.h"
 #include "master/shell/master_shell.h"
@@ -66,6 +67,8 @@ DEFINE_string(heartbeat, "5s", "how often a sign of life goes to and is wanted f
 DEFINE_string(agent_timeout, "30s", "silence after which a peer is taken for lost");
 DEFINE_string(reregistration_timeout, "10m",
               "how long an unreachable agent is waited for before its tasks are gone");
+DEFINE_string(task_start_timeout, "10m",
+              "a task of which its connected agent says nothing for so long is lost; at least 2m");
 DEFINE_int64(agent_loss_percent, 10,
              "the brake: of the agents at most so many percent are given up as unreachable in "
              "--agent_loss_period, and always up to 5; further ones are held back as disconnected; "
@@ -258,6 +261,14 @@ master::MasterShellOptions options_from_flags() {
   options.core.agent_timeout = flag_duration("agent_timeout", FLAGS_agent_timeout);
   options.core.reregistration_timeout =
       flag_duration("reregistration_timeout", FLAGS_reregistration_timeout);
+  options.core.task_start_timeout = flag_duration("task_start_timeout", FLAGS_task_start_timeout);
+  // Agents say once in kStartingReport that a task is still being started.
+  if (options.core.task_start_timeout < kStartingReport * 2) {
+    exit_with(Error::invalid_argument(text("--task_start_timeout must be at least ",
+                                           to_text(kStartingReport * 2), ", not ",
+                                           quoted(FLAGS_task_start_timeout))),
+              2);
+  }
   if (FLAGS_agent_loss_percent < 1 || FLAGS_agent_loss_percent > 100) {
     exit_with(Error::invalid_argument(text("--agent_loss_percent must be from 1 to 100, not ",
                                            FLAGS_agent_loss_percent)),

@@ -46,6 +46,7 @@ constexpr std::array<std::string_view, kTaskReasonCount> kReasonNames = {
     "ran_too_long",
     "out_of_disk",
     "not_asked",
+    "not_started",
 };
 static_assert(!kReasonNames.back().empty());
 

@@ -147,8 +147,9 @@ enum class TaskReason : uint8_t {
   kRanTooLong,      // it was killed after TaskSpec::max_run_time
   kOutOfDisk,       // its sandbox held more than it may
   kNotAsked,        // it names no declared ask, or one that wants no more tasks
+  kNotStarted,      // its agent took it and said nothing of it for too long
 };
-inline constexpr size_t kTaskReasonCount = 30;
+inline constexpr size_t kTaskReasonCount = 31;
 
 std::string_view to_text(TaskReason reason);  // "command_exited", …
 std::ostream& operator<<(std::ostream& out, TaskReason reason);

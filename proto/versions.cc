@@ -25,6 +25,8 @@ TaskReason reason_for(TaskReason reason, uint32_t version) {
       return TaskReason::kLaunchFailed;
     case TaskReason::kNotAsked:
       return TaskReason::kTaskInvalid;
+    case TaskReason::kNotStarted:
+      return TaskReason::kTaskUnknown;
     case TaskReason::kRanTooLong:
       return TaskReason::kKilledByScheduler;
     case TaskReason::kOutOfMemory:

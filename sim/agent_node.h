@@ -32,6 +32,8 @@ class AgentNode final : public Node, public Listener, public Caller {
   // SIGTERM.
   void stop(bool kill_tasks);
   bool is_stopping() const { return stopping_; }
+  // It does not hear of tasks that it is given.
+  void set_idle(bool is_idle) { is_idle_ = is_idle; }
   // Called when it ended because it could not do its work: its disk failed it, or it was refused.
   void set_on_failed(std::function<void()> on_failed) { on_failed_ = std::move(on_failed); }
   // Needs is_up().
@@ -49,6 +51,9 @@ class AgentNode final : public Node, public Listener, public Caller {
   void on_peer_lost(PeerId peer) override { step(agent::ExecutorPeerLost{peer}); }
   void on_line_connected() override { step(agent::MasterConnected{}); }
   void on_line_frame(proto::Envelope envelope) override {
+    if (is_idle_ && std::holds_alternative<proto::RunTask>(*envelope.message)) {
+      envelope.message = proto::Heartbeat{};
+    }
     step(agent::MasterFrame{std::move(envelope), random_secret(chance_)});
   }
   void on_line_disconnected(const std::string&) override { step(agent::MasterDisconnected{}); }
@@ -76,6 +81,7 @@ class AgentNode final : public Node, public Listener, public Caller {
   agent::Remembered remembered_ = agent::Remembered::kAll;  // by the snapshot of this life
   bool retired_ = false;
   bool stopping_ = false;  // in this life
+  bool is_idle_ = false;
 };
 
 }  // namespace proffer::sim

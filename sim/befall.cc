@@ -257,6 +257,11 @@ void Simulation::befall(const Fault& fault) {
       host.set_starts_fail(true);
       return world_.after(fault.lasts, [&host] { host.set_starts_fail(false); });
 
+    case FaultKind::kAgentIdle:
+      agent.set_idle(true);
+      return world_.after(fault.lasts + seconds(chance.between(0, 240)),
+                          [&agent] { agent.set_idle(false); });
+
     case FaultKind::kMachineReboot:
       if (!host.is_powered()) return;
       host.power_off(chance);
@@ -351,6 +356,7 @@ void Simulation::heal() {
   for (auto& scheduler : schedulers_) serve(*scheduler);
   for (auto& agent : agents_) {
     Host& host = agent->host();
+    agent->set_idle(false);
     host.set_start_failures(0);
     host.set_starts_fail(false);
     host.disk().set_trouble(AgentDisk::Trouble::kNone);

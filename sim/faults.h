@@ -79,6 +79,7 @@ enum class FaultKind : uint8_t {
   // Of agents; after those, for the same reason.
   kRackCut,
   kAgentGone,
+  kAgentIdle,
 };
 
 // How much of it there is in a run that has it.
@@ -176,6 +177,8 @@ inline constexpr std::array kFaultKinds = {
         "500 ms; the brake is tight"},
     FaultKindRow{FaultKind::kAgentGone, "agent_gone", FaultAmount::kFew,
                  "an agent is cut off, declared gone, and comes back; then it begins anew"},
+    FaultKindRow{FaultKind::kAgentIdle, "agent_idle", FaultAmount::kFew,
+                 "an agent takes tasks and does nothing about them; its master gives them up soon"},
 };
 
 std::string_view to_text(FaultKind kind);

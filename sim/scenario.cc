@@ -92,6 +92,7 @@ constexpr OptionRow kOptions[] = {
     {"reregistration_timeout", set_core<&master::MasterOptions::reregistration_timeout>},
     {"revoke_grace", set_allocator<&AllocatorOptions::revoke_grace>},
     {"revokes_per_minute", set_revokes},
+    {"task_start_timeout", set_core<&master::MasterOptions::task_start_timeout>},
 };
 
 }  // namespace

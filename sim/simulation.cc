@@ -76,6 +76,9 @@ void Simulation::build() {
     master.brake.floor = brake.between(1, 3);
     master.brake.period = seconds(brake.between(20, 60));
   }
+  if (options_.faults->contains(FaultKind::kAgentIdle)) {
+    master.task_start_timeout = seconds(world_.chance("starts").between(125, 180));
+  }
   // Of chances of its own, so that all else stays what it was.
   Prng lending = world_.chance("lending");
   constexpr ReclaimMode kModes[] = {ReclaimMode::kOff, ReclaimMode::kGuarantee,

@@ -178,6 +178,7 @@ void Master::State::launch(Framework& framework, const AgentId& on, proto::TaskS
   Task& added = tasks_.add(std::move(launched));
   count_use(added, true);
   agent.tasks.insert(&added);
+  await_start(agent, added, step);
   ++framework.tasks;
   ++framework.held;
   framework.short_declines.note_launched(on);

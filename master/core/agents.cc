@@ -12,6 +12,11 @@ ResourceVector Agent::total() const {
   return sum;
 }
 
+std::string Agent::why_no_tasks() const {
+  if (!starts.is_closed()) return trouble;
+  return trouble.empty() ? starts.why() : trouble + "; " + starts.why();
+}
+
 Agent* Agents::find(const AgentId& agent) {
   const auto found = agents_.find(agent);
   return found == agents_.end() ? nullptr : &found->second;

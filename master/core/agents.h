@@ -12,6 +12,7 @@
 #include "common/offers.h"
 #include "common/principal.h"
 #include "master/core/reservations.h"
+#include "master/core/starts.h"
 #include "master/core/tasks.h"
 #include "proto/records.h"
 #include "proto/status.h"
@@ -55,7 +56,9 @@ struct Agent {
   std::string limits = {};        // as it told, for people
   // Of its process. Root runs tasks of every user, others only their own. nullptr: not known.
   PrincipalPtr by = {};
-  std::string trouble = {};  // why it takes no tasks; empty: it does
+  std::string trouble = {};     // why it takes no tasks, by its own word; empty: it does
+  Starts starts = {};           // whether it starts what it takes
+  bool starts_watched = false;  // a deadline looks after the tasks that it has not started
   // The most that it may come to use: counted so that sums over the cluster stay within kAmountMax.
   ResourceVector most = {};
 
@@ -70,7 +73,10 @@ struct Agent {
 
   bool connected() const { return static_cast<bool>(peer); }
   // Nothing of it is offered.
-  bool is_closed() const { return drained_by.has_value() || !trouble.empty(); }
+  bool is_closed() const { return drained_by.has_value() || takes_no_tasks(); }
+  bool takes_no_tasks() const { return !trouble.empty() || starts.is_closed(); }
+  // Empty: it does take them.
+  std::string why_no_tasks() const;
   ResourceVector total() const;
 };
 

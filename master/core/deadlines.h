@@ -23,6 +23,8 @@ enum class DeadlineKind : uint8_t {
   kBackOff,           // by framework: a wait after refused launches
   kBrake,             // the one for all: an agent that is held back may be given up
   kGoneForgotten,     // by agent: it was declared gone long ago
+  kStarts,            // by agent: it may have said nothing of a task for too long
+  kStartsPause,       // by agent: it is tried again, after tasks that it did not start
 };
 
 // What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or

@@ -27,8 +27,10 @@ void name_troubles(const Agents& agents, std::vector<HinderedAgents>& hindered) 
     bool some_drained = false;
     for (const auto& [id, agent] : agents.all()) {
       if (!agent.connected()) continue;
-      some_drained |= agent.trouble.empty() && agent.drained_by.has_value();
-      if (!agent.trouble.empty() && troubles.size() < kTroublesMax) troubles.insert(agent.trouble);
+      some_drained |= !agent.takes_no_tasks() && agent.drained_by.has_value();
+      if (agent.takes_no_tasks() && troubles.size() < kTroublesMax) {
+        troubles.insert(agent.why_no_tasks());
+      }
     }
     if (troubles.empty()) continue;
     one.values.assign(troubles.begin(), troubles.end());
@@ -41,9 +43,9 @@ void name_troubles(const Agents& agents, std::vector<Remedy>& remedies) {
   for (Remedy& remedy : remedies) {
     const Agent* agent =
         remedy.kind == RemedyKind::kUndrained ? agents.find(remedy.agent) : nullptr;
-    if (agent == nullptr || agent->trouble.empty()) continue;
+    if (agent == nullptr || !agent->takes_no_tasks()) continue;
     if (!agent->drained_by) remedy.kind = RemedyKind::kTroubleOver;
-    remedy.trouble = agent->trouble;
+    remedy.trouble = agent->why_no_tasks();
   }
 }
 

@@ -26,7 +26,8 @@ std::map<std::string, std::string> options_of(const MasterOptions& options) {
           {"reclaim", std::string(to_text(allocator.reclaim))},
           {"reregistration_timeout", to_text(options.reregistration_timeout)},
           {"revoke_grace", to_text(allocator.revoke_grace)},
-          {"revokes_per_minute", std::to_string(allocator.revokes_per_minute)}};
+          {"revokes_per_minute", std::to_string(allocator.revokes_per_minute)},
+          {"task_start_timeout", to_text(options.task_start_timeout)}};
 }
 
 Duration between(Time from, Time to) {

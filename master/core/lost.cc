@@ -106,6 +106,8 @@ void Master::State::end_agent(Agent& agent, const std::string& why, Step& step) 
   brake_.release(id, agent.lost_at);
   deadlines_.cancel({.kind = DeadlineKind::kAgentUnreachable, .peer = {}, .id = id.str()});
   deadlines_.cancel({.kind = DeadlineKind::kAgentRemoved, .peer = {}, .id = id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kStarts, .peer = {}, .id = id.str()});
+  deadlines_.cancel({.kind = DeadlineKind::kStartsPause, .peer = {}, .id = id.str()});
   take_from_allocator(agent, step);
 
   const std::vector<Task*> tasks(agent.tasks.begin(), agent.tasks.end());
@@ -152,6 +154,12 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       return on_brake_due(step);
     case DeadlineKind::kGoneForgotten:
       return forget_gone(AgentId(key.id), step);
+    case DeadlineKind::kStarts:
+      if (Agent* agent = agents_.find(AgentId(key.id))) on_starts_due(*agent, step);
+      return;
+    case DeadlineKind::kStartsPause:
+      if (Agent* agent = agents_.find(AgentId(key.id))) try_again(*agent, step);
+      return;
     case DeadlineKind::kFailover: {
       if (Framework* framework = frameworks_.find(FrameworkId(key.id))) {
         tear_down(*framework, "its scheduler did not come back in time", step);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "allocator/allocator.h"
+#include "common/load_limits.h"
 #include "common/principal.h"
 #include "common/trace.h"
 #include "master/core/brake.h"
@@ -39,7 +40,9 @@ struct MasterOptions {
   std::optional<Duration> silence = {};
   Duration reregistration_timeout = kReregistrationTimeout;  // after which it is removed
   BrakeOptions brake = {};                                   // on agents that are lost at once
-  size_t ended_kept = kEndedTasksKept;                       // tasks that have ended, for who asks
+  // Silence of a connected agent about a task that it was given, after which the task is lost.
+  Duration task_start_timeout = kTaskStartTimeout;
+  size_t ended_kept = kEndedTasksKept;  // tasks that have ended, for who asks
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
   bool keeps_history = false;  // the outbox has entries for the history
@@ -59,6 +62,11 @@ struct FrameReceived {
 struct FrameMalformed {
   PeerId peer = {};
   Error error = Error::invalid_argument("malformed frame");
+};
+// The shell has no room for more of what the peer sends: its session ends with this error.
+struct PeerShed {
+  PeerId peer = {};
+  Error error = Error::resource_exhausted("too much waits");
 };
 // The connection is gone: a hint that was confirmed, or the peer was too slow.
 struct PeerLost {
@@ -168,8 +176,8 @@ struct FrameworkCall {
 struct Tick {};
 
 using MasterEvent =
-    std::variant<FrameReceived, FrameMalformed, PeerLost, OperatorKill, FrameworkCall, Tick,
-                 DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework,
+    std::variant<FrameReceived, FrameMalformed, PeerShed, PeerLost, OperatorKill, FrameworkCall,
+                 Tick, DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework,
                  MakeJoinToken, JoinCluster, RevokeKey, DeclareGone, LiftBrake>;
 
 // --- what a step says --------------------------------------------------------------------------

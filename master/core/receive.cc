@@ -45,11 +45,13 @@ void Master::State::on_frame(FrameReceived&& frame, Step& step) {
   on_message(*peer, std::move(*frame.envelope.message), step);
 }
 
-void Master::State::on_malformed(const FrameMalformed& frame, Step& step) {
-  if (sessions_.was_closed(frame.peer) || open(frame.peer, nullptr, step) == nullptr) return;
-  step.trace(TraceLevel::kMisbehaved, "malformed frame",
-             {{"peer", peer_text(frame.peer)}, {"error", frame.error.message()}});
-  end_session(frame.peer, frame.error, true, step);
+// What it sent cannot be taken; it may come again.
+void Master::State::end_of_peer(PeerId peer, const Error& error, std::string_view what,
+                                Step& step) {
+  if (sessions_.was_closed(peer) || open(peer, nullptr, step) == nullptr) return;
+  step.trace(TraceLevel::kMisbehaved, what,
+             {{"peer", peer_text(peer)}, {"error", error.message()}});
+  end_session(peer, error, true, step);
 }
 
 void Master::State::on_message(Peer& peer, proto::Message&& message, Step& step) {

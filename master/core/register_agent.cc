@@ -198,6 +198,7 @@ void Master::State::complete_registration(PeerId peer_id, Registration&& registr
   agent.passed_brake = false;
   agent.seen = true;
   agent.stopping = false;
+  agent.starts.end_trial();
   agent.peer = peer_id;
   agent.session = next_session();
   if (!was_known) agent.admission = agent.session.value();
@@ -285,8 +286,8 @@ void Master::State::on_trouble(Agent& agent, proto::AgentTrouble&& trouble, Step
   agent.trouble = std::move(trouble.why);
   if (agent.allocatable) allocator_.set_agent_draining(agent.id, agent.is_closed());
   step.trace(TraceLevel::kOperator,
-             agent.trouble.empty() ? "agent takes tasks again" : "agent takes no tasks",
-             {{"agent", agent.id.str()}, {"reason", quoted(agent.trouble)}});
+             agent.takes_no_tasks() ? "agent takes no tasks" : "agent takes tasks again",
+             {{"agent", agent.id.str()}, {"reason", quoted(agent.why_no_tasks())}});
 }
 
 void Master::State::on_unregister(Agent& agent, Step& step) {

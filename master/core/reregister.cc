@@ -96,6 +96,7 @@ void Master::State::compare_known(Agent& agent, Task& task, proto::AgentTask&& t
     return take_updates(agent, task.key, std::move(told.unacknowledged), step);
   }
   task.spec.reset();
+  await_start(agent, task, step);
   if (!proto::is_terminal(told.state)) {
     const bool is_same = amounts_of(task.assignment.resources) == amounts_of(told.resources);
     task.assignment.resources = told.resources;
@@ -170,6 +171,7 @@ void Master::State::compare_untold(Agent& agent, Task& task, bool remembers, Res
     if (has_room(agent, allocator_.free_ports(agent.id), running, needs)) {
       running += amounts_of(needs);
       hold(agent, task);
+      await_start(agent, task, step);
       send(agent.peer,
            proto::RunTask{
                .framework = task.key.framework, .spec = *task.spec, .assignment = task.assignment},
@@ -216,6 +218,7 @@ Task& Master::State::adopt(Agent& agent, const proto::AgentTask& told, Step& ste
   adopted.changed_at = step.now;
   Task& task = tasks_.add(std::move(adopted));
   agent.tasks.insert(&task);
+  await_start(agent, task, step);
   Framework& framework = *frameworks_.find(told.framework);
   ++framework.tasks;
   framework.old_refusals.erase(told.task);

@@ -90,7 +90,7 @@ class Master::State {
  private:
   // receive.cc: from a frame to its handler.
   void on_frame(FrameReceived&& frame, Step& step);
-  void on_malformed(const FrameMalformed& frame, Step& step);
+  void end_of_peer(PeerId peer, const Error& error, std::string_view what, Step& step);
   void on_message(Peer& peer, proto::Message&& message, Step& step);
   bool on_new_peer_message(Peer& peer, proto::Message& message, Step& step);
   bool on_registering_message(Peer& peer, proto::Message& message, Step& step);
@@ -130,6 +130,16 @@ class Master::State {
   void give_up(Agent& agent, Step& step);
   void on_brake_due(Step& step);
   void on_lift_brake(const LiftBrake& message, Step& step);
+
+  // starts.cc: tasks that agents take and say nothing of.
+  void watch_starts(Agent& agent, Step& step);
+  void await_start(Agent& agent, Task& task, Step& step);
+  void still_starting(Task& task, proto::TaskStatus&& word, Step& step);
+  void on_starts_due(Agent& agent, Step& step);
+  void give_up_start(Agent& agent, Task& task, Step& step);
+  void on_answered(Agent& agent, Step& step);
+  void on_never_started(Agent& agent);
+  void try_again(Agent& agent, Step& step);
 
   // gone.cc
   void on_declare_gone(const DeclareGone& message, Step& step);

@@ -84,7 +84,7 @@ std::vector<proto::AgentRow> Master::State::agent_rows() const {
     }
     row.drained_by = agent.drained_by;
     row.limits = agent.limits;
-    row.trouble = agent.trouble;
+    row.trouble = agent.why_no_tasks();
     row.held_back = brake_.holds(id, agent.lost_at);
     rows.push_back(std::move(row));
   }

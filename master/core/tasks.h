@@ -78,6 +78,9 @@ struct Task {
   proto::Labels labels = {};  // each update to its scheduler gets them
   proto::Assignment assignment = {};
   bool held = false;  // its resources are allocated
+  // Until its agent tells the first of its states: since when it was given to the agent, or the
+  // agent said last that it is being started.
+  Time awaited_since = {};
   // To send it again, until its agent has said anything of it.
   std::unique_ptr<proto::TaskSpec> spec = {};
 
@@ -98,6 +101,7 @@ struct Task {
   Time changed_at = {};
 
   bool ended() const { return proto::is_terminal(state); }
+  bool awaits_start() const { return agent_sequence == 0 && !ended(); }
 };
 
 struct TaskOrder {

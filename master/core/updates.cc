@@ -60,11 +60,13 @@ void Master::State::on_update(Agent& agent, proto::Update&& update, Step& step) 
 }
 
 void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& status, Step& step) {
+  if (status.state == TaskState::kStaging) return still_starting(task, std::move(status), step);
   // The agent answers a kill: it never had this task, or has forgotten it. That is no update of the
   // task's own, whatever its number.
   if (status.state == TaskState::kLost && status.reason == TaskReason::kTaskUnknown) {
     if (status.sequence > 0) acknowledge_to_agent(agent, task.key, status.sequence, step);
     release(task);
+    if (task.awaits_start()) on_never_started(agent);
     if (tasks_.move(task, TaskEvent::kLost, step.now)) {
       tell(task, TaskReason::kTaskUnknown, text("agent ", agent.id.str(), " does not know it"),
            step);
@@ -80,6 +82,7 @@ void Master::State::take_update(Agent& agent, Task& task, proto::TaskStatus&& st
     }
     return;
   }
+  if (task.awaits_start()) on_answered(agent, step);
   task.agent_sequence = status.sequence;
   task.spec.reset();      // It was received.
   status.labels.clear();  // Kept once, with the task, for all its updates.

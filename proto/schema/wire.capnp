@@ -252,7 +252,8 @@ enum TaskReason {
   duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
   portsNotAvailable @19; taskInvalid @20; agentFull @21;
   revoked @22; drained @23; gangIncomplete @24; outOfMemory @25;
-  fetchFailed @26; ranTooLong @27; outOfDisk @28; notAsked @29;  # Of version 2.
+  fetchFailed @26; ranTooLong @27; outOfDisk @28; notAsked @29;
+  notStarted @30;  # Of version 2.
 }
 
 # Who made an update.

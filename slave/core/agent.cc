@@ -74,6 +74,8 @@ void Agent::State::on_deadline(const Deadline& due, Step& step) {
       return run_overdue({due.framework, TaskId(due.id)}, step);
     case Deadline::Kind::kQuarantine:
       return quarantine_over(step);
+    case Deadline::Kind::kStarting:
+      return tell_starting(step);
   }
   LOG(FATAL) << "deadline " << static_cast<int>(due.kind);
 }

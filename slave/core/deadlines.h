@@ -23,6 +23,7 @@ struct Deadline {
     kTaskKill,         // the task was asked to end and has not
     kTaskRun,          // the task has run for as long as it may
     kQuarantine,       // executors could not be started: it is tried again
+    kStarting,         // the master is told what is still being started
   };
   Kind kind = Kind::kMasterPulse;
   FrameworkId framework = {};

@@ -59,6 +59,7 @@ void Agent::State::on_run_task(const proto::RunTask& run, const Secret& token, S
     spare = Secret(std::move(digits));
   }
   live_.emplace(key, LiveTask{.token = std::move(spare)});
+  watch_starting(step);
   assign(key, {run.framework, executor}, step);
 }
 

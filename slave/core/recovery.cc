@@ -55,6 +55,7 @@ void Agent::State::begin(Step& step) {
     if (task.is_live()) live.push_back(key);
   }
   for (const TaskKey& key : live) place(key, *ledger_.find(key), step);
+  if (!live.empty()) watch_starting(step);
   fetch_all_again(step);
   for (auto& [key, executor] : executors_) {
     if (executor.fetching) continue;

@@ -1,7 +1,8 @@
 #pragma once
 
 // What the agent's core is made of; agent.h says what it is for. One file for each story:
-// recovery.cc, session.cc (the master), launch.cc, files.cc, executors.cc, spares.cc, kill.cc;
+// recovery.cc, session.cc (the master), launch.cc, starting.cc, files.cc, executors.cc, spares.cc,
+// kill.cc;
 // agent.cc puts events to them.
 
 #include <map>
@@ -182,6 +183,11 @@ class Agent::State {
   ResourceVector used_by(const ExecutorKey& key, const LiveExecutor& executor) const;
   std::vector<GpuDevice> devices_of(const ExecutorKey& key, const LiveExecutor& executor) const;
   void limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
+
+  // starting.cc
+  void watch_starting(Step& step);
+  void tell_starting(Step& step);
+  std::string what_it_waits_for(const TaskKey& key, const LiveTask& live) const;
 
   // files.cc
   void fetch_files(const ExecutorKey& key, const LiveExecutor& executor, Step& step);

@@ -474,6 +474,7 @@ TEST(Failover, LastsAsLongAsItsTimeout) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1");
   TestScheduler& f = s.with_task("t1");
+  a.updates(f.id, "t1", TaskState::kRunning);
   f.lose();
   s.advance(f.subscribe.failover_timeout - seconds(1));
   EXPECT_TRUE(a.take<proto::ShutdownFramework>().empty());

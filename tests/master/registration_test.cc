@@ -445,6 +445,20 @@ TEST(Connection, EndsWhenAFrameIsMalformed) {
   EXPECT_TRUE(a.is_connected());
 }
 
+TEST(Connection, EndsWhenTooMuchOfItWaitsAndMayComeAgain) {
+  MasterScenario s;
+  TestAgent& a = s.registered_agent("a1");
+  TestScheduler& f = s.subscribed("f");
+  s.step(PeerShed{f.peer(), Error::resource_exhausted("too much waits; try again in 1s")});
+  const proto::ErrorMessage told = refused(f);
+  EXPECT_EQ(told.code, ErrorCode::kResourceExhausted);
+  EXPECT_TRUE(told.retry);
+  EXPECT_TRUE(a.is_connected());
+  f.subscribes();
+  s.settle();
+  EXPECT_TRUE(f.is_connected());
+}
+
 TEST(Connection, GetsHeartbeatsWhenNothingElseIsSaid) {
   MasterScenario s;
   TestAgent& a = s.agent("a1");

@@ -209,9 +209,11 @@ class AgentScenario {
   std::vector<T> told_executors() {
     return told<SendToExecutor, T>();
   }
+  // But those of tasks that are still being started.
   std::vector<std::string> updates() {
     std::vector<std::string> lines;
     for (const proto::Update& update : told_master<proto::Update>()) {
+      if (update.status.state == proto::TaskState::kStaging) continue;
       lines.push_back(line_of(update.status));
     }
     return lines;

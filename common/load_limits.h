@@ -1,0 +1,41 @@
+#pragma once
+
+// Maxima of common/limits.h: what one user, one peer or one agent may cost the others.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "common/time.h"
+
+namespace proffer {
+
+// What has come from one user and waits for its turn in the master's loop; of root, of the master's
+// own user and of peers without a proven user, reading waits then. Of others, calls are refused
+// beyond it, and sessions end.
+inline constexpr size_t kWaitingPerUserMax = 20'000;  // frames
+inline constexpr size_t kWaitingBytesPerUserMax = size_t{64} << 20;
+inline constexpr size_t kWaitingBytesMax = 8 * kWaitingBytesPerUserMax;  // of all; reading waits
+// Of one connection: calls that wait, further ones are refused; and answers that it does not read,
+// then it is dropped.
+inline constexpr size_t kCallsPerPeerMax = 256;
+inline constexpr size_t kReadAheadPerTurn = 4'096;  // frames of all peers
+// Of one peer in libzmq, which counts frames and not their bytes: then TCP holds its sender back,
+// or the Router's own queue begins.
+inline constexpr int kReceiveQueueFrames = 64;
+inline constexpr int kSendQueueFrames = 128;
+// Handshakes with unknown keys from one address: so many at once, and so many each second. Beyond
+// them its connections are closed when they come.
+inline constexpr int64_t kStrangersBurst = 50;
+inline constexpr int64_t kStrangersPerSecond = 5;
+inline constexpr size_t kStrangerAddressesMax = 4'096;  // that are remembered; then the oldest goes
+
+// A task of which its agent has said nothing for so long is given up; agents tell of tasks that
+// are still being started several times as often.
+inline constexpr Duration kTaskStartTimeout = minutes(10);
+inline constexpr Duration kStartingReport = minutes(1);
+// After so many of them in a row the agent is offered to no framework for the same time, doubled
+// each time up to so many times it.
+inline constexpr int64_t kMissedStartsMax = 3;
+inline constexpr int64_t kMissedStartsPauseMax = 12;
+
+}  // namespace proffer

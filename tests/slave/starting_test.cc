@@ -1,0 +1,83 @@
+// The master is told now and then of tasks that are still being started, and what they wait for.
+
+#include "common/load_limits.h"
+#include "common/text.h"
+#include "tests/slave/agent_scenario.h"
+
+namespace proffer::agent::starting_test {
+namespace {
+
+using proto::TaskState;
+using scenario::AgentScenario;
+using scenario::command_task;
+using Lines = std::vector<std::string>;
+
+// What was said of tasks that are still being started, and nothing else.
+Lines words(AgentScenario& s) {
+  Lines lines;
+  for (const proto::Update& update : s.told_master<proto::Update>()) {
+    EXPECT_EQ(update.status.state, TaskState::kStaging);
+    EXPECT_EQ(update.status.sequence, 0u);  // Nothing that would have to be acknowledged.
+    lines.push_back(text(update.status.task.str(), ": ", update.status.message));
+  }
+  return lines;
+}
+
+TEST(Starting, ItsFilesAreFetchedForLong) {
+  AgentScenario s;
+  s.registered();
+  proto::RunTask run = command_task("t1");
+  run.spec.fetch = {{.uri = "http://host/a"}};
+  s.run(run);
+  const size_t records = s.log.size();
+  s.pass_with_master(kStartingReport - seconds(1));
+  EXPECT_EQ(words(s), Lines());
+  s.pass_with_master(seconds(1));
+  EXPECT_EQ(words(s), (Lines{"t1: its files are being fetched"}));
+  s.pass_with_master(kStartingReport);
+  EXPECT_EQ(words(s), (Lines{"t1: its files are being fetched"}));
+  EXPECT_EQ(s.log.size(), records);  // Nothing of it is written down.
+
+  // A later life of the agent fetches again, and tells it too.
+  s.crash_and_restart();
+  s.tick();
+  s.connect();
+  s.welcome();
+  s.told_master<proto::Update>();
+  s.pass_with_master(kStartingReport);
+  EXPECT_EQ(words(s), (Lines{"t1: its files are being fetched"}));
+}
+
+// An author's executor may take its time to say that a task runs.
+TEST(Starting, ItsExecutorHasItForLong) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  s.pass_with_master(seconds(30));
+  const PeerId peer = s.hello("t1");
+  s.pass_with_master(seconds(20));
+  s.from_executor(peer, proto::Heartbeat{});
+  s.pass_with_master(kStartingReport - seconds(50));
+  EXPECT_EQ(words(s), (Lines{"t1: its executor has it, and has not said that it runs"}));
+  s.tell(peer, "t1", TaskState::kRunning, 1);
+  EXPECT_EQ(s.updates(), (Lines{"t1 1 running none"}));
+  for (int i = 0; i < 20; ++i) {
+    s.from_executor(peer, proto::Heartbeat{});
+    s.pass_with_master(kStartingReport / 10);
+  }
+  EXPECT_EQ(words(s), Lines());
+}
+
+TEST(Starting, NothingIsToldToAMasterThatIsNotThere) {
+  AgentScenario s;
+  s.registered();
+  proto::RunTask run = command_task("t1");
+  run.spec.fetch = {{.uri = "http://host/a"}};
+  s.run(run);
+  s.step(MasterDisconnected{});
+  s.pass(kStartingReport * 3);
+  EXPECT_EQ(words(s), Lines());
+}
+
+}  // namespace
+}  // namespace proffer::agent::starting_test
