@@ -21,6 +21,7 @@
 #include <zmq.h>
 
 #include "common/check.h"
+#include "common/load_limits.h"
 #include "common/text.h"
 #include "net/accept_guard.h"
 #include "net/zap.h"
@@ -163,6 +164,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     socket.set(ZMQ_ROUTER_MANDATORY, 1);
     socket.set(ZMQ_BACKLOG, kListenBacklog);
     socket.set(ZMQ_LINGER, kLingerMillis);
+    // A frame may have a mebibyte, and libzmq counts frames only.
+    socket.set(ZMQ_RCVHWM, kReceiveQueueFrames);
+    socket.set(ZMQ_SNDHWM, kSendQueueFrames);
     const int64_t frame_max = kFrameBytesMax;
     CHECK_EQ(uninterrupted([&] {
                return zmq_setsockopt(socket.get(), ZMQ_MAXMSGSIZE, &frame_max, sizeof frame_max);
@@ -190,8 +194,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     const Time started = loop.now();
     read_hints(started);
     bool is_drained = false;
-    for (size_t i = 0; i < kMessagesPerTurn && !is_closed && !is_drained; ++i) {
-      if (loop.now() - started > kTurnTimeMax) break;
+    for (size_t i = 0; i < options.frames_per_turn && !is_closed && !is_drained; ++i) {
+      if (loop.now() - started > options.turn_time_max) break;
+      if (options.may_read && !options.may_read()) break;
       is_drained = !receive_one();
     }
     if (is_closed) return;
@@ -589,8 +594,11 @@ void Router::drop(PeerId peer) { impl_->drop(peer); }
 size_t Router::peers() const { return impl_->by_id.size(); }
 const Router::Counters& Router::counters() const {
   impl_->counts.connections_shut = impl_->connections.counters();
+  if (impl_->zap != nullptr) impl_->counts.strangers_shut = strangers_shut();
   return impl_->counts;
 }
+
+bool Router::has_session(PeerId peer) const { return impl_->by_id.contains(peer); }
 
 bool Router::is_connected(PeerId peer) const {
   const auto found = impl_->by_id.find(peer);

@@ -51,18 +51,23 @@ class Router {
   struct Options {
     std::optional<Keys> keys = {};  // none: TCP is plain, and its peers are anybody
     size_t peers_max = kPeersMax;   // more connections are shut when they first speak
+    size_t frames_per_turn = kMessagesPerTurn;
+    Duration turn_time_max = kTurnTimeMax;
+    // Asked before each frame: false leaves it in the sockets, and TCP holds its sender back.
+    std::function<bool()> may_read = {};
     ConnectionWatch::Options connections = {};
-    // What waits for one slow peer, beside what ZeroMQ and the kernel hold (about 1,000 frames).
+    // What waits for one slow peer, beside what ZeroMQ (kSendQueueFrames) and the kernel hold.
     size_t outgoing_frames_max = kOutgoingPerPeerMax;
     size_t outgoing_bytes_max = kOutgoingBytesPerPeerMax;
   };
   struct Counters {
     uint64_t frames_received = 0;  // handed to on_frame
     uint64_t frames_sent = 0;
-    uint64_t malformed = 0;      // messages that were not one frame
-    uint64_t ignored = 0;        // frames of peers whose session had ended
-    uint64_t overflows = 0;      // peers dropped because they read too slowly
-    uint64_t peers_refused = 0;  // connections over peers_max
+    uint64_t malformed = 0;       // messages that were not one frame
+    uint64_t ignored = 0;         // frames of peers whose session had ended
+    uint64_t overflows = 0;       // peers dropped because they read too slowly
+    uint64_t peers_refused = 0;   // connections over peers_max
+    uint64_t strangers_shut = 0;  // connections of addresses with too many unknown keys
     uint64_t peers_seen = 0;
     uint64_t peers_lost = 0;
     ConnectionWatch::Counters connections_shut = {};  // before they said anything whole
@@ -102,6 +107,8 @@ class Router {
   // Unknown peers are ignored.
   void drop(PeerId peer);
 
+  // False once it was lost or dropped.
+  bool has_session(PeerId peer) const;
   bool is_connected(PeerId peer) const;
   size_t peers() const;                         // with a session
   size_t queued(PeerId peer) const;             // frames waiting here for a slow peer

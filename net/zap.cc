@@ -9,6 +9,7 @@
 #include "common/check.h"
 #include "common/limits.h"
 #include "common/text.h"
+#include "net/accept_guard.h"
 
 namespace proffer {
 namespace {
@@ -89,6 +90,7 @@ bool ZapHandler::answer_one() {
       is_admitted = domain != domains_.end() && domain->second(PublicKey(user));
     }
   }
+  if (!is_admitted && frames.size() > 3) note_stranger(frames[3]);
   const std::array<std::string_view, 6> answer = {
       "1.0",
       frames.size() > 1 ? std::string_view(frames[1]) : "",

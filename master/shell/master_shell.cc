@@ -13,9 +13,11 @@
 
 #include "common/check.h"
 #include "common/latency_histogram.h"
+#include "common/load_limits.h"
 #include "common/text.h"
 #include "master/shell/api.h"
 #include "master/shell/history.h"
+#include "master/shell/intake.h"
 #include "master/shell/key_principals.h"
 #include "master/shell/metrics.h"
 #include "master/shell/snapshot_pages.h"
@@ -41,6 +43,9 @@
 
 namespace proffer::master {
 namespace {
+
+// Of a frame that may be a call, if there is no room for it.
+constexpr size_t kShedLookBytesMax = size_t{16} << 10;
 
 int http_status(ErrorCode code) {
   switch (code) {
@@ -98,7 +103,15 @@ Result<std::string> arguments_of(const HttpRequest& request) {
 }  // namespace
 
 struct MasterShell::Impl {
-  explicit Impl(Loop& l) : loop(l) {}
+  explicit Impl(Loop& l)
+      : loop(l),
+        intake(l,
+               {.on_frame = [this](PeerId peer,
+                                   std::span<const std::byte> frame) { on_frame(peer, frame); },
+                .on_lost = [this](PeerId peer) { on_lost(peer); },
+                .on_shed = [this](PeerId peer, std::span<const std::byte> frame,
+                                  bool is_user_full) { return on_shed(peer, frame, is_user_full); },
+                .principal_of = [this](PeerId peer) { return principal_of(peer); }}) {}
   // While the lock is held, the path is nobody else's.
   ~Impl() {
     if (history) history->finish(core->last_history(loop.now()));
@@ -114,6 +127,8 @@ struct MasterShell::Impl {
   std::unique_ptr<Master> core;      // nullptr: it does not lead
   std::unique_ptr<History> history;  // nullptr: none is kept, or it does not lead
   std::unique_ptr<Router> router;
+  Intake intake;
+  ShedCounters shed;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
   std::string socket;  // its path, once socket_lock is held
@@ -153,6 +168,8 @@ struct MasterShell::Impl {
   bool may_connect(const PublicKey& key);
   void drop_key(const PublicKey& key);
   void on_frame(PeerId peer, std::span<const std::byte> frame);
+  void on_lost(PeerId peer);
+  bool on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full);
   void on_call(PeerId peer, const proto::Call& call);
   void grant_files(PeerId peer, const proto::Call& call);
   void read_history(PeerId peer, const proto::Call& call);
@@ -278,14 +295,13 @@ bool MasterShell::Impl::may_serve() const {
 Result<void> MasterShell::Impl::listen(const Address& at) {
   if (router != nullptr) return router->listen(zmq_endpoint(at));
   const Router::Handlers handlers = {
-      .on_frame = [this](PeerId peer, std::span<const std::byte> frame) { on_frame(peer, frame); },
-      .on_lost =
-          [this](PeerId peer, PeerLoss) {
-            principals.erase(peer);
-            step(PeerLost{peer});
-          },
+      .on_frame = [this](PeerId peer,
+                         std::span<const std::byte> frame) { intake.receive(peer, frame); },
+      .on_lost = [this](PeerId peer, PeerLoss) { intake.lost(peer); },
       .on_shut = [](const std::string& what) { LOG_EVERY_T(WARNING, 1) << what; }};
-  Router::Options router_options;
+  Router::Options router_options{.frames_per_turn = kReadAheadPerTurn,
+                                 .turn_time_max = kReadTimeMax,
+                                 .may_read = [this] { return intake.may_read(); }};
   if (options.keys) {
     router_options.keys =
         Router::Keys{.own = *options.keys,
@@ -386,6 +402,8 @@ void MasterShell::Impl::drop_key(const PublicKey& key) {
 }
 
 void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) {
+  // While it waited its session may have ended.
+  if (!router->has_session(peer) && !principals.contains(peer)) return;
   if (!router->key_of(peer).empty() && principal_of(peer) == nullptr) {
     principals.erase(peer);
     return router->drop(peer);
@@ -401,6 +419,41 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
   if (!envelope) return step(FrameMalformed{peer, std::move(envelope).error()});
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(peer, *call);
   step(FrameReceived{peer, *std::move(envelope), principal_of(peer)});
+}
+
+void MasterShell::Impl::on_lost(PeerId peer) {
+  principals.erase(peer);
+  step(PeerLost{peer});
+}
+
+// Calls are answered by an error, sessions end. False: it is neither, and its user has room.
+bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full) {
+  const std::string user = audit_name(principal_of(peer).get());
+  Error error =
+      is_user_full
+          ? Error::resource_exhausted(text(
+                "too much of user ", quoted(user), " waits already: ", kWaitingPerUserMax,
+                " frames or ", kWaitingBytesPerUserMax >> 20, " MiB are the most; try again in 1s"))
+          : Error::resource_exhausted(text(kCallsPerPeerMax,
+                                           " calls of this connection wait "
+                                           "already, the most; try again when one is answered"));
+  // A large one costs more to look into than to refuse.
+  if (frame.size() <= kShedLookBytesMax) {
+    const Result<proto::Envelope> envelope = proto::decode(frame);
+    const auto* call = envelope ? std::get_if<proto::Call>(&*envelope->message) : nullptr;
+    if (call != nullptr) {
+      ++shed.calls;
+      LOG_EVERY_T(WARNING, 1) << "calls are refused user=" << user << " calls=" << shed.calls
+                              << " reason=" << quoted(error.message());
+      reply(peer, {.id = call->id,
+                   .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
+      return true;
+    }
+  }
+  if (!is_user_full) return false;
+  ++shed.sessions;
+  step(PeerShed{peer, std::move(error)});
+  return true;
 }
 
 void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
@@ -441,8 +494,15 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                               .timeout = request->timeout,
                               .data = std::move(request->data)});
   }
-  // Who has gone hears no answer; what it asked for may take milliseconds.
+  // Who has gone hears no answer; what it asked for may take milliseconds. Who does not read its
+  // answers goes.
   if (!router->is_connected(peer)) return;
+  if (router->queued(peer) >= kCallsPerPeerMax) {
+    ++shed.sessions;
+    step(PeerLost{peer});
+    principals.erase(peer);
+    return router->drop(peer);
+  }
   if (call.method == "history") return read_history(peer, call);
   if (call.method == "file_access") return grant_files(peer, call);
   Result<Page> page =
@@ -528,6 +588,8 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                              .decisions = decisions,
                                              .history = history.get(),
                                              .router = *router,
+                                             .inbox = intake.inbox(),
+                                             .shed = shed,
                                              .trace = trace,
                                              .now = loop.now()}));
   }

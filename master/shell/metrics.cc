@@ -129,6 +129,20 @@ std::string master_metrics(const MasterParts& master) {
   text.counter("proffer_connections_over_user_max_total",
                "Connections that were shut because their user had too many.",
                frames.connections_shut.of_one_user);
+  text.counter("proffer_connections_of_strangers_total",
+               "Connections that were shut because too many unknown keys came from their address.",
+               frames.strangers_shut);
+  text.gauge("proffer_frames_waiting", "Frames that wait for their user's turn.",
+             static_cast<int64_t>(master.inbox.frames()));
+  text.gauge("proffer_frames_waiting_bytes", "Their bytes.",
+             static_cast<int64_t>(master.inbox.bytes()));
+  text.counter("proffer_calls_shed_total",
+               "Calls that were refused because too much of their user, or connection, waited.",
+               master.shed.calls);
+  text.counter("proffer_sessions_shed_total",
+               "Sessions that ended because too much of their user waited, or answers were not "
+               "read.",
+               master.shed.sessions);
   text.gauge("proffer_peers", "Connections with a session.",
              static_cast<int64_t>(master.router.peers()));
   text.events(master.trace);

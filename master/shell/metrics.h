@@ -7,10 +7,17 @@
 #include "common/latency_histogram.h"
 #include "master/core/master.h"
 #include "master/shell/history.h"
+#include "master/shell/inbox.h"
 #include "net/router.h"
 #include "net/trace_log.h"
 
 namespace proffer::master {
+
+// What was refused because too much of its user waited.
+struct ShedCounters {
+  uint64_t calls = 0;
+  uint64_t sessions = 0;
+};
 
 // The parts that have figures of their own.
 struct MasterParts {
@@ -18,6 +25,8 @@ struct MasterParts {
   const LatencyHistogram& decisions;
   const History* history;  // nullptr: none is kept
   const Router& router;
+  const Inbox& inbox;
+  const ShedCounters& shed;
   const TraceLog& trace;
   Time now = {};
 };

@@ -12,6 +12,7 @@
 #include "net/dealer.h"
 #include "net/router.h"
 #include "tests/net/support.h"
+#include "tests/support/zmtp.h"
 
 namespace proffer::connections_test {
 namespace {
@@ -22,32 +23,22 @@ using net_test::receive_all;
 using net_test::run_for;
 using net_test::run_until;
 using net_test::send_all;
+using test::kZmtpHandshakeBytes;
+using test::zmtp_frame;
+using test::zmtp_handshake;
 
-// What a DEALER says before its first message: ZMTP 3.0 with the mechanism NULL.
-std::string handshake() {
-  std::string greeting = "\xff" + std::string(8, '\0') + "\x7f\x03" + std::string(1, '\0') + "NULL";
-  greeting.resize(64, '\0');
-  const std::string property = std::string("\x0bSocket-Type") + std::string(3, '\0') + "\x06" +
-                               "DEALER" + "\x08Identity" + std::string(4, '\0');
-  const std::string body = "\x05READY" + property;
-  return greeting + "\x04" + static_cast<char>(body.size()) + body;
-}
 // A connection whose handshake is over: libzmq closes those that say more before.
 Fd connect_dealer(const std::string& path) {
   Fd fd = connect_path(path);
-  constexpr size_t kAnswerBytes = 64 + 2 + 41;  // as many as ours
-  CHECK_EQ(handshake().size(), kAnswerBytes);
-  std::string answer(kAnswerBytes, '\0');
-  if (!send_all(fd, handshake()) ||
-      recv(fd.get(), answer.data(), answer.size(), MSG_WAITALL) != ssize_t{kAnswerBytes}) {
+  CHECK_EQ(zmtp_handshake().size(), kZmtpHandshakeBytes);
+  std::string answer(kZmtpHandshakeBytes, '\0');
+  if (!send_all(fd, zmtp_handshake()) ||
+      recv(fd.get(), answer.data(), answer.size(), MSG_WAITALL) != ssize_t{kZmtpHandshakeBytes}) {
     return Fd();
   }
   return fd;
 }
-std::string whole(const std::string& frame) {
-  return std::string(1, '\0') + static_cast<char>(frame.size()) + frame;
-}
-const std::string kPart = std::string("\x01\x04part", 6);  // and more follows
+const std::string kPart = zmtp_frame("part", true);  // and more follows
 
 // A Router on a Unix socket, and a healthy peer to which it answers.
 class Connections : public testing::Test {
@@ -103,7 +94,7 @@ class PartsWithoutEnd : public Connections, public testing::WithParamInterface<s
 // Each part takes more of libzmq's memory than it has bytes.
 TEST_P(PartsWithoutEnd, AreShutBeforeTheyTakeAllMemory) {
   bind({.growth_max = size_t{8} << 20});
-  for (const std::string& first : {std::string(), whole("ok")}) {
+  for (const std::string& first : {std::string(), zmtp_frame("ok")}) {
     const uint64_t before = shut().unfinished;
     std::thread flooder([&] {
       const Fd fd = connect_dealer(path());
@@ -135,7 +126,7 @@ TEST_F(Connections, WithoutAMessageAreShutInTime) {
   bind({.first_message_max = milliseconds(50)});
   const Fd silent = connect_path(path());
   const Fd shaking = connect_path(path());
-  send_all(shaking, handshake());
+  send_all(shaking, zmtp_handshake());
   EXPECT_TRUE(run_until(loop_, [&] { return shut().silent == 2; }));
   receive_all(silent);
   receive_all(shaking);
@@ -147,7 +138,7 @@ TEST_F(Connections, ThatSayNothingWhileTheProcessGrowsForAnotherReasonStay) {
   Fd idle;
   std::thread client([&] {
     idle = connect_dealer(path());
-    send_all(idle, whole("ok"));
+    send_all(idle, zmtp_frame("ok"));
   });
   EXPECT_TRUE(run_until(loop_, [&] { return router_->peers() == 2; }));
   client.join();
@@ -167,13 +158,13 @@ TEST_F(Connections, OfOneUserAreBounded) {
     std::vector<Fd> all;
     for (int i = 0; i < 3; ++i) {
       all.push_back(connect_dealer(path()));
-      if (!send_all(all.back(), whole("ok"))) _exit(98);
+      if (!send_all(all.back(), zmtp_frame("ok"))) _exit(98);
     }
     // libzmq may have shaken hands with those that are shut before they are.
     for (int i = 0; i < 2; ++i) receive_all(connect_path(path()));
     // The others stay.
     for (const Fd& fd : all) {
-      std::string echo = whole("ok");
+      std::string echo = zmtp_frame("ok");
       if (recv(fd.get(), echo.data(), echo.size(), MSG_WAITALL) != ssize_t(echo.size())) _exit(97);
       if (recv(fd.get(), echo.data(), 1, MSG_DONTWAIT) >= 0 || errno != EAGAIN) _exit(96);
     }

@@ -1,0 +1,144 @@
+// What a launch notices of floods: the latency of a task of a well-behaved framework while another
+// user floods the master, and while the same flood goes to a process that only reads, in turn.
+//
+//   build/bin/flood_bench [PAIRS [LAUNCHES [RESULTS.md]]]   as root, to be another user
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include <signal.h>
+
+#include "bench/cluster/processes.h"
+#include "bench/results.h"
+#include "bench/run_once.h"
+#include "common/check.h"
+#include "common/text.h"
+#include "tests/integration/processes.h"
+
+namespace {
+
+using namespace proffer;
+namespace fs = std::filesystem;
+
+constexpr int kFloodSecondsMax = 600;
+
+struct Flood {
+  const char* kind = "";
+  int connections = 0;
+};
+constexpr Flood kFloods[] = {{"connections", 20}, {"messages", 20},  {"giants", 20},
+                             {"asks", 20},        {"calls", 200},    {"unread", 20},
+                             {"reconnects", 20},  {"unfinished", 20}};
+
+// Until `running` was heard.
+std::vector<int64_t> launches(const test::Cluster& cluster, int count) {
+  std::vector<int64_t> running;
+  for (int i = 0; i < count; ++i) running.push_back(bench::run_once(cluster.master()).running);
+  return running;
+}
+
+void end(test::Process& process) {
+  process.kill(SIGKILL);
+  process.wait();
+}
+
+// Beside the flood, which goes to the master, or to a sink of its own.
+std::vector<int64_t> beside(const test::Cluster& cluster, const Flood& flood, bool at_master,
+                            int count) {
+  const std::string sink = cluster.dir() + "/sink.sock";
+  const std::string tool = test::program_of_tests("flood");
+  const std::string bound = text("--seconds=", kFloodSecondsMax);
+  std::unique_ptr<test::Process> reader;
+  if (!at_master) {
+    fs::remove(sink);
+    reader = std::make_unique<test::Process>(test::Words{tool, "--sink=" + sink, bound});
+    CHECK(reader->line_with("reading")) << reader->err();
+  }
+  test::Process flooder({tool, "--nobody", text("--at=", at_master ? cluster.master() : sink),
+                         text("--kind=", flood.kind), text("--connections=", flood.connections),
+                         bound});
+  CHECK(flooder.line_with("flooding")) << flooder.err();
+  std::vector<int64_t> running = launches(cluster, count);
+  end(flooder);
+  if (reader != nullptr) end(*reader);
+  return running;
+}
+
+int64_t metric(const test::Cluster& cluster, const std::string& name) {
+  std::istringstream lines(test::get_http(cluster.http(), "/metrics"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name + " ")) return std::stoll(line.substr(name.size() + 1));
+  }
+  return 0;
+}
+
+std::string hundredths(int64_t value) {
+  return text(value / 100, ".", value % 100 / 10, value % 10);
+}
+
+std::string row_of(const Flood& flood, int pairs, int count) {
+  // A cluster for each, so that its memory is that of this flood.
+  const test::Cluster cluster({.agents = 1});
+  const fs::path dir = cluster.dir();
+  for (const fs::path& passed : {dir.parent_path(), dir}) {
+    fs::permissions(passed, fs::perms::group_exec | fs::perms::others_exec, fs::perm_options::add);
+  }
+  launches(cluster, 20);  // Warm.
+  const pid_t master = cluster.pid_of("master");
+  const int64_t idle_kib = bench::memory_kib(master, "VmRSS");
+  std::vector<int64_t> at_sink;
+  std::vector<int64_t> at_master;
+  std::vector<int64_t> ratios;
+  for (int pair = 0; pair < pairs; ++pair) {
+    std::vector<int64_t> sink;
+    std::vector<int64_t> own;
+    // Which comes first alternates, so that a machine that becomes busier favours neither.
+    if (pair % 2 == 0) sink = beside(cluster, flood, false, count);
+    own = beside(cluster, flood, true, count);
+    if (pair % 2 == 1) sink = beside(cluster, flood, false, count);
+    ratios.push_back(bench::percentile(own, 99) * 100 / bench::percentile(sink, 99));
+    at_sink.insert(at_sink.end(), sink.begin(), sink.end());
+    at_master.insert(at_master.end(), own.begin(), own.end());
+  }
+  const auto cells = [](const std::vector<int64_t>& micros) {
+    return text(bench::millis(bench::percentile(micros, 50)), " | ",
+                bench::millis(bench::percentile(micros, 99)));
+  };
+  return text("| ", flood.kind, " × ", flood.connections, " | ", cells(at_sink), " | ",
+              cells(at_master), " | ", hundredths(bench::percentile(ratios, 50)), " | ",
+              idle_kib / 1'024, " | ", bench::memory_kib(master, "VmHWM") / 1'024, " | ",
+              metric(cluster, "proffer_calls_shed_total"), ", ",
+              metric(cluster, "proffer_sessions_shed_total"), ", ",
+              metric(cluster, "proffer_connections_unfinished_total"), " |\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  google::InitGoogleLogging(argv[0]);
+  const int pairs = argc > 1 ? std::atoi(argv[1]) : 5;
+  const int count = argc > 2 ? std::atoi(argv[2]) : 100;
+  const std::string path = argc > 3 ? argv[3] : "bench/RESULTS.md";
+  CHECK(pairs > 0 && count > 0);
+  setenv("PROFFER_BIN_DIR", test::program("").c_str(), 0);
+  std::string rows;
+  for (const Flood& flood : kFloods) rows += row_of(flood, pairs, count);
+  bench::write_section(
+      path, "flood", text("build/bin/flood_bench ", pairs, " ", count),
+      text("From when a framework of one task leaves its client to `running` heard there, while "
+           "another user floods from so many connections (tests/integration/flood): a process that "
+           "only reads, or the master; ",
+           pairs, " pairs in turn of ", count,
+           " launches each; milliseconds. Ratio: of the p99 in each pair, median. Memory of the "
+           "master in MiB: idle, and the most. Shed: calls, sessions, connections with unfinished "
+           "messages.\n\n"
+           "| flood | sink p50 | p99 | master p50 | p99 | ratio p99 | idle | most | shed |\n"
+           "|---|---|---|---|---|---|---|---|---|\n",
+           rows));
+  return 0;
+}

@@ -1,0 +1,77 @@
+#include "master/shell/intake.h"
+
+#include <utility>
+
+#include <unistd.h>
+
+namespace proffer::master {
+namespace {
+
+// Frames of a turn that are served as they come, whoever sent them.
+constexpr Duration kAtOnceMax = milliseconds(1);
+
+// Root, and the user that the master runs as, could stop it anyway; peers that nobody proves may be
+// anybody. Sessions of theirs do not end because they send much: it stays in the sockets.
+bool is_trusted(const Principal* by) {
+  if (by == nullptr || !by->key.empty()) return false;
+  return by->is_unproven || by->uid == 0 || by->uid == geteuid();
+}
+
+}  // namespace
+
+Intake::Intake(Loop& loop, Handlers handlers)
+    : loop_(loop), handlers_(std::move(handlers)), turn_ends_(loop, [this] { at_once_ = {}; }) {
+  loop_.add(this);
+}
+
+Intake::~Intake() { loop_.remove(this); }
+
+void Intake::receive(PeerId peer, std::span<const std::byte> frame) {
+  if (inbox_.empty() && at_once_ < kAtOnceMax) {
+    const Time begun = loop_.now();
+    handlers_.on_frame(peer, frame);
+    at_once_ = at_once_ + (loop_.now() - begun);
+    return;
+  }
+  const PrincipalPtr by = handlers_.principal_of(peer);
+  Inbox::Item item{.user = audit_name(by.get()), .peer = peer};
+  if (!inbox_.has_room(item.user, frame.size())) {
+    if (!is_trusted(by.get())) {
+      handlers_.on_shed(peer, frame, true);
+      return;
+    }
+    holding_ = item.user;
+  } else if (inbox_.waiting(peer) >= kCallsPerPeerMax && handlers_.on_shed(peer, frame, false)) {
+    return;
+  }
+  item.frame.assign(frame.begin(), frame.end());
+  inbox_.add(std::move(item));
+}
+
+void Intake::lost(PeerId peer) {
+  if (inbox_.waiting(peer) == 0) return handlers_.on_lost(peer);
+  inbox_.add({.user = audit_name(handlers_.principal_of(peer).get()), .peer = peer});
+}
+
+bool Intake::may_read() const {
+  if (inbox_.bytes() >= kWaitingBytesMax) return false;
+  return holding_.empty() || inbox_.has_room(holding_, kFrameBytesMax);
+}
+
+void Intake::pump() {
+  const Time begun = loop_.now();
+  while (!inbox_.empty() && loop_.now() - begun < kServeTimeMax) serve_next();
+}
+
+void Intake::serve_next() {
+  const Inbox::Item item = *inbox_.take();
+  const Time begun = loop_.now();
+  if (item.frame.empty()) {
+    handlers_.on_lost(item.peer);
+  } else {
+    handlers_.on_frame(item.peer, item.frame);
+  }
+  inbox_.took(loop_.now() - begun);
+}
+
+}  // namespace proffer::master

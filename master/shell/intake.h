@@ -1,0 +1,63 @@
+#pragma once
+
+// Between the sockets and the master: frames are served as they come while there are few, and by
+// their users' turns (master/shell/inbox.h) as soon as there are more than a turn of the loop can
+// take. What one user may let wait is bounded; what comes beyond it is shed.
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "common/ids.h"
+#include "common/principal.h"
+#include "common/time.h"
+#include "master/shell/inbox.h"
+#include "net/loop.h"
+
+namespace proffer::master {
+
+// A turn of the loop under load: so long it reads ahead, and so long it serves what it has read.
+// Short, since a launch takes several turns; a single frame may take longer.
+inline constexpr Duration kReadTimeMax = milliseconds(2);
+inline constexpr Duration kServeTimeMax = milliseconds(2);
+
+class Intake final : public Pump {
+ public:
+  struct Handlers {
+    std::function<void(PeerId, std::span<const std::byte>)> on_frame = {};
+    std::function<void(PeerId)> on_lost = {};
+    // There is no room for it: too much of this user, or of this connection, waits already. False:
+    // it is kept all the same (only asked for a connection).
+    std::function<bool(PeerId, std::span<const std::byte>, bool is_user_full)> on_shed = {};
+    // Whose frames are kept apart from others'; nullptr: they are strangers'.
+    std::function<PrincipalPtr(PeerId)> principal_of = {};
+  };
+
+  Intake(Loop& loop, Handlers handlers);
+  ~Intake() override;
+  Intake(const Intake&) = delete;
+  Intake& operator=(const Intake&) = delete;
+
+  void receive(PeerId peer, std::span<const std::byte> frame);
+  void lost(PeerId peer);
+  // False while so much waits that nothing more may be read.
+  bool may_read() const;
+
+  void pump() override;
+  bool is_pending() override { return !inbox_.empty(); }
+
+  const Inbox& inbox() const { return inbox_; }
+
+ private:
+  void serve_next();
+
+  Loop& loop_;
+  Handlers handlers_;
+  Inbox inbox_;
+  Duration at_once_ = {};     // that frames of this turn took which did not wait
+  std::string holding_ = {};  // a user for whose sake reading waits, if there is no room for it
+  TurnHook turn_ends_;
+};
+
+}  // namespace proffer::master
