@@ -7,7 +7,6 @@
 #include <deque>
 #include <filesystem>
 #include <limits>
-#include <map>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,11 +25,11 @@
 #include "net/trace_log.h"
 #include "net/users.h"
 #include "proto/codec/codec.h"
-#include "proto/codec/records.h"
 #include "proto/json/json.h"
 #include "slave/executor/task_environment.h"
 #include "slave/shell/agent_report.h"
 #include "slave/shell/checkpoint.h"
+#include "slave/shell/checkpoint_writer.h"
 #include "slave/shell/descriptors.h"
 #include "slave/shell/disk_limits.h"
 #include "slave/shell/disk_reserve.h"
@@ -46,7 +45,6 @@
 #include "slave/shell/processes.h"
 #include "slave/shell/sandboxes.h"
 #include "slave/shell/supervisor.h"
-#include "store/checkpoint_log.h"
 #include "store/directory_lock.h"
 
 namespace proffer::agent {
@@ -55,7 +53,6 @@ namespace {
 // How often it is looked whether the disk has room: while it has, and while a step waits for it.
 constexpr Duration kDiskPoll = seconds(2);
 constexpr Duration kFullDiskPoll = seconds(1);
-constexpr Duration kCompactAgain = seconds(10);
 constexpr size_t kWaitingEventsMax = 10'000;  // while the disk is full; then the agent ends
 constexpr size_t kSpareConnections = 8;       // of a user with executors
 constexpr Duration kLinger = seconds(1);      // for the last messages to the master
@@ -82,8 +79,6 @@ struct AgentShell::Impl {
   Loop& loop;
   AgentShellOptions options;
   std::optional<DirectoryLock> lock;
-  std::unique_ptr<CheckpointLog> log;
-  std::unique_ptr<CheckpointLog> identity_log;
   std::unique_ptr<Sandboxes> sandboxes;
   RunsInUse in_use;
   DiskLimits disk_limits;
@@ -101,10 +96,10 @@ struct AgentShell::Impl {
   std::unique_ptr<DiskWatch> disk_watch;
   std::unique_ptr<Timer> timer;
   std::unique_ptr<DiskReserve> reserve;
+  std::unique_ptr<CheckpointWriter> checkpoint;  // no step is taken while it waits for room
   std::unique_ptr<Timer> disk_timer;
   bool disk_is_low = false;
   bool is_address_written = false;
-  Time compact_after;
   std::unique_ptr<Dealer> dealer;
   std::string socket;
   DescriptorShares shares;
@@ -117,13 +112,8 @@ struct AgentShell::Impl {
   std::deque<AgentEvent> events;
   bool stepping = false;
   bool has_adopted = false;
-  // Of the last step, not all of them on the disk, which is full: no step is taken meanwhile.
-  bool waiting = false;
-  std::vector<std::string> unwritten;
-  std::vector<std::string> unwritten_identity;
   bool over = false;
   std::shared_ptr<bool> is_there = std::make_shared<bool>(true);  // of the loop's thread only
-  uint64_t live_bytes = 0;  // of the checkpoint, when it was last rewritten
   uint64_t attempts_failed = 0;
   std::set<std::string> reasons_told;  // why attempts failed, since the last session
   uint64_t out_of_memory_seen = 0;
@@ -155,10 +145,10 @@ struct AgentShell::Impl {
   void step(const AgentEvent& event);
   void carry_out();
   bool persist();
-  bool write_down();
+  bool is_written(const Result<bool>& written);
+  void end_for_disk(std::string_view what, const Error& why);
   void look_at_disk();
   void write_address();
-  void compact();
   void follow(const proto::CheckpointRecord& record);
   void recall(const proto::CheckpointRecord& record);
   void assign(const FrameworkId& framework, std::string_view name, const ExecutorId& executor,
@@ -213,8 +203,8 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   Result<Checkpoint> found =
       open_checkpoint(options.work_dir, options.core.newest_run, options.core.place);
   if (!found) return std::move(found).error();
-  log = std::move(found->log);
-  identity_log = std::move(found->identity);
+  checkpoint = std::make_unique<CheckpointWriter>(std::move(found->log), std::move(found->identity),
+                                                  *reserve);
   options.core.remembered = found->remembered;
   const AgentSnapshot& snapshot = found->snapshot;
   for (const proto::CheckpointRecord& record : snapshot.records) {
@@ -268,7 +258,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   options.core.http_address = files_address();
   options.core.executors_max = shares.executors;
   options.core.reuses_executors = isolator->hands_over();
-  options.core.checkpoint = log->mark();
+  options.core.checkpoint = checkpoint->mark();
   options.core.fresh_secret = random_secret();
   options.core.seed = static_cast<uint64_t>(getpid());
   options.core.ports_in_use = ports_in_use(options.core.total.ports);
@@ -543,16 +533,16 @@ void AgentShell::Impl::handle(AgentEvent event) {
   events.push_back(std::move(event));
   if (stepping) return;
   stepping = true;
-  while (!events.empty() && !over && !waiting) {
+  while (!events.empty() && !over && !checkpoint->is_waiting()) {
     const AgentEvent next = std::move(events.front());
     events.pop_front();
     step(next);
   }
   stepping = false;
-  if (waiting && events.size() > kWaitingEventsMax) {
+  if (checkpoint->is_waiting() && events.size() > kWaitingEventsMax) {
     end(Error::resource_exhausted("the disk of the work directory is full"));
   }
-  if (!over && !waiting) timer->arm(core->next_deadline());
+  if (!over && !checkpoint->is_waiting()) timer->arm(core->next_deadline());
 }
 
 void AgentShell::Impl::step(const AgentEvent& event) {
@@ -575,55 +565,36 @@ void AgentShell::Impl::carry_out() {
 // act on what a restart would not know. For room on the disk it waits.
 bool AgentShell::Impl::persist() {
   if (out.records.empty()) return true;
-  unwritten.clear();
-  unwritten_identity.clear();
-  for (const proto::CheckpointRecord& record : out.records) {
-    unwritten.push_back(proto::encode_record(record));
-    if (std::holds_alternative<proto::AgentIdentity>(record)) {
-      unwritten_identity = {unwritten.back()};
-    }
-    follow(record);
-  }
-  return write_down();
+  for (const proto::CheckpointRecord& record : out.records) follow(record);
+  return is_written(checkpoint->write(out.records, out.sync));
 }
 
-bool AgentShell::Impl::write_down() {
-  const auto is_full = [](const Result<void>& done) {
-    return !done && done.error().code() == ErrorCode::kResourceExhausted;
-  };
-  Result<void> written = log->append(unwritten);
-  if (is_full(written) && reserve->give_up()) {
-    LOG(WARNING) << "the disk is full; the checkpoint goes on with what was held for it bytes="
-                 << reserve->held_bytes();
-    written = log->append(unwritten);
-  }
-  waiting = is_full(written);
-  if (waiting) {
-    LOG_EVERY_N(ERROR, 60)
-        << "the disk is full and the agent stands still; make room on the disk of "
-        << options.work_dir << ": " << written.error().message();
-    disk_timer->arm(loop.now() + kFullDiskPoll);
-    return false;
-  }
-  if (written && out.sync) written = log->sync();
-  if (written && !unwritten_identity.empty())
-    written = keep_identity(*identity_log, unwritten_identity);
+bool AgentShell::Impl::is_written(const Result<bool>& written) {
   if (!written) {
-    LOG(ERROR) << "the checkpoint cannot be written, the agent ends (its tasks run on until it is "
-                  "started again); make room or correct the disk, then start it: "
-               << written.error().message();
-    end(std::move(written));
-    return false;
+    end_for_disk("written", written.error());
+  } else if (!*written) {
+    disk_timer->arm(loop.now() + kFullDiskPoll);
+  } else if (Result<void> done =
+                 checkpoint->compact([this] { return core->snapshot(); }, loop.now());
+             !done) {
+    end_for_disk("rewritten", done.error());
   }
-  compact();
-  return !over;
+  return !over && !checkpoint->is_waiting();
+}
+
+void AgentShell::Impl::end_for_disk(std::string_view what, const Error& why) {
+  LOG(ERROR) << "the checkpoint cannot be " << what
+             << ", the agent ends (its tasks run on until it is started again); make room or "
+                "correct the disk, then start it: "
+             << why.message();
+  end(why);
 }
 
 // If it waited for room, the step that waited is carried out now, and then what came meanwhile.
 void AgentShell::Impl::look_at_disk() {
-  const bool has_waited = waiting;
-  if (waiting) {
-    if (!write_down()) return;
+  const bool has_waited = checkpoint->is_waiting();
+  if (has_waited) {
+    if (!is_written(checkpoint->retry())) return;
     LOG(WARNING) << "the disk has room again, the agent goes on";
     stepping = true;
     carry_out();
@@ -642,30 +613,7 @@ void AgentShell::Impl::look_at_disk() {
                      .free_files = space.free_files,
                      .reserve_files = reserve->files_to_stay_free()});
   }
-  if (!over && !waiting) disk_timer->arm(loop.now() + kDiskPoll);
-}
-
-void AgentShell::Impl::compact() {
-  if (!log->wants_rewrite(live_bytes) || loop.now() < compact_after) return;
-  std::vector<std::string> records;
-  live_bytes = 0;
-  for (const proto::CheckpointRecord& record : core->snapshot().records) {
-    records.push_back(proto::encode_record(record));
-    live_bytes += records.back().size();
-  }
-  if (!log->wants_rewrite(live_bytes)) return;
-  Result<void> done = log->rewrite(records);
-  if (!done && done.error().code() == ErrorCode::kResourceExhausted) {
-    // It is as it was, and only longer than it need be.
-    LOG(WARNING) << "the checkpoint is rewritten later: " << done.error().message();
-    compact_after = loop.now() + kCompactAgain;
-  } else if (!done) {
-    LOG(ERROR)
-        << "the checkpoint cannot be rewritten, the agent ends; make room or correct the disk, "
-           "then start it: "
-        << done.error().message();
-    end(std::move(done));
-  }
+  if (!over && !checkpoint->is_waiting()) disk_timer->arm(loop.now() + kDiskPoll);
 }
 
 // What readers of files need to know of tasks: where they are, and whether they may still grow.
@@ -804,7 +752,7 @@ AgentParts AgentShell::Impl::parts() const {
           .cache = *cache,
           .executors = *executors,
           .trace = trace,
-          .checkpoint_bytes = log->size(),
+          .checkpoint_bytes = checkpoint->bytes(),
           .connects_failed = attempts_failed,
           .out_of_memory = out_of_memory_seen};
 }
