@@ -247,11 +247,14 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
         // Never seen; libzmq lets peers in without a key if it finds no handler to ask.
         ++counts.peers_refused;
         end_session(*peer);
+        end_connection(name, fd);
+        return true;
       }
     }
     if (peer->has_ended) {
       ++counts.ignored;
-      end_connection(name, fd);
+      // What was on its way may not cost it the last words: the sweep ends the connection.
+      if (loop.now() - peer->ended_at >= kLastWords) end_connection(name, fd);
       return true;
     }
     ++counts.frames_received;

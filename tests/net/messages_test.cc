@@ -380,6 +380,25 @@ TEST(Messages, TheLastWordsOfASessionLeaveBeforeItIsDropped) {
   EXPECT_EQ(client.frames[1], "not welcome");
 }
 
+// An agent says what tasks it has right after its registration, which may be refused.
+TEST(Messages, WhatWasOnItsWayWhenASessionEndedDoesNotShutOutItsLastWords) {
+  Loop loop;
+  Server server(loop, "tcp://127.0.0.1:0");
+  server.also = [&](PeerId peer, const std::string&) {
+    server.socket->send(peer, bytes("not welcome"));
+    server.socket->drop(peer);
+  };
+  for (size_t i = 0; i < 20; ++i) {
+    Client client(loop, {.endpoint = server.socket->endpoint(), .keep_connected = false}, "");
+    ASSERT_TRUE(run_until(loop, [&] { return client.connected == 1; }));
+    for (int part = 0; part < 3; ++part) client.socket->send(bytes("part"));
+    ASSERT_TRUE(
+        run_until(loop, [&] { return !client.frames.empty() || !client.disconnects.empty(); }));
+    EXPECT_EQ(client.frames, std::vector<std::string>{"not welcome"}) << i;
+  }
+  EXPECT_EQ(server.frames.size(), 20u);
+}
+
 TEST(Messages, ASlowPeerIsDroppedAtTheBoundAndOthersGoOn) {
   Loop loop;
   Server server(loop, "tcp://127.0.0.1:0", {.outgoing_frames_max = 100});
