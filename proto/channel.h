@@ -44,10 +44,11 @@ class Channel {
   // version is spoken to in its own; later connections try ours again, for it may have been
   // replaced.
   Channel next() const { return was_refused_ ? Channel(version_) : Channel(); }
-  // The same to a peer that may refuse by saying nothing.
+  // The same to a peer that may refuse by saying nothing: the version before, down to the first,
+  // and then our own again.
   Channel next_to_silent() const {
-    const bool is_new = version_ == kProtocolVersion;
-    return sent_ > 0 && received_ == 0 && is_new ? Channel(kProtocolVersionMin) : Channel();
+    const bool was_silent = sent_ > 0 && received_ == 0;
+    return was_silent && version_ > kProtocolVersionMin ? Channel(version_ - 1) : Channel();
   }
 
   uint32_t version() const { return version_; }

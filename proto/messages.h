@@ -20,8 +20,9 @@
 
 namespace proffer::proto {
 
-// Raised when a message changes its meaning; versions N and N-1 work together.
-inline constexpr uint32_t kProtocolVersion = 2;
+// Raised when a message changes its meaning or an enumeration grows; a version works with those
+// before it, down to kProtocolVersionMin.
+inline constexpr uint32_t kProtocolVersion = 3;
 inline constexpr uint32_t kProtocolVersionMin = 1;
 
 using Environment = std::map<std::string, std::string>;

@@ -142,12 +142,13 @@ enum class TaskReason : uint8_t {
   kRevoked,         // taken back by a revoke notice, and still there at its deadline
   kDrained,         // its agent was drained, and it was still there at the deadline
   kGangIncomplete,  // one of its gang is missing: it was not launched, or ended before all ran
-  kOutOfMemory,     // it needed more memory than it may use
-  kFetchFailed,     // a file that it names could not be fetched
-  kRanTooLong,      // it was killed after TaskSpec::max_run_time
-  kOutOfDisk,       // its sandbox held more than it may
-  kNotAsked,        // it names no declared ask, or one that wants no more tasks
-  kNotStarted,      // its agent took it and said nothing of it for too long
+  // Since version 3:
+  kOutOfMemory,  // it needed more memory than it may use
+  kFetchFailed,  // a file that it names could not be fetched
+  kRanTooLong,   // it was killed after TaskSpec::max_run_time
+  kOutOfDisk,    // its sandbox held more than it may
+  kNotAsked,     // it names no declared ask, or one that wants no more tasks
+  kNotStarted,   // its agent took it and said nothing of it for too long
 };
 inline constexpr size_t kTaskReasonCount = 31;
 

@@ -1,4 +1,4 @@
-// How one version of the protocol speaks to the one before. Fields that the older one does not
+// How one version of the protocol speaks to those before. Fields that the older one does not
 // know are ignored by its reader, messages are counted and ignored; only what would make its
 // reader refuse the frame is changed here.
 
@@ -11,16 +11,22 @@ void say(TaskStatus& status, uint32_t version) {
   status.reason = reason_for(status.reason, version);
 }
 
+void say(ErrorMessage& error, uint32_t version) {
+  if (version < 3 && error.code == ErrorCode::kPermissionDenied) {
+    error.code = ErrorCode::kFailedPrecondition;
+  }
+}
+
 }  // namespace
 
 TaskReason reason_for(TaskReason reason, uint32_t version) {
-  if (version >= 2) return reason;
+  if (version >= 3) return reason;
   switch (reason) {
     case TaskReason::kRevoked:
     case TaskReason::kDrained:
-      return TaskReason::kKilledByOperator;
+      return version >= 2 ? reason : TaskReason::kKilledByOperator;
     case TaskReason::kGangIncomplete:
-      return TaskReason::kOfferNotValid;
+      return version >= 2 ? reason : TaskReason::kOfferNotValid;
     case TaskReason::kFetchFailed:
       return TaskReason::kLaunchFailed;
     case TaskReason::kNotAsked:
@@ -48,8 +54,12 @@ void say_in_version(Message& message, uint32_t version) {
       for (TaskStatus& status : task.unacknowledged) say(status, version);
     }
   } else if (auto* error = std::get_if<ErrorMessage>(&message)) {
-    if (error->code == ErrorCode::kPermissionDenied) error->code = ErrorCode::kFailedPrecondition;
-  } else if (auto* accept = std::get_if<Accept>(&message)) {
+    say(*error, version);
+  } else if (auto* result = std::get_if<StoreResult>(&message)) {
+    if (result->error) say(*result->error, version);
+  } else if (auto* response = std::get_if<FrameworkResponse>(&message)) {
+    if (response->error) say(*response->error, version);
+  } else if (auto* accept = std::get_if<Accept>(&message); accept != nullptr && version < 2) {
     std::erase_if(accept->operations,
                   [](const Operation& o) { return !std::holds_alternative<Launch>(o); });
   }

@@ -91,14 +91,24 @@ Result<void> RegistrySeal::read() {
 }
 
 RegistrySeal::~RegistrySeal() {
-  if (fd_ >= 0) ::close(fd_);
+  if (fd_ < 0) return;
+  leave_one_line();
+  ::close(fd_);
+}
+
+// At the first place. If that cannot be done, two are left, and only a master of before minds.
+void RegistrySeal::leave_one_line() {
+  if (!written_) return;
+  if (newest_ != 0 && !write(*written_)) return;
+  (void)!::ftruncate(fd_, static_cast<off_t>(line_bytes()));
 }
 
 RegistrySeal::RegistrySeal(RegistrySeal&& other) noexcept
     : path_(std::move(other.path_)),
       fd_(std::exchange(other.fd_, -1)),
       found_(other.found_),
-      newest_(other.newest_) {}
+      newest_(other.newest_),
+      written_(other.written_) {}
 
 Result<void> RegistrySeal::write(const RegistryProgress& progress) {
   const std::string line = line_of(progress);
@@ -108,6 +118,7 @@ Result<void> RegistrySeal::write(const RegistryProgress& progress) {
   const ssize_t written = ::pwrite(fd_, line.data(), line.size(), at);
   if (written == static_cast<ssize_t>(line.size())) {
     newest_ = place;
+    written_ = progress;
     return {};
   }
   Error error = failure("cannot write");

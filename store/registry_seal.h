@@ -5,7 +5,8 @@
 // too: only a second place tells that either lacks what was acknowledged.
 //
 // The file is two lines for people, of which the older one is overwritten after each commit: a
-// write that the disk cut leaves the other.
+// write that the disk cut leaves the other. Who closes it leaves the newest line alone: a master of
+// the version before reads one line only.
 //   epoch 000000000000000003 commits 000000000000000017 crc 1a2b3c4d
 //   epoch 000000000000000003 commits 000000000000000016 crc 5e6f7a8b
 // It is flushed when an epoch begins, not with each commit, so after a loss of power it may be
@@ -47,12 +48,14 @@ class RegistrySeal {
  private:
   RegistrySeal(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
   Result<void> read();
+  void leave_one_line();
   Error failure(const char* what) const;
 
   std::string path_;
   int fd_ = -1;
   std::optional<RegistryProgress> found_;
-  std::optional<size_t> newest_;  // the line that says it; none: no line says anything
+  std::optional<size_t> newest_;             // the line that says it; none: no line says anything
+  std::optional<RegistryProgress> written_;  // by this one, the latest
 };
 
 }  // namespace proffer

@@ -273,7 +273,9 @@ Agent& Master::State::admit(const proto::RegisterAgent& message) {
 
 void Master::State::note_boot(Agent& agent, uint64_t boot) {
   agent.rival_boot = 0;
-  if (boot == agent.boot) return;
+  // Agents of before do not tell it: one that went back to such a version, and comes again, is of
+  // the same boot.
+  if (boot == 0 || boot == agent.boot) return;
   if (agent.boot != 0) agent.former_boots.push_back(agent.boot);
   if (agent.former_boots.size() > kFormerBootsMax) {
     agent.former_boots.erase(agent.former_boots.begin());

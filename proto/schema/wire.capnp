@@ -29,14 +29,15 @@
 # an operation or a record that it does not know makes the frame wrong, because guessing would
 # change its meaning: raise the version to add one.
 #
-# A version works with the one before it. A connection speaks the lower one of its two ends: who was
+# A version works with those before it. A connection speaks the lower one of its two ends: who was
 # connected to answers in the version that it heard; who connects begins with its own and, if
-# that is refused as `unsupported` or (an agent to its executor) with silence, connects again with
-# the one before. Who speaks the lower one says what it lacks in its words (proto/versions.h). Calls
-# and replies are the same in both and go as the lower one.
+# that is refused as `unsupported`, connects again in the version of the refusal, or (an executor,
+# whose agent refuses with silence) with the one before. Who speaks the lower one says what it lacks
+# in its words (proto/versions.h). Calls and replies are the same in all and go as the first.
 #
 # Version 2 added: the task reasons from `revoked` on, the operations reserve and unreserve, the
-# reservation record.
+# reservation record. Version 3 added: the task reasons from `outOfMemory` on, the error code
+# permissionDenied. Some programs of version 2 know these, too, and say them (docs/adr/0063).
 
 using Cxx = import "/capnp/c++.capnp";
 $Cxx.namespace("proffer::wire");
@@ -251,9 +252,9 @@ enum TaskReason {
   agentUnreachable @10; agentReturned @11; agentRemoved @12; agentForgot @13; taskUnknown @14;
   duplicateTaskId @15; offerNotValid @16; resourcesExceeded @17; agentNotAvailable @18;
   portsNotAvailable @19; taskInvalid @20; agentFull @21;
-  revoked @22; drained @23; gangIncomplete @24; outOfMemory @25;
-  fetchFailed @26; ranTooLong @27; outOfDisk @28; notAsked @29;
-  notStarted @30;  # Of version 2.
+  revoked @22; drained @23; gangIncomplete @24;  # Of version 2.
+  outOfMemory @25; fetchFailed @26; ranTooLong @27; outOfDisk @28; notAsked @29;
+  notStarted @30;  # Of version 3.
 }
 
 # Who made an update.
@@ -602,7 +603,7 @@ struct Failure {
 enum ErrorCode {
   invalidArgument @0; notFound @1; alreadyExists @2; failedPrecondition @3; resourceExhausted @4;
   unavailable @5; timeout @6; corruption @7; unsupported @8; internal @9;
-  permissionDenied @10;
+  permissionDenied @10;  # Of version 3.
 }
 
 # The typed refusal of the last message, or of the session.

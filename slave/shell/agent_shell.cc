@@ -224,6 +224,7 @@ Result<void> AgentShell::Impl::start(AgentShellOptions given) {
   if (!path) return std::move(path).error();
   socket = *std::move(path);
   if (Result<void> bound = bind(); !bound) return bound;
+  lead_former_executors(options.work_dir, socket, names_former_executors(snapshot));
   if (Result<void> isolated = isolate(); !isolated) return isolated;
   supervisor = std::make_unique<Supervisor>(
       loop, *sandboxes, *isolator,

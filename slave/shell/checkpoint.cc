@@ -157,6 +157,14 @@ Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_
   return checkpoint;
 }
 
+bool names_former_executors(const AgentSnapshot& snapshot) {
+  return std::any_of(snapshot.records.begin(), snapshot.records.end(),
+                     [](const proto::CheckpointRecord& record) {
+                       const auto* executor = std::get_if<proto::ExecutorRecord>(&record);
+                       return executor != nullptr && executor->user.empty();
+                     });
+}
+
 Result<void> keep_identity(CheckpointLog& file, const std::vector<std::string>& records) {
   if (Result<void> written = file.rewrite(records); !written) return written;
   return file.sync();

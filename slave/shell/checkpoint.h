@@ -31,6 +31,9 @@ struct Checkpoint {
 Result<Checkpoint> open_checkpoint(const std::string& work_dir, uint64_t newest_run,
                                    const std::string& place);
 
+// Whether it names executors of an agent of before tasks had users.
+bool names_former_executors(const AgentSnapshot& snapshot);
+
 // Writes the identity's file. Errors: as CheckpointLog::append().
 Result<void> keep_identity(CheckpointLog& file, const std::vector<std::string>& records);
 

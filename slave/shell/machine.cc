@@ -132,13 +132,17 @@ Result<std::string> folder_of_root() {
   return std::string("/run/proffer/agent");
 }
 
-Result<std::string> folder_of_user() {
+std::string name_of_users_folder() {
   const char* runtime = std::getenv("XDG_RUNTIME_DIR");
   std::error_code ignored;
   const std::string base = runtime != nullptr && *runtime == '/'
                                ? runtime
                                : std::filesystem::temp_directory_path(ignored).string();
-  std::string folder = text(base, "/proffer-", geteuid());
+  return text(base, "/proffer-", geteuid());
+}
+
+Result<std::string> folder_of_user() {
+  std::string folder = name_of_users_folder();
   if (Result<void> made = make_folder(folder, 0700); !made) {
     return std::move(made).error().with_hint("$XDG_RUNTIME_DIR or $TMPDIR say where it is made");
   }
@@ -222,6 +226,19 @@ Result<std::string> executor_socket(const std::string& work_dir) {
         .with_hint("give a shorter --work_dir, $XDG_RUNTIME_DIR or $TMPDIR");
   }
   return path;
+}
+
+void lead_former_executors(const std::string& work_dir, const std::string& socket, bool is_wanted) {
+  const std::string name = name_of_users_folder();
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(std::filesystem::symlink_status(name, ignored))) return;
+  const Result<std::string> folder = folder_of_user();
+  if (!folder) return;
+  const std::string path = text(*folder, "/", hash_of(work_dir), ".sock");
+  if (path == socket) return;
+  const bool is_link = std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored));
+  if (is_wanted || is_link) std::filesystem::remove(path, ignored);
+  if (is_wanted) std::filesystem::create_symlink(socket, path, ignored);
 }
 
 std::string host_name() {

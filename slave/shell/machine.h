@@ -33,6 +33,11 @@ Result<void> let_others_pass(const std::string& work_dir);
 // open to others, or if that path is too long, too; kUnavailable.
 Result<std::string> executor_socket(const std::string& work_dir);
 
+// Executors of an agent of before tasks had users look for it at <8 hex>.sock in the second of
+// these folders, whatever user runs it. If `is_wanted`, and there is such a folder, a link there
+// leads them to `socket`; else such a link is removed. If that fails, they are not found again.
+void lead_former_executors(const std::string& work_dir, const std::string& socket, bool is_wanted);
+
 // The machine's host name, with what may not be in a name replaced by '-'.
 std::string host_name();
 

@@ -153,12 +153,14 @@ class Court {
   void read_heard(const std::string& scheduler, const std::string& records) {
     std::istringstream lines(records);
     bool settled = false;
+    std::string life;
     for (std::string line; std::getline(lines, line);) {
       std::istringstream words(line);
       std::string word, task;
       int64_t at = 0;
       words >> word >> at;
       settled |= word == "settled";
+      if (word == "life") words >> life;
       if (word == "replaced" && !disturbed(at, at, "scheduler", scheduler, "twin")) {
         accuse(scheduler, text("was replaced, but there was no other: ", line));
       }
@@ -178,8 +180,11 @@ class Court {
         } else {
           Told told{.at = at};
           std::string source, sequence;
-          words >> told.state >> told.reason >> told.exit_code >> told.signal >> source >>
-              sequence >> told.life;
+          words >> told.state >> told.reason >> told.exit_code >> told.signal >> source >> sequence;
+          if (words && !(words >> told.life)) {
+            words.clear();
+            told.life = life;
+          }
           launch->second.told.push_back(told);
         }
       }

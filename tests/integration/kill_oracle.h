@@ -34,7 +34,8 @@ struct AgentHas {
 //   life TIME PID
 //   launch TIME TASK AGENT CPUS_MILLI MEM PORTS             before it is said
 //   kill TIME TASK                                          likewise
-//   update TIME TASK STATE REASON EXIT SIGNAL SOURCE SEQUENCE PID    before it is acknowledged
+//   update TIME TASK STATE REASON EXIT SIGNAL SOURCE SEQUENCE PID    before it is acknowledged;
+//                            without PID, as earlier versions write it, it is of the latest life
 //   refused TIME …, settled TIME
 //   replaced TIME PID                              a newer life told it to end
 struct Testimony {

@@ -36,6 +36,10 @@ class Story {
   Story& told(const std::string& task, const std::string& how) {
     return heard("update", task + " " + how + " agent 2 " + life_);
   }
+  // As schedulers of earlier versions write it down.
+  Story& told_before(const std::string& task, const std::string& how) {
+    return heard("update", task + " " + how + " agent 2");
+  }
   Story& at(int64_t second) {
     second_ = second;
     return *this;
@@ -307,6 +311,24 @@ TEST(KillOracle, AnEndIsHeardOnceInEachLife) {
   };
   EXPECT_EQ(told_again_in("6"), "");
   EXPECT_NE(told_again_in("5"), "");
+}
+
+TEST(KillOracle, AnUpdateThatDoesNotSayWhoseLifeItWasIsOfTheLatest) {
+  const auto ended = [] {
+    Story story;
+    story.launches("t").starts("t").ends("t", "exit:0");
+    return story.told_before("t", "finished command_exited 0 -");
+  };
+  EXPECT_EQ(ended().violations(), "");
+  EXPECT_NE(ended().told_before("t", "finished command_exited 0 -").violations(), "");
+  EXPECT_EQ(ended()
+                .journal("kill", "scheduler s 5")
+                .heard("life", "6")
+                .told_before("t", "finished command_exited 0 -")
+                .violations(),
+            "");
+  EXPECT_NE(ended().heard("update", "t finished").violations().find("a broken record"),
+            std::string::npos);
 }
 
 TEST(KillOracle, MeasuresFromTheKillOfAMasterToTheNextLaunchThatStarts) {

@@ -337,8 +337,7 @@ void LoadedCluster::look_whether_all_agree() {
   std::string seen;
   const bool agree = eventually(
       [&] {
-        const Exit told =
-            test::run({program("proffer"), "status", "--json", "--master=" + masters()});
+        const Exit told = run_command({"status", "--json"});
         seen = told.out + told.err;
         const auto master = proto::parse_status(told.out);
         if (told.code != 0 || !master) return false;
@@ -361,19 +360,25 @@ void LoadedCluster::look_whether_all_agree() {
   if (!agree) fail("the leader and the agents do not agree: " + seen);
 }
 
+// `proffer …`, at these masters.
+Exit LoadedCluster::run_command(const Words& words, Seconds deadline) const {
+  Words command = proffer_;
+  command.insert(command.end(), words.begin(), words.end());
+  return test::run(command, {{"PROFFER_MASTER", masters()}}, {}, deadline);
+}
+
 // Nothing was lost on the way: a task that takes a whole agent runs on each at the same time.
 void LoadedCluster::use_everything() {
   const size_t agents = those_there("agent").size();
   const std::string all_there =
       text("touch ", path("probe-"), "$PROFFER_TASK_ID; until [ $(ls ", path("probe-"),
            "* | wc -l) -eq ", agents, " ]; do sleep 0.05; done");
-  const Exit probe =
-      test::run({program("proffer"), "run", "--master=" + masters(), "--name=probe", "--count",
-                 std::to_string(agents), "--cpus", std::to_string(kAgentHas.cpus_milli / 1'000),
-                 "--mem", std::to_string(kAgentHas.mem), "--", all_there},
-                {}, {}, Seconds(30));
+  const Exit probe = run_command({"run", "--name=probe", "--count", std::to_string(agents),
+                                  "--cpus", std::to_string(kAgentHas.cpus_milli / 1'000), "--mem",
+                                  std::to_string(kAgentHas.mem), "--", all_there},
+                                 Seconds(30));
   if (probe.code != 0) {
-    const Exit status = test::run({program("proffer"), "agents", "--master=" + masters()});
+    const Exit status = run_command({"agents"});
     fail(text("the cluster cannot be used as a whole again: ", probe.err, "\n", status.out));
   }
 }

@@ -66,6 +66,9 @@ class LoadedCluster {
   // The usual commands; whoever starts them adds where the masters are.
   Words agent_command(const std::string& name) const;
   Words load_command(const std::string& name, uint64_t seed) const;
+  // How the cluster's user runs `proffer`: today's program and, in front, what makes it his. As
+  // this process, if nothing is said.
+  void use_command(Words proffer) { proffer_ = std::move(proffer); }
   // Waits until tasks run.
   bool await_load() const;
 
@@ -105,6 +108,7 @@ class LoadedCluster {
   void look_for_leftovers();
   std::optional<proto::AgentStatus> status_of(const Member& agent) const;
   void look_whether_all_agree();
+  Exit run_command(const Words& words, Seconds deadline = kDeadline) const;
   void use_everything();
   void end_everything();
   void look_for_traces(const std::set<std::string>& disks);
@@ -118,6 +122,7 @@ class LoadedCluster {
   RecordFile journal_;
   std::deque<Member> members_;
   const std::string cgroup_parent_;
+  Words proffer_ = {program("proffer")};
   std::vector<std::string> failures_;
 };
 

@@ -236,5 +236,21 @@ TEST(CopiedDirectory, AnAgentThatDoesNotTellItsBootIsAsBefore) {
   EXPECT_TRUE(m.first.was_dropped());
 }
 
+TEST(CopiedDirectory, AnAgentThatWentBackToAVersionWithoutBootsComesAgain) {
+  MasterScenario s;
+  Machines m(s);
+  for (const uint64_t boot : {uint64_t{0}, uint64_t{11}}) {
+    m.first.lose();
+    m.first.boot = boot;
+    m.first.registers();
+    EXPECT_TRUE(m.first.is_connected()) << boot;
+  }
+  // Of two boots that were told, the former never comes again.
+  m.first.lose();
+  m.copy.registers();
+  m.first.registers();
+  EXPECT_TRUE(m.first.was_dropped());
+}
+
 }  // namespace
 }  // namespace proffer::master::gone_test

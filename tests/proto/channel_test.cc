@@ -46,43 +46,80 @@ Envelope of_version(uint32_t version, uint64_t sequence, Message message) {
   return {.version = version, .sequence = sequence, .message = std::move(message)};
 }
 
-TEST(Channel, AnswersAPeerOfTheVersionBeforeInItsVersion) {
-  Channel here;
-  EXPECT_EQ(here.version(), kProtocolVersion);
-  EXPECT_EQ(here.admit(of_version(kProtocolVersionMin, 1, Heartbeat{})), Verdict::kDeliver);
-  EXPECT_EQ(here.stamp({}, Heartbeat{}).version, kProtocolVersionMin);
+TEST(Channel, AnswersAPeerOfAnEarlierVersionInItsVersion) {
+  for (uint32_t version = kProtocolVersionMin; version < kProtocolVersion; ++version) {
+    Channel here;
+    EXPECT_EQ(here.version(), kProtocolVersion);
+    EXPECT_EQ(here.admit(of_version(version, 1, Heartbeat{})), Verdict::kDeliver);
+    EXPECT_EQ(here.stamp({}, Heartbeat{}).version, version);
+  }
   EXPECT_EQ(Channel().stamp({}, Heartbeat{}).version, kProtocolVersion);
 }
 
-TEST(Channel, TellsAPeerOfTheVersionBeforeOnlyWhatItKnows) {
-  Channel old(1);
-  for (const auto& [reason, known] :
-       {std::pair(TaskReason::kRevoked, TaskReason::kKilledByOperator),
-        std::pair(TaskReason::kDrained, TaskReason::kKilledByOperator),
-        std::pair(TaskReason::kGangIncomplete, TaskReason::kOfferNotValid),
-        std::pair(TaskReason::kOutOfMemory, TaskReason::kCommandSignalled),
-        std::pair(TaskReason::kFetchFailed, TaskReason::kLaunchFailed),
-        std::pair(TaskReason::kRanTooLong, TaskReason::kKilledByScheduler),
-        std::pair(TaskReason::kOutOfDisk, TaskReason::kCommandSignalled),
-        std::pair(TaskReason::kNotAsked, TaskReason::kTaskInvalid),
-        std::pair(TaskReason::kAgentFull, TaskReason::kAgentFull)}) {
-    const TaskStatus status{.task = TaskId("t"), .reason = reason, .message = "why"};
-    const TaskStatus said{.task = TaskId("t"), .reason = known, .message = "why"};
-    EXPECT_EQ(old.stamp({}, Update{.status = status}).message, Message(Update{.status = said}));
-    EXPECT_EQ(old.stamp({}, ExecutorUpdate{.status = status}).message,
-              Message(ExecutorUpdate{.status = said}));
-    EXPECT_EQ(old.stamp({}, RegisterTasks{.tasks = {{.unacknowledged = {status}}}}).message,
-              Message(RegisterTasks{.tasks = {{.unacknowledged = {said}}}}));
-    EXPECT_EQ(Channel().stamp({}, Update{.status = status}).message,
-              Message(Update{.status = status}));
+// What it does not know would make it refuse the frame, and with it each later session.
+TEST(Channel, TellsAPeerOfAnEarlierVersionOnlyReasonsThatItKnows) {
+  using enum TaskReason;
+  struct Row {
+    TaskReason reason, in_version_2, in_version_1;
+  };
+  for (const Row& row :
+       {Row{kRevoked, kRevoked, kKilledByOperator}, Row{kDrained, kDrained, kKilledByOperator},
+        Row{kGangIncomplete, kGangIncomplete, kOfferNotValid},
+        Row{kOutOfMemory, kCommandSignalled, kCommandSignalled},
+        Row{kFetchFailed, kLaunchFailed, kLaunchFailed},
+        Row{kRanTooLong, kKilledByScheduler, kKilledByScheduler},
+        Row{kOutOfDisk, kCommandSignalled, kCommandSignalled},
+        Row{kNotAsked, kTaskInvalid, kTaskInvalid}, Row{kNotStarted, kTaskUnknown, kTaskUnknown},
+        Row{kAgentFull, kAgentFull, kAgentFull}}) {
+    for (const auto& [version, known] :
+         {std::pair(3u, row.reason), {2u, row.in_version_2}, {1u, row.in_version_1}}) {
+      Channel channel(version);
+      const TaskStatus status{.task = TaskId("t"), .reason = row.reason, .message = "why"};
+      const TaskStatus said{.task = TaskId("t"), .reason = known, .message = "why"};
+      EXPECT_EQ(channel.stamp({}, Update{.status = status}).message,
+                Message(Update{.status = said}));
+      EXPECT_EQ(channel.stamp({}, ExecutorUpdate{.status = status}).message,
+                Message(ExecutorUpdate{.status = said}));
+      EXPECT_EQ(channel.stamp({}, RegisterTasks{.tasks = {{.unacknowledged = {status}}}}).message,
+                Message(RegisterTasks{.tasks = {{.unacknowledged = {said}}}}));
+    }
   }
+}
+
+// No reason may be added to an earlier version: those who speak it were built before.
+TEST(Channel, EveryReasonHasAWordInEachVersion) {
+  constexpr TaskReason kLastOfVersion[] = {
+      {}, TaskReason::kAgentFull, TaskReason::kGangIncomplete, TaskReason::kNotStarted};
+  static_assert(std::size(kLastOfVersion) == kProtocolVersion + 1);
+  for (uint32_t version = kProtocolVersionMin; version <= kProtocolVersion; ++version) {
+    for (size_t i = 0; i < kTaskReasonCount; ++i) {
+      const auto reason = static_cast<TaskReason>(i);
+      EXPECT_LE(reason_for(reason, version), kLastOfVersion[version]) << to_text(reason);
+    }
+  }
+}
+
+TEST(Channel, TellsAPeerOfAnEarlierVersionOnlyErrorsThatItKnows) {
+  const ErrorMessage refusal{.code = ErrorCode::kPermissionDenied, .message = "why"};
+  const ErrorMessage said{.code = ErrorCode::kFailedPrecondition, .message = "why"};
+  for (const uint32_t version : {1u, 2u}) {
+    EXPECT_EQ(Channel(version).stamp({}, refusal).message, Message(said));
+    EXPECT_EQ(Channel(version).stamp({}, StoreResult{.error = refusal}).message,
+              Message(StoreResult{.error = said}));
+    EXPECT_EQ(Channel(version).stamp({}, FrameworkResponse{.error = refusal}).message,
+              Message(FrameworkResponse{.error = said}));
+  }
+  EXPECT_EQ(Channel(3).stamp({}, refusal).message, Message(refusal));
+}
+
+TEST(Channel, AMasterOfVersion1IsNotAskedToReserve) {
   const Accept accept{.offers = {OfferId(1)},
                       .operations = {Reserve{.agent = AgentId("a"), .role = RoleName("r")},
                                      Launch{.agent = AgentId("a"), .tasks = {{}}},
                                      Unreserve{.agent = AgentId("a"), .role = RoleName("r")}}};
   const Accept said{.offers = {OfferId(1)}, .operations = {accept.operations[1]}};
-  EXPECT_EQ(old.stamp({}, accept).message, Message(said));
-  EXPECT_EQ(Channel().stamp({}, accept).message, Message(accept));
+  EXPECT_EQ(Channel(1).stamp({}, accept).message, Message(said));
+  EXPECT_EQ(Channel(2).stamp({}, accept).message, Message(accept));
 }
 
 TEST(Channel, ComesAgainInTheVersionOfARefusalAndLaterTriesItsOwn) {
@@ -103,14 +140,17 @@ TEST(Channel, OtherErrorsAndLostConnectionsChangeNoVersion) {
   EXPECT_EQ(here.next().version(), kProtocolVersion);
 }
 
-TEST(Channel, APeerThatSaysNothingIsSpokenToInBothVersionsByTurns) {
+TEST(Channel, APeerThatSaysNothingIsSpokenToInEachVersionByTurns) {
   Channel here;
   EXPECT_EQ(here.next_to_silent().version(), kProtocolVersion);  // Nothing was said to it either.
+  Channel next = here;
+  for (uint32_t version = kProtocolVersion; version >= kProtocolVersionMin; --version) {
+    EXPECT_EQ(next.version(), version);
+    next.stamp({}, Heartbeat{});
+    next = next.next_to_silent();
+  }
+  EXPECT_EQ(next.version(), kProtocolVersion);
   here.stamp({}, Heartbeat{});
-  Channel second = here.next_to_silent();
-  EXPECT_EQ(second.version(), kProtocolVersionMin);
-  second.stamp({}, Heartbeat{});
-  EXPECT_EQ(second.next_to_silent().version(), kProtocolVersion);
   here.admit(of_version(kProtocolVersion, 1, Heartbeat{}));
   EXPECT_EQ(here.next_to_silent().version(), kProtocolVersion);
 }

@@ -280,14 +280,14 @@ TEST(Codec, RefusesAnOperationOfALaterVersionAsUnsupported) {
 
 TEST(Codec, RefusesVersionsThatItDoesNotSpeakAndNamesBoth) {
   Encoder encoder;
-  for (const uint32_t version : {0u, 3u, 4'000'000'000u}) {
+  for (const uint32_t version : {0u, kProtocolVersion + 1, 4'000'000'000u}) {
     const auto frame = encoder.encode({.version = version, .message = Heartbeat{}});
     ASSERT_TRUE(frame);
     const Result<Envelope> decoded = decode(*frame);
     ASSERT_FALSE(decoded) << version;
     EXPECT_EQ(decoded.error().code(), ErrorCode::kUnsupported);
     EXPECT_EQ(decoded.error().message(), "protocol version " + std::to_string(version) +
-                                             " is not spoken here; spoken are 1 to 2");
+                                             " is not spoken here; spoken are 1 to 3");
     EXPECT_FALSE(decoded.error().hint().empty());
   }
 }

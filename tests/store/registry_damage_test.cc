@@ -1,6 +1,7 @@
 // A registry whose files are damaged, put back from a copy, or gone: either all that was
 // acknowledged is there, or it is refused, with what is wrong and what to do.
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -254,6 +255,24 @@ TEST(RegistryDamage, ASealThatSaysNothingIsRefused) {
   const Registry taken(directory.path());
   EXPECT_FALSE(taken.error());
   EXPECT_EQ(taken.epoch(), LeaderEpoch(2));
+}
+
+// A master of the version before reads one line only.
+TEST(RegistryDamage, ASealThatWasClosedHasOneLineAndSaysTheSame) {
+  for (int commits = 0; commits < 3; ++commits) {
+    const TemporaryDirectory directory;
+    std::string newest;
+    {
+      Registry registry(directory.path());
+      for (int i = 0; i < commits; ++i) registry.append({put("role", "a", std::to_string(i))});
+      const std::string two = store_test::read_file(directory.file("registry.seal"));
+      const size_t second = two.find('\n') + 1;
+      newest = std::max(two.substr(0, second), two.substr(second));
+    }
+    EXPECT_EQ(store_test::read_file(directory.file("registry.seal")), newest) << commits;
+    EXPECT_EQ(std::count(newest.begin(), newest.end(), '\n'), 1) << newest;
+    EXPECT_FALSE(Registry(directory.path()).error());
+  }
 }
 
 // A kill -9 between a commit and its note in the seal leaves a seal that is behind.

@@ -1,6 +1,6 @@
-// Today's agent in the work directory of one of before users and limits: see
-// tests/slave_shell/upgrade_test.cc for the checkpoint. Its tasks ran in another boot; it goes on
-// as the same agent, says so to its master, and starts nothing of them again.
+// Today's agent in the work directory of one of before users and limits: see checkpoint_test.cc for
+// the checkpoint. Its tasks ran in another boot; it goes on as the same agent, says so to its
+// master, and starts nothing of them again.
 
 #include <filesystem>
 
@@ -20,9 +20,8 @@ TEST(Upgrade, AnAgentOfBeforeUsersGoesOnAndRunsNothingTwice) {
   const Cluster cluster({.resources = "cpus:0.1;mem:16"});
   const std::string work_dir = cluster.dir() + "/a1";
   fs::create_directory(work_dir);
-  fs::copy_file(
-      std::string(PROFFER_SOURCE_DIR) + "/tests/slave_shell/fixtures/checkpoint_before_users.log",
-      work_dir + "/checkpoint.log");
+  fs::copy_file(std::string(PROFFER_SOURCE_DIR) + "/tests/upgrade/fixtures/5fce925/checkpoint.log",
+                work_dir + "/checkpoint.log");
   const auto agent = cluster.start_agent("a1", "cpus:4;mem:1024");
   const auto status = [&] { return get_http(cluster.told_by("a1", "http"), "/v1/status"); };
   ASSERT_TRUE(eventually([&] {
