@@ -224,7 +224,9 @@ class Court {
       }
       if (!told.is_end()) continue;
       ++judgement_.heard_again;
-      if (!told.same_as(*first)) accuse(task, "has two ends that differ");
+      if (!told.same_as(*first) && !twin_acknowledged(launch, *first, told)) {
+        accuse(task, "has two ends that differ");
+      }
     }
     if (first == nullptr) return accuse(task, "has no end");
     ++judgement_.ends[first->state + " " + first->reason];
@@ -233,6 +235,13 @@ class Court {
                         seconds_of(first->at)));
     }
     if (const std::string lie = lie_of(launch, run, *first); !lie.empty()) accuse(task, lie);
+  }
+
+  // Of two lives at the same time, one heard the end and acknowledged it; when the other is the
+  // framework's scheduler again, it asks about the task, which nobody knows any more.
+  bool twin_acknowledged(const Launch& launch, const Told& end, const Told& again) const {
+    return again.state == "lost" && again.reason == "task_unknown" && again.life != end.life &&
+           disturbed(launch.at, again.at, "scheduler", launch.scheduler, "twin");
   }
 
   // Why the end that was told is not true; empty if it is.

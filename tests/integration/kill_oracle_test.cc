@@ -313,6 +313,21 @@ TEST(KillOracle, AnEndIsHeardOnceInEachLife) {
   EXPECT_NE(told_again_in("5"), "");
 }
 
+TEST(KillOracle, WhatOneLifeAcknowledgedTheOtherHearsToBeUnknown) {
+  const auto told_again = [](const std::string& fault, const std::string& life,
+                             const std::string& how) {
+    Story story;
+    story.heard("life", "5").heard("life", "6").launches("t").starts("t").ends("t", "exit:0");
+    story.journal("fault", fault).told("t", "finished command_exited 0 -");
+    return story.heard("life", life).told("t", how).violations();
+  };
+  EXPECT_EQ(told_again("scheduler s twin", "5", "lost task_unknown - -"), "");
+  EXPECT_NE(told_again("scheduler s twin", "6", "lost task_unknown - -"), "") << "the same life";
+  EXPECT_NE(told_again("scheduler s twin", "5", "lost agent_forgot - -"), "");
+  EXPECT_NE(told_again("scheduler s deaf", "5", "lost task_unknown - -"), "");
+  EXPECT_NE(told_again("scheduler r twin", "5", "lost task_unknown - -"), "");
+}
+
 TEST(KillOracle, AnUpdateThatDoesNotSayWhoseLifeItWasIsOfTheLatest) {
   const auto ended = [] {
     Story story;
