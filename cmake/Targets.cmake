@@ -1,8 +1,9 @@
 # How targets are made here: one library per folder, one test binary per folder.
 
 set(PROFFER_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
-# Presets that nobody builds a line at a time compile sources together, in half the time. What a
-# .cc keeps to itself then looks as if it came from a header.
+# The presets compile sources together, in little more than half the time: most of it is headers.
+# What a .cc keeps to itself then looks as if it came from a header. -DCMAKE_UNITY_BUILD=OFF is for
+# those who change one line at a time.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND PROFFER_WARNINGS -Wno-subobject-linkage)
 endif()
