@@ -31,7 +31,7 @@ constexpr Duration kOnItsWay = seconds(5);
 constexpr Duration kLookAgain = milliseconds(100);
 constexpr size_t kOutputLines = 3;
 // Of what is wrong, so much is told.
-constexpr size_t kNamedMax = 4;
+constexpr size_t kFaultsNamed = 4;
 constexpr std::string_view kRivalRole = "conformance-rival";
 
 void replace_all(std::string& word, std::string_view what, const std::string& with) {
@@ -236,10 +236,10 @@ Outcome Trial::judge(const std::string& seen, std::vector<std::string> wrong) {
     return {.seen = text(seen, seen.empty() ? "" : ", ", how_it_stands())};
   }
   std::string all;
-  for (size_t i = 0; i < std::min(wrong.size(), kNamedMax); ++i) {
+  for (size_t i = 0; i < std::min(wrong.size(), kFaultsNamed); ++i) {
     all += text(i == 0 ? "" : "; ", wrong[i]);
   }
-  if (wrong.size() > kNamedMax) all += text("; and ", wrong.size() - kNamedMax, " more");
+  if (wrong.size() > kFaultsNamed) all += text("; and ", wrong.size() - kFaultsNamed, " more");
   return failed(std::move(all));
 }
 

@@ -15,7 +15,7 @@ using proto::TaskState;
 
 // What a scheduler may take to acknowledge, or to declare its asks again.
 constexpr Duration kSoon = seconds(3);
-constexpr size_t kNamedMax = 3;
+constexpr size_t kTasksNamed = 3;
 
 // The reasons of refusals that are the scheduler's own doing, whatever else goes wrong.
 bool is_own_fault(TaskReason reason) {
@@ -282,14 +282,14 @@ std::string ConformanceWitness::unacknowledged(Time now, bool again) const {
   for (const auto& [key, heard] : heard_) {
     if (heard.acknowledged || (heard.times > 1) != again) continue;
     if (alive_ && !torn_down_at_ && now - heard.at < kSoon) continue;
-    if (++missing <= kNamedMax) {
+    if (++missing <= kTasksNamed) {
       names += text(missing == 1 ? "" : ", ", std::get<TaskId>(key).str(), " sequence ",
                     std::get<uint64_t>(key));
     }
   }
   if (missing == 0) return "";
   return text(missing, missing == 1 ? " update" : " updates", again ? " that came again (" : " (",
-              names, missing > kNamedMax ? ", …)" : ")");
+              names, missing > kTasksNamed ? ", …)" : ")");
 }
 
 std::vector<std::string> ConformanceWitness::complaints(Time now) const {
