@@ -27,6 +27,7 @@ struct Principal {
   // as on its machine.
   AgentId agent = {};
   bool may_only_join = false;  // its key is that of a join token
+  bool is_master = false;      // its key is the cluster's own: it is another master
   // The master says in a token that it is an operator of the cluster, whoever it is here.
   bool is_operator = false;
   bool operator==(const Principal&) const = default;

@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "proto/masters.h"
 #include "proto/messages.h"
 
 namespace proffer::proto {
@@ -68,6 +69,7 @@ struct HistoryQuery {
   std::optional<TaskState> state = {};
   std::optional<Time> since = {};
   bool roles = false;       // use of roles, and not tasks
+  MasterId master = {};     // what this one saw; none: what the leader saw
   std::string before = {};  // `next` of the page before
   size_t limit = kReplyRowsMax;
   bool operator==(const HistoryQuery&) const = default;
@@ -82,6 +84,8 @@ struct HistoryPage {
   std::vector<RoleUse> roles = {};
   std::vector<HistoryGap> gaps = {};  // with every query
   int64_t damaged_bytes = 0;          // that were skipped on the way
+  // That have led and cannot be asked. Filled in by who asks all masters, not by a master.
+  std::vector<MasterRow> missing = {};
   bool operator==(const HistoryPage&) const = default;
 };
 

@@ -9,6 +9,7 @@
 
 #include "common/keys.h"
 #include "common/roles.h"
+#include "proto/masters.h"
 #include "proto/messages.h"
 
 namespace proffer::proto {
@@ -69,9 +70,11 @@ struct StoreRecord {
   bool operator==(const StoreRecord&) const = default;
 };
 
-// Which cluster the registry is of. There is one: "id".
+// Which cluster the registry is of, and which of its masters have led. There is one: "id".
 struct ClusterRecord {
   ClusterId cluster = {};
+  // In order of the epoch in which each led last; at most kLedMastersMax.
+  std::vector<LedMaster> led = {};
   bool operator==(const ClusterRecord&) const = default;
 };
 

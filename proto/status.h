@@ -9,6 +9,7 @@
 #include "common/roles.h"
 #include "common/share.h"
 #include "proto/agent_state.h"
+#include "proto/masters.h"
 #include "proto/messages.h"
 
 namespace proffer::proto {
@@ -139,6 +140,8 @@ struct MasterStatus {
   int64_t agents_disconnected = 0;
   int64_t agents_unreachable = 0;
   int64_t agents_gone = 0;
+  // Of the registry, that this leader has not seen yet: what runs there it does not know.
+  int64_t agents_awaited = 0;
   // The brake: past their timeout, and not given up yet; at most so many are in a period.
   int64_t agents_held_back = 0;
   int64_t agents_lost_max = 0;
@@ -153,7 +156,8 @@ struct MasterStatus {
   int64_t tasks_unreachable = 0;
   int64_t tasks_ended = 0;  // since this master started
   int64_t offers = 0;
-  std::string history = {};  // why the history is not kept; empty: it is
+  std::string history = {};             // why the history is not kept; empty: it is
+  std::vector<MasterRow> masters = {};  // if there are several: the leader first
   bool operator==(const MasterStatus&) const = default;
 };
 

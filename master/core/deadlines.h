@@ -25,6 +25,7 @@ enum class DeadlineKind : uint8_t {
   kGoneForgotten,     // by agent: it was declared gone long ago
   kStarts,            // by agent: it may have said nothing of a task for too long
   kStartsPause,       // by agent: it is tried again, after tasks that it did not start
+  kStandbySilent,     // by peer: nothing was heard of that master
 };
 
 // What a deadline is of: a peer's number, or the text of the id of an agent, framework or task, or

@@ -16,6 +16,7 @@ using proto::TaskEvent;
 using proto::TaskReason;
 
 void Master::State::on_peer_lost(PeerId id, Step& step) {
+  lose_standby(id, "its connection ended", step);
   const Peer* peer = sessions_.find(id);
   if (peer == nullptr) return sessions_.close(id);  // It may be heard of late.
   const PeerKind kind = peer->kind;
@@ -175,6 +176,8 @@ void Master::State::on_due(const DeadlineKey& key, Step& step) {
       return on_revoke_due(key.id, step);
     case DeadlineKind::kRoleUse:
       return on_role_use_due();
+    case DeadlineKind::kStandbySilent:
+      return on_standby_silent(key.peer, step);
     case DeadlineKind::kBackOff:
       if (Framework* framework = frameworks_.find(FrameworkId(key.id))) end_waits(*framework, step);
       return;

@@ -45,6 +45,11 @@ Result<proto::ExplainedTask> Master::explain_task(std::string_view name,
                                                   const Principal* by) const {
   return state_->explain_task(name, by);
 }
+std::vector<proto::MasterRow> Master::masters() const { return state_->master_rows(); }
+bool Master::is_standby(PeerId peer) const { return state_->is_standby(peer); }
+Result<HistoryKeeper> Master::keeper_of(const proto::MasterId& master) const {
+  return state_->keeper_of(master);
+}
 std::vector<proto::HistoryRecord> Master::last_history(Time now) {
   return state_->last_history(now);
 }
@@ -151,9 +156,7 @@ Master::State::State(MasterOptions options, const MasterSnapshot& snapshot)
 void Master::State::handle(MasterEvent&& event, Step& step) {
   now_ = std::max(now_, step.now);
   step.now = now_;
-  if (registry_.cluster().empty() && !options_.cluster_if_new.empty()) {
-    write(proto::ClusterRecord{options_.cluster_if_new}, false, step);
-  }
+  if (!has_begun_) begin_life(step);
   erase_orphans(step);
   if (auto* frame = std::get_if<FrameReceived>(&event)) {
     on_frame(std::move(*frame), step);
@@ -187,6 +190,8 @@ void Master::State::handle(MasterEvent&& event, Step& step) {
     on_declare_gone(*gone, step);
   } else if (const auto* lift = std::get_if<LiftBrake>(&event)) {
     on_lift_brake(*lift, step);
+  } else if (const auto* standby = std::get_if<StandBy>(&event)) {
+    on_stand_by(*standby, step);
   } else {
     on_tick(step);
   }

@@ -46,6 +46,10 @@ struct MasterOptions {
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
   bool keeps_history = false;  // the outbox has entries for the history
+  Duration history_age = hours(24 * 30);
+  // This master itself, and where it is reached. Empty: the registry does not name it.
+  proto::MasterId master = {};
+  std::string name = {};
 
   Duration silence_max() const { return silence.value_or(agent_timeout); }
 };
@@ -172,13 +176,21 @@ struct FrameworkCall {
   Duration timeout = {};
   std::string data = {};
 };
+// Another master says that it is there and does not lead; it says so again now and then. Answered
+// under `call`.
+struct StandBy {
+  uint64_t call = 0;
+  PeerId peer = {};
+  PrincipalPtr by = {};
+  proto::StandbyCall standby = {};
+};
 // Time passed; also the moment of decisions.
 struct Tick {};
 
 using MasterEvent =
     std::variant<FrameReceived, FrameMalformed, PeerShed, PeerLost, OperatorKill, FrameworkCall,
                  Tick, DrainAgent, UndrainAgent, SetRole, ReserveForRole, TearDownFramework,
-                 MakeJoinToken, JoinCluster, RevokeKey, DeclareGone, LiftBrake>;
+                 MakeJoinToken, JoinCluster, RevokeKey, DeclareGone, LiftBrake, StandBy>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -224,6 +236,13 @@ struct FileGrant {
   bool is_operator = false;  // of this cluster, whoever it is on the agent's machine
   std::string prefix = {};   // of the paths that it opens
   bool operator==(const FileGrant&) const = default;
+};
+
+// Who can be asked for the history of a master.
+struct HistoryKeeper {
+  std::optional<PeerId> standby = {};  // none: this one
+  std::optional<Time> led_until = {};  // what it saw ends there
+  bool operator==(const HistoryKeeper&) const = default;
 };
 
 // The registry's rows.
@@ -283,6 +302,13 @@ class Master {
   // The cluster, its work and what it is ruled by: what a scenario is made of. O(agents + asks +
   // tasks).
   proto::LiveSnapshot live_snapshot(Time now) const;
+
+  // All that are connected, and those away that have led: this one first, the others by name.
+  std::vector<proto::MasterRow> masters() const;
+  // Whether another master stands by on this connection.
+  bool is_standby(PeerId peer) const;
+  // Errors: kNotFound, kUnavailable (it is away), kFailedPrecondition (it keeps no history).
+  Result<HistoryKeeper> keeper_of(const proto::MasterId& master) const;
 
   // At the end of this life: entries that the history still lacks.
   std::vector<proto::HistoryRecord> last_history(Time now);

@@ -14,7 +14,8 @@ struct Rule {
   bool everybody = false;  // permitted to these; to operators always
   bool owner = false;
   bool agent_user = false;
-  bool token = false;  // permitted to join tokens only
+  bool token = false;   // permitted to join tokens only
+  bool master = false;  // permitted to masters only
 };
 
 constexpr std::array<Rule, kActionCount> kRules = {{
@@ -33,12 +34,17 @@ constexpr std::array<Rule, kActionCount> kRules = {{
     {.text = "join the cluster", .token = true},
     {.text = "declare an agent gone"},
     {.text = "lift the brake on lost agents"},
+    {.text = "stand by as a master", .master = true},
 }};
 
 const Rule& rule_of(Action action) { return kRules.at(static_cast<size_t>(action)); }
 
 std::string who_may(const Rule& rule, std::string_view owner) {
   if (rule.token) return "join with a token: an operator makes one with proffer join-token";
+  if (rule.master) {
+    return "masters do, by the cluster's key; or on this machine as root or the user that runs the "
+           "master";
+  }
   if (rule.everybody) return "every user that the kernel of this machine knows may";
   std::string who = "root, the user that runs the master and the operators' group may";
   if (rule.owner && !owner.empty()) return text("user ", quoted(owner), ", ", who);
@@ -46,11 +52,18 @@ std::string who_may(const Rule& rule, std::string_view owner) {
   return who;
 }
 
+// On this machine whoever could read the cluster's key is one, by the kernel's word.
+bool may_stand_by(const PolicyOptions& options, const Principal& by) {
+  return by.key.empty() && (by.uid == 0 || by.uid == options.master_uid);
+}
+
 }  // namespace
 
 std::string_view to_text(Action action) { return rule_of(action).text; }
 
-bool acts_for_a_user(const Principal& by) { return by.agent.empty() && !by.may_only_join; }
+bool acts_for_a_user(const Principal& by) {
+  return by.agent.empty() && !by.may_only_join && !by.is_master;
+}
 
 bool is_operator(const PolicyOptions& options, const Principal& by) {
   if (!acts_for_a_user(by)) return false;
@@ -67,6 +80,11 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
     return Error::permission_denied(text("a join token may not ", rule.text))
         .with_hint("proffer join registers a key with it");
   }
+  if (by != nullptr && by->is_master) {
+    if (rule.master) return {};
+    return Error::permission_denied(text("the key of the masters may not ", rule.text))
+        .with_hint("with it a master may stand by and nothing else");
+  }
   if (by != nullptr && !by->agent.empty()) {
     if (action == Action::kRegisterAgent && owner == by->agent.str()) return {};
     return Error::permission_denied(text("the key of agent ", quoted(by->agent.str()), " may not ",
@@ -75,7 +93,8 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
                                              : std::string(rule.text)))
         .with_hint(text("it may be agent ", quoted(by->agent.str()), " and nothing else"));
   }
-  if (by != nullptr && !rule.token) {
+  if (by != nullptr && rule.master && may_stand_by(options, *by)) return {};
+  if (by != nullptr && !rule.token && !rule.master) {
     if (rule.everybody || is_operator(options, *by)) return {};
     if (rule.owner && !owner.empty() && owner == by->user) return {};
     if (rule.agent_user && options.agent_uids.contains(by->uid)) return {};
@@ -86,6 +105,10 @@ Result<void> check_permission(const PolicyOptions& options, const Principal* by,
 }
 
 Result<void> check_method(const Principal* by, std::string_view method) {
+  if (by != nullptr && by->is_master && method != kStandbyMethod) {
+    return Error::permission_denied(text("the key of the masters may not call ", quoted(method)))
+        .with_hint("with it a master may stand by and nothing else");
+  }
   if (by == nullptr || !by->may_only_join || method == kJoinMethod) return {};
   return Error::permission_denied(text("a join token may not call ", quoted(method)))
       .with_hint("proffer join registers a key with it");

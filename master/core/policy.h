@@ -3,7 +3,8 @@
 // Permissions: one table of action × relation (DESIGN §6). A principal is the owner of its own
 // frameworks and their tasks; an operator is root, the user that runs the master, or a member of
 // the operators' group. A principal with the key of an agent may be this agent, one with that of a
-// join token may join; neither may do anything else, whatever its user.
+// join token may join, one with the masters' own key may stand by; none of them may do anything
+// else, whatever its user.
 
 #include <cstdint>
 #include <optional>
@@ -31,8 +32,9 @@ enum class Action : uint8_t {
   kJoin,         // to register a key: of those that came with the key of a join token, nobody else
   kDeclareGone,  // an agent, that never comes back
   kLiftBrake,    // which holds back agents that are lost at once
+  kStandBy,      // as another master of the cluster
 };
-inline constexpr size_t kActionCount = 15;
+inline constexpr size_t kActionCount = 16;
 // "kill a task of another user", after "may not".
 std::string_view to_text(Action action);
 
@@ -46,7 +48,7 @@ struct PolicyOptions {
 // word or with a key of theirs.
 bool is_operator(const PolicyOptions& options, const Principal& by);
 
-// Not with the key of an agent or a join token, whatever user its holder is elsewhere.
+// Not with the key of an agent, a join token or a master, whatever user its holder is elsewhere.
 bool acts_for_a_user(const Principal& by);
 
 // Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
@@ -55,7 +57,9 @@ bool acts_for_a_user(const Principal& by);
 Result<void> check_permission(const PolicyOptions& options, const Principal* by, Action action,
                               std::string_view owner = {});
 inline constexpr std::string_view kJoinMethod = "join";
-// Whether a call of the API is for this principal at all: one with a join token may only join.
+inline constexpr std::string_view kStandbyMethod = "standby";
+// Whether a call of the API is for this principal at all: one with a join token may only join,
+// another master may only stand by.
 Result<void> check_method(const Principal* by, std::string_view method);
 
 }  // namespace proffer::master

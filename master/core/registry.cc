@@ -34,7 +34,7 @@ void Registry::apply(const proto::RegistryWrite& write) {
   } else if (const auto* part = std::get_if<proto::ReservationRecord>(&write.row)) {
     put_or_erase(reservations_, std::pair(part->agent, part->role), *part, write.erase);
   } else if (const auto* cluster = std::get_if<proto::ClusterRecord>(&write.row)) {
-    cluster_ = write.erase ? ClusterId() : cluster->cluster;
+    cluster_ = write.erase ? proto::ClusterRecord() : *cluster;
   }
 }
 
@@ -47,7 +47,7 @@ std::vector<proto::RegistryRow> Registry::rows() const {
   for (const auto& [key, record] : keys_) rows.emplace_back(record);
   for (const auto& [name, record] : roles_) rows.emplace_back(record);
   for (const auto& [key, record] : reservations_) rows.emplace_back(record);
-  if (!cluster_.empty()) rows.emplace_back(proto::ClusterRecord{cluster_});
+  if (!cluster_.cluster.empty()) rows.emplace_back(cluster_);
   for (const auto& [id, store] : stores_.all()) {
     for (const auto& [key, entry] : store.entries) {
       rows.emplace_back(proto::StoreRecord{

@@ -27,7 +27,8 @@ class Registry {
   const std::map<PublicKey, KnownKey>& keys() const { return keys_; }
   const KnownKey* find(const PublicKey& key) const;
   const FrameworkStores& stores() const { return stores_; }
-  const ClusterId& cluster() const { return cluster_; }  // empty: not named
+  const ClusterId& cluster() const { return cluster_.cluster; }  // empty: not named
+  const std::vector<proto::LedMaster>& led() const { return cluster_.led; }
   // Of one agent, by role. Valid until the next write.
   std::vector<const proto::ReservationRecord*> reservations(const AgentId& agent) const;
   const std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord>& reservations() const {
@@ -41,7 +42,7 @@ class Registry {
   std::map<RoleName, proto::RoleRecord> roles_;
   std::map<std::pair<AgentId, RoleName>, proto::ReservationRecord> reservations_;
   FrameworkStores stores_;
-  ClusterId cluster_;
+  proto::ClusterRecord cluster_;
 };
 
 }  // namespace proffer::master

@@ -20,6 +20,7 @@
 #include "master/core/remembered.h"
 #include "master/core/role_use.h"
 #include "master/core/sessions.h"
+#include "master/core/standbys.h"
 #include "master/core/tasks.h"
 
 namespace proffer::master {
@@ -79,6 +80,10 @@ class Master::State {
   // history.cc
   std::vector<proto::HistoryRecord> last_history(Time now);
   bool may_see_tasks_of(std::string_view user, const Principal* by) const;
+  // standbys.cc
+  std::vector<proto::MasterRow> master_rows() const;
+  bool is_standby(PeerId peer) const { return standbys_.find(peer) != nullptr; }
+  Result<HistoryKeeper> keeper_of(const proto::MasterId& master) const;
   // keys.cc
   Result<FileGrant> grant_files(const proto::FileAccessCall& wanted, const Principal* by,
                                 Time now) const;
@@ -360,6 +365,13 @@ class Master::State {
   void tell_rescinds(const std::vector<Rescind>& rescinds, Step& step);
   void send_offers(const Framework& framework, std::vector<Offer>&& offers, Step& step);
 
+  // standbys.cc
+  void begin_life(Step& step);
+  void on_stand_by(const StandBy& message, Step& step);
+  Result<void> check_standby(const StandBy& message, Step& step);
+  void on_standby_silent(PeerId peer, Step& step);
+  void lose_standby(PeerId peer, std::string_view why, Step& step);
+
   // The one way in which the registry changes while we live.
   void write(proto::RegistryRow row, bool erase, Step& step);
   void write_agent(const Agent& agent, Step& step);
@@ -391,7 +403,9 @@ class Master::State {
   std::map<FrameworkId, std::vector<LeafStatus>> leaves_by_framework() const;
 
   const MasterOptions options_;
-  Time now_ = {};  // of the last event
+  Time now_ = {};           // of the last event
+  bool has_begun_ = false;  // the registry says that this master leads
+  Standbys standbys_;
   Registry registry_;
   Sessions sessions_;
   Deadlines deadlines_;

@@ -24,6 +24,9 @@ proto::MasterStatus Master::State::status() const {
     if (agent.state == AgentState::kDisconnected) ++status.agents_disconnected;
     if (agent.state == AgentState::kUnreachable) ++status.agents_unreachable;
   }
+  status.agents_awaited = awaited_;
+  status.masters = master_rows();
+  if (status.masters.size() == 1) status.masters.clear();
   status.agents_gone = static_cast<int64_t>(agents_.gone().size());
   status.agents_held_back = static_cast<int64_t>(brake_.held().size());
   status.agents_lost_max = brake_.most(agents_.size());

@@ -136,6 +136,7 @@ class WireReader {
   void fill(wire::ReservationRecord::Reader in, ReservationRecord& out);
   void fill(wire::KeyRecord::Reader in, KnownKey& out);
   void fill(wire::ClusterRecord::Reader in, ClusterRecord& out);
+  void fill(wire::LedMaster::Reader in, LedMaster& out);
   void fill(wire::AgentIdentity::Reader in, AgentIdentity& out);
   void fill(wire::ExecutorRecord::Reader in, ExecutorRecord& out);
   void fill(wire::ExecutorGone::Reader in, ExecutorGone& out);

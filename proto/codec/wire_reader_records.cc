@@ -103,6 +103,26 @@ void WireReader::fill(wire::KeyRecord::Reader in, KnownKey& out) {
 void WireReader::fill(wire::ClusterRecord::Reader in, ClusterRecord& out) {
   cluster(in.getCluster(), out.cluster);
   if (out.cluster.empty()) refuse(Error::invalid_argument("a cluster needs an id"));
+  if (!count(in.getLed().size(), "masters that have led", kLedMastersMax)) return;
+  for (const wire::LedMaster::Reader led : in.getLed()) fill(led, out.led.emplace_back());
+}
+
+void WireReader::fill(wire::LedMaster::Reader in, LedMaster& out) {
+  if (!is_valid_secret(view_of(in.getMaster()))) {
+    return refuse(Error::invalid_argument(
+        proffer::text("the id of a master must be 32 hexadecimal digits in lower case, not ",
+                      quoted(view_of(in.getMaster())))));
+  }
+  out.master = MasterId(std::string(view_of(in.getMaster())));
+  text(in.getName(), "the name of a master", kAddressBytesMax, out.name);
+  out.first = LeaderEpoch(in.getFirstEpoch());
+  out.last = LeaderEpoch(in.getLastEpoch());
+  if (!out.first || out.last < out.first) {
+    refuse(Error::invalid_argument(proffer::text("a master cannot have led from epoch ",
+                                                 out.first.value(), " to ", out.last.value())));
+  }
+  time(in.getSinceNanos(), out.since);
+  if (in.getOver()) time(in.getUntilNanos(), out.until.emplace());
 }
 
 void WireReader::fill(wire::StoreRecord::Reader in, StoreRecord& out) {

@@ -437,7 +437,21 @@ void write(const KnownKey& record, wire::RegistryRow::Builder row) {
 }
 
 void write(const ClusterRecord& record, wire::RegistryRow::Builder row) {
-  row.initCluster().setCluster(text_of(record.cluster));
+  auto out = row.initCluster();
+  out.setCluster(text_of(record.cluster));
+  if (record.led.empty()) return;
+  auto all = out.initLed(static_cast<unsigned>(record.led.size()));
+  for (unsigned i = 0; i < all.size(); ++i) {
+    const LedMaster& led = record.led[i];
+    all[i].setMaster(text_of(led.master));
+    all[i].setName(text_of(led.name));
+    all[i].setFirstEpoch(led.first.value());
+    all[i].setLastEpoch(led.last.value());
+    all[i].setSinceNanos(led.since.nanos());
+    if (!led.until) continue;
+    all[i].setOver(true);
+    all[i].setUntilNanos(led.until->nanos());
+  }
 }
 
 void write(const StoreRecord& record, wire::RegistryRow::Builder row) {

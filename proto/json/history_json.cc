@@ -51,6 +51,7 @@ void fields(F& f, typename F::template Of<HistoryPage>& page) {
   f.rows_if_any("roles", page.roles);
   f.rows_if_any("gaps", page.gaps);
   f.whole("damaged_bytes", page.damaged_bytes);
+  f.rows_if_any("missing", page.missing);
 }
 
 std::string history_query_json(const HistoryQuery& query) {
@@ -65,6 +66,7 @@ std::string history_query_json(const HistoryQuery& query) {
   if (query.state) out["state"] = to_text(*query.state);
   if (query.since) out["since_s"] = print_seconds(*query.since);
   if (query.roles) out["roles"] = true;
+  add("master", query.master.str());
   add("before", query.before);
   out["limit"] = query.limit;
   return to_json_text(out);
@@ -74,7 +76,8 @@ Result<HistoryQuery> parse_history_query(std::string_view json) {
   HistoryQuery query;
   if (trimmed(json).empty()) return query;
   Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
-    in.only({"framework", "role", "user", "task", "state", "since_s", "roles", "before", "limit"});
+    in.only({"framework", "role", "user", "task", "state", "since_s", "roles", "master", "before",
+             "limit"});
     in.text("framework", query.framework);
     in.text("role", query.role);
     in.text("user", query.user);
@@ -82,6 +85,7 @@ Result<HistoryQuery> parse_history_query(std::string_view json) {
     in.word("state", parse_task_state, query.state);
     if (in.has("since_s")) in.seconds("since_s", query.since.emplace());
     in.truth("roles", query.roles);
+    in.text("master", query.master);
     in.text("before", query.before);
     auto limit = static_cast<int64_t>(query.limit);
     in.whole("limit", 1, static_cast<int64_t>(kReplyRowsMax), limit);

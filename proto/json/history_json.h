@@ -10,15 +10,15 @@
 
 namespace proffer::proto {
 
-// {"framework","role","user","task","state","since_s","roles","before","limit"}: what is not there
-// is not asked for.
+// {"framework","role","user","task","state","since_s","roles","master","before","limit"}: what is
+// not there is not asked for.
 std::string history_query_json(const HistoryQuery& query);
 Result<HistoryQuery> parse_history_query(std::string_view json);
 
 // {"tasks":[{"framework","name","task","role","user","agent","ask","command","amounts","state",
 // "reason","message","exit_code","signal","usage","launched_at_s","ended_at_s"}],
 // "roles":[{"role","from_s","until_s","seconds"}],"gaps":[{"from_s","until_s","lost"}],
-// "damaged_bytes"}
+// "damaged_bytes","missing"}; `missing` as in masters_json.h.
 std::string history_page_json(const HistoryPage& page);
 Result<HistoryPage> parse_history_page(std::string_view json);
 

@@ -103,6 +103,7 @@ void fields(F& f, typename F::template Of<MasterStatus>& status) {
   f.whole("agents_disconnected", status.agents_disconnected);
   f.whole("agents_unreachable", status.agents_unreachable);
   f.whole("agents_gone", status.agents_gone);
+  f.whole("agents_awaited", status.agents_awaited);
   f.whole("agents_held_back", status.agents_held_back);
   f.whole("agents_lost_max", status.agents_lost_max);
   f.seconds("agents_lost_period_s", status.agents_lost_period);
@@ -117,6 +118,7 @@ void fields(F& f, typename F::template Of<MasterStatus>& status) {
   f.whole("tasks_ended", status.tasks_ended);
   f.whole("offers", status.offers);
   f.text_if_any("history", status.history);
+  f.rows_if_any("masters", status.masters);
 }
 
 template <class F>

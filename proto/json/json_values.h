@@ -68,6 +68,19 @@ void fields(F& f, typename F::template Of<TaskUsage>& usage) {
 }
 
 template <class F>
+void fields(F& f, typename F::template Of<MasterRow>& row) {
+  f.text("master", row.name);
+  f.text("id", row.id);
+  f.word("role", parse_master_role, row.role);
+  f.seconds("since_s", row.since);
+  f.number("first_epoch", row.first);
+  f.number("last_epoch", row.last);
+  f.seconds("led_since_s", row.led_since);
+  f.seconds("led_until_s", row.led_until);
+  f.truth("keeps_history", row.keeps_history);
+}
+
+template <class F>
 void fields(F& f, typename F::template Of<TaskRow>& row) {
   f.text("framework", row.framework);
   f.text("task", row.task);

@@ -773,9 +773,22 @@ struct KeyRecord {
   runsAs @7 :Text;           # Of an agent: the user that it runs as; at most 128 bytes.
 }
 
-# Which cluster this registry is of. In "cluster", by "id".
+# Which cluster this registry is of, and which of its masters have led. In "cluster", by "id".
 struct ClusterRecord {
   cluster @0 :Text;  # 32 hexadecimal digits
+  # At most 16, in order of lastEpoch. Masters of before it leave it as it is.
+  led @1 :List(LedMaster);
+}
+
+# A master that has led, and whose history has what happened then.
+struct LedMaster {
+  master @0 :Text;       # 32 hexadecimal digits; of its data directory
+  name @1 :Text;         # Where it was reached; at most 264 bytes.
+  firstEpoch @2 :UInt64; # Above 0.
+  lastEpoch @3 :UInt64;  # Not below firstEpoch.
+  sinceNanos @4 :Int64;  # time; the beginning of firstEpoch, by its own clock
+  over @5 :Bool;         # Another has led since.
+  untilNanos @6 :Int64;  # time; only with over: when the next one led, by that one's clock
 }
 
 # A part of an agent that is reserved for a role, beside what the agent reserves by itself. In

@@ -44,6 +44,7 @@ TEST(Policy, IsOneTable) {
       {Action::kJoin, {root, master, operator_, agent, owner, other, nullptr}},
       {Action::kDeclareGone, {agent, owner, other, nullptr}},
       {Action::kLiftBrake, {agent, owner, other, nullptr}},
+      {Action::kStandBy, {operator_, agent, owner, other, nullptr}},
   };
   ASSERT_EQ(std::size(rows), kActionCount);
   for (const auto& [action, may_not] : rows) {
@@ -58,11 +59,14 @@ TEST(Policy, IsOneTable) {
 }
 
 // Not even if the agent runs as root on its machine, or the token is for root.
-TEST(Policy, KeysOfAgentsAndTokensAreForOneThingEach) {
+TEST(Policy, KeysOfAgentsTokensAndMastersAreForOneThingEach) {
   const PolicyOptions options{.master_uid = 900, .operators_group = 50, .agent_uids = {0}};
   Principal agent{.user = "root", .uid = 0, .groups = {50}, .agent = AgentId("a1")};
   Principal token{.user = "root", .uid = 0, .groups = {50}};
   token.may_only_join = true;
+  Principal master{.user = "root", .uid = 0, .groups = {50}};
+  master.is_master = true;
+  EXPECT_FALSE(is_operator(options, master));
   EXPECT_FALSE(is_operator(options, agent));
   EXPECT_FALSE(is_operator(options, token));
   for (size_t at = 0; at < kActionCount; ++at) {
@@ -72,6 +76,9 @@ TEST(Policy, KeysOfAgentsAndTokensAreForOneThingEach) {
                 action == Action::kRegisterAgent && of == std::string("a1"))
           << to_text(action) << " of " << of;
       EXPECT_EQ(check_permission(options, &token, action, of).has_value(), action == Action::kJoin)
+          << to_text(action) << " of " << of;
+      EXPECT_EQ(check_permission(options, &master, action, of).has_value(),
+                action == Action::kStandBy)
           << to_text(action) << " of " << of;
     }
   }

@@ -187,15 +187,16 @@ TEST(Json, RowsReadBackAsTheyWere) {
   int64_t count = 0;
   for (int64_t* field :
        {&status.agents_connected, &status.agents_disconnected, &status.agents_unreachable,
-        &status.agents_gone, &status.agents_held_back, &status.agents_lost_max,
-        &status.frameworks_connected, &status.frameworks_disconnected, &status.tasks_staging,
-        &status.tasks_running, &status.tasks_killing, &status.tasks_unreachable,
-        &status.tasks_ended, &status.offers}) {
+        &status.agents_gone, &status.agents_awaited, &status.agents_held_back,
+        &status.agents_lost_max, &status.frameworks_connected, &status.frameworks_disconnected,
+        &status.tasks_staging, &status.tasks_running, &status.tasks_killing,
+        &status.tasks_unreachable, &status.tasks_ended, &status.offers}) {
     *field = ++count;  // All different, so that no two can be mixed up.
   }
   status.agents_lost_period = seconds(77);
   status.agents_lost_next = Time::from_nanos(78'000'000'000);
   status.brake_lifted_until = Time::from_nanos(79'000'000'000);
+  status.masters = {{.name = "m1:5050", .role = MasterRole::kLeads, .last = LeaderEpoch(5)}};
   const Result<MasterStatus> read = parse_status(status_json(status));
   ASSERT_TRUE(read) << read.error().message();
   EXPECT_EQ(*read, status);

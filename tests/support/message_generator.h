@@ -615,7 +615,18 @@ class MessageGenerator {
          .runs_as = bytes(kNameBytesMax)};
     if (flip()) r.token_until = time();
   }
-  void make(ClusterRecord& r) { r = {.cluster = ClusterId(secret())}; }
+  void make(ClusterRecord& r) {
+    r = {.cluster = ClusterId(secret())};
+    for (size_t i = size(2, kLedMastersMax); i > 0; --i) {
+      const uint64_t first = 1 + prng_.below(1'000'000);
+      r.led.push_back({.master = MasterId(secret()),
+                       .name = plain(kAddressBytesMax),
+                       .first = LeaderEpoch(first),
+                       .last = LeaderEpoch(first + prng_.below(1'000'000)),
+                       .since = time()});
+      if (flip()) r.led.back().until = time();
+    }
+  }
   void make(StoreRecord& r) {
     r = {.framework = FrameworkId(name()),
          .key = store_key(),

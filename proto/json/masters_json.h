@@ -1,0 +1,24 @@
+#pragma once
+
+// The masters of a cluster in JSON. The rules of json.h hold.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "proto/masters.h"
+
+namespace proffer::proto {
+
+// {"masters":[{"master","id","role","since_s","first_epoch","last_epoch","led_since_s",
+// "led_until_s","keeps_history"}]}; epochs of 0: it has not led.
+std::string masters_json(const std::vector<MasterRow>& rows);
+Result<std::vector<MasterRow>> parse_masters_list(std::string_view json);
+
+// {"id","master","keeps_history"}
+std::string standby_call_json(const StandbyCall& call);
+// Errors: kInvalidArgument, also for an id or a name that no master has.
+Result<StandbyCall> parse_standby_call(std::string_view json);
+
+}  // namespace proffer::proto
