@@ -48,26 +48,42 @@ uint64_t HistoryLogOptions::file_bytes() const {
 
 Result<std::unique_ptr<HistoryLog>> HistoryLog::open(HistoryLogOptions options, Time now) {
   std::unique_ptr<HistoryLog> log(new HistoryLog(std::move(options)));
-  const std::string& directory = log->options_.directory;
+  const Result<bool> may_grow = log->load(now);
+  if (!may_grow) return may_grow.error();
+  if (!*may_grow) return log;
+  Result<CheckpointLog::Opened> opened =
+      CheckpointLog::open(path_of(log->options_.directory, log->files_.back().number));
+  if (!opened) return std::move(opened).error();
+  log->newest_ = std::move(opened->log);
+  log->begun_ = now;
+  return log;
+}
+
+Result<std::unique_ptr<HistoryLog>> HistoryLog::look(HistoryLogOptions options, Time now) {
+  std::unique_ptr<HistoryLog> log(new HistoryLog(std::move(options)));
+  const Result<bool> loaded = log->load(now);
+  if (!loaded) return loaded.error();
+  return log;
+}
+
+// Whether the newest file, which is there, can grow.
+Result<bool> HistoryLog::load(Time now) {
+  const std::string& directory = options_.directory;
   if (::mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) return refused("make", directory);
-  if (Result<void> found = log->find_files(); !found) return std::move(found).error();
+  if (Result<void> found = find_files(); !found) return std::move(found).error();
 
   // The newest record of all; the newest file may have none.
-  for (size_t i = log->files_.size(); i > 0 && !log->last_; --i) {
-    Result<Records> records = read(directory, log->files_[i - 1]);
+  bool may_grow = false;
+  for (size_t i = files_.size(); i > 0 && !last_; --i) {
+    Result<Records> records = read(directory, files_[i - 1]);
     if (!records) return std::move(records).error();
-    if (!records->records.empty()) log->last_ = std::move(records->records.back());
-    const bool may_grow = i == log->files_.size() && records->damaged_bytes == 0 &&
-                          log->files_[i - 1].bytes < log->options_.file_bytes();
-    if (!may_grow) continue;
-    Result<CheckpointLog::Opened> opened =
-        CheckpointLog::open(path_of(directory, log->files_[i - 1].number));
-    if (!opened) return std::move(opened).error();
-    log->newest_ = std::move(opened->log);
-    log->begun_ = now;
+    if (!records->records.empty()) last_ = std::move(records->records.back());
+    if (i == files_.size()) {
+      may_grow = records->damaged_bytes == 0 && files_.back().bytes < options_.file_bytes();
+    }
   }
-  log->forget(now);
-  return log;
+  forget(now);
+  return may_grow;
 }
 
 Result<void> HistoryLog::find_files() {

@@ -46,6 +46,10 @@ class HistoryLog {
   // begun. Errors: kUnavailable, kResourceExhausted.
   static Result<std::unique_ptr<HistoryLog>> open(HistoryLogOptions options, Time now);
 
+  // The same for who only reads: no file is opened for writing, so the times of all stay as they
+  // are. Nothing may be appended.
+  static Result<std::unique_ptr<HistoryLog>> look(HistoryLogOptions options, Time now);
+
   // Adds all records with one write, or none, and removes files beyond the bounds. Errors: as
   // CheckpointLog::append(); it may be called again.
   Result<void> append(const std::vector<std::string>& records, Time now);
@@ -61,6 +65,7 @@ class HistoryLog {
 
  private:
   explicit HistoryLog(HistoryLogOptions options) : options_(std::move(options)) {}
+  Result<bool> load(Time now);
   Result<void> find_files();
   Result<void> begin_file(Time now);
   void forget(Time now);

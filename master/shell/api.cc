@@ -9,6 +9,7 @@
 #include "common/text.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
+#include "proto/json/masters_json.h"
 
 namespace proffer::master {
 namespace {
@@ -61,8 +62,8 @@ Result<Page> explain(const Master& core, const proto::ExplainCall& call, const P
 }  // namespace
 
 const std::vector<std::string_view>& read_methods() {
-  static const std::vector<std::string_view> kMethods = {"status", "agents", "frameworks", "roles",
-                                                         "tasks",  "offers", "explain",    "keys"};
+  static const std::vector<std::string_view> kMethods = {
+      "status", "agents", "frameworks", "roles", "tasks", "offers", "explain", "keys", "masters"};
   return kMethods;
 }
 
@@ -108,6 +109,7 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
     return page_after(
         core.keys(), *query, [](const KnownKey& row) { return row.key.str(); }, proto::keys_json);
   }
+  if (method == "masters") return Page{.json = proto::masters_json(core.masters())};
   if (method == "tasks") {
     std::vector<proto::TaskRow> rows = core.tasks(*query, by);
     const bool more = rows.size() == query->limit;
@@ -119,8 +121,8 @@ Result<Page> read_api(const Master& core, std::string_view method, std::string_v
   const std::string_view near = nearest(method, read_methods());
   Error error = Error::not_found(
       text("unknown method ", quoted(method),
-           "; known are status, agents, frameworks, roles, tasks, offers, explain, keys, snapshot, "
-           "history, kill and request"));
+           "; known are status, agents, frameworks, roles, tasks, offers, explain, keys, masters, "
+           "snapshot, history, kill and request"));
   if (near.empty()) return error;
   return std::move(error).with_hint(text("did you mean ", quoted(near), "?"));
 }

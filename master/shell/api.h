@@ -17,8 +17,8 @@ struct Page {
   std::string next = {};  // give it as `after` for the next page; empty: this was the last
 };
 
-// `method` is "status", "agents", "frameworks", "roles", "tasks", "offers" or "keys" with JSON as
-// of proto::TaskQuery ("" for none) as `arguments`, or "explain" with that of
+// `method` is "status", "agents", "frameworks", "roles", "tasks", "offers", "keys" or "masters"
+// with JSON as of proto::TaskQuery ("" for none) as `arguments`, or "explain" with that of
 // proto::explain_call_json. Errors: kNotFound with the known methods, kInvalidArgument for the
 // arguments. What `by` may not see is left out. Pages have at most kReplyRowsMax rows and
 // kJsonBytesMax bytes.

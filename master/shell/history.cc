@@ -74,10 +74,10 @@ size_t add_to(proto::HistoryPage& page, const proto::HistoryQuery& query,
   return 0;
 }
 
-Result<History::Found> find_page(const std::string& directory,
-                                 const std::vector<HistoryLog::File>& files,
-                                 const proto::HistoryQuery& query) {
-  History::Found found;
+Result<FoundHistory> find_page(const std::string& directory,
+                               const std::vector<HistoryLog::File>& files,
+                               const proto::HistoryQuery& query) {
+  FoundHistory found;
   Place before{.file = ~uint64_t{0}, .record = ~uint64_t{0}};
   if (!query.before.empty()) {
     const Result<Place> place = parse_place(query.before);
@@ -91,7 +91,7 @@ Result<History::Found> find_page(const std::string& directory,
     if (file->number > before.file) continue;
     // Nothing in it, or in those before it, was written so late.
     if (query.since && file->changed < *query.since) return found;
-    if (bytes_read > 0 && bytes_read + file->bytes > History::kPageReadBytes) {
+    if (bytes_read > 0 && bytes_read + file->bytes > HistoryReader::kPageReadBytes) {
       found.next = to_text(Place{file->number, ~uint64_t{0}});
       return found;
     }
@@ -119,6 +119,15 @@ Result<History::Found> find_page(const std::string& directory,
     }
   }
   return found;
+}
+
+// When the last entry was written, if the life that wrote it did not end in order.
+std::optional<Time> cut_off_at(const HistoryLog& log, Time now) {
+  if (!log.last()) return std::nullopt;
+  const Result<proto::HistoryRecord> record = proto::decode_history(*log.last());
+  if (record && std::holds_alternative<proto::LifeEnded>(*record)) return std::nullopt;
+  // Clocks may have been set back.
+  return std::min(now, log.files().back().changed);
 }
 
 }  // namespace
@@ -215,7 +224,8 @@ History::History(Loop& loop, HistoryOptions options)
     : loop_(loop),
       options_(std::move(options)),
       shared_(std::make_shared<Shared>()),
-      timer_(loop, [this] { write(); }) {
+      timer_(loop, [this] { write(); }),
+      reader_(loop, options_.log.directory) {
   shared_->waiting_max = options_.waiting_max;
   const Time now = loop_.now();
   std::vector<proto::HistoryRecord> first;
@@ -224,12 +234,10 @@ History::History(Loop& loop, HistoryOptions options)
     shared_->log = *std::move(opened);
     shared_->files = files_ = shared_->log->files();
     bytes_ = shared_->log->bytes();
-    if (const std::optional<std::string>& last = shared_->log->last()) {
-      const Result<proto::HistoryRecord> record = proto::decode_history(*last);
-      const bool in_order = record && std::holds_alternative<proto::LifeEnded>(*record);
-      // Clocks may have been set back.
-      const Time from = std::min(now, files_.back().changed);
-      if (!in_order) first.emplace_back(proto::HistoryGap{.from = from, .until = now});
+    if (const std::optional<Time> from = cut_off_at(*shared_->log, now)) {
+      // Clocks differ.
+      const Time until = std::max(*from, std::min(now, options_.led_until.value_or(now)));
+      first.emplace_back(proto::HistoryGap{.from = *from, .until = until});
     }
   }
   first.emplace_back(proto::LifeBegan{.leader = options_.leader, .at = now});
@@ -298,15 +306,47 @@ uint64_t History::lost() const {
   return shared_->lost;
 }
 
-void History::read(proto::HistoryQuery query, std::function<void(Result<Found>)> done) {
+void History::read(proto::HistoryQuery query, HistoryReader::Done done) {
+  reader_.read(files_, std::move(query), std::move(done));
+}
+
+PastHistory::PastHistory(Loop& loop, const HistoryLogOptions& options)
+    : loop_(loop), age_max_(options.age_max), reader_(loop, options.directory) {
+  const Result<std::unique_ptr<HistoryLog>> opened = HistoryLog::look(options, loop.now());
+  if (!opened) {
+    LOG(ERROR) << "the history cannot be read: " << opened.error().message();
+    return;
+  }
+  files_ = (*opened)->files();
+  cut_off_at_ = cut_off_at(**opened, loop.now());
+}
+
+void PastHistory::read(proto::HistoryQuery query, HistoryReader::Done done) {
+  const bool is_first = query.before.empty();
+  const Time now = loop_.now();
+  query.since = std::max(query.since.value_or(Time()), now - age_max_);
+  reader_.read(files_, std::move(query),
+               [from = is_first ? cut_off_at_ : std::nullopt, now,
+                done = std::move(done)](Result<FoundHistory> found) {
+                 if (found && from) {
+                   auto& gaps = found->page.gaps;
+                   gaps.insert(gaps.begin(),
+                               proto::HistoryGap{.from = *from, .until = std::max(*from, now)});
+                 }
+                 done(std::move(found));
+               });
+}
+
+void HistoryReader::read(std::vector<HistoryLog::File> files, proto::HistoryQuery query,
+                         Done done) {
   if (reads_ >= kReadsMax) {
     return loop_.post([done = std::move(done)] {
       done(Error::resource_exhausted("others read the history, too").with_hint("try again"));
     });
   }
   ++reads_;
-  const auto result = std::make_shared<Result<Found>>(Found());
-  loop_.work([directory = options_.log.directory, files = files_, query = std::move(query),
+  const auto result = std::make_shared<Result<FoundHistory>>(FoundHistory());
+  loop_.work([directory = directory_, files = std::move(files), query = std::move(query),
               result] { *result = find_page(directory, files, query); },
              [this, alive = alive_, result, done = std::move(done)] {
                if (!*alive) return;

@@ -21,9 +21,58 @@ namespace proffer::master {
 struct HistoryOptions {
   HistoryLogOptions log = {};
   LeaderEpoch leader = {};
+  // When the life before led no longer, since another master led: nothing after it is missing.
+  std::optional<Time> led_until = {};
   Duration delay = milliseconds(500);  // from the first entry of a batch to its writing
   Duration retry = seconds(5);         // after an error
   size_t waiting_max = 20'000;         // entries
+};
+
+// One page of it, and where the next one begins.
+struct FoundHistory {
+  proto::HistoryPage page = {};
+  std::string next = {};  // HistoryQuery::before of the next page; empty: there is none
+};
+
+// Reads pages of a history in a worker thread, a few at a time.
+class HistoryReader {
+ public:
+  using Done = std::function<void(Result<FoundHistory>)>;
+
+  HistoryReader(Loop& loop, std::string directory)
+      : loop_(loop), directory_(std::move(directory)) {}
+  ~HistoryReader() { *alive_ = false; }
+  HistoryReader(const HistoryReader&) = delete;
+  HistoryReader& operator=(const HistoryReader&) = delete;
+
+  // `done` is called in a later turn, not at all if this is destroyed first. A page may be short,
+  // or empty, and still have a next one: each reads at most kPageReadBytes or a file. Errors:
+  // kInvalidArgument, a wrong `before`; kResourceExhausted, too many read at a time; kUnavailable.
+  void read(std::vector<HistoryLog::File> files, proto::HistoryQuery query, Done done);
+  static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
+
+ private:
+  Loop& loop_;
+  const std::string directory_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  size_t reads_ = 0;
+};
+
+// What a master that does not lead now saw while it led. Nothing is written.
+class PastHistory {
+ public:
+  // Removes what is too old, and looks how the last life ended. Blocks.
+  PastHistory(Loop& loop, const HistoryLogOptions& options);
+  // As HistoryReader::read(). The first page has a gap until now if the last life did not end in
+  // order: who knows when the next master led knows its true end.
+  void read(proto::HistoryQuery query, HistoryReader::Done done);
+
+ private:
+  Loop& loop_;
+  const Duration age_max_;
+  HistoryReader reader_;
+  std::vector<HistoryLog::File> files_;
+  std::optional<Time> cut_off_at_;  // the last life was, after its last entry
 };
 
 class History {
@@ -39,16 +88,9 @@ class History {
   // Writes all that waits, and these. Blocks, and waits for a write that is under way.
   void finish(std::vector<proto::HistoryRecord>&& last);
 
-  struct Found {
-    proto::HistoryPage page = {};
-    std::string next = {};  // HistoryQuery::before of the next page; empty: there is none
-  };
-  // Reads in a worker; `done` is called in a later turn, not at all if this is destroyed first. A
-  // page may be short, or empty, and still have a next one: each reads at most kPageReadBytes or a
-  // file. Errors: kInvalidArgument, a wrong `before`; kResourceExhausted, too many read at a time;
-  // kUnavailable.
-  void read(proto::HistoryQuery query, std::function<void(Result<Found>)> done);
-  static constexpr uint64_t kPageReadBytes = uint64_t{16} << 20;
+  using Found = FoundHistory;
+  // As HistoryReader::read().
+  void read(proto::HistoryQuery query, HistoryReader::Done done);
 
   // Why nothing is written now; empty: all is well.
   const std::string& trouble() const { return trouble_; }
@@ -68,7 +110,7 @@ class History {
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Timer timer_;
   bool is_writing_ = false;
-  size_t reads_ = 0;
+  HistoryReader reader_;
   std::string trouble_;
   uint64_t written_ = 0;
   uint64_t bytes_ = 0;

@@ -16,12 +16,14 @@
 #include "common/load_limits.h"
 #include "common/text.h"
 #include "master/shell/api.h"
-#include "master/shell/history.h"
+#include "master/shell/history_calls.h"
 #include "master/shell/intake.h"
 #include "master/shell/key_principals.h"
+#include "master/shell/master_id.h"
 #include "master/shell/metrics.h"
 #include "master/shell/snapshot_pages.h"
 #include "master/shell/standby.h"
+#include "master/shell/standby_link.h"
 #include "net/daemon_http.h"
 #include "net/file_token.h"
 #include "net/held_port.h"
@@ -33,9 +35,9 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
 #include "proto/json/file_access_json.h"
-#include "proto/json/history_json.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
+#include "proto/json/masters_json.h"
 #include "store/directory_lock.h"
 #include "store/elected_at_once.h"
 #include "store/sqlite_store.h"
@@ -111,7 +113,9 @@ struct MasterShell::Impl {
                 .on_lost = [this](PeerId peer) { on_lost(peer); },
                 .on_shed = [this](PeerId peer, std::span<const std::byte> frame,
                                   bool is_user_full) { return on_shed(peer, frame, is_user_full); },
-                .principal_of = [this](PeerId peer) { return principal_of(peer); }}) {}
+                .principal_of = [this](PeerId peer) { return principal_of(peer); }}),
+        history_calls(
+            l, [this](PeerId standby, proto::Call call) { send(standby, std::move(call)); }) {}
   // While the lock is held, the path is nobody else's.
   ~Impl() {
     if (history) history->finish(core->last_history(loop.now()));
@@ -128,6 +132,8 @@ struct MasterShell::Impl {
   std::unique_ptr<History> history;  // nullptr: none is kept, or it does not lead
   std::unique_ptr<Router> router;
   Intake intake;
+  HistoryCalls history_calls;
+  std::unique_ptr<StandbyLink> link;  // nullptr: it leads, or is alone
   ShedCounters shed;
   std::unique_ptr<DaemonHttp> http;
   std::unique_ptr<Timer> timer;
@@ -172,12 +178,16 @@ struct MasterShell::Impl {
   bool on_shed(PeerId peer, std::span<const std::byte> frame, bool is_user_full);
   void on_call(PeerId peer, const proto::Call& call);
   void grant_files(PeerId peer, const proto::Call& call);
+  void stand_by(PeerId peer, const proto::Call& call);
   void read_history(PeerId peer, const proto::Call& call);
+  HistoryLogOptions history_log() const;
+  std::optional<Time> led_until(const MasterSnapshot& snapshot) const;
   void on_request(const HttpRequest& request, HttpResponder responder);
   void step(MasterEvent event);
   void deliver(std::vector<MasterAction> actions, std::optional<Time> decided_since);
   void send(PeerId peer, const proto::Envelope& envelope);
-  void reply(PeerId peer, proto::Reply message);
+  void send(PeerId peer, proto::BoxedMessage message);  // outside of sessions
+  void reply(PeerId peer, proto::Reply message) { send(peer, std::move(message)); }
   // Why the history is not kept; empty: it is.
   std::string history_words() const;
 };
@@ -187,6 +197,21 @@ Result<void> MasterShell::Impl::start() {
   timer = std::make_unique<Timer>(loop, [this] { step(Tick{}); });
   Result<std::string> served = serve();
   if (!served) return std::move(served).error();
+  Result<proto::MasterId> id = own_master_id(options.data_dir);
+  if (!id) return std::move(id).error();
+  options.core.master = *std::move(id);
+  options.core.name = *served;
+  options.core.keeps_history = options.history_bytes > 0;
+  options.core.history_age = options.history_age;
+  if (options.zookeeper) {
+    link = std::make_unique<StandbyLink>(
+        loop, StandbyLink::Options{.says = {.master = options.core.master,
+                                            .name = options.core.name,
+                                            .keeps_history = options.core.keeps_history},
+                                   .keys = keys,
+                                   .history = history_log(),
+                                   .heartbeat = options.core.heartbeat});
+  }
 
   Result<std::unique_ptr<DaemonHttp>> listening = DaemonHttp::listen(
       loop, {.socket = socket.empty() ? "" : http_socket_beside(socket),
@@ -203,9 +228,10 @@ Result<void> MasterShell::Impl::start() {
                        {.gained = [this](LeaderEpoch leader,
                                          std::vector<StoreRecord> rows) { gained(leader, rows); },
                         .follows =
-                            [](const std::optional<MasterPlace>& leader) {
+                            [this](const std::optional<MasterPlace>& leader) {
                               LOG(INFO) << "master is a standby leader="
                                         << (leader ? leader->address : "unknown");
+                              if (link) link->follow(leader);
                             },
                         .lost = [this](Error why) { lost(std::move(why)); }});
   if (!outcome) return outcome;
@@ -254,29 +280,45 @@ Result<void> MasterShell::Impl::open_registry() {
 
 // The core begins its life here, with what the registry says.
 void MasterShell::Impl::gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows) {
+  link.reset();
   MasterSnapshot snapshot;
   for (const StoreRecord& record : rows) {
     Result<proto::RegistryRow> row = proto::decode_row(record.table, record.key, *record.value);
     if (!row) return lost(std::move(row).error().in("reading the registry"));
     snapshot.rows.push_back(*std::move(row));
   }
-  options.core.keeps_history = options.history_bytes > 0;
   options.core.leader = leader;
   options.core.cluster_if_new = ClusterId(random_secret().str());
   options.core.started_at = loop.now();
   core = std::make_unique<Master>(options.core, snapshot);
   if (options.core.keeps_history) {
     history = std::make_unique<History>(
-        loop, HistoryOptions{.log = {.directory = options.data_dir + "/history",
-                                     .bytes_max = options.history_bytes,
-                                     .age_max = options.history_age},
-                             .leader = leader});
+        loop,
+        HistoryOptions{.log = history_log(), .leader = leader, .led_until = led_until(snapshot)});
   }
   if (Result<void> listening = listen_by_keys(); !listening) {
     return lost(std::move(listening).error());
   }
   timer->arm(core->next_deadline());
   LOG(INFO) << "master leads leader=" << leader.value() << " records=" << rows.size();
+}
+
+HistoryLogOptions MasterShell::Impl::history_log() const {
+  return {.directory = options.data_dir + "/history",
+          .bytes_max = options.history_bytes,
+          .age_max = options.history_age};
+}
+
+// When this master's last lead ended, if another has led since.
+std::optional<Time> MasterShell::Impl::led_until(const MasterSnapshot& snapshot) const {
+  for (const proto::RegistryRow& row : snapshot.rows) {
+    const auto* cluster = std::get_if<proto::ClusterRecord>(&row);
+    if (cluster == nullptr) continue;
+    for (const proto::LedMaster& led : cluster->led) {
+      if (led.master == options.core.master) return led.until;
+    }
+  }
+  return std::nullopt;
 }
 
 // Nothing is done and told any more: the process ends, and its restart is a standby (ADR 0053).
@@ -366,6 +408,10 @@ PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
   if (known != nullptr) return known;
   const std::optional<PeerProcess> process = router->process_of(peer);
   if (const PublicKey key = router->key_of(peer); !key.empty()) {
+    if (keys && key == keys->public_key) {
+      return known = std::make_shared<Principal>(
+                 Principal{.user = "master", .uid = kNoUid, .key = key, .is_master = true});
+    }
     const KnownKey* const found = core == nullptr ? nullptr : core->find_key(key, loop.now());
     return known = found == nullptr ? nullptr : master::principal_of(*found);
   }
@@ -380,6 +426,7 @@ PrincipalPtr MasterShell::Impl::principal_of(PeerId peer) {
 
 // Asked within the handshake of each connection from another machine.
 bool MasterShell::Impl::may_connect(const PublicKey& key) {
+  if (key == keys->public_key) return true;  // Another master: it stands by.
   if (core->find_key(key, loop.now()) != nullptr) return true;
   // Not by the key: strangers have as many as they like.
   trace.write(
@@ -418,11 +465,16 @@ void MasterShell::Impl::on_frame(PeerId peer, std::span<const std::byte> frame) 
   if (!may_serve()) return;
   if (!envelope) return step(FrameMalformed{peer, std::move(envelope).error()});
   if (const auto* call = std::get_if<proto::Call>(&*envelope->message)) return on_call(peer, *call);
+  if (const auto* answer = std::get_if<proto::Reply>(&*envelope->message);
+      answer != nullptr && core->is_standby(peer)) {
+    return history_calls.on_reply(peer, *answer);
+  }
   step(FrameReceived{peer, *std::move(envelope), principal_of(peer)});
 }
 
 void MasterShell::Impl::on_lost(PeerId peer) {
   principals.erase(peer);
+  history_calls.on_lost(peer);
   step(PeerLost{peer});
 }
 
@@ -464,6 +516,7 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
   if (Result<void> may = check_method(principal_of(peer).get(), call.method); !may) {
     return refuse(may.error());
   }
+  if (call.method == kStandbyMethod) return stand_by(peer, call);
   if (is_operator_method(call.method)) {
     Result<MasterEvent> event =
         operator_event(call.method, call.json, calls + 1, principal_of(peer));
@@ -545,30 +598,32 @@ void MasterShell::Impl::grant_files(PeerId peer, const proto::Call& call) {
                                                       .valid_for = kFileTokenAge})});
 }
 
-// A page of it, without what the caller may not see.
-void MasterShell::Impl::read_history(PeerId peer, const proto::Call& call) {
-  const auto refuse = [this, peer, id = call.id](const Error& error) {
-    reply(peer,
-          {.id = id, .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
-  };
-  if (history == nullptr) {
-    return refuse(Error::failed_precondition("this master keeps no history")
-                      .with_hint("start it with --history_mib above 0"));
+void MasterShell::Impl::stand_by(PeerId peer, const proto::Call& call) {
+  Result<proto::StandbyCall> standby = proto::parse_standby_call(call.json);
+  if (!standby) {
+    const Error error = std::move(standby).error().in("arguments of standby");
+    return reply(peer, {.id = call.id,
+                        .error = proto::ErrorMessage{error.code(), error.message(), error.hint()}});
   }
-  Result<proto::HistoryQuery> query = proto::parse_history_query(call.json);
-  if (!query) return refuse(std::move(query).error().in("arguments of history"));
-  history->read(*std::move(query), [this, peer, id = call.id, refuse,
-                                    by = principal_of(peer)](Result<History::Found> found) {
-    if (!found) return refuse(found.error());
-    for (proto::EndedTask& ended : found->page.tasks) {
-      if (core->may_see_tasks_of(ended.user, by.get())) continue;
-      ended.command.clear();
-      ended.status.message.clear();
-    }
-    reply(
-        peer,
-        {.id = id, .json = proto::history_page_json(found->page), .next = std::move(found->next)});
-  });
+  calls_waiting[++calls] = {.peer = peer, .id = call.id};
+  step(StandBy{
+      .call = calls, .peer = peer, .by = principal_of(peer), .standby = *std::move(standby)});
+}
+
+void MasterShell::Impl::read_history(PeerId peer, const proto::Call& call) {
+  history_calls.read(
+      *core, history.get(), call.json, principal_of(peer),
+      [this, peer, id = call.id](Result<Page> page) {
+        proto::Reply answer{.id = id};
+        if (page) {
+          answer.json = std::move(page->json);
+          answer.next = std::move(page->next);
+        } else {
+          const Error& error = page.error();
+          answer.error = proto::ErrorMessage{error.code(), error.message(), error.hint()};
+        }
+        reply(peer, std::move(answer));
+      });
 }
 
 std::string MasterShell::Impl::history_words() const {
@@ -595,11 +650,12 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
   }
   if (!request.path.starts_with(kApi)) {
     return responder.respond_json(
-        404,
-        proto::error_json(
-            Error::not_found(text("nothing is at ", quoted(request.path)))
-                .with_hint("try /v1/status, /v1/agents, /v1/frameworks, "
-                           "/v1/roles, /v1/tasks, /v1/offers, /v1/explain?framework=…, /metrics")));
+        404, proto::error_json(
+                 Error::not_found(text("nothing is at ", quoted(request.path)))
+                     .with_hint(
+                         "try /v1/status, /v1/agents, /v1/frameworks, "
+                         "/v1/roles, /v1/tasks, /v1/offers, /v1/masters, /v1/explain?framework=…, "
+                         "/metrics")));
   }
   const Result<std::string> arguments = arguments_of(request);
   Result<Page> page = arguments
@@ -692,11 +748,11 @@ void MasterShell::Impl::send(PeerId peer, const proto::Envelope& envelope) {
   router->send(peer, *frame);
 }
 
-void MasterShell::Impl::reply(PeerId peer, proto::Reply message) {
-  send(peer, {.version = proto::kProtocolVersionMin,
-              .leader = LeaderEpoch(),
-              .sequence = 0,
-              .message = std::move(message)});
+void MasterShell::Impl::send(PeerId peer, proto::BoxedMessage message) {
+  send(peer, proto::Envelope{.version = proto::kProtocolVersionMin,
+                             .leader = LeaderEpoch(),
+                             .sequence = 0,
+                             .message = std::move(message)});
 }
 
 Result<std::unique_ptr<MasterShell>> MasterShell::start(Loop& loop, MasterShellOptions options) {

@@ -209,5 +209,73 @@ TEST(HistoryShell, SkipsWhatIsDamagedAndSaysHowMuch) {
   EXPECT_GT(second.read({}).page.damaged_bytes, 0);
 }
 
+// Another master led meanwhile: what this one may have lost ended then.
+TEST(HistoryShell, AGapEndsWhenTheNextMasterLed) {
+  TemporaryDirectory directory;
+  {
+    Life first(directory);
+    first.ended("t1");
+    first.write_all(2);
+  }
+  Loop loop;
+  const Time led_until = loop.now();
+  History history(loop, {.log = {.directory = directory.file("history")},
+                         .leader = LeaderEpoch(3),
+                         .led_until = led_until});
+  std::optional<Result<FoundHistory>> found;
+  history.read({}, [&](Result<FoundHistory> page) {
+    found = std::move(page);
+    loop.stop();
+  });
+  loop.run();
+  ASSERT_TRUE(*found);
+  ASSERT_EQ((*found)->page.gaps.size(), 1u);
+  EXPECT_EQ((*found)->page.gaps[0].until, led_until);
+}
+
+FoundHistory read_past(const TemporaryDirectory& directory, HistoryQuery query,
+                       Duration age_max = hours(1)) {
+  Loop loop;
+  PastHistory past(loop, {.directory = directory.file("history"), .age_max = age_max});
+  std::optional<Result<FoundHistory>> found;
+  past.read(std::move(query), [&](Result<FoundHistory> page) {
+    found = std::move(page);
+    loop.stop();
+  });
+  loop.run();
+  EXPECT_TRUE(*found) << found->error().message();
+  return *found ? **found : FoundHistory();
+}
+
+TEST(HistoryShell, OfAMasterThatLeadsNoLongerIsReadWithoutBeginningALife) {
+  TemporaryDirectory directory;
+  EXPECT_TRUE(read_past(directory, {}).page.tasks.empty());
+  EXPECT_TRUE(read_past(directory, {}).page.gaps.empty());
+  {
+    Life killed(directory);
+    for (const char* task : {"t1", "t2", "t3"}) killed.ended(task);
+    killed.write_all(4);
+  }
+  // The second time nothing has been touched by the first: the gap begins with the last entry.
+  const auto changed = std::filesystem::last_write_time(directory.file("history/000000000001.log"));
+  for (int i = 0; i < 2; ++i) {
+    const FoundHistory newest = read_past(directory, {.limit = 2});
+    ASSERT_EQ(newest.page.tasks.size(), 2u);
+    EXPECT_EQ(newest.page.tasks[0].status.task, TaskId("t3"));
+    ASSERT_EQ(newest.page.gaps.size(), 1u);
+    EXPECT_GE(newest.page.gaps[0].until, newest.page.tasks[0].status.at);
+    const FoundHistory rest = read_past(directory, {.before = newest.next});
+    EXPECT_EQ(rest.page.tasks.size(), 1u);
+    EXPECT_TRUE(rest.page.gaps.empty());
+  }
+  EXPECT_EQ(std::filesystem::last_write_time(directory.file("history/000000000001.log")), changed);
+  EXPECT_TRUE(read_past(directory, {}, nanoseconds(1)).page.tasks.empty());
+  {
+    Life next(directory);
+    next.history.finish({proto::LifeEnded{.at = next.loop.now()}});
+  }
+  EXPECT_EQ(read_past(directory, {}).page.gaps.size(), 1u);  // The one that was written.
+}
+
 }  // namespace
 }  // namespace proffer::master::history_shell_test

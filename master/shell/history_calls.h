@@ -1,0 +1,66 @@
+#pragma once
+
+// The call "history" at the leader: of what it saw itself, and of what another master saw, which
+// stands by and is asked.
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "common/ids.h"
+#include "common/principal.h"
+#include "common/result.h"
+#include "common/time.h"
+#include "master/core/master.h"
+#include "master/shell/api.h"
+#include "master/shell/history.h"
+#include "net/loop.h"
+#include "proto/messages.h"
+
+namespace proffer::master {
+
+// A standby that does not answer in this time is told as one that does not answer.
+inline constexpr Duration kStandbyAnswersIn = seconds(10);
+// Pages that are waited for at a time; more are refused.
+inline constexpr size_t kStandbyPagesMax = 8;
+
+class HistoryCalls {
+ public:
+  using Done = std::function<void(Result<Page>)>;
+
+  // `send` gives a call to a standby.
+  HistoryCalls(Loop& loop, std::function<void(PeerId, proto::Call)> send);
+  ~HistoryCalls() { *alive_ = false; }
+  HistoryCalls(const HistoryCalls&) = delete;
+  HistoryCalls& operator=(const HistoryCalls&) = delete;
+
+  // A page, without what `by` may not see. `core` and `own` (nullptr: none is kept) must outlive
+  // this. `done` may be called at once. Errors: those of Master::keeper_of() and
+  // HistoryReader::read(); kTimeout and kUnavailable, of a standby.
+  void read(const Master& core, History* own, std::string_view arguments, PrincipalPtr by,
+            Done done);
+
+  void on_reply(PeerId standby, const proto::Reply& reply);
+  void on_lost(PeerId standby);
+
+ private:
+  struct Waiting {
+    PeerId standby = {};
+    Time until = {};
+    std::function<void(Result<FoundHistory>)> done = {};
+  };
+  void ask(PeerId standby, const proto::HistoryQuery& query,
+           std::function<void(Result<FoundHistory>)> done);
+  void parse(proto::Reply reply, std::function<void(Result<FoundHistory>)> done);
+  void end_late();
+
+  Loop& loop_;
+  const std::function<void(PeerId, proto::Call)> send_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::map<uint64_t, Waiting> waiting_;  // by the number of our call; so the first ends first
+  uint64_t asked_ = 0;
+  Timer timer_;
+};
+
+}  // namespace proffer::master

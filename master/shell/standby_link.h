@@ -1,0 +1,57 @@
+#pragma once
+
+// What a master that does not lead says to the one that does: that it is there, again and again;
+// and what it saw while it led, when the leader asks. It dials, since its own port is closed
+// (ADR 0056, ADR 0072).
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "common/time.h"
+#include "master/shell/history.h"
+#include "net/curve_keys.h"
+#include "net/dealer.h"
+#include "net/loop.h"
+#include "proto/codec/codec.h"
+#include "proto/masters.h"
+#include "store/leadership.h"
+
+namespace proffer::master {
+
+class StandbyLink {
+ public:
+  struct Options {
+    proto::StandbyCall says = {};
+    // The masters' own key, by which other machines are reached. None: this machine only.
+    std::optional<KeyPair> keys = {};
+    HistoryLogOptions history = {};  // read only if `says` that it is kept
+    Duration heartbeat = {};
+  };
+
+  StandbyLink(Loop& loop, Options options);
+
+  // Another master leads, or (none) it is not known which.
+  void follow(const std::optional<MasterPlace>& leader);
+
+ private:
+  void say();
+  void on_frame(std::span<const std::byte> frame);
+  void on_call(const proto::Call& call);
+  void reply(proto::Reply message);
+  void send(proto::BoxedMessage message);
+  void complain(const std::string& why);
+
+  Loop& loop_;
+  const Options options_;
+  std::unique_ptr<PastHistory> history_;
+  std::optional<MasterPlace> leader_;
+  Timer timer_;
+  proto::Encoder encoder_;
+  uint64_t calls_ = 0;
+  std::string complaint_;           // the last one, of this leader
+  std::unique_ptr<Dealer> dealer_;  // none: nobody is followed
+};
+
+}  // namespace proffer::master
