@@ -47,6 +47,18 @@ std::string brake_of(const proto::MasterStatus& status) {
               "; if they will not come back: proffer agent lift-brake");
 }
 
+// "leads in epoch 3", "stands by", "is away; it led in epoch 2, until 4m ago"
+std::string standing_of(const proto::MasterRow& row, Time now) {
+  if (row.role == proto::MasterRole::kLeads) return text("leads in epoch ", row.last.value());
+  std::string words = row.role == proto::MasterRole::kAway ? "is away" : "stands by";
+  if (!row.keeps_history) words += ", keeps no history";
+  if (!row.last) return words;
+  words += text("; it led in epoch ", row.last.value());
+  if (row.led_until)
+    words += text(", until ", age(std::max(Duration(), now - *row.led_until)), " ago");
+  return words;
+}
+
 std::string reserved_of(const proto::AgentRow& row) {
   std::map<RoleName, ResourceVector> sums;
   for (const proto::ReservedRow& part : row.reserved) sums[part.role] += part.amounts;
@@ -76,11 +88,23 @@ int run_status(const Words& words) {
   if (!status) return print_error(status.error(), false);
   print_line(text("master      ", answer->master, ", leader epoch ", status->leader.value(),
                   ", up ", age(status->now - status->started_at)));
+  if (status->masters.size() > 1) {
+    std::string_view label = "masters     ";
+    for (const proto::MasterRow& row : status->masters) {
+      print_line(text(label, row.name, " ", standing_of(row, status->now)));
+      label = "            ";
+    }
+  }
   print_line(text("agents      ", status->agents_connected, " connected, ",
                   status->agents_disconnected, " disconnected, ", status->agents_unreachable,
                   " unreachable, ", status->agents_gone, " gone"));
   if (const std::string brake = brake_of(*status); !brake.empty()) {
     print_line(text("brake       ", brake));
+  }
+  if (status->agents_awaited > 0) {
+    print_line(text("awaited     ", status->agents_awaited,
+                    " agents have not come back to this leader yet: it does not know what runs on "
+                    "them"));
   }
   print_line(text("frameworks  ", status->frameworks_connected, " connected, ",
                   status->frameworks_disconnected, " disconnected"));

@@ -233,6 +233,7 @@ int run_usage(const Words& words) {
          .usage = found == usages.end() ? std::nullopt : std::optional(found->second)});
   }
   const std::vector<ShapeUsage> shapes = by_shape(samples);
+  // In JSON the same is said by `proffer history --json`.
 
   ResourceVector seconds;
   if (!named->role.empty()) {
@@ -246,6 +247,7 @@ int run_usage(const Words& words) {
     return 0;
   }
   print_shapes(shapes);
+  for (const proto::MasterRow& one : ended->page.missing) print_line(missing_words(one));
   if (!named->role.empty()) {
     print_line(text("role ", named->role.str(), " took ",
                     print_milli(seconds[ResourceKind::kCpus] / 3600), " CPU hours and ",

@@ -83,5 +83,66 @@ TEST(CliFigures, ArePrintedForPeople) {
   EXPECT_EQ(nanos_text(1'234'567'890), "1.234 s");
 }
 
+// --- of several masters
+// ---------------------------------------------------------------------------
+
+proto::EndedTask ended(const std::string& task, int64_t at, int64_t launched = 0) {
+  return {.framework = FrameworkId("f"),
+          .launched_at = Time() + seconds(launched),
+          .status = {.task = TaskId(task), .at = Time() + seconds(at)}};
+}
+std::string names(const HistoryRows& rows) {
+  std::string all;
+  for (const proto::EndedTask& task : rows.page.tasks) all += task.status.task.str() + " ";
+  return all + (rows.more ? "and more" : "");
+}
+HistoryRows rows_of(std::vector<proto::EndedTask> tasks, bool more = false) {
+  HistoryRows rows{.more = more};
+  rows.page.tasks = std::move(tasks);
+  return rows;
+}
+
+TEST_F(CliHistory, MergesWhatMastersSawByTime) {
+  const std::vector<HistoryRows> parts = {rows_of({ended("a3", 30), ended("a2", 20)}),
+                                          rows_of({ended("b4", 40), ended("b1", 10)})};
+  EXPECT_EQ(names(merge_history(parts, {}, 100)), "b4 a3 a2 b1 ");
+  EXPECT_EQ(names(merge_history(parts, {}, 3)), "b4 a3 a2 and more");
+  // Each wrote in the order of acknowledgements, which is not always that of the ends.
+  EXPECT_EQ(
+      names(merge_history({rows_of({ended("a1", 10), ended("a2", 20)}), rows_of({ended("b3", 15)})},
+                          {}, 100)),
+      "b3 a1 a2 ");
+}
+
+// Its end was acknowledged by the scheduler, and the agent did not hear of it before the next
+// master led: it told it again.
+TEST_F(CliHistory, ShowsATaskThatTwoMastersWroteOnce) {
+  const HistoryRows all =
+      merge_history({rows_of({ended("t1", 20, 5)}), rows_of({ended("t1", 25, 5)}),
+                     rows_of({ended("t1", 90, 80)})},  // Another task of this name, later.
+                    {}, 100);
+  EXPECT_EQ(names(all), "t1 t1 ");
+  EXPECT_EQ(all.page.tasks[1].status.at, Time() + seconds(20));
+}
+
+TEST_F(CliHistory, NamesMastersThatAreMissingUnlessTheyLedBeforeWhatIsShown) {
+  const proto::MasterRow away{.name = "m1:5050",
+                              .role = proto::MasterRole::kAway,
+                              .led_since = Time() + seconds(5),
+                              .led_until = Time() + seconds(15)};
+  std::vector<HistoryRows> parts = {rows_of({ended("t3", 30), ended("t2", 20)})};
+  parts[0].page.gaps.push_back({.from = Time() + seconds(8), .until = Time() + seconds(9)});
+  EXPECT_EQ(merge_history(parts, {away}, 100).page.missing.size(), 1u);
+  EXPECT_EQ(merge_history(parts, {away}, 100).page.gaps.size(), 1u);
+  parts[0].more = true;
+  EXPECT_TRUE(merge_history(parts, {away}, 100).page.missing.empty());
+  EXPECT_TRUE(merge_history(parts, {away}, 100).page.gaps.empty());
+  parts[0].page.tasks.push_back(ended("t1", 12));
+  EXPECT_EQ(merge_history(parts, {away}, 100).page.missing.size(), 1u);
+  EXPECT_EQ(missing_words(away),
+            "the master m1:5050 led from 1970-01-01 00:00:05 to 1970-01-01 00:00:15 and is away: "
+            "what it saw is missing");
+}
+
 }  // namespace
 }  // namespace proffer::cli::history_test

@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 using namespace test;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr int kMasters = 3;
 constexpr unsigned kNobody = 65'534;
@@ -57,6 +58,15 @@ class Masters : public testing::Test {
       tunnels_.push_back(std::make_unique<ZooKeeperProxy>(zookeeper_->address(), ZooKeeperFault{},
                                                           0, std::move(listener)));
       fs::create_directory(dir(i));
+    }
+    // And the masters each other.
+    for (int i = 0; i < kMasters; ++i) {
+      for (int k = i + 1; k < kMasters; ++k) {
+        const std::string link = text("10.232.", 30 + i * kMasters + k);
+        machines_[i]->link(*machines_[k], link);
+        does(*machines_[k], {"ip", "route", "add", host(i), "via", link + ".1"});
+        does(*machines_[i], {"ip", "route", "add", host(k), "via", link + ".2"});
+      }
     }
     does(*machines_[0], {home_ / "proffer", "keys", "init", "--data-dir=" + dir(0)});
     for (int i = 0; i < kMasters; ++i) {
@@ -168,6 +178,15 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
   EXPECT_EQ(told.code, 3);
   EXPECT_THAT(told.err, HasSubstr(text("the leader is at ", host(first), ":5050")));
 
+  // The standbys reach the leader by the masters' key.
+  for (int i = 0; i < kMasters; ++i) {
+    EXPECT_TRUE(eventually([&] {
+      return i == first ||
+             user_runs({"status"}).out.find(text(host(i), ":5050 stands by")) != std::string::npos;
+    })) << user_runs({"status"}).out;
+  }
+  EXPECT_EQ(user_runs({"run", "--", "exit 3"}).code, 3);
+
   const std::string proof = home_ / "proof";
   fs::create_directory(proof);
   ASSERT_EQ(chown(proof.c_str(), kNobody, kNobody), 0);
@@ -193,12 +212,22 @@ TEST_F(Masters, OfOneKeyServeOtherMachinesOneAfterTheOther) {
   EXPECT_EQ(ended.code, 7) << ended.err;
   EXPECT_EQ(read_file(proof + "/runs"), "begun\n");
 
-  // The one that was killed comes back as a standby, and is asked by nobody.
+  // What it saw is with it, on its machine.
+  const std::string led = text("the master ", host(first), ":5050 led from ");
+  EXPECT_THAT(user_runs({"history"}).out, HasSubstr(led));
+
+  // The one that was killed comes back as a standby, and tells the leader what it saw.
   masters_[first] = start_master(first);
   EXPECT_TRUE(eventually([&] {
     return operates(first, {"status"}).err.find("this master is a standby") != std::string::npos;
   }));
   EXPECT_EQ(user_runs({"run", "--", "true"}).code, 0);
+  EXPECT_TRUE(eventually([&] {
+    const std::string out = user_runs({"history"}).out;
+    return out.find("exit 3") < out.find("exit 7") && out.find("exit 7") < out.find("exit 0") &&
+           out.find("exit 0") != std::string::npos;
+  })) << user_runs({"history"}).out;
+  EXPECT_THAT(user_runs({"history"}).out, Not(HasSubstr(led)));
 }
 
 // What the leader knows of keys is in the registry: a revoked one is refused by the next leader.
