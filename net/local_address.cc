@@ -11,10 +11,10 @@ namespace proffer {
 Result<sockaddr_un> local_address(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  constexpr size_t kPathBytesMax = sizeof address.sun_path - 1;
-  if (path.size() > kPathBytesMax) {
-    return Error::invalid_argument(
-               text("socket path ", quoted(path), " is longer than ", kPathBytesMax, " bytes"))
+  constexpr size_t kSocketPathBytesMax = sizeof address.sun_path - 1;
+  if (path.size() > kSocketPathBytesMax) {
+    return Error::invalid_argument(text("socket path ", quoted(path), " is longer than ",
+                                        kSocketPathBytesMax, " bytes"))
         .with_hint("use a shorter directory");
   }
   if (path.empty() || path.find('\0') != std::string::npos) {
