@@ -59,8 +59,7 @@ std::string median_ratio(const std::vector<Pair>& pairs, int percent) {
   for (const Pair& pair : pairs) {
     hundredths.push_back(static_cast<int64_t>(100 * ratio(pair, percent) + 0.5));
   }
-  const int64_t median = bench::percentile(hundredths, 50);
-  return text(median / 100, ".", median % 100 / 10, median % 10);
+  return bench::hundredths(bench::percentile(hundredths, 50));
 }
 
 }  // namespace

@@ -75,10 +75,6 @@ int64_t metric(const test::Cluster& cluster, const std::string& name) {
   return 0;
 }
 
-std::string hundredths(int64_t value) {
-  return text(value / 100, ".", value % 100 / 10, value % 10);
-}
-
 std::string row_of(const Flood& flood, int pairs, int count) {
   // A cluster for each, so that its memory is that of this flood.
   const test::Cluster cluster({.agents = 1});
@@ -108,7 +104,7 @@ std::string row_of(const Flood& flood, int pairs, int count) {
                 bench::millis(bench::percentile(micros, 99)));
   };
   return text("| ", flood.kind, " × ", flood.connections, " | ", cells(at_sink), " | ",
-              cells(at_master), " | ", hundredths(bench::percentile(ratios, 50)), " | ",
+              cells(at_master), " | ", bench::hundredths(bench::percentile(ratios, 50)), " | ",
               idle_kib / 1'024, " | ", bench::memory_kib(master, "VmHWM") / 1'024, " | ",
               metric(cluster, "proffer_calls_shed_total"), ", ",
               metric(cluster, "proffer_sessions_shed_total"), ", ",

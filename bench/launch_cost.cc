@@ -19,10 +19,7 @@ constexpr int kAtOnce = 8;
 
 // "1.04"
 std::string ratio(int64_t value, int64_t base) {
-  const std::string hundredths = std::to_string(value * 100 / std::max<int64_t>(base, 1));
-  if (hundredths.size() < 3) return "0." + std::string(2 - hundredths.size(), '0') + hundredths;
-  return hundredths.substr(0, hundredths.size() - 2) + "." +
-         hundredths.substr(hundredths.size() - 2);
+  return bench::hundredths(value * 100 / std::max<int64_t>(base, 1));
 }
 
 }  // namespace

@@ -50,6 +50,10 @@ std::string millis(int64_t micros) {
   return text(micros / 1000, ".", hundredths.substr(1, 2));
 }
 
+std::string hundredths(int64_t value) {
+  return text(value / 100, ".", value % 100 / 10, value % 10);
+}
+
 std::string latency_row(const std::string& what, const std::vector<int64_t>& micros) {
   return text("| ", what, " | ", millis(percentile(micros, 50)), " | ",
               millis(percentile(micros, 99)), " |\n");

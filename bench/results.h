@@ -12,6 +12,8 @@ namespace proffer::bench {
 int64_t percentile(std::vector<int64_t> values, int percent);
 // "12.34" of microseconds as milliseconds.
 std::string millis(int64_t micros);
+// "1.04" of 104.
+std::string hundredths(int64_t value);
 // "| WHAT | p50 | p99 |\n" of microseconds, as milliseconds.
 std::string latency_row(const std::string& what, const std::vector<int64_t>& micros);
 

@@ -46,7 +46,7 @@ void add(std::vector<Entry>& to, std::vector<Entry>& from) {
 // Milli-units times seconds as units times hours, with up to three decimals.
 std::string hours_text(int64_t milli_seconds) { return print_milli(milli_seconds / 3600); }
 
-// Of masters of before there is one: it answers itself, whoever asks for what.
+// A master of before does not know the call: it is the only one, and answers for itself.
 Result<std::vector<proto::MasterRow>> fetch_masters(const Masters& master) {
   const Result<CallResult> answer = call(master, "masters", "");
   if (!answer && answer.error().code() == ErrorCode::kNotFound) {

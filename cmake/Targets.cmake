@@ -3,7 +3,7 @@
 set(PROFFER_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror)
 # The presets compile sources together, in little more than half the time: most of it is headers.
 # What a .cc keeps to itself then looks as if it came from a header. -DCMAKE_UNITY_BUILD=OFF is for
-# those who change one line at a time.
+# changing one line at a time.
 if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   list(APPEND PROFFER_WARNINGS -Wno-subobject-linkage)
 endif()

@@ -29,12 +29,12 @@ inline constexpr int64_t kStrangersBurst = 50;
 inline constexpr int64_t kStrangersPerSecond = 5;
 inline constexpr size_t kStrangerAddressesMax = 4'096;  // that are remembered; then the oldest goes
 
-// A task of which its agent has said nothing for so long is given up; agents tell of tasks that
-// are still being started several times as often.
+// If an agent says nothing of a task for so long, the task is given up. Agents report the tasks
+// that they are still starting several times as often.
 inline constexpr Duration kTaskStartTimeout = minutes(10);
 inline constexpr Duration kStartingReport = minutes(1);
-// After so many of them in a row the agent is offered to no framework for the same time, doubled
-// each time up to so many times it.
+// After so many missed starts in a row, no framework is offered the agent for the same time. The
+// pause doubles each time, up to so many times the timeout.
 inline constexpr int64_t kMissedStartsMax = 3;
 inline constexpr int64_t kMissedStartsPauseMax = 12;
 

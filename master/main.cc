@@ -68,7 +68,7 @@ DEFINE_string(agent_timeout, "30s", "silence after which a peer is taken for los
 DEFINE_string(reregistration_timeout, "10m",
               "how long an unreachable agent is waited for before its tasks are gone");
 DEFINE_string(task_start_timeout, "10m",
-              "a task of which its connected agent says nothing for so long is lost; at least 2m");
+              "a task is lost if its connected agent says nothing of it for so long; at least 2m");
 DEFINE_int64(agent_loss_percent, 10,
              "the brake: of the agents at most so many percent are given up as unreachable in "
              "--agent_loss_period, and always up to 5; further ones are held back as disconnected; "

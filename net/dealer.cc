@@ -170,7 +170,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
         return end_soon(text("connection to ", options.endpoint, " was closed by the other end"),
                         false);
       case ZMQ_EVENT_CLOSED:
-        return end_soon(text("nobody listens at ", options.endpoint), false);
+        return end_soon(not_reached(), false);
       default:
         return end_soon(handshake_failed(), false);
     }
@@ -179,6 +179,17 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
   // Unix sockets have none.
   bool is_keyed() const {
     return options.keys.has_value() && !options.endpoint.starts_with(kUnixSocket);
+  }
+
+  // libzmq does not say why.
+  std::string not_reached() const {
+    if (options.endpoint.starts_with(kUnixSocket)) {
+      const std::string path = options.endpoint.substr(kUnixSocket.size());
+      if (::access(path.c_str(), W_OK) != 0 && errno == EACCES) {
+        return text("user ", quoted(user_name(geteuid())), " may not reach ", options.endpoint);
+      }
+    }
+    return text("nobody listens at ", options.endpoint);
   }
 
   std::string handshake_failed() const {

@@ -12,7 +12,7 @@ int64_t Strangers::held_against(const Row& row, Time now) {
 void Strangers::refused(const std::string& address, Time now) {
   Row& row = rows_[address];
   oldest_.erase({row.at, address});
-  // No more than the burst is held against it, or who has stopped would pay for it for long.
+  // No more than the burst is held against it: an address that has stopped is free again soon.
   row.refused = std::min(held_against(row, now) + 1, kStrangersBurst);
   row.at = now;
   oldest_.emplace(now, address);

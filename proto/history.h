@@ -84,7 +84,7 @@ struct HistoryPage {
   std::vector<RoleUse> roles = {};
   std::vector<HistoryGap> gaps = {};  // with every query
   int64_t damaged_bytes = 0;          // that were skipped on the way
-  // That have led and cannot be asked. Filled in by who asks all masters, not by a master.
+  // Masters that have led and cannot be asked. Filled in by a client that asks all masters.
   std::vector<MasterRow> missing = {};
   bool operator==(const HistoryPage&) const = default;
 };

@@ -46,8 +46,8 @@ class HistoryLog {
   // begun. Errors: kUnavailable, kResourceExhausted.
   static Result<std::unique_ptr<HistoryLog>> open(HistoryLogOptions options, Time now);
 
-  // The same for who only reads: no file is opened for writing, so the times of all stay as they
-  // are. Nothing may be appended.
+  // The same for reading alone: no file is opened for writing, so all keep their times. Nothing may
+  // be appended.
   static Result<std::unique_ptr<HistoryLog>> look(HistoryLogOptions options, Time now);
 
   // Adds all records with one write, or none, and removes files beyond the bounds. Errors: as

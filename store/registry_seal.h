@@ -5,8 +5,8 @@
 // too: only a second place tells that either lacks what was acknowledged.
 //
 // The file is two lines for people, of which the older one is overwritten after each commit: a
-// write that the disk cut leaves the other. Who closes it leaves the newest line alone: a master of
-// the version before reads one line only.
+// write that the disk cut leaves the other. An orderly end leaves only the newest line, since a
+// master of the version before reads one line.
 //   epoch 000000000000000003 commits 000000000000000017 crc 1a2b3c4d
 //   epoch 000000000000000003 commits 000000000000000016 crc 5e6f7a8b
 // It is flushed when an epoch begins, not with each commit, so after a loss of power it may be

@@ -42,7 +42,7 @@ struct MasterOptions {
   BrakeOptions brake = {};                                   // on agents that are lost at once
   // Silence of a connected agent about a task that it was given, after which the task is lost.
   Duration task_start_timeout = kTaskStartTimeout;
-  size_t ended_kept = kEndedTasksKept;  // tasks that have ended, for who asks
+  size_t ended_kept = kEndedTasksKept;  // tasks that have ended, for queries
   PolicyOptions policy = {};
   AllocatorOptions allocator = {};
   bool keeps_history = false;  // the outbox has entries for the history
@@ -238,7 +238,7 @@ struct FileGrant {
   bool operator==(const FileGrant&) const = default;
 };
 
-// Who can be asked for the history of a master.
+// Where the history of a master can be read.
 struct HistoryKeeper {
   std::optional<PeerId> standby = {};  // none: this one
   std::optional<Time> led_until = {};  // what it saw ends there

@@ -52,7 +52,7 @@ std::string who_may(const Rule& rule, std::string_view owner) {
   return who;
 }
 
-// On this machine whoever could read the cluster's key is one, by the kernel's word.
+// On this machine: the users that can read the cluster's key, by the kernel's word.
 bool may_stand_by(const PolicyOptions& options, const Principal& by) {
   return by.key.empty() && (by.uid == 0 || by.uid == options.master_uid);
 }
@@ -63,6 +63,11 @@ std::string_view to_text(Action action) { return rule_of(action).text; }
 
 bool acts_for_a_user(const Principal& by) {
   return by.agent.empty() && !by.may_only_join && !by.is_master;
+}
+
+bool may_be_shed(const PolicyOptions& options, const Principal* by) {
+  if (by == nullptr || !by->key.empty()) return true;
+  return !by->is_unproven && by->uid != 0 && by->uid != options.master_uid;
 }
 
 bool is_operator(const PolicyOptions& options, const Principal& by) {

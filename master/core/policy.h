@@ -51,6 +51,11 @@ bool is_operator(const PolicyOptions& options, const Principal& by);
 // Not with the key of an agent, a join token or a master, whatever user its holder is elsewhere.
 bool acts_for_a_user(const Principal& by);
 
+// Whether frames of the peer may be shed when there is no room for them. Of root, of the user that
+// runs the master and of peers that nobody proves they wait in the sockets instead: these could
+// stop the master anyway, or may be anybody. nullptr: a stranger.
+bool may_be_shed(const PolicyOptions& options, const Principal* by);
+
 // Errors: kPermissionDenied; the hint names those that may. `owner`: the user of the framework or
 // task; empty: not known, then only operators may. Of kRegisterAgent: the agent's name. Nothing is
 // permitted to an unknown user.

@@ -1,8 +1,7 @@
 #pragma once
 
-// The masters that do not lead and are connected to this one, which does; and which masters have
-// led, as the registry keeps it. So whoever reads the history knows whose part is missing
-// (ADR 0072).
+// The standbys that are connected to this leader, and the masters that have led, as the registry
+// keeps them. A reader of the history learns from them which part is missing (ADR 0072).
 
 #include <map>
 #include <vector>
@@ -33,8 +32,8 @@ class Standbys {
   std::map<proto::MasterId, Standby> all_;
 };
 
-// What the registry says once `begins` leads: the leads of others are over, and who led for the
-// last time before `forgotten` is left out, since its history has no more of it.
+// The list of the registry once `begins` leads: the leads of others are over, and masters that led
+// for the last time before `forgotten` are left out, since no history goes back so far.
 std::vector<proto::LedMaster> with_lead(std::vector<proto::LedMaster> led,
                                         const proto::LedMaster& begins, Time forgotten);
 

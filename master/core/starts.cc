@@ -39,7 +39,7 @@ void Starts::end_pause() {
 bool Starts::note_launched() {
   if (!is_on_trial_ || is_tried_ || until_) return false;
   is_tried_ = true;
-  why_ = "it is tried with one task, after others of which it said nothing";
+  why_ = "it is tried with one task, since it said nothing of earlier ones";
   return true;
 }
 

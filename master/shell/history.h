@@ -64,7 +64,7 @@ class PastHistory {
   // Removes what is too old, and looks how the last life ended. Blocks.
   PastHistory(Loop& loop, const HistoryLogOptions& options);
   // As HistoryReader::read(). The first page has a gap until now if the last life did not end in
-  // order: who knows when the next master led knows its true end.
+  // order; its true end is when the next master led, if the caller knows that.
   void read(proto::HistoryQuery query, HistoryReader::Done done);
 
  private:

@@ -1,9 +1,9 @@
 #pragma once
 
-// What has come from peers and waits for its turn in the master's loop, in a queue for each user.
-// Next is the user who had the least of the loop's time since it began to wait (start-time fair
+// Frames of peers that wait for their turn in the master's loop, in a queue for each user.
+// Next is the user that had the least of the loop's time since it began to wait (start-time fair
 // queueing: Goyal, Vin and Cheng, SIGCOMM 1996). So a flood of one user waits behind itself,
-// however many connections it has and whatever its frames cost, and a user who sends little waits
+// however many connections it has and whatever its frames cost, and a user that sends little waits
 // for one frame of another at most (ADR 0068).
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class Inbox {
   // Whether the user may have a frame of so many bytes more in here.
   bool has_room(const std::string& user, size_t bytes) const;
   void add(Item item);
-  // Of the user whose turn it is, in the order in which its frames came. took() must follow.
+  // The oldest frame of the next user. took() must follow.
   std::optional<Item> take();
   // How long the loop was busy with the item that was taken last.
   void took(Duration time);
@@ -57,7 +57,7 @@ class Inbox {
   std::unordered_map<PeerId, size_t> waiting_;
   size_t frames_ = 0;
   size_t bytes_ = 0;
-  Duration begins_at_ = {};  // what who begins to wait is taken to have used
+  Duration begins_at_ = {};  // the `used` of a user that begins to wait
   std::optional<std::string> served_ = {};
 };
 

@@ -2,20 +2,11 @@
 
 #include <utility>
 
-#include <unistd.h>
-
 namespace proffer::master {
 namespace {
 
-// Frames of a turn that are served as they come, whoever sent them.
+// In each turn, frames of all users are served as they come for so long.
 constexpr Duration kAtOnceMax = milliseconds(1);
-
-// Root, and the user that the master runs as, could stop it anyway; peers that nobody proves may be
-// anybody. Sessions of theirs do not end because they send much: it stays in the sockets.
-bool is_trusted(const Principal* by) {
-  if (by == nullptr || !by->key.empty()) return false;
-  return by->is_unproven || by->uid == 0 || by->uid == geteuid();
-}
 
 }  // namespace
 
@@ -36,7 +27,7 @@ void Intake::receive(PeerId peer, std::span<const std::byte> frame) {
   const PrincipalPtr by = handlers_.principal_of(peer);
   Inbox::Item item{.user = audit_name(by.get()), .peer = peer};
   if (!inbox_.has_room(item.user, frame.size())) {
-    if (!is_trusted(by.get())) {
+    if (handlers_.may_be_shed(by.get())) {
       handlers_.on_shed(peer, frame, true);
       return;
     }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Between the sockets and the master: frames are served as they come while there are few, and by
-// their users' turns (master/shell/inbox.h) as soon as there are more than a turn of the loop can
-// take. What one user may let wait is bounded; what comes beyond it is shed.
+// Between the sockets and the master: while there are few frames they are served as they come, and
+// by their users' turns (master/shell/inbox.h) as soon as there are more than a turn of the loop
+// can take. The frames that wait of one user are bounded; further ones are shed.
 
 #include <cstddef>
 #include <functional>
@@ -30,8 +30,10 @@ class Intake final : public Pump {
     // There is no room for it: too much of this user, or of this connection, waits already. False:
     // it is kept all the same (only asked for a connection).
     std::function<bool(PeerId, std::span<const std::byte>, bool is_user_full)> on_shed = {};
-    // Whose frames are kept apart from others'; nullptr: they are strangers'.
+    // The user of a peer: each has a queue of its own. nullptr: a stranger.
     std::function<PrincipalPtr(PeerId)> principal_of = {};
+    // False: reading waits until there is room for it (master/core/policy.h).
+    std::function<bool(const Principal*)> may_be_shed = {};
   };
 
   Intake(Loop& loop, Handlers handlers);
@@ -56,7 +58,7 @@ class Intake final : public Pump {
   Handlers handlers_;
   Inbox inbox_;
   Duration at_once_ = {};     // that frames of this turn took which did not wait
-  std::string holding_ = {};  // a user for whose sake reading waits, if there is no room for it
+  std::string holding_ = {};  // a user that had no room and is not shed: reading waits
   TurnHook turn_ends_;
 };
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Who this master is, wherever it is reached: a file in its data directory.
+// The id of this master, at whatever address: a file in its data directory.
 
 #include <string>
 

@@ -113,7 +113,9 @@ struct MasterShell::Impl {
                 .on_lost = [this](PeerId peer) { on_lost(peer); },
                 .on_shed = [this](PeerId peer, std::span<const std::byte> frame,
                                   bool is_user_full) { return on_shed(peer, frame, is_user_full); },
-                .principal_of = [this](PeerId peer) { return principal_of(peer); }}),
+                .principal_of = [this](PeerId peer) { return principal_of(peer); },
+                .may_be_shed =
+                    [this](const Principal* by) { return may_be_shed(options.core.policy, by); }}),
         history_calls(
             l, [this](PeerId standby, proto::Call call) { send(standby, std::move(call)); }) {}
   // While the lock is held, the path is nobody else's.
@@ -547,8 +549,8 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                               .timeout = request->timeout,
                               .data = std::move(request->data)});
   }
-  // Who has gone hears no answer; what it asked for may take milliseconds. Who does not read its
-  // answers goes.
+  // A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that
+  // does not read its answers is dropped.
   if (!router->is_connected(peer)) return;
   if (router->queued(peer) >= kCallsPerPeerMax) {
     ++shed.sessions;

@@ -29,11 +29,12 @@
 # an operation or a record that it does not know makes the frame wrong, because guessing would
 # change its meaning: raise the version to add one.
 #
-# A version works with those before it. A connection speaks the lower one of its two ends: who was
-# connected to answers in the version that it heard; who connects begins with its own and, if
-# that is refused as `unsupported`, connects again in the version of the refusal, or (an executor,
-# whose agent refuses with silence) with the one before. Who speaks the lower one says what it lacks
-# in its words (proto/versions.h). Calls and replies are the same in all and go as the first.
+# A version works with those before it. A connection speaks the lower one of its two ends: the end
+# that was dialled answers in the version that it heard; the end that dialled begins with its own
+# and, if that is refused as `unsupported`, connects again in the version of the refusal, or (an
+# executor, whose agent refuses with silence) with the one before. In a lower version, words that it
+# lacks are replaced by the nearest that it has (proto/versions.h). Calls and replies are the same in
+# all versions and go as the first.
 #
 # Version 2 added: the task reasons from `revoked` on, the operations reserve and unreserve, the
 # reservation record. Version 3 added: the task reasons from `outOfMemory` on, the error code

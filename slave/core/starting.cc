@@ -1,6 +1,6 @@
 // Tasks that are still being started: files may take an hour to fetch, and a framework's own
-// executor says itself when a task runs. The master gives up a task of which it hears nothing for
-// long, so it is told now and then what such a task waits for.
+// executor says itself when a task runs. The master gives up a task if it hears nothing of it for
+// long, so the agent tells it now and then why the task does not run yet.
 
 #include "common/load_limits.h"
 #include "common/text.h"

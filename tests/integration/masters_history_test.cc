@@ -1,4 +1,4 @@
-// The history of several real masters: what each saw while it led, in one, and who is missing.
+// The histories of several real masters as one, and the masters that are missing in it.
 
 #include <csignal>
 
@@ -6,9 +6,8 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "cli/master_client.h"
 #include "common/text.h"
-#include "net/dealer.h"
-#include "proto/codec/codec.h"
 #include "proto/json/history_json.h"
 #include "proto/json/json.h"
 #include "proto/json/masters_json.h"
@@ -119,33 +118,9 @@ std::string call_as(uid_t uid, const std::string& socket, const std::string& met
   const pid_t child = ::fork();
   if (child == 0) {
     if (setresgid(uid, uid, uid) != 0 || setresuid(uid, uid, uid) != 0) _exit(1);
-    std::string told = "no answer";
-    Loop loop;
-    proto::Encoder encoder;
-    std::unique_ptr<Dealer> dealer;
-    dealer = std::make_unique<Dealer>(
-        loop,
-        Dealer::Options{.endpoint = "ipc://" + socket, .may_serve = [](uint32_t) { return true; }},
-        Dealer::Handlers{
-            .on_connected =
-                [&] {
-                  dealer->send(*encoder.encode(
-                      {.version = proto::kProtocolVersionMin,
-                       .message = proto::Call{.id = 1, .method = method, .json = json}}));
-                },
-            .on_frame =
-                [&](std::span<const std::byte> frame) {
-                  const Result<proto::Envelope> envelope = proto::decode(frame);
-                  if (!envelope) return;
-                  const auto* reply = std::get_if<proto::Reply>(&*envelope->message);
-                  if (reply == nullptr) return;
-                  told = reply->error ? reply->error->message : "";
-                  loop.stop();
-                }});
-    Timer timer(loop, [&] { loop.stop(); });
-    timer.arm(loop.now() + seconds(10));
-    dealer->connect();
-    loop.run();
+    const Result<cli::CallResult> answer =
+        cli::call({Address{.socket = socket}}, std::nullopt, method, json);
+    const std::string told = answer ? "" : answer.error().message();
     const ssize_t written = ::write(pipe_fds[1], told.data(), told.size());
     _exit(written < 0 ? 1 : 0);
   }

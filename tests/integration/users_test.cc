@@ -125,6 +125,14 @@ TEST_F(OtherUser, SeesTheClusterAndChangesNothing) {
   task.wait();
 }
 
+TEST_F(OtherUser, HearsThatItMayNotReachAMasterAndNotThatThereIsNone) {
+  fs::create_directory(home_ / "locked");
+  fs::permissions(home_ / "locked", fs::perms::owner_all);
+  const Exit status = as_nobody({"proffer", "status", "--master=" + (home_ / "locked/m.sock")});
+  EXPECT_NE(status.code, 0);
+  EXPECT_THAT(status.err, HasSubstr("user 'nobody' may not reach ipc://"));
+}
+
 // Its files are fetched with its rights, whatever root has had fetched before.
 TEST_F(OtherUser, HasOnlyThoseFilesFetchedThatItMayRead) {
   const std::string sum = "sha256=2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";

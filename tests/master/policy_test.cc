@@ -84,6 +84,20 @@ TEST(Policy, KeysOfAgentsTokensAndMastersAreForOneThingEach) {
   }
 }
 
+TEST(Policy, FramesOfThoseThatRunTheMasterAndOfTheUnprovenAreNotShed) {
+  const PolicyOptions options{.master_uid = 900};
+  EXPECT_FALSE(may_be_shed(options, user("root", 0).get()));
+  EXPECT_FALSE(may_be_shed(options, user("proffer", 900).get()));
+  EXPECT_TRUE(may_be_shed(options, user("ann", 1001).get()));
+  EXPECT_TRUE(may_be_shed(options, nullptr));
+  Principal unproven = *user("ann", 1001);
+  unproven.is_unproven = true;
+  EXPECT_FALSE(may_be_shed(options, &unproven));
+  Principal beyond_the_host = *user("root", 0);
+  beyond_the_host.key = PublicKey(std::string(40, 'k'));
+  EXPECT_TRUE(may_be_shed(options, &beyond_the_host));
+}
+
 // As of a framework that a master does not know any more, while its tasks still run.
 TEST(Policy, WhatHasNoKnownOwnerIsTheOperators) {
   const PolicyOptions options{.master_uid = 900};

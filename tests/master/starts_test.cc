@@ -116,7 +116,7 @@ TEST(Starts, AMasterThatWasStartedAgainWaitsForThemToo) {
   EXPECT_EQ(f.told(), (Lines{"t1 lost not_started"}));
 }
 
-// What it was given goes on counting, so it has room for many.
+// The tasks that it was given go on counting, so it has room for many.
 TEST(Starts, AnAgentThatStartsNothingIsClosedAndThenTriedWithOneTask) {
   MasterScenario s;
   TestAgent& a = s.registered_agent("a1", "cpus:16;mem:32GiB");

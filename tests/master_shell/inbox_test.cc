@@ -1,4 +1,4 @@
-// Whose turn it is, and what one user may let wait.
+// The order in which users are served, and the bounds of their queues.
 
 #include "master/shell/inbox.h"
 
@@ -13,7 +13,7 @@ Inbox::Item frame_of(const std::string& user, uint64_t peer, size_t bytes = 8) {
   return {.user = user, .peer = PeerId(peer), .frame = std::vector<std::byte>(bytes)};
 }
 
-// Who is served, in order, each for as long as `cost` says of its user.
+// The users in the order in which they are served, each for as long as `cost` says.
 template <class Cost>
 std::string served(Inbox& inbox, size_t count, Cost cost) {
   std::string users;
@@ -38,7 +38,7 @@ TEST(Inbox, AUserWhoSendsLittleDoesNotWaitBehindAFlood) {
   EXPECT_EQ(inbox.frames(), 995u);
 }
 
-// What counts is the loop's time, not the number of frames.
+// The loop's time counts, not the number of frames.
 TEST(Inbox, TwoFloodsShareTheTimeWhateverTheirFramesCost) {
   Inbox inbox;
   for (int i = 0; i < 1'000; ++i) {
@@ -51,7 +51,7 @@ TEST(Inbox, TwoFloodsShareTheTimeWhateverTheirFramesCost) {
   EXPECT_EQ(std::count(users.begin(), users.end(), 'a'), 20);
 }
 
-// Who waits now and then has saved nothing up for later.
+// A user that waits now and then has saved nothing up for later.
 TEST(Inbox, TimeThatAUserDidNotUseIsNotSavedUp) {
   Inbox inbox;
   for (int i = 0; i < 100; ++i) inbox.add(frame_of("a", 1));

@@ -86,7 +86,7 @@ TEST(Channel, TellsAPeerOfAnEarlierVersionOnlyReasonsThatItKnows) {
   }
 }
 
-// No reason may be added to an earlier version: those who speak it were built before.
+// No reason may be added to an earlier version: programs that speak it are built already.
 TEST(Channel, EveryReasonHasAWordInEachVersion) {
   constexpr TaskReason kLastOfVersion[] = {
       {}, TaskReason::kAgentFull, TaskReason::kGangIncomplete, TaskReason::kNotStarted};

@@ -1,6 +1,6 @@
 #pragma once
 
-// A small cluster of which each process may be of an earlier version or of today's, and is changed
+// A small cluster. Each process may be of an earlier version or of today's, and is changed
 // while tasks run. For the long tests.
 
 #include <csignal>

@@ -1,4 +1,4 @@
-// The command `proffer` of one version at a master of the other, for those who have not upgraded
+// The command `proffer` of one version at a master of the other, for users that have not upgraded
 // their machine yet. Long.
 
 #include <gmock/gmock.h>

@@ -18,6 +18,7 @@
 #include "proto/codec/codec.h"
 #include "proto/codec/stream.h"
 #include "tests/support/message_generator.h"
+#include "tests/upgrade/previous/hex.h"
 #include "tests/upgrade/versions.h"
 #include "wire.capnp.h"
 
@@ -25,24 +26,6 @@ namespace proffer::upgrade_test {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string out;
-  for (const std::byte byte : bytes) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    out += kDigits[std::to_integer<int>(byte) >> 4];
-    out += kDigits[std::to_integer<int>(byte) & 15];
-  }
-  return out;
-}
-
-Bytes unhex(const std::string& text) {
-  Bytes out;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    out.push_back(static_cast<std::byte>(std::stoi(text.substr(i, 2), nullptr, 16)));
-  }
-  return out;
-}
 
 std::string text_of(std::span<const std::byte> frame) {
   std::string out;
@@ -96,7 +79,7 @@ std::string missing_from(const std::string& whole, const std::string& part) {
   return {};
 }
 
-// Replies go as version 1, whoever calls, and have this code as it is. Callers who do not know it
+// Replies go as version 1 to every caller, and have this code as it is. Callers that do not know it
 // come by TCP, with the rights of the master's user, and are refused no call for their user.
 bool refuses_a_user(const proto::Message& message) {
   const auto* reply = std::get_if<proto::Reply>(&message);

@@ -25,7 +25,7 @@ struct UpgradeOptions {
 };
 
 // The oracle's judgement, and what a kill storm looks for besides (kill_storm.h). A version that
-// joins by TCP runs as one user, who is not root; otherwise every second scheduler is another's.
+// joins by TCP runs as one user, not as root; otherwise every second scheduler is another's.
 test::Judgement run_rolling_upgrade(const UpgradeOptions& options);
 
 }  // namespace proffer::upgrade_test

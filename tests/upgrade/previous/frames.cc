@@ -19,34 +19,19 @@
 #include "proto/codec/stream.h"
 #include "proto/messages.h"
 #include "tests/support/message_generator.h"
+#include "tests/upgrade/previous/hex.h"
 #include "wire.capnp.h"
 
 namespace {
 
 using namespace proffer;
 using namespace proffer::proto;
+using upgrade_test::hex;
+using upgrade_test::unhex;
 using Bytes = std::vector<std::byte>;
 
 constexpr int kFramesOfEach = 4;
 constexpr size_t kBytesMax = 1'400;  // of a recorded frame; the generator also makes the largest
-
-std::string hex(std::span<const std::byte> bytes) {
-  std::string out;
-  for (const std::byte byte : bytes) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    out += kDigits[std::to_integer<int>(byte) >> 4];
-    out += kDigits[std::to_integer<int>(byte) & 15];
-  }
-  return out;
-}
-
-Bytes unhex(const std::string& text) {
-  Bytes out;
-  for (size_t i = 0; i + 1 < text.size(); i += 2) {
-    out.push_back(static_cast<std::byte>(std::stoi(text.substr(i, 2), nullptr, 16)));
-  }
-  return out;
-}
 
 // One line, by the schema alone: what the codec makes of it plays no part.
 std::string text_of(std::span<const std::byte> frame) {
