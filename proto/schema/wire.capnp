@@ -33,8 +33,8 @@
 # that was dialled answers in the version that it heard; the end that dialled begins with its own
 # and, if that is refused as `unsupported`, connects again in the version of the refusal, or (an
 # executor, whose agent refuses with silence) with the one before. In a lower version, words that it
-# lacks are replaced by the nearest that it has (proto/versions.h). Calls and replies are the same in
-# all versions and go as the first.
+# lacks are replaced by the nearest that it has (proto/versions.h). Calls and replies are the same
+# in all versions and go as the first.
 #
 # Version 2 added: the task reasons from `revoked` on, the operations reserve and unreserve, the
 # reservation record. Version 3 added: the task reasons from `outOfMemory` on, the error code

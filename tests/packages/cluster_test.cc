@@ -97,7 +97,7 @@ class ClusterGuide : public testing::Test {
     EXPECT_TRUE(status) << logs();
     return status ? static_cast<int64_t>(status->leader.value()) : 0;
   }
-  size_t active_agents(const std::string& machine) const {
+  size_t connected_agents(const std::string& machine) const {
     const auto rows = proto::parse_agents(ada(machine, "proffer agents --json").out);
     if (!rows) return 0;
     return std::count_if(rows->begin(), rows->end(), [](const proto::AgentRow& row) {
@@ -120,7 +120,7 @@ TEST_F(ClusterGuide, ThreeMachinesBecomeAClusterByItsWordsAndOutliveTheirLeader)
       cluster_->run(block);
       ASSERT_FALSE(HasFailure()) << logs();
     }
-    ASSERT_TRUE(eventually([&] { return active_agents("m3.example") == 3; })) << logs();
+    ASSERT_TRUE(eventually([&] { return connected_agents("m3.example") == 3; })) << logs();
   }
 
   // A job whose reducers read, by TLS, what maps on the other machines have written.
@@ -177,7 +177,7 @@ TEST_F(ClusterGuide, ThreeMachinesBecomeAClusterByItsWordsAndOutliveTheirLeader)
   write_file(cluster_->shared() + "/goes-on", "");
   const Exit ended = running->wait();
   EXPECT_EQ(ended.code, 7) << ended.err << logs();
-  EXPECT_TRUE(eventually([&] { return active_agents("m1.example") == 3; })) << logs();
+  EXPECT_TRUE(eventually([&] { return connected_agents("m1.example") == 3; })) << logs();
 
   // A leader that is cut off from the other machines ends, and one of those leads.
   const std::string second = leader();
@@ -234,7 +234,7 @@ TEST_F(ClusterGuide, AnotherMachineJoinsOneMasterByTheWordsOfJoin) {
   for (const ShellBlock& block : blocks) {
     const bool revokes = block.script.find("keys revoke") != std::string::npos;
     if (revokes) {
-      EXPECT_EQ(active_agents("worker-7.example"), 2u) << logs();
+      EXPECT_EQ(connected_agents("worker-7.example"), 2u) << logs();
       const Exit logs_of = ada("master.example", "proffer logs run");
       EXPECT_EQ(logs_of.code, 0) << logs_of.err;
     }
@@ -242,7 +242,7 @@ TEST_F(ClusterGuide, AnotherMachineJoinsOneMasterByTheWordsOfJoin) {
     ASSERT_FALSE(HasFailure()) << logs();
     if (revokes) {
       EXPECT_THAT(ada("worker-7.example", "proffer status").err, HasSubstr("refuses this key"));
-      EXPECT_TRUE(eventually([&] { return active_agents("master.example") == 1; })) << logs();
+      EXPECT_TRUE(eventually([&] { return connected_agents("master.example") == 1; })) << logs();
     }
   }
 }
