@@ -1,12 +1,18 @@
 // What a launch notices of floods: the latency of a task of a well-behaved framework while another
 // user floods the master, and while the same flood goes to a process that only reads, in turn.
 //
-//   build/bin/flood_bench [PAIRS [LAUNCHES [RESULTS.md]]]   as root, to be another user
+//   build/bin/flood_bench [PAIRS [LAUNCHES [RESULTS.md [KIND…]]]]   as root, to be another user
+//
+// An empty RESULTS.md writes no section; without kinds, all floods are measured.
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <set>
 #include <sstream>
+#include <string>
 #include <vector>
 
 #include <signal.h>
@@ -55,7 +61,7 @@ std::vector<int64_t> beside(const test::Cluster& cluster, const Flood& flood, bo
   if (!at_master) {
     fs::remove(sink);
     reader = std::make_unique<test::Process>(test::Words{tool, "--sink=" + sink, bound});
-    CHECK(reader->line_with("reading")) << reader->err();
+    CHECK(reader->line_with("reading")) << tool << ": " << reader->err();
   }
   test::Process flooder({tool, "--nobody", text("--at=", at_master ? cluster.master() : sink),
                          text("--kind=", flood.kind), text("--connections=", flood.connections),
@@ -123,7 +129,15 @@ int main(int argc, char** argv) {
   CHECK(pairs > 0 && count > 0);
   setenv("PROFFER_BIN_DIR", test::program("").c_str(), 0);
   std::string rows;
-  for (const Flood& flood : kFloods) rows += row_of(flood, pairs, count);
+  const std::set<std::string> kinds(argv + std::min(argc, 4), argv + argc);
+  for (const Flood& flood : kFloods) {
+    if (!kinds.empty() && !kinds.contains(flood.kind)) continue;
+    const std::string row = row_of(flood, pairs, count);
+    std::fputs(row.c_str(), stdout);
+    std::fflush(stdout);
+    rows += row;
+  }
+  if (path.empty()) return 0;
   bench::write_section(
       path, "flood", text("build/bin/flood_bench ", pairs, " ", count),
       text("From when a framework of one task leaves its client to `running` heard there, while "

@@ -134,6 +134,7 @@ inline constexpr size_t kMessagesPerTurn = 256;  // handled before the loop look
 // Durable state.
 inline constexpr size_t kStoreValueBytesMax = size_t{1} << 20;  // of one record; larger is a bug
 inline constexpr size_t kStoreQueuedMax = 100'000;  // batches waiting for the disk; then it fails
+inline constexpr size_t kStoreServedMax = 20'000;   // then the master reads no further frames
 inline constexpr size_t kStoreGroupMax = 4'096;     // batches in one transaction; the rest waits
 inline constexpr size_t kCheckpointRecordBytesMax = size_t{2} << 20;  // of one record; refused
 inline constexpr size_t kCheckpointRewriteBytes = size_t{1} << 20;    // smaller logs are left alone

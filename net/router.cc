@@ -57,19 +57,15 @@ struct Peer {
   bool is_backlogged = false;  // its next frames wait for the retry timer
 };
 
-// A received part, freed at the end of its scope.
 struct Part {
-  zmq_msg_t message;
-  Part() { zmq_msg_init(&message); }
-  ~Part() { zmq_msg_close(&message); }
-  Part(const Part&) = delete;
-  Part& operator=(const Part&) = delete;
+  ReceivedFrame frame = {};
+
+  zmq_msg_t* message() { return static_cast<zmq_msg_t*>(frame.message()); }
   bool receive(void* socket) {
-    return uninterrupted([&] { return zmq_msg_recv(&message, socket, ZMQ_DONTWAIT); }) >= 0;
+    return uninterrupted([&] { return zmq_msg_recv(message(), socket, ZMQ_DONTWAIT); }) >= 0;
   }
-  bool has_more() const { return zmq_msg_more(&message) != 0; }
-  size_t size() const { return zmq_msg_size(&message); }
-  const void* bytes() { return zmq_msg_data(&message); }
+  bool has_more() { return zmq_msg_more(message()) != 0; }
+  size_t size() const { return frame.size(); }
 };
 
 Error bind_error(const std::string& endpoint, int error) {
@@ -222,8 +218,9 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
       Part extra;
       more = extra.receive(socket.get()) && extra.has_more();
     }
-    const std::string name(static_cast<const char*>(routing.bytes()), routing.size());
-    const int fd = has_frame ? zmq_msg_get(&frame.message, ZMQ_SRCFD) : -1;
+    const std::string name(reinterpret_cast<const char*>(routing.frame.bytes().data()),
+                           routing.size());
+    const int fd = has_frame ? zmq_msg_get(frame.message(), ZMQ_SRCFD) : -1;
     connections.spoke(fd);
     const bool is_well_formed =
         has_frame && !has_extra && frame.size() > 0 && frame.size() <= kFrameBytesMax;
@@ -258,9 +255,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
       return true;
     }
     ++counts.frames_received;
-    if (handlers.on_frame) {
-      handlers.on_frame(peer->id, {static_cast<const std::byte*>(frame.bytes()), frame.size()});
-    }
+    if (handlers.on_frame) handlers.on_frame(peer->id, std::move(frame.frame));
     return true;
   }
 
@@ -270,10 +265,10 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     peer.id = PeerId(++last_id);
     peer.routing = name;
     peer.fd = fd;
-    const char* address = zmq_msg_gets(&frame.message, "Peer-Address");
+    const char* address = zmq_msg_gets(frame.message(), "Peer-Address");
     if (address != nullptr) peer.address = address;
     // Said by our own handler; a peer without CURVE could say it of itself.
-    const char* key = zmq_msg_gets(&frame.message, "User-Id");
+    const char* key = zmq_msg_gets(frame.message(), "User-Id");
     if (zap != nullptr && key != nullptr && !peer_process(peer.address) &&
         is_valid_public_key(key)) {
       peer.key = PublicKey(key);

@@ -27,14 +27,15 @@
 #include "net/loop.h"
 #include "net/peer_loss.h"
 #include "net/peer_process.h"
+#include "net/received_frame.h"
 
 namespace proffer {
 
 class Router {
  public:
   struct Handlers {
-    // The bytes are valid during the call only and not aligned.
-    std::function<void(PeerId, std::span<const std::byte>)> on_frame = {};
+    // A handler may keep it, or take a span, which is valid during the call only.
+    std::function<void(PeerId, ReceivedFrame)> on_frame = {};
     // Told once per peer, after its last frame; the id is unknown from then on. Not told for peers
     // that were dropped by drop(). Within milliseconds of a disconnect as a rule; but the
     // application's heartbeats are what counts.

@@ -134,7 +134,7 @@ void MasterNode::step(master::MasterEvent event) {
     if (chance_.chance(1, 4)) return crash();
     upto = chance_.below(out_.actions.size() + 1);
   }
-  if (out_.records.empty() && leadership_->store().pending() == 0) {
+  if (out_.records.empty() && (out_.actions.empty() || leadership_->store().pending() == 0)) {
     deliver(out_.actions, upto);
     if (!is_up()) return;
   } else {

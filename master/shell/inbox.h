@@ -20,6 +20,7 @@
 #include "common/limits.h"
 #include "common/load_limits.h"
 #include "common/time.h"
+#include "net/received_frame.h"
 
 namespace proffer::master {
 
@@ -28,7 +29,7 @@ class Inbox {
   struct Item {
     std::string user = {};
     PeerId peer = {};
-    std::vector<std::byte> frame = {};  // empty: the connection is lost, after what came before
+    ReceivedFrame frame = {};  // empty: the connection is lost, after what came before
   };
 
   // Whether the user may have a frame of so many bytes more in here.

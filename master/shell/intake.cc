@@ -6,7 +6,9 @@ namespace proffer::master {
 namespace {
 
 // In each turn, frames of all users are served as they come for so long.
-constexpr Duration kAtOnceMax = milliseconds(1);
+constexpr Duration kAtOnceMax = microseconds(100);
+// A small frame lies in a buffer of libzmq's with others, which it would keep.
+constexpr size_t kCopiedBytesMax = size_t{16} << 10;
 
 }  // namespace
 
@@ -17,8 +19,8 @@ Intake::Intake(Loop& loop, Handlers handlers)
 
 Intake::~Intake() { loop_.remove(this); }
 
-void Intake::receive(PeerId peer, std::span<const std::byte> frame) {
-  if (inbox_.empty() && at_once_ < kAtOnceMax) {
+void Intake::receive(PeerId peer, ReceivedFrame frame) {
+  if (inbox_.empty() && at_once_ < kAtOnceMax && handlers_.may_serve()) {
     const Time begun = loop_.now();
     handlers_.on_frame(peer, frame);
     at_once_ = at_once_ + (loop_.now() - begun);
@@ -35,7 +37,8 @@ void Intake::receive(PeerId peer, std::span<const std::byte> frame) {
   } else if (inbox_.waiting(peer) >= kCallsPerPeerMax && handlers_.on_shed(peer, frame, false)) {
     return;
   }
-  item.frame.assign(frame.begin(), frame.end());
+  const bool is_small = frame.size() <= kCopiedBytesMax;
+  item.frame = is_small ? ReceivedFrame::copy_of(frame) : std::move(frame);
   inbox_.add(std::move(item));
 }
 
@@ -51,13 +54,13 @@ bool Intake::may_read() const {
 
 void Intake::pump() {
   const Time begun = loop_.now();
-  while (!inbox_.empty() && loop_.now() - begun < kServeTimeMax) serve_next();
+  while (is_pending() && loop_.now() - begun < kServeTimeMax) serve_next();
 }
 
 void Intake::serve_next() {
   const Inbox::Item item = *inbox_.take();
   const Time begun = loop_.now();
-  if (item.frame.empty()) {
+  if (item.frame.size() == 0) {
     handlers_.on_lost(item.peer);
   } else {
     handlers_.on_frame(item.peer, item.frame);

@@ -14,13 +14,14 @@
 #include "common/time.h"
 #include "master/shell/inbox.h"
 #include "net/loop.h"
+#include "net/received_frame.h"
 
 namespace proffer::master {
 
 // A turn of the loop under load: so long it reads ahead, and so long it serves what it has read.
 // Short, since a launch takes several turns; a single frame may take longer.
-inline constexpr Duration kReadTimeMax = milliseconds(2);
-inline constexpr Duration kServeTimeMax = milliseconds(2);
+inline constexpr Duration kReadTimeMax = microseconds(400);
+inline constexpr Duration kServeTimeMax = microseconds(400);
 
 class Intake final : public Pump {
  public:
@@ -34,6 +35,8 @@ class Intake final : public Pump {
     std::function<PrincipalPtr(PeerId)> principal_of = {};
     // False: reading waits until there is room for it (master/core/policy.h).
     std::function<bool(const Principal*)> may_be_shed = {};
+    // False: frames wait in the queues. Whatever makes it true again ends a turn of the loop.
+    std::function<bool()> may_serve = {};
   };
 
   Intake(Loop& loop, Handlers handlers);
@@ -41,13 +44,13 @@ class Intake final : public Pump {
   Intake(const Intake&) = delete;
   Intake& operator=(const Intake&) = delete;
 
-  void receive(PeerId peer, std::span<const std::byte> frame);
+  void receive(PeerId peer, ReceivedFrame frame);
   void lost(PeerId peer);
   // False while so much waits that nothing more may be read.
   bool may_read() const;
 
   void pump() override;
-  bool is_pending() override { return !inbox_.empty(); }
+  bool is_pending() override { return !inbox_.empty() && handlers_.may_serve(); }
 
   const Inbox& inbox() const { return inbox_; }
 

@@ -115,7 +115,8 @@ struct MasterShell::Impl {
                                   bool is_user_full) { return on_shed(peer, frame, is_user_full); },
                 .principal_of = [this](PeerId peer) { return principal_of(peer); },
                 .may_be_shed =
-                    [this](const Principal* by) { return may_be_shed(options.core.policy, by); }}),
+                    [this](const Principal* by) { return may_be_shed(options.core.policy, by); },
+                .may_serve = [this] { return !waits_for_disk(); }}),
         history_calls(
             l, [this](PeerId standby, proto::Call call) { send(standby, std::move(call)); }) {}
   // While the lock is held, the path is nobody else's.
@@ -172,6 +173,7 @@ struct MasterShell::Impl {
   void gained(LeaderEpoch leader, const std::vector<StoreRecord>& rows);
   void lost(Error why);
   bool may_serve() const;
+  bool waits_for_disk() const;
   PrincipalPtr principal_of(PeerId peer);
   bool may_connect(const PublicKey& key);
   void drop_key(const PublicKey& key);
@@ -336,11 +338,16 @@ bool MasterShell::Impl::may_serve() const {
   return core != nullptr && outcome && leadership->may_serve(loop.now());
 }
 
+// The store fails for good at kStoreQueuedMax, so before that frames wait until the disk is back.
+bool MasterShell::Impl::waits_for_disk() const {
+  return core != nullptr && leadership->store().pending() >= kStoreServedMax;
+}
+
 Result<void> MasterShell::Impl::listen(const Address& at) {
   if (router != nullptr) return router->listen(zmq_endpoint(at));
   const Router::Handlers handlers = {
       .on_frame = [this](PeerId peer,
-                         std::span<const std::byte> frame) { intake.receive(peer, frame); },
+                         ReceivedFrame frame) { intake.receive(peer, std::move(frame)); },
       .on_lost = [this](PeerId peer, PeerLoss) { intake.lost(peer); },
       .on_shut = [](const std::string& what) { LOG_EVERY_T(WARNING, 1) << what; }};
   Router::Options router_options{.frames_per_turn = kReadAheadPerTurn,
@@ -506,7 +513,12 @@ bool MasterShell::Impl::on_shed(PeerId peer, std::span<const std::byte> frame, b
   }
   if (!is_user_full) return false;
   ++shed.sessions;
-  step(PeerShed{peer, std::move(error)});
+  if (waits_for_disk()) {  // Words would wait for it, too.
+    router->drop(peer);
+    on_lost(peer);
+  } else {
+    step(PeerShed{peer, std::move(error)});
+  }
   return true;
 }
 
@@ -646,6 +658,7 @@ void MasterShell::Impl::on_request(const HttpRequest& request, HttpResponder res
                                              .history = history.get(),
                                              .router = *router,
                                              .inbox = intake.inbox(),
+                                             .writes_waiting = leadership->store().pending(),
                                              .shed = shed,
                                              .trace = trace,
                                              .now = loop.now()}));
@@ -688,7 +701,7 @@ void MasterShell::Impl::step(MasterEvent event) {
   }
   trace.write(out.trace, now.nanos() / 1'000'000'000);
   if (history) history->add(std::exchange(out.history, {}));
-  if (out.records.empty() && leadership->store().pending() == 0) {
+  if (out.records.empty() && (out.actions.empty() || leadership->store().pending() == 0)) {
     deliver(std::move(out.actions), decided_since);
   } else {
     std::vector<StoreRecord> records;

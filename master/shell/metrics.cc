@@ -136,6 +136,8 @@ std::string master_metrics(const MasterParts& master) {
              static_cast<int64_t>(master.inbox.frames()));
   text.gauge("proffer_frames_waiting_bytes", "Their bytes.",
              static_cast<int64_t>(master.inbox.bytes()));
+  text.gauge("proffer_registry_writes_waiting", "Steps whose messages wait for the registry.",
+             static_cast<int64_t>(master.writes_waiting));
   text.counter("proffer_calls_shed_total",
                "Calls that were refused because too much of their user, or connection, waited.",
                master.shed.calls);

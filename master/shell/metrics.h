@@ -26,6 +26,7 @@ struct MasterParts {
   const History* history;  // nullptr: none is kept
   const Router& router;
   const Inbox& inbox;
+  size_t writes_waiting;  // of the registry
   const ShedCounters& shed;
   const TraceLog& trace;
   Time now = {};

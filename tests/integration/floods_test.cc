@@ -9,8 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/limits.h"
 #include "common/text.h"
 #include "tests/integration/processes.h"
 
@@ -27,6 +29,15 @@ int64_t memory_kib(pid_t pid) {
   for (std::string word; in >> word;) {
     int64_t kib = 0;
     if (word == "VmHWM:" && in >> kib) return kib;
+  }
+  return 0;
+}
+
+// Zero until there is one.
+int64_t metric_at(const std::string& http, const std::string& name) {
+  std::istringstream lines(get_http(http, "/metrics"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with(name + " ")) return std::stoll(line.substr(name.size() + 1));
   }
   return 0;
 }
@@ -56,13 +67,7 @@ class Floods : public testing::TestWithParam<const char*> {
         Words{program_of_tests("flood"), "--nobody", "--at=" + cluster_->master(), "--kind=" + kind,
               text("--connections=", connections), text("--seconds=", kDeadline.count())});
   }
-  static int64_t metric(const std::string& name) {
-    std::istringstream lines(get_http(cluster_->http(), "/metrics"));
-    for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with(name + " ")) return std::stoll(line.substr(name.size() + 1));
-    }
-    return 0;
-  }
+  static int64_t metric(const std::string& name) { return metric_at(cluster_->http(), name); }
 
   static Cluster* cluster_;
 };
@@ -96,6 +101,88 @@ INSTANTIATE_TEST_SUITE_P(Of, Floods,
                          testing::Values("connections", "messages", "giants", "asks", "calls",
                                          "unread", "reconnects", "unfinished"),
                          [](const auto& kind) { return std::string(kind.param); });
+
+// A master whose registry's disk can be made to stand still.
+class StandingDisk : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "not run: only root can mount a file system";
+    fs::permissions(home_ / "", fs::perms::others_exec, fs::perm_options::add);
+    const std::string image = home_ / "image";
+    ASSERT_EQ(mkdir(disk_.c_str(), 0700), 0);
+    ASSERT_EQ(run({"truncate", "--size=64M", image}).code, 0);
+    ASSERT_EQ(run({"/sbin/mkfs.ext4", "-q", image}).code, 0);
+    if (const Exit mounted = run({"mount", "-o", "loop", image, disk_}); mounted.code != 0) {
+      GTEST_SKIP() << "not run: this machine mounts no image: " << mounted.err;
+    }
+    is_mounted_ = true;
+    // A flood makes more lines than a pipe holds.
+    master_ = std::make_unique<Process>(
+        Words{"/bin/sh", "-c", R"(exec "$@" 2>"$0")", home_ / "log", program("proffer-master"),
+              "--data_dir=" + disk_ + "/master", "--socket=" + socket_});
+    ASSERT_TRUE(eventually([&] { return status().code == 0; })) << log();
+  }
+  void TearDown() override {
+    if (stands_) thaw();
+    if (master_ != nullptr) {
+      master_->kill(SIGTERM);
+      EXPECT_EQ(master_->wait().code, 0) << log();
+    }
+    if (is_mounted_) {
+      EXPECT_EQ(run({"umount", disk_}).code, 0);
+    }
+  }
+  // Another user floods until the master says that `metric` has come to `most`.
+  void flood_until(const std::string& kind, const std::string& metric, int64_t most) {
+    Process flooder({program_of_tests("flood"), "--nobody", "--at=" + socket_, "--kind=" + kind,
+                     "--connections=20", text("--seconds=", kDeadline.count())});
+    EXPECT_TRUE(flooder.line_with("flooding")) << flooder.err();
+    EXPECT_TRUE(eventually([&] { return metric_at(http_, metric) >= most; }))
+        << metric << " " << metric_at(http_, metric) << "; " << log();
+    flooder.kill(SIGKILL);
+    flooder.wait();
+    EXPECT_LT(memory_kib(master_->pid()), kMemoryMaxKib);
+  }
+  static constexpr const char* kWaiting = "proffer_registry_writes_waiting";
+  std::string log() const { return read_file(home_ / "log"); }
+  Exit status() const { return run({program("proffer"), "--master=" + socket_, "status"}); }
+  // A write waits for the disk from now on, and each later step behind it.
+  void freeze() {
+    ASSERT_EQ(run({"/sbin/fsfreeze", "--freeze", disk_}).code, 0);
+    stands_ = true;
+    writer_ = std::make_unique<Process>(
+        Words{program("proffer"), "--master=" + socket_, "role", "set", "eng", "--weight=3"});
+    ASSERT_TRUE(eventually([&] { return metric_at(http_, kWaiting) > 0; })) << log();
+  }
+  void thaw() {
+    EXPECT_EQ(run({"/sbin/fsfreeze", "--unfreeze", disk_}).code, 0);
+    stands_ = false;
+    EXPECT_EQ(writer_->wait().code, 0) << writer_->err() << log();
+  }
+  TemporaryDirectory home_;
+  const std::string socket_ = home_ / "master.sock";
+  const std::string http_ = home_ / "master-http.sock";
+  const std::string disk_ = home_ / "disk";
+  bool is_mounted_ = false;
+  bool stands_ = false;
+  std::unique_ptr<Process> master_;
+  std::unique_ptr<Process> writer_;
+};
+
+// A hundred thousand heartbeats behind one write ended the master.
+TEST_F(StandingDisk, EndsNoMasterUnderAFloodOfMessages) {
+  freeze();
+  flood_until("messages", "proffer_frames_received_total", 4 * kStoreQueuedMax);
+  thaw();
+}
+
+// The answer to each waits behind the write.
+TEST_F(StandingDisk, EndsNoMasterUnderAFloodOfSubscriptions) {
+  freeze();
+  flood_until("reconnects", "proffer_sessions_shed_total", 1'000);
+  EXPECT_LE(metric_at(http_, kWaiting), kStoreQueuedMax / 2);
+  thaw();
+}
 
 }  // namespace
 }  // namespace proffer::floods_test

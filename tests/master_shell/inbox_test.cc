@@ -10,7 +10,9 @@ namespace proffer::master::inbox_test {
 namespace {
 
 Inbox::Item frame_of(const std::string& user, uint64_t peer, size_t bytes = 8) {
-  return {.user = user, .peer = PeerId(peer), .frame = std::vector<std::byte>(bytes)};
+  return {.user = user,
+          .peer = PeerId(peer),
+          .frame = ReceivedFrame::copy_of(std::vector<std::byte>(bytes))};
 }
 
 // The users in the order in which they are served, each for as long as `cost` says.
