@@ -27,7 +27,13 @@ inline constexpr int kSendQueueFrames = 128;
 // them its connections are closed when they come.
 inline constexpr int64_t kStrangersBurst = 50;
 inline constexpr int64_t kStrangersPerSecond = 5;
-inline constexpr size_t kStrangerAddressesMax = 4'096;  // that are remembered; then the oldest goes
+// Connections of one user of this machine to its Unix sockets, but of root and of the daemon's own
+// user: so many at once, and so many each second. One that sent parts of a message without end
+// counts for ten seconds of them.
+inline constexpr int64_t kArrivalsBurst = 2'000;
+inline constexpr int64_t kArrivalsPerSecond = 500;
+inline constexpr int64_t kUnfinishedArrivals = 10 * kArrivalsPerSecond;
+inline constexpr size_t kAllowancesMax = 4'096;  // names that are remembered, of each kind
 
 // If an agent says nothing of a task for so long, the task is given up. Agents report the tasks
 // that they are still starting several times as often.

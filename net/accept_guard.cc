@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <ctime>
 #include <mutex>
+#include <optional>
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -16,7 +17,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "net/strangers.h"
+#include "common/text.h"
+#include "net/allowances.h"
+#include "net/peer_process.h"
 
 namespace proffer {
 namespace {
@@ -25,9 +28,11 @@ std::atomic<bool> is_guarded = false;
 std::atomic<int> reserve = -1;  // none while it is in use, or could not be opened again
 // Connections are accepted by libzmq's thread, and strangers found in the loop's.
 std::mutex mutex;
-Strangers strangers;                         // under mutex
-std::atomic<bool> has_strangers = false;     // there was one
-std::atomic<uint64_t> connections_shut = 0;  // of strangers
+Allowances strangers({.burst = kStrangersBurst, .per_second = kStrangersPerSecond});  // by mutex
+Allowances users({.burst = kArrivalsBurst, .per_second = kArrivalsPerSecond});        // by mutex
+std::atomic<bool> has_strangers = false;  // there was one
+std::atomic<uint64_t> refused_strangers = 0;
+std::atomic<uint64_t> refused_users = 0;
 
 int open_reserve() { return ::open("/dev/null", O_RDONLY | O_CLOEXEC); }
 
@@ -53,12 +58,36 @@ std::string address_of_peer(int fd) {
   return text.data();
 }
 
-bool is_unwelcome(int fd) {
+bool is_unwelcome_stranger(int fd) {
   if (!has_strangers) return false;
   const std::string address = address_of_peer(fd);
   if (address.empty()) return false;
   const std::lock_guard lock(mutex);
-  return !strangers.may_come(address, now());
+  return !strangers.has_left(address, now());
+}
+
+bool is_too_often(int fd) {
+  const std::optional<uint32_t> uid = user_of_socket(fd);
+  if (!uid || *uid == 0 || *uid == geteuid()) return false;
+  const std::string name = text(*uid);
+  const std::lock_guard lock(mutex);
+  const Time at = now();
+  if (!users.has_left(name, at)) return true;
+  users.use(name, 1, at);
+  return false;
+}
+
+bool is_unwelcome(int fd) {
+  if (!is_guarded) return false;
+  if (is_unwelcome_stranger(fd)) {
+    ++refused_strangers;
+    return true;
+  }
+  if (is_too_often(fd)) {
+    ++refused_users;
+    return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -71,10 +100,17 @@ void note_stranger(const std::string& address) {
   if (address.empty()) return;
   has_strangers = true;
   const std::lock_guard lock(mutex);
-  strangers.refused(address, now());
+  strangers.use(address, 1, now());
 }
 
-uint64_t strangers_shut() { return connections_shut; }
+void note_unfinished(uint32_t uid) {
+  const std::lock_guard lock(mutex);
+  users.use(text(uid), kUnfinishedArrivals, now());
+}
+
+ConnectionsRefused connections_refused() {
+  return {.of_strangers = refused_strangers, .of_users = refused_users};
+}
 
 }  // namespace proffer
 
@@ -85,7 +121,6 @@ extern "C" int accept4(int listening, sockaddr* address, socklen_t* bytes, int f
   const int accepted = accept_now();
   if (accepted >= 0 && proffer::is_unwelcome(accepted)) {
     close(accepted);
-    ++proffer::connections_shut;
     errno = ECONNABORTED;
     return -1;
   }

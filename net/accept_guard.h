@@ -13,11 +13,19 @@ namespace proffer {
 // held in reserve, and shut at once; libzmq is told that its peer had gone.
 void guard_accept();
 
-// A peer from this address ("192.0.2.7") had an unknown key. Its connections to any TCP port of
-// this process are closed as soon as they are accepted, if there were too many
-// (net/strangers.h). Any thread.
+// Connections are closed as soon as they are accepted if their address, or on this machine their
+// user, has used up its allowance (net/allowances.h). All of these may be called by any thread.
+
+// A peer from this address ("192.0.2.7") had an unknown key.
 void note_stranger(const std::string& address);
-// Connections that were closed so. Any thread.
-uint64_t strangers_shut();
+// A connection of this user was shut, which sent parts of a message without end.
+void note_unfinished(uint32_t uid);
+
+struct ConnectionsRefused {
+  uint64_t of_strangers = 0;
+  uint64_t of_users = 0;
+  bool operator==(const ConnectionsRefused&) const = default;
+};
+ConnectionsRefused connections_refused();
 
 }  // namespace proffer

@@ -12,6 +12,8 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "net/accept_guard.h"
+#include "net/peer_process.h"
 
 namespace proffer {
 namespace {
@@ -33,18 +35,6 @@ size_t resident_bytes() {
   size_t resident = 0;
   in >> size >> resident;
   return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
-// False: it is no Unix socket.
-bool find_user(int fd, uint32_t& uid) {
-  int domain = 0;
-  socklen_t size = sizeof domain;
-  if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX) return false;
-  ucred peer{};
-  size = sizeof peer;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return false;
-  uid = peer.uid;
-  return true;
 }
 
 int waiting_bytes(int fd) {
@@ -79,10 +69,10 @@ void ConnectionWatch::accepted(int fd) {
   first_messages_.push_back({fd, connection.number, loop_.now() + options_.first_message_max});
   if (!timer_.is_armed()) timer_.arm(loop_.now() + kCheckEvery);
 
-  connection.has_user = find_user(fd, connection.uid);
-  if (!connection.has_user || connection.uid == 0 || connection.uid == geteuid()) return;
+  connection.user = user_of_socket(fd);
+  if (!connection.user || *connection.user == 0 || *connection.user == geteuid()) return;
   connection.is_counted = true;
-  if (++by_user_[connection.uid] <= options_.connections_per_user_max) return;
+  if (++by_user_[*connection.user] <= options_.connections_per_user_max) return;
   shut(fd, counts_.of_one_user,
        text("its user has ", options_.connections_per_user_max, " connections already"));
 }
@@ -91,7 +81,7 @@ void ConnectionWatch::ended(int fd) {
   Connection* connection = find(fd);
   if (connection == nullptr) return;
   if (connection->is_counted) {
-    const auto user = by_user_.find(connection->uid);
+    const auto user = by_user_.find(*connection->user);
     if (--user->second == 0) by_user_.erase(user);
   }
   *connection = {};
@@ -111,8 +101,8 @@ void ConnectionWatch::shut(int fd, uint64_t& count, const std::string& why) {
   const Connection* connection = find(fd);
   shutdown(fd, SHUT_RDWR);
   if (!on_shut_) return;
-  const bool has_user = connection != nullptr && connection->has_user;
-  on_shut_(text("a connection", has_user ? text(" of the user ", connection->uid) : std::string(),
+  const bool has_user = connection != nullptr && connection->user;
+  on_shut_(text("a connection", has_user ? text(" of the user ", *connection->user) : std::string(),
                 " was shut: ", why));
 }
 
@@ -165,6 +155,7 @@ void ConnectionWatch::look_for_unfinished(size_t resident) {
     connection.spoke_lately = false;
     if (connection.looks < kLooksToShut) continue;
     connection.looks = 0;
+    if (connection.user) note_unfinished(*connection.user);
     shut(fd, counts_.unfinished, "it sends parts of a message without end");
     found = true;
   }

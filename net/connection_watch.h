@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -59,10 +60,9 @@ class ConnectionWatch {
 
  private:
   struct Connection {
-    uint64_t number = 0;  // of its acceptance; 0: none
-    uint32_t uid = 0;
-    bool has_user = false;    // it is a Unix socket
-    bool is_counted = false;  // among those of its user
+    uint64_t number = 0;                // of its acceptance; 0: none
+    std::optional<uint32_t> user = {};  // of a Unix socket
+    bool is_counted = false;            // among those of its user
     bool has_spoken = false;
     bool spoke_lately = false;  // since the last look
     int looks = 0;              // at which many bytes of it waited

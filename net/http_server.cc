@@ -34,6 +34,7 @@
 #include "net/http_files.h"
 #include "net/http_hosts.h"
 #include "net/http_listener.h"
+#include "net/peer_process.h"
 #include "net/users.h"
 
 namespace proffer {
@@ -122,9 +123,7 @@ bool read_head(Exchange& exchange, const char* url, const char* method) {
 // Nobody, if the kernel does not name the peer.
 uint32_t uid_of_connection(int fd) {
   constexpr uint32_t kNobody = 65'534;
-  ucred peer{};
-  socklen_t size = sizeof peer;
-  return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.uid : kNobody;
+  return user_of_socket(fd).value_or(kNobody);
 }
 
 // Takes the same time wherever they differ.

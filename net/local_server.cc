@@ -18,19 +18,13 @@
 #include "common/text.h"
 #include "net/frame_socket.h"
 #include "net/local_address.h"
+#include "net/peer_process.h"
 
 namespace proffer {
 namespace {
 
 constexpr int kAcceptsPerTurn = 64;
 constexpr Duration kAcceptAgain = milliseconds(100);  // when descriptors have run out
-
-std::optional<uint32_t> uid_of_peer(int fd) {
-  ucred other{};
-  socklen_t size = sizeof other;
-  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &other, &size) != 0) return std::nullopt;
-  return other.uid;
-}
 
 }  // namespace
 
@@ -101,7 +95,7 @@ struct LocalServer::Impl : std::enable_shared_from_this<LocalServer::Impl> {
         accept_timer.arm(loop.now() + kAcceptAgain);
         return;
       }
-      const std::optional<uint32_t> uid = uid_of_peer(fd.get());
+      const std::optional<uint32_t> uid = user_of_socket(fd.get());
       if (connections.size() >= options.peers_max || !uid || !admits(*uid)) {
         ++counts.refused;
         continue;

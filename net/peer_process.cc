@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include <sys/socket.h>
+
 #include "common/text.h"
 
 namespace proffer {
@@ -16,6 +18,18 @@ std::optional<PeerProcess> peer_process(std::string_view address) {
   return PeerProcess{.uid = static_cast<uint32_t>(*uid),
                      .gid = static_cast<uint32_t>(*gid),
                      .pid = static_cast<int32_t>(*pid)};
+}
+
+std::optional<uint32_t> user_of_socket(int fd) {
+  int domain = 0;
+  socklen_t size = sizeof domain;
+  if (getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) != 0 || domain != AF_UNIX) {
+    return std::nullopt;
+  }
+  ucred peer{};
+  size = sizeof peer;
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return std::nullopt;
+  return peer.uid;
 }
 
 }  // namespace proffer

@@ -19,4 +19,7 @@ struct PeerProcess {
 // TCP peer is a number, so no peer can choose this form. None: it is another.
 std::optional<PeerProcess> peer_process(std::string_view address);
 
+// The user at the other end of a connected Unix socket, as the kernel says. None: `fd` is another.
+std::optional<uint32_t> user_of_socket(int fd);
+
 }  // namespace proffer

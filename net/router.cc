@@ -592,7 +592,7 @@ void Router::drop(PeerId peer) { impl_->drop(peer); }
 size_t Router::peers() const { return impl_->by_id.size(); }
 const Router::Counters& Router::counters() const {
   impl_->counts.connections_shut = impl_->connections.counters();
-  if (impl_->zap != nullptr) impl_->counts.strangers_shut = strangers_shut();
+  impl_->counts.connections_refused = connections_refused();
   return impl_->counts;
 }
 

@@ -22,6 +22,7 @@
 #include "common/ids.h"
 #include "common/limits.h"
 #include "common/result.h"
+#include "net/accept_guard.h"
 #include "net/connection_watch.h"
 #include "net/curve_keys.h"
 #include "net/loop.h"
@@ -64,11 +65,11 @@ class Router {
   struct Counters {
     uint64_t frames_received = 0;  // handed to on_frame
     uint64_t frames_sent = 0;
-    uint64_t malformed = 0;       // messages that were not one frame
-    uint64_t ignored = 0;         // frames of peers whose session had ended
-    uint64_t overflows = 0;       // peers dropped because they read too slowly
-    uint64_t peers_refused = 0;   // connections over peers_max
-    uint64_t strangers_shut = 0;  // connections of addresses with too many unknown keys
+    uint64_t malformed = 0;      // messages that were not one frame
+    uint64_t ignored = 0;        // frames of peers whose session had ended
+    uint64_t overflows = 0;      // peers dropped because they read too slowly
+    uint64_t peers_refused = 0;  // connections over peers_max
+    ConnectionsRefused connections_refused = {};
     uint64_t peers_seen = 0;
     uint64_t peers_lost = 0;
     ConnectionWatch::Counters connections_shut = {};  // before they said anything whole

@@ -131,7 +131,10 @@ std::string master_metrics(const MasterParts& master) {
                frames.connections_shut.of_one_user);
   text.counter("proffer_connections_of_strangers_total",
                "Connections that were shut because too many unknown keys came from their address.",
-               frames.strangers_shut);
+               frames.connections_refused.of_strangers);
+  text.counter("proffer_connections_too_often_total",
+               "Connections that were shut because their user had begun too many lately.",
+               frames.connections_refused.of_users);
   text.gauge("proffer_frames_waiting", "Frames that wait for their user's turn.",
              static_cast<int64_t>(master.inbox.frames()));
   text.gauge("proffer_frames_waiting_bytes", "Their bytes.",

@@ -234,7 +234,8 @@ TEST_F(Curve, AnAddressOfStrangersIsKeptOutAfterSomeHandshakes) {
     strangers.push_back(std::make_unique<Client>(loop_, std::move(options)));
   }
   const Time begun = loop_.now();
-  ASSERT_TRUE(run_until(loop_, [&] { return server_.socket->counters().strangers_shut > 200; }));
+  ASSERT_TRUE(run_until(
+      loop_, [&] { return server_.socket->counters().connections_refused.of_strangers > 200; }));
   const int64_t seconds_taken = (loop_.now() - begun).millis() / 1'000 + 1;
   // Each was in one handshake at most when the last was counted.
   EXPECT_LE(asked_.size(), kStrangersBurst + kStrangersPerSecond * seconds_taken + 20);
