@@ -1,6 +1,6 @@
-// proffer dev: a master, agents and the service scheduler on this machine, as separate processes.
-// Read Dev::go first. It restarts nothing; it says what ended, and at the end it leaves nothing
-// behind.
+// proffer dev: a master, agents and the schedulers of service and batch on this machine, as
+// separate processes. Read Dev::go first. It restarts nothing; it says what ended, and at the end
+// it leaves nothing behind.
 
 #include <algorithm>
 #include <csignal>
@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <sstream>
 #include <thread>
@@ -52,6 +53,7 @@ struct DevOptions {
   int64_t http_port = kNoPort;
   bool keep = false;
   bool no_service = false;
+  bool no_batch = false;
   bool json = false;
 };
 
@@ -129,7 +131,7 @@ class Dev {
  private:
   Result<void> start_master();
   Result<void> start_agent(int64_t number);
-  Result<void> start_service();
+  Result<void> start_scheduler(const std::string& name);
   Result<void> wait_for(const std::string& name, const std::string& dir, Addresses* addresses);
   Result<void> wait_for_agents();
   Result<void> start_all();
@@ -147,7 +149,7 @@ class Dev {
   Loop loop_;
   Children children_;
   std::vector<std::string> agents_;
-  std::string service_;  // the command line of its scheduler, for people
+  std::map<std::string, std::string> schedulers_;  // with their command lines, for people
   std::vector<std::string> sockets_;
   Addresses master_;
   bool asked_to_end_ = false;
@@ -181,7 +183,12 @@ Result<void> Dev::start_all() {
     if (Result<void> started = start_agent(i); !started) return started;
   }
   if (Result<void> ready = wait_for_agents(); !ready) return ready;
-  if (Result<void> started = start_service(); !started) return started;
+  if (!options_.no_service) {
+    if (Result<void> started = start_scheduler("service"); !started) return started;
+  }
+  if (!options_.no_batch) {
+    if (Result<void> started = start_scheduler("batch"); !started) return started;
+  }
   // Whoever waits for this file finds the whole cluster.
   return write_file_atomically(options_.dir + "/address.json",
                                proto::json_line({{"address", text_of(master_, "address")},
@@ -236,41 +243,41 @@ Result<void> Dev::start_agent(int64_t number) {
   return children_.start(name, std::move(command), dir_of(name + ".log"));
 }
 
-// The scheduler that `proffer service` asks; it is there when the master knows it.
-Result<void> Dev::start_service() {
-  if (options_.no_service) return {};
-  const Result<std::string> program = find_program("service");
+// The scheduler that `proffer service` or `proffer batch` asks; it is there when the master knows
+// it.
+Result<void> Dev::start_scheduler(const std::string& name) {
+  const Result<std::string> program = find_program(name);
   if (!program) return program.error();
   const std::string master = text_of(master_, "address");
-  const std::string session = dir_of("service.session");
-  service_ = text("proffer service scheduler --master ", master, " --session-file ", session,
-                  " --serve-users");
+  const std::string session = dir_of(name + ".session");
+  const std::string log = dir_of(name + ".log");
+  schedulers_[name] = text("proffer ", name, " scheduler --master ", master, " --session-file ",
+                           session, " --serve-users");
   if (Result<void> started = children_.start(
-          "service",
+          name,
           {*program, "scheduler", "--master", master, "--session-file", session, "--serve-users"},
-          dir_of("service.log"));
+          log);
       !started) {
     return started;
   }
   const Result<Masters> address = master_address(master);
   if (!address) return address.error();
   bool ended = false;
-  const Result<void> turned = turn_until("the service scheduler", [&] {
-    ended = !children_.is_running("service");
+  const Result<void> turned = turn_until(text("the ", name, " scheduler"), [&] {
+    ended = !children_.is_running(name);
     if (ended) return true;
     const Result<CallResult> answer = call(*address, "frameworks", "");
     if (!answer) return false;
     const auto frameworks = proto::parse_frameworks(answer->json);
     if (!frameworks) return false;
     for (const proto::FrameworkRow& row : *frameworks) {
-      if (row.name == "service" && row.state == proto::FrameworkState::kConnected) return true;
+      if (row.name == name && row.state == proto::FrameworkState::kConnected) return true;
     }
     return false;
   });
   if (!turned || !ended) return turned;
-  return Error::failed_precondition(
-             text("the service scheduler did not start; see ", dir_of("service.log")))
-      .with_hint("--keep keeps its log; --no-service leaves it out");
+  return Error::failed_precondition(text("the ", name, " scheduler did not start; see ", log))
+      .with_hint(text("--keep keeps its log; --no-", name, " leaves it out"));
 }
 
 Result<void> Dev::turn_until(const std::string& what, const std::function<bool()>& ready) {
@@ -344,7 +351,10 @@ void Dev::say_where() {
     const std::optional<Addresses> addresses = read_addresses(dir_of(name) + "/address.json");
     print_line(text(name, "  HTTP at ", addresses ? text_of(*addresses, "http") : "?"));
   }
-  if (!service_.empty()) print_line("service  the scheduler of `proffer service apply`");
+  for (const auto& [name, command] : schedulers_) {
+    print_line(
+        text(name, name == "batch" ? "    " : "  ", "the scheduler of `proffer ", name, "`"));
+  }
   print_line(text("files    ", options_.dir, options_.keep ? "" : " (removed at the end)"));
   print_line("");
   const bool is_default = master == to_text(local_master());
@@ -362,7 +372,8 @@ void Dev::say_where() {
 
 void Dev::on_ended(const std::string& name, const std::string& how) {
   if (stopping_) return;
-  const std::string again = name == "service" ? service_ : "";
+  const auto scheduler = schedulers_.find(name);
+  const std::string again = scheduler != schedulers_.end() ? scheduler->second : "";
   if (options_.json) {
     std::vector<std::pair<std::string_view, proto::JsonValue>> members = {
         {"event", std::string("ended")}, {"process", name}, {"how", how}};
@@ -370,7 +381,7 @@ void Dev::on_ended(const std::string& name, const std::string& how) {
     print_line(proto::json_line(members));
   }
   say(text(name, " ended: ", how,
-           again.empty() ? "" : text("; its apps run on; start it again with: ", again)));
+           again.empty() ? "" : text("; its tasks run on; start it again with: ", again)));
   loop_.stop();
 }
 
@@ -387,7 +398,7 @@ void Dev::stop_all() {
       loop_.run();
     }
   };
-  children_.signal("service", SIGTERM);
+  for (const auto& [name, command] : schedulers_) children_.signal(name, SIGTERM);
   for (const std::string& name : agents_) children_.signal(name, SIGTERM);
   turn_for(kStopTimeout,
            [&] { return children_.running() == (children_.is_running("master") ? 1u : 0u); });
@@ -505,6 +516,7 @@ int run_dev(const Words& words) {
                    "directory)");
   arguments.flag("--keep", &options.keep, "keep the files at the end");
   arguments.flag("--no-service", &options.no_service, "without the scheduler of `proffer service`");
+  arguments.flag("--no-batch", &options.no_batch, "without the scheduler of `proffer batch`");
   arguments.flag("--json", &options.json, "one JSON object per line");
   if (const auto status = arguments.parse(words)) return *status;
   const bool is_default = options.dir.empty();

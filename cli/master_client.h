@@ -12,17 +12,14 @@
 #include "net/address.h"
 #include "net/curve_keys.h"
 #include "proto/status.h"
+#include "sdk/shell/master_call.h"
 
 namespace proffer::cli {
 
 // --master, else $PROFFER_MASTER, else as find_masters(). Errors: kInvalidArgument.
 Result<Masters> master_address(const std::string& flag);
 
-struct CallResult {
-  std::string json = {};
-  std::string next = {};
-  std::string master = {};  // the one that answered: its socket, or HOST:PORT
-};
+using CallResult = sdk::MasterReply;
 
 // Asks once, on a connection of its own, and waits for the answer. Errors: kUnavailable if the
 // master does not answer in time, with a hint; else the master's.

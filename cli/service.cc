@@ -11,7 +11,6 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <random>
 #include <thread>
 
 #include "cli/arguments.h"
@@ -22,12 +21,11 @@
 #include "common/text.h"
 #include "proto/json/json.h"
 #include "proto/json/service_json.h"
+#include "sdk/request.h"
 
 namespace proffer::cli {
 namespace {
 
-constexpr Duration kRequestTimeout = seconds(10);
-constexpr int kTries = 3;
 constexpr auto kPollEvery = std::chrono::milliseconds(200);
 constexpr size_t kFileBytesMax = kRelayedBytesMax;
 
@@ -48,35 +46,16 @@ void add_common(Arguments& arguments, ServiceFlags* common, bool waits) {
   arguments.option("--timeout", &common->timeout, "how long to wait at most (5m)");
 }
 
-std::string random_name() {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::random_device random;
-  std::string name;
-  for (int i = 0; i < 32; ++i) name += kDigits[random() & 15];
-  return name;
-}
-
 // One connected command: its master, found once, and what it asks.
 class Client {
  public:
   Client(const ServiceFlags& common, Masters master)
       : common_(common), master_(std::move(master)) {}
 
-  // The scheduler's answer. A request that got none is made again with the same id: what was done
-  // is not done twice.
+  // The scheduler's answer.
   Result<std::string> ask(const proto::ServiceCall& what) const {
-    const std::string call_json =
-        proto::request_call_json({.framework = common_.framework,
-                                  .id = random_name(),
-                                  .timeout = kRequestTimeout,
-                                  .data = proto::service_call_json(what)});
-    for (int attempt = 1;; ++attempt) {
-      Result<CallResult> answer = call(master_, "request", call_json, kRequestTimeout + seconds(2));
-      if (answer) return proto::parse_request_reply(answer->json);
-      const ErrorCode code = answer.error().code();
-      const bool again = code == ErrorCode::kTimeout || code == ErrorCode::kUnavailable;
-      if (!again || attempt == kTries) return std::move(answer).error();
-    }
+    return sdk::request({.master = to_text(master_), .framework = common_.framework},
+                        proto::service_call_json(what));
   }
 
   // All pages.

@@ -322,6 +322,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
     if (has_no_room(peer, frame)) {
       ++counts.overflows;
       lose(peer, PeerLoss::kOverflow);
+      end_connection(peer.routing, peer.fd);  // It reads no last words, and goes on sending.
       return false;
     }
     peer.queued_bytes += peer.queue.emplace_back(frame).size();

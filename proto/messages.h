@@ -413,6 +413,9 @@ struct FrameworkRequest {
   std::string data = {};
   Duration timeout = {};     // then nobody waits for the response any more
   bool is_operator = false;  // the principal is one of the cluster, and may do everything
+  // That the caller wants to be charged: the framework's or one below it, which the master has
+  // checked that the principal may use. Empty: it named none.
+  RoleName role = {};
   bool operator==(const FrameworkRequest&) const = default;
 };
 

@@ -46,12 +46,20 @@ using Notification =
                  // a reconnect.
                  proto::RevokeNotice, Complaint, AllTasksKnown>;
 
+// The end of this task is dealt with: nobody needs to be told of it again
+// (DriverOptions::acknowledges_ends).
+struct AcknowledgeEnd {
+  TaskId task = {};
+};
+
 using Command =
     std::variant<proto::DeclareAsks,  // the generation is the driver's to fill
                  proto::Accept, proto::Decline, proto::Suppress, proto::Revive, proto::KillTask,
                  proto::Reconcile, proto::FrameworkMessage, proto::Teardown,
                  // Done when there is a session. The id is the author's, below 2^63; answers come
                  // in the order of the requests, but for those that cannot be sent at all.
-                 proto::StoreRequest, proto::FrameworkResponse>;
+                 proto::StoreRequest, proto::FrameworkResponse,
+                 // Of a task whose end was told. Another one is ignored.
+                 AcknowledgeEnd>;
 
 }  // namespace proffer::sdk

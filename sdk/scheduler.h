@@ -57,6 +57,10 @@ struct SchedulerOptions {
   // are "tasks/ID": "launched AGENT …", and after its end "finished AGENT" or another state; erase
   // those that are not needed any more, the store takes 4,096. Needs a failover timeout above zero.
   bool remembers_tasks = false;
+  // The author acknowledges the end of each task (Scheduler::acknowledge) once it has kept what it
+  // needs of it, in its store for example. Until then the end is told again to each life of the
+  // scheduler, before on_all_tasks_known: nothing that a task has done is forgotten by a crash.
+  bool acknowledges_ends = false;
 };
 
 // --master=SOCKET or --master=HOST:PORT (else $PROFFER_MASTER, the one joined, or this machine's),
@@ -176,6 +180,9 @@ class Scheduler {
   void decline(const Offer& offer, Refusal refusal);
   // Said again after each reconnect until the task has ended. `grace`: instead of the task's own.
   void kill(const TaskId& task, std::optional<Duration> grace = std::nullopt);
+  // With acknowledges_ends: the end of this task need not be told again. Of a task whose end was
+  // not told, or that was acknowledged before, nothing happens.
+  void acknowledge(const TaskId& task);
   void message(const AgentId& agent, const ExecutorId& executor, std::string data);
   // The truth about these tasks, or all: told to on_update where it differs from what was told
   // last. Done by itself after each reconnect.

@@ -1,9 +1,14 @@
-// The story of a job: hear feeds the core, batch_script is what its tasks do on the machines.
+// The story of some jobs: the constructor says what is wanted, go_on asks for it, look checks what
+// is told. What was asked is asked again by each life of the scheduler until it is answered.
+// batch_script is what tasks do on the machines.
 
 #include "sim/batch_workload.h"
 
+#include <algorithm>
+
 #include "common/check.h"
 #include "common/text.h"
+#include "frameworks/batch/core/partition.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::sim {
@@ -11,86 +16,205 @@ namespace {
 
 // Of a map task's records each reducer gets some.
 constexpr int64_t kRecordBytes = 100;
+constexpr Duration kLook = seconds(1);
+const batch::Caller kSomebody{.user = "ada", .is_operator = false};
+
+// What a plan would say: the same for the job and for its tasks.
+int64_t split_bytes(const std::string& plan, uint32_t number) {
+  batch::Fnv1a64 hash;
+  hash.add(text(plan, " ", number));
+  return static_cast<int64_t>(hash.value() % 1'000 + 1) * kRecordBytes;
+}
 
 }  // namespace
 
 BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(options)) {
   Prng chance(options_.seed);
-  batch::JobOptions job;
-  job.spec.name = options_.name;
-  job.spec.role = options_.role;
-  job.spec.map = "map";
-  job.spec.reduce = "reduce";
-  job.spec.inputs = {"/in"};
-  job.spec.output = "/out";
-  job.spec.reducers = options_.reducers;
-  job.spec.resources = ResourceVector::of(chance.between(1, 4) * 250, 128'000);
-  job.spec.attempts = 100;  // Executors crash here more often than anywhere.
-  job.fetch_rounds = 1'000;
-  for (size_t i = 0; i < options_.maps; ++i) {
-    const int64_t bytes = chance.between(1, 1'000) * kRecordBytes;
-    job.splits.push_back({{{.path = text("/in/", i), .offset = 0, .length = bytes}}});
-    input_bytes_ += bytes;
+  Time at = Time();
+  for (int64_t i = 0; i < options_.jobs; ++i) {
+    Wish wish{.at = at};
+    batch::JobOrder& order = wish.order;
+    order.name = "words";
+    order.map = "map";
+    order.reduce = "reduce";
+    order.output = text("/out", i);
+    order.plan = text("plan", i, "-", chance.below(1'000'000));
+    order.maps = chance.between(1, static_cast<int64_t>(options_.maps));
+    order.reducers = options_.reducers;
+    order.priority = static_cast<int32_t>(chance.between(-1, 1));
+    order.resources = ResourceVector::of(chance.between(1, 4) * 250, 128'000);
+    order.attempts = 100;  // Executors crash here more often than anywhere.
+    for (uint32_t map = 0; map < order.maps; ++map) {
+      order.input_bytes += split_bytes(order.plan, map);
+    }
+    if (i > 0 && chance.chance(1, 4)) {
+      wish.cancel_after = milliseconds(chance.between(0, 30'000));
+    }
+    wishes_.push_back(std::move(wish));
+    at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
   }
-  job_ = std::make_unique<batch::Job>(std::move(job));
 }
 
 sdk::DriverOptions BatchWorkload::options() const {
   sdk::DriverOptions options;
   options.name = options_.name;
   options.role = options_.role;
-  options.failover_timeout = options_.failover_timeout;
+  options.acknowledges_ends = true;
   return options;
 }
 
-void BatchWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
-  handle(batch::JobEvent(notification), now, out);
+// Whatever was not in the store is forgotten.
+void BatchWorkload::begin(Time now) {
+  jobs_ = std::make_unique<batch::Jobs>(
+      batch::JobsOptions{.role = options_.role, .fetch_rounds = 1'000});
+  asked_.clear();
+  waiting_.clear();
+  look_at_ = now + kLook;
 }
 
-void BatchWorkload::tick(Time now, Commands& out) { handle(batch::Tick{}, now, out); }
+void BatchWorkload::hear(const sdk::Notification& notification, Time now, Commands& out) {
+  // A framework that was torn down is refused, and that is the end of its jobs.
+  if (std::holds_alternative<sdk::Refused>(notification)) refused_ = true;
+  handle(notification, now, out);
+}
 
-std::optional<Time> BatchWorkload::next_deadline() const { return job_->next_deadline(); }
+void BatchWorkload::tick(Time now, Commands& out) {
+  handle(batch::Tick{}, now, out);
+  if (!look_at_ || *look_at_ > now) return;
+  look_at_ = now + kLook;
+  look(now);
+  go_on(now, out);
+}
 
-void BatchWorkload::handle(const batch::JobEvent& event, Time now, Commands& out) {
-  if (finished_) return;
-  batch::JobOutbox outbox;
-  job_->handle(event, now, outbox);
+std::optional<Time> BatchWorkload::next_deadline() const {
+  if (jobs_ == nullptr || is_done()) return std::nullopt;
+  std::optional<Time> next = jobs_->next_deadline();
+  if (look_at_) next = next ? std::min(*next, *look_at_) : look_at_;
+  return next;
+}
+
+void BatchWorkload::handle(const batch::JobsEvent& event, Time now, Commands& out) {
+  batch::JobsOutbox outbox;
+  jobs_->handle(event, now, outbox);
   for (sdk::Command& command : outbox.commands) out.push_back(std::move(command));
-  if (!outbox.finished) return;
-  finished_ = true;
-  if (!*outbox.finished) {
-    // A framework that was torn down is refused, and that is the end of its job.
-    const auto* heard = std::get_if<sdk::Notification>(&event);
-    if (heard == nullptr || !std::holds_alternative<sdk::Refused>(*heard)) {
-      found_.push_back({text("the job failed: ", outbox.finished->error().message())});
-    }
+  for (const batch::Answer& answer : outbox.answers) on_answer(answer);
+}
+
+void BatchWorkload::on_answer(const batch::Answer& answer) {
+  const auto asked = asked_.extract(answer.relay);
+  if (asked.empty()) {
+    found_.push_back({text("request ", answer.relay, " was answered and not asked")});
     return;
   }
-  const batch::JobStatus status = job_->status(now);
-  if (status.map.bytes_in != input_bytes_) {
-    found_.push_back({text("the maps read ", status.map.bytes_in, " bytes of ", input_bytes_)});
+  waiting_.erase(asked.mapped());
+  Wish& wish = wishes_[asked.mapped()];
+  if (!answer.job) {
+    if (answer.job.error().code() == ErrorCode::kUnavailable) return;  // It is asked again.
+    found_.push_back({text("a request was refused: ", answer.job.error().message())});
+  } else if (wish.job.empty()) {
+    wish.job = answer.job->job;
+    for (const Wish& other : wishes_) {
+      if (&other != &wish && other.job == wish.job) {
+        found_.push_back({text("two jobs are ", wish.job)});
+      }
+    }
+  } else if (answer.job->job == wish.job) {
+    wish.is_cancel_answered = true;
+  } else {
+    found_.push_back({text("job ", wish.job, " was answered as ", answer.job->job)});
   }
-  if (status.map.done != status.map.total || status.reduce.done != options_.reducers) {
-    found_.push_back(
-        {text("finished with ", status.map.done, " maps and ", status.reduce.done, " reduces")});
+}
+
+void BatchWorkload::go_on(Time now, Commands& out) {
+  if (!jobs_->loaded() || is_done()) return;
+  for (size_t i = 0; i < wishes_.size(); ++i) {
+    Wish& wish = wishes_[i];
+    if (waiting_.contains(i) || wish.at > now) continue;
+    batch::Request request{.relay = 0, .what = batch::Cancel{}, .by = kSomebody};
+    if (wish.job.empty()) {
+      request.what = batch::Submit{.order = wish.order, .role = {}};
+    } else if (wish.cancel_after && !wish.is_cancel_answered && !wish.ended) {
+      if (!wish.cancel_at) wish.cancel_at = now + *wish.cancel_after;
+      if (*wish.cancel_at > now) continue;
+      request.what = batch::Cancel{batch::JobId(wish.job)};
+    } else {
+      continue;
+    }
+    request.relay = ++relays_;
+    asked_[request.relay] = i;
+    waiting_.insert(i);
+    handle(request, now, out);
   }
-  if (status.reduce.bytes_in != status.map.bytes_out) {
-    found_.push_back({text("the reducers read ", status.reduce.bytes_in, " bytes, the maps wrote ",
-                           status.map.bytes_out)});
-  }
+  const bool all_ended = std::all_of(wishes_.begin(), wishes_.end(),
+                                     [](const Wish& wish) { return wish.ended.has_value(); });
+  if (!all_ended) return;
+  is_torn_down_ = true;
   out.push_back(proto::Teardown{});
+}
+
+// What the scheduler says of each job that it has answered for.
+void BatchWorkload::look(Time now) {
+  if (!jobs_->loaded()) return;
+  std::map<std::string, proto::BatchJob> told;
+  for (proto::BatchJob& job : jobs_->list(kSomebody, true, {}, 1'000, now)) {
+    told[job.job] = std::move(job);
+  }
+  for (Wish& wish : wishes_) {
+    if (wish.job.empty()) continue;
+    const auto job = told.find(wish.job);
+    if (job == told.end()) {
+      found_.push_back({text("job ", wish.job, " is forgotten")});
+    } else if (wish.ended) {
+      if (job->second != *wish.ended) {
+        found_.push_back({text("job ", wish.job, " was told as ", to_text(wish.ended->phase),
+                               " and is ", to_text(job->second.phase))});
+      }
+    } else if (proto::has_ended(job->second.phase)) {
+      wish.ended = job->second;
+      check_ended(wish, job->second);
+    } else if (wish.is_cancel_answered && job->second.phase != proto::BatchPhase::kRemoving &&
+               job->second.phase != proto::BatchPhase::kCommitting) {
+      found_.push_back({text("job ", wish.job, " was cancelled and goes on")});
+    }
+  }
+}
+
+void BatchWorkload::check_ended(const Wish& wish, const proto::BatchJob& job) {
+  if (job.phase == proto::BatchPhase::kCancelled && wish.cancel_after) return;
+  if (job.phase != proto::BatchPhase::kFinished) {
+    found_.push_back({text("job ", job.job, " ", to_text(job.phase), ": ", job.error)});
+    return;
+  }
+  if (job.map.bytes_in != wish.order.input_bytes) {
+    found_.push_back(
+        {text("the maps read ", job.map.bytes_in, " bytes of ", wish.order.input_bytes)});
+  }
+  if (job.map.done != wish.order.maps || job.reduce.done != wish.order.reducers) {
+    found_.push_back(
+        {text("finished with ", job.map.done, " maps and ", job.reduce.done, " reduces")});
+  }
+  if (job.reduce.bytes_in != job.map.bytes_out) {
+    found_.push_back({text("the reducers read ", job.reduce.bytes_in, " bytes, the maps wrote ",
+                           job.map.bytes_out)});
+  }
 }
 
 std::vector<Violation> BatchWorkload::violations() const {
   std::vector<Violation> found = found_;
-  for (Violation& violation : job_->violations()) found.push_back(std::move(violation));
+  if (jobs_ == nullptr) return found;
+  for (Violation& violation : jobs_->violations()) found.push_back(std::move(violation));
   return found;
 }
 
 std::string BatchWorkload::progress() const {
-  const batch::JobStatus status = job_->status(Time());
-  return text(batch::to_text(status.phase), ", maps ", status.map.done, " of ", status.map.total,
-              ", reduces ", status.reduce.done, " of ", status.reduce.total);
+  std::string out = text(wishes_.size(), " jobs");
+  if (jobs_ == nullptr) return out;
+  for (const proto::BatchJob& job : jobs_->list(kSomebody, true, {}, 100, Time())) {
+    out += text("; ", job.job, " ", to_text(job.phase), " maps ", job.map.done, " of ",
+                job.map.total, ", reduces ", job.reduce.done, " of ", job.reduce.total,
+                job.note.empty() ? "" : text(" (", job.note, ")"));
+  }
+  return out;
 }
 
 // A map task writes, for each reducer, as many bytes as its split has; so what reducers have read
@@ -102,7 +226,7 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
   TaskScript script;
   script.task.runs = milliseconds(chance.between(100, 10'000));
   if (const auto* map = std::get_if<batch::MapWork>(&*work)) {
-    const int64_t bytes = map->split.bytes();
+    const int64_t bytes = split_bytes(map->common.plan, map->common.number);
     shuffle.write({run.framework, run.spec.id}, bytes);
     script.data = batch::encode_result({.records_in = bytes / kRecordBytes,
                                         .bytes_in = bytes,
@@ -111,12 +235,18 @@ TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const
                                         .http_address = text(machine.str(), ":5081")});
     return script;
   }
+  if (std::holds_alternative<batch::EndWork>(*work)) {
+    script.data = batch::encode_result({});
+    return script;
+  }
   const auto& reduce = std::get<batch::ReduceWork>(*work);
   batch::TaskResult result;
   batch::TaskFailure failure;
   for (uint32_t number = 0; number < reduce.maps.size(); ++number) {
     const batch::MapOutput& output = reduce.maps[number];
-    const TaskKey map(run.framework, TaskId(batch::map_task_id(number, output.attempt)));
+    const TaskKey map(run.framework, batch::to_task_id({.job = batch::JobId(reduce.common.job),
+                                                        .number = number,
+                                                        .attempt = output.attempt}));
     const std::optional<int64_t> bytes = shuffle.read(reduce.addresses.at(output.agent), map);
     if (bytes) {
       result.bytes_in += *bytes;

@@ -1,16 +1,19 @@
 #pragma once
 
-// A MapReduce job on the production batch core, and what its simulated mappers and reducers do.
-// Each input byte and each partition must be counted once, whatever was lost and computed again.
+// A few MapReduce jobs on the production batch scheduler, store and all, and what their simulated
+// mappers and reducers do. Each input byte and each partition must be counted once, whatever was
+// lost and computed again, and what was answered once stays so.
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "common/prng.h"
-#include "frameworks/batch/core/job_core.h"
+#include "frameworks/batch/core/jobs.h"
 #include "sim/host.h"
 #include "sim/workload.h"
 
@@ -20,9 +23,10 @@ struct BatchWorkloadOptions {
   std::string name = {};
   RoleName role = RoleName("default");
   uint64_t seed = 0;
-  size_t maps = 20;
+  int64_t jobs = 1;
+  size_t maps = 20;  // of each job, at most
   int64_t reducers = 4;
-  Duration failover_timeout = kFailoverTimeout;
+  Duration every = seconds(20);  // between submissions, on average
 };
 
 class BatchWorkload final : public Workload {
@@ -30,23 +34,41 @@ class BatchWorkload final : public Workload {
   explicit BatchWorkload(BatchWorkloadOptions options);
 
   sdk::DriverOptions options() const override;
-  void begin(Time) override {}
+  void begin(Time now) override;
   void hear(const sdk::Notification& notification, Time now, Commands& out) override;
   void tick(Time now, Commands& out) override;
   std::optional<Time> next_deadline() const override;
-  bool is_done() const override { return finished_; }
-  // `proffer batch run` is attached: its job ends with it.
-  bool survives_crash() const override { return false; }
+  bool is_done() const override { return refused_ || is_torn_down_; }
   std::vector<Violation> violations() const override;
   std::string progress() const override;
 
  private:
-  void handle(const batch::JobEvent& event, Time now, Commands& out);
+  // What somebody wants, and how far that is.
+  struct Wish {
+    Time at = {};
+    batch::JobOrder order = {};
+    std::optional<Duration> cancel_after = {};  // it was answered
+    std::optional<Time> cancel_at = {};
+    std::string job = {};  // its id, once that was answered
+    bool is_cancel_answered = false;
+    std::optional<proto::BatchJob> ended = {};  // as it was told first
+  };
+
+  void handle(const batch::JobsEvent& event, Time now, Commands& out);
+  void on_answer(const batch::Answer& answer);
+  void go_on(Time now, Commands& out);
+  void look(Time now);
+  void check_ended(const Wish& wish, const proto::BatchJob& job);
 
   BatchWorkloadOptions options_;
-  int64_t input_bytes_ = 0;
-  std::unique_ptr<batch::Job> job_;
-  bool finished_ = false;
+  std::vector<Wish> wishes_;
+  std::unique_ptr<batch::Jobs> jobs_;  // of this life of the scheduler
+  uint64_t relays_ = 0;
+  std::map<uint64_t, size_t> asked_;  // wishes that wait for an answer in this life, by relay
+  std::set<size_t> waiting_;          // the same wishes
+  std::optional<Time> look_at_;
+  bool refused_ = false;
+  bool is_torn_down_ = false;
   std::vector<Violation> found_;
 };
 

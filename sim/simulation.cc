@@ -7,6 +7,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "frameworks/batch/core/work.h"
 #include "sim/batch_workload.h"
 #include "sim/checkers.h"
 #include "sim/once_workload.h"
@@ -24,8 +25,6 @@ constexpr Duration kLivenessBound = minutes(40);
 // Where few machines are left of those for which there was work.
 constexpr Duration kChurnLivenessBound = hours(3);
 constexpr Duration kAbandonedFailover = seconds(20);
-// A job whose scheduler crashed, or could not say that it is done, is over after this.
-constexpr Duration kBatchFailover = minutes(5);
 // Of guests that take all there is: an agent has eight CPUs at most, a task half a CPU or more,
 // most often.
 constexpr size_t kGuestsPerAgent = 8;
@@ -199,12 +198,12 @@ void Simulation::add_schedulers() {
     add(std::make_unique<TaskWorkload>(workload));
   };
   const auto batch = [&] {
-    add(std::make_unique<BatchWorkload>(BatchWorkloadOptions{
-        .name = text("f", schedulers_.size() + 1),
-        .seed = chance_.next(),
-        .maps = limited(chance_.between(1, 40)),
-        .reducers = chance_.between(1, 6),
-        .failover_timeout = chance_.chance(1, 4) ? kAbandonedFailover : kBatchFailover}));
+    add(std::make_unique<BatchWorkload>(
+        BatchWorkloadOptions{.name = text("f", schedulers_.size() + 1),
+                             .seed = chance_.next(),
+                             .jobs = chance_.between(1, 3),
+                             .maps = limited(chance_.between(1, 40)),
+                             .reducers = chance_.between(1, 6)}));
   };
   const auto several = [&] { return chance_.between(1, 3); };
   if (which == "many_small") {
@@ -307,10 +306,37 @@ void Simulation::plan_faults() {
   world_.at(plan_.healed_at, [this] { heal(); });
 }
 
+// Only agents that were lost, or cannot be reached, make a map run again that has finished: where
+// nothing but schedulers and masters end, none does.
+void Simulation::watch_maps(const TaskKey& started) {
+  static const FaultKinds kDeciders = {FaultKind::kMasterCrash, FaultKind::kMasterCrashInStep,
+                                       FaultKind::kSchedulerCrash,
+                                       FaultKind::kSchedulerCrashInStep};
+  if (!std::includes(kDeciders.begin(), kDeciders.end(), options_.faults->begin(),
+                     options_.faults->end())) {
+    return;
+  }
+  const std::optional<batch::TaskName> name = batch::parse_task_id(started.second);
+  if (!name || name->kind != batch::TaskKind::kMap) return;
+  for (const auto& [key, entry] : journal_.entries()) {
+    const std::optional<batch::TaskName> other = batch::parse_task_id(key.second);
+    if (key.first != started.first || key.second == started.second || !other ||
+        other->job != name->job || other->kind != name->kind || other->number != name->number) {
+      continue;
+    }
+    if (entry.ending == Ending::kRuns ||
+        (entry.ending == Ending::kExited && entry.exit_code == 0)) {
+      world_.violated("batch", {text(to_text(started), " begins again what ", to_text(key),
+                                     " has done or does")});
+    }
+  }
+}
+
 TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine, Prng& chance) {
   if (run.spec.executor != proto::kBatchExecutor) {
     return TaskScript{.task = parse_sim_task(run.spec.command)};
   }
+  watch_maps({run.framework, run.spec.id});
   Shuffle shuffle;
   shuffle.write = [this](const TaskKey& map, int64_t bytes) { map_outputs_[map] = bytes; };
   shuffle.read = [this](const std::string& address, const TaskKey& map) -> std::optional<int64_t> {

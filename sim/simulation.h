@@ -122,6 +122,7 @@ class Simulation {
   void comes_back(Process& process, Duration down, Prng chance);
   bool may_retire(const AgentNode& agent) const;
   void heal();
+  void watch_maps(const TaskKey& started);
   TaskScript script(const proto::RunTask& run, const AgentId& machine, Prng& chance);
   SimReport report();
 

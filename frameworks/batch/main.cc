@@ -1,21 +1,23 @@
-// proffer-batch: what people type as `proffer batch …`. CLI11 stays in this file.
+// proffer-batch: what people type as `proffer batch …`, and the scheduler that serves it. CLI11
+// stays in this file.
 
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <glog/logging.h>
 
 #include "common/text.h"
 #include "frameworks/batch/core/job.h"
-#include "frameworks/batch/shell/run.h"
+#include "frameworks/batch/shell/commands.h"
+#include "frameworks/batch/shell/scheduler.h"
 #include "net/membership.h"
 
 namespace proffer::batch {
 namespace {
-
-constexpr int kUsageCode = 2;
 
 // `--env NAME=value` into the table. Errors: kInvalidArgument.
 Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
@@ -29,85 +31,143 @@ Result<void> read_env(const std::vector<std::string>& given, JobText& job) {
   return {};
 }
 
-int main(int argc, char** argv) {
-  RunOptions options;
-  if (const char* master = std::getenv("PROFFER_MASTER"); master != nullptr) {
-    options.master = master;
+// What one verb takes and does.
+class Verbs {
+ public:
+  Verbs()
+      : app_(
+            "Runs MapReduce jobs on the cluster: any command as mapper and reducer, lines in, "
+            "key<TAB>value out.",
+            "proffer batch") {
+    app_.require_subcommand(1);
+    CLI::App* run_command = verb("run", "Submit a job and show its progress until it ends",
+                                 [this] { return run(job_, options_); });
+    add_job(run_command);
+    CLI::App* submit_command =
+        verb("submit", "Submit a job, print its id, and leave it to the scheduler",
+             [this] { return submit(job_, options_); });
+    add_job(submit_command);
+    CLI::App* list_command =
+        verb("list", "The jobs of all users", [this] { return list(with_ended_, options_); });
+    list_command->add_flag("--all", with_ended_, "Those that have ended, too");
+    of_job("status", "How a job stands", &show_status);
+    of_job("watch", "Show the progress of a job until it ends", &watch);
+    of_job("wait", "Return when a job has ended, with 0 if it has finished", &wait);
+    of_job("cancel", "End a job and remove its output", &cancel);
+    add_scheduler();
   }
-  std::vector<std::string> env;
 
-  CLI::App app(
-      "Runs MapReduce jobs on the cluster: any command as mapper and reducer, lines in, "
-      "key<TAB>value out.",
-      "proffer batch");
-  app.require_subcommand(1);
-  CLI::App* run_command =
-      app.add_subcommand("run", "Run a job and show its progress until it ends");
-  run_command->footer(
-      "The job file has the same as keys: name, role, band, map, reduce, input, output, reducers, "
-      "split,\n"
-      "resources, files, fetch, env. Flags say more than the file. Example:\n"
-      "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
-      "/tmp/words");
-  JobText& flags = options.flags;
-  run_command->add_option("JOB", options.job_file, "Job file (YAML)");
-  run_command->add_option("--name", flags.name, "Name of the framework [batch]");
-  run_command->add_option("--role", flags.role, "Role that is charged [default]");
-  run_command->add_option("--band", flags.band,
-                          "free, batch, production or monitoring: lower ones are taken back first "
-                          "[batch]");
-  run_command->add_option("--map", flags.map, "Mapper: a shell command line");
-  run_command->add_option("--reduce", flags.reduce, "Reducer: a shell command line");
-  run_command->add_option("--input", flags.inputs, "File or directory to read; can be repeated")
-      ->allow_extra_args(false);
-  run_command->add_option("--output", flags.output, "Directory to make for the result");
-  run_command->add_option("--reducers", flags.reducers, "Number of parts, 0 for mappers only [1]");
-  run_command->add_option("--split", flags.split, "Bytes of input for each map task [8MiB]");
-  run_command->add_option("--resources", flags.resources,
-                          text("Of each task [", kDefaultResources, "]"));
-  run_command
-      ->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
-      ->allow_extra_args(false);
-  run_command
-      ->add_option("--fetch", flags.fetch,
-                   "URI[,sha256=SUM][,name=NAME][,executable][,extract]: a file:///, http:// or "
-                   "https:// file that agents put where the tasks run; can be repeated")
-      ->allow_extra_args(false);
-  run_command->add_option("--env", env, "NAME=value for the tasks; can be repeated")
-      ->allow_extra_args(false);
-  run_command->add_option("--master", options.master,
-                          "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
-  run_command->add_flag("--json", options.json, "One JSON object per line");
-
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& e) {
-    if (e.get_exit_code() == 0) return app.exit(e);  // --help
-    print_error(Error::invalid_argument(e.what()).with_hint("see: proffer batch run --help"),
-                options.json);
-    return kUsageCode;
-  }
-  if (Result<void> ok = read_env(env, options.flags); !ok) {
-    print_error(ok.error(), options.json);
-    return kUsageCode;
-  }
-  if (options.master.empty()) {
-    const Result<Masters> masters = find_masters(KeyKind::kUser, "--master", "");
-    if (!masters) {
-      print_error(masters.error(), options.json);
-      return kUsageCode;
+  int go(int argc, char** argv) {
+    try {
+      app_.parse(argc, argv);
+    } catch (const CLI::ParseError& e) {
+      if (e.get_exit_code() == 0) return app_.exit(e);  // --help
+      return print_error(Error::invalid_argument(e.what()).with_hint("see: proffer batch --help"),
+                         options_.json);
     }
-    options.master = to_text(*masters);
+    if (Result<void> ok = read_env(env_, job_.flags); !ok) {
+      return print_error(ok.error(), options_.json);
+    }
+    if (options_.master.empty()) {
+      const char* given = std::getenv("PROFFER_MASTER");
+      const Result<Masters> masters =
+          find_masters(KeyKind::kUser, "$PROFFER_MASTER", given == nullptr ? "" : given);
+      if (!masters) return print_error(masters.error(), options_.json);
+      options_.master = to_text(*masters);
+    }
+    return chosen_();
   }
-  return run(options);
-}
+
+ private:
+  CLI::App* verb(const std::string& name, const std::string& what, std::function<int()> action) {
+    CLI::App* command = app_.add_subcommand(name, what);
+    command->add_option("--master", options_.master,
+                        "The master's socket, or HOST:PORT [$PROFFER_MASTER]");
+    if (name != "scheduler") {
+      command->add_option("--framework", options_.framework, "The scheduler's name or id [batch]");
+      command->add_flag("--json", options_.json, "Print JSON, one object per line");
+    }
+    command->callback([this, action = std::move(action)] { chosen_ = action; });
+    return command;
+  }
+
+  void of_job(const std::string& name, const std::string& what,
+              int (*action)(const std::string&, const CommandOptions&)) {
+    CLI::App* command = verb(name, what, [this, action] { return action(id_, options_); });
+    command->add_option("JOB", id_, "The job's id, as in words-7")->required();
+  }
+
+  void add_job(CLI::App* command) {
+    command->footer(
+        "The job file has the same as keys: name, role, band, priority, map, reduce, input, "
+        "output, reducers,\nsplit, resources, files, fetch, env. Flags say more than the file. "
+        "Example:\n"
+        "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
+        "/tmp/words");
+    JobText& flags = job_.flags;
+    command->add_option("JOB", job_.job_file, "Job file (YAML)");
+    command->add_option("--name", flags.name, "Name of the job, which its id begins with [job]");
+    command->add_option(
+        "--role", flags.role,
+        "Role that is charged: the scheduler's or one below it [your own below it]");
+    command->add_option("--band", flags.band,
+                        "free, batch, production or monitoring: lower ones are taken back first "
+                        "[batch]");
+    command->add_option("--priority", flags.priority,
+                        "Among your jobs, from -100 to 100: higher ones first [0]");
+    command->add_option("--map", flags.map, "Mapper: a shell command line");
+    command->add_option("--reduce", flags.reduce, "Reducer: a shell command line");
+    command->add_option("--input", flags.inputs, "File or directory to read; can be repeated")
+        ->allow_extra_args(false);
+    command->add_option("--output", flags.output, "Directory to make for the result");
+    command->add_option("--reducers", flags.reducers, "Number of parts, 0 for mappers only [1]");
+    command->add_option("--split", flags.split, "Bytes of input for each map task [8MiB]");
+    command->add_option("--resources", flags.resources,
+                        text("Of each task [", kDefaultResources, "]"));
+    command->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--fetch", flags.fetch,
+                     "URI[,sha256=SUM][,name=NAME][,executable][,extract]: a file:///, http:// or "
+                     "https:// file that agents put where the tasks run; can be repeated")
+        ->allow_extra_args(false);
+    command->add_option("--env", env_, "NAME=value for the tasks; can be repeated")
+        ->allow_extra_args(false);
+  }
+
+  void add_scheduler() {
+    CLI::App* command = verb("scheduler", "Run the scheduler that the other verbs ask", [this] {
+      scheduler_.master = options_.master;
+      return run_scheduler(scheduler_);
+    });
+    command->add_option("--role", scheduler_.role, "Role that it is in [default]");
+    command->add_option("--name", scheduler_.name, "Name of the framework [batch]");
+    command
+        ->add_option("--session-file", scheduler_.session_file,
+                     "Keeps its identity: started again with it, it finds its jobs")
+        ->required();
+    command->add_flag("--serve-users", scheduler_.serves_users,
+                      "Run each job as the user that submitted it; for operators only");
+  }
+
+  CLI::App app_;
+  CommandOptions options_;
+  SubmitOptions job_;
+  std::vector<std::string> env_;
+  std::string id_;
+  bool with_ended_ = false;
+  SchedulerOptions scheduler_;
+  std::function<int()> chosen_;
+};
 
 }  // namespace
 }  // namespace proffer::batch
 
 int main(int argc, char** argv) {
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging(argv[0]);
   try {
-    return proffer::batch::main(argc, argv);
+    return proffer::batch::Verbs().go(argc, argv);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "error: %s\n", e.what());
     return 1;

@@ -175,6 +175,7 @@ struct FrameworkCall {
   PrincipalPtr by = {};
   Duration timeout = {};
   std::string data = {};
+  RoleName role = {};  // to be charged, if one is named
 };
 // Another master says that it is there and does not lead; it says so again now and then. Answered
 // under `call`.

@@ -41,7 +41,7 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
   Result<Framework*> found = find_relay_target(call);
   if (!found) return answer(call.call, std::move(found).error(), step);
   Framework& framework = **found;
-  if (Result<void> may = may_call(framework, call.by, step); !may) {
+  if (Result<void> may = may_call(framework, call, step); !may) {
     return answer(call.call, std::move(may).error(), step);
   }
 
@@ -64,19 +64,32 @@ void Master::State::on_framework_call(FrameworkCall&& call, Step& step) {
                                .principal = call.by->user,
                                .data = std::move(call.data),
                                .timeout = call.timeout,
-                               .is_operator = is_operator(options_.policy, *call.by)},
+                               .is_operator = is_operator(options_.policy, *call.by),
+                               .role = std::move(call.role)},
        step);
 }
 
-// A framework that serves users takes requests of everybody that may use its role: what it runs for
-// them runs as themselves.
-Result<void> Master::State::may_call(const Framework& framework, const PrincipalPtr& by,
+// A framework that serves users takes requests of everybody that may use the role that the request
+// names, or else the framework's: what it runs for them runs as themselves.
+Result<void> Master::State::may_call(const Framework& framework, const FrameworkCall& call,
                                      Step& step) {
+  const PrincipalPtr& by = call.by;
   const proto::FrameworkRecord& record = framework.record;
-  if (!record.serves_users || by == nullptr || !acts_for_a_user(*by)) {
-    return permit(by, Action::kCallFramework, framework.id().str(), step, record.user);
+  if (!call.role.empty() && !is_within(call.role, record.role)) {
+    return Error::invalid_argument(text("framework ", framework.id().str(), " is in role ",
+                                        quoted(record.role.str()), ": it cannot charge ",
+                                        quoted(call.role.str())))
+        .with_hint("name its role or one below it, or ask a framework of that role");
   }
-  if (Result<void> may = may_use_role(by, record.role, step); !may) return may;
+  const bool names_role = !call.role.empty();
+  if (!record.serves_users || by == nullptr || !acts_for_a_user(*by)) {
+    Result<void> may = permit(by, Action::kCallFramework, framework.id().str(), step, record.user);
+    if (!may || !names_role) return may;
+    return may_use_role(by, call.role, step);
+  }
+  if (Result<void> may = may_use_role(by, names_role ? call.role : record.role, step); !may) {
+    return may;
+  }
   if (Result<void> may = agents_run_tasks_of(*by); !may) return may;
   if (record.users.size() < kFrameworkUsersMax || record.users.contains(by->user)) return {};
   return Error::resource_exhausted(

@@ -349,7 +349,7 @@ class Master::State {
   // request.cc
   void on_framework_call(FrameworkCall&& call, Step& step);
   Result<Framework*> find_relay_target(const FrameworkCall& call);
-  Result<void> may_call(const Framework& framework, const PrincipalPtr& by, Step& step);
+  Result<void> may_call(const Framework& framework, const FrameworkCall& call, Step& step);
   void on_framework_response(const Framework& framework, proto::FrameworkResponse&& response,
                              Step& step);
   void on_relay_timeout(uint64_t relay, Step& step);

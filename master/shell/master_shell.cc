@@ -559,7 +559,8 @@ void MasterShell::Impl::on_call(PeerId peer, const proto::Call& call) {
                               .id = std::move(request->id),
                               .by = principal_of(peer),
                               .timeout = request->timeout,
-                              .data = std::move(request->data)});
+                              .data = std::move(request->data),
+                              .role = std::move(request->role)});
   }
   // A peer that has gone hears no answer, and an answer may take milliseconds to make. A peer that
   // does not read its answers is dropped.

@@ -159,6 +159,7 @@ void WireReader::fill(wire::FrameworkRequest::Reader in, FrameworkRequest& out) 
   data(in.getData(), "a request to a framework", kRelayedBytesMax, out.data);
   span(in.getTimeoutNanos(), "the timeout of a request", out.timeout);
   out.is_operator = in.getIsOperator();
+  if (in.hasRole()) role(in.getRole(), out.role);
 }
 
 void WireReader::fill(wire::StoreResult::Reader in, StoreResult& out) {

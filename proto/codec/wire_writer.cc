@@ -342,6 +342,7 @@ void write(const FrameworkRequest& message, wire::Envelope::Builder envelope) {
   if (!message.data.empty()) out.setData(data_of(message.data));
   out.setTimeoutNanos(message.timeout.nanos());
   out.setIsOperator(message.is_operator);
+  if (!message.role.empty()) out.setRole(text_of(message.role.str()));
 }
 
 void write(const FrameworkResponse& message, wire::Envelope::Builder envelope) {

@@ -222,6 +222,7 @@ std::string request_call_json(const RequestCall& call) {
   Json out = {{"framework", call.framework}, {"id", call.id}};
   out["timeout_s"] = print_seconds(call.timeout);
   out["data"] = call.data;
+  if (!call.role.empty()) out["role"] = call.role.str();
   return to_json_text(out);
 }
 
@@ -229,13 +230,14 @@ Result<RequestCall> parse_request_call(std::string_view json) {
   RequestCall call;
   Result<void> parsed =
       parse_object(trimmed(json).empty() ? "{}" : json, [&](const JsonFields& in) {
-        in.only({"framework", "id", "principal", "timeout_s", "data"});
+        in.only({"framework", "id", "principal", "timeout_s", "data", "role"});
         in.require("framework");
         in.require("id");
         in.text("framework", call.framework);
         in.text("id", call.id);
         in.seconds("timeout_s", call.timeout);
         in.text("data", call.data);
+        if (in.has("role")) read_role(in, call.role);
       });
   if (!parsed) return std::move(parsed).error();
   return call;

@@ -162,10 +162,11 @@ struct RequestCall {
   std::string id = {};
   Duration timeout = seconds(30);
   std::string data = {};
+  RoleName role = {};  // to be charged: the framework's or one below it; empty: none is named
   bool operator==(const RequestCall&) const = default;
 };
-// {"framework","id","timeout_s","data"}; the "principal" of an older client is not believed: the
-// kernel says who asks.
+// {"framework","id","timeout_s","data","role"}; the "principal" of an older client is not believed:
+// the kernel says who asks.
 std::string request_call_json(const RequestCall& call);
 Result<RequestCall> parse_request_call(std::string_view json);
 // Its answer, {"data"}. Errors: kUnsupported, the framework's answer is not UTF-8;

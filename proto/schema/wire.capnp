@@ -528,6 +528,7 @@ struct FrameworkRequest {
   data @3 :Data;           # At most 256 KiB.
   timeoutNanos @4 :Int64;  # nanos
   isOperator @5 :Bool;     # Of the cluster: it may do everything.
+  role @6 :Text;           # role; that the caller named, and may use; empty: none
 }
 
 struct StoreResult {

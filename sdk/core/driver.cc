@@ -373,13 +373,17 @@ class Driver::State {
     }
     if (const KnownTasks::Heard heard = tasks_.hear(status); heard.is_news) {
       if (heard.has_ended) {
+        if (options_.acknowledges_ends && status.sequence > 0) {
+          ends_[status.task] = {{}, status.task, status.agent, status.source, status.sequence};
+        }
         kills_.erase(status.task);
         if (status.state == proto::TaskState::kRefused) is_redeclared = give_back(heard.task);
       }
       tell(step, status);
     }
     // A repeated one is acknowledged again: the first answer may have been lost.
-    if (status.sequence > 0) {
+    const bool is_authors = proto::is_terminal(status.state) && ends_.contains(status.task);
+    if (status.sequence > 0 && !is_authors) {
       send(step, proto::Acknowledge{{}, status.task, status.agent, status.source, status.sequence});
     }
     if (is_redeclared) declare(step);
@@ -687,6 +691,12 @@ class Driver::State {
                             text(quoted(task.str()), " is not a task id"), step.now));
   }
 
+  // Without a session the end is told again in the next, and acknowledged then as any repeated one.
+  void on_command(Step& step, const AcknowledgeEnd& command) {
+    const auto end = ends_.extract(command.task);
+    if (!end.empty() && session_ == Session::kSubscribed) send(step, end.mapped());
+  }
+
   void on_command(Step& step, const proto::FrameworkMessage& command) {
     if (session_ != Session::kSubscribed || !is_valid_name(command.agent.str()) ||
         !is_valid_name(command.executor.str()) || command.data.size() > kPayloadBytesMax) {
@@ -759,6 +769,7 @@ class Driver::State {
   HeldOffers offers_ = {};  // empty without a session
   GangAnswers gangs_ = {};  // too
   KnownTasks tasks_;
+  std::map<TaskId, proto::Acknowledge> ends_ = {};        // that the author has not acknowledged
   std::map<TaskId, std::optional<Duration>> kills_ = {};  // wanted, with their grace
   std::set<TaskId> reconcile_ = {};                       // for the next session
   bool reconcile_all_ = false;

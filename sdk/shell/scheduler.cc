@@ -108,7 +108,8 @@ class Scheduler::Shell final : public SchedulerHost::Guest {
                          .failover_timeout = *options.failover_timeout,
                          .session_file = options.session_file,
                          .serves_users = options.serves_users,
-                         .remembers_tasks = options.remembers_tasks};
+                         .remembers_tasks = options.remembers_tasks,
+                         .acknowledges_ends = options.acknowledges_ends};
   }
   // Beside those of other lives.
   std::string suffix() const {
@@ -521,6 +522,9 @@ void Scheduler::decline(const Offer& offer, Refusal refusal) {
 }
 void Scheduler::kill(const TaskId& task, std::optional<Duration> grace) {
   shell("kill").command(proto::KillTask{.task = task, .grace = grace});
+}
+void Scheduler::acknowledge(const TaskId& task) {
+  shell("acknowledge").command(AcknowledgeEnd{task});
 }
 void Scheduler::message(const AgentId& agent, const ExecutorId& executor, std::string data) {
   shell("message").command(

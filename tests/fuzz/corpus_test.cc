@@ -16,9 +16,12 @@
 
 #include "common/prng.h"
 #include "common/text.h"
+#include "frameworks/batch/core/plan.h"
+#include "frameworks/batch/core/records.h"
 #include "frameworks/batch/core/work.h"
 #include "proto/codec/codec.h"
 #include "proto/codec/records.h"
+#include "proto/json/batch_json.h"
 #include "tests/fuzz/targets.h"
 #include "tests/support/message_generator.h"
 
@@ -226,16 +229,48 @@ std::map<std::string, std::string> made_seeds() {
       return proto::encode_history(proto::MessageGenerator(seed).history(index));
     });
   }
-  const batch::WorkCommon common = {.command = "awk -f map.awk",
-                                    .files = {{"map.awk", "{ print $1 }\n"}, {"x", ""}},
+  const batch::WorkCommon common = {.job = "words-7",
+                                    .command = "awk -f map.awk",
                                     .env = {{"A", "1"}, {"B", "two"}},
                                     .output = "/tmp/out",
+                                    .plan = "5e1f",
+                                    .maps = 9,
                                     .number = 7,
                                     .attempt = 1};
-  seeds["batch_work/map"] = batch::encode_work(
-      batch::MapWork{.common = common,
-                     .reducers = 3,
-                     .split = {.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}}});
+  seeds["batch_work/map"] = batch::encode_work(batch::MapWork{.common = common, .reducers = 3});
+  seeds["batch_work/end"] =
+      batch::encode_work(batch::EndWork{.common = common, .commits = true, .parts = 3});
+  seeds["batch_plan/split"] =
+      batch::encode_split({.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}});
+  seeds["batch_plan/files"] = batch::encode_files({{"map.awk", "{ print $1 }\n"}, {"x", ""}});
+  batch::OrderRecord order;
+  order.order.name = "words";
+  order.order.map = "cat";
+  order.order.output = "/tmp/out";
+  order.order.plan = "5e1f";
+  order.order.maps = 9;
+  order.order.resources = ResourceVector::of(1'000, 256'000);
+  order.order.env = common.env;
+  order.order.fetch = {{.uri = "https://host/x", .is_executable = true}};
+  order.owner = "ada";
+  seeds["batch_record/order"] = batch::encode(order);
+  seeds["batch_record/bare_order"] = batch::encode_order(order.order);
+  seeds["batch_record/scheduler"] = batch::encode(batch::SchedulerRecord{.lives = 2, .jobs = 300});
+  seeds["batch_record/state"] = batch::encode(batch::StateRecord{
+      .started_at = Time::from_nanos(5),
+      .outcome = batch::Outcome{.phase = proto::BatchPhase::kFailed, .error = "why"}});
+  batch::BlockRecord block;
+  block[3].failures = 1;
+  block[200] = {.winner = 1'001, .failures = 0, .agent = AgentId("a"), .result = {.bytes_in = 9}};
+  seeds["batch_record/block"] = batch::encode(block);
+  batch::EndedRecord ended;
+  ended.job.job = "words-7";
+  ended.job.phase = proto::BatchPhase::kCancelled;
+  seeds["batch_record/ended"] = batch::encode(ended);
+  seeds["batch_call/submit"] =
+      proto::batch_call_json({.verb = "submit", .order = batch::encode_order(order.order)});
+  seeds["batch_call/status"] = proto::batch_call_json(
+      {.verb = "status", .job = "words-7", .phase = "map", .wait = seconds(1)});
   seeds["batch_work/reduce"] = batch::encode_work(
       batch::ReduceWork{.common = common,
                         .addresses = {"127.0.0.1:1", "[::1]:65535"},

@@ -38,6 +38,7 @@ std::string print(const batch::JobText& job) {
   one("split", job.split);
   one("resources", job.resources);
   one("band", job.band);
+  one("priority", job.priority);
   list("files", job.files);
   list("fetch", job.fetch);
   std::string env;

@@ -19,6 +19,9 @@ using Input = std::span<const uint8_t>;
 void fuzz_address(Input input);
 void fuzz_app_file(Input input);
 void fuzz_attributes(Input input);
+void fuzz_batch_call(Input input);
+void fuzz_batch_plan(Input input);
+void fuzz_batch_record(Input input);
 void fuzz_batch_work(Input input);
 void fuzz_checkpoint_log(Input input);
 void fuzz_constraint(Input input);
@@ -51,6 +54,9 @@ inline constexpr std::array kTargets = {
     Target{"address", fuzz_address},
     Target{"app_file", fuzz_app_file, 1'000},
     Target{"attributes", fuzz_attributes},
+    Target{"batch_call", fuzz_batch_call},
+    Target{"batch_plan", fuzz_batch_plan},
+    Target{"batch_record", fuzz_batch_record},
     Target{"batch_work", fuzz_batch_work},
     Target{"checkpoint_log", fuzz_checkpoint_log, 500},
     Target{"constraint", fuzz_constraint, 1'000},

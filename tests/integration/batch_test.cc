@@ -9,6 +9,7 @@
 
 #include "common/prng.h"
 #include "common/text.h"
+#include "proto/json/batch_json.h"
 #include "proto/json/json.h"
 #include "tests/integration/processes.h"
 
@@ -72,6 +73,13 @@ class WordCount : public testing::Test {
             "--split",     "8KiB",
             "--resources", "cpus:1;mem:64"};
   }
+  static pid_t scheduler_of(const Cluster& cluster) {
+    for (const pid_t pid : processes_of(cluster.dir())) {
+      const std::string command = read_file(text("/proc/", static_cast<int64_t>(pid), "/cmdline"));
+      if (command.find("proffer-batch\0scheduler", 0, 23) != std::string::npos) return pid;
+    }
+    return 0;
+  }
   std::string counted() const {
     return run({"bash", "-c", "cat out/part-* | LC_ALL=C sort"}, {}, home_.path()).out;
   }
@@ -81,7 +89,7 @@ class WordCount : public testing::Test {
 };
 
 TEST_F(WordCount, EqualsThePipelineToTheLastLine) {
-  Cluster cluster({.agents = 3});
+  Cluster cluster({.agents = 3, .batch = true});
   const Exit done = cluster.proffer(job());
   EXPECT_EQ(done.code, 0) << done.err;
   EXPECT_EQ(counted(), expected_);
@@ -97,9 +105,9 @@ TEST_F(WordCount, EqualsThePipelineToTheLastLine) {
 }
 
 TEST_F(WordCount, AnAgentKilledTwiceInTheMiddleChangesNothing) {
-  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048"});
+  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048", .batch = true});
   const auto running = cluster.start(job("sh slow_map.sh"));
-  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 3; }));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("batch") >= 3; }));
   ::kill(cluster.pid_of("agent-1"), SIGKILL);
   ASSERT_TRUE(cluster.dev().line_with("agent-1").has_value());
   const auto successor = cluster.start_agent("agent-1", "cpus:2;mem:2048");
@@ -117,9 +125,9 @@ TEST_F(WordCount, AnAgentKilledTwiceInTheMiddleChangesNothing) {
 }
 
 TEST_F(WordCount, WithoutAnyAgentItWaitsAndFinishesWhenOneReturns) {
-  Cluster cluster({.agents = 1, .resources = "cpus:2;mem:2048"});
+  Cluster cluster({.agents = 1, .resources = "cpus:2;mem:2048", .batch = true});
   const auto running = cluster.start(job("sh slow_map.sh"));
-  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 1; }));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("batch") >= 1; }));
   ::kill(cluster.pid_of("agent-1"), SIGKILL);
   ASSERT_TRUE(eventually([&] {
     const auto status = proto::parse_status(cluster.proffer({"status", "--json"}).out);
@@ -134,23 +142,80 @@ TEST_F(WordCount, WithoutAnyAgentItWaitsAndFinishesWhenOneReturns) {
   EXPECT_EQ(counted(), expected_);
 }
 
-TEST_F(WordCount, AKilledSchedulerLeavesNoTaskRunningAfterItsFailoverTimeout) {
-  Cluster cluster({.agents = 2});
-  const auto running = cluster.start(job("sleep 1000"));
-  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 2; }));
+// Both are killed in the middle, without a word.
+TEST_F(WordCount, OutlivesTheTerminalAndTheScheduler) {
+  Cluster cluster({.agents = 3, .resources = "cpus:2;mem:2048", .batch = true});
+  const auto running = cluster.start(job("sh slow_map.sh"));
+  ASSERT_TRUE(running->line_with("map").has_value());
   running->kill(SIGKILL);
   running->wait();
-  EXPECT_TRUE(eventually([&] {
-    const auto status = proto::parse_status(cluster.proffer({"status", "--json"}).out);
-    return status && status->allocated.is_zero() && status->tasks_running == 0 &&
-           status->frameworks_connected + status->frameworks_disconnected == 0;
-  }));
+  const auto phase = [&] {
+    const auto told =
+        proto::parse_batch_job(cluster.proffer({"batch", "status", "wc-1", "--json"}).out);
+    return told ? *told : proto::BatchJob();
+  };
+  ASSERT_TRUE(eventually([&] { return phase().map.done >= 3; }));
+  const auto maps = [&] {
+    std::map<std::string, int> attempts;
+    const auto rows = proto::parse_tasks(cluster.proffer({"tasks", "--all", "--json"}).out);
+    for (const proto::TaskRow& row : rows ? *rows : std::vector<proto::TaskRow>()) {
+      const std::string& id = row.task.str();
+      if (id.find(".map-") != std::string::npos) ++attempts[id.substr(0, id.rfind('-'))];
+    }
+    return attempts;
+  };
+
+  // The scheduler: the tasks run on, and another process takes over.
+  ::kill(scheduler_of(cluster), SIGKILL);
+  ASSERT_TRUE(cluster.dev().line_with("\"batch\"").has_value());
+  EXPECT_EQ(cluster.proffer({"batch", "list"}).code, 3);
+  Process scheduler({program("proffer"), "batch", "scheduler", "--master", cluster.master(),
+                     "--session-file", cluster.dir() + "/batch.session", "--serve-users"});
+  ASSERT_TRUE(eventually([&] { return phase().map.done >= 5; }));
+  for (const auto& [map, attempts] : maps()) EXPECT_EQ(attempts, 1) << map;
+
+  const Exit done = cluster.proffer({"batch", "wait", "wc-1"}, Seconds(180));
+  EXPECT_EQ(done.code, 0) << done.err << done.out;
+  EXPECT_EQ(counted(), expected_);
+  EXPECT_TRUE(fs::exists(home_ / "out/_SUCCESS"));
+  EXPECT_FALSE(fs::exists(home_ / "out/_temporary"));
+  EXPECT_EQ(cluster.proffer({"batch", "wait", "wc-1"}).code, 0);  // It can be asked again.
+}
+
+TEST_F(WordCount, IsSubmittedSeenAndCancelled) {
+  Cluster cluster({.batch = true});
+  Words words = job("sleep 1000");
+  words[1] = "submit";
+  const Exit submitted = cluster.proffer(words);
+  ASSERT_EQ(submitted.code, 0) << submitted.err;
+  EXPECT_EQ(submitted.out, "wc-1\n");
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("batch") >= 1; }));
+  EXPECT_NE(cluster.proffer({"batch", "list"}).out.find("wc-1"), std::string::npos);
+  EXPECT_NE(cluster.proffer({"batch", "status", "wc-1"}).out.find(home_ / "out"),
+            std::string::npos);
+  EXPECT_EQ(cluster.proffer({"batch", "cancel", "wc-1"}).code, 0);
+  const Exit waited = cluster.proffer({"batch", "wait", "wc-1"});
+  EXPECT_EQ(waited.code, 1);
+  EXPECT_NE(waited.err.find("cancelled"), std::string::npos) << waited.err;
+  EXPECT_FALSE(fs::exists(home_ / "out"));
+  EXPECT_EQ(cluster.running_tasks(), 0);
+  EXPECT_EQ(cluster.proffer({"batch", "status", "none-1"}).code, 1);
+  EXPECT_EQ(cluster.proffer({"batch", "list"}).out.find("wc-1"), std::string::npos);
+  EXPECT_NE(cluster.proffer({"batch", "list", "--all"}).out.find("cancelled"), std::string::npos);
+}
+
+TEST_F(WordCount, SaysWhatIsMissingWithoutItsScheduler) {
+  Cluster cluster;
+  const Exit refused = cluster.proffer(job());
+  EXPECT_EQ(refused.code, 1);
+  EXPECT_NE(refused.err.find("proffer batch scheduler"), std::string::npos) << refused.err;
+  EXPECT_FALSE(fs::exists(home_ / "out"));
 }
 
 TEST_F(WordCount, InterruptTakesItsTasksAndItsOutputAway) {
-  Cluster cluster({.agents = 1});
+  Cluster cluster({.agents = 1, .batch = true});
   const auto running = cluster.start(job("sleep 1000"));
-  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("wc") >= 1; }));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("batch") >= 1; }));
   running->kill(SIGINT);
   EXPECT_EQ(running->wait().code, 130);
   EXPECT_FALSE(fs::exists(home_ / "out"));
@@ -158,7 +223,7 @@ TEST_F(WordCount, InterruptTakesItsTasksAndItsOutputAway) {
 }
 
 TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
-  Cluster cluster({.agents = 2});
+  Cluster cluster({.agents = 2, .batch = true});
   const Exit failed = cluster.proffer(job("echo the disk is made of cheese >&2; exit 3"));
   EXPECT_EQ(failed.code, 1);
   EXPECT_NE(failed.err.find("the disk is made of cheese"), std::string::npos) << failed.err;
@@ -167,7 +232,7 @@ TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
 }
 
 TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
-  Cluster cluster;
+  Cluster cluster({.batch = true});
   struct Row {
     std::string file;
     int code;
@@ -204,7 +269,7 @@ TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {
 }
 
 TEST_F(WordCount, AnUnreadableDirectoryIsNamed) {
-  Cluster cluster;
+  Cluster cluster({.batch = true});
   fs::create_directory(home_ / "in/secret");
   fs::permissions(home_ / "in/secret", fs::perms::none);
   if (::access((home_ / "in/secret").c_str(), R_OK) == 0) {

@@ -189,6 +189,7 @@ TEST(Conformance, PassesAllShippedFrameworks) {
   const std::string once = example("exactly_once_framework") + " --commands=" + (home / "commands");
   const std::string service =
       program("proffer-service") + " scheduler --session-file={dir}/session";
+  const std::string batch = program("proffer-batch") + " scheduler --session-file={dir}/session";
   const std::vector<Good> all = {
       {"picky", {example("picky_framework")}, {}, {"baseline"}},
       {"raw_offers", {example("raw_offers_framework")}, {}, {"baseline"}},
@@ -209,9 +210,10 @@ TEST(Conformance, PassesAllShippedFrameworks) {
        {"baseline"}},
       {"service run", {program("proffer"), "service", "run", home / "app.yaml"}, {}, {"baseline"}},
       {"batch",
-       {program("proffer"), "batch", "run", "--map", "sleep 3; cat", "--reduce", "cat", "--input",
-        home / "input", "--output", "{dir}/output"},
-       {},
+       {"/bin/sh", "-c", "exec " + batch},
+       {"--restart-with", batch, "--work",
+        program("proffer") + " batch submit --map 'sleep 3; cat' --reduce cat --input " +
+            (home / "input") + " --output {dir}/output"},
        {"baseline"}},
   };
   for (const Good& good : all) expect_passed(good);

@@ -190,7 +190,7 @@ TEST(Fetch, OfABatchJob) {
   const TemporaryDirectory own;
   write_file(own / "input", "a\nb\n");
   write_file(own / "words", "from a file\n");
-  const Cluster cluster;
+  const Cluster cluster({.batch = true});
   const Exit done = cluster.proffer({"batch", "run", "--map", "cat words", "--reducers", "0",
                                      "--input", own / "input", "--output", own / "out", "--fetch",
                                      text("file://", own.path(), "/words")});

@@ -242,6 +242,7 @@ Cluster::Cluster(const Options& options) {
                    std::to_string(options.agents)};
   command.insert(command.end(), options.more.begin(), options.more.end());
   if (!options.service) command.push_back("--no-service");
+  if (!options.batch) command.push_back("--no-batch");
   dev_ = std::make_unique<Process>(command);
   const std::optional<std::string> ready = dev_->line_with("\"ready\"");
   CHECK(ready.has_value()) << "proffer dev did not start: " << dev_->err();

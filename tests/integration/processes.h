@@ -108,6 +108,7 @@ class Cluster {
     std::string resources = "cpus:4;mem:4096";
     Words more = {};       // further flags of `proffer dev`
     bool service = false;  // with the scheduler of `proffer service`
+    bool batch = false;    // with that of `proffer batch`
   };
   Cluster() : Cluster(Options()) {}
   explicit Cluster(const Options& options);

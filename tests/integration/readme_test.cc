@@ -13,7 +13,7 @@ TEST(Readme, TheTourWorksAsWritten) {
   const std::vector<std::string> commands =
       commands_between(readme, "## Two minutes", "## The picture");
   ASSERT_GE(commands.size(), 8u);
-  Cluster cluster({.agents = 3, .service = true});
+  Cluster cluster({.agents = 3, .service = true, .batch = true});
   const std::string agents = cluster.proffer({"agents"}).out;
   TemporaryDirectory home;
   int run_here = 0;

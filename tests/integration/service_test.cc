@@ -396,7 +396,7 @@ TEST_F(Apps, WhatCannotBeDoneIsRefusedWithItsReason) {
 // Two tenants of one role and the same shape: the apps, which want twelve instances together, and a
 // job, which has more to do than fits.
 TEST_F(Apps, ShareAClusterEquallyWithABatchJob) {
-  Cluster cluster({.agents = 2, .resources = "cpus:4;mem:4096", .service = true});
+  Cluster cluster({.agents = 2, .resources = "cpus:4;mem:4096", .service = true, .batch = true});
   std::string lines;
   for (int i = 0; i < 30'000; ++i) lines += text("line ", i, "\n");
   write_file(home_ / "input", lines);
@@ -404,7 +404,7 @@ TEST_F(Apps, ShareAClusterEquallyWithABatchJob) {
       cluster.start({"batch", "run", "--name", "job", "--map", "sleep 1; cat", "--reducers", "0",
                      "--input", home_ / "input", "--output", home_ / "out", "--split", "1KiB",
                      "--resources", "cpus:1;mem:64"});
-  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("job") == 8; }));
+  ASSERT_TRUE(eventually([&] { return cluster.running_tasks("batch") == 8; }));
   for (const char* name : {"one", "two"}) {
     const std::string app = file("", name);
     ASSERT_EQ(cluster.proffer({"service", "apply", app}).code, 0);
@@ -415,7 +415,7 @@ TEST_F(Apps, ShareAClusterEquallyWithABatchJob) {
   int equal = 0;
   for (int look = 0; look < 20; ++look) {
     EXPECT_EQ(cluster.running_tasks("service"), 4);
-    equal += cluster.running_tasks("job") == 4 ? 1 : 0;  // Between two tasks it has three.
+    equal += cluster.running_tasks("batch") == 4 ? 1 : 0;  // Between two tasks it has three.
   }
   EXPECT_GE(equal, 1);
   job->kill(SIGINT);

@@ -407,13 +407,14 @@ class MasterScenario {
   // A user's request to a framework; its number, under which it is answered some time.
   uint64_t request(const std::string& framework, const std::string& id,
                    const std::string& data = "", Duration timeout = seconds(30),
-                   const PrincipalPtr& by = nullptr) {
+                   const PrincipalPtr& by = nullptr, const RoleName& role = {}) {
     step(FrameworkCall{.call = ++calls_,
                        .framework = framework,
                        .id = id,
                        .by = by == nullptr ? user_with_all_rights() : by,
                        .timeout = timeout,
-                       .data = data});
+                       .data = data,
+                       .role = role});
     return calls_;
   }
   // What was answered to it: nothing yet, or "data", or "code: message".

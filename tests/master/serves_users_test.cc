@@ -21,8 +21,9 @@ class ServesUsers : public testing::Test {
     s.settle();
   }
   // Its answer: "yes", or why not.
-  std::string asks(const PrincipalPtr& by) {
-    const uint64_t call = s.request("service", text("r", ++requests_), "", seconds(30), by);
+  std::string asks(const PrincipalPtr& by, const std::string& role = "") {
+    const uint64_t call =
+        s.request("service", text("r", ++requests_), "", seconds(30), by, RoleName(role));
     for (const auto& heard : service.take<proto::FrameworkRequest>()) {
       heard_ = heard;
       service.sends(proto::FrameworkResponse{.relay = heard.relay, .data = "yes"});
@@ -66,6 +67,17 @@ TEST_F(ServesUsers, ItsTasksRunAsThoseThatAskedAndAsNobodyElse) {
   ASSERT_TRUE(row);
   EXPECT_EQ(row->reason, proto::TaskReason::kTaskInvalid);
   EXPECT_THAT(row->message, HasSubstr("may not run tasks as 'eve'"));
+}
+
+TEST_F(ServesUsers, ARequestNamesARoleThatItsUserMayUse) {
+  const std::string own = service.subscribe.role.str();
+  s.calls(SetRole{.role = RoleName(own + "/eng"), .users = std::vector<std::string>{"bob"}});
+  EXPECT_EQ(asks(bob, own + "/eng"), "yes");
+  EXPECT_EQ(heard_.role, RoleName(own + "/eng"));
+  EXPECT_THAT(asks(eve, own + "/eng"), HasSubstr("may not use role"));
+  EXPECT_THAT(asks(bob, "elsewhere"), HasSubstr("cannot charge"));
+  EXPECT_EQ(asks(eve), "yes");
+  EXPECT_EQ(heard_.role, RoleName());
 }
 
 TEST_F(ServesUsers, AnOperatorIsToldAsOne) {

@@ -70,7 +70,8 @@ class ClusterGuide : public testing::Test {
   std::string logs() const {
     std::string all;
     for (const std::string& machine : machines_) {
-      for (const std::string unit : {"proffer-master", "proffer-agent", "proffer-service"}) {
+      for (const std::string unit :
+           {"proffer-master", "proffer-agent", "proffer-service", "proffer-batch"}) {
         const std::string log = cluster_->log(machine, unit);
         all += text("== ", unit, " of ", machine, "\n",
                     log.substr(log.size() > 3'000 ? log.size() - 3'000 : 0));

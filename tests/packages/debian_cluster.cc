@@ -126,14 +126,15 @@ DebianCluster::DebianCluster(const DebianRoot& base, const std::vector<std::stri
     write_file(root.at("/etc/hosts"), hosts);
     write_program(root.at("/usr/local/bin/systemctl"), kSystemctl);
     fs::create_directory(root.at("/run/units"));
-    for (const std::string unit :
-         {"proffer-master", "proffer-agent", "proffer-service", "stunnel@zookeeper"}) {
+    for (const std::string unit : {"proffer-master", "proffer-agent", "proffer-service",
+                                   "proffer-batch", "stunnel@zookeeper"}) {
       const std::string command = quoted_for_shell(DebianRoot::command_of(root.unit(unit)));
       write_program(root.at("/run/units/" + unit), text("#!/bin/sh\nexec ", command, "\n"));
     }
     // As the machine's boot would.
-    const Exit booted = root.as(
-        "root", "/usr/sbin/sshd && systemctl start proffer-master proffer-agent proffer-service");
+    const Exit booted = root.as("root",
+                                "/usr/sbin/sshd && systemctl start proffer-master proffer-agent "
+                                "proffer-service proffer-batch");
     CHECK_EQ(booted.code, 0) << booted.err;
   }
 }

@@ -76,7 +76,8 @@ TEST_F(Installed, ProgramsFindEachOtherThroughTheLinkInBin) {
 }
 
 TEST_F(Installed, UnitsNameProgramsAndSettingsThatAreInstalled) {
-  for (const std::string name : {"proffer-master", "proffer-agent", "proffer-service"}) {
+  for (const std::string name :
+       {"proffer-master", "proffer-agent", "proffer-service", "proffer-batch"}) {
     const std::string unit = read_file(at("/usr/lib/systemd/system/" + name + ".service"));
     EXPECT_THAT(unit, HasSubstr("\nExecStart=/usr/lib/proffer/" + name + " "));
     int settings = 0;
@@ -96,7 +97,8 @@ TEST_F(Installed, SystemdTakesTheUnitsInAnyPrefix) {
   const Exit done = run({"cmake", "--install", program("") + "..", "--component", "runtime",
                          "--prefix", prefix.path()});
   ASSERT_EQ(done.code, 0) << done.out << done.err;
-  for (const std::string name : {"proffer-master", "proffer-agent", "proffer-service"}) {
+  for (const std::string name :
+       {"proffer-master", "proffer-agent", "proffer-service", "proffer-batch"}) {
     const std::string unit = prefix / "lib/systemd/system/" + name + ".service";
     const Exit verified = run({"systemd-analyze", "verify", "--man=no", unit});
     EXPECT_EQ(verified.code, 0) << verified.err;

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "frameworks/batch/core/job_core.h"
+#include "frameworks/batch/core/jobs.h"
 #include "frameworks/service/core/service_core.h"
 #include "sdk/testing/drive.h"
 #include "sdk/testing/matchers.h"
@@ -18,42 +18,50 @@ namespace {
 
 class BatchCore {
  public:
-  explicit BatchCore(batch::JobOptions options) : job_(std::move(options)) {}
+  explicit BatchCore(batch::JobOrder order) : order_(std::move(order)) {}
 
   void hear(const Notification& what, Time now, std::vector<Command>& out) {
-    step(batch::JobEvent(what), now, out);
+    step(batch::JobsEvent(what), now, out);
   }
   void tick(Time now, std::vector<Command>& out) { step(batch::Tick{}, now, out); }
-  std::optional<Time> next_deadline() const { return job_.next_deadline(); }
-  const batch::Job& job() const { return job_; }
+  std::optional<Time> next_deadline() const { return jobs_.next_deadline(); }
+  proto::BatchJob job(Time now) const {
+    for (proto::BatchJob& job : jobs_.list({}, true, {}, 1, now)) return std::move(job);
+    return {};
+  }
 
  private:
-  void step(const batch::JobEvent& event, Time now, std::vector<Command>& out) {
-    if (job_.over()) return;
-    batch::JobOutbox outbox;
-    job_.handle(event, now, outbox);
+  void step(const batch::JobsEvent& event, Time now, std::vector<Command>& out) {
+    batch::JobsOutbox outbox;
+    jobs_.handle(event, now, outbox);
+    if (jobs_.loaded() && !std::exchange(is_submitted_, true)) {
+      jobs_.handle(batch::Request{.relay = 1, .what = batch::Submit{order_, {}}, .by = {}}, now,
+                   outbox);
+    }
     out = std::move(outbox.commands);
-    if (outbox.finished) out.push_back(proto::Teardown{});
-    EXPECT_TRUE(job_.violations().empty());
+    if (proto::has_ended(job(now).phase) && !std::exchange(is_torn_down_, true)) {
+      out.push_back(proto::Teardown{});
+    }
+    EXPECT_TRUE(jobs_.violations().empty());
   }
 
-  batch::Job job_;
+  const batch::JobOrder order_;
+  batch::Jobs jobs_ = batch::Jobs(batch::JobsOptions());
+  bool is_submitted_ = false;
+  bool is_torn_down_ = false;
 };
 
-batch::JobOptions word_count() {
-  batch::JobOptions options;
-  options.spec.name = "words";
-  options.spec.map = "map";
-  options.spec.reduce = "reduce";
-  options.spec.inputs = {"/in"};
-  options.spec.output = "/out";
-  options.spec.reducers = 2;
-  options.spec.resources = ResourceVector::of(500, 128'000);
-  for (int i = 0; i < 8; ++i) {
-    options.splits.push_back(
-        {{{.path = "/in/" + std::to_string(i), .offset = 0, .length = 1'000}}});
-  }
-  return options;
+batch::JobOrder word_count() {
+  batch::JobOrder order;
+  order.name = "words";
+  order.map = "map";
+  order.reduce = "reduce";
+  order.output = "/out";
+  order.plan = "plan";
+  order.maps = 8;
+  order.reducers = 2;
+  order.resources = ResourceVector::of(500, 128'000);
+  return order;
 }
 
 TEST(Cores, ABatchJobFinishesAlthoughAnAgentIsLostAndTheMasterFailsOver) {
@@ -72,16 +80,16 @@ TEST(Cores, ABatchJobFinishesAlthoughAnAgentIsLostAndTheMasterFailsOver) {
         .runs = script.task.runs, .exit_code = script.task.exit_code, .data = script.data};
   });
   const auto core = std::make_shared<BatchCore>(word_count());
-  const SimScheduler& scheduler =
-      cluster.add({.name = "words"}, [&](Scheduler& words) { drive(words, core); });
+  const SimScheduler& scheduler = cluster.add({.name = "words", .acknowledges_ends = true},
+                                              [&](Scheduler& words) { drive(words, core); });
   cluster.after(seconds(5), [&] { cluster.lose_agent("agent-2"); });
   cluster.after(seconds(8), [&] { cluster.fail_over_master(); });
   cluster.run_for(minutes(30));
-  const batch::JobStatus status = core->job().status(cluster.now());
-  EXPECT_EQ(status.phase, batch::JobPhase::kFinished);
+  const proto::BatchJob status = core->job(cluster.now());
+  EXPECT_EQ(status.phase, proto::BatchPhase::kFinished);
   EXPECT_EQ(status.map.done, 8);
   EXPECT_EQ(status.reduce.done, 2);
-  EXPECT_EQ(status.reduce.bytes_in, 16'000);
+  EXPECT_EQ(status.reduce.bytes_in, 2 * status.map.bytes_in);
   EXPECT_FALSE(scheduler.is_up());
   EXPECT_THAT(cluster, no_task_lost());
 }

@@ -567,7 +567,8 @@ class MessageGenerator {
          .principal = bytes(kNameBytesMax),
          .data = bytes(kRelayedBytesMax),
          .timeout = duration(),
-         .is_operator = flip()};
+         .is_operator = flip(),
+         .role = flip() ? RoleName(role()) : RoleName()};
   }
   void make(FrameworkResponse& m) {
     m = {.relay = any_number(), .data = bytes(kRelayedBytesMax)};

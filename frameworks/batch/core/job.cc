@@ -3,9 +3,12 @@
 #include "frameworks/batch/core/job.h"
 
 #include <array>
+#include <cstdlib>
 #include <limits>
 
+#include "common/roles.h"
 #include "common/text.h"
+#include "proto/batch_status.h"
 #include "proto/fetched_files.h"
 
 namespace proffer::batch {
@@ -119,6 +122,13 @@ Result<void> check_shipped_name(std::string_view name) {
 
 Result<void> check_job(const JobSpec& spec) {
   if (Result<void> ok = check_name("job name", spec.name); !ok) return ok;
+  if (!spec.role.empty()) {
+    if (Result<RoleName> role = parse_role(spec.role.str()); !role) return std::move(role).error();
+  }
+  if (std::abs(spec.priority) > proto::kBatchPriorityMax) {
+    return Error::invalid_argument(text("priority must be from ", -proto::kBatchPriorityMax, " to ",
+                                        proto::kBatchPriorityMax, ", not ", spec.priority));
+  }
   if (spec.map.empty()) {
     return Error::invalid_argument("the job has no mapper")
         .with_hint("give one with --map 'COMMAND', or `map: COMMAND` in the job file");

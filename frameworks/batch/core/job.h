@@ -27,6 +27,7 @@ inline constexpr size_t kStreamCommandBytesMax = 16 * 1024;
 inline constexpr size_t kJobEnvironmentBytesMax = 32 * 1024;
 inline constexpr size_t kPathBytesMax = 4'096;  // PATH_MAX
 inline constexpr size_t kInputsMax = 1'000;
+inline constexpr size_t kPlanBytesMax = 64;              // of the name of a plan
 inline constexpr size_t kStderrTailBytesMax = 4 * 1024;  // of a failed task, told to its job
 
 inline constexpr int32_t kAttempts = 4;
@@ -36,9 +37,10 @@ inline constexpr std::string_view kDefaultResources = "cpus:1;mem:256";
 // Mapper and reducer are shell command lines (lines in, key<TAB>value out) under LC_ALL=C. Paths
 // are absolute and the same on all agents.
 struct JobSpec {
-  std::string name = "batch";
-  RoleName role = RoleName("default");
+  std::string name = "job";
+  RoleName role = {};  // empty: the scheduler chooses
   Band band = Band::kBatch;
+  int32_t priority = 0;  // among the jobs of its user: higher ones first
   std::string map = {};
   std::string reduce = {};  // empty only if there are no reducers
   std::vector<std::string> inputs = {};

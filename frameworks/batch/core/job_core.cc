@@ -1,5 +1,5 @@
 // The life of one job. Read `on_status` first: it says what each ending of an attempt means; then
-// `on_offer`, which launches, and `declare_asks`, which says what is still wanted.
+// `launch` and `asks`, which say what is still wanted, and `end`.
 
 #include "frameworks/batch/core/job_core.h"
 
@@ -17,23 +17,14 @@ using proto::TaskReason;
 using proto::TaskState;
 using proto::TaskStatus;
 
-template <class... Ts>
-struct Overloaded : Ts... {
-  using Ts::operator()...;
-};
-template <class... Ts>
-Overloaded(Ts...) -> Overloaded<Ts...>;
-
-// What one accept may carry, with room for the frame around it; what does not fit comes with the
-// next offer.
-constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
-static_assert(kAcceptBytesMax > kPayloadBytesMax);
 constexpr size_t kLaunchOverheadBytes = 1'024;
 constexpr size_t kFetchOverheadBytes = 128;
 constexpr size_t kCommandShownBytes = 200;
 
-std::string ask_name(TaskKind kind, bool elsewhere) {
-  return text(to_text(kind), elsewhere ? "-elsewhere" : "");
+constexpr std::string_view kElsewhere = "-elsewhere";
+
+AskName ask_name(const JobId& job, TaskKind kind, bool elsewhere) {
+  return AskName(text(job.str(), ".", to_text(kind), elsewhere ? kElsewhere : ""));
 }
 
 // Nobody will ever have the files of this agent again, by what the cluster says of its task.
@@ -60,90 +51,100 @@ std::optional<Duration> time_left(Duration elapsed, int64_t done, int64_t total)
 
 }  // namespace
 
-std::string_view to_text(JobPhase phase) {
-  switch (phase) {
-    case JobPhase::kConnecting:
-      return "connecting";
-    case JobPhase::kMap:
-      return "map";
-    case JobPhase::kReduce:
-      return "reduce";
-    case JobPhase::kFinished:
-      return "finished";
-    case JobPhase::kFailed:
-      return "failed";
-  }
-  return "failed";
-}
-
 class Job::State {
  public:
   explicit State(JobOptions options)
       : options_(std::move(options)),
-        maps_(TaskKind::kMap, options_.splits.size()),
-        reduces_(TaskKind::kReduce, static_cast<size_t>(options_.spec.reducers)) {
-    const Result<void> valid = check_job(options_.spec);
+        maps_(options_.id, TaskKind::kMap, static_cast<size_t>(order().maps),
+              options_.attempts_before),
+        reduces_(options_.id, TaskKind::kReduce, static_cast<size_t>(order().reducers),
+                 options_.attempts_before),
+        end_(options_.id, TaskKind::kEnd, 1, options_.attempts_before) {
+    const Result<void> valid = check_order(order());
     CHECK(valid.has_value()) << valid.error().message();
-    CHECK(!options_.splits.empty());
-    CHECK_LE(options_.splits.size(), kMapsMax);
-    for (const Split& split : options_.splits) {
-      split_bytes_.push_back(split.bytes());
-      input_bytes_ += split_bytes_.back();
-    }
   }
 
-  void handle(const JobEvent& event, Time now, JobOutbox& out) {
-    if (over()) return;
-    maps_.end_waits(now);
-    reduces_.end_waits(now);
-    if (const auto* notification = std::get_if<sdk::Notification>(&event)) {
-      on_notification(*notification, now, out);
+  void restore(TaskKind kind, const BlockRecord& block) {
+    for (const auto& [number, kept] : block) {
+      if (number < stage(kind).size()) stage(kind).restore(number, kept);
     }
-    if (over()) return;
-    if (maps_.all_done() && reduces_.all_done()) {
-      finish({}, out);
-      return;
-    }
-    declare_asks(out);
+    (kind == TaskKind::kMap ? map_started_ : reduce_started_) = options_.started_at;
+  }
+  void restore(const Outcome& outcome) {
+    outcome_ = outcome;
+    is_outcome_kept_ = true;
+  }
+  void on_restored(JobOutbox& out) {
+    if (maps_.all_done() && reduces_.all_done()) end({.phase = proto::BatchPhase::kFinished}, out);
   }
 
   std::optional<Time> next_deadline() const {
-    if (over()) return std::nullopt;
-    const std::optional<Time> map = maps_.next_deadline();
-    const std::optional<Time> reduce = reduces_.next_deadline();
-    if (!map || !reduce) return map ? map : reduce;
-    return std::min(*map, *reduce);
+    std::optional<Time> first;
+    for (const Stage* stage : {&maps_, &reduces_, &end_}) {
+      const std::optional<Time> next = stage->next_deadline();
+      if (next && (!first || *next < *first)) first = next;
+    }
+    return is_over_ ? std::nullopt : first;
   }
 
-  bool over() const { return phase_ == JobPhase::kFinished || phase_ == JobPhase::kFailed; }
+  void on_time(Time now) {
+    for (Stage* stage : {&maps_, &reduces_, &end_}) stage->end_waits(now);
+  }
 
-  JobStatus status(Time now) const {
-    JobStatus status;
-    status.phase = phase();
-    status.connected = connected_;
-    status.framework = framework_;
+  const std::optional<Outcome>& outcome() const { return outcome_; }
+  bool is_over() const { return is_over_; }
+  void on_outcome_kept() { is_outcome_kept_ = true; }
+
+  std::set<std::pair<TaskKind, uint32_t>> take_changed() {
+    std::set<std::pair<TaskKind, uint32_t>> changed;
+    for (Stage* stage : {&maps_, &reduces_}) {
+      for (const uint32_t block : stage->take_changed()) changed.emplace(stage->kind(), block);
+    }
+    return changed;
+  }
+  BlockRecord block(TaskKind kind, uint32_t block) const { return stage(kind).block(block); }
+
+  proto::BatchJob status(Time now) const {
+    const OrderRecord& record = options_.record;
+    proto::BatchJob status;
+    status.job = options_.id.str();
+    status.owner = record.owner;
+    status.role = order().role;
+    status.priority = order().priority;
+    status.framework = options_.framework;
     status.map = stage_status(maps_);
     status.reduce = stage_status(reduces_);
-    status.input_bytes = input_bytes_;
-    if (status.phase == JobPhase::kMap && map_started_) {
-      status.map.eta = time_left(now - *map_started_, map_bytes_done_, input_bytes_);
+    status.input_bytes = order().input_bytes;
+    status.submitted_at = record.submitted_at;
+    status.started_at = options_.started_at;
+    status.output = order().output;
+    status.phase = maps_.all_done() ? proto::BatchPhase::kReduce : proto::BatchPhase::kMap;
+    if (outcome_) {
+      status.phase = outcome_->phase == proto::BatchPhase::kFinished
+                         ? proto::BatchPhase::kCommitting
+                         : proto::BatchPhase::kRemoving;
+      status.error = outcome_->error;
+      status.hint = outcome_->hint;
     }
-    if (status.phase == JobPhase::kReduce && reduce_started_) {
+    if (status.phase == proto::BatchPhase::kMap && map_started_) {
+      status.map.eta = time_left(now - *map_started_, maps_.sums().bytes_in, order().input_bytes);
+    }
+    if (status.phase == proto::BatchPhase::kReduce && reduce_started_) {
       status.reduce.eta = time_left(now - *reduce_started_, static_cast<int64_t>(reduces_.done()),
                                     static_cast<int64_t>(reduces_.size()));
     }
-    for (const Ask& ask : declared_) {
-      const auto row = cannot_fit_.find(ask.name);
-      if (row != cannot_fit_.end()) status.cannot_fit = row->second;
+    status.note = note_;
+    for (const auto& [ask, why] : cannot_fit_) {
+      status.note =
+          text("no agent of the cluster could run a task now: ", why, "; waiting for one that can");
     }
     return status;
   }
 
   std::vector<Violation> violations() const {
     std::vector<Violation> out;
-    maps_.check(out);
-    reduces_.check(out);
-    for (const Stage* stage : {&maps_, &reduces_}) {
+    for (const Stage* stage : {&maps_, &reduces_, &end_}) {
+      stage->check(out);
       for (uint32_t i = 0; i < stage->size(); ++i) {
         const TaskId& active = stage->task(i).active;
         if (active.empty()) continue;
@@ -162,7 +163,6 @@ class Job::State {
     return out;
   }
 
- private:
   // From its launch to its end. One that is given up no longer counts: its agent is unreachable, or
   // another attempt won; should it finish first after all, its output is as good.
   struct Attempt {
@@ -172,19 +172,18 @@ class Job::State {
     AgentId agent = {};
     bool given_up = false;
     bool kill_asked = false;
+    bool is_unreachable = false;
   };
+  using Attempts = std::map<TaskId, Attempt>;
 
-  Stage& stage(TaskKind kind) { return kind == TaskKind::kMap ? maps_ : reduces_; }
-  const Stage& stage(TaskKind kind) const { return kind == TaskKind::kMap ? maps_ : reduces_; }
-
-  JobPhase phase() const {
-    if (over()) return phase_;
-    if (framework_.empty()) return JobPhase::kConnecting;
-    return maps_.all_done() ? JobPhase::kReduce : JobPhase::kMap;
+  const JobOrder& order() const { return options_.record.order; }
+  Stage& stage(TaskKind kind) { return const_cast<Stage&>(std::as_const(*this).stage(kind)); }
+  const Stage& stage(TaskKind kind) const {
+    return kind == TaskKind::kMap ? maps_ : kind == TaskKind::kReduce ? reduces_ : end_;
   }
 
-  static StageStatus stage_status(const Stage& stage) {
-    StageStatus status;
+  static proto::BatchStage stage_status(const Stage& stage) {
+    proto::BatchStage status;
     status.total = static_cast<int64_t>(stage.size());
     status.done = static_cast<int64_t>(stage.done());
     status.running = static_cast<int64_t>(stage.running());
@@ -197,138 +196,109 @@ class Job::State {
     return status;
   }
 
-  void on_notification(const sdk::Notification& notification, Time now, JobOutbox& out) {
-    std::visit(Overloaded{
-                   [&](const proto::Subscribed& subscribed) {
-                     framework_ = subscribed.framework;
-                     connected_ = true;
-                     asks_stale_ =
-                         true;  // Asks end with the connection on which they were declared.
-                   },
-                   [&](const proto::Offers& offers) {
-                     for (const Offer& offer : offers.offers) on_offer(offer, now, out);
-                   },
-                   [&](const TaskStatus& status) { on_status(status, now, out); },
-                   [&](const proto::AskReport& report) { on_ask_report(report); },
-                   [&](const proto::Failure& failure) {
-                     if (failure.executor.empty()) on_agent_lost(failure.agent, out);
-                   },
-                   [&](const sdk::Disconnected&) { connected_ = false; },
-                   [&](const sdk::Refused& refused) { finish(refused.error, out); },
-                   // Each offer is answered when it comes, so a rescind finds nothing.
-                   [](const proto::Rescind&) {},
-                   [](const proto::FrameworkMessage&) {},
-                   // What is killed for it is tried again elsewhere: its update says so.
-                   [](const proto::RevokeNotice&) {},
-                   [](const sdk::Complaint&) {},
-                   // Nothing waits for it: what runs for this job, this process launched and
-                   // knows. A job that is begun anew is another framework, and is refused while
-                   // the output of the first is there.
-                   [](const sdk::AllTasksKnown&) {},
-                   [](const proto::StoreResult&) {},
-                   [&](const proto::FrameworkRequest& request) {
-                     out.commands.push_back(proto::FrameworkResponse{
-                         .relay = request.relay,
-                         .data = {},
-                         .error = proto::ErrorMessage{.code = ErrorCode::kUnsupported,
-                                                      .message = "a batch job takes no requests"}});
-                   },
-               },
-               notification);
-  }
+  // --- launches --------------------------------------------------------------------------------
 
-  // --- offers ----------------------------------------------------------------------------------
-
-  void on_offer(const Offer& offer, Time now, JobOutbox& out) {
-    proto::Launch launch{.agent = offer.agent, .tasks = {}};
-    size_t bytes = 0;
-    for (const AskFill& fill : offer.fills) {
-      for (int64_t i = 0; i < fill.count; ++i) {
-        std::optional<proto::TaskSpec> task = launch_one(fill.ask, offer.agent, bytes, now, out);
-        if (over()) return;
-        if (!task) break;
-        launch.tasks.push_back(*std::move(task));
-      }
-    }
-    if (launch.tasks.empty()) {
-      out.commands.push_back(proto::Decline{.offers = {offer.id}, .refusal = {}});
-      return;
-    }
-    out.commands.push_back(
-        proto::Accept{.offers = {offer.id}, .operations = {std::move(launch)}, .refusal = {}});
-  }
-
-  // The next task for this ask on this agent, or nothing if none is wanted or the accept is full.
-  std::optional<proto::TaskSpec> launch_one(const AskName& ask, const AgentId& agent, size_t& bytes,
-                                            Time now, JobOutbox& out) {
-    const auto declared = std::find_if(declared_.begin(), declared_.end(),
-                                       [&](const Ask& one) { return one.name == ask; });
-    if (declared == declared_.end())
-      return std::nullopt;  // Withdrawn while the offer was under way.
-    const bool elsewhere = ask.str().find("-elsewhere") != std::string::npos;
-    const TaskKind kind = ask.str().rfind("map", 0) == 0 ? TaskKind::kMap : TaskKind::kReduce;
-    if (kind == TaskKind::kReduce && !maps_.all_done()) return std::nullopt;
+  std::optional<proto::TaskSpec> launch(const AskName& ask, const AgentId& agent, size_t room,
+                                        Time now, JobOutbox& out) {
+    const std::string_view words = std::string_view(ask.str()).substr(ask.str().rfind('.') + 1);
+    const bool elsewhere = words.ends_with(kElsewhere);
+    const TaskKind kind = words.starts_with(to_text(TaskKind::kMap))      ? TaskKind::kMap
+                          : words.starts_with(to_text(TaskKind::kReduce)) ? TaskKind::kReduce
+                                                                          : TaskKind::kEnd;
+    if (!wants(kind)) return std::nullopt;
     Stage& tasks = stage(kind);
     const std::optional<uint32_t> number = tasks.pick(agent, elsewhere);
     if (!number) return std::nullopt;
-    const uint32_t attempt = tasks.task(*number).launches + 1;
-    std::string work = encode_work(kind == TaskKind::kMap ? map_work(*number, attempt)
-                                                          : reduce_work(*number, attempt));
-    if (work.size() > kPayloadBytesMax) {
-      finish(Error::resource_exhausted(text("what task ", tasks.attempt_id(*number, attempt).str(),
-                                            " must be told has ", work.size(), " bytes; at most ",
-                                            kPayloadBytesMax, " are allowed"))
-                 .with_hint("use larger splits, or ship less with files"),
-             out);
+    const std::optional<uint32_t> attempt = tasks.next_attempt(*number);
+    if (!attempt) {
+      fail(Error::failed_precondition(text("a ", to_text(kind), " task was lost ",
+                                           kAttemptsPerLife - 1, " times: task ", *number)),
+           out);
       return std::nullopt;
     }
-    size_t launch_bytes = work.size() + kLaunchOverheadBytes;
-    for (const proto::FetchedFile& file : options_.spec.fetch) {
-      launch_bytes += file.uri.size() + file.name.size() + kFetchOverheadBytes;
-    }
-    if (bytes + launch_bytes > kAcceptBytesMax) return std::nullopt;
-    bytes += launch_bytes;
-
-    const TaskId id = tasks.launch(*number);
-    attempts_.emplace(id,
-                      Attempt{.kind = kind, .number = *number, .attempt = attempt, .agent = agent});
-    std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
-    if (!started) started = now;
-    declared->count -= 1;  // As the master does when it hears of it.
-    if (declared->count == 0) declared_.erase(declared);
-    out.trace.push_back(TraceEvent{.level = TraceLevel::kShortLived,
-                                   .what = "task launched",
-                                   .fields = {{"task", id.str()}, {"agent", agent.str()}}});
     proto::TaskSpec spec;
-    spec.id = id;
+    spec.data = encode_work(work(kind, *number, *attempt));
+    if (spec.data.size() > kPayloadBytesMax) {
+      fail(Error::resource_exhausted(text("what task ", tasks.attempt_id(*number, *attempt).str(),
+                                          " must be told has ", spec.data.size(),
+                                          " bytes; at most ", kPayloadBytesMax, " are allowed"))
+               .with_hint("use larger splits"),
+           out);
+      return std::nullopt;
+    }
     spec.ask = ask;
-    spec.shape = options_.spec.resources;
-    spec.command = (kind == TaskKind::kMap ? options_.spec.map : options_.spec.reduce)
+    spec.shape = shape(kind);
+    spec.command = (kind == TaskKind::kMap      ? order().map
+                    : kind == TaskKind::kReduce ? order().reduce
+                    : commits()                 ? "commit the output"
+                                                : "remove the output")
                        .substr(0, kCommandShownBytes);  // For people; the work item has all of it.
     spec.executor = std::string(proto::kBatchExecutor);
-    spec.fetch = options_.spec.fetch;
-    spec.data = std::move(work);
+    if (kind != TaskKind::kEnd) spec.fetch = order().fetch;
+    spec.user = options_.user;
+    spec.id = tasks.attempt_id(*number, *attempt);
+    if (message_bytes(spec) > room) return std::nullopt;
+
+    tasks.launch(*number);
+    attempts_.emplace(
+        spec.id, Attempt{.kind = kind, .number = *number, .attempt = *attempt, .agent = agent});
+    std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
+    if (!started) started = now;
+    out.trace.push_back(TraceEvent{.level = TraceLevel::kShortLived,
+                                   .what = "task launched",
+                                   .fields = {{"task", spec.id.str()}, {"agent", agent.str()}}});
     return spec;
   }
 
+  ResourceVector shape(TaskKind kind) const {
+    return kind == TaskKind::kEnd ? ResourceVector::of(kEndMilliCpus, kEndMilliMem)
+                                  : order().resources;
+  }
+
+  // Whether the output is to be committed, once the last task runs.
+  bool commits() const { return outcome_ && outcome_->phase == proto::BatchPhase::kFinished; }
+
+  // Whether tasks of this kind may be launched now. While others write into the output, it is not
+  // removed; those on agents that cannot be reached are not waited for.
+  bool wants(TaskKind kind) const {
+    if (is_over_) return false;
+    if (kind != TaskKind::kEnd) {
+      return !outcome_ && (kind == TaskKind::kMap || maps_.all_done());
+    }
+    if (!outcome_ || !is_outcome_kept_) return false;
+    return commits() || std::all_of(attempts_.begin(), attempts_.end(), [](const auto& row) {
+             return row.second.kind == TaskKind::kEnd || row.second.is_unreachable;
+           });
+  }
+
   WorkCommon common_work(const std::string& command, uint32_t number, uint32_t attempt) const {
-    const JobSpec& spec = options_.spec;
-    return WorkCommon{.command = command,
-                      .files = spec.files,
-                      .env = spec.env,
-                      .output = spec.output,
+    return WorkCommon{.job = options_.id.str(),
+                      .command = command,
+                      .env = order().env,
+                      .output = order().output,
+                      .plan = order().plan,
+                      .maps = static_cast<uint32_t>(order().maps),
                       .number = number,
                       .attempt = attempt};
   }
 
-  Work map_work(uint32_t number, uint32_t attempt) const {
-    return MapWork{.common = common_work(options_.spec.map, number, attempt),
-                   .reducers = static_cast<uint32_t>(options_.spec.reducers),
-                   .split = options_.splits[number]};
+  Work work(TaskKind kind, uint32_t number, uint32_t attempt) const {
+    switch (kind) {
+      case TaskKind::kMap:
+        return MapWork{.common = common_work(order().map, number, attempt),
+                       .reducers = static_cast<uint32_t>(order().reducers)};
+      case TaskKind::kReduce:
+        return reduce_work(number, attempt);
+      case TaskKind::kEnd:
+        break;
+    }
+    return EndWork{.common = common_work("", number, attempt),
+                   .commits = commits(),
+                   .parts = static_cast<uint32_t>(order().parts())};
   }
 
   Work reduce_work(uint32_t number, uint32_t attempt) const {
-    ReduceWork work{.common = common_work(options_.spec.reduce, number, attempt)};
+    ReduceWork work{.common = common_work(order().reduce, number, attempt)};
     std::map<std::string, uint32_t> known;
     for (uint32_t i = 0; i < maps_.size(); ++i) {
       const JobTask& map = maps_.task(i);
@@ -341,18 +311,24 @@ class Job::State {
 
   // --- updates ---------------------------------------------------------------------------------
 
-  void on_status(const TaskStatus& status, Time now, JobOutbox& out) {
+  void on_status(const TaskName& name, const TaskStatus& status, Time now, JobOutbox& out) {
+    if (name.number >= stage(name.kind).size() || is_over_) return;
     if (tells_lost_agent(status)) on_agent_lost(status.agent, out);
-    const auto found = attempts_.find(status.task);
-    if (found == attempts_.end()) return;  // A duplicate, or late: nothing hangs on it.
+    auto found = attempts_.find(status.task);
+    if (found == attempts_.end()) {
+      // A duplicate, or late: nothing hangs on it. Or an earlier life has launched it.
+      if (!stage(name.kind).is_of_earlier_life(name.attempt)) return;
+      found = adopt(name, status);
+    }
     const Attempt attempt = found->second;
     Stage& tasks = stage(attempt.kind);
+    found->second.is_unreachable = status.state == TaskState::kUnreachable;
     switch (status.state) {
       case TaskState::kStaging:
       case TaskState::kRunning:
         // It was given up with its agent and is back. Nothing runs twice for longer than it must.
         if (!attempt.given_up || attempt.kill_asked) return;
-        if (tasks.task(attempt.number).state != JobTask::State::kPending) {
+        if (tasks.task(attempt.number).state != JobTask::State::kPending || is_late(attempt)) {
           kill(found, out);
           return;
         }
@@ -385,7 +361,6 @@ class Job::State {
         return;
       case TaskState::kRefused:
         attempts_.erase(found);
-        asks_stale_ = true;  // Whether the master lowered the ask for it is not for us to guess.
         if (attempt.given_up) return;
         if (status.reason == TaskReason::kTaskInvalid) {
           count_failure(attempt, status, status.message, {}, now, out);
@@ -396,10 +371,26 @@ class Job::State {
     }
   }
 
+  // An attempt of an earlier life, of which the cluster tells: the task's, if it wants one.
+  Attempts::iterator adopt(const TaskName& name, const TaskStatus& status) {
+    Attempt attempt{
+        .kind = name.kind, .number = name.number, .attempt = name.attempt, .agent = status.agent};
+    Stage& tasks = stage(name.kind);
+    attempt.given_up =
+        tasks.task(name.number).state != JobTask::State::kPending || is_late(attempt);
+    if (!attempt.given_up) tasks.resume(name.number, status.task);
+    return attempts_.emplace(status.task, std::move(attempt)).first;
+  }
+
+  // The job is ending, and this is none of its last tasks.
+  bool is_late(const Attempt& attempt) const {
+    return outcome_.has_value() != (attempt.kind == TaskKind::kEnd);
+  }
+
   void on_finished(const Attempt& attempt, const TaskStatus& status, Time now, JobOutbox& out) {
     Stage& tasks = stage(attempt.kind);
     const JobTask& task = tasks.task(attempt.number);
-    if (task.state == JobTask::State::kDone) return;  // Another attempt won.
+    if (task.state == JobTask::State::kDone || is_late(attempt)) return;  // Another attempt won.
     Result<TaskResult> result = decode_result(status.data);
     const bool lacks_address = result && attempt.kind == TaskKind::kMap && reduces_.size() > 0 &&
                                result->http_address.empty();
@@ -418,8 +409,12 @@ class Job::State {
       kill(other, out);
     }
     tasks.complete(attempt.number, attempt.attempt, attempt.agent, *std::move(result));
-    if (attempt.kind == TaskKind::kMap) map_bytes_done_ += split_bytes_[attempt.number];
     trace(TraceLevel::kShortLived, "task done", status, out);
+    if (attempt.kind == TaskKind::kEnd) {
+      is_over_ = true;
+    } else if (maps_.all_done() && reduces_.all_done()) {
+      end({.phase = proto::BatchPhase::kFinished}, out);
+    }
   }
 
   void on_failed(const Attempt& attempt, const TaskStatus& status, Time now, JobOutbox& out) {
@@ -433,7 +428,7 @@ class Job::State {
             maps_.task(map.number).state != JobTask::State::kDone) {
           continue;
         }
-        forget_map(map.number);
+        maps_.forget(map.number);
       }
       trace(TraceLevel::kMisbehaved, "map outputs cannot be fetched", status, out);
       if (reduces_.fetch_failed(attempt.number) < options_.fetch_rounds) {
@@ -450,26 +445,61 @@ class Job::State {
     Stage& tasks = stage(attempt.kind);
     const int32_t failures =
         tasks.fail(attempt.number, attempt.agent, now + options_.elsewhere_wait);
+    const int32_t allowed = allowed_attempts(attempt.kind);
     out.trace.push_back(TraceEvent{.level = TraceLevel::kMisbehaved,
                                    .what = "task failed",
                                    .fields = {{"task", status.task.str()},
                                               {"agent", attempt.agent.str()},
                                               {"failures", std::to_string(failures)},
-                                              {"of", std::to_string(options_.spec.attempts)},
+                                              {"of", std::to_string(allowed)},
                                               {"reason", std::string(why)}}});
-    if (failures < options_.spec.attempts) return;
+    note(out.trace.back());
+    if (attempt.kind == TaskKind::kEnd) return on_end_failed(failures, why, out);
+    if (failures < allowed) return;
     std::string message = text(
         "task ", status.task.str(), " failed", failures > 1 ? text(" as attempt ", failures) : "",
         " on agent ", attempt.agent.str(), ": ", why.empty() ? proto::to_text(status.reason) : why);
-    const std::string tail = printable_tail(stderr_tail, kStderrTailBytesMax);
+    const std::string tail = printable_tail(stderr_tail, kEndedErrorBytesMax / 2);
     if (!tail.empty()) message += text("; the end of its standard error:\n", tail);
-    finish(Error::failed_precondition(std::move(message))
-               .with_hint(text("see all of it with: proffer logs --stderr ", framework_.str(), "/",
-                               status.task.str())),
-           out);
+    fail(Error::failed_precondition(std::move(message))
+             .with_hint(text("see all of it with: proffer logs --stderr ", options_.framework.str(),
+                             "/", status.task.str())),
+         out);
   }
 
-  void kill(std::map<TaskId, Attempt>::iterator attempt, JobOutbox& out) {
+  int32_t allowed_attempts(TaskKind kind) const {
+    return kind == TaskKind::kEnd ? std::max(kAttempts, order().attempts) : order().attempts;
+  }
+
+  // An output that cannot be committed is removed; one that cannot be removed stays.
+  void on_end_failed(int32_t failures, std::string_view why, JobOutbox& out) {
+    const int64_t allowed = allowed_attempts(TaskKind::kEnd);
+    if (commits() && failures >= allowed) {
+      outcome_.reset();
+      return fail(Error::failed_precondition(text("the output cannot be committed: ", why)), out);
+    }
+    if (failures < (commits() ? allowed : 2 * allowed)) return;
+    outcome_->error += text("; its output ", quoted(order().output), " cannot be removed: ", why);
+    is_over_ = true;
+  }
+
+  void fail(const Error& error, JobOutbox& out) {
+    end({.phase = proto::BatchPhase::kFailed, .error = error.message(), .hint = error.hint()}, out);
+  }
+
+  void end(Outcome outcome, JobOutbox& out) {
+    if (outcome_) return;
+    outcome_ = std::move(outcome);
+    is_outcome_kept_ = false;
+    for (auto at = attempts_.begin(); at != attempts_.end(); ++at) {
+      const Attempt& attempt = at->second;
+      if (attempt.kind == TaskKind::kEnd || attempt.kill_asked) continue;
+      if (!attempt.given_up) stage(attempt.kind).lose(attempt.number);
+      kill(at, out);
+    }
+  }
+
+  void kill(Attempts::iterator attempt, JobOutbox& out) {
     attempt->second.given_up = true;
     attempt->second.kill_asked = true;
     out.commands.push_back(proto::KillTask{.framework = {}, .task = attempt->first, .grace = {}});
@@ -477,53 +507,49 @@ class Job::State {
 
   // --- losses ----------------------------------------------------------------------------------
 
-  void forget_map(uint32_t number) {
-    maps_.forget(number);
-    map_bytes_done_ -= split_bytes_[number];
-  }
-
   // Its map outputs went with it. Parts of the result are where the job's output is, not there.
   void on_agent_lost(const AgentId& agent, JobOutbox& out) {
-    if (agent.empty() || reduces_.size() == 0) return;
+    if (agent.empty() || reduces_.size() == 0 || outcome_) return;
     const auto outputs = maps_.outputs().find(agent);
     if (outputs == maps_.outputs().end()) return;
     const std::set<uint32_t> lost = outputs->second;
-    for (const uint32_t number : lost) forget_map(number);
+    for (const uint32_t number : lost) maps_.forget(number);
     out.trace.push_back(TraceEvent{
         .level = TraceLevel::kMisbehaved,
         .what = "agent lost",
         .fields = {{"agent", agent.str()}, {"maps_computed_again", std::to_string(lost.size())}}});
+    note(out.trace.back());
   }
 
   // --- asks ------------------------------------------------------------------------------------
 
-  void on_ask_report(const proto::AskReport& report) {
-    for (const proto::AskReport::Row& row : report.rows) {
-      if (row.could_ever_fit) {
-        cannot_fit_.erase(row.ask);
-        continue;
-      }
-      // No other agent exists: one on which it failed must do.
-      if (row.ask.str() == ask_name(TaskKind::kMap, true))
-        maps_.end_waits(std::nullopt);
-      else if (row.ask.str() == ask_name(TaskKind::kReduce, true))
-        reduces_.end_waits(std::nullopt);
-      else
-        cannot_fit_[row.ask] = row.why.empty() ? "no agent could ever run it" : row.why;
+  void on_ask_report(const proto::AskReport::Row& row) {
+    if (row.could_ever_fit) {
+      cannot_fit_.erase(row.ask);
+      return;
     }
+    for (Stage* stage : {&maps_, &reduces_, &end_}) {
+      // No other agent exists: one on which it failed must do.
+      if (row.ask == ask_name(options_.id, stage->kind(), true)) {
+        return stage->end_waits(std::nullopt);
+      }
+    }
+    cannot_fit_[row.ask] = row.why.empty() ? "no agent could ever run it" : row.why;
   }
 
-  std::vector<Ask> wanted() const {
+  std::vector<Ask> asks() const {
     std::vector<Ask> asks;
-    const auto want = [&](const Stage& tasks, bool elsewhere, int32_t priority) {
+    const auto want = [&](const Stage& tasks, bool elsewhere) {
       const size_t count = elsewhere ? tasks.elsewhere().size() : tasks.pending().size();
       if (count == 0) return;
       Ask ask;
-      ask.name = AskName(ask_name(tasks.kind(), elsewhere));
-      ask.shape = options_.spec.resources;
+      ask.name = ask_name(options_.id, tasks.kind(), elsewhere);
+      ask.role = order().role;
+      ask.shape = shape(tasks.kind());
       ask.count = static_cast<int64_t>(count);
-      ask.priority = priority;
-      ask.band = options_.spec.band;
+      // Of one job, reduces come after maps: they use what those have left.
+      ask.priority = 2 * order().priority + (tasks.kind() == TaskKind::kReduce ? 0 : 1);
+      ask.band = order().band;
       if (elsewhere) {
         ask.constraints.push_back(Constraint{.attribute = "host",
                                              .op = Constraint::Operator::kNotIn,
@@ -531,34 +557,20 @@ class Job::State {
       }
       asks.push_back(std::move(ask));
     };
-    want(maps_, false, 1);
-    want(maps_, true, 1);
-    if (maps_.all_done()) {
-      want(reduces_, false, 0);
-      want(reduces_, true, 0);
+    for (const Stage* stage : {&maps_, &reduces_, &end_}) {
+      if (!wants(stage->kind())) continue;
+      want(*stage, false);
+      want(*stage, true);
     }
     return asks;
   }
 
-  // `declared_` is what the master has, lowered by what was launched since.
-  void declare_asks(JobOutbox& out) {
-    if (!connected_) return;
-    std::vector<Ask> asks = wanted();
-    if (!asks_stale_ && asks == declared_) return;
-    asks_stale_ = false;
-    declared_ = std::move(asks);
-    out.commands.push_back(proto::DeclareAsks{.generation = 0, .asks = declared_});
+  // What went wrong last, for people.
+  void note(const TraceEvent& event) {
+    note_ = printable_tail(to_text(event), kReasonTextBytesMax / 4);
   }
 
-  // --- the end ---------------------------------------------------------------------------------
-
-  void finish(Result<void> result, JobOutbox& out) {
-    phase_ = result ? JobPhase::kFinished : JobPhase::kFailed;
-    out.finished = std::move(result);
-  }
-
-  static void trace(TraceLevel level, std::string_view what, const TaskStatus& status,
-                    JobOutbox& out) {
+  void trace(TraceLevel level, std::string_view what, const TaskStatus& status, JobOutbox& out) {
     TraceEvent event{.level = level, .what = what, .fields = {{"task", status.task.str()}}};
     if (!status.agent.empty()) event.fields.emplace_back("agent", status.agent.str());
     if (!status.message.empty())
@@ -566,35 +578,57 @@ class Job::State {
     else if (status.reason != TaskReason::kNone) {
       event.fields.emplace_back("reason", std::string(proto::to_text(status.reason)));
     }
+    if (level == TraceLevel::kMisbehaved) note(event);
     out.trace.push_back(std::move(event));
   }
 
+ private:
   const JobOptions options_;
   Stage maps_;
   Stage reduces_;
-  std::map<TaskId, Attempt> attempts_;
-  std::vector<int64_t> split_bytes_;
-  int64_t input_bytes_ = 0;
-  int64_t map_bytes_done_ = 0;
-
-  FrameworkId framework_;
-  bool connected_ = false;
-  bool asks_stale_ = true;
-  std::vector<Ask> declared_;
+  Stage end_;
+  Attempts attempts_;
+  std::optional<Outcome> outcome_;
+  bool is_outcome_kept_ = false;
+  bool is_over_ = false;
   std::map<AskName, std::string> cannot_fit_;
+  std::string note_;
   std::optional<Time> map_started_;
   std::optional<Time> reduce_started_;
-  JobPhase phase_ = JobPhase::kConnecting;  // or how it ended; phase() tells those between
 };
 
 Job::Job(JobOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 Job::~Job() = default;
-void Job::handle(const JobEvent& event, Time now, JobOutbox& out) {
-  state_->handle(event, now, out);
+void Job::restore(TaskKind kind, const BlockRecord& block) { state_->restore(kind, block); }
+void Job::restore(const Outcome& outcome) { state_->restore(outcome); }
+void Job::on_restored(JobOutbox& out) { state_->on_restored(out); }
+void Job::on_status(const TaskName& name, const proto::TaskStatus& status, Time now,
+                    JobOutbox& out) {
+  state_->on_status(name, status, now, out);
 }
+void Job::on_agent_lost(const AgentId& agent, JobOutbox& out) { state_->on_agent_lost(agent, out); }
+void Job::on_ask_report(const proto::AskReport::Row& row) { state_->on_ask_report(row); }
+void Job::on_time(Time now) { state_->on_time(now); }
 std::optional<Time> Job::next_deadline() const { return state_->next_deadline(); }
-JobStatus Job::status(Time now) const { return state_->status(now); }
-bool Job::over() const { return state_->over(); }
+void Job::end(Outcome outcome, JobOutbox& out) { state_->end(std::move(outcome), out); }
+void Job::on_outcome_kept() { state_->on_outcome_kept(); }
+std::vector<Ask> Job::asks() const { return state_->asks(); }
+std::optional<proto::TaskSpec> Job::launch(const AskName& ask, const AgentId& agent, size_t room,
+                                           Time now, JobOutbox& out) {
+  return state_->launch(ask, agent, room, now, out);
+}
+size_t Job::message_bytes(const proto::TaskSpec& task) {
+  size_t bytes = task.data.size() + kLaunchOverheadBytes;
+  for (const proto::FetchedFile& file : task.fetch) {
+    bytes += file.uri.size() + file.name.size() + kFetchOverheadBytes;
+  }
+  return bytes;
+}
+const std::optional<Outcome>& Job::outcome() const { return state_->outcome(); }
+bool Job::is_over() const { return state_->is_over(); }
+std::set<std::pair<TaskKind, uint32_t>> Job::take_changed() { return state_->take_changed(); }
+BlockRecord Job::block(TaskKind kind, uint32_t block) const { return state_->block(kind, block); }
+proto::BatchJob Job::status(Time now) const { return state_->status(now); }
 std::vector<Violation> Job::violations() const { return state_->violations(); }
 
 }  // namespace proffer::batch

@@ -1,91 +1,56 @@
 #pragma once
 
-// One MapReduce job from its splits to its last part: what to ask for, what to launch where, what
-// to do about everything that fails. Pure; the shell (frameworks/batch/shell, sim) feeds it what
-// the SDK hears and carries out its commands.
+// One MapReduce job from its start to its last task: what to ask for, what to launch where, what to
+// do about everything that fails. Pure; Jobs (jobs.h) has one of these for each job that has begun,
+// feeds it what the SDK hears of it, and keeps what must outlive the process.
 //
-//   maps first → all maps done → reduces → all reduces done → finished
-//                     ↑                        │ an agent was lost, or its files cannot be fetched
-//                     └── maps computed again ─┘
+//   maps first → all maps done → reduces → all reduces done ─┐
+//                     ↑                        │             ├→ last task → over
+//                     └── maps computed again ─┘   fails ────┘
+//                         an agent was lost, or    is cancelled
+//                         its files cannot be fetched
 //
 // A task is pending, running (one attempt counts) or done (one attempt won, only its output is
 // used). What failed is tried elsewhere first; what was lost through nobody's fault is not counted.
+// The last task commits the output or removes it, as the job's user.
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "common/trace.h"
-#include "frameworks/batch/core/job.h"
-#include "frameworks/batch/core/splits.h"
-#include "frameworks/batch/core/work.h"
+#include "frameworks/batch/core/order.h"
+#include "frameworks/batch/core/records.h"
+#include "proto/batch_status.h"
 #include "sdk/notifications.h"
 
 namespace proffer::batch {
 
 struct JobOptions {
-  JobSpec spec = {};               // CHECKed with check_job
-  std::vector<Split> splits = {};  // at least one, at most kMapsMax
+  JobId id = {};
+  OrderRecord record = {};     // CHECKed with check_order
+  FrameworkId framework = {};  // that runs it
+  std::string user = {};       // that its tasks run as; empty: the framework's own
+  Time started_at = {};
+  uint32_t attempts_before =
+      0;  // numbers of attempts that earlier lives of the scheduler have used
   // How long what failed waits for an agent on which it has not, before any agent will do.
   Duration elsewhere_wait = seconds(2);
   // A reduce that has been unable to fetch so often has failed.
   int32_t fetch_rounds = 8;
 };
 
-// --- events and actions ------------------------------------------------------------------------
-
-struct Tick {};
-using JobEvent = std::variant<sdk::Notification, Tick>;
-
 struct JobOutbox {
   std::vector<sdk::Command> commands = {};  // in this order
-  // Once: all parts are in place, or why there will be none. The shell ends the framework then.
-  std::optional<Result<void>> finished = {};
   std::vector<TraceEvent> trace = {};
-
-  void clear() {
-    commands.clear();
-    finished.reset();
-    trace.clear();
-  }
 };
 
-// --- status ------------------------------------------------------------------------------------
-
-enum class JobPhase : uint8_t { kConnecting, kMap, kReduce, kFinished, kFailed };
-std::string_view to_text(JobPhase phase);  // "connecting", "map", …
-
-struct StageStatus {
-  int64_t total = 0;
-  int64_t done = 0;
-  int64_t running = 0;
-  int64_t failed = 0;      // attempts that failed so far
-  int64_t recomputed = 0;  // tasks whose output was lost
-  int64_t records_in = 0;  // these four of the tasks that are done
-  int64_t bytes_in = 0;
-  int64_t records_out = 0;
-  int64_t bytes_out = 0;
-  std::optional<Duration> eta = {};  // of this stage, once it can be told
-  bool operator==(const StageStatus&) const = default;
-};
-
-struct JobStatus {
-  JobPhase phase = JobPhase::kConnecting;
-  bool connected = false;
-  FrameworkId framework = {};
-  StageStatus map = {};
-  StageStatus reduce = {};
-  int64_t input_bytes = 0;      // of all splits
-  std::string cannot_fit = {};  // why no agent of the cluster could run a task, if so
-  bool operator==(const JobStatus&) const = default;
-};
-
-// --- the core ----------------------------------------------------------------------------------
+// What the last task takes.
+inline constexpr int64_t kEndMilliCpus = 100;
+inline constexpr int64_t kEndMilliMem = 64'000;
 
 class Job {
  public:
@@ -94,10 +59,41 @@ class Job {
   Job(const Job&) = delete;
   Job& operator=(const Job&) = delete;
 
-  void handle(const JobEvent& event, Time now, JobOutbox& out);
+  // --- what an earlier life of the scheduler has kept; before anything else ----------------------
+  void restore(TaskKind kind, const BlockRecord& block);  // numbers beyond the job's are ignored
+  void restore(const Outcome& outcome);
+  void on_restored(JobOutbox& out);  // behind the last of these
+
+  // --- what happens ------------------------------------------------------------------------------
+  // Of one of its tasks.
+  void on_status(const TaskName& name, const proto::TaskStatus& status, Time now, JobOutbox& out);
+  void on_agent_lost(const AgentId& agent, JobOutbox& out);
+  // Of one of its asks.
+  void on_ask_report(const proto::AskReport::Row& row);
+  void on_time(Time now);
   std::optional<Time> next_deadline() const;
-  JobStatus status(Time now) const;
-  bool over() const;
+  // Ends it so, unless it is ending already.
+  void end(Outcome outcome, JobOutbox& out);
+  // Its outcome is kept: the last task may run.
+  void on_outcome_kept();
+
+  // --- what is to be done ------------------------------------------------------------------------
+  std::vector<Ask> asks() const;
+  // The next task for this ask on this agent; nothing if none is wanted, or if it takes more than
+  // `room` bytes of a message.
+  std::optional<proto::TaskSpec> launch(const AskName& ask, const AgentId& agent, size_t room,
+                                        Time now, JobOutbox& out);
+  // Bytes of a message that this task takes.
+  static size_t message_bytes(const proto::TaskSpec& task);
+  // How it is to end; to be kept before on_outcome_kept().
+  const std::optional<Outcome>& outcome() const;
+  // Its last task is done, in vain perhaps: the outcome says what became of it.
+  bool is_over() const;
+  // Blocks of tasks (records.h) that have changed since this was last called.
+  std::set<std::pair<TaskKind, uint32_t>> take_changed();
+  BlockRecord block(TaskKind kind, uint32_t block) const;
+
+  proto::BatchJob status(Time now) const;
   // Broken invariants; O(tasks). For tests and the simulator.
   std::vector<Violation> violations() const;
 

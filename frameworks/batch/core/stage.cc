@@ -8,8 +8,6 @@
 
 namespace proffer::batch {
 
-std::string_view to_text(TaskKind kind) { return kind == TaskKind::kMap ? "map" : "reduce"; }
-
 std::vector<std::string> Stage::avoided(size_t max) const {
   std::set<AgentId> agents;
   for (const uint32_t number : elsewhere_) {
@@ -48,10 +46,39 @@ std::optional<uint32_t> Stage::pick(const AgentId& agent, bool elsewhere_first) 
 }
 
 TaskId Stage::launch(uint32_t number) {
-  JobTask& task = tasks_[number];
-  const TaskId id = attempt_id(number, ++task.launches);
+  const std::optional<uint32_t> attempt = next_attempt(number);
+  CHECK(attempt) << to_text(kind_) << " " << number;
+  ++tasks_[number].launches;
+  TaskId id = attempt_id(number, *attempt);
   resume(number, id);
   return id;
+}
+
+void Stage::restore(uint32_t number, const TaskRecord& kept) {
+  tasks_[number].failures = kept.failures;
+  failed_ += kept.failures;
+  if (kept.winner != 0) complete(number, kept.winner, kept.agent, kept.result);
+  changed_.clear();  // It is what is kept.
+}
+
+std::optional<TaskRecord> Stage::kept(uint32_t number) const {
+  const JobTask& task = tasks_[number];
+  if (task.winner == 0 && task.failures == 0) return std::nullopt;
+  return TaskRecord{.winner = task.winner,
+                    .failures = task.failures,
+                    .agent = task.winner_agent,
+                    .result = task.result};
+}
+
+BlockRecord Stage::block(uint32_t block) const {
+  BlockRecord record;
+  const size_t end = std::min<size_t>(tasks_.size(), size_t{block + 1} * kBlockTasks);
+  for (size_t number = size_t{block} * kBlockTasks; number < end; ++number) {
+    if (std::optional<TaskRecord> task = kept(static_cast<uint32_t>(number))) {
+      record.emplace_hint(record.end(), static_cast<uint32_t>(number), *std::move(task));
+    }
+  }
+  return record;
 }
 
 void Stage::resume(uint32_t number, TaskId id) {
@@ -77,6 +104,7 @@ int32_t Stage::fail(uint32_t number, const AgentId& agent, std::optional<Time> e
   if (!agent.empty()) task.failed_on.insert(agent);
   task.elsewhere_until = elsewhere_until;
   want(number);
+  note_change(number);
   return ++task.failures;
 }
 
@@ -95,6 +123,7 @@ void Stage::complete(uint32_t number, uint32_t attempt, const AgentId& agent, Ta
   outputs_[agent].insert(number);
   ++done_;
   add_to_sums(task.result, 1);
+  note_change(number);
 }
 
 void Stage::forget(uint32_t number) {
@@ -110,6 +139,7 @@ void Stage::forget(uint32_t number) {
   --done_;
   ++recomputed_;
   want(number);
+  note_change(number);
 }
 
 void Stage::end_waits(std::optional<Time> now) {
@@ -167,9 +197,9 @@ void Stage::check(std::vector<Violation>& out) const {
     if (is_elsewhere != task.elsewhere_until.has_value()) broken(i, "its wait for another agent");
     if ((task.state == JobTask::State::kRunning) == task.active.empty()) broken(i, "its attempt");
     if ((task.state == JobTask::State::kDone) != (task.winner != 0)) broken(i, "its winner");
-    if (task.winner > task.launches) broken(i, "a winner that was never launched");
-    if (task.failures > static_cast<int32_t>(task.launches))
-      broken(i, "more failures than launches");
+    if (task.winner > attempts_before_ + task.launches) {
+      broken(i, "a winner that was never launched");
+    }
     if (task.state == JobTask::State::kDone) {
       const auto found = outputs_.find(task.winner_agent);
       if (found == outputs_.end() || found->second.count(i) == 0) broken(i, "its output");

@@ -7,22 +7,21 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/ids.h"
 #include "common/result.h"
 #include "common/time.h"
+#include "frameworks/batch/core/records.h"
 #include "frameworks/batch/core/work.h"
 
 namespace proffer::batch {
 
-enum class TaskKind : uint8_t { kMap, kReduce };
-std::string_view to_text(TaskKind kind);  // "map", "reduce"
-
 struct JobTask {
   enum class State : uint8_t { kPending, kRunning, kDone };
   State state = State::kPending;
-  uint32_t launches = 0;  // attempts are numbered 1, 2, …
+  uint32_t launches = 0;  // in this life of the scheduler
   int32_t failures = 0;
   int32_t fetch_failures = 0;
   std::set<AgentId> failed_on = {};
@@ -33,9 +32,15 @@ struct JobTask {
   TaskResult result = {};
 };
 
+// Attempts that one life of a scheduler can make of a task. Life 1 numbers them 1, 2, …; life 2
+// 1001, 1002, …: no task id is used twice, and nothing needs to be written before a launch.
+inline constexpr uint32_t kAttemptsPerLife = 1'000;
+
 class Stage {
  public:
-  Stage(TaskKind kind, size_t size) : kind_(kind), tasks_(size) {
+  // Attempts are numbered from behind `attempts_before`.
+  Stage(const JobId& job, TaskKind kind, size_t size, uint32_t attempts_before)
+      : job_(job), kind_(kind), attempts_before_(attempts_before), tasks_(size) {
     for (uint32_t i = 0; i < size; ++i) pending_.insert(pending_.end(), i);
   }
 
@@ -61,12 +66,27 @@ class Stage {
   // of pending() that failed there is the last choice.
   std::optional<uint32_t> pick(const AgentId& agent, bool elsewhere_first) const;
 
-  // The task gets a further attempt, numbered task(number).launches; its id.
+  // The number of its next attempt; none if this life of the scheduler has made all it can.
+  std::optional<uint32_t> next_attempt(uint32_t number) const {
+    const uint32_t launches = tasks_[number].launches;
+    if (launches + 1 >= kAttemptsPerLife) return std::nullopt;
+    return attempts_before_ + launches + 1;
+  }
+  // The task gets a further attempt, next_attempt(); its id.
   TaskId launch(uint32_t number);
   TaskId attempt_id(uint32_t number, uint32_t attempt) const {
-    return TaskId(kind_ == TaskKind::kMap ? map_task_id(number, attempt)
-                                          : reduce_task_id(number, attempt));
+    return to_task_id({.job = job_, .kind = kind_, .number = number, .attempt = attempt});
   }
+  // Whether an earlier life of the scheduler has launched an attempt of this number.
+  bool is_of_earlier_life(uint32_t attempt) const { return attempt <= attempts_before_; }
+  // What an earlier life of the scheduler has kept; only of a task that is as it began.
+  void restore(uint32_t number, const TaskRecord& kept);
+  // What is to be kept of a task; nothing, as long as it is as it began.
+  std::optional<TaskRecord> kept(uint32_t number) const;
+  // Blocks whose kept tasks have changed since this was last called.
+  std::set<uint32_t> take_changed() { return std::exchange(changed_, {}); }
+  BlockRecord block(uint32_t block) const;
+
   // An attempt that was given up counts again; only of a pending task.
   void resume(uint32_t number, TaskId id);
   // The attempt that counted is no more; nobody's fault.
@@ -91,8 +111,13 @@ class Stage {
   void unwant(uint32_t number);
   void add_to_sums(const TaskResult& result, int64_t sign);
 
+  void note_change(uint32_t number) { changed_.insert(number / kBlockTasks); }
+
+  JobId job_;
   TaskKind kind_;
+  uint32_t attempts_before_;
   std::vector<JobTask> tasks_;
+  std::set<uint32_t> changed_;
   std::set<uint32_t> pending_;
   std::set<uint32_t> elsewhere_;
   std::map<AgentId, std::set<uint32_t>> outputs_;

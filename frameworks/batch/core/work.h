@@ -7,38 +7,67 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "common/ids.h"
 #include "common/result.h"
 #include "frameworks/batch/core/job.h"
-#include "frameworks/batch/core/splits.h"
 
 namespace proffer::batch {
 
-// What both kinds of task are told.
+using JobId = Id<struct JobTag>;  // the job's name and a number, unique within its scheduler
+
+// --- names -------------------------------------------------------------------------------------
+
+enum class TaskKind : uint8_t {
+  kMap,
+  kReduce,
+  kEnd,  // commits the job's output, or removes it
+};
+std::string_view to_text(TaskKind kind);  // "map", "reduce", "end"
+
+struct TaskName {
+  JobId job = {};
+  TaskKind kind = TaskKind::kMap;
+  uint32_t number = 0;
+  uint32_t attempt = 0;
+  bool operator==(const TaskName&) const = default;
+};
+// "words-7.map-00007-1", and back.
+TaskId to_task_id(const TaskName& name);
+std::optional<TaskName> parse_task_id(const TaskId& task);
+// "part-00003".
+std::string part_name(uint32_t number);
+
+// --- work --------------------------------------------------------------------------------------
+
+// What all kinds of task are told.
 struct WorkCommon {
+  std::string job = {};
   std::string command = {};
-  std::map<std::string, std::string> files = {};
   proto::Environment env = {};
   std::string output = {};  // the job's output directory
-  uint32_t number = 0;      // of the map or reduce task
+  std::string plan = {};    // the job's plan in it: plan.h
+  uint32_t maps = 0;        // of the job
+  uint32_t number = 0;      // of the task
   uint32_t attempt = 0;
   bool operator==(const WorkCommon&) const = default;
 };
 
+// The task's input is in the plan, under its number.
 struct MapWork {
   WorkCommon common = {};
   uint32_t reducers = 0;  // 0: the output is a part of the result
-  Split split = {};
   bool operator==(const MapWork&) const = default;
 };
 
 // The winning attempt of one map task. Its output is at
-// <address>/v1/files/<framework>/<map_task_id(number, attempt)>/map.out.
+// <address>/v1/files/<framework>/<task id>/map.out.
 struct MapOutput {
   uint32_t agent = 0;  // index into ReduceWork::addresses
   uint32_t attempt = 0;
@@ -52,16 +81,18 @@ struct ReduceWork {
   bool operator==(const ReduceWork&) const = default;
 };
 
-using Work = std::variant<MapWork, ReduceWork>;
+// The last task of a job.
+struct EndWork {
+  WorkCommon common = {};
+  bool commits = false;  // all parts are there, and _SUCCESS is written; else the output is removed
+  uint32_t parts = 0;
+  bool operator==(const EndWork&) const = default;
+};
+
+using Work = std::variant<MapWork, ReduceWork, EndWork>;
 
 std::string encode_work(const Work& work);
 Result<Work> decode_work(std::string_view bytes);
-
-// "map-00007-1", "reduce-00003-2".
-std::string map_task_id(uint32_t number, uint32_t attempt);
-std::string reduce_task_id(uint32_t number, uint32_t attempt);
-// "part-00003".
-std::string part_name(uint32_t number);
 
 // --- results -----------------------------------------------------------------------------------
 

@@ -30,6 +30,10 @@ using Clock = std::chrono::steady_clock;
 
 enum class Trial { kDone, kAgain, kNever, kNoAgent };
 
+std::string id_of(const FetchPlan& plan, uint32_t map, uint32_t attempt) {
+  return to_task_id({.job = plan.job, .number = map, .attempt = attempt}).str();
+}
+
 class Fetcher {
  public:
   Fetcher(const FetchPlan& plan, Sources& sources, const std::atomic<bool>& stopped)
@@ -78,7 +82,7 @@ class Fetcher {
     if (!agent) return {.trial = Trial::kNoAgent, .why = agent.error().message()};
     const Place base{
         .agent = *agent,
-        .folder = text("/v1/files/", plan_.framework, "/", map_task_id(map, source.attempt), "/")};
+        .folder = text("/v1/files/", plan_.framework, "/", id_of(plan_, map, source.attempt), "/")};
     std::string entry_bytes;
     Sink to_text{.room = static_cast<int64_t>(kIndexEntryBytes), .text = &entry_bytes};
     One one = get(base, "map.index",
@@ -199,7 +203,7 @@ class Share {
       } else if (one.trial != Trial::kDone) {
         if (one.trial == Trial::kNoAgent) no_agent_[source.agent] = true;
         if (fetched_.why.empty()) {
-          fetched_.why = text("output of ", map_task_id(number, source.attempt), " from ",
+          fetched_.why = text("output of ", id_of(plan_, number, source.attempt), " from ",
                               plan_.addresses[source.agent], ": ", one.why);
         }
         fetched_.missing.push_back(attempt);

@@ -16,6 +16,7 @@ namespace proffer::batch {
 
 struct FetchPlan {
   std::string framework = {};
+  JobId job = {};
   uint32_t partition = 0;
   std::vector<std::string> addresses = {};  // as of TaskResult::http_address
   OwnAgent own = {};

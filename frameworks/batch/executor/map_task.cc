@@ -178,6 +178,10 @@ Result<void> write_map_output(int from, uint32_t reducers, const TaskSetting& se
 
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
                                    TaskResult& result) {
+  const Result<std::string> entry = read_plan(work.common, work.common.number);
+  if (!entry) return trouble(entry.error());
+  const Result<Split> split = decode_split(*entry);
+  if (!split) return trouble(split.error());
   const bool is_last = work.reducers == 0;  // The job has no reducers: our output is its output.
   result.http_address = setting.serves_other_machines ? source_of_agent(setting.agent.name)
                                                       : setting.agent.http_address;
@@ -212,7 +216,7 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   to_mapper->read.reset();
   from_mapper->write.reset();
 
-  Feeder feeder(work.split, std::move(to_mapper->write), *setting.stopped);
+  Feeder feeder(*split, std::move(to_mapper->write), *setting.stopped);
   const Result<void> passed =
       is_last
           ? write_part(work.common, setting, from_mapper->read.get(), result)

@@ -39,6 +39,7 @@ std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting&
     return trouble(system_error(text("making ", quoted(scratch)), errno));
   }
   const Fetched fetched = fetch_share(FetchPlan{.framework = setting.framework,
+                                                .job = JobId(work.common.job),
                                                 .partition = work.common.number,
                                                 .addresses = work.addresses,
                                                 .own = setting.agent,

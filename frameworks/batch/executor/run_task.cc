@@ -1,4 +1,4 @@
-// What map and reduce tasks have in common: the sandbox, the environment, standard error, the end.
+// What the tasks of a job have in common: the sandbox, the environment, standard error, the end.
 // Read `run_task` first.
 
 #include <signal.h>
@@ -35,7 +35,11 @@ std::vector<std::string> sort_environment(const TaskSetting& setting) {
 }
 
 Result<void> write_files(const WorkCommon& common, const TaskSetting& setting) {
-  for (const auto& [name, content] : common.files) {
+  const Result<std::string> entry = read_plan(common, common.maps);
+  if (!entry) return entry.error();
+  const Result<ShippedFiles> files = decode_files(*entry);
+  if (!files) return files.error();
+  for (const auto& [name, content] : *files) {
     const std::string path = text(setting.sandbox, "/", name);
     Result<Fd> file = open_to_write(path, 0755);
     if (!file) return std::move(file).error();
@@ -52,6 +56,12 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
     outcome.message = error.message();
     return outcome;
   };
+  if (const auto* end = std::get_if<EndWork>(&work)) {
+    const Result<void> done = end->commits ? commit_output(*end) : remove_output(*end);
+    if (!done) return failed(done.error());
+    outcome.result.emplace();
+    return outcome;
+  }
   const auto* map = std::get_if<MapWork>(&work);
   const WorkCommon& common = map != nullptr ? map->common : std::get<ReduceWork>(work).common;
   if (Result<void> ok = write_files(common, setting); !ok) return failed(ok.error());

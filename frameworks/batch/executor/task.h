@@ -1,6 +1,6 @@
 #pragma once
 
-// One map or reduce task, from its work item to its outcome. Blocks; runs beside the executor's
+// One task of a job, from its work item to its outcome. Blocks; runs beside the executor's
 // loop.
 
 #include <atomic>
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/result.h"
+#include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/work.h"
 #include "frameworks/batch/executor/sources.h"
 
@@ -50,6 +51,8 @@ inline TaskTrouble trouble(const Error& error) { return {.message = error.messag
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting);
 // For sort: always under LC_ALL=C.
 std::vector<std::string> sort_environment(const TaskSetting& setting);
+// An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
+Result<std::string> read_plan(const WorkCommon& common, uint32_t entry);
 // The shipped files, executable, into the sandbox.
 Result<void> write_files(const WorkCommon& common, const TaskSetting& setting);
 
@@ -59,6 +62,13 @@ Result<void> write_part(const WorkCommon& common, const TaskSetting& setting, in
                         TaskResult& result);
 // Puts the part in place at once. Whoever commits a part first wins; a later attempt's is dropped.
 Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting);
+
+// All parts are there: writes _SUCCESS and removes _temporary; does nothing if that is done.
+// Errors: kFailedPrecondition names a part that is not there.
+Result<void> commit_output(const EndWork& work);
+// Removes the output directory with all that is in it, if the job's plan is in it; else it is not,
+// or no longer, this job's. Errors: kUnavailable names what cannot be removed.
+Result<void> remove_output(const EndWork& work);
 
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
                                    TaskResult& result);

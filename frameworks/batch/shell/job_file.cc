@@ -15,6 +15,7 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "name") return one(job.name);
   if (key == "role") return one(job.role);
   if (key == "band") return one(job.band);
+  if (key == "priority") return one(job.priority);
   if (key == "map") return one(job.map);
   if (key == "reduce") return one(job.reduce);
   if (key == "output") return one(job.output);
@@ -37,8 +38,8 @@ Result<JobText> parse_job_file(std::string_view whole) {
   JobText job;
   Result<void> read = yaml::read_table(
       "a job file", *document,
-      {"name", "role", "band", "map", "reduce", "input", "output", "reducers", "split", "resources",
-       "files", "fetch", "env"},
+      {"name", "role", "band", "priority", "map", "reduce", "input", "output", "reducers", "split",
+       "resources", "files", "fetch", "env"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, job); });
   if (!read) return std::move(read).error();
   return job;

@@ -18,6 +18,7 @@ struct JobText {
   std::optional<std::string> name = {};
   std::optional<std::string> role = {};
   std::optional<std::string> band = {};
+  std::optional<std::string> priority = {};
   std::optional<std::string> map = {};
   std::optional<std::string> reduce = {};
   std::vector<std::string> inputs = {};

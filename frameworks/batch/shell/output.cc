@@ -1,8 +1,9 @@
-// The output directory's life: prepare, then commit or abandon.
+// The output directory before its job: prepare and write_plan, or abandon.
 
 #include "frameworks/batch/shell/output.h"
 
 #include <filesystem>
+#include <optional>
 #include <system_error>
 
 #include <errno.h>
@@ -26,6 +27,55 @@ bool exists(const std::string& path) {
   struct stat seen = {};
   return ::stat(path.c_str(), &seen) == 0;
 }
+
+// Written from begin to end; what goes wrong first is told by close().
+class PlanFile {
+ public:
+  explicit PlanFile(std::string path)
+      : path_(std::move(path)),
+        fd_(::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666)) {
+    check(fd_ >= 0);
+  }
+  ~PlanFile() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  PlanFile(const PlanFile&) = delete;
+  PlanFile& operator=(const PlanFile&) = delete;
+
+  void write(std::string_view bytes) {
+    buffer_ += bytes;
+    if (buffer_.size() >= kBufferBytes) flush();
+  }
+  // The tasks find all of it, on whatever machine they are.
+  Result<void> close() && {
+    flush();
+    if (!error_number_) check(::fsync(fd_) == 0 || errno == EINVAL || errno == EROFS);
+    if (!error_number_) return {};
+    return Error::unavailable(text("writing ", quoted(path_), ": ", words(*error_number_)));
+  }
+
+ private:
+  static constexpr size_t kBufferBytes = 256 * 1024;
+
+  void check(bool is_ok) {
+    if (!is_ok && !error_number_) error_number_ = errno;
+  }
+  void flush() {
+    std::string_view rest = buffer_;
+    while (!rest.empty() && !error_number_) {
+      const ssize_t written = ::write(fd_, rest.data(), rest.size());
+      if (written < 0 && errno == EINTR) continue;
+      check(written >= 0);
+      if (written > 0) rest.remove_prefix(static_cast<size_t>(written));
+    }
+    buffer_.clear();
+  }
+
+  const std::string path_;
+  const int fd_;
+  std::string buffer_;
+  std::optional<int> error_number_ = {};
+};
 
 }  // namespace
 
@@ -57,22 +107,26 @@ Result<OutputDirectory> OutputDirectory::prepare(std::string path) {
   return output;
 }
 
-Result<void> OutputDirectory::commit(int64_t parts) {
-  for (int64_t i = 0; i < parts; ++i) {
-    const std::string part = text(path_, "/", part_name(static_cast<uint32_t>(i)));
-    if (exists(part)) continue;
-    return Error::failed_precondition(
-               text("all tasks finished, but ", quoted(part), " is not there"))
-        .with_hint("input and output must be the same directories on all agents and here");
+Result<void> OutputDirectory::write_plan(const std::string& name, const std::vector<Split>& splits,
+                                         const ShippedFiles& files) {
+  const std::string directory = plan_directory(path_, name);
+  if (::mkdir(directory.c_str(), 0777) != 0) {
+    return Error::unavailable(text("making ", quoted(directory), ": ", words(errno)));
   }
-  const std::string marker = path_ + "/_SUCCESS";
-  const int fd = ::open(marker.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (fd < 0) return Error::unavailable(text("making ", quoted(marker), ": ", words(errno)));
-  ::close(fd);
-  // What a task that was given up has there is of no use; what cannot be removed does no harm.
-  std::error_code ignored;
-  std::filesystem::remove_all(path_ + "/_temporary", ignored);
-  return {};
+  PlanFile entries(directory + "/entries");
+  std::string index;
+  int64_t offset = 0;
+  const auto add = [&](const std::string& entry) {
+    index += encode_index_entry(plan_entry(offset, entry));
+    offset += static_cast<int64_t>(entry.size());
+    entries.write(entry);
+  };
+  for (const Split& split : splits) add(encode_split(split));
+  add(encode_files(files));
+  if (Result<void> ok = std::move(entries).close(); !ok) return ok;
+  PlanFile index_file(directory + "/index");
+  index_file.write(index);
+  return std::move(index_file).close();
 }
 
 void OutputDirectory::abandon() {

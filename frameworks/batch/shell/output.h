@@ -1,11 +1,14 @@
 #pragma once
 
-// The job's output directory: made before the job starts, complete or gone after it.
+// The job's output directory: made before the job is submitted, as the user that submits; complete
+// or gone after it, which its last task does (frameworks/batch/executor).
 
-#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "common/result.h"
+#include "frameworks/batch/core/plan.h"
+#include "frameworks/batch/core/splits.h"
 
 namespace proffer::batch {
 
@@ -16,10 +19,10 @@ class OutputDirectory {
   static Result<OutputDirectory> prepare(std::string path);
 
   const std::string& path() const { return path_; }
-  // All parts are there: writes _SUCCESS and removes _temporary. Errors: kFailedPrecondition names
-  // a part that is not there, so that a directory which is not the agents' is noticed.
-  Result<void> commit(int64_t parts);
-  // Removes the directory, which is ours, with all that is in it.
+  // Writes the job's plan (plan.h) into it, durably. Errors: kUnavailable with the system's words.
+  Result<void> write_plan(const std::string& name, const std::vector<Split>& splits,
+                          const ShippedFiles& files);
+  // Of a job that was not submitted: removes the directory with all that is in it.
   void abandon();
 
  private:

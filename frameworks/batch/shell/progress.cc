@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "common/text.h"
+#include "frameworks/batch/core/job.h"
 #include "proto/json/json.h"
 
 namespace proffer::batch {
@@ -24,12 +25,12 @@ std::string seconds_text(Duration duration) {
   return fmt::format("{} s", whole);
 }
 
-int64_t permille(const StageStatus& stage) {
+int64_t permille(const proto::BatchStage& stage) {
   return stage.total == 0 ? 1'000 : stage.done * 1'000 / stage.total;
 }
 
 // What stands beside the bar.
-std::string numbers(const StageStatus& stage) {
+std::string numbers(const proto::BatchStage& stage) {
   std::string line =
       fmt::format(" {:3} %  {} of {}", permille(stage) / 10, stage.done, stage.total);
   if (stage.running > 0) line += fmt::format("  {} running", stage.running);
@@ -38,7 +39,8 @@ std::string numbers(const StageStatus& stage) {
   return line;
 }
 
-std::string bar(std::string_view name, const StageStatus& stage, size_t width, size_t columns) {
+std::string bar(std::string_view name, const proto::BatchStage& stage, size_t width,
+                size_t columns) {
   if (width < 5) return fmt::format("{:<7}{}", name, numbers(stage)).substr(0, columns);
   const size_t full = width * static_cast<size_t>(permille(stage)) / 1'000;
   return fmt::format("{:<7} [{}{}]{}", name, std::string(full, '#'), std::string(width - full, '-'),
@@ -47,11 +49,11 @@ std::string bar(std::string_view name, const StageStatus& stage, size_t width, s
 
 proto::MilliNumber in_seconds(Duration duration) { return {.milli = duration.millis()}; }
 
-Members members(std::string_view event, const JobStatus& status, Duration elapsed) {
+Members members(std::string_view event, const proto::BatchJob& status, Duration elapsed) {
   Members all = {{"event", std::string(event)},
-                 {"phase", std::string(to_text(status.phase))},
+                 {"job", status.job},
+                 {"phase", std::string(proto::to_text(status.phase))},
                  {"framework", status.framework.str()},
-                 {"connected", status.connected},
                  {"maps", status.map.total},
                  {"maps_done", status.map.done},
                  {"maps_running", status.map.running},
@@ -64,9 +66,9 @@ Members members(std::string_view event, const JobStatus& status, Duration elapse
                  {"input_bytes_done", status.map.bytes_in},
                  {"elapsed_s", in_seconds(elapsed)}};
   const std::optional<Duration>& eta =
-      status.phase == JobPhase::kMap ? status.map.eta : status.reduce.eta;
+      status.phase == proto::BatchPhase::kMap ? status.map.eta : status.reduce.eta;
   if (eta) all.emplace_back("phase_left_s", in_seconds(*eta));
-  if (!status.cannot_fit.empty()) all.emplace_back("cannot_fit", status.cannot_fit);
+  if (!status.note.empty()) all.emplace_back("note", status.note);
   return all;
 }
 
@@ -84,7 +86,7 @@ void print(const std::string& output) {
 
 }  // namespace
 
-std::vector<std::string> bars(const JobStatus& status, size_t columns) {
+std::vector<std::string> bars(const proto::BatchJob& status, size_t columns) {
   const bool reduces = status.reduce.total > 0;
   const size_t beside =
       std::max(numbers(status.map).size(), reduces ? numbers(status.reduce).size() : 0);
@@ -95,8 +97,8 @@ std::vector<std::string> bars(const JobStatus& status, size_t columns) {
   return lines;
 }
 
-std::string progress_line(const JobStatus& status) {
-  if (status.phase == JobPhase::kConnecting) return "connecting to the master";
+std::string progress_line(const proto::BatchJob& status) {
+  if (status.phase == proto::BatchPhase::kQueued) return text(status.job, " is queued");
   std::string line = fmt::format("map {} of {}", status.map.done, status.map.total);
   if (status.reduce.total > 0) {
     line += fmt::format(", reduce {} of {}", status.reduce.done, status.reduce.total);
@@ -104,19 +106,18 @@ std::string progress_line(const JobStatus& status) {
   const int64_t running = status.map.running + status.reduce.running;
   if (running > 0) line += fmt::format(", {} running", running);
   const std::optional<Duration>& eta =
-      status.phase == JobPhase::kMap ? status.map.eta : status.reduce.eta;
+      status.phase == proto::BatchPhase::kMap ? status.map.eta : status.reduce.eta;
   if (eta && eta->nanos() > 0) line += fmt::format(", {} left", seconds_text(*eta));
-  if (!status.connected) line += ", the master is away";
   return line;
 }
 
-std::string progress_json(const JobStatus& status, Duration elapsed) {
+std::string progress_json(const proto::BatchJob& status, Duration elapsed) {
   return proto::json_line(members("progress", status, elapsed));
 }
 
-std::string result_text(const JobStatus& status, const std::string& output, Duration elapsed) {
+std::string result_text(const proto::BatchJob& status, Duration elapsed) {
   const int64_t parts = status.reduce.total > 0 ? status.reduce.total : status.map.total;
-  const StageStatus& last = status.reduce.total > 0 ? status.reduce : status.map;
+  const proto::BatchStage& last = status.reduce.total > 0 ? status.reduce : status.map;
   std::string again;
   if (status.map.failed + status.reduce.failed > 0) {
     again += fmt::format(", {} attempts failed", status.map.failed + status.reduce.failed);
@@ -131,14 +132,14 @@ std::string result_text(const JobStatus& status, const std::string& output, Dura
   return fmt::format(
       "read {} lines ({}) in {} maps{}, wrote {} lines ({}) to {} parts in {} in {}.{} s{}",
       status.map.records_in, print_bytes(status.map.bytes_in), status.map.total, shuffled,
-      last.records_out, print_bytes(last.bytes_out), parts, output, elapsed.millis() / 1'000,
+      last.records_out, print_bytes(last.bytes_out), parts, status.output, elapsed.millis() / 1'000,
       elapsed.millis() % 1'000 / 100, again);
 }
 
-std::string result_json(const JobStatus& status, const std::string& output, Duration elapsed) {
-  const StageStatus& last = status.reduce.total > 0 ? status.reduce : status.map;
+std::string result_json(const proto::BatchJob& status, Duration elapsed) {
+  const proto::BatchStage& last = status.reduce.total > 0 ? status.reduce : status.map;
   Members all = members("finished", status, elapsed);
-  all.emplace_back("output", output);
+  all.emplace_back("output", status.output);
   all.emplace_back("input_records", status.map.records_in);
   all.emplace_back("map_records", status.map.records_out);
   all.emplace_back("shuffle_records", status.reduce.records_in);
@@ -148,10 +149,10 @@ std::string result_json(const JobStatus& status, const std::string& output, Dura
   return proto::json_line(all);
 }
 
-void Progress::show(const JobStatus& status, Time now) {
+void Progress::show(const proto::BatchJob& status, Time now) {
   switch (form_) {
     case ProgressForm::kBars: {
-      if (status.phase == JobPhase::kConnecting) return;
+      if (status.phase == proto::BatchPhase::kQueued) return;
       const std::vector<std::string> lines = bars(status, terminal_columns());
       std::string joined;
       for (const std::string& line : lines) joined += text(line, "\x1b[K\n");
@@ -181,13 +182,13 @@ void Progress::note(const std::string& line) {
   std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-void Progress::finish(const JobStatus& status, const std::string& output, Time now) {
+void Progress::finish(const proto::BatchJob& job, Duration elapsed) {
   if (form_ == ProgressForm::kJson) {
-    print(result_json(status, output, now - started_) + "\n");
+    print(result_json(job, elapsed) + "\n");
     return;
   }
-  show(status, now);
-  print(result_text(status, output, now - started_) + "\n");
+  show(job, started_);
+  print(result_text(job, elapsed) + "\n");
 }
 
 void Progress::erase_bars() {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "frameworks/batch/core/job_core.h"
+#include "proto/batch_status.h"
 
 namespace proffer::batch {
 
@@ -16,13 +16,13 @@ enum class ProgressForm : uint8_t { kBars, kLines, kJson };
 
 // "map     [########------]  57 %  12 of 21  3 running  8 s left" for map and reduce, each without
 // a newline and at most `columns` wide; one line only if there are no reducers.
-std::vector<std::string> bars(const JobStatus& status, size_t columns);
+std::vector<std::string> bars(const proto::BatchJob& status, size_t columns);
 // "map 12 of 21, reduce 0 of 4, 3 running, 8 s left".
-std::string progress_line(const JobStatus& status);
-std::string progress_json(const JobStatus& status, Duration elapsed);
+std::string progress_line(const proto::BatchJob& status);
+std::string progress_json(const proto::BatchJob& status, Duration elapsed);
 // What was read, shuffled and written, where to, and how long it took.
-std::string result_text(const JobStatus& status, const std::string& output, Duration elapsed);
-std::string result_json(const JobStatus& status, const std::string& output, Duration elapsed);
+std::string result_text(const proto::BatchJob& status, Duration elapsed);
+std::string result_json(const proto::BatchJob& status, Duration elapsed);
 
 // Writes it to standard output as it changes; what a line in between says does not tear the bars.
 class Progress {
@@ -30,13 +30,13 @@ class Progress {
   Progress(ProgressForm form, Time started) : form_(form), started_(started) {}
 
   // How often show() is worth calling.
-  Duration interval() const { return milliseconds(form_ == ProgressForm::kBars ? 100 : 1'000); }
+  Duration interval() const { return milliseconds(form_ == ProgressForm::kBars ? 250 : 1'000); }
   // Prints if something changed; at a change of phase also between intervals.
-  void show(const JobStatus& status, Time now);
+  void show(const proto::BatchJob& status, Time now);
   // A line for people, on standard error, between what show() prints.
   void note(const std::string& line);
   // The last state and, if it ended well, the result.
-  void finish(const JobStatus& status, const std::string& output, Time now);
+  void finish(const proto::BatchJob& job, Duration elapsed);
 
  private:
   void erase_bars();

@@ -15,6 +15,7 @@
 
 #include "common/roles.h"
 #include "common/text.h"
+#include "proto/batch_status.h"
 #include "proto/fetched_files.h"
 
 namespace proffer::batch {
@@ -182,6 +183,12 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
           text("band must be free, batch, production or monitoring, not ", quoted(*band)));
     }
     job.band = *parsed;
+  }
+  if (const auto priority = prefer(given.priority, file.priority)) {
+    const Result<int64_t> parsed =
+        parse_whole("priority", *priority, -proto::kBatchPriorityMax, proto::kBatchPriorityMax);
+    if (!parsed) return parsed.error();
+    job.priority = static_cast<int32_t>(*parsed);
   }
   if (const auto role = prefer(given.role, file.role)) {
     Result<RoleName> parsed = parse_role(*role);

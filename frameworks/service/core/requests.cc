@@ -40,7 +40,7 @@ void Service::State::next_request(Step& step) {
       continue;
     }
     changing_ = record.spec.name;
-    const Journal::Ticket ticket =
+    const sdk::StoreJournal::Ticket ticket =
         journal_.add({sdk::put(app_key(record.spec.name), encode(record))});
     continuations_[ticket] = *std::move(changed);
   }

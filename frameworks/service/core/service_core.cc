@@ -125,7 +125,7 @@ void Service::State::on_loaded(Step& step,
                                const std::vector<proto::StoreResult::Outcome>& outcomes) {
   if (!loader_.take(outcomes)) {
     trace(step, TraceLevel::kMisbehaved, "the store answered something else", {});
-    loader_ = Loader();
+    loader_ = new_loader();
   }
   if (!loader_.done()) return load_more();
   restore(std::move(loader_).entries());
@@ -188,9 +188,9 @@ Entries Service::State::snapshot() const {
 
 // What waited for the store goes on, and the next group of writes leaves.
 void Service::State::settle(Step& step) {
-  for (std::vector<Journal::Settled> settled = journal_.take_settled(); !settled.empty();
+  for (std::vector<sdk::StoreJournal::Settled> settled = journal_.take_settled(); !settled.empty();
        settled = journal_.take_settled()) {
-    for (const Journal::Settled& one : settled) {
+    for (const sdk::StoreJournal::Settled& one : settled) {
       auto waiting = continuations_.extract(one.ticket);
       if (waiting.empty()) continue;
       std::visit(Overloaded{
@@ -198,7 +198,7 @@ void Service::State::settle(Step& step) {
                        if (one.error) {
                          trace(step, TraceLevel::kOperator, "the store cannot be read",
                                {{"error", one.error->message()}});
-                         loader_ = Loader();
+                         loader_ = new_loader();
                          load_more();
                        } else {
                          on_loaded(step, one.outcomes);

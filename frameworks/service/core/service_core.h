@@ -19,11 +19,13 @@
 
 #include "common/trace.h"
 #include "frameworks/service/core/app.h"
-#include "frameworks/service/core/loader.h"
 #include "proto/service_status.h"
 #include "sdk/notifications.h"
+#include "sdk/store_loader.h"
 
 namespace proffer::service {
+
+using Entries = sdk::StoreEntries;
 
 // Requests that wait for one before them; further ones are refused.
 inline constexpr size_t kRequestsWaitingMax = 1'000;

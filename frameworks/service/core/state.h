@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "frameworks/service/core/journal.h"
 #include "frameworks/service/core/plan.h"
 #include "frameworks/service/core/records.h"
 #include "frameworks/service/core/service_core.h"
+#include "sdk/store_journal.h"
 
 namespace proffer::service {
 
@@ -45,6 +45,14 @@ inline InstanceRecord record_of(const Instance& instance) {
           .healthy = instance.healthy,
           .ports = instance.ports,
           .told_ready = instance.told_ready};
+}
+
+// Reads what a scheduler of before has kept: apps, then instances.
+inline sdk::StoreLoader new_loader() {
+  constexpr size_t kInstanceBytesMax = 4'096 - kStoreKeyBytesMax;
+  return sdk::StoreLoader(
+      {{.prefix = std::string(kInstancesPrefix), .value_bytes_max = kInstanceBytesMax},
+       {.prefix = std::string(kAppsPrefix)}});
 }
 
 class Service::State {
@@ -135,9 +143,9 @@ class Service::State {
   }
 
   const ServiceOptions options_;
-  Journal journal_;
-  std::map<Journal::Ticket, Continuation> continuations_;
-  Loader loader_;
+  sdk::StoreJournal journal_;
+  std::map<sdk::StoreJournal::Ticket, Continuation> continuations_;
+  sdk::StoreLoader loader_ = new_loader();
 
   bool connected_ = false;
   bool loaded_ = false;

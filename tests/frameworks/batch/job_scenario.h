@@ -1,7 +1,9 @@
 #pragma once
 
-// A job's core with a small cluster around it that is told what happens: offers come to the measure
-// of the asks, tasks do what the story says. violations() is checked after each step.
+// The batch scheduler with one job, a store, and a small cluster that is told what happens: offers
+// come to the measure of the asks, tasks do what the story says. Names of tasks and asks are those
+// of the job, without its id. The job's last task runs by itself. violations() is checked after
+// each step.
 
 #include <algorithm>
 #include <deque>
@@ -13,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "common/text.h"
-#include "frameworks/batch/core/job_core.h"
+#include "frameworks/batch/core/jobs.h"
 
 namespace proffer::batch {
 
@@ -28,25 +30,46 @@ class JobScenario {
     bool kill_asked = false;
   };
 
-  JobScenario(int maps, int reducers) {
-    JobOptions options;
-    options.spec.map = "mapper";
-    options.spec.reduce = reducers > 0 ? "reducer" : "";
-    options.spec.reducers = reducers;
-    options.spec.inputs = {"/in"};
-    options.spec.output = "/out";
-    for (int i = 0; i < maps; ++i) {
-      options.splits.push_back(Split{.chunks = {Chunk{text("/in/", i), 0, 1'000}}});
-    }
-    job_ = std::make_unique<Job>(std::move(options));
+  static JobOrder order(int maps, int reducers) {
+    JobOrder order;
+    order.name = "job";
+    order.map = "mapper";
+    order.reduce = reducers > 0 ? "reducer" : "";
+    order.output = "/out";
+    order.plan = "plan";
+    order.maps = maps;
+    order.reducers = reducers;
+    order.input_bytes = 1'000 * maps;
+    order.resources = ResourceVector::of(1'000, 256'000);
+    return order;
+  }
+
+  JobScenario(int maps, int reducers) : JobScenario(order(maps, reducers)) {}
+  explicit JobScenario(JobOrder order) : order_(std::move(order)) { restart(); }
+
+  // A new process of the scheduler, with the store of the one before.
+  void restart() {
+    jobs_ = std::make_unique<Jobs>(JobsOptions());
+    asks_.clear();
+    answers_.clear();
   }
 
   // --- the cluster -----------------------------------------------------------------------------
   void agent(const std::string& name, int slots) { slots_[AgentId(name)] = slots; }
   void agent_ends(const std::string& name) { slots_.erase(AgentId(name)); }
+  // What has ended and is not acknowledged is told first, then what runs.
   void subscribe() {
     notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"),
                              .session = SessionEpoch(++sessions_)});
+    for (const auto& [id, status] : std::map(unacknowledged_)) notify(status);
+    for (const auto& [id, task] : std::map(running_)) {
+      status(id, task.agent, State::kRunning);
+    }
+    notify(sdk::AllTasksKnown{});
+    if (!std::exchange(is_submitted_, true)) {
+      handle(
+          Request{.relay = 1, .what = Submit{.order = order_, .role = {}}, .by = {.user = "ada"}});
+    }
   }
   void disconnect() {
     asks_.clear();
@@ -76,7 +99,7 @@ class JobScenario {
   // One offer, wanted or not; how many tasks were launched on it.
   int offer(const AgentId& agent, const AskName& ask, int64_t count) {
     Offer offered{.id = OfferId(++offers_), .agent = agent};
-    offered.fills.push_back(AskFill{ask, count});
+    offered.fills.push_back(AskFill{AskName(text(kJob, ask.str())), count});
     const size_t before = running_.size();
     notify(proto::Offers{{offered}});
     EXPECT_TRUE(over() || answered_ == offered.id) << "an offer was not answered";
@@ -111,12 +134,13 @@ class JobScenario {
               Reason reason = Reason::kNone, const std::string& message = "",
               const std::string& data = "") {
     proto::TaskStatus update;
-    update.task = TaskId(id);
+    update.task = TaskId(text(kJob, id));
     update.agent = agent;
     update.state = state;
     update.reason = reason;
     update.message = message;
     update.data = data;
+    if (proto::is_terminal(state)) unacknowledged_[update.task] = update;
     notify(update);
   }
   void finish_all() {
@@ -126,23 +150,24 @@ class JobScenario {
   // --- time and messages -----------------------------------------------------------------------
   void advance(Duration duration) {
     const Time until = now_ + duration;
-    while (job_->next_deadline() && *job_->next_deadline() <= until) {
-      now_ = std::max(now_, *job_->next_deadline());
+    while (jobs_->next_deadline() && *jobs_->next_deadline() <= until) {
+      now_ = std::max(now_, *jobs_->next_deadline());
       handle(Tick{});
     }
     now_ = until;
   }
   void notify(sdk::Notification what) { handle(std::move(what)); }
-  void handle(const JobEvent& event) {
-    JobOutbox out;
-    job_->handle(event, now_, out);
-    for (const sdk::Command& command : out.commands) apply(command);
-    if (out.finished) {
-      EXPECT_FALSE(finished_) << "a job ended twice";
-      finished_ = std::move(out.finished);
+  void handle(const JobsEvent& event) {
+    step(event);
+    while (!answers_.empty()) {
+      const proto::StoreResult answer = answers_.front();
+      answers_.pop_front();
+      step(sdk::Notification(answer));
     }
-    for (const Violation& violation : job_->violations()) ADD_FAILURE() << violation.what;
+    end_by_itself();
   }
+  void cancel() { handle(Request{.relay = 2, .what = Cancel{id()}, .by = {.user = "ada"}}); }
+  JobId id() const { return JobId("job-1"); }
 
   // --- what one sees ---------------------------------------------------------------------------
   const std::map<std::string, Running>& running() const { return running_; }
@@ -166,14 +191,81 @@ class JobScenario {
     return 0;
   }
   const std::vector<Ask>& asks() const { return asks_; }
-  bool over() const { return job_->over(); }
-  bool succeeded() const { return finished_ && finished_->has_value(); }
-  std::string error() const { return finished_ && !*finished_ ? finished_->error().message() : ""; }
-  JobStatus status() const { return job_->status(now_); }
+  proto::BatchJob status() const {
+    for (proto::BatchJob& job : jobs_->list({}, true, {}, 10, now_)) return std::move(job);
+    return {};
+  }
+  bool over() const { return proto::has_ended(status().phase); }
+  bool succeeded() const { return status().phase == proto::BatchPhase::kFinished; }
+  std::string error() const { return status().error; }
+  const std::vector<Answer>& told() const { return told_; }
+  const std::map<std::string, std::string>& store() const { return store_; }
+  size_t unacknowledged() const { return unacknowledged_.size(); }
   Time now() const { return now_; }
-  std::optional<Time> deadline() const { return job_->next_deadline(); }
+  std::optional<Time> deadline() const { return jobs_->next_deadline(); }
 
  private:
+  static constexpr std::string_view kJob = "job-1.";
+
+  void step(const JobsEvent& event) {
+    JobsOutbox out;
+    jobs_->handle(event, now_, out);
+    for (const sdk::Command& command : out.commands) apply(command);
+    for (Answer& answer : out.answers) told_.push_back(std::move(answer));
+    for (const Violation& violation : jobs_->violations()) ADD_FAILURE() << violation.what;
+  }
+
+  // What is killed because the job ends does so, and the last task is done at once.
+  void end_by_itself() {
+    if (is_ending_) return;
+    is_ending_ = true;
+    if (status().phase == proto::BatchPhase::kRemoving) {
+      for (const auto& [id, task] : std::map(running_)) {
+        if (task.kill_asked) end(id, State::kKilled);
+      }
+    }
+    while (asked("end") > 0) {
+      offer(AgentId("anybody"), AskName("end"), 1);
+      for (const std::string& id : running_ids()) {
+        if (id.starts_with("end")) finish(id);
+      }
+    }
+    is_ending_ = false;
+  }
+
+  static std::string without_job(const std::string& name) {
+    EXPECT_TRUE(name.starts_with(kJob)) << name;
+    return name.substr(kJob.size());
+  }
+
+  void answer(const proto::StoreRequest& request) {
+    proto::StoreResult result{.id = request.id};
+    for (const proto::StoreOperation& one : request.operations) {
+      proto::StoreResult::Outcome outcome;
+      switch (one.kind) {
+        case proto::StoreOperation::Kind::kGet:
+          if (const auto found = store_.find(one.key); found != store_.end()) {
+            outcome = {.version = 1, .value = found->second};
+          }
+          break;
+        case proto::StoreOperation::Kind::kPut:
+          store_[one.key] = one.value;
+          outcome.version = 1;
+          break;
+        case proto::StoreOperation::Kind::kDelete:
+          store_.erase(one.key);
+          break;
+        case proto::StoreOperation::Kind::kList:
+          for (const auto& [key, value] : store_) {
+            if (key.starts_with(one.key)) outcome.entries.push_back({key, 1});
+          }
+          break;
+      }
+      result.outcomes.push_back(std::move(outcome));
+    }
+    answers_.push_back(std::move(result));
+  }
+
   static bool allows(const Ask& ask, const AgentId& agent) {
     for (const Constraint& constraint : ask.constraints) {
       const auto& values = constraint.values;
@@ -195,10 +287,17 @@ class JobScenario {
   }
 
   void apply(const sdk::Command& command) {
-    if (const auto* declare = std::get_if<proto::DeclareAsks>(&command)) asks_ = declare->asks;
+    if (const auto* declare = std::get_if<proto::DeclareAsks>(&command)) {
+      asks_ = declare->asks;
+      for (Ask& ask : asks_) ask.name = AskName(without_job(ask.name.str()));
+    }
+    if (const auto* request = std::get_if<proto::StoreRequest>(&command)) answer(*request);
+    if (const auto* end = std::get_if<sdk::AcknowledgeEnd>(&command)) {
+      unacknowledged_.erase(end->task);
+    }
     if (const auto* decline = std::get_if<proto::Decline>(&command)) answered_ = decline->offers[0];
     if (const auto* kill = std::get_if<proto::KillTask>(&command)) {
-      const auto found = running_.find(kill->task.str());
+      const auto found = running_.find(without_job(kill->task.str()));
       if (found != running_.end()) found->second.kill_asked = true;
     }
     const auto* accept = std::get_if<proto::Accept>(&command);
@@ -211,9 +310,9 @@ class JobScenario {
         bytes += spec.data.size();
         EXPECT_EQ(spec.executor, proto::kBatchExecutor);
         EXPECT_TRUE(ever_.insert(spec.id.str()).second) << spec.id.str() << " was launched twice";
-        running_[spec.id.str()] = Running{.agent = launch.agent, .spec = spec};
+        running_[without_job(spec.id.str())] = Running{.agent = launch.agent, .spec = spec};
         for (Ask& ask : asks_) {
-          if (ask.name == spec.ask) --ask.count;
+          if (ask.name.str() == without_job(spec.ask.str())) --ask.count;
         }
         std::erase_if(asks_, [](const Ask& ask) { return ask.count == 0; });
       }
@@ -221,13 +320,19 @@ class JobScenario {
     EXPECT_LT(bytes, kFrameBytesMax);
   }
 
-  std::unique_ptr<Job> job_;
+  const JobOrder order_;
+  std::unique_ptr<Jobs> jobs_;
+  std::map<std::string, std::string> store_;
+  std::deque<proto::StoreResult> answers_;
+  std::vector<Answer> told_;
+  std::map<TaskId, proto::TaskStatus> unacknowledged_;
+  bool is_submitted_ = false;
+  bool is_ending_ = false;
   Time now_ = Time::from_nanos(1'000'000'000);
   std::map<AgentId, int> slots_;
   std::vector<Ask> asks_;
   std::map<std::string, Running> running_;
   std::set<std::string> ever_;
-  std::optional<Result<void>> finished_;
   OfferId answered_;
   uint64_t offers_ = 0;
   uint64_t sessions_ = 0;

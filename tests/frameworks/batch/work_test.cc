@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "common/prng.h"
+#include "frameworks/batch/core/plan.h"
 
 namespace proffer::batch::work_test {
 namespace {
@@ -18,11 +19,13 @@ std::string random_text(Prng& random, uint64_t size_max) {
 }
 
 WorkCommon random_common(Prng& random) {
-  WorkCommon common{.command = random_text(random, 40), .output = random_text(random, 40)};
+  WorkCommon common{.job = "words-7",
+                    .command = random_text(random, 40),
+                    .output = random_text(random, 40),
+                    .plan = "plan"};
   common.number = static_cast<uint32_t>(random.next());
   common.attempt = static_cast<uint32_t>(random.below(5));
   for (uint64_t i = random.below(4); i > 0; --i) {
-    common.files["file-" + std::to_string(i)] = random_text(random, 300);
     common.env["NAME_" + std::to_string(i)] = random_text(random, 30);
   }
   return common;
@@ -32,14 +35,12 @@ Work random_work(Prng& random) {
   if (random.chance(1, 2)) {
     MapWork map{.common = random_common(random)};
     map.reducers = static_cast<uint32_t>(random.below(10'001));
-    std::string path = "/";
-    for (uint64_t i = random.below(8); i > 0; --i) {
-      path.resize(random.below(path.size()) + 1);
-      path += "directory/" + std::to_string(random.next());
-      map.split.chunks.push_back(
-          Chunk{path, random.between(0, int64_t{1} << 60), random.between(0, 99)});
-    }
     return map;
+  }
+  if (random.chance(1, 4)) {
+    return EndWork{.common = random_common(random),
+                   .commits = random.chance(1, 2),
+                   .parts = static_cast<uint32_t>(random.below(50'001))};
   }
   ReduceWork reduce{.common = random_common(random)};
   for (uint64_t i = random.below(4); i > 0; --i)
@@ -96,41 +97,75 @@ TEST(Work, SurvivesMutation) {
   EXPECT_GT(refused, 1'000);
 }
 
-TEST(Work, RefusesFilesThatWouldLeaveTheSandbox) {
-  for (const char* name : {"../x", "a/b", "..", "", "map.out", "stderr", ".proffer"}) {
-    MapWork map;
-    map.common.files[name] = "content";
+TEST(Work, RefusesNamesThatWouldLeaveTheirDirectory) {
+  for (const char* name : {"../x", "a/b", "..", ""}) {
+    MapWork map{.common = {.job = "job-1", .plan = name}};
     EXPECT_FALSE(decode_work(encode_work(map))) << name;
+  }
+}
+
+TEST(Plan, ComesBackAsItWas) {
+  Prng random(3);
+  for (int round = 0; round < 200; ++round) {
+    Split split;
+    std::string path = "/";
+    for (uint64_t i = random.below(8); i > 0; --i) {
+      path.resize(random.below(path.size()) + 1);
+      path += "directory/" + std::to_string(random.next());
+      split.chunks.push_back(
+          Chunk{path, random.between(0, int64_t{1} << 60), random.between(0, 99)});
+    }
+    const std::string bytes = encode_split(split);
+    EXPECT_TRUE(*decode_split(bytes) == split);
+    const IndexEntry entry = plan_entry(5, bytes);
+    EXPECT_TRUE(check_plan_entry(entry, bytes));
+    EXPECT_FALSE(check_plan_entry(entry, bytes + "x"));
+  }
+  const ShippedFiles files = {{"map.awk", "{ print }\n"}, {"x", ""}};
+  EXPECT_TRUE(*decode_files(encode_files(files)) == files);
+}
+
+TEST(Plan, RefusesFilesThatWouldLeaveTheSandbox) {
+  for (const char* name : {"../x", "a/b", "..", "", "map.out", "stderr", ".proffer"}) {
+    EXPECT_FALSE(decode_files(encode_files({{name, "content"}}))) << name;
+  }
+}
+
+TEST(TaskNames, AreReadAsTheyAreWritten) {
+  const TaskName name{
+      .job = JobId("a.b-7"), .kind = TaskKind::kReduce, .number = 3, .attempt = 1'001};
+  EXPECT_EQ(to_task_id(name).str(), "a.b-7.reduce-00003-1001");
+  EXPECT_TRUE(parse_task_id(to_task_id(name)) == name);
+  for (const char* other :
+       {"map-00001-1", "a.map-1-1", "a.map-00001-0", "a.dance-00001-1", ".", ""}) {
+    EXPECT_FALSE(parse_task_id(TaskId(other))) << other;
   }
 }
 
 TEST(Work, RefusesHugeCountsWithoutAllocatingForThem) {
   EXPECT_FALSE(decode_work(""));
-  EXPECT_FALSE(decode_work("PBm1"));
-  EXPECT_FALSE(decode_work(std::string("PBr1") + std::string(9, '\xFF') + '\x01'));
-  EXPECT_FALSE(decode_work(std::string("PBm1") + std::string(4, '\0') + std::string(20, '\xFF')));
+  EXPECT_FALSE(decode_work("PBm2"));
+  EXPECT_FALSE(decode_work(std::string("PBr2") + std::string(9, '\xFF') + '\x01'));
+  EXPECT_FALSE(decode_work(std::string("PBm2") + std::string(4, '\0') + std::string(20, '\xFF')));
 }
 
 // The largest job that is allowed still fits into what a task may be told.
 TEST(Work, OfTheLargestJobFitsIntoAPayload) {
   ReduceWork reduce;
   reduce.common.command = std::string(kStreamCommandBytesMax, 'x');
-  reduce.common.files["f"] = std::string(kShippedBytesMax, 'x');
   reduce.common.env["E"] = std::string(kJobEnvironmentBytesMax - 1, 'x');
   for (int i = 0; i < 200; ++i)
     reduce.addresses.push_back("agent-" + std::to_string(i) + ".example:5081");
   for (uint32_t i = 0; i < kMapsMax; ++i) reduce.maps.push_back({i % 200, 1 + i % 100});
   EXPECT_LE(encode_work(reduce).size(), kPayloadBytesMax);
 
-  MapWork map{.common = reduce.common};
   std::vector<InputFile> files;
   for (int i = 0; i < 100'000; ++i)
     files.push_back({"/" + std::to_string(i) + std::string(200, 'p'), 1});
   const Result<std::vector<Split>> splits = make_splits(files, int64_t{1} << 40);
   ASSERT_TRUE(splits);
   for (const Split& split : *splits) {
-    map.split = split;
-    ASSERT_LE(encode_work(map).size(), kPayloadBytesMax);
+    ASSERT_LE(encode_split(split).size(), kPlanEntryBytesMax);
   }
 }
 
@@ -191,12 +226,7 @@ TEST(Index, NoticesEveryChangedByte) {
   EXPECT_FALSE(decode_index_entry(bytes.substr(1)));
 }
 
-TEST(Names, OfTasksAndParts) {
-  EXPECT_EQ(map_task_id(7, 1), "map-00007-1");
-  EXPECT_EQ(reduce_task_id(12, 3), "reduce-00012-3");
-  EXPECT_EQ(part_name(0), "part-00000");
-  EXPECT_TRUE(is_valid_name(map_task_id(123'456, 100)));
-}
+TEST(Names, OfParts) { EXPECT_EQ(part_name(0), "part-00000"); }
 
 }  // namespace
 }  // namespace proffer::batch::work_test

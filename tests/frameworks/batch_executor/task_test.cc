@@ -97,25 +97,51 @@ class BatchTask : public ::testing::Test {
   }
 
   WorkCommon common(const std::string& command, uint32_t number, uint32_t attempt) const {
-    return WorkCommon{.command = command,
+    return WorkCommon{.job = "job-1",
+                      .command = command,
                       .output = (root_ / "out").string(),
+                      .plan = "p",
+                      .maps = maps_,
                       .number = number,
                       .attempt = attempt};
   }
 
-  TaskOutcome map(const MapWork& work) {
-    return run_task(work, setting(map_task_id(work.common.number, work.common.attempt)));
-  }
-  TaskOutcome reduce(const ReduceWork& work) {
-    return run_task(work, setting(reduce_task_id(work.common.number, work.common.attempt)));
+  // The plan of the job, as its submitter writes it.
+  void plan(const std::vector<Split>& splits, const ShippedFiles& files = {}) {
+    maps_ = static_cast<uint32_t>(splits.size());
+    std::string entries;
+    std::string index;
+    const auto add = [&](const std::string& entry) {
+      index += encode_index_entry(plan_entry(static_cast<int64_t>(entries.size()), entry));
+      entries += entry;
+    };
+    for (const Split& split : splits) add(encode_split(split));
+    add(encode_files(files));
+    const fs::path directory = plan_directory((root_ / "out").string(), "p");
+    fs::create_directories(directory);
+    put(directory / "entries", entries);
+    put(directory / "index", index);
   }
 
-  MapWork map_of(const std::string& command, const std::string& input, uint32_t reducers = 1) {
+  TaskOutcome run(const Work& work, TaskKind kind, const WorkCommon& common) {
+    return run_task(work, setting(to_task_id({.job = JobId("job-1"),
+                                              .kind = kind,
+                                              .number = common.number,
+                                              .attempt = common.attempt})
+                                      .str()));
+  }
+  TaskOutcome map(const MapWork& work) { return run(work, TaskKind::kMap, work.common); }
+  TaskOutcome reduce(const ReduceWork& work) { return run(work, TaskKind::kReduce, work.common); }
+  TaskOutcome end(bool commits, uint32_t parts) {
+    const EndWork work{.common = common("", 0, 1), .commits = commits, .parts = parts};
+    return run(work, TaskKind::kEnd, work.common);
+  }
+
+  MapWork map_of(const std::string& command, const std::string& input, uint32_t reducers = 1,
+                 const ShippedFiles& files = {}) {
     put(root_ / "in/only", input);
-    return MapWork{
-        .common = common(command, 0, 1),
-        .reducers = reducers,
-        .split = {{Chunk{(root_ / "in/only").string(), 0, static_cast<int64_t>(input.size())}}}};
+    plan({{{Chunk{(root_ / "in/only").string(), 0, static_cast<int64_t>(input.size())}}}}, files);
+    return MapWork{.common = common(command, 0, 1), .reducers = reducers};
   }
   ReduceWork reduce_of(const std::string& command, uint32_t number, size_t maps) {
     ReduceWork work{.common = common(command, number, 1), .addresses = {address()}};
@@ -128,6 +154,7 @@ class BatchTask : public ::testing::Test {
   Loop loop_;
   std::unique_ptr<HttpServer> server_;
   std::atomic<bool> stopped_ = false;
+  uint32_t maps_ = 1;
 };
 
 // The contract: each part is exactly the lines of its partition, sorted by key, in input order
@@ -155,11 +182,11 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
     // The last round has more maps than sort merges at once.
     const Result<std::vector<Split>> splits = make_splits(files, round == 5 ? 60 : 1'000);
     ASSERT_TRUE(splits);
+    plan(*splits);
     const auto reducers = static_cast<uint32_t>(random.below(4) + 1);
     int64_t records = 0;
     for (uint32_t m = 0; m < splits->size(); ++m) {
-      const TaskOutcome outcome =
-          map(MapWork{.common = common("cat", m, 1), .reducers = reducers, .split = (*splits)[m]});
+      const TaskOutcome outcome = map(MapWork{.common = common("cat", m, 1), .reducers = reducers});
       ASSERT_TRUE(outcome.result) << outcome.message << outcome.failure.stderr_tail;
       EXPECT_EQ(outcome.result->records_in, outcome.result->records_out);
       EXPECT_EQ(outcome.result->http_address, address());
@@ -184,13 +211,13 @@ TEST_F(BatchTask, TogetherGiveThePipelineToTheLastLine) {
 }
 
 TEST_F(BatchTask, HasItsFilesItsEnvironmentAndTheCLocale) {
-  MapWork work = map_of("sh script.sh", "x\n");
-  work.common.files["script.sh"] =
-      "cat >/dev/null; echo \"$LC_ALL $COLOUR $(test -x script.sh && echo x)\"";
+  MapWork work = map_of(
+      "sh script.sh", "x\n", 1,
+      {{"script.sh", "cat >/dev/null; echo \"$LC_ALL $COLOUR $(test -x script.sh && echo x)\""}});
   work.common.env["COLOUR"] = "blue";
   const TaskOutcome outcome = map(work);
   ASSERT_TRUE(outcome.result) << outcome.message;
-  EXPECT_EQ(contents(root_ / "map-00000-1/map.out"), "C blue x\n");
+  EXPECT_EQ(contents(root_ / "job-1.map-00000-1/map.out"), "C blue x\n");
 }
 
 TEST_F(BatchTask, FailsWithItsCommandAndTellsTheEndOfStandardError) {
@@ -224,9 +251,9 @@ TEST_F(BatchTask, MayReadLessThanAllOfItsInput) {
 
   // Nor need a reducer.
   ASSERT_TRUE(map(map_of("cat", large)).result);
-  fs::create_directories(root_ / "map-00001-1");
-  fs::copy(root_ / "map-00000-1/map.out", root_ / "map-00001-1/map.out");
-  fs::copy(root_ / "map-00000-1/map.index", root_ / "map-00001-1/map.index");
+  fs::create_directories(root_ / "job-1.map-00001-1");
+  fs::copy(root_ / "job-1.map-00000-1/map.out", root_ / "job-1.map-00001-1/map.out");
+  fs::copy(root_ / "job-1.map-00000-1/map.index", root_ / "job-1.map-00001-1/map.index");
   outcome = reduce(reduce_of("head -n 2", 0, 2));
   ASSERT_TRUE(outcome.result) << outcome.message;
   EXPECT_EQ(part(0), "many lines\nmany lines\n");
@@ -245,7 +272,7 @@ TEST_F(BatchTask, OfAJobWithoutReducersWritesAPart) {
   ASSERT_TRUE(outcome.result) << outcome.message;
   EXPECT_EQ(part(0), "B\nA\nend\n");
   EXPECT_EQ(outcome.result->records_out, 3);
-  EXPECT_TRUE(fs::is_empty(root_ / "out/_temporary"));
+  EXPECT_FALSE(fs::exists(root_ / "out/_temporary/job-1.map-00000-1"));
 }
 
 TEST_F(BatchTask, WithNothingToReduceStillRunsItsCommand) {
@@ -271,11 +298,39 @@ TEST_F(BatchTask, PutsNoPartInPlaceWhenItsCommandFails) {
 }
 
 TEST_F(BatchTask, SaysSoWhenTheOutputIsNotThere) {
-  fs::remove_all(root_ / "out");
   ASSERT_TRUE(map(map_of("cat", "x\n")).result);
+  fs::remove_all(root_ / "out");
   const TaskOutcome outcome = reduce(reduce_of("cat", 0, 1));
   EXPECT_FALSE(outcome.result);
   EXPECT_THAT(outcome.message, HasSubstr("_temporary"));
+}
+
+TEST_F(BatchTask, CommitsTheOutputOnce) {
+  ASSERT_TRUE(map(map_of("cat", "x\n", 0)).result);
+  EXPECT_THAT(end(true, 2).message, HasSubstr("part-00001"));
+  EXPECT_FALSE(fs::exists(root_ / "out/_SUCCESS"));
+  ASSERT_TRUE(end(true, 1).result);
+  EXPECT_TRUE(fs::exists(root_ / "out/_SUCCESS"));
+  EXPECT_FALSE(fs::exists(root_ / "out/_temporary"));
+  EXPECT_TRUE(end(true, 1).result);  // A second attempt finds it done.
+}
+
+TEST_F(BatchTask, RemovesTheOutputOfItsOwnJobOnly) {
+  ASSERT_TRUE(map(map_of("cat", "x\n", 0)).result);
+  ASSERT_TRUE(end(false, 1).result);
+  EXPECT_FALSE(fs::exists(root_ / "out"));
+  fs::create_directories(root_ / "out/of another");
+  EXPECT_TRUE(end(false, 1).result);
+  EXPECT_TRUE(fs::exists(root_ / "out/of another"));
+}
+
+TEST_F(BatchTask, NoticesADamagedPlan) {
+  const MapWork work = map_of("cat", "x\n");
+  const fs::path entries = plan_directory((root_ / "out").string(), "p") + "/entries";
+  std::string damaged = contents(entries);
+  damaged[8] = static_cast<char>(damaged[8] ^ 1);
+  put(entries, damaged);
+  EXPECT_THAT(map(work).message, HasSubstr("plan"));
 }
 
 TEST_F(BatchTask, TellsWhichMapOutputsItCannotGet) {
@@ -299,11 +354,11 @@ TEST_F(BatchTask, TellsWhichMapOutputsItCannotGet) {
 
 TEST_F(BatchTask, NoticesADamagedMapOutput) {
   ASSERT_TRUE(map(map_of("cat", "some text\n")).result);
-  std::string damaged = contents(root_ / "map-00000-1/map.out");
+  std::string damaged = contents(root_ / "job-1.map-00000-1/map.out");
   damaged[3] = 'X';
-  put(root_ / "map-00000-1/map.out", damaged);
+  put(root_ / "job-1.map-00000-1/map.out", damaged);
   EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
-  fs::resize_file(root_ / "map-00000-1/map.out", 4);
+  fs::resize_file(root_ / "job-1.map-00000-1/map.out", 4);
   EXPECT_THAT(reduce(reduce_of("cat", 0, 1)).failure.fetch_failed, ElementsAre(MapAttempt{0, 1}));
 }
 
@@ -315,9 +370,9 @@ TEST_F(BatchTask, LeavesNoProcessBehind) {
 TEST_F(BatchTask, EndsWhenItIsStopped) {
   TaskOutcome outcome;
   const MapWork work = map_of("echo started >started; sleep 1000 | cat", "x\n");
-  const TaskSetting its = setting("map-00000-1");
+  const TaskSetting its = setting("job-1.map-00000-1");
   std::thread runner([&] { outcome = run_task(work, its); });
-  const fs::path sign = root_ / "map-00000-1/started";
+  const fs::path sign = root_ / "job-1.map-00000-1/started";
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
   while (contents(sign).empty() && std::chrono::steady_clock::now() < deadline) ::sched_yield();
   EXPECT_FALSE(contents(sign).empty());

@@ -10,10 +10,10 @@ namespace {
 
 using ::testing::ElementsAre;
 
-JobStatus half_way() {
-  JobStatus status;
-  status.phase = JobPhase::kMap;
-  status.connected = true;
+proto::BatchJob half_way() {
+  proto::BatchJob status;
+  status.phase = proto::BatchPhase::kMap;
+  status.output = "/out";
   status.map.total = 10;
   status.map.done = 5;
   status.map.running = 3;
@@ -32,17 +32,13 @@ TEST(Bars, FitIntoAnyTerminal) {
   for (size_t columns = 1; columns < 200; ++columns) {
     for (const std::string& line : bars(half_way(), columns)) ASSERT_LE(line.size(), columns);
   }
-  JobStatus maps_only = half_way();
+  proto::BatchJob maps_only = half_way();
   maps_only.reduce.total = 0;
   EXPECT_EQ(bars(maps_only, 80).size(), 1u);
 }
 
 TEST(ProgressLine, IsPlain) {
   EXPECT_EQ(progress_line(half_way()), "map 5 of 10, reduce 0 of 2, 3 running, 1 min 15 s left");
-  JobStatus away = half_way();
-  away.connected = false;
-  away.map.eta.reset();
-  EXPECT_EQ(progress_line(away), "map 5 of 10, reduce 0 of 2, 3 running, the master is away");
 }
 
 TEST(ProgressJson, IsOneObject) {
@@ -50,7 +46,7 @@ TEST(ProgressJson, IsOneObject) {
   ASSERT_TRUE(members) << members.error().message();
   EXPECT_TRUE(members->at("maps_done") == proto::JsonValue(int64_t{5}));
   EXPECT_TRUE(members->at("elapsed_s") == proto::JsonValue(proto::MilliNumber{1'500}));
-  const auto result = proto::parse_json_line(result_json(half_way(), "/out", seconds(2)));
+  const auto result = proto::parse_json_line(result_json(half_way(), seconds(2)));
   ASSERT_TRUE(result) << result.error().message();
   EXPECT_TRUE(result->at("event") == proto::JsonValue(std::string("finished")));
   EXPECT_TRUE(result->at("output") == proto::JsonValue(std::string("/out")));

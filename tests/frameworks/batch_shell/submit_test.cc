@@ -165,18 +165,23 @@ TEST_F(Submit, NeverTouchesAnOutputThatIsThere) {
   EXPECT_EQ(OutputDirectory::prepare(at("no/parent/out")).error().code(), ErrorCode::kNotFound);
 }
 
-TEST_F(Submit, CommitsAnOutputThatIsCompleteOnly) {
+TEST_F(Submit, WritesThePlanIntoTheOutput) {
   Result<OutputDirectory> output = OutputDirectory::prepare(at("out"));
   ASSERT_TRUE(output);
-  put("out/part-00000", "a");
-  put("out/_temporary/left/part-00001", "b");
-  const Result<void> early = output->commit(2);
-  ASSERT_FALSE(early);
-  EXPECT_THAT(early.error().message(), HasSubstr("part-00001"));
-  put("out/part-00001", "b");
-  ASSERT_TRUE(output->commit(2));
-  EXPECT_TRUE(fs::exists(at("out/_SUCCESS")));
-  EXPECT_FALSE(fs::exists(at("out/_temporary")));
+  const std::vector<Split> splits = {{{Chunk{"/in/a", 0, 5}}}, {{Chunk{"/in/b", 7, 2}}}};
+  ASSERT_TRUE(output->write_plan("p", splits, {{"map.awk", "{ print }"}}));
+  const std::string directory = plan_directory(at("out"), "p");
+  const Result<std::string> index = read_file(directory + "/index", 1'000);
+  const Result<std::string> entries = read_file(directory + "/entries", 1'000);
+  ASSERT_TRUE(index && entries);
+  ASSERT_EQ(index->size(), 3 * kIndexEntryBytes);
+  const auto entry = [&](size_t number) {
+    const Result<IndexEntry> place =
+        decode_index_entry(index->substr(number * kIndexEntryBytes, kIndexEntryBytes));
+    return entries->substr(static_cast<size_t>(place->offset), static_cast<size_t>(place->length));
+  };
+  EXPECT_TRUE(*decode_split(entry(1)) == splits[1]);
+  EXPECT_EQ(decode_files(entry(2))->at("map.awk"), "{ print }");
 }
 
 TEST_F(Submit, RemovesAnOutputThatIsGivenUp) {

@@ -13,9 +13,9 @@
 
 #include "proto/messages.h"
 
-namespace proffer::service {
+namespace proffer::sdk {
 
-class Journal {
+class StoreJournal {
  public:
   using Ticket = uint64_t;
   // One unit is written, or it never will be, and why.
@@ -26,7 +26,7 @@ class Journal {
   };
 
   // Without a store everything is settled at once, with no outcomes.
-  explicit Journal(bool has_store) : has_store_(has_store) {}
+  explicit StoreJournal(bool has_store) : has_store_(has_store) {}
 
   // All of these operations or none. At most kStoreOperationsMax.
   Ticket add(std::vector<proto::StoreOperation> operations);
@@ -59,4 +59,4 @@ class Journal {
   std::vector<Settled> settled_;
 };
 
-}  // namespace proffer::service
+}  // namespace proffer::sdk

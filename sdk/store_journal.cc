@@ -1,11 +1,11 @@
-#include "frameworks/service/core/journal.h"
+#include "sdk/store_journal.h"
 
 #include <iterator>
 #include <utility>
 
 #include "common/check.h"
 
-namespace proffer::service {
+namespace proffer::sdk {
 namespace {
 
 // Between attempts while the store is away.
@@ -23,7 +23,7 @@ size_t bytes_of(const std::vector<proto::StoreOperation>& operations) {
 
 }  // namespace
 
-Journal::Ticket Journal::add(std::vector<proto::StoreOperation> operations) {
+StoreJournal::Ticket StoreJournal::add(std::vector<proto::StoreOperation> operations) {
   CHECK(!operations.empty());
   CHECK_LE(operations.size(), kStoreOperationsMax);
   const Ticket ticket = ++tickets_;
@@ -36,7 +36,7 @@ Journal::Ticket Journal::add(std::vector<proto::StoreOperation> operations) {
   return ticket;
 }
 
-std::optional<proto::StoreRequest> Journal::next(Time now) {
+std::optional<proto::StoreRequest> StoreJournal::next(Time now) {
   if (units_.empty() || !under_way_.empty()) return std::nullopt;
   if (not_before_ && now < *not_before_) return std::nullopt;
   not_before_.reset();
@@ -56,7 +56,7 @@ std::optional<proto::StoreRequest> Journal::next(Time now) {
   return request;
 }
 
-void Journal::on_result(const proto::StoreResult& result, Time now) {
+void StoreJournal::on_result(const proto::StoreResult& result, Time now) {
   if (under_way_.empty() || result.id != requests_) return;
   if (result.error) {
     const Error error(result.error->code, result.error->message);
@@ -83,15 +83,15 @@ void Journal::on_result(const proto::StoreResult& result, Time now) {
   }
 }
 
-void Journal::give_back() {
+void StoreJournal::give_back() {
   units_.insert(units_.begin(), std::make_move_iterator(under_way_.begin()),
                 std::make_move_iterator(under_way_.end()));
   under_way_.clear();
 }
 
-std::optional<Time> Journal::next_deadline() const {
+std::optional<Time> StoreJournal::next_deadline() const {
   if (units_.empty() || !under_way_.empty()) return std::nullopt;
   return not_before_;
 }
 
-}  // namespace proffer::service
+}  // namespace proffer::sdk

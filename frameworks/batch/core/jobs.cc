@@ -1,0 +1,589 @@
+// The life of the scheduler: `handle` first. A session begins, the store is read (on_loaded), then
+// events change jobs; behind each, what was decided is written down (keep_decisions), queued jobs
+// begin, and asks are declared. What waits for the store goes on in on_settled.
+
+#include "frameworks/batch/core/jobs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/check.h"
+#include "common/text.h"
+#include "frameworks/batch/core/jobs_state.h"
+#include "sdk/store.h"
+
+namespace proffer::batch {
+namespace {
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+// What one accept may carry, with room for the frame around it; what does not fit comes with the
+// next offer.
+constexpr size_t kAcceptBytesMax = kFrameBytesMax - 256 * 1024;
+static_assert(kAcceptBytesMax > kPayloadBytesMax);
+// What records can have, for reading them back.
+constexpr size_t kSmallRecordBytesMax = 16 * 1024;
+constexpr size_t kBlockBytesMax = kBlockTasks * (3 * kNameBytesMax + kTaskRecordBytes);
+// Records of blocks that are written at once.
+constexpr size_t kProgressBytesMax = kStoreRequestBytesMax - 2 * kBlockBytesMax;
+// Blocks that a job can have, and so entries that its end erases.
+constexpr size_t kBlocksMax = kMapsMax / kBlockTasks + kReducersMax / kBlockTasks + 2;
+constexpr size_t kForgottenAtOnce = 8;  // jobs that ended long ago
+static_assert(kBlocksMax + kForgottenAtOnce + 3 <= kStoreOperationsMax);
+
+sdk::StoreLoader new_loader() {
+  return sdk::StoreLoader({{std::string(kReducesPrefix), kBlockBytesMax},
+                           {std::string(kMapsPrefix), kBlockBytesMax},
+                           {std::string(kStatesPrefix), kSmallRecordBytesMax},
+                           {std::string(kOrdersPrefix), kOrderBytesMax + 1'024},
+                           {std::string(kEndedPrefix), kSmallRecordBytesMax},
+                           {std::string(kSchedulerKey), kSmallRecordBytesMax}});
+}
+
+uint64_t number_of(const JobId& job) {
+  const std::string& id = job.str();
+  const size_t dash = id.rfind('-');
+  const auto number = parse_whole("number", dash == std::string::npos ? "" : id.substr(dash + 1), 0,
+                                  std::numeric_limits<int64_t>::max());
+  return number ? static_cast<uint64_t>(*number) : 0;
+}
+
+std::vector<uint32_t> blocks_of(int64_t tasks) {
+  std::vector<uint32_t> blocks;
+  for (int64_t first = 0; first < tasks; first += kBlockTasks) {
+    blocks.push_back(static_cast<uint32_t>(first / kBlockTasks));
+  }
+  return blocks;
+}
+
+}  // namespace
+
+bool Jobs::State::ByNumber::operator()(const JobId& a, const JobId& b) const {
+  const uint64_t left = number_of(a);
+  const uint64_t right = number_of(b);
+  return left != right ? left < right : a < b;
+}
+
+void Jobs::State::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
+  Step step{now, out};
+  for (auto& [id, known] : jobs_) {
+    if (known.job) known.job->on_time(now);
+  }
+  std::visit(
+      Overloaded{
+          [&](const sdk::Notification& notification) { on_notification(step, notification); },
+          [&](const Request& request) { on_request(step, request); },
+          [](const Tick&) {},
+      },
+      event);
+  settle(step);
+  keep_decisions(step);
+  begin_jobs(step);
+  write_progress();
+  if (std::optional<proto::StoreRequest> request = journal_.next(now)) {
+    out.commands.push_back(*std::move(request));
+  }
+  declare_asks(step);
+  answer_watches(step);
+}
+
+std::optional<Time> Jobs::State::next_deadline() const {
+  std::optional<Time> next = journal_.next_deadline();
+  const auto at = [&next](const std::optional<Time>& time) {
+    if (time) next = next ? std::min(*next, *time) : *time;
+  };
+  for (const auto& [id, known] : jobs_) {
+    if (known.job) at(known.job->next_deadline());
+  }
+  for (const auto& [relay, watch] : watches_) at(watch.until);
+  return next;
+}
+
+KnownJob* Jobs::State::find(const JobId& job) {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? nullptr : &found->second;
+}
+
+// --- sessions ----------------------------------------------------------------------------------
+
+void Jobs::State::on_notification(Step& step, const sdk::Notification& notification) {
+  std::visit(Overloaded{
+                 [&](const proto::Subscribed& subscribed) { on_subscribed(step, subscribed); },
+                 [&](const proto::Offers& offers) {
+                   for (const Offer& offer : offers.offers) on_offer(step, offer);
+                 },
+                 [&](const proto::TaskStatus& status) { on_status(step, status); },
+                 [&](const proto::AskReport& report) { on_ask_report(report); },
+                 [&](const proto::Failure& failure) {
+                   if (!failure.executor.empty()) return;
+                   for (auto& [id, known] : jobs_) {
+                     if (known.job) known.job->on_agent_lost(failure.agent, step.out);
+                   }
+                 },
+                 [&](const sdk::AllTasksKnown&) { tasks_known_ = true; },
+                 [&](const proto::StoreResult& result) { journal_.on_result(result, step.now); },
+                 [&](const sdk::Disconnected&) { connected_ = false; },
+                 // Each offer is answered when it comes, so a rescind finds nothing. What is killed
+                 // for a revoke is tried again elsewhere: its update says so. Requests come as
+                 // events of their own; there are no executors that talk.
+                 [](const auto&) {},
+             },
+             notification);
+  // What tasks have done since the last look.
+  for (auto& [id, known] : jobs_) {
+    if (!known.job) continue;
+    for (const auto& [kind, block] : known.job->take_changed()) {
+      changed_[{.job = id, .kind = kind, .block = block}];
+    }
+  }
+}
+
+void Jobs::State::on_subscribed(Step& step, const proto::Subscribed& subscribed) {
+  framework_ = subscribed.framework;
+  connected_ = true;
+  asks_stale_ = true;  // Asks end with the connection on which they were declared.
+  if (!loaded_ && !loader_) {
+    loader_ = new_loader();
+    load_more();
+  }
+  trace(step, TraceLevel::kMessage, "batch subscribed", {{"framework", framework_.str()}});
+}
+
+// --- the store ---------------------------------------------------------------------------------
+
+void Jobs::State::load_more() { continuations_[journal_.add(loader_->next())] = Load{}; }
+
+void Jobs::State::on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes) {
+  if (!loader_->take(outcomes)) {
+    trace(step, TraceLevel::kMisbehaved, "the store answered something else", {});
+    loader_ = new_loader();
+  }
+  if (!loader_->done()) return load_more();
+  const sdk::StoreEntries entries = (*std::move(loader_)).entries();
+  if (const auto self = entries.find(std::string(kSchedulerKey)); self != entries.end()) {
+    if (const Result<SchedulerRecord> record = decode_scheduler(self->second)) self_ = *record;
+  }
+  self_.lives += 1;
+  restore(step, entries);
+  // Task ids are made of the number of this life: nothing is launched before it is kept.
+  continuations_[journal_.add({sdk::put(std::string(kSchedulerKey), encode(self_))})] = Begin{};
+}
+
+// What is not ours to read is left alone: a newer scheduler may have written it.
+void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
+  const auto each = [&entries](std::string_view prefix, const auto& take) {
+    for (auto at = entries.lower_bound(std::string(prefix));
+         at != entries.end() && at->first.starts_with(prefix); ++at) {
+      take(at->first.substr(prefix.size()), at->second);
+    }
+  };
+  each(kEndedPrefix, [&](const std::string& id, const std::string& value) {
+    Result<EndedRecord> record = decode_ended(value);
+    if (!record || record->job.job != id) return;
+    self_.jobs = std::max(self_.jobs, number_of(JobId(id)));
+    ended_bytes_ += value.size();
+    ended_.emplace(JobId(id), std::move(record->job));
+  });
+  each(kOrdersPrefix, [&](const std::string& id, const std::string& value) {
+    Result<OrderRecord> record = decode_order_record(value);
+    if (!record || ended_.contains(JobId(id))) return;
+    self_.jobs = std::max(self_.jobs, record->number);
+    KnownJob& known = jobs_[JobId(id)];
+    known.record = *std::move(record);
+    known.is_kept = true;
+    known.is_restored = true;
+  });
+  each(kStatesPrefix, [&](const std::string& id, const std::string& value) {
+    Result<StateRecord> record = decode_state(value);
+    KnownJob* known = find(JobId(id));
+    if (!record || known == nullptr) return;
+    known->state = *std::move(record);
+    begin(step, JobId(id), *known);
+  });
+  for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
+    each(kind == TaskKind::kMap ? kMapsPrefix : kReducesPrefix,
+         [&](const std::string& rest, const std::string& value) {
+           const JobId id(rest.substr(0, rest.rfind('/')));
+           const Result<BlockRecord> record = decode_block(value);
+           KnownJob* known = find(id);
+           if (!record || known == nullptr) return;
+           begin(step, id, *known);
+           known->job->restore(kind, *record);
+         });
+  }
+  for (auto& [id, known] : jobs_) {
+    if (known.job) known.job->on_restored(step.out);
+  }
+  trace(step, TraceLevel::kLongLived, "jobs read from the store",
+        {{"jobs", std::to_string(jobs_.size())}, {"ended", std::to_string(ended_.size())}});
+}
+
+// What waited for the store goes on.
+void Jobs::State::settle(Step& step) {
+  for (const sdk::StoreJournal::Settled& settled : journal_.take_settled()) {
+    const auto waiting = continuations_.extract(settled.ticket);
+    if (waiting.empty()) continue;
+    if (settled.error && settled.error->code() != ErrorCode::kUnavailable) {
+      trace(step, TraceLevel::kOperator, "the store refuses",
+            {{"error", settled.error->message()}});
+    }
+    on_settled(step, waiting.mapped(), settled);
+  }
+}
+
+void Jobs::State::on_settled(Step& step, const Continuation& continuation,
+                             const sdk::StoreJournal::Settled& settled) {
+  const bool is_done = !settled.error;
+  std::visit(
+      Overloaded{
+          [&](const Load&) {
+            if (is_done) return on_loaded(step, settled.outcomes);
+            loader_ = new_loader();
+            load_more();
+          },
+          [&](const Begin&) {
+            if (!is_done) {
+              continuations_[journal_.add({sdk::put(std::string(kSchedulerKey), encode(self_))})] =
+                  Begin{};
+              return;
+            }
+            loaded_ = true;
+            for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
+          },
+          [&](const Submitted& submitted) {
+            KnownJob& known = jobs_.at(submitted.job);
+            for (const uint64_t relay : std::exchange(known.submits, {})) {
+              if (is_done) {
+                answer(step, relay, picture(submitted.job, known, step.now));
+              } else {
+                answer(step, relay, Error(*settled.error).in("the job cannot be kept"));
+              }
+            }
+            if (!is_done) {
+              jobs_.erase(submitted.job);
+              return;
+            }
+            known.is_kept = true;
+            trace(step, TraceLevel::kLongLived, "job submitted",
+                  {{"job", submitted.job.str()}, {"owner", known.record.owner}});
+          },
+          [&](const OutcomeKept& kept) {
+            KnownJob& known = jobs_.at(kept.job);
+            known.is_outcome_asked = false;
+            for (const auto& [relay, by] : std::exchange(known.cancels, {})) {
+              if (is_done) {
+                answer(step, relay, shown_to(by, picture(kept.job, known, step.now)));
+              } else {
+                answer(step, relay, Error(*settled.error).in("that it is to end cannot be kept"));
+              }
+            }
+            if (!is_done) {
+              known.state.outcome.reset();
+            } else if (known.job && known.job->outcome() == known.state.outcome) {
+              known.job->on_outcome_kept();
+            }
+          },
+          [&](const Progress& progress) {
+            is_writing_progress_ = false;
+            for (const auto& [block, ends] : progress.blocks) {
+              if (is_done) {
+                for (const TaskId& task : ends) {
+                  step.out.commands.push_back(sdk::AcknowledgeEnd{task});
+                }
+              } else {
+                std::vector<TaskId>& again = changed_[block];
+                again.insert(again.end(), ends.begin(), ends.end());
+              }
+            }
+          },
+          [&](const Ended& ended) {
+            KnownJob& known = jobs_.at(ended.job);
+            known.is_end_asked = false;
+            if (!is_done) return;
+            for (const TaskId& task : known.last_ends) {
+              step.out.commands.push_back(sdk::AcknowledgeEnd{task});
+            }
+            trace(step, TraceLevel::kLongLived, "job ended",
+                  {{"job", ended.job.str()},
+                   {"owner", known.record.owner},
+                   {"phase", std::string(proto::to_text(ended.picture.phase))}});
+            jobs_.erase(ended.job);
+            for (auto at = changed_.begin(); at != changed_.end();) {
+              if (at->first.job != ended.job) {
+                ++at;
+                continue;
+              }
+              for (const TaskId& task : at->second) {
+                step.out.commands.push_back(sdk::AcknowledgeEnd{task});
+              }
+              at = changed_.erase(at);
+            }
+            ended_.emplace(ended.job, ended.picture);
+            ended_bytes_ += encode(EndedRecord{ended.picture}).size();
+          },
+      },
+      continuation);
+}
+
+// One group at a time: what changes meanwhile goes with the next.
+void Jobs::State::write_progress() {
+  if (is_writing_progress_ || changed_.empty()) return;
+  std::vector<proto::StoreOperation> operations;
+  Progress progress;
+  size_t bytes = 0;
+  for (auto at = changed_.begin(); at != changed_.end() && bytes < kProgressBytesMax &&
+                                   operations.size() < kStoreOperationsMax;) {
+    const BlockName& name = at->first;
+    const auto known = jobs_.find(name.job);
+    CHECK(known != jobs_.end() && known->second.job) << name.job.str();
+    if (known->second.is_end_asked) {
+      ++at;
+      continue;
+    }
+    const BlockRecord record = known->second.job->block(name.kind, name.block);
+    const std::string key = block_key(name.job, name.kind, name.block);
+    operations.push_back(record.empty() ? sdk::erase(key) : sdk::put(key, encode(record)));
+    bytes += key.size() + operations.back().value.size();
+    progress.blocks.insert(changed_.extract(at++));
+  }
+  if (operations.empty()) return;
+  is_writing_progress_ = true;
+  continuations_[journal_.add(std::move(operations))] = std::move(progress);
+}
+
+void Jobs::State::keep_decisions(Step& step) {
+  for (auto& [id, known] : jobs_) {
+    if (!known.job || !known.job->outcome() || known.is_outcome_asked || known.is_end_asked) {
+      continue;
+    }
+    if (!known.job->is_over()) {
+      if (known.state.outcome == known.job->outcome()) continue;
+      known.state.outcome = known.job->outcome();
+      known.is_outcome_asked = true;
+      continuations_[journal_.add({sdk::put(state_key(id), encode(known.state))})] =
+          OutcomeKept{id};
+      continue;
+    }
+    known.is_end_asked = true;
+    Ended ended{.job = id, .picture = known.job->status(step.now)};
+    ended.picture.phase = known.job->outcome()->phase;
+    ended.picture.ended_at = step.now;
+    ended.picture.map.running = 0;
+    ended.picture.reduce.running = 0;
+    ended.picture.map.eta.reset();
+    ended.picture.reduce.eta.reset();
+    ended.picture.note.clear();
+    for (std::string* text : {&ended.picture.error, &ended.picture.hint}) {
+      *text = text->substr(0, kEndedErrorBytesMax);
+    }
+    std::vector<proto::StoreOperation> operations = {
+        sdk::put(ended_key(id), encode(EndedRecord{ended.picture})), sdk::erase(order_key(id)),
+        sdk::erase(state_key(id))};
+    for (const uint32_t block : blocks_of(known.record.order.maps)) {
+      operations.push_back(sdk::erase(block_key(id, TaskKind::kMap, block)));
+    }
+    for (const uint32_t block : blocks_of(known.record.order.reducers)) {
+      operations.push_back(sdk::erase(block_key(id, TaskKind::kReduce, block)));
+    }
+    for (size_t i = 0; i < kForgottenAtOnce && !ended_.empty() &&
+                       (ended_.size() >= kEndedMax || ended_bytes_ >= kEndedBytesMax);
+         ++i) {
+      const auto oldest = ended_.begin();
+      operations.push_back(sdk::erase(ended_key(oldest->first)));
+      ended_bytes_ -= encode(EndedRecord{oldest->second}).size();
+      ended_.erase(oldest);
+    }
+    continuations_[journal_.add(std::move(operations))] = std::move(ended);
+  }
+}
+
+// --- jobs begin --------------------------------------------------------------------------------
+
+void Jobs::State::begin_jobs(Step& step) {
+  if (!loaded_) return;
+  while (const JobId* id = next_to_begin()) begin(step, JobId(*id), jobs_.at(*id));
+}
+
+// That it has begun is written down, but nothing waits for that: of one that is not known to have
+// begun, its tasks will tell.
+void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
+  if (known.job) return;
+  const bool is_new = known.state.started_at == Time();
+  if (is_new) known.state.started_at = step.now;
+  known.job =
+      std::make_unique<Job>(JobOptions{.id = id,
+                                       .record = known.record,
+                                       .framework = framework_,
+                                       .user = options_.serves_users ? known.record.owner : "",
+                                       .started_at = known.state.started_at,
+                                       .attempts_before = (self_.lives - 1) * kAttemptsPerLife,
+                                       .elsewhere_wait = options_.elsewhere_wait,
+                                       .fetch_rounds = options_.fetch_rounds});
+  if (known.state.outcome) known.job->restore(*known.state.outcome);
+  if (is_new) journal_.add({sdk::put(state_key(id), encode(known.state))});
+}
+
+// Users in turn, by how many of their jobs run; of one user by priority, then in the order of
+// submission. What only ends goes first.
+const JobId* Jobs::State::next_to_begin() const {
+  size_t running = 0;
+  size_t ending = 0;
+  std::map<std::string_view, size_t> of_user;
+  for (const auto& [id, known] : jobs_) {
+    if (!known.job) continue;
+    ++(known.has_outcome() ? ending : running);
+    if (!known.has_outcome()) ++of_user[known.record.owner];
+  }
+  const JobId* best = nullptr;
+  std::pair<size_t, int64_t> best_rank;
+  for (const auto& [id, known] : jobs_) {
+    if (known.job || !known.is_kept || known.is_outcome_asked || !may_run(known)) continue;
+    if (known.state.outcome) {
+      if (ending < kJobsEndingMax) return &id;
+      continue;
+    }
+    if (running >= kJobsRunningMax) continue;
+    const std::pair<size_t, int64_t> rank(of_user[known.record.owner],
+                                          -int64_t{known.record.order.priority});
+    if (best != nullptr && rank >= best_rank) continue;
+    best = &id;
+    best_rank = rank;
+  }
+  return best;
+}
+
+// --- offers ------------------------------------------------------------------------------------
+
+void Jobs::State::on_offer(Step& step, const Offer& offer) {
+  proto::Launch launch{.agent = offer.agent, .tasks = {}};
+  size_t bytes = 0;
+  for (const AskFill& fill : offer.fills) {
+    KnownJob* known = find(JobId(fill.ask.str().substr(0, fill.ask.str().rfind('.'))));
+    if (known == nullptr || !known->job) continue;
+    for (int64_t i = 0; i < fill.count; ++i) {
+      const auto declared = std::find_if(declared_.begin(), declared_.end(),
+                                         [&](const Ask& one) { return one.name == fill.ask; });
+      if (declared == declared_.end()) break;  // Withdrawn while the offer was under way.
+      std::optional<proto::TaskSpec> task =
+          known->job->launch(fill.ask, offer.agent, kAcceptBytesMax - bytes, step.now, step.out);
+      if (!task) break;
+      bytes += Job::message_bytes(*task);
+      declared->count -= 1;  // As the master does when it hears of it.
+      if (declared->count == 0) declared_.erase(declared);
+      launch.tasks.push_back(*std::move(task));
+    }
+  }
+  if (launch.tasks.empty()) {
+    step.out.commands.push_back(proto::Decline{.offers = {offer.id}, .refusal = {}});
+    return;
+  }
+  step.out.commands.push_back(
+      proto::Accept{.offers = {offer.id}, .operations = {std::move(launch)}, .refusal = {}});
+}
+
+// --- updates -----------------------------------------------------------------------------------
+
+void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
+  if (!loaded_) {
+    early_[status.task] = status;
+    return;
+  }
+  const bool has_ended = proto::is_terminal(status.state);
+  const auto acknowledge = [&] {
+    if (has_ended) step.out.commands.push_back(sdk::AcknowledgeEnd{status.task});
+  };
+  const std::optional<TaskName> name = parse_task_id(status.task);
+  KnownJob* known = name ? find(name->job) : nullptr;
+  if (known == nullptr || known->is_end_asked) {
+    // Of a job that has ended: nothing that it does is wanted.
+    if (!has_ended) {
+      step.out.commands.push_back(
+          proto::KillTask{.framework = {}, .task = status.task, .grace = {}});
+    }
+    return acknowledge();
+  }
+  begin(step, name->job, *known);  // It had begun in an earlier life.
+  // Whether the master lowered the ask for it is not for us to guess.
+  if (status.state == proto::TaskState::kRefused) asks_stale_ = true;
+  Job& job = *known->job;
+  job.on_status(*name, status, step.now, step.out);
+  for (const auto& [kind, block] : job.take_changed()) {
+    changed_[{.job = name->job, .kind = kind, .block = block}];
+  }
+  if (!has_ended) return;
+  if (job.is_over()) {
+    known->last_ends.push_back(status.task);
+    return;
+  }
+  const auto block =
+      changed_.find({.job = name->job, .kind = name->kind, .block = name->number / kBlockTasks});
+  if (block == changed_.end()) return acknowledge();  // It has left no trace.
+  block->second.push_back(status.task);
+}
+
+void Jobs::State::on_ask_report(const proto::AskReport& report) {
+  for (const proto::AskReport::Row& row : report.rows) {
+    KnownJob* known = find(JobId(row.ask.str().substr(0, row.ask.str().rfind('.'))));
+    if (known != nullptr && known->job) known->job->on_ask_report(row);
+  }
+}
+
+// --- asks --------------------------------------------------------------------------------------
+
+// `declared_` is what the master has, lowered by what was launched since.
+void Jobs::State::declare_asks(Step& step) {
+  if (!connected_ || !loaded_) return;
+  std::vector<Ask> asks;
+  for (const auto& [id, known] : jobs_) {
+    if (!known.job || !may_run(known)) continue;
+    for (Ask& ask : known.job->asks()) {
+      if (asks.size() < kAsksMax) asks.push_back(std::move(ask));
+    }
+  }
+  if (!asks_stale_ && asks == declared_) return;
+  asks_stale_ = false;
+  declared_ = std::move(asks);
+  step.out.commands.push_back(proto::DeclareAsks{.generation = 0, .asks = declared_});
+}
+
+std::vector<Violation> Jobs::State::violations() const {
+  std::vector<Violation> found;
+  for (const auto& [id, known] : jobs_) {
+    if (ended_.contains(id)) found.push_back({text("job ", id.str(), " has ended and has not")});
+    if (!known.job) continue;
+    for (Violation& violation : known.job->violations()) {
+      found.push_back({text("job ", id.str(), ": ", violation.what)});
+    }
+  }
+  for (const auto& [block, ends] : changed_) {
+    if (!jobs_.contains(block.job)) {
+      found.push_back({text("a block of job ", block.job.str(), " is to be written")});
+    }
+  }
+  if (declared_.size() > kAsksMax) found.push_back({text(declared_.size(), " asks")});
+  return found;
+}
+
+// --- the outside -------------------------------------------------------------------------------
+
+Jobs::Jobs(JobsOptions options) : state_(std::make_unique<State>(std::move(options))) {}
+Jobs::~Jobs() = default;
+void Jobs::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
+  state_->handle(event, now, out);
+}
+std::optional<Time> Jobs::next_deadline() const { return state_->next_deadline(); }
+bool Jobs::connected() const { return state_->connected(); }
+bool Jobs::loaded() const { return state_->loaded(); }
+const FrameworkId& Jobs::framework() const { return state_->framework(); }
+std::vector<proto::BatchJob> Jobs::list(const Caller& by, bool with_ended, const JobId& after,
+                                        size_t limit, Time now) const {
+  return state_->list(by, with_ended, after, limit, now);
+}
+std::vector<Violation> Jobs::violations() const { return state_->violations(); }
+
+}  // namespace proffer::batch

@@ -1,0 +1,132 @@
+#pragma once
+
+// The batch scheduler: the jobs of all its users, from what they submit to what they are told at
+// the end. Pure; the shell (frameworks/batch/shell, sim) feeds it what the SDK hears and what
+// people ask, and carries out its commands.
+//
+//   submit → order kept → told → queued → begun → tasks → outcome kept → last task → end kept →
+//   told
+//
+// What tasks have done is kept in groups while they run, and the end of a task is acknowledged when
+// that is kept: a process that takes over is told of the others again. It launches nothing of the
+// jobs that it finds before it knows what runs.
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/trace.h"
+#include "frameworks/batch/core/job_core.h"
+#include "frameworks/batch/core/order.h"
+#include "proto/batch_status.h"
+#include "sdk/notifications.h"
+#include "sdk/store_loader.h"
+
+namespace proffer::batch {
+
+// --- bounds ------------------------------------------------------------------------------------
+
+// Jobs that have not ended, in all and of one user; further ones are refused.
+inline constexpr size_t kJobsMax = 400;
+inline constexpr size_t kJobsPerUserMax = 100;
+// Jobs that run tasks, and jobs that only end; others wait. The first have at most four asks, the
+// second two.
+inline constexpr size_t kJobsRunningMax = 40;
+inline constexpr size_t kJobsEndingMax = 40;
+static_assert(4 * kJobsRunningMax + 2 * kJobsEndingMax <= kAsksMax);
+// What jobs take of the store: those that have not ended, as far as they can grow, and the others,
+// of which the oldest are forgotten.
+inline constexpr size_t kJobsBytesMax = size_t{3} << 20;
+inline constexpr size_t kJobsKeysMax = 3'000;
+inline constexpr size_t kEndedBytesMax = size_t{512} << 10;
+inline constexpr size_t kEndedMax = 400;
+static_assert(kJobsBytesMax + kEndedBytesMax < kStoreBytesPerFrameworkMax);
+static_assert(kJobsKeysMax + kEndedMax < kStoreKeysPerFrameworkMax);
+// Questions that wait for news of a job; further ones are answered at once.
+inline constexpr size_t kWatchesMax = 50;
+inline constexpr Duration kWatchMax = seconds(30);
+
+struct JobsOptions {
+  RoleName role = RoleName("default");  // of the framework
+  // Tasks run as the user that submitted their job; only that user and operators end it or see all
+  // of it. Else all run as the framework's user, and the master lets only that one and operators
+  // ask.
+  bool serves_users = false;
+  // As JobOptions.
+  Duration elsewhere_wait = seconds(2);
+  int32_t fetch_rounds = 8;
+};
+
+// --- events and actions ------------------------------------------------------------------------
+
+struct Submit {
+  JobOrder order = {};  // CHECKed with check_order
+  RoleName role = {};   // that the master has checked; empty: none was named
+};
+struct Cancel {
+  JobId job = {};
+};
+// Answered with a picture of the job when its phase is another than this, or when the time is over.
+struct WatchJob {
+  JobId job = {};
+  std::optional<proto::BatchPhase> phase = {};
+  Duration wait = {};
+};
+
+// A user that asks, as the master names it.
+struct Caller {
+  std::string user = {};
+  bool is_operator = false;
+};
+
+// The SDK sees to it that what is asked twice comes once.
+struct Request {
+  uint64_t relay = 0;  // repeated in the answer
+  std::variant<Submit, Cancel, WatchJob> what = {};
+  Caller by = {};
+};
+struct Tick {};
+using JobsEvent = std::variant<sdk::Notification, Request, Tick>;
+
+struct Answer {
+  uint64_t relay = 0;
+  Result<proto::BatchJob> job = proto::BatchJob();  // as the caller may see it
+};
+
+struct JobsOutbox : JobOutbox {
+  std::vector<Answer> answers = {};
+};
+
+// --- the core ----------------------------------------------------------------------------------
+
+class Jobs {
+ public:
+  explicit Jobs(JobsOptions options);
+  ~Jobs();
+  Jobs(const Jobs&) = delete;
+  Jobs& operator=(const Jobs&) = delete;
+
+  void handle(const JobsEvent& event, Time now, JobsOutbox& out);
+  std::optional<Time> next_deadline() const;
+
+  bool connected() const;
+  // What the store holds has been read. Until then requests are answered with kUnavailable.
+  bool loaded() const;
+  const FrameworkId& framework() const;
+  // At most `limit` jobs behind `after`, in order of their ids' numbers; with those that have ended
+  // or without.
+  std::vector<proto::BatchJob> list(const Caller& by, bool with_ended, const JobId& after,
+                                    size_t limit, Time now) const;
+  // Broken invariants; O(tasks). For tests and the simulator.
+  std::vector<Violation> violations() const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace proffer::batch

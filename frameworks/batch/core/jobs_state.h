@@ -1,0 +1,155 @@
+#pragma once
+
+// What the batch scheduler knows, and its handlers: one file for each story. Inside of this folder
+// only.
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "frameworks/batch/core/jobs.h"
+#include "frameworks/batch/core/records.h"
+#include "sdk/store_journal.h"
+#include "sdk/store_loader.h"
+
+namespace proffer::batch {
+
+// A job that has not ended, or whose end is not kept yet.
+struct KnownJob {
+  OrderRecord record = {};
+  bool is_kept = false;                                   // its order is
+  std::vector<uint64_t> submits = {};                     // that wait for that
+  std::unique_ptr<Job> job = {};                          // once it has begun
+  bool is_restored = false;                               // found in the store: its tasks may run
+  StateRecord state = {};                                 // as it is kept, or being written
+  bool is_outcome_asked = false;                          // the outcome is being written
+  std::vector<std::pair<uint64_t, Caller>> cancels = {};  // that wait for that
+  bool is_end_asked = false;                              // its end is being written
+  std::vector<TaskId> last_ends = {};                     // acknowledged when that is done
+
+  bool has_outcome() const { return state.outcome || (job && job->outcome()); }
+};
+
+class Jobs::State {
+ public:
+  explicit State(JobsOptions options) : options_(std::move(options)) {}
+
+  void handle(const JobsEvent& event, Time now, JobsOutbox& out);
+  std::optional<Time> next_deadline() const;
+  bool connected() const { return connected_; }
+  bool loaded() const { return loaded_; }
+  const FrameworkId& framework() const { return framework_; }
+  std::vector<proto::BatchJob> list(const Caller& by, bool with_ended, const JobId& after,
+                                    size_t limit, Time now) const;
+  std::vector<Violation> violations() const;
+
+ private:
+  struct Step {
+    Time now;
+    JobsOutbox& out;
+  };
+  // A block of tasks whose record is to be written.
+  struct BlockName {
+    JobId job = {};
+    TaskKind kind = TaskKind::kMap;
+    uint32_t block = 0;
+    auto operator<=>(const BlockName&) const = default;
+  };
+  // What waits for a ticket of the journal.
+  struct Load {};
+  struct Begin {};  // this life is counted
+  struct Submitted {
+    JobId job = {};
+  };
+  struct OutcomeKept {
+    JobId job = {};
+  };
+  struct Progress {
+    std::map<BlockName, std::vector<TaskId>> blocks = {};  // with the ends that each has taken in
+  };
+  struct Ended {
+    JobId job = {};
+    proto::BatchJob picture = {};
+  };
+  using Continuation = std::variant<Load, Begin, Submitted, OutcomeKept, Progress, Ended>;
+
+  // jobs.cc: sessions, the store, time, asks, offers, updates.
+  void on_notification(Step& step, const sdk::Notification& notification);
+  void on_subscribed(Step& step, const proto::Subscribed& subscribed);
+  void on_offer(Step& step, const Offer& offer);
+  void on_status(Step& step, const proto::TaskStatus& status);
+  void on_ask_report(const proto::AskReport& report);
+  void load_more();
+  void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
+  void restore(Step& step, const sdk::StoreEntries& entries);
+  void settle(Step& step);
+  void on_settled(Step& step, const Continuation& continuation,
+                  const sdk::StoreJournal::Settled& settled);
+  void write_progress();
+  void begin_jobs(Step& step);
+  void begin(Step& step, const JobId& id, KnownJob& known);
+  // What has been decided of its jobs in this step is written down.
+  void keep_decisions(Step& step);
+  void declare_asks(Step& step);
+  KnownJob* find(const JobId& job);
+  bool may_run(const KnownJob& known) const { return tasks_known_ || !known.is_restored; }
+
+  // jobs_requests.cc: what people want, and see.
+  void on_request(Step& step, const Request& request);
+  void on_submit(Step& step, uint64_t relay, const Submit& submit, const Caller& by);
+  void on_cancel(Step& step, uint64_t relay, const Cancel& cancel, const Caller& by);
+  void answer_watches(Step& step);
+  Result<void> has_room(const Submit& submit, const Caller& by) const;
+  Result<void> may_end(const std::string& owner, const JobId& job, const Caller& by) const;
+  Error unknown_job(const JobId& job) const;
+  std::optional<proto::BatchJob> picture(const JobId& job, Time now) const;
+  proto::BatchJob picture(const JobId& id, const KnownJob& known, Time now) const;
+  proto::BatchJob shown_to(const Caller& by, proto::BatchJob job) const;
+  void answer(Step& step, uint64_t relay, Result<proto::BatchJob> job) const {
+    step.out.answers.push_back({relay, std::move(job)});
+  }
+  const JobId* next_to_begin() const;
+
+  void trace(Step& step, TraceLevel level, std::string_view what,
+             std::vector<std::pair<std::string_view, std::string>> fields) const {
+    step.out.trace.push_back({.level = level, .what = what, .fields = std::move(fields)});
+  }
+
+  // A job's place in the order of submission.
+  struct ByNumber {
+    bool operator()(const JobId& a, const JobId& b) const;
+  };
+
+  const JobsOptions options_;
+  sdk::StoreJournal journal_ = sdk::StoreJournal(true);
+  std::map<sdk::StoreJournal::Ticket, Continuation> continuations_;
+  std::optional<sdk::StoreLoader> loader_;
+  bool is_writing_progress_ = false;
+
+  bool connected_ = false;
+  bool loaded_ = false;
+  bool tasks_known_ = false;  // what earlier lives have launched was told
+  FrameworkId framework_;
+  SchedulerRecord self_;
+  std::map<JobId, KnownJob, ByNumber> jobs_;
+  std::map<JobId, proto::BatchJob, ByNumber> ended_;
+  size_t ended_bytes_ = 0;
+  std::map<BlockName, std::vector<TaskId>> changed_;  // not yet being written
+  std::map<TaskId, proto::TaskStatus> early_;         // told before the store was read
+
+  bool asks_stale_ = true;
+  std::vector<Ask> declared_;  // as the master has it, lowered by what was launched since
+
+  struct Watch {
+    WatchJob what = {};
+    Caller by = {};
+    Time until = {};
+  };
+  std::map<uint64_t, Watch> watches_;  // by relay
+};
+
+}  // namespace proffer::batch

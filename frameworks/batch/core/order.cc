@@ -1,0 +1,140 @@
+#include "frameworks/batch/core/order.h"
+
+#include "common/check.h"
+#include "common/text.h"
+#include "frameworks/batch/core/bytes.h"
+#include "proto/batch_status.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr std::string_view kOrderTag = "PBj1";
+constexpr int64_t kCountMax = std::numeric_limits<int32_t>::max();
+
+// The job of the order, as far as an order knows it.
+JobSpec spec_of(const JobOrder& order) {
+  JobSpec spec;
+  spec.name = order.name;
+  spec.role = order.role;
+  spec.band = order.band;
+  spec.priority = order.priority;
+  spec.map = order.map;
+  spec.reduce = order.reduce;
+  spec.inputs = {"/"};  // They are in the plan.
+  spec.output = order.output;
+  spec.reducers = order.reducers;
+  spec.fetch = order.fetch;
+  spec.env = order.env;
+  spec.resources = order.resources;
+  spec.attempts = order.attempts;
+  return spec;
+}
+
+}  // namespace
+
+JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::string plan) {
+  JobOrder order;
+  order.name = spec.name;
+  order.role = spec.role;
+  order.band = spec.band;
+  order.priority = spec.priority;
+  order.map = spec.map;
+  order.reduce = spec.reduce;
+  order.output = spec.output;
+  order.plan = std::move(plan);
+  order.maps = static_cast<int64_t>(splits.size());
+  order.reducers = spec.reducers;
+  for (const Split& split : splits) order.input_bytes += split.bytes();
+  order.fetch = spec.fetch;
+  order.env = spec.env;
+  order.resources = spec.resources;
+  order.attempts = spec.attempts;
+  return order;
+}
+
+Result<void> check_order(const JobOrder& order) {
+  if (Result<void> ok = check_job(spec_of(order)); !ok) return ok;
+  if (order.maps < 1 || order.maps > static_cast<int64_t>(kMapsMax)) {
+    return Error::invalid_argument(
+        text("a job has from 1 to ", kMapsMax, " map tasks, not ", order.maps));
+  }
+  if (order.output.find_first_not_of('/') == std::string::npos) {
+    return Error::invalid_argument("the output cannot be the root directory");
+  }
+  if (!is_valid_name(order.plan) || order.plan.size() > kPlanBytesMax) {
+    return Error::invalid_argument(text("the name of a plan must be of A-Z a-z 0-9 . _ - and of ",
+                                        "at most ", kPlanBytesMax, " bytes, not ",
+                                        quoted(order.plan)));
+  }
+  const size_t bytes = encode_order(order).size();
+  if (bytes > kOrderBytesMax) {
+    return Error::invalid_argument(text("what is said of the job has ", bytes, " bytes; at most ",
+                                        kOrderBytesMax, " are allowed"))
+        .with_hint("shorten its commands, environment or fetched files");
+  }
+  return {};
+}
+
+std::string encode_order(const JobOrder& order) {
+  ByteWriter out(kOrderTag);
+  out.bytes(order.name);
+  out.bytes(order.role.str());
+  out.number(static_cast<uint64_t>(order.band));
+  out.signed_number(order.priority + proto::kBatchPriorityMax);
+  out.bytes(order.map);
+  out.bytes(order.reduce);
+  out.bytes(order.output);
+  out.bytes(order.plan);
+  out.signed_number(order.maps);
+  out.signed_number(order.reducers);
+  out.signed_number(order.input_bytes);
+  out.number(order.fetch.size());
+  for (const proto::FetchedFile& file : order.fetch) {
+    out.bytes(file.uri);
+    out.bytes(file.sha256);
+    out.bytes(file.name);
+    out.number((file.is_executable ? 1 : 0) | (file.is_extracted ? 2 : 0) |
+               (file.is_cached ? 4 : 0));
+  }
+  out.pairs(order.env);
+  for (const ResourceKind kind : kResourceKinds) out.signed_number(order.resources[kind]);
+  out.signed_number(order.attempts);
+  return std::move(out).take();
+}
+
+Result<JobOrder> decode_order(std::string_view bytes) {
+  ByteReader in(bytes, kOrderTag);
+  JobOrder order;
+  order.name = in.bytes(kNameBytesMax);
+  order.role = RoleName(std::string(in.bytes(kRoleBytesMax)));
+  order.band = static_cast<Band>(in.number(kBandCount - 1));
+  order.priority =
+      static_cast<int32_t>(in.amount(2 * proto::kBatchPriorityMax) - proto::kBatchPriorityMax);
+  order.map = in.bytes(kStreamCommandBytesMax);
+  order.reduce = in.bytes(kStreamCommandBytesMax);
+  order.output = in.bytes(kPathBytesMax);
+  order.plan = in.bytes(kPlanBytesMax);
+  order.maps = in.amount(static_cast<int64_t>(kMapsMax));
+  order.reducers = in.amount(kReducersMax);
+  order.input_bytes = in.amount();
+  const size_t files = in.count(kFetchedFilesMax);
+  for (size_t i = 0; in.ok() && i < files; ++i) {
+    proto::FetchedFile file;
+    file.uri = in.bytes(kUriBytesMax);
+    file.sha256 = in.bytes(kSha256TextBytes);
+    file.name = in.bytes(kPathBytesMax);
+    const uint64_t flags = in.number(7);
+    file.is_executable = (flags & 1) != 0;
+    file.is_extracted = (flags & 2) != 0;
+    file.is_cached = (flags & 4) != 0;
+    order.fetch.push_back(std::move(file));
+  }
+  order.env = in.pairs(kJobEnvironmentBytesMax, kJobEnvironmentBytesMax);
+  for (const ResourceKind kind : kResourceKinds) order.resources[kind] = in.amount(kAmountMax);
+  order.attempts = static_cast<int32_t>(in.amount(kCountMax));
+  if (!in.ended_well()) return Error::corruption("these bytes are not an order of batch");
+  if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
+  return order;
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,55 @@
+#pragma once
+
+// What a scheduler must know of a job: JobSpec without what only its tasks read, which is in the
+// job's plan (plan.h). The CLI makes it, sends it, and the scheduler keeps it.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "common/ids.h"
+#include "common/offers.h"
+#include "common/resources.h"
+#include "common/result.h"
+#include "frameworks/batch/core/job.h"
+#include "frameworks/batch/core/splits.h"
+#include "frameworks/batch/core/work.h"
+#include "proto/messages.h"
+
+namespace proffer::batch {
+
+struct JobOrder {
+  std::string name = {};
+  RoleName role = {};  // that is charged; empty: the scheduler chooses
+  Band band = Band::kBatch;
+  int32_t priority = 0;
+  std::string map = {};
+  std::string reduce = {};  // empty if there are no reducers
+  std::string output = {};
+  std::string plan = {};  // its name
+  int64_t maps = 0;       // at least one
+  int64_t reducers = 0;
+  int64_t input_bytes = 0;
+  std::vector<proto::FetchedFile> fetch = {};
+  proto::Environment env = {};
+  ResourceVector resources = {};
+  int32_t attempts = kAttempts;
+
+  int64_t parts() const { return reducers > 0 ? reducers : maps; }
+  bool operator==(const JobOrder&) const = default;
+};
+
+// As bytes an order is not larger: it is kept as one entry of the store, and sent as one request.
+inline constexpr size_t kOrderBytesMax = 120 * 1024;
+
+JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::string plan);
+
+// An order comes from a process of a user: it is hostile until this has looked at it. Errors:
+// kInvalidArgument.
+Result<void> check_order(const JobOrder& order);
+
+std::string encode_order(const JobOrder& order);
+// Errors: kCorruption if it is no order; as check_order if it is one that cannot be.
+Result<JobOrder> decode_order(std::string_view bytes);
+
+}  // namespace proffer::batch

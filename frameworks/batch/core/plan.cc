@@ -1,0 +1,89 @@
+#include "frameworks/batch/core/plan.h"
+
+#include "common/text.h"
+#include "frameworks/batch/core/bytes.h"
+#include "frameworks/batch/core/partition.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr std::string_view kSplitTag = "PBs1";
+constexpr std::string_view kFilesTag = "PBp1";
+
+}  // namespace
+
+std::string plan_directory(std::string_view output, std::string_view plan) {
+  return text(output, "/_temporary/plan-", plan);
+}
+
+std::string encode_split(const Split& split) {
+  ByteWriter out(kSplitTag);
+  out.number(split.chunks.size());
+  std::string_view before;
+  for (const Chunk& chunk : split.chunks) {
+    const size_t shared = common_prefix(before, chunk.path);
+    out.number(shared);
+    out.bytes(std::string_view(chunk.path).substr(shared));
+    out.signed_number(chunk.offset);
+    out.signed_number(chunk.length);
+    before = chunk.path;
+  }
+  return std::move(out).take();
+}
+
+Result<Split> decode_split(std::string_view bytes) {
+  ByteReader in(bytes, kSplitTag);
+  Split split;
+  const size_t count = in.count(kChunksPerSplitMax);
+  std::string before;
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    const size_t shared = in.number(kPathBytesMax);
+    if (shared > before.size()) in.fail();
+    const std::string_view rest = in.bytes(kPathBytesMax);
+    if (shared + rest.size() > kPathBytesMax) in.fail();
+    if (!in.ok()) break;
+    before.resize(shared);
+    before += rest;
+    if (before.find('\0') != std::string::npos) in.fail();
+    Chunk chunk;
+    chunk.path = before;
+    chunk.offset = in.amount();
+    chunk.length = in.amount();
+    split.chunks.push_back(std::move(chunk));
+  }
+  if (!in.ended_well()) return Error::corruption("these bytes are not a split of batch");
+  return split;
+}
+
+std::string encode_files(const ShippedFiles& files) {
+  ByteWriter out(kFilesTag);
+  out.pairs(files);
+  return std::move(out).take();
+}
+
+Result<ShippedFiles> decode_files(std::string_view bytes) {
+  ByteReader in(bytes, kFilesTag);
+  ShippedFiles files = in.pairs(kShippedFilesMax, kShippedBytesMax);
+  // These become files in the sandbox: nothing that leads out of it.
+  for (const auto& [name, content] : files) {
+    if (!check_shipped_name(name)) in.fail();
+  }
+  if (!in.ended_well()) return Error::corruption("these bytes are not the shipped files of batch");
+  return files;
+}
+
+IndexEntry plan_entry(int64_t offset, std::string_view bytes) {
+  Fnv1a64 checksum;
+  checksum.add(bytes);
+  return {.offset = offset,
+          .length = static_cast<int64_t>(bytes.size()),
+          .records = 1,
+          .checksum = checksum.value()};
+}
+
+Result<void> check_plan_entry(const IndexEntry& entry, std::string_view bytes) {
+  if (plan_entry(entry.offset, bytes) == entry) return {};
+  return Error::corruption("an entry of the job's plan was changed");
+}
+
+}  // namespace proffer::batch

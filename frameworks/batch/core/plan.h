@@ -1,0 +1,42 @@
+#pragma once
+
+// The plan of a job: which map task reads what, and the files that are shipped to all tasks. It may
+// be large, and only the job's user can read the input, so it does not travel: the CLI writes it
+// into the output directory as the user that submits, and each task reads its own entry there as
+// the same user.
+//
+//   OUTPUT/_temporary/plan-<name>/index    an IndexEntry for each entry
+//   OUTPUT/_temporary/plan-<name>/entries  one after the other
+//
+// Entry i is the split of map task i; behind them comes one with the shipped files.
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "common/result.h"
+#include "frameworks/batch/core/splits.h"
+#include "frameworks/batch/core/work.h"
+
+namespace proffer::batch {
+
+// The name is the submitter's choice: a directory in the place of another job's is noticed by it.
+std::string plan_directory(std::string_view output, std::string_view plan);
+
+using ShippedFiles = std::map<std::string, std::string>;  // contents by name
+
+// Errors of decoders: kCorruption, for anything that encode does not make.
+std::string encode_split(const Split& split);
+Result<Split> decode_split(std::string_view bytes);
+std::string encode_files(const ShippedFiles& files);
+Result<ShippedFiles> decode_files(std::string_view bytes);
+
+// An entry is never larger.
+inline constexpr size_t kPlanEntryBytesMax = kShippedBytesMax + 256 * 1024;
+
+// Where an entry of these bytes lies, and its checksum.
+IndexEntry plan_entry(int64_t offset, std::string_view bytes);
+// Errors: kCorruption, these bytes are not the entry.
+Result<void> check_plan_entry(const IndexEntry& entry, std::string_view bytes);
+
+}  // namespace proffer::batch

@@ -1,0 +1,251 @@
+#include "frameworks/batch/core/records.h"
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "common/text.h"
+#include "frameworks/batch/core/bytes.h"
+
+namespace proffer::batch {
+namespace {
+
+constexpr std::string_view kSchedulerTag = "PBk1";
+constexpr std::string_view kOrderRecordTag = "PBq1";
+constexpr std::string_view kStateTag = "PBt1";
+constexpr std::string_view kBlockTag = "PBb1";
+constexpr std::string_view kEndedTag = "PBz1";
+constexpr int64_t kResultMax = int64_t{1} << 46;
+constexpr int64_t kAnyAmount = std::numeric_limits<int64_t>::max();
+constexpr uint32_t kAnyNumber = std::numeric_limits<uint32_t>::max();
+
+Error corrupt(std::string_view what) {
+  return Error::corruption(text("these bytes are not ", what, " of batch"));
+}
+
+// Times of a scheduler are not before 1970.
+void write(ByteWriter& out, Time time) { out.signed_number(std::max<int64_t>(time.nanos(), 0)); }
+Time read_time(ByteReader& in) { return Time::from_nanos(in.amount(kAnyAmount)); }
+
+void write(ByteWriter& out, const Outcome& outcome) {
+  out.number(static_cast<uint64_t>(outcome.phase));
+  out.bytes(outcome.error);
+  out.bytes(outcome.hint);
+}
+
+Outcome read_outcome(ByteReader& in) {
+  Outcome outcome;
+  const uint64_t phase = in.number(proto::kBatchPhaseCount - 1);
+  outcome.phase = static_cast<proto::BatchPhase>(phase);
+  if (!proto::has_ended(outcome.phase)) in.fail();
+  outcome.error = in.bytes(kStoreEntryBytesMax);
+  outcome.hint = in.bytes(kStoreEntryBytesMax);
+  return outcome;
+}
+
+void write(ByteWriter& out, const proto::BatchStage& stage) {
+  for (const int64_t number :
+       {stage.total, stage.done, stage.failed, stage.recomputed, stage.records_in, stage.bytes_in,
+        stage.records_out, stage.bytes_out}) {
+    out.signed_number(number);
+  }
+}
+
+proto::BatchStage read_stage(ByteReader& in) {
+  proto::BatchStage stage;
+  for (int64_t* number :
+       {&stage.total, &stage.done, &stage.failed, &stage.recomputed, &stage.records_in,
+        &stage.bytes_in, &stage.records_out, &stage.bytes_out}) {
+    *number = in.amount(kAnyAmount);
+  }
+  return stage;
+}
+
+std::string key(std::string_view prefix, const JobId& job) { return text(prefix, job.str()); }
+
+}  // namespace
+
+std::string order_key(const JobId& job) { return key(kOrdersPrefix, job); }
+std::string state_key(const JobId& job) { return key(kStatesPrefix, job); }
+std::string ended_key(const JobId& job) { return key(kEndedPrefix, job); }
+std::string block_key(const JobId& job, TaskKind kind, uint32_t block) {
+  return text(kind == TaskKind::kMap ? kMapsPrefix : kReducesPrefix, job.str(), "/", block);
+}
+
+std::string encode(const SchedulerRecord& record) {
+  ByteWriter out(kSchedulerTag);
+  out.number(record.lives);
+  out.number(record.jobs);
+  return std::move(out).take();
+}
+
+Result<SchedulerRecord> decode_scheduler(std::string_view bytes) {
+  ByteReader in(bytes, kSchedulerTag);
+  SchedulerRecord record;
+  record.lives = in.number32(kAnyNumber);
+  record.jobs = in.number(std::numeric_limits<uint64_t>::max());
+  if (!in.ended_well()) return corrupt("a scheduler");
+  return record;
+}
+
+std::string encode(const OrderRecord& record) {
+  ByteWriter out(kOrderRecordTag);
+  out.bytes(encode_order(record.order));
+  out.bytes(record.owner);
+  out.number(record.number);
+  write(out, record.submitted_at);
+  return std::move(out).take();
+}
+
+Result<OrderRecord> decode_order_record(std::string_view bytes) {
+  ByteReader in(bytes, kOrderRecordTag);
+  OrderRecord record;
+  Result<JobOrder> order = decode_order(in.bytes(kOrderBytesMax));
+  if (order)
+    record.order = *std::move(order);
+  else
+    in.fail();
+  record.owner = in.bytes(kNameBytesMax);
+  record.number = in.number(std::numeric_limits<uint64_t>::max());
+  record.submitted_at = read_time(in);
+  if (!in.ended_well()) return corrupt("an order record");
+  return record;
+}
+
+std::string encode(const StateRecord& record) {
+  ByteWriter out(kStateTag);
+  write(out, record.started_at);
+  out.number(record.outcome ? 1 : 0);
+  if (record.outcome) write(out, *record.outcome);
+  return std::move(out).take();
+}
+
+Result<StateRecord> decode_state(std::string_view bytes) {
+  ByteReader in(bytes, kStateTag);
+  StateRecord record;
+  record.started_at = read_time(in);
+  if (in.number(1) == 1) record.outcome = read_outcome(in);
+  if (!in.ended_well()) return corrupt("a job's state");
+  return record;
+}
+
+// Agents and their addresses stand once, before the tasks.
+std::string encode(const BlockRecord& record) {
+  ByteWriter out(kBlockTag);
+  std::map<std::pair<std::string, std::string>, uint64_t> places;
+  for (const auto& [number, task] : record) {
+    if (task.winner != 0) places.emplace(std::pair(task.agent.str(), task.result.http_address), 0);
+  }
+  out.number(places.size());
+  uint64_t index = 0;
+  for (auto& [place, at] : places) {
+    at = index++;
+    out.bytes(place.first);
+    out.bytes(place.second);
+  }
+  out.number(record.size());
+  uint32_t before = 0;
+  for (const auto& [number, task] : record) {
+    out.number(number - before);
+    before = number;
+    out.signed_number(task.failures);
+    out.number(task.winner);
+    if (task.winner == 0) continue;
+    out.number(places.at({task.agent.str(), task.result.http_address}));
+    out.signed_number(task.result.records_in);
+    out.signed_number(task.result.bytes_in);
+    out.signed_number(task.result.records_out);
+    out.signed_number(task.result.bytes_out);
+  }
+  return std::move(out).take();
+}
+
+Result<BlockRecord> decode_block(std::string_view bytes) {
+  ByteReader in(bytes, kBlockTag);
+  BlockRecord record;
+  std::vector<std::pair<std::string, std::string>> places;
+  std::vector<bool> used;
+  const size_t agents = in.count(kBlockTasks);
+  for (size_t i = 0; in.ok() && i < agents; ++i) {
+    std::string agent(in.bytes(kNameBytesMax));
+    std::string address(in.bytes(kNameBytesMax * 2));
+    std::pair place(std::move(agent), std::move(address));
+    if (!places.empty() && place <= places.back()) in.fail();
+    places.push_back(std::move(place));
+    used.push_back(false);
+  }
+  const size_t count = in.count(kBlockTasks);
+  uint64_t number = 0;
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    const uint32_t step = in.number32(kAnyNumber);
+    number += step;
+    if ((i > 0 && step == 0) || number > kAnyNumber) in.fail();
+    TaskRecord task;
+    task.failures = static_cast<int32_t>(in.amount(std::numeric_limits<int32_t>::max()));
+    task.winner = in.number32(kAnyNumber);
+    if (task.winner != 0) {
+      const uint64_t place = in.number(places.empty() ? 0 : places.size() - 1);
+      task.result.records_in = in.amount(kResultMax);
+      task.result.bytes_in = in.amount(kResultMax);
+      task.result.records_out = in.amount(kResultMax);
+      task.result.bytes_out = in.amount(kResultMax);
+      if (place >= places.size()) in.fail();
+      if (!in.ok()) break;
+      used[place] = true;
+      task.agent = AgentId(places[place].first);
+      task.result.http_address = places[place].second;
+    }
+    if (in.ok()) record.emplace_hint(record.end(), static_cast<uint32_t>(number), std::move(task));
+  }
+  if (std::find(used.begin(), used.end(), false) != used.end()) in.fail();
+  if (!in.ended_well()) return corrupt("a block of tasks");
+  return record;
+}
+
+std::string encode(const EndedRecord& record) {
+  const proto::BatchJob& job = record.job;
+  ByteWriter out(kEndedTag);
+  out.bytes(job.job);
+  out.bytes(job.owner);
+  out.bytes(job.role.str());
+  out.signed_number(job.priority + proto::kBatchPriorityMax);
+  out.bytes(job.framework.str());
+  write(out, job.map);
+  write(out, job.reduce);
+  out.signed_number(job.input_bytes);
+  write(out, job.submitted_at);
+  write(out, job.started_at);
+  write(out, job.ended_at);
+  out.bytes(job.output);
+  write(out, Outcome{.phase = job.phase,
+                     .error = job.error.substr(0, kEndedErrorBytesMax),
+                     .hint = job.hint.substr(0, kEndedErrorBytesMax)});
+  return std::move(out).take();
+}
+
+Result<EndedRecord> decode_ended(std::string_view bytes) {
+  ByteReader in(bytes, kEndedTag);
+  EndedRecord record;
+  proto::BatchJob& job = record.job;
+  job.job = in.bytes(kNameBytesMax);
+  job.owner = in.bytes(kNameBytesMax);
+  job.role = RoleName(std::string(in.bytes(kRoleBytesMax)));
+  job.priority = in.amount(2 * proto::kBatchPriorityMax) - proto::kBatchPriorityMax;
+  job.framework = FrameworkId(std::string(in.bytes(kNameBytesMax)));
+  job.map = read_stage(in);
+  job.reduce = read_stage(in);
+  job.input_bytes = in.amount(kAnyAmount);
+  job.submitted_at = read_time(in);
+  job.started_at = read_time(in);
+  job.ended_at = read_time(in);
+  job.output = in.bytes(kPathBytesMax);
+  const Outcome outcome = read_outcome(in);
+  job.phase = outcome.phase;
+  job.error = outcome.error.substr(0, kEndedErrorBytesMax);
+  job.hint = outcome.hint.substr(0, kEndedErrorBytesMax);
+  if (outcome.error != job.error || outcome.hint != job.hint) in.fail();
+  if (!in.ended_well()) return corrupt("a job that has ended");
+  return record;
+}
+
+}  // namespace proffer::batch

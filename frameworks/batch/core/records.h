@@ -1,0 +1,96 @@
+#pragma once
+
+// What a batch scheduler keeps in its store, as bytes:
+//
+//   scheduler               SchedulerRecord
+//   orders/<job>            OrderRecord, of each job that has not ended
+//   states/<job>            StateRecord, from its start on
+//   maps/<job>/<block>      BlockRecord: the map tasks of one block that are done or have failed
+//   reduces/<job>/<block>   the same of reduce tasks
+//   ended/<job>             EndedRecord, in place of all others once it has ended
+//
+// What runs is not kept: the cluster tells it again.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "frameworks/batch/core/order.h"
+#include "proto/batch_status.h"
+
+namespace proffer::batch {
+
+// Tasks of one block share a record, which is written again when one of them changes.
+inline constexpr uint32_t kBlockTasks = 256;
+// Of one task in a block, without the names of agents: what the store has to have room for.
+inline constexpr size_t kTaskRecordBytes = 40;
+inline constexpr size_t kEndedErrorBytesMax = 2 * 1024;
+
+struct SchedulerRecord {
+  uint32_t lives = 0;  // of this scheduler, this one too: attempts of tasks are numbered by it
+  uint64_t jobs = 0;   // that were ever submitted: the last one's number
+  bool operator==(const SchedulerRecord&) const = default;
+};
+
+struct OrderRecord {
+  JobOrder order = {};
+  std::string owner = {};  // that its tasks run as, or that only submitted it
+  uint64_t number = 0;     // of the job
+  Time submitted_at = {};
+  bool operator==(const OrderRecord&) const = default;
+};
+
+// How a job is to end: decided before its last task begins, and before anybody is told.
+struct Outcome {
+  proto::BatchPhase phase = proto::BatchPhase::kFinished;  // one in which a job has ended
+  std::string error = {};                                  // why, for people; empty if finished
+  std::string hint = {};
+  bool operator==(const Outcome&) const = default;
+};
+
+struct StateRecord {
+  Time started_at = {};
+  std::optional<Outcome> outcome = {};
+  bool operator==(const StateRecord&) const = default;
+};
+
+struct TaskRecord {
+  uint32_t winner = 0;   // the attempt that finished; 0: none
+  int32_t failures = 0;  // attempts that failed by their own fault
+  AgentId agent = {};    // these two of the winner
+  TaskResult result = {};
+  bool operator==(const TaskRecord&) const = default;
+};
+// By number.
+using BlockRecord = std::map<uint32_t, TaskRecord>;
+
+struct EndedRecord {
+  proto::BatchJob job = {};  // as it is told to its owner
+  bool operator==(const EndedRecord&) const = default;
+};
+
+inline constexpr std::string_view kSchedulerKey = "scheduler";
+inline constexpr std::string_view kOrdersPrefix = "orders/";
+inline constexpr std::string_view kStatesPrefix = "states/";
+inline constexpr std::string_view kMapsPrefix = "maps/";
+inline constexpr std::string_view kReducesPrefix = "reduces/";
+inline constexpr std::string_view kEndedPrefix = "ended/";
+std::string order_key(const JobId& job);
+std::string state_key(const JobId& job);
+std::string block_key(const JobId& job, TaskKind kind, uint32_t block);
+std::string ended_key(const JobId& job);
+
+std::string encode(const SchedulerRecord& record);
+std::string encode(const OrderRecord& record);
+std::string encode(const StateRecord& record);
+std::string encode(const BlockRecord& record);
+std::string encode(const EndedRecord& record);
+// The inverse. Errors: kCorruption, for anything that encode() does not make.
+Result<SchedulerRecord> decode_scheduler(std::string_view bytes);
+Result<OrderRecord> decode_order_record(std::string_view bytes);
+Result<StateRecord> decode_state(std::string_view bytes);
+Result<BlockRecord> decode_block(std::string_view bytes);
+Result<EndedRecord> decode_ended(std::string_view bytes);
+
+}  // namespace proffer::batch

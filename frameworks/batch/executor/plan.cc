@@ -1,0 +1,103 @@
+// The job's plan, as its tasks read it, and what its last task does.
+
+#include "frameworks/batch/core/plan.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "frameworks/batch/executor/posix.h"
+#include "frameworks/batch/executor/task.h"
+
+namespace proffer::batch {
+namespace {
+
+namespace fs = std::filesystem;
+
+// All of these bytes of a file; fewer are kCorruption.
+Result<std::string> read_at(const std::string& path, int64_t offset, size_t size) {
+  Result<Fd> file = open_to_read(path);
+  if (!file) return std::move(file).error();
+  std::string bytes(size, '\0');
+  for (size_t at = 0; at < size;) {
+    const ssize_t got = ::pread(file->get(), bytes.data() + at, size - at,
+                                static_cast<off_t>(offset + static_cast<int64_t>(at)));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return system_error(text("reading ", quoted(path)), errno);
+    if (got == 0) return Error::corruption(text(quoted(path), " is too short"));
+    at += static_cast<size_t>(got);
+  }
+  return bytes;
+}
+
+bool exists(const std::string& path) {
+  struct stat seen = {};
+  return ::stat(path.c_str(), &seen) == 0;
+}
+
+}  // namespace
+
+Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {
+  const std::string directory = plan_directory(common.output, common.plan);
+  const auto told = [](Error error) {
+    return std::move(error)
+        .in("the job's plan")
+        .with_hint("the output directory must be the same on all agents");
+  };
+  Result<std::string> index =
+      read_at(directory + "/index", int64_t{entry} * static_cast<int64_t>(kIndexEntryBytes),
+              kIndexEntryBytes);
+  if (!index) return told(std::move(index).error());
+  const Result<IndexEntry> place = decode_index_entry(*index);
+  if (!place) return told(place.error());
+  if (place->length > static_cast<int64_t>(kPlanEntryBytesMax)) {
+    return told(Error::corruption(text("an entry of ", place->length, " bytes")));
+  }
+  Result<std::string> bytes =
+      read_at(directory + "/entries", place->offset, static_cast<size_t>(place->length));
+  if (!bytes) return told(std::move(bytes).error());
+  if (Result<void> whole = check_plan_entry(*place, *bytes); !whole) return told(whole.error());
+  return bytes;
+}
+
+Result<void> commit_output(const EndWork& work) {
+  const std::string& output = work.common.output;
+  const std::string marker = output + "/_SUCCESS";
+  for (uint32_t i = 0; i < work.parts; ++i) {
+    const std::string part = text(output, "/", part_name(i));
+    if (exists(part)) continue;
+    return Error::failed_precondition(
+               text("all tasks finished, but ", quoted(part), " is not there"))
+        .with_hint("input and output must be the same directories on all agents");
+  }
+  const int fd = ::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (fd < 0) return system_error(text("making ", quoted(marker)), errno);
+  ::close(fd);
+  // What a task that was given up has there is of no use; what cannot be removed does no harm.
+  std::error_code ignored;
+  fs::remove_all(output + "/_temporary", ignored);
+  return {};
+}
+
+Result<void> remove_output(const EndWork& work) {
+  const std::string& output = work.common.output;
+  if (!exists(plan_directory(output, work.common.plan))) return {};
+  // The plan goes last: what another attempt has to go on with is still known to be ours.
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(output, error)) {
+    if (entry.path().filename() != "_temporary") fs::remove_all(entry.path(), error);
+    if (error) break;
+  }
+  if (!error) fs::remove_all(output + "/_temporary", error);
+  if (!error) fs::remove(output, error);
+  // A task that cannot be reached may be writing there.
+  if (!error || error == std::errc::no_such_file_or_directory) return {};
+  return Error::unavailable(text("removing ", quoted(output), ": ", error.message()));
+}
+
+}  // namespace proffer::batch

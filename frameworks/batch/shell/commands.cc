@@ -1,0 +1,359 @@
+// The verbs of `proffer batch`. Each asks the scheduler through the master; `prepare` is what
+// happens before a job is submitted, `Watcher` what happens until it has ended.
+
+#include "frameworks/batch/shell/commands.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <random>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "common/text.h"
+#include "frameworks/batch/core/order.h"
+#include "frameworks/batch/shell/output.h"
+#include "frameworks/batch/shell/progress.h"
+#include "frameworks/batch/shell/submit.h"
+#include "proto/json/batch_json.h"
+#include "proto/json/json.h"
+#include "sdk/request.h"
+
+namespace proffer::batch {
+namespace {
+
+// So long a master or a scheduler that is away is asked again to take a job.
+constexpr Duration kPatience = seconds(10);
+constexpr Duration kAnswerMax = seconds(10);
+constexpr auto kPause = std::chrono::milliseconds(200);
+constexpr int kRefusedCode = 1;
+constexpr int kUsageCode = 2;
+constexpr int kUnreachableCode = 3;
+constexpr int kSignalCode = 128;
+
+Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& call,
+                        const RoleName& role = {}, Duration patience = {}) {
+  Result<std::string> answer = sdk::request({.master = options.master,
+                                             .framework = options.framework,
+                                             .role = role,
+                                             .timeout = kAnswerMax + call.wait,
+                                             .patience = patience},
+                                            proto::batch_call_json(call));
+  const bool no_scheduler = !answer && answer.error().code() == ErrorCode::kNotFound &&
+                            answer.error().message().find("no framework") != std::string::npos;
+  if (!no_scheduler) return answer;
+  return std::move(answer).error().with_hint(
+      "start the scheduler with `proffer batch scheduler --session-file FILE` (proffer dev and the "
+      "installed package do), or name another with --framework");
+}
+
+Result<proto::BatchJob> ask_for_job(const CommandOptions& options, const proto::BatchCall& call,
+                                    const RoleName& role = {}, Duration patience = {}) {
+  const Result<std::string> answer = ask(options, call, role, patience);
+  if (!answer) return answer.error();
+  Result<proto::BatchJob> job = proto::parse_batch_job(*answer);
+  if (!job) return std::move(job).error().in("the scheduler's answer");
+  return job;
+}
+
+// What was asked got no answer, or this one.
+bool is_away(const Error& error) {
+  return error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kTimeout;
+}
+int print_answer(const Error& error, bool json) {
+  const int code = print_error(error, json);
+  return is_away(error) ? kUnreachableCode : code;
+}
+
+void print_line(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+// The last word about a job that has ended; the exit code for it.
+int tell_end(const proto::BatchJob& job, bool json) {
+  if (job.phase == proto::BatchPhase::kFinished) return 0;
+  return print_error(
+      Error::failed_precondition(job.error.empty() ? text("job ", job.job, ": ", to_text(job.phase))
+                                                   : job.error)
+          .with_hint(job.hint),
+      json);
+}
+
+// --- submit ------------------------------------------------------------------------------------
+
+std::string plan_name() {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::random_device random;
+  std::string name;
+  for (int i = 0; i < 24; ++i) name += kDigits[random() & 15];
+  return name;
+}
+
+struct Prepared {
+  JobOrder order = {};
+  OutputDirectory output;
+};
+
+Result<Prepared> prepare(const SubmitOptions& given) {
+  JobText file;
+  if (!given.job_file.empty()) {
+    Result<JobText> read = read_job_file(given.job_file);
+    if (!read) return std::move(read).error();
+    file = *std::move(read);
+  }
+  const Result<JobSpec> job = make_job(file, given.flags);
+  if (!job) return job.error();
+  const Result<std::vector<InputFile>> input = find_input(job->inputs);
+  if (!input) return input.error();
+  const Result<std::vector<Split>> splits = make_splits(*input, job->split_bytes);
+  if (!splits) return splits.error();
+  JobOrder order = make_order(*job, *splits, plan_name());
+  if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
+  Result<OutputDirectory> output = OutputDirectory::prepare(job->output);
+  if (!output) return std::move(output).error();
+  if (Result<void> ok = output->write_plan(order.plan, *splits, job->files); !ok) {
+    output->abandon();
+    return std::move(ok).error();
+  }
+  return Prepared{.order = std::move(order), .output = *std::move(output)};
+}
+
+// The exit code of `next`, which gets the job that was submitted; or that of what went wrong.
+int submit_and(const SubmitOptions& given, const CommandOptions& options,
+               const std::function<int(const proto::BatchJob&)>& next) {
+  Result<Prepared> job = prepare(given);
+  if (!job) return print_error(job.error(), options.json);
+  const Result<proto::BatchJob> submitted = ask_for_job(
+      options, {.verb = "submit", .order = encode_order(job->order)}, job->order.role, kPatience);
+  if (submitted) return next(*submitted);
+  // If it was heard after all, its tasks do not find their plan, and it fails.
+  job->output.abandon();
+  return print_answer(submitted.error(), options.json);
+}
+
+// --- watch -------------------------------------------------------------------------------------
+
+volatile std::sig_atomic_t caught_signal = 0;
+
+void catch_signals() {
+  struct sigaction action = {};
+  action.sa_handler = [](int signal) { caught_signal = signal; };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+int take_signal() {
+  const int signal = caught_signal;
+  caught_signal = 0;
+  return signal;
+}
+
+Time clock_now() {
+  return Time::from_nanos(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                              std::chrono::steady_clock::now().time_since_epoch())
+                              .count());
+}
+
+class Watcher {
+ public:
+  Watcher(const CommandOptions& options, bool is_silent)
+      : options_(options), is_silent_(is_silent), progress_(form(options), clock_now()) {}
+
+  // Until the job has ended, or a signal says otherwise; the exit code.
+  int run(proto::BatchJob job) {
+    show(job);
+    while (!proto::has_ended(job.phase)) {
+      if (const int signal = take_signal(); signal != 0) {
+        if (const std::optional<int> code = on_signal(signal, job.job)) return *code;
+      }
+      Result<proto::BatchJob> next =
+          ask_for_job(options_, {.verb = "status",
+                                 .job = job.job,
+                                 .phase = std::string(to_text(job.phase)),
+                                 .wait = progress_.interval()});
+      if (next) {
+        is_away_ = false;
+        job = *std::move(next);
+        show(job);
+        continue;
+      }
+      if (!is_away(next.error())) return print_error(next.error(), options_.json);
+      if (!std::exchange(is_away_, true)) {
+        note(text("note: ", next.error().message(), "; the job goes on without"));
+      }
+      std::this_thread::sleep_for(kPause);
+    }
+    const Duration elapsed = job.ended_at - job.submitted_at;
+    if (job.phase == proto::BatchPhase::kFinished && !is_silent_) progress_.finish(job, elapsed);
+    const int code = tell_end(job, options_.json);
+    return cancelled_by_ != 0 ? kSignalCode + cancelled_by_ : code;
+  }
+
+ private:
+  static ProgressForm form(const CommandOptions& options) {
+    if (options.json) return ProgressForm::kJson;
+    return ::isatty(STDOUT_FILENO) != 0 ? ProgressForm::kBars : ProgressForm::kLines;
+  }
+
+  void show(const proto::BatchJob& job) {
+    if (is_silent_ || proto::has_ended(job.phase)) return;
+    if (job.note != told_) {
+      told_ = job.note;
+      if (!told_.empty()) note(text("note: ", told_));
+    }
+    progress_.show(job, clock_now());
+  }
+
+  void note(const std::string& line) {
+    if (!options_.json && !is_silent_) progress_.note(line);
+  }
+
+  // Nothing: watch on.
+  std::optional<int> on_signal(int signal, const std::string& job) {
+    if (cancelled_by_ != 0) {  // A second one does not wait for anybody.
+      note(text(job, " is being cancelled"));
+      return kSignalCode + signal;
+    }
+    if (signal == SIGHUP || (signal == SIGINT && wants_to_detach(job))) {
+      note(text(job, " goes on; see it with: proffer batch watch ", job));
+      return kSignalCode + signal;
+    }
+    cancelled_by_ = signal;
+    note(text("interrupted: cancelling ", job));
+    const Result<proto::BatchJob> told = ask_for_job(options_, {.verb = "cancel", .job = job});
+    if (told) return std::nullopt;
+    print_error(told.error(), options_.json);
+    return kSignalCode + signal;
+  }
+
+  // Asked on a terminal only. Ctrl-C again, the end of the input, or anything else cancels.
+  bool wants_to_detach(const std::string& job) {
+    if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDERR_FILENO) == 0 || options_.json) return false;
+    note("");
+    std::fprintf(stderr, "detach (d) and let %s go on, or cancel (c, or Ctrl-C) it? ", job.c_str());
+    char buffer[64];
+    const ssize_t got = ::read(STDIN_FILENO, buffer, sizeof buffer);
+    take_signal();
+    return got > 0 && (buffer[0] == 'd' || buffer[0] == 'D');
+  }
+
+  const CommandOptions& options_;
+  const bool is_silent_;
+  Progress progress_;
+  bool is_away_ = false;
+  std::string told_;
+  int cancelled_by_ = 0;
+};
+
+int watch_job(const std::string& job, const CommandOptions& options, bool is_silent) {
+  const Result<proto::BatchJob> now = ask_for_job(options, {.verb = "status", .job = job});
+  if (!now) return print_answer(now.error(), options.json);
+  return Watcher(options, is_silent).run(*now);
+}
+
+std::string stage_text(const proto::BatchStage& stage) {
+  return stage.total == 0 ? "-" : text(stage.done, "/", stage.total);
+}
+
+}  // namespace
+
+int print_error(const Error& error, bool json) {
+  if (json) {
+    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
+  } else {
+    std::fprintf(stderr, "error: %s\n", error.message().c_str());
+    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+  }
+  return error.code() == ErrorCode::kInvalidArgument ? kUsageCode : kRefusedCode;
+}
+
+int submit(const SubmitOptions& job, const CommandOptions& options) {
+  return submit_and(job, options, [&](const proto::BatchJob& submitted) {
+    print_line(options.json ? proto::batch_job_json(submitted) : submitted.job);
+    return 0;
+  });
+}
+
+int run(const SubmitOptions& job, const CommandOptions& options) {
+  ::signal(SIGPIPE, SIG_IGN);  // A reader that went away is no reason to leave the job alone.
+  catch_signals();
+  return submit_and(job, options, [&](const proto::BatchJob& submitted) {
+    return Watcher(options, false).run(submitted);
+  });
+}
+
+int list(bool with_ended, const CommandOptions& options) {
+  proto::BatchPage all;
+  do {
+    const Result<std::string> answer =
+        ask(options, {.verb = "list", .ended = with_ended, .after = all.next});
+    if (!answer) return print_answer(answer.error(), options.json);
+    Result<proto::BatchPage> page = proto::parse_batch_page(*answer);
+    if (!page) {
+      return print_error(std::move(page).error().in("the scheduler's answer"), options.json);
+    }
+    for (proto::BatchJob& job : page->jobs) all.jobs.push_back(std::move(job));
+    all.next = page->next;
+  } while (!all.next.empty());
+  if (options.json) {
+    print_line(proto::batch_page_json(all));
+    return 0;
+  }
+  constexpr const char* kRow = "{:<20} {:<12} {:<20} {:<10} {:>13} {:>11}";
+  print_line(fmt::format(kRow, "JOB", "OWNER", "ROLE", "PHASE", "MAPS", "REDUCES"));
+  for (const proto::BatchJob& job : all.jobs) {
+    print_line(fmt::format(kRow, job.job, job.owner, job.role.str(), to_text(job.phase),
+                           stage_text(job.map), stage_text(job.reduce)));
+  }
+  return 0;
+}
+
+int show_status(const std::string& name, const CommandOptions& options) {
+  const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "status", .job = name});
+  if (!job) return print_answer(job.error(), options.json);
+  if (options.json) {
+    print_line(proto::batch_job_json(*job));
+    return 0;
+  }
+  const auto row = [](std::string_view what, const std::string& value) {
+    if (!value.empty()) print_line(fmt::format("{:<9} {}", what, value));
+  };
+  row("job", job->job);
+  row("owner", job->owner);
+  row("role", job->role.str());
+  row("phase", std::string(to_text(job->phase)));
+  row("progress", progress_line(*job));
+  row("output", job->output);
+  row("note", job->note);
+  row("error", job->error);
+  row("hint", job->hint);
+  return 0;
+}
+
+int watch(const std::string& job, const CommandOptions& options) {
+  return watch_job(job, options, false);
+}
+
+int wait(const std::string& job, const CommandOptions& options) {
+  return watch_job(job, options, true);
+}
+
+int cancel(const std::string& name, const CommandOptions& options) {
+  const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "cancel", .job = name});
+  if (!job) return print_answer(job.error(), options.json);
+  if (options.json) {
+    print_line(proto::batch_job_json(*job));
+  } else if (proto::has_ended(job->phase)) {
+    print_line(text(job->job, " has ended already: ", to_text(job->phase)));
+  } else {
+    print_line(text(job->job, " is ending: its tasks are killed and its output is removed"));
+  }
+  return 0;
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,50 @@
+#include "frameworks/batch/shell/requests.h"
+
+#include "common/text.h"
+#include "proto/json/batch_json.h"
+
+namespace proffer::batch {
+
+Caller caller_of(const proto::FrameworkRequest& request) {
+  return {.user = request.principal, .is_operator = request.is_operator};
+}
+
+Result<Asked> parse_request(const proto::FrameworkRequest& request) {
+  Result<proto::BatchCall> call = proto::parse_batch_call(request.data);
+  if (!call) return std::move(call).error();
+  if (call->verb == "list") {
+    return Asked(ListJobs{.with_ended = call->ended, .after = JobId(call->after)});
+  }
+  Request asked{.relay = request.relay, .by = caller_of(request)};
+  if (call->verb == "submit") {
+    Result<JobOrder> order = decode_order(call->order);
+    if (!order && order.error().code() == ErrorCode::kCorruption) {
+      return Error::invalid_argument("this is not an order of a job that this scheduler knows")
+          .with_hint("proffer must not be newer than the scheduler that it asks");
+    }
+    if (!order) return std::move(order).error();
+    asked.what = Submit{.order = *std::move(order), .role = request.role};
+    return Asked(std::move(asked));
+  }
+  const JobId job(call->job);
+  if (call->verb == "cancel") {
+    asked.what = Cancel{job};
+    return Asked(std::move(asked));
+  }
+  if (call->verb == "status") {
+    asked.what =
+        WatchJob{.job = job, .phase = proto::parse_batch_phase(call->phase), .wait = call->wait};
+    return Asked(std::move(asked));
+  }
+  return Error::invalid_argument(
+      text("unknown request ", quoted(call->verb), "; there are submit, list, status and cancel"));
+}
+
+std::string show(const Jobs& jobs, const ListJobs& asked, const Caller& by, Time now) {
+  proto::BatchPage page;
+  page.jobs = jobs.list(by, asked.with_ended, asked.after, kJobsPerPage, now);
+  if (page.jobs.size() == kJobsPerPage) page.next = page.jobs.back().job;
+  return proto::batch_page_json(page);
+}
+
+}  // namespace proffer::batch

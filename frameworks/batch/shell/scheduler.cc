@@ -1,0 +1,149 @@
+// `Daemon` joins the core with the SDK: notifications and requests in, commands and answers out,
+// and a timer for what waits.
+
+#include "frameworks/batch/shell/scheduler.h"
+
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <glog/logging.h>
+#include <signal.h>
+#include <stdlib.h>
+
+#include "common/roles.h"
+#include "common/text.h"
+#include "frameworks/batch/core/jobs.h"
+#include "frameworks/batch/shell/commands.h"
+#include "frameworks/batch/shell/requests.h"
+#include "proto/json/batch_json.h"
+#include "sdk/scheduler.h"
+
+namespace proffer::batch {
+namespace {
+
+// The master relays fewer at a time.
+constexpr size_t kWaitingMax = 2 * kRelaysPerFrameworkMax;
+
+class Daemon {
+ public:
+  explicit Daemon(sdk::SchedulerOptions options)
+      : jobs_({.role = options.role, .serves_users = options.serves_users}),
+        scheduler_(std::move(options)) {
+    scheduler_.on_notification([this](const sdk::Notification& what) {
+      if (const auto* request = std::get_if<proto::FrameworkRequest>(&what)) {
+        on_request(*request);
+      } else {
+        step(what);
+      }
+    });
+    scheduler_.on_refused([this](const Error& error) {
+      print_error(error, false);
+      scheduler_.detach(1);
+    });
+    // Its tasks run on: the next process finds them.
+    for (const int signal : {SIGINT, SIGTERM}) {
+      scheduler_.on_signal(signal, [this] { scheduler_.detach(0); });
+    }
+  }
+
+  int run() { return scheduler_.run(); }
+
+ private:
+  void step(const JobsEvent& event) {
+    JobsOutbox out;
+    jobs_.handle(event, scheduler_.now(), out);
+    for (sdk::Command& command : out.commands) scheduler_.command(std::move(command));
+    for (const TraceEvent& happened : out.trace) log(happened);
+    for (const Answer& answer : out.answers) on_answer(answer);
+    arm();
+    if (!jobs_.loaded() || waiting_.empty()) return;
+    for (const proto::FrameworkRequest& request : std::exchange(waiting_, {})) on_request(request);
+  }
+
+  // Called at the latest when the core wants it. A timer that fires early finds nothing to do.
+  void arm() {
+    const std::optional<Time> deadline = jobs_.next_deadline();
+    if (!deadline || (armed_ && *armed_ <= *deadline)) return;
+    armed_ = deadline;
+    const Time now = scheduler_.now();
+    scheduler_.after((*deadline > now ? *deadline - now : Duration()) + milliseconds(1),
+                     [this, at = *deadline] {
+                       if (armed_ == at) armed_.reset();
+                       step(Tick{});
+                     });
+  }
+
+  // Requests wait until the store is read. They are not refused for that: a caller that tries again
+  // with the same id would be given the same answer.
+  void on_request(const proto::FrameworkRequest& request) {
+    if (!jobs_.loaded() && waiting_.size() < kWaitingMax) return waiting_.push_back(request);
+    Result<Asked> asked = parse_request(request);
+    if (!asked) return scheduler_.respond(request.relay, std::move(asked).error());
+    if (auto* one = std::get_if<Request>(&*asked)) {
+      if (!std::holds_alternative<WatchJob>(one->what)) callers_[request.relay] = request.principal;
+      return step(*one);
+    }
+    scheduler_.respond(request.relay, show(jobs_, std::get<ListJobs>(*asked), caller_of(request),
+                                           scheduler_.now()));
+  }
+
+  void on_answer(const Answer& answer) {
+    const auto caller = callers_.extract(answer.relay);
+    if (answer.job) return scheduler_.respond(answer.relay, proto::batch_job_json(*answer.job));
+    if (answer.job.error().code() == ErrorCode::kPermissionDenied) {
+      LOG(WARNING) << "audit: refused user=" << (caller.empty() ? "?" : caller.mapped())
+                   << " reason=" << quoted(answer.job.error().message());
+    }
+    scheduler_.respond(answer.relay, answer.job.error());
+  }
+
+  static void log(const TraceEvent& event) {
+    switch (event.level) {
+      case TraceLevel::kLongLived:
+        LOG(INFO) << to_text(event);
+        break;
+      case TraceLevel::kShortLived:
+        VLOG(1) << to_text(event);
+        break;
+      case TraceLevel::kMessage:
+        VLOG(2) << to_text(event);
+        break;
+      case TraceLevel::kMisbehaved:
+        LOG_EVERY_N(WARNING, 10) << to_text(event);
+        break;
+      case TraceLevel::kOperator:
+        LOG_EVERY_N(ERROR, 10) << to_text(event);
+        break;
+    }
+  }
+
+  Jobs jobs_;
+  sdk::Scheduler scheduler_;
+  std::map<uint64_t, std::string> callers_;  // of changes under way, by relay
+  std::vector<proto::FrameworkRequest> waiting_;
+  std::optional<Time> armed_;
+};
+
+}  // namespace
+
+int run_scheduler(const SchedulerOptions& options) {
+  const Result<RoleName> role = parse_role(options.role);
+  if (!role) return print_error(role.error(), false);
+  if (Result<void> ok = check_name("--name", options.name); !ok) {
+    return print_error(ok.error(), false);
+  }
+  sdk::SchedulerOptions sdk;
+  sdk.name = options.name;
+  sdk.role = *role;
+  sdk.master = options.master;
+  const char* user = ::getenv("USER");
+  sdk.user = user != nullptr ? user : "";
+  sdk.session_file = options.session_file;
+  sdk.serves_users = options.serves_users;
+  sdk.acknowledges_ends = true;
+  return Daemon(std::move(sdk)).run();
+}
+
+}  // namespace proffer::batch

@@ -1,0 +1,118 @@
+#include "proto/json/batch_json.h"
+
+#include <cstdint>
+
+#include "proto/json/json_text.h"
+
+namespace proffer::proto {
+namespace {
+
+std::string to_hex(std::string_view bytes) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * bytes.size());
+  for (const char c : bytes) {
+    const auto byte = static_cast<unsigned char>(c);
+    text += kDigits[byte >> 4];
+    text += kDigits[byte & 15];
+  }
+  return text;
+}
+
+std::optional<std::string> from_hex(std::string_view text) {
+  const auto digit = [](char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+  };
+  if (text.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(text.size() / 2);
+  for (size_t i = 0; i < text.size(); i += 2) {
+    const int high = digit(text[i]);
+    const int low = digit(text[i + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high << 4 | low);
+  }
+  return bytes;
+}
+
+}  // namespace
+
+template <class F>
+void fields(F& f, typename F::template Of<BatchStage>& stage) {
+  f.whole("total", stage.total);
+  f.whole("done", stage.done);
+  f.whole("running", stage.running);
+  f.whole("failed", stage.failed);
+  f.whole("recomputed", stage.recomputed);
+  f.whole("records_in", stage.records_in);
+  f.whole("bytes_in", stage.bytes_in);
+  f.whole("records_out", stage.records_out);
+  f.whole("bytes_out", stage.bytes_out);
+  f.seconds("left_s", stage.eta);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<BatchJob>& job) {
+  f.text("job", job.job);
+  f.text_if_any("owner", job.owner);
+  f.text("role", job.role);
+  f.whole("priority", -kBatchPriorityMax, kBatchPriorityMax, job.priority);
+  f.word("phase", parse_batch_phase, job.phase);
+  f.text("framework", job.framework);
+  f.value("map", job.map);
+  f.value("reduce", job.reduce);
+  f.whole("input_bytes", job.input_bytes);
+  f.seconds("submitted_at_s", job.submitted_at);
+  f.seconds("started_at_s", job.started_at);
+  f.seconds("ended_at_s", job.ended_at);
+  f.text_if_any("output", job.output);
+  f.text_if_any("note", job.note);
+  f.text_if_any("error", job.error);
+  f.text_if_any("hint", job.hint);
+}
+
+template <class F>
+void fields(F& f, typename F::template Of<BatchPage>& page) {
+  f.rows("jobs", page.jobs);
+  f.text_if_any("next", page.next);
+}
+
+std::string batch_job_json(const BatchJob& job) { return print_value(job); }
+Result<BatchJob> parse_batch_job(std::string_view json) { return parse_value<BatchJob>(json); }
+
+std::string batch_page_json(const BatchPage& page) { return print_value(page); }
+Result<BatchPage> parse_batch_page(std::string_view json) { return parse_value<BatchPage>(json); }
+
+std::string batch_call_json(const BatchCall& call) {
+  Json out = {{"verb", call.verb}};
+  if (!call.job.empty()) out["job"] = call.job;
+  if (!call.order.empty()) out["order"] = to_hex(call.order);
+  if (call.ended) out["ended"] = true;
+  if (!call.after.empty()) out["after"] = call.after;
+  if (!call.phase.empty()) out["phase"] = call.phase;
+  if (call.wait > Duration()) out["wait_s"] = print_seconds(call.wait);
+  return to_json_text(out);
+}
+
+Result<BatchCall> parse_batch_call(std::string_view json) {
+  BatchCall call;
+  std::string order;
+  Result<void> parsed = parse_object(json, [&](const JsonFields& in) {
+    in.only({"verb", "job", "order", "ended", "after", "phase", "wait_s"});
+    in.require("verb");
+    in.text("verb", call.verb);
+    in.text("job", call.job);
+    in.text("order", order);
+    in.truth("ended", call.ended);
+    in.text("after", call.after);
+    in.text("phase", call.phase);
+    in.seconds("wait_s", call.wait);
+  });
+  if (!parsed) return std::move(parsed).error();
+  std::optional<std::string> bytes = from_hex(order);
+  if (!bytes) return Error::invalid_argument("order is not hexadecimal");
+  call.order = *std::move(bytes);
+  return call;
+}
+
+}  // namespace proffer::proto

@@ -1,0 +1,45 @@
+#pragma once
+
+// The batch framework's requests and pictures in JSON: what the CLI asks of its scheduler through
+// the master, and what `--json` prints. The rules of json.h hold.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/result.h"
+#include "proto/batch_status.h"
+
+namespace proffer::proto {
+
+// {"job","owner","role","priority","phase","framework","map":{…},"reduce":{…},"input_bytes",
+// "submitted_at_s","started_at_s","ended_at_s","output","note","error","hint"}
+std::string batch_job_json(const BatchJob& job);
+Result<BatchJob> parse_batch_job(std::string_view json);
+// {"jobs":[…],"next"}: `next` is the last of them if others follow.
+struct BatchPage {
+  std::vector<BatchJob> jobs = {};
+  std::string next = {};
+  bool operator==(const BatchPage&) const = default;
+};
+std::string batch_page_json(const BatchPage& page);
+Result<BatchPage> parse_batch_page(std::string_view json);
+
+// What somebody asks of the scheduler: "submit" (order), "cancel" (job), "list" (after, ended),
+// "status" (job, phase, wait).
+struct BatchCall {
+  std::string verb = {};
+  std::string job = {};
+  std::string order = {};  // as bytes; hexadecimal in JSON
+  bool ended = false;      // list those that have ended, too
+  std::string after = {};  // the page behind this job
+  // Status: the answer waits until the job is in another phase than this, at most so long.
+  std::string phase = {};
+  Duration wait = {};
+  bool operator==(const BatchCall&) const = default;
+};
+std::string batch_call_json(const BatchCall& call);
+// Refuses members that are not known.
+Result<BatchCall> parse_batch_call(std::string_view json);
+
+}  // namespace proffer::proto

@@ -1,0 +1,250 @@
+// The batch scheduler's own stories: what outlives its process, and whom it serves.
+
+#include "frameworks/batch/core/jobs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "frameworks/batch/core/records.h"
+#include "tests/frameworks/batch/job_scenario.h"
+
+namespace proffer::batch::jobs_test {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using State = JobScenario::State;
+
+TEST(Restart, RepeatsNoMapThatHasFinishedOrRuns) {
+  JobScenario s(3, 1);
+  s.agent("a", 2);
+  s.subscribe();
+  s.offer_all();
+  s.finish("map-00000-1");
+  EXPECT_EQ(s.unacknowledged(), 0u);  // It is kept.
+  s.restart();
+  s.subscribe();
+  EXPECT_EQ(s.status().map.done, 1);
+  EXPECT_EQ(s.status().map.running, 1);
+  s.offer_all();
+  EXPECT_THAT(s.running_ids(), ElementsAre("map-00001-1", "map-00002-1001"));
+  s.finish_all();
+  s.offer_all();
+  const auto reduce = s.work_of<ReduceWork>("reduce-00000-1001");
+  EXPECT_THAT(reduce.maps, ElementsAre(MapOutput{0, 1}, MapOutput{0, 1}, MapOutput{0, 1'001}));
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+  EXPECT_EQ(s.status().map.records_in, 30);
+}
+
+TEST(Restart, LaunchesNothingBeforeItKnowsWhatRuns) {
+  JobScenario s(2, 0);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  s.restart();
+  s.notify(proto::Subscribed{.framework = FrameworkId("batch-1-1"), .session = SessionEpoch(9)});
+  EXPECT_TRUE(s.asks().empty());
+  s.status("map-00000-1", AgentId("a"), State::kRunning);
+  EXPECT_TRUE(s.asks().empty());
+  s.notify(sdk::AllTasksKnown{});
+  EXPECT_EQ(s.asked("map"), 1);
+}
+
+TEST(Restart, AtAnyStepEndsTheSameWay) {
+  for (int at = 0; at < 12; ++at) {
+    SCOPED_TRACE(at);
+    JobScenario s(2, 2);
+    s.agent("a", 1);
+    s.agent("b", 1);
+    s.subscribe();
+    for (int step = 0; step < 30 && !s.over(); ++step) {
+      if (step == at) {
+        s.restart();
+        s.subscribe();
+      }
+      s.offer_all();
+      if (!s.running().empty()) s.finish(s.running().begin()->first);
+    }
+    EXPECT_TRUE(s.succeeded());
+    EXPECT_EQ(s.status().map.bytes_in, 2'000);
+    EXPECT_EQ(s.status().reduce.done, 2);
+    s.restart();
+    s.subscribe();
+    EXPECT_TRUE(s.succeeded());       // It is still told so.
+    EXPECT_EQ(s.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+  }
+}
+
+TEST(Restart, KeepsHowOftenATaskHasFailed) {
+  JobScenario s(1, 0);
+  s.agent("a", 1);
+  s.subscribe();
+  for (int attempt = 1; attempt <= 4; ++attempt) {
+    s.advance(seconds(2));
+    s.offer_all();
+    ASSERT_EQ(s.running().size(), 1u);
+    s.fail(s.running().begin()->first, "no");
+    if (attempt == 4) break;
+    s.restart();
+    s.subscribe();
+  }
+  EXPECT_THAT(s.error(), HasSubstr("failed as attempt 4"));
+}
+
+TEST(Cancel, EndsTheTasksAndRemovesTheOutput) {
+  JobScenario s(3, 1);
+  s.agent("a", 2);
+  s.subscribe();
+  s.offer_all();
+  s.cancel();
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
+  EXPECT_TRUE(s.running().empty());
+  EXPECT_THAT(s.error(), HasSubstr("ada"));
+  ASSERT_EQ(s.told().size(), 2u);
+  EXPECT_EQ(s.told()[1].job->phase, proto::BatchPhase::kRemoving);
+}
+
+// --- several users -----------------------------------------------------------------------------
+
+// A scheduler that serves users, with a store that takes everything.
+class ManyJobs : public ::testing::Test {
+ protected:
+  void SetUp() override { subscribe(); }
+
+  void subscribe() {
+    handle(sdk::Notification(proto::Subscribed{.framework = FrameworkId("batch-1-1")}));
+    handle(sdk::Notification(sdk::AllTasksKnown{}));
+  }
+  void handle(const JobsEvent& event) {
+    std::deque<JobsEvent> events = {event};
+    while (!events.empty()) {
+      JobsOutbox out;
+      jobs_.handle(events.front(), Time::from_nanos(1), out);
+      events.pop_front();
+      for (const sdk::Command& command : out.commands) {
+        if (const auto* asks = std::get_if<proto::DeclareAsks>(&command)) asks_ = asks->asks;
+        const auto* request = std::get_if<proto::StoreRequest>(&command);
+        if (request == nullptr) continue;
+        proto::StoreResult result{.id = request->id};
+        result.outcomes.resize(request->operations.size());
+        events.push_back(sdk::Notification(result));
+      }
+      for (const Answer& answer : out.answers) answers_.push_back(answer);
+    }
+  }
+  Result<proto::BatchJob> ask(std::variant<Submit, Cancel, WatchJob> what, const Caller& by) {
+    answers_.clear();
+    handle(Request{.relay = ++relays_, .what = std::move(what), .by = by});
+    EXPECT_EQ(answers_.size(), 1u);
+    return answers_.empty() ? proto::BatchJob() : answers_.back().job;
+  }
+  Result<proto::BatchJob> submit(const std::string& user, int32_t priority = 0,
+                                 const std::string& role = "") {
+    JobOrder order = JobScenario::order(1, 0);
+    order.plan = text("plan", relays_);
+    order.priority = priority;
+    return ask(Submit{.order = order, .role = RoleName(role)}, {.user = user});
+  }
+  std::vector<proto::BatchJob> list(const std::string& user) {
+    return jobs_.list({.user = user}, true, {}, 1'000, Time());
+  }
+  int64_t running_of(const std::string& user) {
+    int64_t count = 0;
+    for (const proto::BatchJob& job : list(user)) {
+      count += job.owner == user && job.phase == proto::BatchPhase::kMap;
+    }
+    return count;
+  }
+
+  Jobs jobs_ = Jobs({.role = RoleName("team"), .serves_users = true});
+  std::vector<Ask> asks_;
+  std::vector<Answer> answers_;
+  uint64_t relays_ = 0;
+};
+
+TEST_F(ManyJobs, AreChargedToARoleOfTheirUserUnlessOneIsNamed) {
+  EXPECT_EQ(submit("ada")->role, RoleName("team/ada"));
+  EXPECT_EQ(submit("ada", 0, "team/night")->role, RoleName("team/night"));
+  EXPECT_EQ(submit("no role!")->role, RoleName("team"));
+  ASSERT_EQ(asks_.size(), 3u);
+  EXPECT_EQ(asks_[0].role, RoleName("team/ada"));
+}
+
+TEST_F(ManyJobs, OfOthersShowNothingPrivateAndCannotBeEnded) {
+  const std::string job = submit("ada")->job;
+  const auto seen = ask(WatchJob{.job = JobId(job)}, {.user = "eve"});
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->owner, "ada");
+  EXPECT_EQ(seen->output, "");
+  EXPECT_EQ(list("eve")[0].output, "");
+  EXPECT_EQ(list("ada")[0].output, "/out");
+  const auto refused = ask(Cancel{JobId(job)}, {.user = "eve"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code(), ErrorCode::kPermissionDenied);
+  EXPECT_TRUE(ask(Cancel{JobId(job)}, {.user = "root", .is_operator = true}));
+}
+
+TEST_F(ManyJobs, OfAUserWhoHasManyWaitWithoutHoldingOthersBack) {
+  for (size_t i = 0; i < kJobsPerUserMax; ++i) ASSERT_TRUE(submit("ada"));
+  EXPECT_EQ(running_of("ada"), static_cast<int64_t>(kJobsRunningMax));
+  EXPECT_LE(asks_.size(), kAsksMax);
+  const auto one_more = submit("ada");
+  ASSERT_FALSE(one_more);
+  EXPECT_EQ(one_more.error().code(), ErrorCode::kResourceExhausted);
+  const std::string of_bob = submit("bob")->job;
+  const std::string urgent = submit("bob", 5)->job;
+  // The next place is bob's, and goes to the job that he wants first.
+  ASSERT_TRUE(ask(Cancel{JobId("job-1")}, {.user = "ada"}));
+  EXPECT_EQ(ask(WatchJob{.job = JobId(urgent)}, {.user = "bob"})->phase, proto::BatchPhase::kMap);
+  EXPECT_EQ(ask(WatchJob{.job = JobId(of_bob)}, {.user = "bob"})->phase,
+            proto::BatchPhase::kQueued);
+}
+
+TEST_F(ManyJobs, WithTheSamePlanAreOne) {
+  JobOrder order = JobScenario::order(1, 0);
+  const auto first = ask(Submit{.order = order, .role = {}}, {.user = "ada"});
+  const auto again = ask(Submit{.order = order, .role = {}}, {.user = "ada"});
+  EXPECT_EQ(first->job, again->job);
+  EXPECT_NE(ask(Submit{.order = order, .role = {}}, {.user = "bob"})->job, first->job);
+}
+
+// --- records -----------------------------------------------------------------------------------
+
+TEST(Records, ComeBackAsTheyWere) {
+  OrderRecord order{.order = JobScenario::order(7, 2), .owner = "ada", .number = 9};
+  order.order.role = RoleName("team/ada");
+  order.order.env["A"] = "b\n";
+  order.order.fetch.push_back({.uri = "https://host/x", .is_executable = true});
+  order.submitted_at = Time::from_nanos(12);
+  EXPECT_TRUE(*decode_order_record(encode(order)) == order);
+  BlockRecord block;
+  block[3] = {.failures = 2};
+  block[200] = {.winner = 1'001, .agent = AgentId("a"), .result = {.bytes_in = 5}};
+  EXPECT_TRUE(*decode_block(encode(block)) == block);
+  const StateRecord state{.started_at = Time::from_nanos(1),
+                          .outcome = Outcome{.phase = proto::BatchPhase::kFailed, .error = "e"}};
+  EXPECT_TRUE(*decode_state(encode(state)) == state);
+  EndedRecord ended;
+  ended.job.job = "job-1";
+  ended.job.phase = proto::BatchPhase::kCancelled;
+  ended.job.map.bytes_out = 77;
+  EXPECT_TRUE(*decode_ended(encode(ended)) == ended);
+}
+
+TEST(Records, OfAFullBlockKeepTheirBound) {
+  BlockRecord block;
+  for (uint32_t i = 0; i < kBlockTasks; ++i) {
+    block[50'000 - kBlockTasks + i] = {.winner = 4'000'000'000,
+                                       .failures = 100,
+                                       .agent = AgentId("agent"),
+                                       .result = {.records_in = int64_t{1} << 40,
+                                                  .bytes_in = int64_t{1} << 45,
+                                                  .records_out = int64_t{1} << 40,
+                                                  .bytes_out = int64_t{1} << 45}};
+  }
+  EXPECT_LE(encode(block).size(), kBlockTasks * kTaskRecordBytes);
+}
+
+}  // namespace
+}  // namespace proffer::batch::jobs_test
