@@ -50,6 +50,12 @@ void AgentNode::start() {
                step(agent::ExecutorStarted{start.framework, start.executor, start.run, pid, ticks});
              });
            },
+       .spare_refused =
+           [this](const ProcessStart& start) {
+             when_awake([this, start] {
+               step(agent::SpareRefused{start.framework, start.executor, start.run, *start.spare});
+             });
+           },
        .start_failed =
            [this](const ProcessStart& start, const Error& error) {
              when_awake([this, start, error] {
@@ -188,7 +194,7 @@ void AgentNode::carry_out(const agent::AgentAction& action) {
     network_.drop(drop->peer);
   } else if (const auto* start = std::get_if<agent::StartExecutor>(&action)) {
     host_.start({start->framework, start->executor, start->run, start->program, start->token,
-                 start->spare});
+                 start->spare, start->in_place_of});
   } else if (const auto* fetch = std::get_if<agent::FetchFiles>(&action)) {
     world().violated(name(), {text("no files can be fetched here: ", fetch->executor.str())});
   } else if (const auto* adopt = std::get_if<agent::AdoptExecutor>(&action)) {

@@ -26,8 +26,10 @@ struct ProcessStart {
   uint64_t run = 0;
   std::string program = {};
   Secret token = {};
-  // The process of this one goes on as it, if it lives.
+  // The process of this one goes on as it, if it can.
   std::optional<agent::SpareExecutor> spare = {};
+  // The process of this one is ended before.
+  std::optional<agent::SpareExecutor> in_place_of = {};
 };
 
 class ExecutorProcess : public Node {

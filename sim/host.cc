@@ -38,6 +38,7 @@ void Host::forget_parent() {
 }
 
 void Host::start(const ProcessStart& start) {
+  if (start.in_place_of) kill(start.framework, start.in_place_of->executor, start.in_place_of->run);
   const uint64_t life = parent_life_;
   const Duration soon = microseconds(chance_.between(50, 2'000));
   if (starts_fail_ && chance_.chance(1, 2)) return start_in_vain(start);
@@ -50,7 +51,7 @@ void Host::start(const ProcessStart& start) {
     return;
   }
   newest_run_ = std::max(newest_run_, start.run);
-  if (start.spare && goes_on(start, soon)) return;
+  if (start.spare) return go_on(start, soon);
   const int32_t pid = ++pids_;
   all_.push_back(make_process(start, pid));
   ExecutorProcess* process = all_.back().get();
@@ -62,25 +63,25 @@ void Host::start(const ProcessStart& start) {
                [process] { process->begin(); });
 }
 
-// Now and then its process cannot be used: it is ended, and another one started.
-bool Host::goes_on(const ProcessStart& start, Duration soon) {
+// Now and then its process cannot be used.
+void Host::go_on(const ProcessStart& start, Duration soon) {
   const auto at = std::find_if(processes_.begin(), processes_.end(), [&](const auto& one) {
     const ProcessStart& is = one.second.process->started_as();
     return is.framework == start.framework && is.executor == start.spare->executor &&
            is.run == start.spare->run;
   });
-  if (at == processes_.end()) return false;
+  if (at == processes_.end() || chance_.chance(1, 20)) {
+    world_.after(soon, [this, life = parent_life_, start] {
+      if (life == parent_life_) parent_.spare_refused(start);
+    });
+    return;
+  }
   const int32_t pid = at->first;
   ExecutorProcess& process = *at->second.process;
-  if (chance_.chance(1, 20)) {
-    end_process(process, 9);
-    return false;
-  }
   process.becomes({start.framework, start.executor, start.run, start.program, start.token});
   world_.after(soon, [this, life = parent_life_, start, pid] {
     if (life == parent_life_) parent_.started(start, pid, static_cast<uint64_t>(pid) * 7);
   });
-  return true;
 }
 
 std::unique_ptr<ExecutorProcess> Host::make_process(const ProcessStart& start, int32_t pid) {

@@ -51,6 +51,7 @@ class Host {
   // --- for the agent; answers come later, to `parent` if it is still there ---------------------
   struct Parent {
     std::function<void(const ProcessStart&, int32_t pid, uint64_t start_ticks)> started = {};
+    std::function<void(const ProcessStart&)> spare_refused = {};
     std::function<void(const ProcessStart&, const Error&)> start_failed = {};
     std::function<void(const ProcessStart&, std::optional<int32_t> exit_code,
                        std::optional<int32_t> signal)>
@@ -94,7 +95,7 @@ class Host {
   std::unique_ptr<ExecutorProcess> make_process(const ProcessStart& start, int32_t pid);
   void end_process(ExecutorProcess& process, int32_t signal);
   void start_in_vain(const ProcessStart& start);
-  bool goes_on(const ProcessStart& start, Duration soon);
+  void go_on(const ProcessStart& start, Duration soon);
 
   World& world_;
   Network& network_;

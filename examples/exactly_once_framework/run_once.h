@@ -94,7 +94,8 @@ class RunOnce {
       begun_.insert(task.task);
     }
     if (!is_terminal(task.state)) return;
-    out_ << task.task.str() << " is " << to_text(task.state) << std::endl;
+    out_ << task.task.str() << " is " << to_text(task.state) << (task.message.empty() ? "" : ": ")
+         << task.message << std::endl;
     look();
   }
 

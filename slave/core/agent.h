@@ -104,6 +104,18 @@ struct ExecutorStarted {
   uint64_t start_ticks = 0;
   std::string sandbox = {};  // its path
 };
+// An executor of commands whose task has ended, and which waits.
+struct SpareExecutor {
+  ExecutorId executor = {};
+  uint64_t run = 0;
+};
+// The spare that StartExecutor named cannot become this run. It is as it was.
+struct SpareRefused {
+  FrameworkId framework = {};
+  ExecutorId executor = {};
+  uint64_t run = 0;
+  SpareExecutor spare = {};
+};
 struct ExecutorStartFailed {
   FrameworkId framework = {};
   ExecutorId executor = {};
@@ -158,8 +170,8 @@ struct Tick {};
 
 using AgentEvent =
     std::variant<MasterConnected, MasterDisconnected, MasterFrame, ExecutorFrame, ExecutorPeerLost,
-                 ExecutorStarted, ExecutorStartFailed, FilesFetched, ExecutorExited, LeftoverEnded,
-                 DiskSpace, OutOfDisk, StopAsked, Tick>;
+                 ExecutorStarted, SpareRefused, ExecutorStartFailed, FilesFetched, ExecutorExited,
+                 LeftoverEnded, DiskSpace, OutOfDisk, StopAsked, Tick>;
 
 // --- what a step says --------------------------------------------------------------------------
 
@@ -174,11 +186,6 @@ struct SendToExecutor {
 struct DropExecutorPeer {
   PeerId peer = {};
 };
-// An executor of commands whose task has ended, and which waits.
-struct SpareExecutor {
-  ExecutorId executor = {};
-  uint64_t run = 0;
-};
 // Start it as `user` (empty: the agent's), in its own session, in sandbox
 // <framework>/<executor>/<run> (made first), with stdout and stderr there. `program` is
 // kCommandExecutor, kBatchExecutor or a shell command line.
@@ -192,9 +199,11 @@ struct StartExecutor {
   proto::Environment environment = {};  // of the executor, beside what every one gets
   ResourceVector resources = {};        // of its tasks: what it may use
   std::vector<GpuDevice> gpus = {};     // of the tasks that it starts with
-  // Of the same framework: its process and its group become this run's, if it lives; if they
-  // cannot, it is killed, and another process started.
+  // Of the same framework: its process and its group become this run's. SpareRefused follows if
+  // they cannot.
   std::optional<SpareExecutor> spare = {};
+  // A spare that was refused; it is killed before.
+  std::optional<SpareExecutor> in_place_of = {};
 };
 // Put these files into the executor's sandbox (made first), with the rights of `user` and within
 // `resources`. FilesFetched follows, or ExecutorExited if it is killed before.

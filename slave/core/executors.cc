@@ -70,6 +70,7 @@ void Agent::State::on(const ExecutorStarted& started, Step& step) {
   LiveExecutor* const executor = find_run(started.framework, started.executor, started.run);
   if (executor == nullptr) return;
   executor->sandbox = started.sandbox;
+  executor->found = true;
   const ExecutorKey key{started.framework, started.executor};
   proto::ExecutorRecord known = ledger_.executors().at(key);
   const bool is_known = known.pid == started.pid && known.start_ticks == started.start_ticks;
@@ -205,6 +206,13 @@ void Agent::State::on_hello(const ExecutorFrame& frame, Step& step) {
   }
   const ExecutorKey key = at->first;
   LiveExecutor& executor = at->second;
+  // One that was between its fork and its program when it was looked for is not found, and is
+  // ended: it is given nothing.
+  if (executor.away && !executor.found) {
+    return refuse_peer(frame.peer, ErrorCode::kUnavailable,
+                       text("executor ", quoted(key.second.str()), " was not found here"), true,
+                       step);
+  }
   start_worked(executor, step);
   if (executor.peer) drop_peer(key, step);
   executor.peer = frame.peer;

@@ -38,7 +38,7 @@ void Agent::State::on(const FilesFetched& fetched, Step& step) {
   known.fetching = false;
   record(std::move(known), step);
   executor->fetching = false;
-  start_process(key, *executor, std::nullopt, step);
+  start_process(key, *executor, std::nullopt, std::nullopt, step);
 }
 
 void Agent::State::fetch_overdue(const ExecutorKey& key, Step& step) {

@@ -279,13 +279,14 @@ void Agent::State::start_executor(const ExecutorKey& key, std::vector<TaskId> ta
   if (executor.fetching) {
     fetch_files(key, executor, step);
   } else {
-    start_process(key, executor, std::move(spare), step);
+    start_process(key, executor, std::move(spare), std::nullopt, step);
   }
   executors_.insert_or_assign(key, std::move(executor));
 }
 
 void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
-                                 std::optional<SpareExecutor> spare, Step& step) {
+                                 std::optional<SpareExecutor> spare,
+                                 std::optional<SpareExecutor> in_place_of, Step& step) {
   // The one that brought the token, or, when that was killed meanwhile, any.
   auto first = std::find_if(executor.tasks.begin(), executor.tasks.end(), [&](const TaskId& task) {
     return live_.at({key.first, task}).token == executor.token;
@@ -304,7 +305,8 @@ void Agent::State::start_process(const ExecutorKey& key, LiveExecutor& executor,
           executor.program == proto::kCommandExecutor ? proto::Environment() : spec.environment,
       .resources = used_by(key, executor),
       .gpus = devices_of(key, executor),
-      .spare = std::move(spare)});
+      .spare = std::move(spare),
+      .in_place_of = std::move(in_place_of)});
   trace(TraceLevel::kShortLived, "executor starts",
         {{"framework", key.first.str()},
          {"executor", key.second.str()},

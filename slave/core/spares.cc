@@ -78,8 +78,25 @@ proto::ExecutorRecord Agent::State::take_over(const ExecutorKey& spare, const Ex
   return was;
 }
 
-// Its process has the new run's sandbox and group, if it is the same one; else it was not there any
-// more, and a fresh one says hello.
+// That the new run has no process is written down before the spare is ended: an agent that finds
+// the process of a record ended cannot know that it never began its task.
+void Agent::State::on(const SpareRefused& refused, Step& step) {
+  LiveExecutor* const executor = find_run(refused.framework, refused.executor, refused.run);
+  if (executor == nullptr) {
+    step.out.actions.push_back(
+        KillExecutor{refused.framework, refused.spare.executor, refused.spare.run});
+    return;
+  }
+  const ExecutorKey key{refused.framework, refused.executor};
+  proto::ExecutorRecord known = ledger_.executors().at(key);
+  known.pid = 0;
+  known.start_ticks = 0;
+  record(std::move(known), step);
+  start_process(key, *executor, std::nullopt, refused.spare, step);
+}
+
+// Its process has the new run's sandbox and group, if it is the same one; else a fresh one says
+// hello.
 void Agent::State::moved(const ExecutorKey& key, bool is_same_process, Step& step) {
   LiveExecutor& executor = executors_.at(key);
   executor.moving = false;

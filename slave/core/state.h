@@ -108,6 +108,7 @@ class Agent::State {
     // Of an earlier life, and not back yet. Its tasks are lost if it ends now.
     bool away = false;
     bool adopted = false;             // of an earlier life, back or not
+    bool found = false;               // its process is there, by what the machine says
     bool spare = false;               // leaving, unless another task comes soon
     bool moving = false;              // was a spare; its process is being given what it needs
     std::string sandbox = {};         // its path, once its process is there
@@ -179,7 +180,8 @@ class Agent::State {
                                              const ExecutorId& executor) const;
   void start_executor(const ExecutorKey& key, std::vector<TaskId> tasks, Step& step);
   void start_process(const ExecutorKey& key, LiveExecutor& executor,
-                     std::optional<SpareExecutor> spare, Step& step);
+                     std::optional<SpareExecutor> spare, std::optional<SpareExecutor> in_place_of,
+                     Step& step);
   ResourceVector used_by(const ExecutorKey& key, const LiveExecutor& executor) const;
   std::vector<GpuDevice> devices_of(const ExecutorKey& key, const LiveExecutor& executor) const;
   void limit(const ExecutorKey& key, const LiveExecutor& executor, Step& step);
@@ -198,6 +200,7 @@ class Agent::State {
 
   // executors.cc
   void on(const ExecutorStarted& started, Step& step);
+  void on(const SpareRefused& refused, Step& step);
   void on(const ExecutorStartFailed& failed, Step& step);
   void on(const ExecutorExited& exited, Step& step);
   void on(const ExecutorFrame& frame, Step& step);

@@ -683,11 +683,13 @@ void AgentShell::Impl::on(const SendToExecutor& send) {
 }
 
 void AgentShell::Impl::on(const StartExecutor& start) {
-  Result<ExecutorStarted> started = supervisor->start(start);
-  if (started) {
-    handle(*std::move(started));
-  } else {
+  Result<std::optional<ExecutorStarted>> started = supervisor->start(start);
+  if (!started) {
     handle(ExecutorStartFailed{start.framework, start.executor, start.run, started.error()});
+  } else if (*started) {
+    handle(**std::move(started));
+  } else {
+    handle(SpareRefused{start.framework, start.executor, start.run, *start.spare});
   }
 }
 

@@ -182,23 +182,30 @@ Result<pid_t> Supervisor::begin(const StartExecutor& start, Ground ground, bool 
   return pid;
 }
 
-Result<ExecutorStarted> Supervisor::start(const StartExecutor& start) {
+Result<std::optional<ExecutorStarted>> Supervisor::start(const StartExecutor& start) {
   Result<std::vector<std::string>> arguments =
       arguments_of(start.program, options_.bin_dir, options_.agent);
   if (!arguments) return std::move(arguments).error();
+  if (start.in_place_of) {
+    kill({start.framework, start.in_place_of->executor, start.in_place_of->run});
+  }
   Run* const spare = start.spare ? take_spare(start) : nullptr;
+  if (start.spare && spare == nullptr) return std::optional<ExecutorStarted>();
   Result<Ground> ground = prepare(start);
-  if (spare != nullptr) return go_on_as(start, *spare, ground);
+  if (spare != nullptr) {
+    Result<ExecutorStarted> goes_on = go_on_as(start, *spare, ground);
+    if (!goes_on) return std::move(goes_on).error();
+    return std::optional(*std::move(goes_on));
+  }
   if (!ground) return std::move(ground).error();
   ground->request.environment = environment_of(start, ground->place.sandbox, options_);
   ground->request.arguments = *std::move(arguments);
   const Result<pid_t> pid = begin(start, *std::move(ground), false);
   if (!pid) return pid.error();
-  return runs_.at(*pid).id;
+  return std::optional(runs_.at(*pid).id);
 }
 
-// The run of the spare, whose group is the new run's now; nullptr if it does not go on: then it is
-// ended.
+// The run of the spare, whose group is the new run's now; nullptr if it cannot go on.
 Supervisor::Run* Supervisor::take_spare(const StartExecutor& start) {
   const auto at = std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) {
     const ExecutorStarted& id = one.second.id;
@@ -215,7 +222,6 @@ Supervisor::Run* Supervisor::take_spare(const StartExecutor& start) {
       isolator_.hand_over(start.spare->run, start.run)) {
     return &at->second;
   }
-  kill({start.framework, start.spare->executor, start.spare->run});
   return nullptr;
 }
 

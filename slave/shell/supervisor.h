@@ -67,7 +67,8 @@ class Supervisor {
   // (the user may not use the sandbox, or has used up its quota of the disk); kNotFound (a builtin
   // program is missing), kResourceExhausted, kUnavailable, kTimeout: for these nobody who launches
   // tasks has a part in it.
-  Result<ExecutorStarted> start(const StartExecutor& start);
+  // None: the spare that is named cannot become this run, and is as it was.
+  Result<std::optional<ExecutorStarted>> start(const StartExecutor& start);
   // Where the files of a run go, and whose they are.
   struct Place {
     std::string sandbox = {};

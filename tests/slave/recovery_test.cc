@@ -165,6 +165,24 @@ TEST(Recovery, LooksAlsoForAnExecutorThatWasAboutToStart) {
   EXPECT_EQ(parts[0].tasks.at(1).state, TaskState::kStaging);
 }
 
+// A process between its fork and its program is not found, and ended; meanwhile it may say hello.
+TEST(Recovery, AnExecutorThatWasNotFoundIsGivenNothing) {
+  AgentScenario s;
+  s.registered();
+  s.run(command_task("t1"));
+  restart(s);
+  s.hello_again("t1");
+  EXPECT_TRUE(s.told_executors<proto::RunTask>().empty());
+  const auto refused = s.told_executors<proto::ErrorMessage>();
+  ASSERT_EQ(refused.size(), 1u);
+  EXPECT_TRUE(refused[0].retry);
+  s.is_gone("t1");
+  const auto parts = s.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
+            "t1 1 refused agent_restarted");
+}
+
 TEST(Recovery, AnExecutorThatDoesNotComeBackInTimeIsEndedAndThenItsTasksAreLost) {
   AgentScenario s;
   s.registered();

@@ -163,9 +163,17 @@ TEST_F(Spares, WhereTheyCannotBeUsedTheyAreAskedToLeaveAtOnce) {
   EXPECT_FALSE(start_of("t2").spare);
 }
 
-TEST_F(Spares, OneThatWasNotThereAnyMoreIsReplaced) {
+TEST_F(Spares, OneThatCannotGoOnIsReplaced) {
   const PeerId old = spare("t1");
-  const StartExecutor start = start_of("t2");
+  const StartExecutor first = start_of("t2");
+  s_.step(SpareRefused{first.framework, first.executor, first.run, *first.spare});
+  const std::vector<StartExecutor> starts = s_.take<StartExecutor>();
+  ASSERT_EQ(starts.size(), 1u);
+  const StartExecutor& start = starts[0];
+  EXPECT_FALSE(start.spare);
+  ASSERT_TRUE(start.in_place_of);
+  EXPECT_EQ(start.in_place_of->executor, ExecutorId("t1"));
+  EXPECT_EQ(start.in_place_of->run, 1u);
   goes_on(start, 77);  // another pid
   const std::vector<DropExecutorPeer> dropped = s_.take<DropExecutorPeer>();
   ASSERT_EQ(dropped.size(), 1u);
@@ -175,6 +183,22 @@ TEST_F(Spares, OneThatWasNotThereAnyMoreIsReplaced) {
   const std::vector<proto::RunTask> given = s_.told_executors<proto::RunTask>();
   ASSERT_EQ(given.size(), 1u);
   EXPECT_FALSE(given[0].becomes) << "it was started as this executor";
+}
+
+// The spare is ended before another process is there; an agent killed in between knows that the
+// task never began.
+TEST_F(Spares, ATaskWhoseSpareWasRefusedIsRefusedByARestartedAgent) {
+  spare("t1");
+  const StartExecutor start = start_of("t2");
+  s_.step(SpareRefused{start.framework, start.executor, start.run, *start.spare});
+  s_.crash_and_restart();
+  s_.tick();
+  s_.connect();
+  s_.step(ExecutorExited{.framework = kBatch, .executor = start.executor, .run = start.run});
+  const auto parts = s_.told_master<proto::RegisterTasks>();
+  ASSERT_EQ(parts.size(), 1u);
+  EXPECT_EQ(AgentScenario::line_of(parts[0].tasks.at(0).unacknowledged.back()),
+            "t2 1 refused agent_restarted");
 }
 
 TEST_F(Spares, ARestartedAgentGivesTheTaskToTheProcessThatHasNotHeardOfIt) {

@@ -94,12 +94,15 @@ TEST(Supervisor, WhatAStemForkedBeforeItWasKilledIsEndedBeforeAnotherIsAsked) {
                          .http_address = "127.0.0.1:1",
                          .bin_dir = bin_dir()},
                         {});
-  const auto start = [&](uint64_t run) {
-    return supervisor.start({.framework = FrameworkId("f1"),
-                             .executor = ExecutorId("e1"),
-                             .run = run,
-                             .program = std::string(proto::kCommandExecutor),
-                             .token = Secret("0123456789abcdef0123456789abcdef")});
+  const auto start = [&](uint64_t run) -> Result<ExecutorStarted> {
+    Result<std::optional<ExecutorStarted>> started =
+        supervisor.start({.framework = FrameworkId("f1"),
+                          .executor = ExecutorId("e1"),
+                          .run = run,
+                          .program = std::string(proto::kCommandExecutor),
+                          .token = Secret("0123456789abcdef0123456789abcdef")});
+    if (!started) return std::move(started).error();
+    return **std::move(started);
   };
   const Result<ExecutorStarted> first = start(1);
   ASSERT_TRUE(first) << first.error().message();
