@@ -47,10 +47,12 @@ std::vector<Violation> Journal::started(const TaskKey& task, const AgentId& mach
     found.push_back({text(name, " is started without an accept that launches it")});
   }
   // An operator said that the machine never comes back, and erred: it was launched before, and
-  // nobody could tell its agent.
+  // nobody could tell its agent. A master that had not heard of the task before knows nothing of
+  // it.
   const auto told = heard_.find(task);
-  const bool operator_erred = told != heard_.end() && told->second.state == TaskState::kGone &&
-                              declared_gone_.contains(machine);
+  const bool operator_erred =
+      told != heard_.end() && declared_gone_.contains(machine) &&
+      (told->second.state == TaskState::kGone || told->second.reason == TaskReason::kTaskUnknown);
   if (told != heard_.end() && !operator_erred) {
     found.push_back({text(name, " is started after its scheduler heard that it is ",
                           proto::to_text(told->second.state))});

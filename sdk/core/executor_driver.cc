@@ -31,6 +31,7 @@ class ExecutorDriver::State {
   };
   // From its RunTask until the update that ends it is acknowledged.
   struct Task {
+    bool own = false;  // this executor was started for it alone
     uint64_t sequence = 0;
     bool ended = false;
     bool takes_another = false;  // said with its end
@@ -63,6 +64,8 @@ class ExecutorDriver::State {
 
   ExecutorDriverOptions options_;
   std::map<TaskId, Task> tasks_;
+  // Of the last own task, acknowledged: an agent whose checkpoint lost it hears it again.
+  std::optional<proto::TaskStatus> last_end_;
   size_t unacknowledged_ = 0;
 
   Session session_ = Session::kNone;
@@ -173,7 +176,16 @@ void ExecutorDriver::State::on_agent_message(const proto::Message& message, Step
 
 void ExecutorDriver::State::on_run_task(const proto::RunTask& run, Step& step) {
   if (run.becomes) options_.executor = run.becomes->executor;
-  if (tasks_.try_emplace(run.spec.id).second) step.out.actions.push_back(StartTask{run});
+  const bool own = run.spec.executor_id.empty();
+  const auto [at, is_new] = tasks_.try_emplace(run.spec.id, Task{.own = own});
+  if (!is_new) return;
+  // Nobody gives the id of its last task to an executor that stays for another.
+  if (own && last_end_ && last_end_->task == run.spec.id) {
+    at->second.sequence = last_end_->sequence - 1;
+    at->second.ended = true;
+    return keep_and_send(at->second, *std::exchange(last_end_, std::nullopt), step);
+  }
+  step.out.actions.push_back(StartTask{run});
 }
 
 void ExecutorDriver::State::on_welcome(const proto::ExecutorWelcome& welcome, Step& step) {
@@ -194,6 +206,9 @@ void ExecutorDriver::State::on_acknowledge(const proto::Acknowledge& acknowledge
   Task& task = at->second;
   while (!task.unacknowledged.empty() &&
          task.unacknowledged.front().sequence <= acknowledge.sequence) {
+    if (task.own && proto::is_terminal(task.unacknowledged.front().state)) {
+      last_end_ = std::move(task.unacknowledged.front());
+    }
     task.unacknowledged.pop_front();
     --unacknowledged_;
   }

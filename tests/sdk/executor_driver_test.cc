@@ -43,7 +43,12 @@ class Scenario {
     welcome();
     actions.clear();
   }
+  // In an executor that several tasks share.
   void run(const std::string& task) {
+    from_agent(proto::RunTask{
+        options.framework, {.id = TaskId(task), .executor_id = options.executor}, {}});
+  }
+  void run_own(const std::string& task) {
     from_agent(proto::RunTask{options.framework, {.id = TaskId(task)}, {}});
   }
   void tell(const std::string& task, TaskState state) {
@@ -158,6 +163,26 @@ TEST(ExecutorDriver, ATaskOfAnEndedNameCanRunAgain) {
   s.take<StartTask>();
   s.run("t1");
   EXPECT_EQ(s.take<StartTask>().size(), 1u);
+}
+
+// Its agent's checkpoint was damaged, and the end was lost with it.
+TEST(ExecutorDriver, ItsOwnTaskThatHasEndedIsNotStartedAgainButToldAgain) {
+  Scenario s;
+  s.open();
+  s.run_own("t1");
+  EXPECT_EQ(s.take<StartTask>().size(), 1u);
+  s.tell("t1", TaskState::kRunning);
+  s.tell("t1", TaskState::kFinished);
+  s.acknowledge("t1", 2);
+  s.sent<proto::ExecutorUpdate>();
+
+  s.open();
+  s.run_own("t1");
+  EXPECT_TRUE(s.take<StartTask>().empty());
+  const auto told = s.sent<proto::ExecutorUpdate>();
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].status.state, TaskState::kFinished);
+  EXPECT_EQ(told[0].status.sequence, 2u);
 }
 
 TEST(ExecutorDriver, SaysNothingAfterTheEndAndNothingOfUnknownTasks) {
