@@ -182,6 +182,9 @@ TEST_F(Files, ReducersReadMapsOnOtherMachinesAlsoWhenOneIsLost) {
   const auto scheduler =
       master_machine_->starts({home_ / "proffer", "batch", "scheduler", "--master=" + socket_path(),
                                "--session-file=" + (home_ / "batch.session"), "--serve-users"});
+  ASSERT_TRUE(eventually([&] {
+    return operates({"batch", "list"}).code == 0;
+  })) << scheduler->err();
   const Exit done = master_machine_->runs(job("out", map), Seconds(180));
   EXPECT_EQ(done.code, 0) << done.err << done.out;
   EXPECT_TRUE(counted("out") == pipeline.out) << done.err;
