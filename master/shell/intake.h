@@ -35,7 +35,8 @@ class Intake final : public Pump {
     std::function<PrincipalPtr(PeerId)> principal_of = {};
     // False: reading waits until there is room for it (master/core/policy.h).
     std::function<bool(const Principal*)> may_be_shed = {};
-    // False: frames wait in the queues. Whatever makes it true again ends a turn of the loop.
+    // False: frames wait in the queues. Each turn of the loop asks
+    // again, so a turn must follow when it becomes true.
     std::function<bool()> may_serve = {};
   };
 

@@ -371,7 +371,7 @@ class Job::State {
     }
   }
 
-  // An attempt of an earlier life, of which the cluster tells: the task's, if it wants one.
+  // The cluster tells of an attempt of an earlier life: the task takes it if it wants one.
   Attempts::iterator adopt(const TaskName& name, const TaskStatus& status) {
     Attempt attempt{
         .kind = name.kind, .number = name.number, .attempt = name.attempt, .agent = status.agent};

@@ -38,8 +38,8 @@ inline constexpr size_t kJobsPerUserMax = 100;
 inline constexpr size_t kJobsRunningMax = 40;
 inline constexpr size_t kJobsEndingMax = 40;
 static_assert(4 * kJobsRunningMax + 2 * kJobsEndingMax <= kAsksMax);
-// What jobs take of the store: those that have not ended, as far as they can grow, and the others,
-// of which the oldest are forgotten.
+// Bytes and keys in the store: of jobs that have not ended, at their largest, and of jobs that have
+// ended. The oldest of the latter are forgotten.
 inline constexpr size_t kJobsBytesMax = size_t{3} << 20;
 inline constexpr size_t kJobsKeysMax = 3'000;
 inline constexpr size_t kEndedBytesMax = size_t{512} << 10;

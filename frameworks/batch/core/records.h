@@ -9,7 +9,7 @@
 //   reduces/<job>/<block>   the same of reduce tasks
 //   ended/<job>             EndedRecord, in place of all others once it has ended
 //
-// What runs is not kept: the cluster tells it again.
+// Running tasks are not kept: the cluster tells of them again.
 
 #include <cstdint>
 #include <map>
