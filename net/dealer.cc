@@ -45,7 +45,8 @@ struct Session {
   ZmqSocket socket;
   ZmqMonitor monitor;
   bool is_checked = false;  // the user of the other end
-  explicit Session(Loop& loop) : socket(loop, ZMQ_DEALER), monitor(loop, socket, kEvents) {}
+  Session(Loop& loop, Pump* owner)
+      : socket(loop, ZMQ_DEALER, owner), monitor(loop, socket, kEvents, owner) {}
 };
 
 }  // namespace
@@ -96,7 +97,8 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     state = State::kConnecting;
     ending.reset();
     ++sessions;
-    session = std::make_unique<Session>(loop);
+    session = std::make_unique<Session>(loop, this);
+    loop.wake(this);
     ZmqSocket& socket = session->socket;
     socket.set(ZMQ_RECONNECT_IVL, -1);  // a reconnected socket would mix two sessions
     socket.set(ZMQ_CONNECT_TIMEOUT, static_cast<int>(options.connect_timeout.millis()));
@@ -126,6 +128,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     if (session == nullptr) return;
     if (!ending) ending = Ending{std::move(reason), at_once};
     ending->at_once = ending->at_once || at_once;
+    loop.wake(this);
   }
 
   void pump() override {
@@ -152,6 +155,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
     return ending.has_value() || session->monitor.is_readable() || session->socket.is_readable() ||
            (!queue.empty() && session->socket.is_writable());
   }
+  bool may_sleep() const override { return true; }
 
   void on_event(const ZmqMonitor::Event& event) {
     switch (event.kind) {
@@ -255,6 +259,7 @@ struct Dealer::Impl : Pump, std::enable_shared_from_this<Dealer::Impl> {
   bool send(std::span<const std::byte> frame) {
     CHECK(!frame.empty() && frame.size() <= kFrameBytesMax) << "frame of " << frame.size();
     if (!has_session()) return false;
+    loop.wake(this);
     if (queue.size() == kFramesHeldMax || has_no_room(frame)) flush();
     if (has_no_room(frame)) {
       end_soon(text(options.endpoint, " reads too slowly"), true);

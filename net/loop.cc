@@ -57,7 +57,8 @@ struct Loop::Impl {
   int64_t wall_start = read_clock(CLOCK_REALTIME);
   int64_t monotonic_start = read_clock(CLOCK_MONOTONIC);
 
-  std::vector<Pump*> pumps;
+  std::vector<Pump*> awake;
+  size_t pumps = 0;  // asleep as well
   std::map<TimerKey, std::shared_ptr<Timer::State>> timers;
   uint64_t armed_count = 0;
   std::vector<std::function<void()>> deferred;
@@ -102,13 +103,13 @@ struct Loop::Impl {
   // ends.
   void on_check() {
     if (is_stopping) return;  // the last turn is over; libuv just looks once more
-    for (size_t i = 0; i < pumps.size(); ++i) {
-      if (pumps[i] != nullptr) pumps[i]->pump();
+    for (size_t i = 0; i < awake.size(); ++i) {
+      if (awake[i] != nullptr) awake[i]->pump();
     }
   }
 
   void on_prepare() {
-    std::erase(pumps, nullptr);
+    std::erase(awake, nullptr);
     if (is_closing) return;
     run_due_timers();
     std::vector<std::function<void()>> ready;
@@ -119,7 +120,7 @@ struct Loop::Impl {
       if (const auto hook = hooks[i]) (*hook)();
     }
     std::erase(hooks, nullptr);
-    for (Pump* pump : pumps) {
+    for (Pump* pump : awake) {
       if (pump != nullptr) pump->flush();
     }
     if (is_stopping) {
@@ -154,12 +155,18 @@ struct Loop::Impl {
   }
 
   bool is_busy() {
-    if (!deferred.empty()) return true;
-    if (!timers.empty() && timers.begin()->first.first <= now()) return true;
-    bool busy = false;
     // Each is asked: the question itself takes a ZeroMQ socket's commands from its descriptor.
-    for (Pump* pump : pumps) busy = (pump != nullptr && pump->is_pending()) || busy;
-    return busy;
+    bool busy = false;
+    std::erase_if(awake, [&busy](Pump* pump) {
+      if (pump == nullptr) return true;
+      const bool is_pending = pump->is_pending();
+      busy = busy || is_pending;
+      if (is_pending || !pump->may_sleep()) return false;
+      pump->is_awake_ = false;
+      return true;
+    });
+    if (busy || !deferred.empty()) return true;
+    return !timers.empty() && timers.begin()->first.first <= now();
   }
 
   // Only wakes the loop; rounded up to libuv's milliseconds.
@@ -180,8 +187,7 @@ struct Loop::Impl {
 Loop::Loop() : impl_(std::make_unique<Impl>()) {}
 
 Loop::~Loop() {
-  std::erase(impl_->pumps, nullptr);
-  CHECK(impl_->pumps.empty()) << "a socket outlives its loop";
+  CHECK_EQ(impl_->pumps, 0u) << "a socket outlives its loop";
   impl_->is_closing = true;
   for (auto& [number, signal] : impl_->signals) {
     uv_close(reinterpret_cast<uv_handle_t*>(signal.first),
@@ -272,10 +278,20 @@ void Loop::on_signal(int signal, std::function<void()> fn) {
            0);
 }
 
-void Loop::add(Pump* pump) { impl_->pumps.push_back(pump); }
+void Loop::add(Pump* pump) {
+  ++impl_->pumps;
+  wake(pump);
+}
+
+void Loop::wake(Pump* pump) {
+  if (std::exchange(pump->is_awake_, true)) return;
+  impl_->awake.push_back(pump);
+}
 
 void Loop::remove(Pump* pump) {
-  std::replace(impl_->pumps.begin(), impl_->pumps.end(), pump, static_cast<Pump*>(nullptr));
+  --impl_->pumps;
+  pump->is_awake_ = true;  // Nothing wakes it any more.
+  std::replace(impl_->awake.begin(), impl_->awake.end(), pump, static_cast<Pump*>(nullptr));
 }
 
 std::shared_ptr<void>& Loop::companion() { return impl_->companion; }

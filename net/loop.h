@@ -25,8 +25,8 @@ class Loop;
 // one message may take milliseconds.
 inline constexpr Duration kTurnTimeMax = milliseconds(10);
 
-// A source of messages that is asked in every turn (see PITFALLS: a ZeroMQ socket's descriptor only
-// says "look", and only once). Sockets are pumps; nobody else needs to be.
+// A source of messages that is asked in every turn while it is awake (see PITFALLS: a ZeroMQ
+// socket's descriptor only says "look", and only once). Sockets are pumps; nobody else needs to be.
 class Pump {
  public:
   virtual ~Pump() = default;
@@ -36,6 +36,14 @@ class Pump {
   virtual void flush() {}
   // The last look before the loop blocks: is anything left that pump() could handle?
   virtual bool is_pending() = 0;
+  // Whether it sleeps once nothing is pending, so that thousands of idle sockets cost nothing. Then
+  // it calls Loop::wake for all that makes something pending, also for all that asks ZeroMQ
+  // anything outside pump() and flush(), which may take the word of the descriptor.
+  virtual bool may_sleep() const { return false; }
+
+ private:
+  friend class Loop;
+  bool is_awake_ = false;
 };
 
 class Loop {
@@ -70,6 +78,8 @@ class Loop {
   // For sockets. `pump` must be removed before it dies.
   void add(Pump* pump);
   void remove(Pump* pump);
+  // Asks `pump` in this turn, and until nothing is pending. O(1).
+  void wake(Pump* pump);
   // Keeps one thing until the loop has ended, for sockets that share it (net/zmq_socket.h).
   std::shared_ptr<void>& companion();
 

@@ -37,7 +37,7 @@ std::shared_ptr<ZapHandler> ZapHandler::of(Loop& loop) {
   return made;
 }
 
-ZapHandler::ZapHandler(Loop& loop) : loop_(loop), socket_(loop, ZMQ_REP) {
+ZapHandler::ZapHandler(Loop& loop) : loop_(loop), socket_(loop, ZMQ_REP, this) {
   CHECK_EQ(uninterrupted([this] { return zmq_bind(socket_.get(), kEndpoint); }), 0)
       << zmq_strerror(zmq_errno());
   loop_.add(this);

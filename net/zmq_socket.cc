@@ -59,12 +59,13 @@ bool OutgoingFrame::send(void* socket) {
   return uninterrupted([&] { return zmq_msg_send(&message_, socket, ZMQ_DONTWAIT); }) >= 0;
 }
 
-ZmqSocket::ZmqSocket(Loop& loop, int type) : socket_(zmq_socket(zmq_context(loop), type)) {
+ZmqSocket::ZmqSocket(Loop& loop, int type, Pump* owner)
+    : socket_(zmq_socket(zmq_context(loop), type)) {
   // The only causes: no descriptors left, or more sockets than the context's maximum.
   CHECK(socket_ != nullptr) << "no socket: " << zmq_strerror(zmq_errno());
   set(ZMQ_LINGER, 0);
   waker_ = std::make_unique<FdWatcher>(loop, get_int(ZMQ_FD), FdWatcher::Events{.readable = true},
-                                       [](FdWatcher::Events) {});
+                                       [&loop, owner](FdWatcher::Events) { loop.wake(owner); });
 }
 
 ZmqSocket::~ZmqSocket() {
@@ -101,7 +102,8 @@ std::string ZmqSocket::get_text(int option) const {
 bool ZmqSocket::is_readable() const { return (get_int(ZMQ_EVENTS) & ZMQ_POLLIN) != 0; }
 bool ZmqSocket::is_writable() const { return (get_int(ZMQ_EVENTS) & ZMQ_POLLOUT) != 0; }
 
-ZmqMonitor::ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds) : of_(of), pair_(loop, ZMQ_PAIR) {
+ZmqMonitor::ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds, Pump* owner)
+    : of_(of), pair_(loop, ZMQ_PAIR, owner) {
   static std::atomic<uint64_t> count{0};  // names within the process's contexts
   const std::string endpoint = text("inproc://monitor-", ++count);
   CHECK_EQ(uninterrupted([&] { return zmq_socket_monitor(of.get(), endpoint.c_str(), kinds); }), 0);

@@ -53,11 +53,11 @@ void* zmq_context(Loop& loop);
 // The handler of authentication of this context, if there is one (net/zap.h).
 std::weak_ptr<void>& zmq_zap_handler(Loop& loop);
 
-// Its descriptor only wakes the loop; the owner is a Pump and asks for messages there. Closing is
-// immediate for us; libzmq finishes in the background, at most for the linger that was set.
+// Its descriptor only wakes the owner, which asks for messages as a Pump. Closing is immediate for
+// us; libzmq finishes in the background, at most for the linger that was set.
 class ZmqSocket {
  public:
-  ZmqSocket(Loop& loop, int type);
+  ZmqSocket(Loop& loop, int type, Pump* owner);
   ~ZmqSocket();
   ZmqSocket(const ZmqSocket&) = delete;
   ZmqSocket& operator=(const ZmqSocket&) = delete;
@@ -75,15 +75,15 @@ class ZmqSocket {
   std::unique_ptr<FdWatcher> waker_;
 };
 
-// What libzmq reports about the connections of `of`, which must outlive it. Made before `of` binds
-// or connects.
+// What libzmq reports about the connections of `of`, which must outlive it, for the same owner.
+// Made before `of` binds or connects.
 class ZmqMonitor {
  public:
   struct Event {
     int kind = 0;   // ZMQ_EVENT_…
     int value = 0;  // a descriptor or an errno, by kind
   };
-  ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds);
+  ZmqMonitor(Loop& loop, ZmqSocket& of, int kinds, Pump* owner);
   ~ZmqMonitor();
   ZmqMonitor(const ZmqMonitor&) = delete;
   ZmqMonitor& operator=(const ZmqMonitor&) = delete;

@@ -239,6 +239,51 @@ TEST(Loop, AWatcherMayDestroyItselfWhileCalled) {
   EXPECT_EQ(calls, 1);
 }
 
+struct Sleeper : Pump {
+  int asked = 0;
+  int pending = 0;
+  void pump() override {
+    ++asked;
+    if (pending > 0) --pending;
+  }
+  bool is_pending() override { return pending > 0; }
+  bool may_sleep() const override { return true; }
+};
+
+TEST(Loop, AsksAPumpThatSleepsOnlyOnceItIsWoken) {
+  Loop loop;
+  Sleeper sleeper;
+  loop.add(&sleeper);
+  int turns = 0;
+  Timer timer(loop, [&] {
+    ++turns;
+    timer.arm(loop.now());
+  });
+  timer.arm(loop.now());
+  const auto run_turns = [&](int count) {
+    const int until = turns + count;
+    ASSERT_TRUE(run_until(loop, [&] { return turns >= until; }));
+  };
+  run_turns(10);
+  EXPECT_LE(sleeper.asked, 1);  // It is added awake.
+
+  sleeper.asked = 0;
+  sleeper.pending = 5;
+  run_turns(10);
+  EXPECT_EQ(sleeper.asked, 0);
+  loop.wake(&sleeper);
+  loop.wake(&sleeper);
+  run_turns(10);
+  EXPECT_EQ(sleeper.asked, 5);
+
+  sleeper.pending = 5;
+  loop.wake(&sleeper);
+  loop.remove(&sleeper);
+  loop.wake(&sleeper);
+  run_turns(10);
+  EXPECT_EQ(sleeper.asked, 5);
+}
+
 TEST(Loop, StopsFromWithinAndRunsAgain) {
   Loop loop;
   int stops = 0;
