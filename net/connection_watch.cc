@@ -89,6 +89,7 @@ void ConnectionWatch::ended(int fd) {
 }
 
 void ConnectionWatch::spoke(int fd) {
+  ++messages_;
   Connection* connection = find(fd);
   if (connection == nullptr) return;
   connection->has_spoken = true;
@@ -141,6 +142,11 @@ void ConnectionWatch::check_first_messages(Time now) {
 // O(connections), a call of the system for each that has not spoken since the last look.
 void ConnectionWatch::look_for_unfinished(size_t resident) {
   const bool is_too_far = resident > calm_bytes_ + kGrowthTooFar * options_.growth_max;
+  // The owner may have stopped reading, or be behind: then whole messages wait as well. libzmq
+  // gives one of each connection in turn.
+  if (!has_read_all_ && messages_ < open_ && !is_too_far) return;
+  has_read_all_ = false;
+  messages_ = 0;
   const int enough = is_too_far ? 1 : kManyBytes;
   bool found = false;
   for (size_t i = 0; i < by_fd_.size(); ++i) {

@@ -9,7 +9,7 @@
 //   * if it is one too many of its user,
 //   * if its first message does not come in time,
 //   * if this process grows, and the kernel has bytes of that connection at each look, but
-//     nothing whole comes of it.
+//     nothing whole comes of it, though whole messages of all connections were read meanwhile.
 // Connections are known by their descriptors, which libzmq closes and the kernel gives again at any
 // time: in the worst case another one is shut, whose peer connects again.
 
@@ -54,6 +54,8 @@ class ConnectionWatch {
   void ended(int fd);
   // A whole message has come from it. O(1), for each message.
   void spoke(int fd);
+  // No whole message of any connection is left to read.
+  void read_all() { has_read_all_ = true; }
 
   size_t connections() const { return open_; }
   const Counters& counters() const { return counts_; }
@@ -90,6 +92,9 @@ class ConnectionWatch {
   std::unordered_map<uint32_t, size_t> by_user_;
   size_t calm_bytes_ = 0;  // resident when nothing was wrong
   int looks_ = 0;          // in a row; 0: none is needed
+  // Since the last look.
+  bool has_read_all_ = false;
+  size_t messages_ = 0;
   bool wants_trim_ = false;
   Counters counts_;
 };

@@ -195,6 +195,7 @@ struct Router::Impl : Pump, std::enable_shared_from_this<Router::Impl> {
       if (options.may_read && !options.may_read()) break;
       is_drained = !receive_one();
     }
+    if (is_drained) connections.read_all();
     if (is_closed) return;
     apply_hints(is_drained, started);
     settle_gone(is_drained, started);
