@@ -185,9 +185,7 @@ Decision Allocator::decide(Time now) {
 
 // --- pictures and laws ---------------------------------------------------------------------------
 
-ResourceVector Allocator::total() const {
-  return cluster_->shares_dirty ? cluster_->compute_total() : cluster_->total;
-}
+ResourceVector Allocator::total() const { return cluster_->total_now(); }
 
 std::vector<RoleStatus> Allocator::roles() const { return fair::role_statuses(*cluster_); }
 

@@ -39,6 +39,7 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
                         a.counted_total() != brought.counted_total() || a.ports != resources.ports;
   if (is_other) rescind_all(offers_of(a), RescindReason::kAgentChanged);
   free_agents.erase(a);
+  total_now_.remove(a.counted_total());
   const bool is_reserved_otherwise = !is_new && a.total != brought.total;
   a.total = brought.total;
   for (Part& part : a.parts) part.total = {};
@@ -47,6 +48,7 @@ Agent& Cluster::set_agent(const AgentId& id, AgentResources resources) {
   }
   a.forget_empty_parts();
   a.compute_free();
+  total_now_.add(a.counted_total());
   const bool other_attributes = is_new || a.attributes != resources.attributes;
   if (other_attributes) {
     a.attributes = std::move(resources.attributes);
@@ -138,6 +140,7 @@ void Cluster::remove_agent(Agent& a) {
     l->retry.erase(&a);
     CHECK_EQ(l->open_on.count(&a), 0u);
   }
+  total_now_.remove(a.counted_total());
   free_agent_slots_.push_back(a.slot);
   agents.erase(AgentId(a.id));
 }

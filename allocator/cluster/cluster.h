@@ -36,6 +36,19 @@ namespace proffer::fair {
 // now + duration, but never beyond the end of time: peers may say any duration.
 Time later(Time now, Duration duration);
 
+// What all agents have together: exact, also of agents that say wild things.
+class ClusterTotal {
+ public:
+  void add(const ResourceVector& agent);
+  void remove(const ResourceVector& agent);
+  // At most kAmountMax of each kind.
+  ResourceVector amounts() const;
+
+ private:
+  __extension__ using Sum = __int128;
+  std::array<Sum, kResourceKindCount> sums_{};
+};
+
 class Cluster {
  public:
   explicit Cluster(AllocatorOptions options);
@@ -147,7 +160,7 @@ class Cluster {
   void rebuild_shares();
   // For pictures between decisions: shares as the books say now.
   void know_shares() const;
-  ResourceVector compute_total() const;
+  ResourceVector total_now() const { return total_now_.amounts(); }
   // What entitlements are of: what there is, but of an agent that is being drained only what still
   // runs there. What goes away can be promised to nobody.
   ResourceVector usable_total() const;
@@ -173,7 +186,7 @@ class Cluster {
   OutstandingOffers outstanding;
   std::vector<Rescind> rescinds;  // for the next decision
   std::vector<Revoke> revokes;
-  ResourceVector total;       // of the cluster, as the shares know it
+  ResourceVector total;       // of the cluster, as the shares know it; total_now() is ahead of it
   bool shares_dirty = false;  // a total or a weight changed: shares are rebuilt in the decision
   bool dirty = false;         // something happened since the decision
 
@@ -324,7 +337,8 @@ class Cluster {
   size_t timed_filters_ = 0;
   std::set<Alarm> alarms_;
   std::vector<size_t> free_agent_slots_;  // of agents that are no more
-  std::vector<size_t> free_slots_;        // of asks that are no more
+  ClusterTotal total_now_;
+  std::vector<size_t> free_slots_;  // of asks that are no more
   size_t slots_ = 0;
 };
 

@@ -198,18 +198,25 @@ void Cluster::change_use(Leaf& l, const ResourceVector& allocated, const Resourc
   tree.change_use(l, allocated, offered);
 }
 
-ResourceVector Cluster::compute_total() const {
-  // Sums beyond kAmountMax, of agents that say wild things, count as that.
-  ResourceVector sum;
-  for (const auto& [id, a] : agents) {
-    sum += a->counted_total();
-    for (const ResourceKind kind : kResourceKinds) sum[kind] = std::min(sum[kind], kAmountMax);
+void ClusterTotal::add(const ResourceVector& agent) {
+  for (const ResourceKind kind : kResourceKinds) sums_[static_cast<size_t>(kind)] += agent[kind];
+}
+
+void ClusterTotal::remove(const ResourceVector& agent) {
+  for (const ResourceKind kind : kResourceKinds) sums_[static_cast<size_t>(kind)] -= agent[kind];
+}
+
+ResourceVector ClusterTotal::amounts() const {
+  ResourceVector amounts;
+  for (const ResourceKind kind : kResourceKinds) {
+    amounts[kind] =
+        static_cast<int64_t>(std::min<Sum>(sums_[static_cast<size_t>(kind)], kAmountMax));
   }
-  return sum;
+  return amounts;
 }
 
 ResourceVector Cluster::usable_total() const {
-  ResourceVector sum = shares_dirty ? compute_total() : total;
+  ResourceVector sum = total_now();
   for (const Agent* a : draining) {
     sum -= (a->counted_total() - a->counted_allocated()).max(ResourceVector());
   }
@@ -217,14 +224,14 @@ ResourceVector Cluster::usable_total() const {
 }
 
 void Cluster::rebuild_shares() {
-  total = compute_total();
+  total = total_now();
   free_agents.weigh_anew(total);
   tree.rebuild(total);
   shares_dirty = false;
 }
 
 void Cluster::know_shares() const {
-  if (shares_dirty) tree.rebuild(compute_total());
+  if (shares_dirty) tree.rebuild(total_now());
 }
 
 }  // namespace proffer::fair

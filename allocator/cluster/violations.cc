@@ -24,6 +24,12 @@ void Cluster::check(std::vector<Violation>& found) const {
 
 // Free + offered + allocated = total, per kind and device; each offer is counted where it is.
 void Cluster::check_agents(std::vector<Violation>& found) const {
+  ClusterTotal sum;
+  for (const auto& [id, a] : agents) sum.add(a->counted_total());
+  if (sum.amounts() != total_now()) {
+    found.push_back(
+        {text("the total is ", to_text(total_now()), " and not ", to_text(sum.amounts()))});
+  }
   for (const auto& [id, a] : agents) {
     const auto wrong = [&, name = id.str()](const std::string& what) {
       found.push_back({text("agent ", name, ": ", what)});

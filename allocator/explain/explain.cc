@@ -92,7 +92,7 @@ FrameworkExplanation Explainer::explain(const FrameworkId& id) const {
   cluster_.know_shares();
   const Framework& f = *cluster_.frameworks.at(id);
   const Leaf& l = *f.own;
-  const ResourceVector total = cluster_.compute_total();
+  const ResourceVector total = cluster_.total_now();
   FrameworkExplanation found{.framework = id,
                              .role = f.role,
                              .mode = f.mode,

@@ -76,7 +76,7 @@ std::optional<RoleExplanation> Explainer::explain_role(const RoleName& name) con
   if (role == nullptr || role->parent == nullptr) return std::nullopt;
   cluster_.know_shares();
   know_entitlements(cluster_);
-  const ResourceVector total = cluster_.compute_total();
+  const ResourceVector total = cluster_.total_now();
   const ResourceVector use = role->use();
   RoleExplanation found{.role = name,
                         .settings = role->settings,

@@ -46,7 +46,7 @@ std::optional<AgentId> claimed_for(const Waiting& waiting, const AskEntry& ask) 
 std::vector<RoleStatus> role_statuses(const Cluster& cluster) {
   cluster.know_shares();
   know_entitlements(cluster);
-  const ResourceVector total = cluster.compute_total();
+  const ResourceVector total = cluster.total_now();
   std::vector<RoleStatus> all;
   for (const auto& [name, r] : cluster.tree.roles()) {
     all.push_back({.role = name,
@@ -63,7 +63,7 @@ std::vector<RoleStatus> role_statuses(const Cluster& cluster) {
 }
 
 std::vector<LeafStatus> leaf_statuses(const Cluster& cluster, const Waiting& waiting) {
-  const ResourceVector total = cluster.compute_total();
+  const ResourceVector total = cluster.total_now();
   std::vector<LeafStatus> all;
   for (const auto& [id, l] : cluster.leaves) {
     LeafStatus status{.framework = id.framework,
