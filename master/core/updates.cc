@@ -241,6 +241,7 @@ void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledg
     return true;
   };
   unacknowledged_ -= std::erase_if(task->pending, acknowledged);
+  if (task->pending.empty()) task->pending.shrink_to_fit();  // Most tasks just run from here on.
   if (message.source == UpdateSource::kAgent) {
     const uint64_t sequence = std::min(message.sequence, task->agent_sequence);
     if (sequence > task->acknowledged) {
@@ -259,6 +260,7 @@ void Master::State::on_acknowledge(Framework& framework, const proto::Acknowledg
 void Master::State::drop_pending(Task& task) {
   unacknowledged_ -= task.pending.size();
   task.pending.clear();
+  task.pending.shrink_to_fit();
 }
 
 // Called at the end of a step, when no handler holds a task.
