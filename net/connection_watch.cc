@@ -1,46 +1,27 @@
 #include "net/connection_watch.h"
 
-#include <algorithm>
-#include <fstream>
 #include <string>
 #include <utility>
 
-#include <linux/sockios.h>
 #include <malloc.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/load_limits.h"
 #include "common/text.h"
 #include "net/accept_guard.h"
 #include "net/peer_process.h"
+#include "net/received_bytes.h"
 
 namespace proffer {
 namespace {
 
 // A sender of parts takes up to 2 GB in a second.
 constexpr Duration kCheckEvery = milliseconds(100);
-constexpr Duration kLookEvery = milliseconds(20);  // while this process grows
-constexpr int kLooksToShut = 4;                    // with bytes each time and nothing whole
-constexpr int kLooksMax = 50;                      // then it grows for another reason
-// Who sends without end is ahead of the reader. Fewer bytes may be a message whose turn to be read
-// has not come, when thousands connect at once: so few mean something only when this process has
-// grown by so many times what it may.
-constexpr int kManyBytes = 32 * 1024;
-constexpr size_t kGrowthTooFar = 16;
-
-size_t resident_bytes() {
-  std::ifstream in("/proc/self/statm");
-  size_t size = 0;
-  size_t resident = 0;
-  in >> size >> resident;
-  return resident * static_cast<size_t>(sysconf(_SC_PAGESIZE));
-}
-
-int waiting_bytes(int fd) {
-  int bytes = 0;
-  return ioctl(fd, SIOCINQ, &bytes) == 0 ? bytes : 0;
-}
+// Of a message that is not whole yet, with what CURVE and its parts' heads add.
+constexpr uint64_t kUnfinishedMax = 2 * kFrameBytesMax;
+// Whole messages that libzmq holds while nobody reads, and one that is not whole.
+constexpr uint64_t kUnreadMax = (kReceiveQueueFrames + 2) * kFrameBytesMax;
 
 }  // namespace
 
@@ -62,10 +43,8 @@ void ConnectionWatch::accepted(int fd) {
   if (static_cast<size_t>(fd) >= by_fd_.size()) by_fd_.resize(static_cast<size_t>(fd) + 1);
   Connection& connection = by_fd_[static_cast<size_t>(fd)];
   connection.number = ++numbers_;
-  if (++open_ == 1) {
-    calm_bytes_ = resident_bytes();
-    looks_ = 0;
-  }
+  connection.at_message = connection.at_look = received_bytes(fd);
+  ++open_;
   first_messages_.push_back({fd, connection.number, loop_.now() + options_.first_message_max});
   if (!timer_.is_armed()) timer_.arm(loop_.now() + kCheckEvery);
 
@@ -93,7 +72,7 @@ void ConnectionWatch::spoke(int fd) {
   Connection* connection = find(fd);
   if (connection == nullptr) return;
   connection->has_spoken = true;
-  connection->spoke_lately = true;
+  connection->at_message = received_bytes(fd);
 }
 
 // libzmq learns of it as of any other end.
@@ -114,14 +93,8 @@ void ConnectionWatch::check() {
     malloc_trim(0);  // What libzmq has freed is in pieces, which would stay here.
     wants_trim_ = false;
   }
-  const size_t resident = resident_bytes();
-  if (resident <= calm_bytes_ + options_.growth_max) {
-    calm_bytes_ = std::min(calm_bytes_, resident);
-    looks_ = 0;
-  } else {
-    look_for_unfinished(resident);
-  }
-  if (open_ > 0) timer_.arm(now + (looks_ > 0 ? kLookEvery : kCheckEvery));
+  look_for_unfinished();
+  if (open_ > 0) timer_.arm(now + kCheckEvery);
 }
 
 void ConnectionWatch::check_first_messages(Time now) {
@@ -139,37 +112,29 @@ void ConnectionWatch::check_first_messages(Time now) {
   }
 }
 
-// O(connections), a call of the system for each that has not spoken since the last look.
-void ConnectionWatch::look_for_unfinished(size_t resident) {
-  const bool is_too_far = resident > calm_bytes_ + kGrowthTooFar * options_.growth_max;
-  // The owner may have stopped reading, or be behind: then whole messages wait as well. libzmq
-  // gives one of each connection in turn.
-  if (!has_read_all_ && messages_ < open_ && !is_too_far) return;
-  has_read_all_ = false;
-  messages_ = 0;
-  const int enough = is_too_far ? 1 : kManyBytes;
-  bool found = false;
+// What had come before the last look, and was not read though all was read since (libzmq gives one
+// message of each connection in turn), is one message that has no end yet. While the owner does not
+// read or is behind, whole messages may wait as well. O(connections).
+void ConnectionWatch::look_for_unfinished() {
+  const bool was_all_read = has_read_all_ || messages_ >= open_;
   for (size_t i = 0; i < by_fd_.size(); ++i) {
     Connection& connection = by_fd_[i];
     if (connection.number == 0) continue;
     const int fd = static_cast<int>(i);
-    if (looks_ == 0 || connection.spoke_lately) {
-      connection.looks = 0;
-    } else if (waiting_bytes(fd) >= enough) {
-      ++connection.looks;
-    }
-    connection.spoke_lately = false;
-    if (connection.looks < kLooksToShut) continue;
-    connection.looks = 0;
+    const uint64_t received = received_bytes(fd);
+    const bool is_endless =
+        received > connection.at_message + kUnreadMax ||
+        (was_all_read && connection.at_look > connection.at_message + kUnfinishedMax);
+    if (was_all_read) connection.at_look = received;
+    if (!is_endless) continue;
+    connection.at_message = received;
     if (connection.user) note_unfinished(*connection.user);
     shut(fd, counts_.unfinished, "it sends parts of a message without end");
-    found = true;
+    wants_trim_ = true;
   }
-  wants_trim_ |= found;
-  if (++looks_ <= kLooksMax || found) return;
-  wants_trim_ = true;
-  calm_bytes_ = resident;
-  looks_ = 0;
+  if (!was_all_read) return;
+  has_read_all_ = false;
+  messages_ = 0;
 }
 
 }  // namespace proffer

@@ -8,8 +8,7 @@
 // shut
 //   * if it is one too many of its user,
 //   * if its first message does not come in time,
-//   * if this process grows, and the kernel has bytes of that connection at each look, but
-//     nothing whole comes of it, though whole messages of all connections were read meanwhile.
+//   * if more has come of it than whole messages can be, and was not received as such.
 // Connections are known by their descriptors, which libzmq closes and the kernel gives again at any
 // time: in the worst case another one is shut, whose peer connects again.
 
@@ -32,7 +31,6 @@ class ConnectionWatch {
  public:
   struct Options {
     Duration first_message_max = kFirstMessageMax;
-    size_t growth_max = size_t{64} << 20;  // bytes that this process may grow by before it looks
     // Unix sockets; of root and of this process's user there may be more.
     size_t connections_per_user_max = kConnectionsPerUserMax;
   };
@@ -66,8 +64,9 @@ class ConnectionWatch {
     std::optional<uint32_t> user = {};  // of a Unix socket
     bool is_counted = false;            // among those of its user
     bool has_spoken = false;
-    bool spoke_lately = false;  // since the last look
-    int looks = 0;              // at which many bytes of it waited
+    // received_bytes(): when a whole message was read last, and at the last look.
+    uint64_t at_message = 0;
+    uint64_t at_look = 0;
   };
   struct Waiting {
     int fd = -1;
@@ -79,7 +78,7 @@ class ConnectionWatch {
   void shut(int fd, uint64_t& count, const std::string& why);
   void check();
   void check_first_messages(Time now);
-  void look_for_unfinished(size_t resident);
+  void look_for_unfinished();
 
   Loop& loop_;
   Options options_;
@@ -90,8 +89,6 @@ class ConnectionWatch {
   uint64_t numbers_ = 0;
   std::deque<Waiting> first_messages_;  // in order of time
   std::unordered_map<uint32_t, size_t> by_user_;
-  size_t calm_bytes_ = 0;  // resident when nothing was wrong
-  int looks_ = 0;          // in a row; 0: none is needed
   // Since the last look.
   bool has_read_all_ = false;
   size_t messages_ = 0;
