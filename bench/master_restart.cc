@@ -63,6 +63,23 @@ int64_t bytes_per_bare_peer(int peers) {
   return (after - before) * 1'024 / connected;
 }
 
+// Until the master has carried out what was asked and answered: acknowledgements of the last tasks
+// are on their way when the tasks run.
+void wait_until_calm(pid_t master) {
+  constexpr int64_t kLook = 500'000;  // microseconds
+  int64_t cpu = cpu_micros(master);
+  int64_t since = monotonic_nanos() / 1'000;
+  wait_until("the master to be calm", 120, [&] {
+    const int64_t now = monotonic_nanos() / 1'000;
+    if (now - since < kLook) return false;
+    const int64_t used = cpu_micros(master) - cpu;
+    const bool is_calm = used < (now - since) / 5;
+    cpu += used;
+    since = now;
+    return is_calm;
+  });
+}
+
 struct Restart {
   int64_t ready = 0;    // microseconds from the start to each
   int64_t offered = 0;  // the task that waits
@@ -118,6 +135,7 @@ int main(int argc, char** argv) {
     check_running(agents);
     return shared->registrations == registrations;
   });
+  wait_until_calm(master.pid());
   const int64_t with_agents = memory_kib(master.pid(), "VmRSS");
 
   std::vector<pid_t> frameworks{fork_body([&] { run_frameworks(phase, 0, *shared); })};
@@ -130,6 +148,7 @@ int main(int argc, char** argv) {
     check_running(frameworks);
     return shared->running >= phase.tasks;
   });
+  wait_until_calm(master.pid());
   const int64_t with_tasks = memory_kib(master.pid(), "VmRSS");
 
   std::vector<Restart> restarts;
@@ -164,6 +183,7 @@ int main(int argc, char** argv) {
     restart.running = since(shared->probe_running_at);
     restart.loop_cpu = loop_thread_cpu(master.pid());
     restart.cpu = cpu_micros(master.pid());
+    wait_until_calm(master.pid());
     restart.rss = memory_kib(master.pid(), "VmRSS");
     restarts.push_back(restart);
   }
