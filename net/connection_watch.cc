@@ -18,6 +18,7 @@ namespace {
 
 // A sender of parts takes up to 2 GB in a second.
 constexpr Duration kCheckEvery = milliseconds(100);
+constexpr Duration kCheckSuspectsEvery = milliseconds(10);
 // Of a message that is not whole yet, with what CURVE and its parts' heads add.
 constexpr uint64_t kUnfinishedMax = 2 * kFrameBytesMax;
 // Whole messages that libzmq holds while nobody reads, and one that is not whole.
@@ -93,8 +94,8 @@ void ConnectionWatch::check() {
     malloc_trim(0);  // What libzmq has freed is in pieces, which would stay here.
     wants_trim_ = false;
   }
-  look_for_unfinished();
-  if (open_ > 0) timer_.arm(now + kCheckEvery);
+  const bool has_suspects = look_for_unfinished();
+  if (open_ > 0) timer_.arm(now + (has_suspects ? kCheckSuspectsEvery : kCheckEvery));
 }
 
 void ConnectionWatch::check_first_messages(Time now) {
@@ -115,7 +116,8 @@ void ConnectionWatch::check_first_messages(Time now) {
 // What had come before the last look, and was not read though all was read since (libzmq gives one
 // message of each connection in turn), is one message that has no end yet. While the owner does not
 // read or is behind, whole messages may wait as well. O(connections).
-void ConnectionWatch::look_for_unfinished() {
+bool ConnectionWatch::look_for_unfinished() {
+  bool has_suspects = false;
   const bool was_all_read = has_read_all_ || messages_ >= open_;
   for (size_t i = 0; i < by_fd_.size(); ++i) {
     Connection& connection = by_fd_[i];
@@ -125,6 +127,7 @@ void ConnectionWatch::look_for_unfinished() {
     const bool is_endless =
         received > connection.at_message + kUnreadMax ||
         (was_all_read && connection.at_look > connection.at_message + kUnfinishedMax);
+    has_suspects = has_suspects || received > connection.at_message + kUnfinishedMax;
     if (was_all_read) connection.at_look = received;
     if (!is_endless) continue;
     connection.at_message = received;
@@ -132,9 +135,11 @@ void ConnectionWatch::look_for_unfinished() {
     shut(fd, counts_.unfinished, "it sends parts of a message without end");
     wants_trim_ = true;
   }
-  if (!was_all_read) return;
-  has_read_all_ = false;
-  messages_ = 0;
+  if (was_all_read) {
+    has_read_all_ = false;
+    messages_ = 0;
+  }
+  return has_suspects;
 }
 
 }  // namespace proffer

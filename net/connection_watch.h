@@ -78,7 +78,8 @@ class ConnectionWatch {
   void shut(int fd, uint64_t& count, const std::string& why);
   void check();
   void check_first_messages(Time now);
-  void look_for_unfinished();
+  // Whether more has come of one than a message that is not whole may have.
+  bool look_for_unfinished();
 
   Loop& loop_;
   Options options_;
