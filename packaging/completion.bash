@@ -26,6 +26,12 @@ _proffer() {
       tasks) words=$(_proffer_names tasks) ;;
       teardown) words=$(_proffer_names frameworks) ;;
       drain | undrain | reserve | unreserve) words=$(_proffer_names agents) ;;
+      batch)
+        case $verb in
+          status | watch | wait | cancel) words=$(_proffer_names batch list) ;;
+          logs | retry) words=$(_proffer_names batch list --all) ;;
+        esac
+        ;;
       agent) [[ $verb != gone ]] || words=$(_proffer_names agents) ;;
     esac
   fi

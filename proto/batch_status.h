@@ -40,6 +40,7 @@ struct BatchStage {
   int64_t bytes_in = 0;
   int64_t records_out = 0;
   int64_t bytes_out = 0;
+  std::optional<Duration> cpu = {};  // of attempts that have ended, as far as it was counted
   std::optional<Duration> eta = {};  // of this stage, once it can be told
   bool operator==(const BatchStage&) const = default;
 };
@@ -55,13 +56,15 @@ struct BatchJob {
   BatchStage reduce = {};
   int64_t input_bytes = 0;  // of all splits
   Time submitted_at = {};
-  Time started_at = {};  // zero until it is
-  Time ended_at = {};    // zero until it has
+  Time started_at = {};   // zero until it is
+  Time ended_at = {};     // zero until it has
+  Time retry_until = {};  // a retry goes on with what it had done; zero: nothing of it is kept
   // Shown to its owner and to operators only:
   std::string output = {};
   std::string note = {};   // what went wrong last, or what it waits for
   std::string error = {};  // why it failed or was cancelled
   std::string hint = {};
+  std::string failed_task = {};  // the attempt that failed last
 
   bool operator==(const BatchJob&) const = default;
 };

@@ -49,6 +49,7 @@ BatchWorkload::BatchWorkload(BatchWorkloadOptions options) : options_(std::move(
     }
     if (i > 0 && chance.chance(1, 4)) {
       wish.cancel_after = milliseconds(chance.between(0, 30'000));
+      wish.wants_retry = split_bytes(order.plan, 0) % 200 == 0;  // every second one
     }
     wishes_.push_back(std::move(wish));
     at = at + milliseconds(chance.between(0, 2 * options_.every.millis()));
@@ -69,6 +70,7 @@ void BatchWorkload::begin(Time now) {
       batch::JobsOptions{.role = options_.role, .fetch_rounds = 1'000});
   asked_.clear();
   waiting_.clear();
+  is_torn_down_ = false;
   look_at_ = now + kLook;
 }
 
@@ -110,6 +112,10 @@ void BatchWorkload::on_answer(const batch::Answer& answer) {
   Wish& wish = wishes_[asked.mapped()];
   if (!answer.job) {
     if (answer.job.error().code() == ErrorCode::kUnavailable) return;  // It is asked again.
+    // It was retried by an earlier life, which could not say so.
+    if (wish.is_retry_asked && answer.job.error().code() == ErrorCode::kFailedPrecondition) {
+      return note_retry(wish);
+    }
     found_.push_back({text("a request was refused: ", answer.job.error().message())});
   } else if (wish.job.empty()) {
     wish.job = answer.job->job;
@@ -118,6 +124,8 @@ void BatchWorkload::on_answer(const batch::Answer& answer) {
         found_.push_back({text("two jobs are ", wish.job)});
       }
     }
+  } else if (answer.job->job == wish.job && wish.is_retry_asked && wish.wants_retry) {
+    note_retry(wish);
   } else if (answer.job->job == wish.job) {
     wish.is_cancel_answered = true;
   } else {
@@ -137,6 +145,10 @@ void BatchWorkload::go_on(Time now, Commands& out) {
       if (!wish.cancel_at) wish.cancel_at = now + *wish.cancel_after;
       if (*wish.cancel_at > now) continue;
       request.what = batch::Cancel{batch::JobId(wish.job)};
+    } else if (wish.wants_retry && wish.ended &&
+               wish.ended->phase == proto::BatchPhase::kCancelled) {
+      request.what = batch::Retry{batch::JobId(wish.job)};
+      wish.is_retry_asked = true;
     } else {
       continue;
     }
@@ -145,8 +157,9 @@ void BatchWorkload::go_on(Time now, Commands& out) {
     waiting_.insert(i);
     handle(request, now, out);
   }
-  const bool all_ended = std::all_of(wishes_.begin(), wishes_.end(),
-                                     [](const Wish& wish) { return wish.ended.has_value(); });
+  const bool all_ended = std::all_of(wishes_.begin(), wishes_.end(), [](const Wish& wish) {
+    return wish.ended && !(wish.wants_retry && wish.ended->phase == proto::BatchPhase::kCancelled);
+  });
   if (!all_ended) return;
   is_torn_down_ = true;
   out.push_back(proto::Teardown{});
@@ -165,7 +178,9 @@ void BatchWorkload::look(Time now) {
     if (job == told.end()) {
       found_.push_back({text("job ", wish.job, " is forgotten")});
     } else if (wish.ended) {
-      if (job->second != *wish.ended) {
+      if (job->second != *wish.ended && wish.is_retry_asked && wish.wants_retry) {
+        note_retry(wish);
+      } else if (job->second != *wish.ended) {
         found_.push_back({text("job ", wish.job, " was told as ", to_text(wish.ended->phase),
                                " and is ", to_text(job->second.phase))});
       }
@@ -177,6 +192,14 @@ void BatchWorkload::look(Time now) {
       found_.push_back({text("job ", wish.job, " was cancelled and goes on")});
     }
   }
+}
+
+// From now on it is to end as any other job.
+void BatchWorkload::note_retry(Wish& wish) {
+  wish.ended.reset();
+  wish.wants_retry = false;
+  wish.cancel_after.reset();
+  wish.is_cancel_answered = false;
 }
 
 void BatchWorkload::check_ended(const Wish& wish, const proto::BatchJob& job) {

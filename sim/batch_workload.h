@@ -49,7 +49,9 @@ class BatchWorkload final : public Workload {
     batch::JobOrder order = {};
     std::optional<Duration> cancel_after = {};  // it was answered
     std::optional<Time> cancel_at = {};
-    std::string job = {};  // its id, once that was answered
+    bool wants_retry = false;     // once it was cancelled
+    bool is_retry_asked = false;  // the answer may be lost
+    std::string job = {};         // its id, once that was answered
     bool is_cancel_answered = false;
     std::optional<proto::BatchJob> ended = {};  // as it was told first
   };
@@ -59,6 +61,7 @@ class BatchWorkload final : public Workload {
   void go_on(Time now, Commands& out);
   void look(Time now);
   void check_ended(const Wish& wish, const proto::BatchJob& job);
+  static void note_retry(Wish& wish);
 
   BatchWorkloadOptions options_;
   std::vector<Wish> wishes_;
@@ -68,7 +71,7 @@ class BatchWorkload final : public Workload {
   std::set<size_t> waiting_;          // the same wishes
   std::optional<Time> look_at_;
   bool refused_ = false;
-  bool is_torn_down_ = false;
+  bool is_torn_down_ = false;  // in this life: nobody may have heard of it
   std::vector<Violation> found_;
 };
 

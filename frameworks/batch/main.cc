@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -47,13 +48,26 @@ class Verbs {
         verb("submit", "Submit a job, print its id, and leave it to the scheduler",
              [this] { return submit(job_, options_); });
     add_job(submit_command);
+    CLI::App* history_command = verb("history", "The jobs that have ended, the latest first",
+                                     [this] { return history(limit_, options_); });
+    history_command->add_option("--limit", limit_, "At most so many")->capture_default_str();
+    CLI::App* logs_command = verb("logs", "The output of a job's tasks",
+                                  [this] { return show_logs(id_, logs_, options_); });
+    logs_command->add_option("JOB", id_, "The job's id, as in words-7")->required();
+    logs_command->add_option("TASK", logs_.task,
+                             "As in map-3, or map-3-2 for its second attempt [the attempt that "
+                             "failed last]");
+    logs_command->add_flag("-f,--follow", logs_.follow, "Go on until the task has ended");
+    logs_command->add_flag("--stdout", logs_.use_stdout,
+                           "Standard output instead of standard error");
     CLI::App* list_command =
         verb("list", "The jobs of all users", [this] { return list(with_ended_, options_); });
     list_command->add_flag("--all", with_ended_, "Those that have ended, too");
     of_job("status", "How a job stands", &show_status);
     of_job("watch", "Show the progress of a job until it ends", &watch);
     of_job("wait", "Return when a job has ended, with 0 if it has finished", &wait);
-    of_job("cancel", "End a job and remove its output", &cancel);
+    of_job("cancel", "End a job and take its output away", &cancel);
+    of_job("retry", "Do what is missing of a job that failed or was cancelled", &retry);
     add_scheduler();
   }
 
@@ -99,9 +113,10 @@ class Verbs {
 
   void add_job(CLI::App* command) {
     command->footer(
-        "The job file has the same as keys: name, role, band, priority, map, reduce, input, "
-        "output, reducers,\nsplit, resources, files, fetch, env. Flags say more than the file. "
-        "Example:\n"
+        "The job file has the same as keys, with _ for -: name, role, band, priority, map, "
+        "map_accepts, reduce,\nreduce_accepts, input, output, reducers, split, by_file, "
+        "allow_empty, fail_if_impossible, resources,\nfiles, fetch, env. Flags say more than the "
+        "file. Example:\n"
         "  proffer batch run --map 'tr -s \" \" \"\\n\"' --reduce 'uniq -c' --input /etc --output "
         "/tmp/words");
     JobText& flags = job_.flags;
@@ -117,11 +132,25 @@ class Verbs {
                         "Among your jobs, from -100 to 100: higher ones first [0]");
     command->add_option("--map", flags.map, "Mapper: a shell command line");
     command->add_option("--reduce", flags.reduce, "Reducer: a shell command line");
+    command
+        ->add_option("--map-accepts", flags.map_accepts,
+                     "Exit code of the mapper that is as good as 0, as 1 of grep; can be repeated")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--reduce-accepts", flags.reduce_accepts,
+                     "The same of the reducer; can be repeated")
+        ->allow_extra_args(false);
     command->add_option("--input", flags.inputs, "File or directory to read; can be repeated")
         ->allow_extra_args(false);
     command->add_option("--output", flags.output, "Directory to make for the result");
     command->add_option("--reducers", flags.reducers, "Number of parts, 0 for mappers only [1]");
     command->add_option("--split", flags.split, "Bytes of input for each map task [8MiB]");
+    truth(command, "--by-file", flags.by_file,
+          "No map task reads of more than one file, which $mapreduce_map_input_file names");
+    truth(command, "--allow-empty", flags.allow_empty,
+          "Input without a byte is no error: one map task reads nothing");
+    truth(command, "--fail-if-impossible", flags.fail_if_impossible,
+          "Fail, instead of waiting, if no agent of the cluster could ever run a task");
     command->add_option("--resources", flags.resources,
                         text("Of each task [", kDefaultResources, "]"));
     command->add_option("--files", flags.files, "File to put where the tasks run; can be repeated")
@@ -133,6 +162,12 @@ class Verbs {
         ->allow_extra_args(false);
     command->add_option("--env", env_, "NAME=value for the tasks; can be repeated")
         ->allow_extra_args(false);
+  }
+
+  static void truth(CLI::App* command, const std::string& name, std::optional<std::string>& place,
+                    const std::string& what) {
+    command->add_flag_callback(
+        name, [&place] { place = "true"; }, what);
   }
 
   void add_scheduler() {
@@ -156,6 +191,8 @@ class Verbs {
   std::vector<std::string> env_;
   std::string id_;
   bool with_ended_ = false;
+  int64_t limit_ = 100;
+  LogsOptions logs_;
   SchedulerOptions scheduler_;
   std::function<int()> chosen_;
 };

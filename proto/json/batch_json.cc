@@ -48,6 +48,7 @@ void fields(F& f, typename F::template Of<BatchStage>& stage) {
   f.whole("bytes_in", stage.bytes_in);
   f.whole("records_out", stage.records_out);
   f.whole("bytes_out", stage.bytes_out);
+  f.seconds("cpu_s", stage.cpu);
   f.seconds("left_s", stage.eta);
 }
 
@@ -65,10 +66,12 @@ void fields(F& f, typename F::template Of<BatchJob>& job) {
   f.seconds("submitted_at_s", job.submitted_at);
   f.seconds("started_at_s", job.started_at);
   f.seconds("ended_at_s", job.ended_at);
+  f.seconds("retry_until_s", job.retry_until);
   f.text_if_any("output", job.output);
   f.text_if_any("note", job.note);
   f.text_if_any("error", job.error);
   f.text_if_any("hint", job.hint);
+  f.text_if_any("failed_task", job.failed_task);
 }
 
 template <class F>

@@ -13,7 +13,8 @@
 namespace proffer::proto {
 
 // {"job","owner","role","priority","phase","framework","map":{…},"reduce":{…},"input_bytes",
-// "submitted_at_s","started_at_s","ended_at_s","output","note","error","hint"}
+// "submitted_at_s","started_at_s","ended_at_s","retry_until_s","output","note","error","hint",
+// "failed_task"}
 std::string batch_job_json(const BatchJob& job);
 Result<BatchJob> parse_batch_job(std::string_view json);
 // {"jobs":[…],"next"}: `next` is the last of them if others follow.
@@ -25,8 +26,8 @@ struct BatchPage {
 std::string batch_page_json(const BatchPage& page);
 Result<BatchPage> parse_batch_page(std::string_view json);
 
-// What somebody asks of the scheduler: "submit" (order), "cancel" (job), "list" (after, ended),
-// "status" (job, phase, wait).
+// What somebody asks of the scheduler: "submit" (order), "cancel" and "retry" (job), "list" (after,
+// ended), "status" (job, phase, wait).
 struct BatchCall {
   std::string verb = {};
   std::string job = {};

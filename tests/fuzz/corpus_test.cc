@@ -231,6 +231,7 @@ std::map<std::string, std::string> made_seeds() {
   }
   const batch::WorkCommon common = {.job = "words-7",
                                     .command = "awk -f map.awk",
+                                    .accepts = {1, 3},
                                     .env = {{"A", "1"}, {"B", "two"}},
                                     .output = "/tmp/out",
                                     .plan = "5e1f",
@@ -239,7 +240,10 @@ std::map<std::string, std::string> made_seeds() {
                                     .attempt = 1};
   seeds["batch_work/map"] = batch::encode_work(batch::MapWork{.common = common, .reducers = 3});
   seeds["batch_work/end"] =
-      batch::encode_work(batch::EndWork{.common = common, .commits = true, .parts = 3});
+      batch::encode_work(batch::EndWork{.common = common,
+                                        .kind = batch::EndWork::Kind::kSetAside,
+                                        .place = "/tmp/.unfinished-words-7-5e1f",
+                                        .parts = 3});
   seeds["batch_plan/split"] =
       batch::encode_split({.chunks = {{"/in/a", 0, 100}, {"/in/ab", 5, 1 << 20}}});
   seeds["batch_plan/files"] = batch::encode_files({{"map.awk", "{ print $1 }\n"}, {"x", ""}});
@@ -247,6 +251,7 @@ std::map<std::string, std::string> made_seeds() {
   order.order.name = "words";
   order.order.map = "cat";
   order.order.output = "/tmp/out";
+  order.order.map_accepts = {1};
   order.order.plan = "5e1f";
   order.order.maps = 9;
   order.order.resources = ResourceVector::of(1'000, 256'000);
@@ -256,12 +261,20 @@ std::map<std::string, std::string> made_seeds() {
   seeds["batch_record/order"] = batch::encode(order);
   seeds["batch_record/bare_order"] = batch::encode_order(order.order);
   seeds["batch_record/scheduler"] = batch::encode(batch::SchedulerRecord{.lives = 2, .jobs = 300});
-  seeds["batch_record/state"] = batch::encode(batch::StateRecord{
-      .started_at = Time::from_nanos(5),
-      .outcome = batch::Outcome{.phase = proto::BatchPhase::kFailed, .error = "why"}});
+  seeds["batch_record/state"] = batch::encode(
+      batch::StateRecord{.started_at = Time::from_nanos(5),
+                         .retries = 1,
+                         .outcome = batch::Outcome{.phase = proto::BatchPhase::kFailed,
+                                                   .error = "why",
+                                                   .failed_task = "words-7.map-00007-1",
+                                                   .is_kept = true}});
   batch::BlockRecord block;
   block[3].failures = 1;
-  block[200] = {.winner = 1'001, .failures = 0, .agent = AgentId("a"), .result = {.bytes_in = 9}};
+  block[200] = {.winner = 1'001,
+                .failures = 0,
+                .cpu = milliseconds(70),
+                .agent = AgentId("a"),
+                .result = {.bytes_in = 9}};
   seeds["batch_record/block"] = batch::encode(block);
   batch::EndedRecord ended;
   ended.job.job = "words-7";
@@ -280,8 +293,9 @@ std::map<std::string, std::string> made_seeds() {
                                                      .records_out = 70'000,
                                                      .bytes_out = int64_t{1} << 40,
                                                      .http_address = "127.0.0.1:8080"});
-  seeds["batch_work/failure"] =
-      batch::encode_failure({.stderr_tail = "map.awk: line 1\n", .fetch_failed = {{1, 2}, {9, 0}}});
+  seeds["batch_work/failure"] = batch::encode_failure({.blame = batch::Blame::kCommand,
+                                                       .stderr_tail = "map.awk: line 1\n",
+                                                       .fetch_failed = {{1, 2}, {9, 0}}});
   seeds["batch_work/index_entry"] = batch::encode_index_entry(
       {.offset = 10, .length = 1000, .records = 20, .checksum = 0x0123456789abcdef});
   // Without its seal, which the target adds.

@@ -37,8 +37,9 @@ TEST(Readme, TheTourWorksAsWritten) {
     const bool lists = command.starts_with("proffer logs run");
     EXPECT_EQ(done.code, lists ? 1 : 0) << command << "\n" << done.out << done.err;
     // What only sets something says nothing if it worked.
-    const bool sets =
-        command.starts_with("proffer role set") || command.starts_with("proffer drain");
+    const bool sets = command.starts_with("proffer role set") ||
+                      command.starts_with("proffer drain") ||
+                      command.starts_with("proffer batch wait");
     EXPECT_EQ((done.out + done.err).empty(), sets) << command;
   }
   EXPECT_GE(run_here, 7);

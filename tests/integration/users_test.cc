@@ -33,8 +33,8 @@ class OtherUser : public testing::Test {
     fs::permissions(home_.path(), fs::perms::owner_all | fs::perms::others_exec);
     ASSERT_EQ(chown(own_.path().c_str(), kNobody, kNobody), 0);
     // The build may lie where others may not look.
-    for (const char* name :
-         {"proffer", "proffer-master", "proffer-agent", "proffer-executor", "proffer-fetch"}) {
+    for (const char* name : {"proffer", "proffer-master", "proffer-agent", "proffer-executor",
+                             "proffer-fetch", "proffer-batch", "proffer-batch-executor"}) {
       fs::copy_file(program(name), home_ / name);
     }
     start_master();
@@ -83,6 +83,14 @@ class OtherUser : public testing::Test {
         Words{program("proffer-service"), "scheduler", "--master=" + socket_path(),
               "--session-file=" + (home_ / "service.session"), "--serve-users"});
     EXPECT_TRUE(eventually([&] { return as_root({"service", "list"}).code == 0; }));
+    return started;
+  }
+
+  std::unique_ptr<Process> start_batch() const {
+    auto started = std::make_unique<Process>(
+        Words{program("proffer-batch"), "scheduler", "--master=" + socket_path(),
+              "--session-file=" + (home_ / "batch.session"), "--serve-users"});
+    EXPECT_TRUE(eventually([&] { return as_root({"batch", "list"}).code == 0; }));
     return started;
   }
 
@@ -288,6 +296,78 @@ TEST_F(OtherUser, RunsCommandsInItsOwnTasksOnly) {
     task->kill(SIGINT);
     task->wait();
   }
+}
+
+// The scheduler of batch is root's here; each job is run, ended and read by its own user.
+TEST_F(OtherUser, RunsItsBatchJobsAsItselfAndLeavesThoseOfOthersAlone) {
+  std::unique_ptr<Process> batch = start_batch();
+  write_file(home_ / "input", "line\n");
+  write_file(own_ / "input", "line\n");
+  const auto submission = [](const std::string& directory, const std::string& map) {
+    return Words{"batch",       "submit",
+                 "--map",       map,
+                 "--reducers",  "0",
+                 "--input",     directory + "/input",
+                 "--output",    directory + "/out",
+                 "--resources", "cpus:1;mem:64"};
+  };
+  const Exit theirs =
+      as_root(submission(home_.path(), "echo whispered >&2; exec sleep 1000 # secret"));
+  ASSERT_EQ(theirs.out, "job-1\n") << theirs.err;
+  ASSERT_TRUE(
+      eventually([&] { return as_root({"tasks"}).out.find("running") != std::string::npos; }));
+  ASSERT_EQ(as_root({"role", "set", "default/vip", "--users", "root"}).code, 0);
+
+  for (const Words& seen :
+       {Words{"proffer", "batch", "status", "job-1"},
+        Words{"proffer", "batch", "status", "job-1", "--json"}, Words{"proffer", "batch", "list"},
+        Words{"proffer", "batch", "list", "--json"}}) {
+    const Exit told = as_nobody(seen);
+    EXPECT_EQ(told.code, 0) << told.err;
+    EXPECT_THAT(told.out, HasSubstr("root"));
+    EXPECT_THAT(told.out, Not(HasSubstr("secret")));
+    EXPECT_THAT(told.out, Not(HasSubstr(home_.path())));
+  }
+  Words foreign = submission(own_.path(), "cat");
+  foreign.insert(foreign.begin(), "proffer");
+  foreign.insert(foreign.end(), {"--role", "default/vip"});
+  const std::pair<Words, std::string> attacks[] = {
+      {{"proffer", "batch", "cancel", "job-1"},
+       "user 'nobody' may not end job 'job-1' of user 'root'"},
+      {{"proffer", "batch", "retry", "job-1"},
+       "user 'nobody' may not retry job 'job-1' of user 'root'"},
+      {{"proffer", "batch", "logs", "job-1"}, "job 'job-1' is of user 'root'"},
+      {{"proffer", "batch", "logs", "job-1", "map-0"}, "job 'job-1' is of user 'root'"},
+      {{"proffer", "logs", "--stderr", "job-1.map-00000-1"}, "may not read files"},
+      {foreign, "user 'nobody' may not use role 'default/vip'"},
+  };
+  for (const auto& [words, says] : attacks) {
+    const Exit refused = as_nobody(words);
+    EXPECT_EQ(refused.code, 1) << words[2];
+    EXPECT_THAT(refused.err, HasSubstr(says)) << words[2];
+    EXPECT_THAT(refused.out, Not(HasSubstr("whispered"))) << words[2];
+  }
+  EXPECT_FALSE(fs::exists(own_ / "out"));  // Of the job that was refused.
+  // Each is in the log of the process that refused it.
+  EXPECT_TRUE(batch->complains("audit: refused user=nobody")) << batch->err();
+  for (const char* verb : {"end", "retry"}) {
+    EXPECT_TRUE(batch->complains(text("may not ", verb, " job"))) << batch->err();
+  }
+  EXPECT_TRUE(master_->complains("audit: refused user=nobody action='use a role' of='default/vip'"))
+      << master_->err();
+  EXPECT_EQ(as_root({"batch", "logs", "job-1", "map-0"}).out, "whispered\n");
+
+  Words mine = submission(own_.path(), "id -un; cat >/dev/null");
+  mine.insert(mine.begin(), "proffer");
+  ASSERT_EQ(as_nobody(mine).out, "job-2\n");
+  EXPECT_EQ(as_nobody({"proffer", "batch", "wait", "job-2"}).code, 0);
+  EXPECT_EQ(read_file(own_ / "out/part-00000"), "nobody\n");
+  const Exit history = as_nobody({"proffer", "batch", "history"});
+  EXPECT_THAT(history.out, HasSubstr("job-2"));
+  EXPECT_EQ(as_root({"batch", "cancel", "job-1"}).code, 0);
+  EXPECT_EQ(as_root({"batch", "wait", "job-1"}).code, 1);
+  batch->kill(SIGTERM);
+  EXPECT_EQ(batch->wait().code, 0) << batch->err();
 }
 
 // The scheduler of services is root's here; each app is run, changed and read by its own user.

@@ -48,6 +48,25 @@ Result<void> check_path(std::string_view what, std::string_view path) {
   return {};
 }
 
+// What ends a process by a signal, or before it begins, cannot be its word for done.
+Result<void> check_exit_codes(std::string_view what, const std::vector<int32_t>& codes) {
+  if (codes.size() > kAcceptedExitCodesMax) {
+    return Error::invalid_argument(text(what, " has ", codes.size(), " exit codes; at most ",
+                                        kAcceptedExitCodesMax, " are allowed"));
+  }
+  for (size_t i = 0; i < codes.size(); ++i) {
+    if (codes[i] < 1 || codes[i] > 125) {
+      return Error::invalid_argument(
+          text(what, ": an exit code must be from 1 to 125, not ", codes[i]));
+    }
+    if (i > 0 && codes[i] <= codes[i - 1]) {
+      return Error::invalid_argument(
+          text(what, ": ", codes[i], " is given twice, or out of order"));
+    }
+  }
+  return {};
+}
+
 Result<void> check_environment(const proto::Environment& env) {
   size_t bytes = 0;
   for (const auto& [name, value] : env) {
@@ -147,6 +166,8 @@ Result<void> check_job(const JobSpec& spec) {
   }
   if (Result<void> ok = check_command("map", spec.map); !ok) return ok;
   if (Result<void> ok = check_command("reduce", spec.reduce); !ok) return ok;
+  if (Result<void> ok = check_exit_codes("map_accepts", spec.map_accepts); !ok) return ok;
+  if (Result<void> ok = check_exit_codes("reduce_accepts", spec.reduce_accepts); !ok) return ok;
   if (spec.inputs.empty()) {
     return Error::invalid_argument("the job has no input")
         .with_hint("give one with --input PATH, or `input: PATH` in the job file");

@@ -30,6 +30,8 @@ inline constexpr size_t kInputsMax = 1'000;
 inline constexpr size_t kPlanBytesMax = 64;              // of the name of a plan
 inline constexpr size_t kStderrTailBytesMax = 4 * 1024;  // of a failed task, told to its job
 
+inline constexpr size_t kAcceptedExitCodesMax = 16;  // of one command
+
 inline constexpr int32_t kAttempts = 4;
 inline constexpr int64_t kSplitBytes = int64_t{8} << 20;
 inline constexpr std::string_view kDefaultResources = "cpus:1;mem:256";
@@ -43,15 +45,22 @@ struct JobSpec {
   int32_t priority = 0;  // among the jobs of its user: higher ones first
   std::string map = {};
   std::string reduce = {};  // empty only if there are no reducers
+  // Exit codes that are as good as 0, rising: `grep` ends with 1 if nothing matches.
+  std::vector<int32_t> map_accepts = {};
+  std::vector<int32_t> reduce_accepts = {};
   std::vector<std::string> inputs = {};
   std::string output = {};
   int64_t reducers = 1;  // 0: the mappers' output is the result
   int64_t split_bytes = kSplitBytes;
+  bool by_file = false;      // no split has more than one file
+  bool allow_empty = false;  // input without a byte is one split; else it is refused
   std::map<std::string, std::string> files = {};  // contents by name, put into each sandbox
   std::vector<proto::FetchedFile> fetch = {};     // that agents put into each sandbox
   proto::Environment env = {};
   ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
   int32_t attempts = kAttempts;  // a task that fails so often ends the job
+  // The job fails if, before its first task begins, no agent could ever run one; else it waits.
+  bool fail_if_impossible = false;
 
   bool operator==(const JobSpec&) const = default;
 };

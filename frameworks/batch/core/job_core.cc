@@ -8,6 +8,7 @@
 
 #include "common/check.h"
 #include "common/text.h"
+#include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/stage.h"
 
 namespace proffer::batch {
@@ -72,6 +73,7 @@ class Job::State {
   }
   void restore(const Outcome& outcome) {
     outcome_ = outcome;
+    failed_task_ = outcome.failed_task;
     is_outcome_kept_ = true;
   }
   void on_restored(JobOutbox& out) {
@@ -126,6 +128,7 @@ class Job::State {
       status.error = outcome_->error;
       status.hint = outcome_->hint;
     }
+    status.failed_task = failed_task_;
     if (status.phase == proto::BatchPhase::kMap && map_started_) {
       status.map.eta = time_left(now - *map_started_, maps_.sums().bytes_in, order().input_bytes);
     }
@@ -193,6 +196,7 @@ class Job::State {
     status.bytes_in = stage.sums().bytes_in;
     status.records_out = stage.sums().records_out;
     status.bytes_out = stage.sums().bytes_out;
+    status.cpu = stage.cpu();
     return status;
   }
 
@@ -230,8 +234,7 @@ class Job::State {
     spec.shape = shape(kind);
     spec.command = (kind == TaskKind::kMap      ? order().map
                     : kind == TaskKind::kReduce ? order().reduce
-                    : commits()                 ? "commit the output"
-                                                : "remove the output")
+                                                : end_words())
                        .substr(0, kCommandShownBytes);  // For people; the work item has all of it.
     spec.executor = std::string(proto::kBatchExecutor);
     if (kind != TaskKind::kEnd) spec.fetch = order().fetch;
@@ -271,11 +274,33 @@ class Job::State {
            });
   }
 
-  WorkCommon common_work(const std::string& command, uint32_t number, uint32_t attempt) const {
+  EndWork::Kind end_kind() const {
+    if (commits()) return EndWork::Kind::kCommit;
+    return outcome_->is_kept ? EndWork::Kind::kSetAside : EndWork::Kind::kRemove;
+  }
+  std::string end_words() const {
+    switch (end_kind()) {
+      case EndWork::Kind::kCommit:
+        return "commit the output";
+      case EndWork::Kind::kSetAside:
+        return "set the output aside";
+      case EndWork::Kind::kRemove:
+        break;
+    }
+    return "remove the output";
+  }
+
+  std::string aside() const { return aside_directory(order().output, options_.id, order().plan); }
+  // Where its tasks write.
+  std::string directory() const { return options_.is_aside ? aside() : order().output; }
+
+  WorkCommon common_work(const std::string& command, const std::vector<int32_t>& accepts,
+                         uint32_t number, uint32_t attempt) const {
     return WorkCommon{.job = options_.id.str(),
                       .command = command,
+                      .accepts = accepts,
                       .env = order().env,
-                      .output = order().output,
+                      .output = directory(),
                       .plan = order().plan,
                       .maps = static_cast<uint32_t>(order().maps),
                       .number = number,
@@ -285,20 +310,21 @@ class Job::State {
   Work work(TaskKind kind, uint32_t number, uint32_t attempt) const {
     switch (kind) {
       case TaskKind::kMap:
-        return MapWork{.common = common_work(order().map, number, attempt),
+        return MapWork{.common = common_work(order().map, order().map_accepts, number, attempt),
                        .reducers = static_cast<uint32_t>(order().reducers)};
       case TaskKind::kReduce:
         return reduce_work(number, attempt);
       case TaskKind::kEnd:
         break;
     }
-    return EndWork{.common = common_work("", number, attempt),
-                   .commits = commits(),
+    return EndWork{.common = common_work("", {}, number, attempt),
+                   .kind = end_kind(),
+                   .place = commits() ? order().output : aside(),
                    .parts = static_cast<uint32_t>(order().parts())};
   }
 
   Work reduce_work(uint32_t number, uint32_t attempt) const {
-    ReduceWork work{.common = common_work(order().reduce, number, attempt)};
+    ReduceWork work{.common = common_work(order().reduce, order().reduce_accepts, number, attempt)};
     std::map<std::string, uint32_t> known;
     for (uint32_t i = 0; i < maps_.size(); ++i) {
       const JobTask& map = maps_.task(i);
@@ -322,6 +348,9 @@ class Job::State {
     }
     const Attempt attempt = found->second;
     Stage& tasks = stage(attempt.kind);
+    if (proto::is_terminal(status.state) && status.usage && status.usage->cpu_nanos) {
+      tasks.add_cpu(attempt.number, nanoseconds(*status.usage->cpu_nanos));
+    }
     found->second.is_unreachable = status.state == TaskState::kUnreachable;
     switch (status.state) {
       case TaskState::kStaging:
@@ -363,7 +392,7 @@ class Job::State {
         attempts_.erase(found);
         if (attempt.given_up) return;
         if (status.reason == TaskReason::kTaskInvalid) {
-          count_failure(attempt, status, status.message, {}, now, out);
+          count_failure(attempt, status, status.message, TaskFailure(), now, out);
           return;
         }
         tasks.lose(attempt.number);
@@ -379,6 +408,7 @@ class Job::State {
     attempt.given_up =
         tasks.task(name.number).state != JobTask::State::kPending || is_late(attempt);
     if (!attempt.given_up) tasks.resume(name.number, status.task);
+    if (name.kind == TaskKind::kMap && !map_started_) map_started_ = options_.started_at;
     return attempts_.emplace(status.task, std::move(attempt)).first;
   }
 
@@ -390,7 +420,9 @@ class Job::State {
   void on_finished(const Attempt& attempt, const TaskStatus& status, Time now, JobOutbox& out) {
     Stage& tasks = stage(attempt.kind);
     const JobTask& task = tasks.task(attempt.number);
-    if (task.state == JobTask::State::kDone || is_late(attempt)) return;  // Another attempt won.
+    if (task.state == JobTask::State::kDone) return;  // Another attempt won.
+    // What finishes while the job is ending is done: a retry need not do it again.
+    if (attempt.kind == TaskKind::kEnd && !outcome_) return;
     Result<TaskResult> result = decode_result(status.data);
     const bool lacks_address = result && attempt.kind == TaskKind::kMap && reduces_.size() > 0 &&
                                result->http_address.empty();
@@ -399,7 +431,7 @@ class Job::State {
       count_failure(attempt, status,
                     result ? "its executor told no address of its agent's files"
                            : text("its executor told no result: ", result.error().message()),
-                    {}, now, out);
+                    TaskFailure(), now, out);
       return;
     }
     // First come, first served: another attempt at the same work need not go on.
@@ -419,7 +451,7 @@ class Job::State {
 
   void on_failed(const Attempt& attempt, const TaskStatus& status, Time now, JobOutbox& out) {
     const Result<TaskFailure> told = decode_failure(status.data);
-    const TaskFailure failure = told ? *told : TaskFailure{};
+    TaskFailure failure = told ? *told : TaskFailure{};
     if (attempt.kind == TaskKind::kReduce && !failure.fetch_failed.empty()) {
       // Not its fault, up to a point: outputs that cannot be had are made again. What has been made
       // again since is left alone.
@@ -436,16 +468,16 @@ class Job::State {
         return;
       }
     }
-    count_failure(attempt, status, status.message, failure.stderr_tail, now, out);
+    count_failure(attempt, status, status.message, std::move(failure), now, out);
   }
 
   // An attempt that counted has failed by its own fault: another, elsewhere, or the end of the job.
   void count_failure(const Attempt& attempt, const TaskStatus& status, std::string_view why,
-                     std::string_view stderr_tail, Time now, JobOutbox& out) {
+                     const TaskFailure& failure, Time now, JobOutbox& out) {
     Stage& tasks = stage(attempt.kind);
     const int32_t failures =
         tasks.fail(attempt.number, attempt.agent, now + options_.elsewhere_wait);
-    const int32_t allowed = allowed_attempts(attempt.kind);
+    const int64_t allowed = allowed_attempts(attempt.kind);
     out.trace.push_back(TraceEvent{.level = TraceLevel::kMisbehaved,
                                    .what = "task failed",
                                    .fields = {{"task", status.task.str()},
@@ -455,36 +487,50 @@ class Job::State {
                                               {"reason", std::string(why)}}});
     note(out.trace.back());
     if (attempt.kind == TaskKind::kEnd) return on_end_failed(failures, why, out);
-    if (failures < allowed) return;
+    failed_task_ = status.task.str();
+    const bool is_hopeless =
+        failure.blame == Blame::kInput || (failure.blame == Blame::kCommand && tasks.done() == 0);
+    if (failures < allowed && !is_hopeless) return;
     std::string message = text(
         "task ", status.task.str(), " failed", failures > 1 ? text(" as attempt ", failures) : "",
         " on agent ", attempt.agent.str(), ": ", why.empty() ? proto::to_text(status.reason) : why);
-    const std::string tail = printable_tail(stderr_tail, kEndedErrorBytesMax / 2);
+    const std::string tail = printable_tail(failure.stderr_tail, kEndedErrorBytesMax / 2);
     if (!tail.empty()) message += text("; the end of its standard error:\n", tail);
     fail(Error::failed_precondition(std::move(message))
-             .with_hint(text("see all of it with: proffer logs --stderr ", options_.framework.str(),
-                             "/", status.task.str())),
+             .with_hint(text("proffer batch logs ", options_.id.str(),
+                             " shows all of it; proffer batch retry ", options_.id.str(),
+                             " does what is missing")),
          out);
   }
 
-  int32_t allowed_attempts(TaskKind kind) const {
-    return kind == TaskKind::kEnd ? std::max(kAttempts, order().attempts) : order().attempts;
+  // Each retry has as many again.
+  int64_t allowed_attempts(TaskKind kind) const {
+    const int64_t attempts = int64_t{order().attempts} * (int64_t{options_.retries} + 1);
+    return kind == TaskKind::kEnd ? std::max(kAttempts, order().attempts) : attempts;
   }
 
-  // An output that cannot be committed is removed; one that cannot be removed stays.
+  // An output that cannot be committed is set aside, one that cannot be set aside is removed, and
+  // one that cannot be removed stays.
   void on_end_failed(int32_t failures, std::string_view why, JobOutbox& out) {
-    const int64_t allowed = allowed_attempts(TaskKind::kEnd);
-    if (commits() && failures >= allowed) {
+    const int64_t allowed = allowed_attempts(TaskKind::kEnd) * (ends_given_up_ + 1);
+    if (failures < allowed) return;
+    ++ends_given_up_;
+    if (commits()) {
       outcome_.reset();
       return fail(Error::failed_precondition(text("the output cannot be committed: ", why)), out);
     }
-    if (failures < (commits() ? allowed : 2 * allowed)) return;
+    if (std::exchange(outcome_->is_kept, false)) return;
     outcome_->error += text("; its output ", quoted(order().output), " cannot be removed: ", why);
     is_over_ = true;
   }
 
   void fail(const Error& error, JobOutbox& out) {
-    end({.phase = proto::BatchPhase::kFailed, .error = error.message(), .hint = error.hint()}, out);
+    end({.phase = proto::BatchPhase::kFailed,
+         .error = error.message(),
+         .hint = error.hint(),
+         .failed_task = failed_task_,
+         .is_kept = true},
+        out);
   }
 
   void end(Outcome outcome, JobOutbox& out) {
@@ -523,7 +569,7 @@ class Job::State {
 
   // --- asks ------------------------------------------------------------------------------------
 
-  void on_ask_report(const proto::AskReport::Row& row) {
+  void on_ask_report(const proto::AskReport::Row& row, JobOutbox& out) {
     if (row.could_ever_fit) {
       cannot_fit_.erase(row.ask);
       return;
@@ -534,7 +580,12 @@ class Job::State {
         return stage->end_waits(std::nullopt);
       }
     }
-    cannot_fit_[row.ask] = row.why.empty() ? "no agent could ever run it" : row.why;
+    std::string& why = cannot_fit_[row.ask];
+    why = row.why.empty() ? "no agent could ever run it" : row.why;
+    if (!order().fail_if_impossible || map_started_ || outcome_) return;
+    fail(Error::failed_precondition(text("no agent of the cluster could run a task: ", why))
+             .with_hint("without --fail-if-impossible the job waits for an agent that can"),
+         out);
   }
 
   std::vector<Ask> asks() const {
@@ -592,7 +643,9 @@ class Job::State {
   bool is_outcome_kept_ = false;
   bool is_over_ = false;
   std::map<AskName, std::string> cannot_fit_;
+  int64_t ends_given_up_ = 0;  // ways to end of which no attempt of the last task has succeeded
   std::string note_;
+  std::string failed_task_;
   std::optional<Time> map_started_;
   std::optional<Time> reduce_started_;
 };
@@ -607,7 +660,9 @@ void Job::on_status(const TaskName& name, const proto::TaskStatus& status, Time 
   state_->on_status(name, status, now, out);
 }
 void Job::on_agent_lost(const AgentId& agent, JobOutbox& out) { state_->on_agent_lost(agent, out); }
-void Job::on_ask_report(const proto::AskReport::Row& row) { state_->on_ask_report(row); }
+void Job::on_ask_report(const proto::AskReport::Row& row, JobOutbox& out) {
+  state_->on_ask_report(row, out);
+}
 void Job::on_time(Time now) { state_->on_time(now); }
 std::optional<Time> Job::next_deadline() const { return state_->next_deadline(); }
 void Job::end(Outcome outcome, JobOutbox& out) { state_->end(std::move(outcome), out); }

@@ -12,7 +12,8 @@
 //
 // A task is pending, running (one attempt counts) or done (one attempt won, only its output is
 // used). What failed is tried elsewhere first; what was lost through nobody's fault is not counted.
-// The last task commits the output or removes it, as the job's user.
+// The last task, as the job's user, commits the output, or sets aside what there is for a retry, or
+// removes it.
 
 #include <cstdint>
 #include <memory>
@@ -35,6 +36,9 @@ struct JobOptions {
   FrameworkId framework = {};  // that runs it
   std::string user = {};       // that its tasks run as; empty: the framework's own
   Time started_at = {};
+  // A job that is tried again, or of which nothing is kept any more, has its directory aside.
+  uint32_t retries = 0;
+  bool is_aside = false;
   uint32_t attempts_before =
       0;  // numbers of attempts that earlier lives of the scheduler have used
   // How long what failed waits for an agent on which it has not, before any agent will do.
@@ -69,7 +73,7 @@ class Job {
   void on_status(const TaskName& name, const proto::TaskStatus& status, Time now, JobOutbox& out);
   void on_agent_lost(const AgentId& agent, JobOutbox& out);
   // Of one of its asks.
-  void on_ask_report(const proto::AskReport::Row& row);
+  void on_ask_report(const proto::AskReport::Row& row, JobOutbox& out);
   void on_time(Time now);
   std::optional<Time> next_deadline() const;
   // Ends it so, unless it is ending already.

@@ -53,6 +53,22 @@ uint64_t number_of(const JobId& job) {
   return number ? static_cast<uint64_t>(*number) : 0;
 }
 
+// As a job that is over is told from now on.
+proto::BatchJob ended_picture(const Job& job, Time now) {
+  proto::BatchJob picture = job.status(now);
+  picture.phase = job.outcome()->phase;
+  picture.ended_at = now;
+  picture.map.running = 0;
+  picture.reduce.running = 0;
+  picture.map.eta.reset();
+  picture.reduce.eta.reset();
+  picture.note.clear();
+  for (std::string* text : {&picture.error, &picture.hint}) {
+    *text = text->substr(0, kEndedErrorBytesMax);
+  }
+  return picture;
+}
+
 std::vector<uint32_t> blocks_of(int64_t tasks) {
   std::vector<uint32_t> blocks;
   for (int64_t first = 0; first < tasks; first += kBlockTasks) {
@@ -84,6 +100,7 @@ void Jobs::State::handle(const JobsEvent& event, Time now, JobsOutbox& out) {
   settle(step);
   keep_decisions(step);
   begin_jobs(step);
+  next_removal_ = next_removal(now);
   write_progress();
   if (std::optional<proto::StoreRequest> request = journal_.next(now)) {
     out.commands.push_back(*std::move(request));
@@ -101,6 +118,7 @@ std::optional<Time> Jobs::State::next_deadline() const {
     if (known.job) at(known.job->next_deadline());
   }
   for (const auto& [relay, watch] : watches_) at(watch.until);
+  at(next_removal_);
   return next;
 }
 
@@ -118,7 +136,7 @@ void Jobs::State::on_notification(Step& step, const sdk::Notification& notificat
                    for (const Offer& offer : offers.offers) on_offer(step, offer);
                  },
                  [&](const proto::TaskStatus& status) { on_status(step, status); },
-                 [&](const proto::AskReport& report) { on_ask_report(report); },
+                 [&](const proto::AskReport& report) { on_ask_report(step, report); },
                  [&](const proto::Failure& failure) {
                    if (!failure.executor.empty()) return;
                    for (auto& [id, known] : jobs_) {
@@ -191,19 +209,25 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
   });
   each(kOrdersPrefix, [&](const std::string& id, const std::string& value) {
     Result<OrderRecord> record = decode_order_record(value);
-    if (!record || ended_.contains(JobId(id))) return;
+    if (!record) return;
     self_.jobs = std::max(self_.jobs, record->number);
     KnownJob& known = jobs_[JobId(id)];
     known.record = *std::move(record);
     known.is_kept = true;
     known.is_restored = true;
+    const auto ended = ended_.find(JobId(id));
+    if (ended == ended_.end()) return;
+    ended_bytes_ -= encode(EndedRecord{ended->second}).size();
+    known.retry_until = ended->second.ended_at + options_.retry_for;
+    known.ended = std::move(ended->second);
+    ended_.erase(ended);
   });
   each(kStatesPrefix, [&](const std::string& id, const std::string& value) {
     Result<StateRecord> record = decode_state(value);
     KnownJob* known = find(JobId(id));
     if (!record || known == nullptr) return;
     known->state = *std::move(record);
-    begin(step, JobId(id), *known);
+    if (!known->ended) begin(step, JobId(id), *known);
   });
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     each(kind == TaskKind::kMap ? kMapsPrefix : kReducesPrefix,
@@ -212,6 +236,11 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
            const Result<BlockRecord> record = decode_block(value);
            KnownJob* known = find(id);
            if (!record || known == nullptr) return;
+           if (known->ended) {
+             const auto block = parse_whole("block", rest.substr(rest.rfind('/') + 1), 0, kMapsMax);
+             if (block) known->blocks[{kind, static_cast<uint32_t>(*block)}] = value;
+             return;
+           }
            begin(step, id, *known);
            known->job->restore(kind, *record);
          });
@@ -302,32 +331,42 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
             }
           },
           [&](const Ended& ended) {
-            KnownJob& known = jobs_.at(ended.job);
-            known.is_end_asked = false;
-            if (!is_done) return;
-            for (const TaskId& task : known.last_ends) {
-              step.out.commands.push_back(sdk::AcknowledgeEnd{task});
-            }
-            trace(step, TraceLevel::kLongLived, "job ended",
-                  {{"job", ended.job.str()},
-                   {"owner", known.record.owner},
-                   {"phase", std::string(proto::to_text(ended.picture.phase))}});
-            jobs_.erase(ended.job);
-            for (auto at = changed_.begin(); at != changed_.end();) {
-              if (at->first.job != ended.job) {
-                ++at;
-                continue;
-              }
-              for (const TaskId& task : at->second) {
-                step.out.commands.push_back(sdk::AcknowledgeEnd{task});
-              }
-              at = changed_.erase(at);
-            }
-            ended_.emplace(ended.job, ended.picture);
-            ended_bytes_ += encode(EndedRecord{ended.picture}).size();
+            if (is_done) return on_ended(step, ended);
+            jobs_.at(ended.job).is_end_asked = false;
           },
+          [&](const Retried& retried) { on_retried(step, retried.job, settled.error); },
       },
       continuation);
+}
+
+// Its end is kept: those of its tasks need not be told again.
+void Jobs::State::on_ended(Step& step, const Ended& ended) {
+  KnownJob& known = jobs_.at(ended.job);
+  known.is_end_asked = false;
+  for (const TaskId& task : std::exchange(known.last_ends, {})) {
+    step.out.commands.push_back(sdk::AcknowledgeEnd{task});
+  }
+  const bool is_kept = known.job->outcome()->is_kept;
+  if (!known.ended) {
+    trace(step, TraceLevel::kLongLived, "job ended",
+          {{"job", ended.job.str()},
+           {"owner", known.record.owner},
+           {"phase", std::string(proto::to_text(ended.picture.phase))}});
+  }
+  for (auto at = changed_.begin(); at != changed_.end();) {
+    if (at->first.job != ended.job) {
+      ++at;
+      continue;
+    }
+    for (const TaskId& task : at->second) {
+      step.out.commands.push_back(sdk::AcknowledgeEnd{task});
+    }
+    at = changed_.erase(at);
+  }
+  if (is_kept) return make_retryable(step, ended, known);
+  jobs_.erase(ended.job);
+  ended_.emplace(ended.job, ended.picture);
+  ended_bytes_ += encode(EndedRecord{ended.picture}).size();
 }
 
 // One group at a time: what changes meanwhile goes with the next.
@@ -369,21 +408,23 @@ void Jobs::State::keep_decisions(Step& step) {
           OutcomeKept{id};
       continue;
     }
+    const bool is_kept = known.job->outcome()->is_kept;
+    if (is_kept && has_unwritten(id)) continue;  // A retry relies on all that was done.
     known.is_end_asked = true;
-    Ended ended{.job = id, .picture = known.job->status(step.now)};
-    ended.picture.phase = known.job->outcome()->phase;
-    ended.picture.ended_at = step.now;
-    ended.picture.map.running = 0;
-    ended.picture.reduce.running = 0;
-    ended.picture.map.eta.reset();
-    ended.picture.reduce.eta.reset();
-    ended.picture.note.clear();
-    for (std::string* text : {&ended.picture.error, &ended.picture.hint}) {
-      *text = text->substr(0, kEndedErrorBytesMax);
-    }
+    Ended ended{.job = id,
+                .picture = known.ended ? *known.ended : ended_picture(*known.job, step.now)};
     std::vector<proto::StoreOperation> operations = {
-        sdk::put(ended_key(id), encode(EndedRecord{ended.picture})), sdk::erase(order_key(id)),
-        sdk::erase(state_key(id))};
+        sdk::put(ended_key(id), encode(EndedRecord{ended.picture}))};
+    if (is_kept) {
+      // What runs of it from now on, a retry or the task that removes it, has ids of its own.
+      self_.lives += 1;
+      ended.next_life = self_.lives;
+      operations.push_back(sdk::put(std::string(kSchedulerKey), encode(self_)));
+      continuations_[journal_.add(std::move(operations))] = std::move(ended);
+      continue;
+    }
+    operations.push_back(sdk::erase(order_key(id)));
+    operations.push_back(sdk::erase(state_key(id)));
     for (const uint32_t block : blocks_of(known.record.order.maps)) {
       operations.push_back(sdk::erase(block_key(id, TaskKind::kMap, block)));
     }
@@ -406,7 +447,7 @@ void Jobs::State::keep_decisions(Step& step) {
 
 void Jobs::State::begin_jobs(Step& step) {
   if (!loaded_) return;
-  while (const JobId* id = next_to_begin()) begin(step, JobId(*id), jobs_.at(*id));
+  while (const JobId* id = next_to_begin(step.now)) begin(step, JobId(*id), jobs_.at(*id));
 }
 
 // That it has begun is written down, but nothing waits for that: of one that is not known to have
@@ -414,23 +455,36 @@ void Jobs::State::begin_jobs(Step& step) {
 void Jobs::State::begin(Step& step, const JobId& id, KnownJob& known) {
   if (known.job) return;
   const bool is_new = known.state.started_at == Time();
+  bool is_retry = false;
+  if (known.life == 0) known.life = self_.lives;
   if (is_new) known.state.started_at = step.now;
+  if (known.ended) {  // The time for a retry is over: what it has done is removed.
+    known.state.outcome = Outcome{.phase = known.ended->phase};
+    known.blocks.clear();
+  }
   known.job =
       std::make_unique<Job>(JobOptions{.id = id,
                                        .record = known.record,
                                        .framework = framework_,
                                        .user = options_.serves_users ? known.record.owner : "",
                                        .started_at = known.state.started_at,
-                                       .attempts_before = (self_.lives - 1) * kAttemptsPerLife,
+                                       .retries = known.state.retries,
+                                       .is_aside = known.state.retries > 0 || known.ended,
+                                       .attempts_before = (known.life - 1) * kAttemptsPerLife,
                                        .elsewhere_wait = options_.elsewhere_wait,
                                        .fetch_rounds = options_.fetch_rounds});
   if (known.state.outcome) known.job->restore(*known.state.outcome);
+  for (const auto& [name, bytes] : std::exchange(known.blocks, {})) {
+    known.job->restore(name.first, *decode_block(bytes));
+    is_retry = true;
+  }
+  if (is_retry) known.job->on_restored(step.out);
   if (is_new) journal_.add({sdk::put(state_key(id), encode(known.state))});
 }
 
 // Users in turn, by how many of their jobs run; of one user by priority, then in the order of
 // submission. What only ends goes first.
-const JobId* Jobs::State::next_to_begin() const {
+const JobId* Jobs::State::next_to_begin(Time now) const {
   size_t running = 0;
   size_t ending = 0;
   std::map<std::string_view, size_t> of_user;
@@ -443,7 +497,8 @@ const JobId* Jobs::State::next_to_begin() const {
   std::pair<size_t, int64_t> best_rank;
   for (const auto& [id, known] : jobs_) {
     if (known.job || !known.is_kept || known.is_outcome_asked || !may_run(known)) continue;
-    if (known.state.outcome) {
+    if (known.ended && (!known.retries.empty() || now < known.retry_until)) continue;
+    if (known.has_outcome()) {
       if (ending < kJobsEndingMax) return &id;
       continue;
     }
@@ -499,7 +554,7 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
   };
   const std::optional<TaskName> name = parse_task_id(status.task);
   KnownJob* known = name ? find(name->job) : nullptr;
-  if (known == nullptr || known->is_end_asked) {
+  if (known == nullptr || known->is_end_asked || known->is_retryable()) {
     // Of a job that has ended: nothing that it does is wanted.
     if (!has_ended) {
       step.out.commands.push_back(
@@ -526,10 +581,10 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
   block->second.push_back(status.task);
 }
 
-void Jobs::State::on_ask_report(const proto::AskReport& report) {
+void Jobs::State::on_ask_report(Step& step, const proto::AskReport& report) {
   for (const proto::AskReport::Row& row : report.rows) {
     KnownJob* known = find(JobId(row.ask.str().substr(0, row.ask.str().rfind('.'))));
-    if (known != nullptr && known->job) known->job->on_ask_report(row);
+    if (known != nullptr && known->job) known->job->on_ask_report(row, step.out);
   }
 }
 

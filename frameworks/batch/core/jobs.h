@@ -6,6 +6,8 @@
 //
 //   submit → order kept → told → queued → begun → tasks → outcome kept → last task → end kept →
 //   told
+//                              ↑                                                       │
+//                              └──────── retry of one that failed or was cancelled ────┘
 //
 // What tasks have done is kept in groups while they run, and the end of a task is acknowledged when
 // that is kept: a process that takes over is told of the others again. It launches nothing of the
@@ -44,8 +46,13 @@ inline constexpr size_t kJobsBytesMax = size_t{3} << 20;
 inline constexpr size_t kJobsKeysMax = 3'000;
 inline constexpr size_t kEndedBytesMax = size_t{512} << 10;
 inline constexpr size_t kEndedMax = 400;
-static_assert(kJobsBytesMax + kEndedBytesMax < kStoreBytesPerFrameworkMax);
-static_assert(kJobsKeysMax + kEndedMax < kStoreKeysPerFrameworkMax);
+// Bytes and keys of jobs that can be retried. Of the oldest what they have done is removed.
+inline constexpr size_t kRetryBytesMax = size_t{384} << 10;
+inline constexpr size_t kRetryKeysMax = 500;
+static_assert(kJobsBytesMax + kEndedBytesMax + kRetryBytesMax < kStoreBytesPerFrameworkMax);
+static_assert(kJobsKeysMax + kEndedMax + kRetryKeysMax < kStoreKeysPerFrameworkMax);
+// So long after its end a job can be retried.
+inline constexpr Duration kRetryFor = hours(24);
 // Questions that wait for news of a job; further ones are answered at once.
 inline constexpr size_t kWatchesMax = 50;
 inline constexpr Duration kWatchMax = seconds(30);
@@ -56,6 +63,7 @@ struct JobsOptions {
   // of it. Else all run as the framework's user, and the master lets only that one and operators
   // ask.
   bool serves_users = false;
+  Duration retry_for = kRetryFor;
   // As JobOptions.
   Duration elsewhere_wait = seconds(2);
   int32_t fetch_rounds = 8;
@@ -67,7 +75,12 @@ struct Submit {
   JobOrder order = {};  // CHECKed with check_order
   RoleName role = {};   // that the master has checked; empty: none was named
 };
+// Of a job that has ended and can be retried: what it has done is removed.
 struct Cancel {
+  JobId job = {};
+};
+// A job that failed or was cancelled does what is missing.
+struct Retry {
   JobId job = {};
 };
 // Answered with a picture of the job when its phase is another than this, or when the time is over.
@@ -86,7 +99,7 @@ struct Caller {
 // The SDK sees to it that what is asked twice comes once.
 struct Request {
   uint64_t relay = 0;  // repeated in the answer
-  std::variant<Submit, Cancel, WatchJob> what = {};
+  std::variant<Submit, Cancel, Retry, WatchJob> what = {};
   Caller by = {};
 };
 struct Tick {};

@@ -39,6 +39,9 @@ void Jobs::State::on_request(Step& step, const Request& request) {
   if (const auto* cancel = std::get_if<Cancel>(&request.what)) {
     return on_cancel(step, request.relay, *cancel, request.by);
   }
+  if (const auto* retry = std::get_if<Retry>(&request.what)) {
+    return on_retry(step, request.relay, *retry, request.by);
+  }
   const auto& watch = std::get<WatchJob>(request.what);
   const Duration wait =
       watches_.size() < kWatchesMax ? std::min(watch.wait, kWatchMax) : Duration();
@@ -56,7 +59,8 @@ void Jobs::State::on_submit(Step& step, uint64_t relay, const Submit& submit, co
     if (!known.is_kept) return known.submits.push_back(relay);
     return answer(step, relay, picture(id, known, step.now));
   }
-  if (Result<void> ok = has_room(submit, by); !ok) return answer(step, relay, ok.error());
+  if (Result<void> ok = has_room(submit.order, by.user); !ok)
+    return answer(step, relay, ok.error());
   self_.jobs += 1;
   const JobId id(text(submit.order.name.substr(0, kNameInIdBytesMax), "-", self_.jobs));
   OrderRecord record{
@@ -76,29 +80,32 @@ void Jobs::State::on_submit(Step& step, uint64_t relay, const Submit& submit, co
   known.submits = {relay};
 }
 
-Result<void> Jobs::State::has_room(const Submit& submit, const Caller& by) const {
+Result<void> Jobs::State::has_room(const JobOrder& order, const std::string& owner) const {
   size_t of_user = 0;
-  size_t bytes = bytes_of(submit.order);
-  size_t keys = keys_of(submit.order);
+  size_t jobs = 0;
+  size_t bytes = bytes_of(order);
+  size_t keys = keys_of(order);
   for (const auto& [id, known] : jobs_) {
-    of_user += known.record.owner == by.user;
+    if (known.ended) continue;  // It has bounds of its own.
+    ++jobs;
+    of_user += known.record.owner == owner;
     bytes += bytes_of(known.record.order);
     keys += keys_of(known.record.order);
   }
   constexpr std::string_view kHint = "wait until some have ended, or cancel one";
   if (of_user >= kJobsPerUserMax) {
-    return Error::resource_exhausted(text("user ", quoted(by.user), " has ", of_user,
+    return Error::resource_exhausted(text("user ", quoted(owner), " has ", of_user,
                                           " jobs that have not ended, the most"))
         .with_hint(std::string(kHint));
   }
-  if (jobs_.size() >= kJobsMax) {
+  if (jobs >= kJobsMax) {
     return Error::resource_exhausted(
-               text("there are ", jobs_.size(), " jobs that have not ended, the most"))
+               text("there are ", jobs, " jobs that have not ended, the most"))
         .with_hint(std::string(kHint));
   }
   if (bytes > kJobsBytesMax || keys > kJobsKeysMax) {
     return Error::resource_exhausted(
-               text("with this job of ", submit.order.maps + submit.order.reducers,
+               text("with this job of ", order.maps + order.reducers,
                     " tasks, the state of all jobs would not fit into the scheduler's store"))
         .with_hint(text(kHint, ", or use larger splits"));
   }
@@ -107,18 +114,18 @@ Result<void> Jobs::State::has_room(const Submit& submit, const Caller& by) const
 
 // --- cancel ------------------------------------------------------------------------------------
 
-Result<void> Jobs::State::may_end(const std::string& owner, const JobId& job,
-                                  const Caller& by) const {
+Result<void> Jobs::State::may(std::string_view what, const std::string& owner, const JobId& job,
+                              const Caller& by) const {
   if (!options_.serves_users || by.is_operator || owner == by.user) return {};
-  return Error::permission_denied(text("user ", quoted(by.user), " may not end job ",
+  return Error::permission_denied(text("user ", quoted(by.user), " may not ", what, " job ",
                                        quoted(job.str()), " of user ", quoted(owner)))
       .with_hint("that user and operators of the cluster may");
 }
 
 void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, const Caller& by) {
   if (const auto ended = ended_.find(cancel.job); ended != ended_.end()) {
-    if (Result<void> may = may_end(ended->second.owner, cancel.job, by); !may) {
-      return answer(step, relay, may.error());
+    if (Result<void> ok = may("end", ended->second.owner, cancel.job, by); !ok) {
+      return answer(step, relay, ok.error());
     }
     return answer(step, relay, shown_to(by, ended->second));  // There is nothing to end.
   }
@@ -127,8 +134,12 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
     return answer(step, relay, unknown_job(cancel.job));
   }
   KnownJob& known = found->second;
-  if (Result<void> may = may_end(known.record.owner, cancel.job, by); !may) {
-    return answer(step, relay, may.error());
+  if (Result<void> ok = may("end", known.record.owner, cancel.job, by); !ok) {
+    return answer(step, relay, ok.error());
+  }
+  if (known.ended) {
+    known.retry_until = std::min(known.retry_until, step.now);
+    return answer(step, relay, shown_to(by, picture(cancel.job, known, step.now)));
   }
   if (known.has_outcome()) {  // It is ending already; told when that is kept.
     if (known.is_outcome_asked) {
@@ -138,7 +149,8 @@ void Jobs::State::on_cancel(Step& step, uint64_t relay, const Cancel& cancel, co
     return answer(step, relay, shown_to(by, picture(cancel.job, known, step.now)));
   }
   Outcome outcome{.phase = proto::BatchPhase::kCancelled,
-                  .error = text("the job was cancelled by user ", quoted(by.user))};
+                  .error = text("the job was cancelled by user ", quoted(by.user)),
+                  .is_kept = true};
   trace(step, TraceLevel::kLongLived, "job cancelled",
         {{"job", cancel.job.str()}, {"by", by.user}});
   known.cancels.emplace_back(relay, by);
@@ -162,6 +174,11 @@ Error Jobs::State::unknown_job(const JobId& job) const {
 }
 
 proto::BatchJob Jobs::State::picture(const JobId& id, const KnownJob& known, Time now) const {
+  if (known.ended) {
+    proto::BatchJob job = *known.ended;
+    if (known.is_retryable() && now < known.retry_until) job.retry_until = known.retry_until;
+    return job;
+  }
   if (known.job) return known.job->status(now);
   proto::BatchJob job;
   job.job = id.str();
@@ -193,7 +210,9 @@ std::optional<proto::BatchJob> Jobs::State::picture(const JobId& job, Time now) 
 
 proto::BatchJob Jobs::State::shown_to(const Caller& by, proto::BatchJob job) const {
   if (options_.serves_users && !by.is_operator && job.owner != by.user) {
-    for (std::string* text : {&job.output, &job.note, &job.error, &job.hint}) text->clear();
+    for (std::string* text : {&job.output, &job.note, &job.error, &job.hint, &job.failed_task}) {
+      text->clear();
+    }
   }
   return job;
 }
@@ -208,7 +227,7 @@ std::vector<proto::BatchJob> Jobs::State::list(const Caller& by, bool with_ended
   const ByNumber is_before;
   while (jobs.size() < limit && (live != jobs_.end() || ended != ended_.end())) {
     if (ended == ended_.end() || (live != jobs_.end() && is_before(live->first, ended->first))) {
-      if (live->second.is_kept) {
+      if (live->second.is_kept && (with_ended || !live->second.ended)) {
         jobs.push_back(shown_to(by, picture(live->first, live->second, now)));
       }
       ++live;

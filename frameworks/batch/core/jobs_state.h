@@ -18,20 +18,28 @@
 
 namespace proffer::batch {
 
-// A job that has not ended, or whose end is not kept yet.
+// A job that has not ended, or whose end is not kept yet; or one that can be retried.
 struct KnownJob {
   OrderRecord record = {};
-  bool is_kept = false;                                   // its order is
-  std::vector<uint64_t> submits = {};                     // that wait for that
-  std::unique_ptr<Job> job = {};                          // once it has begun
-  bool is_restored = false;                               // found in the store: its tasks may run
-  StateRecord state = {};                                 // as it is kept, or being written
-  bool is_outcome_asked = false;                          // the outcome is being written
+  bool is_kept = false;                // its order is
+  std::vector<uint64_t> submits = {};  // that wait for that
+  std::unique_ptr<Job> job = {};       // once it has begun
+  uint32_t life = 0;              // by which its attempts are numbered; 0: that of this scheduler
+  bool is_restored = false;       // found in the store: its tasks may run
+  StateRecord state = {};         // as it is kept, or being written
+  bool is_outcome_asked = false;  // the outcome is being written
   std::vector<std::pair<uint64_t, Caller>> cancels = {};  // that wait for that
   bool is_end_asked = false;                              // its end is being written
   std::vector<TaskId> last_ends = {};                     // acknowledged when that is done
 
-  bool has_outcome() const { return state.outcome || (job && job->outcome()); }
+  // Of a job that has ended and can be retried, until what it has done is removed.
+  std::optional<proto::BatchJob> ended = {};                         // as it is told
+  Time retry_until = {};                                             // then that begins
+  std::map<std::pair<TaskKind, uint32_t>, std::string> blocks = {};  // of its tasks, as kept
+  std::vector<std::pair<uint64_t, Caller>> retries = {};             // that wait for the store
+
+  bool is_retryable() const { return ended && !job; }
+  bool has_outcome() const { return ended || state.outcome || (job && job->outcome()); }
 };
 
 class Jobs::State {
@@ -74,15 +82,19 @@ class Jobs::State {
   struct Ended {
     JobId job = {};
     proto::BatchJob picture = {};
+    uint32_t next_life = 0;  // of a job that can be retried
   };
-  using Continuation = std::variant<Load, Begin, Submitted, OutcomeKept, Progress, Ended>;
+  struct Retried {
+    JobId job = {};
+  };
+  using Continuation = std::variant<Load, Begin, Submitted, OutcomeKept, Progress, Ended, Retried>;
 
   // jobs.cc: sessions, the store, time, asks, offers, updates.
   void on_notification(Step& step, const sdk::Notification& notification);
   void on_subscribed(Step& step, const proto::Subscribed& subscribed);
   void on_offer(Step& step, const Offer& offer);
   void on_status(Step& step, const proto::TaskStatus& status);
-  void on_ask_report(const proto::AskReport& report);
+  void on_ask_report(Step& step, const proto::AskReport& report);
   void load_more();
   void on_loaded(Step& step, const std::vector<proto::StoreResult::Outcome>& outcomes);
   void restore(Step& step, const sdk::StoreEntries& entries);
@@ -94,17 +106,28 @@ class Jobs::State {
   void begin(Step& step, const JobId& id, KnownJob& known);
   // What has been decided of its jobs in this step is written down.
   void keep_decisions(Step& step);
+  void on_ended(Step& step, const Ended& ended);
   void declare_asks(Step& step);
   KnownJob* find(const JobId& job);
   bool may_run(const KnownJob& known) const { return tasks_known_ || !known.is_restored; }
+
+  // jobs_retry.cc: jobs that have ended and can be retried.
+  void on_retry(Step& step, uint64_t relay, const Retry& retry, const Caller& by);
+  void on_retried(Step& step, const JobId& job, const std::optional<Error>& error);
+  void make_retryable(Step& step, const Ended& ended, KnownJob& known);
+  void give_up_oldest(Time now);
+  std::optional<Time> next_removal(Time now) const;
+  bool has_unwritten(const JobId& job) const;
 
   // jobs_requests.cc: what people want, and see.
   void on_request(Step& step, const Request& request);
   void on_submit(Step& step, uint64_t relay, const Submit& submit, const Caller& by);
   void on_cancel(Step& step, uint64_t relay, const Cancel& cancel, const Caller& by);
   void answer_watches(Step& step);
-  Result<void> has_room(const Submit& submit, const Caller& by) const;
-  Result<void> may_end(const std::string& owner, const JobId& job, const Caller& by) const;
+  Result<void> has_room(const JobOrder& order, const std::string& owner) const;
+  // `what` as in "end".
+  Result<void> may(std::string_view what, const std::string& owner, const JobId& job,
+                   const Caller& by) const;
   Error unknown_job(const JobId& job) const;
   std::optional<proto::BatchJob> picture(const JobId& job, Time now) const;
   proto::BatchJob picture(const JobId& id, const KnownJob& known, Time now) const;
@@ -112,7 +135,7 @@ class Jobs::State {
   void answer(Step& step, uint64_t relay, Result<proto::BatchJob> job) const {
     step.out.answers.push_back({relay, std::move(job)});
   }
-  const JobId* next_to_begin() const;
+  const JobId* next_to_begin(Time now) const;
 
   void trace(Step& step, TraceLevel level, std::string_view what,
              std::vector<std::pair<std::string_view, std::string>> fields) const {
@@ -129,6 +152,7 @@ class Jobs::State {
   std::map<sdk::StoreJournal::Ticket, Continuation> continuations_;
   std::optional<sdk::StoreLoader> loader_;
   bool is_writing_progress_ = false;
+  std::optional<Time> next_removal_;  // of what was done of a job
 
   bool connected_ = false;
   bool loaded_ = false;

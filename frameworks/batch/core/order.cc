@@ -8,7 +8,7 @@
 namespace proffer::batch {
 namespace {
 
-constexpr std::string_view kOrderTag = "PBj1";
+constexpr std::string_view kOrderTag = "PBj2";
 constexpr int64_t kCountMax = std::numeric_limits<int32_t>::max();
 
 // The job of the order, as far as an order knows it.
@@ -20,6 +20,8 @@ JobSpec spec_of(const JobOrder& order) {
   spec.priority = order.priority;
   spec.map = order.map;
   spec.reduce = order.reduce;
+  spec.map_accepts = order.map_accepts;
+  spec.reduce_accepts = order.reduce_accepts;
   spec.inputs = {"/"};  // They are in the plan.
   spec.output = order.output;
   spec.reducers = order.reducers;
@@ -40,6 +42,8 @@ JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::
   order.priority = spec.priority;
   order.map = spec.map;
   order.reduce = spec.reduce;
+  order.map_accepts = spec.map_accepts;
+  order.reduce_accepts = spec.reduce_accepts;
   order.output = spec.output;
   order.plan = std::move(plan);
   order.maps = static_cast<int64_t>(splits.size());
@@ -49,6 +53,7 @@ JobOrder make_order(const JobSpec& spec, const std::vector<Split>& splits, std::
   order.env = spec.env;
   order.resources = spec.resources;
   order.attempts = spec.attempts;
+  order.fail_if_impossible = spec.fail_if_impossible;
   return order;
 }
 
@@ -83,6 +88,8 @@ std::string encode_order(const JobOrder& order) {
   out.signed_number(order.priority + proto::kBatchPriorityMax);
   out.bytes(order.map);
   out.bytes(order.reduce);
+  write_exit_codes(out, order.map_accepts);
+  write_exit_codes(out, order.reduce_accepts);
   out.bytes(order.output);
   out.bytes(order.plan);
   out.signed_number(order.maps);
@@ -99,6 +106,7 @@ std::string encode_order(const JobOrder& order) {
   out.pairs(order.env);
   for (const ResourceKind kind : kResourceKinds) out.signed_number(order.resources[kind]);
   out.signed_number(order.attempts);
+  out.number(order.fail_if_impossible ? 1 : 0);
   return std::move(out).take();
 }
 
@@ -112,6 +120,8 @@ Result<JobOrder> decode_order(std::string_view bytes) {
       static_cast<int32_t>(in.amount(2 * proto::kBatchPriorityMax) - proto::kBatchPriorityMax);
   order.map = in.bytes(kStreamCommandBytesMax);
   order.reduce = in.bytes(kStreamCommandBytesMax);
+  order.map_accepts = read_exit_codes(in);
+  order.reduce_accepts = read_exit_codes(in);
   order.output = in.bytes(kPathBytesMax);
   order.plan = in.bytes(kPlanBytesMax);
   order.maps = in.amount(static_cast<int64_t>(kMapsMax));
@@ -132,6 +142,7 @@ Result<JobOrder> decode_order(std::string_view bytes) {
   order.env = in.pairs(kJobEnvironmentBytesMax, kJobEnvironmentBytesMax);
   for (const ResourceKind kind : kResourceKinds) order.resources[kind] = in.amount(kAmountMax);
   order.attempts = static_cast<int32_t>(in.amount(kCountMax));
+  order.fail_if_impossible = in.number(1) == 1;
   if (!in.ended_well()) return Error::corruption("these bytes are not an order of batch");
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
   return order;

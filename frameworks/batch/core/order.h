@@ -25,6 +25,8 @@ struct JobOrder {
   int32_t priority = 0;
   std::string map = {};
   std::string reduce = {};  // empty if there are no reducers
+  std::vector<int32_t> map_accepts = {};
+  std::vector<int32_t> reduce_accepts = {};
   std::string output = {};
   std::string plan = {};  // its name
   int64_t maps = 0;       // at least one
@@ -34,6 +36,7 @@ struct JobOrder {
   proto::Environment env = {};
   ResourceVector resources = {};
   int32_t attempts = kAttempts;
+  bool fail_if_impossible = false;
 
   int64_t parts() const { return reducers > 0 ? reducers : maps; }
   bool operator==(const JobOrder&) const = default;

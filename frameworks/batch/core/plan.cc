@@ -16,6 +16,10 @@ std::string plan_directory(std::string_view output, std::string_view plan) {
   return text(output, "/_temporary/plan-", plan);
 }
 
+std::string aside_directory(std::string_view output, const JobId& job, std::string_view plan) {
+  return text(output.substr(0, output.rfind('/')), "/.unfinished-", job.str(), "-", plan);
+}
+
 std::string encode_split(const Split& split) {
   ByteWriter out(kSplitTag);
   out.number(split.chunks.size());

@@ -9,6 +9,9 @@
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
 //
 // Entry i is the split of map task i; behind them comes one with the shipped files.
+//
+// A job that failed or was cancelled leaves OUTPUT free: its last task moves the directory aside,
+// where a retry goes on with it, and to where it was when that has done its work.
 
 #include <map>
 #include <string>
@@ -22,6 +25,8 @@ namespace proffer::batch {
 
 // The name is the submitter's choice: a directory in the place of another job's is noticed by it.
 std::string plan_directory(std::string_view output, std::string_view plan);
+// Beside the output, ".unfinished-<job>-<plan>".
+std::string aside_directory(std::string_view output, const JobId& job, std::string_view plan);
 
 using ShippedFiles = std::map<std::string, std::string>;  // contents by name
 

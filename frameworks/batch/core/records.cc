@@ -12,9 +12,9 @@ namespace {
 
 constexpr std::string_view kSchedulerTag = "PBk1";
 constexpr std::string_view kOrderRecordTag = "PBq1";
-constexpr std::string_view kStateTag = "PBt1";
-constexpr std::string_view kBlockTag = "PBb1";
-constexpr std::string_view kEndedTag = "PBz1";
+constexpr std::string_view kStateTag = "PBt2";
+constexpr std::string_view kBlockTag = "PBb2";
+constexpr std::string_view kEndedTag = "PBz2";
 constexpr int64_t kResultMax = int64_t{1} << 46;
 constexpr int64_t kAnyAmount = std::numeric_limits<int64_t>::max();
 constexpr uint32_t kAnyNumber = std::numeric_limits<uint32_t>::max();
@@ -31,6 +31,8 @@ void write(ByteWriter& out, const Outcome& outcome) {
   out.number(static_cast<uint64_t>(outcome.phase));
   out.bytes(outcome.error);
   out.bytes(outcome.hint);
+  out.bytes(outcome.failed_task);
+  out.number(outcome.is_kept ? 1 : 0);
 }
 
 Outcome read_outcome(ByteReader& in) {
@@ -40,8 +42,15 @@ Outcome read_outcome(ByteReader& in) {
   if (!proto::has_ended(outcome.phase)) in.fail();
   outcome.error = in.bytes(kStoreEntryBytesMax);
   outcome.hint = in.bytes(kStoreEntryBytesMax);
+  outcome.failed_task = in.bytes(kNameBytesMax);
+  outcome.is_kept = in.number(1) == 1;
   return outcome;
 }
+
+void write(ByteWriter& out, Duration duration) {
+  out.signed_number(std::max<int64_t>(duration.millis(), 0));
+}
+Duration read_duration(ByteReader& in) { return milliseconds(in.amount(kDurationMax.millis())); }
 
 void write(ByteWriter& out, const proto::BatchStage& stage) {
   for (const int64_t number :
@@ -49,6 +58,8 @@ void write(ByteWriter& out, const proto::BatchStage& stage) {
         stage.records_out, stage.bytes_out}) {
     out.signed_number(number);
   }
+  out.number(stage.cpu ? 1 : 0);
+  if (stage.cpu) write(out, *stage.cpu);
 }
 
 proto::BatchStage read_stage(ByteReader& in) {
@@ -58,6 +69,7 @@ proto::BatchStage read_stage(ByteReader& in) {
         &stage.bytes_in, &stage.records_out, &stage.bytes_out}) {
     *number = in.amount(kAnyAmount);
   }
+  if (in.number(1) == 1) stage.cpu = read_duration(in);
   return stage;
 }
 
@@ -115,6 +127,7 @@ Result<OrderRecord> decode_order_record(std::string_view bytes) {
 std::string encode(const StateRecord& record) {
   ByteWriter out(kStateTag);
   write(out, record.started_at);
+  out.number(record.retries);
   out.number(record.outcome ? 1 : 0);
   if (record.outcome) write(out, *record.outcome);
   return std::move(out).take();
@@ -124,6 +137,7 @@ Result<StateRecord> decode_state(std::string_view bytes) {
   ByteReader in(bytes, kStateTag);
   StateRecord record;
   record.started_at = read_time(in);
+  record.retries = in.number32(kAnyNumber);
   if (in.number(1) == 1) record.outcome = read_outcome(in);
   if (!in.ended_well()) return corrupt("a job's state");
   return record;
@@ -149,6 +163,7 @@ std::string encode(const BlockRecord& record) {
     out.number(number - before);
     before = number;
     out.signed_number(task.failures);
+    write(out, task.cpu);
     out.number(task.winner);
     if (task.winner == 0) continue;
     out.number(places.at({task.agent.str(), task.result.http_address}));
@@ -182,6 +197,7 @@ Result<BlockRecord> decode_block(std::string_view bytes) {
     if ((i > 0 && step == 0) || number > kAnyNumber) in.fail();
     TaskRecord task;
     task.failures = static_cast<int32_t>(in.amount(std::numeric_limits<int32_t>::max()));
+    task.cpu = read_duration(in);
     task.winner = in.number32(kAnyNumber);
     if (task.winner != 0) {
       const uint64_t place = in.number(places.empty() ? 0 : places.size() - 1);
@@ -219,7 +235,8 @@ std::string encode(const EndedRecord& record) {
   out.bytes(job.output);
   write(out, Outcome{.phase = job.phase,
                      .error = job.error.substr(0, kEndedErrorBytesMax),
-                     .hint = job.hint.substr(0, kEndedErrorBytesMax)});
+                     .hint = job.hint.substr(0, kEndedErrorBytesMax),
+                     .failed_task = job.failed_task});
   return std::move(out).take();
 }
 
@@ -243,7 +260,8 @@ Result<EndedRecord> decode_ended(std::string_view bytes) {
   job.phase = outcome.phase;
   job.error = outcome.error.substr(0, kEndedErrorBytesMax);
   job.hint = outcome.hint.substr(0, kEndedErrorBytesMax);
-  if (outcome.error != job.error || outcome.hint != job.hint) in.fail();
+  job.failed_task = outcome.failed_task;
+  if (outcome.error != job.error || outcome.hint != job.hint || outcome.is_kept) in.fail();
   if (!in.ended_well()) return corrupt("a job that has ended");
   return record;
 }

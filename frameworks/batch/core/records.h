@@ -7,7 +7,9 @@
 //   states/<job>            StateRecord, from its start on
 //   maps/<job>/<block>      BlockRecord: the map tasks of one block that are done or have failed
 //   reduces/<job>/<block>   the same of reduce tasks
-//   ended/<job>             EndedRecord, in place of all others once it has ended
+//   ended/<job>             EndedRecord, once it has ended; in place of all others, but for those
+//   of
+//                           a job that can be retried
 //
 // Running tasks are not kept: the cluster tells of them again.
 
@@ -46,11 +48,14 @@ struct Outcome {
   proto::BatchPhase phase = proto::BatchPhase::kFinished;  // one in which a job has ended
   std::string error = {};                                  // why, for people; empty if finished
   std::string hint = {};
+  std::string failed_task = {};  // the attempt because of which it failed
+  bool is_kept = false;          // what was done is set aside for a retry, not removed
   bool operator==(const Outcome&) const = default;
 };
 
 struct StateRecord {
   Time started_at = {};
+  uint32_t retries = 0;  // that it has had
   std::optional<Outcome> outcome = {};
   bool operator==(const StateRecord&) const = default;
 };
@@ -58,6 +63,7 @@ struct StateRecord {
 struct TaskRecord {
   uint32_t winner = 0;   // the attempt that finished; 0: none
   int32_t failures = 0;  // attempts that failed by their own fault
+  Duration cpu = {};     // that its attempts have used, in milliseconds
   AgentId agent = {};    // these two of the winner
   TaskResult result = {};
   bool operator==(const TaskRecord&) const = default;
@@ -66,7 +72,7 @@ struct TaskRecord {
 using BlockRecord = std::map<uint32_t, TaskRecord>;
 
 struct EndedRecord {
-  proto::BatchJob job = {};  // as it is told to its owner
+  proto::BatchJob job = {};  // as it is told to its owner, without the time for a retry
   bool operator==(const EndedRecord&) const = default;
 };
 

@@ -71,12 +71,14 @@ size_t common_prefix(std::string_view a, std::string_view b) {
   return i;
 }
 
-Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int64_t split_bytes) {
+Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int64_t split_bytes,
+                                       bool by_file) {
   CHECK_GE(split_bytes, 1);
   Packer packer(split_bytes);
   int64_t total = 0;
   for (const InputFile& file : files) total += file.size;
   for (const InputFile& file : files) {
+    if (by_file) packer.close();
     for (int64_t at = 0; at < file.size; at += split_bytes) {
       packer.add(Chunk{file.path, at, std::min(split_bytes, file.size - at)});
       if (packer.count() < kMapsMax) continue;  // And one more is open.
@@ -85,7 +87,8 @@ Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int6
       return Error::invalid_argument(text("a split of ", split_bytes, " bytes makes more than ",
                                           kMapsMax, " map tasks of ", print_bytes(total),
                                           " of input"))
-          .with_hint(text("use a split of at least ", std::max(enough >> 20, int64_t{1}), "MiB"));
+          .with_hint(text("use a split of at least ", std::max(enough >> 20, int64_t{1}), "MiB",
+                          by_file ? ", or leave out by_file" : ""));
     }
   }
   packer.close();

@@ -37,10 +37,11 @@ inline constexpr size_t kChunksPerSplitMax = 4'096;
 inline constexpr size_t kSplitPathBytesMax = 96 * 1024;
 
 // The splits of these files, in their order: files of more than `split_bytes` are cut, smaller ones
-// packed together up to it. Read one after the other, the splits give the files as they stand.
-// Empty files are left out. Errors: kInvalidArgument if there were more than kMapsMax; the hint
-// names a size that works.
-Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int64_t split_bytes);
+// packed together up to it, or with `by_file` not. Read one after the other, the splits give the
+// files as they stand. Empty files are left out. Errors: kInvalidArgument if there were more than
+// kMapsMax; the hint names what works.
+Result<std::vector<Split>> make_splits(const std::vector<InputFile>& files, int64_t split_bytes,
+                                       bool by_file = false);
 
 // How many bytes the two texts have in common at their start: paths are told without them.
 size_t common_prefix(std::string_view a, std::string_view b);

@@ -3,7 +3,10 @@
 
 #include "frameworks/batch/core/stage.h"
 
+#include <algorithm>
+
 #include "common/check.h"
+#include "common/limits.h"
 #include "common/text.h"
 
 namespace proffer::batch {
@@ -57,6 +60,7 @@ TaskId Stage::launch(uint32_t number) {
 void Stage::restore(uint32_t number, const TaskRecord& kept) {
   tasks_[number].failures = kept.failures;
   failed_ += kept.failures;
+  if (kept.cpu > Duration()) add_cpu(number, kept.cpu);
   if (kept.winner != 0) complete(number, kept.winner, kept.agent, kept.result);
   changed_.clear();  // It is what is kept.
 }
@@ -66,6 +70,7 @@ std::optional<TaskRecord> Stage::kept(uint32_t number) const {
   if (task.winner == 0 && task.failures == 0) return std::nullopt;
   return TaskRecord{.winner = task.winner,
                     .failures = task.failures,
+                    .cpu = task.cpu.value_or(Duration()),
                     .agent = task.winner_agent,
                     .result = task.result};
 }
@@ -140,6 +145,14 @@ void Stage::forget(uint32_t number) {
   ++recomputed_;
   want(number);
   note_change(number);
+}
+
+void Stage::add_cpu(uint32_t number, Duration cpu) {
+  // Agents say so: no sum leaves its range.
+  const Duration added = std::clamp(milliseconds(cpu.millis()), Duration(), kDurationMax);
+  for (std::optional<Duration>* sum : {&tasks_[number].cpu, &cpu_}) {
+    *sum = std::min(sum->value_or(Duration()) + added, kDurationMax);
+  }
 }
 
 void Stage::end_waits(std::optional<Time> now) {

@@ -30,6 +30,7 @@ struct JobTask {
   uint32_t winner = 0;                       // these three once done
   AgentId winner_agent = {};
   TaskResult result = {};
+  std::optional<Duration> cpu = {};  // of all its attempts, as far as it was counted
 };
 
 // Attempts that one life of a scheduler can make of a task. Life 1 numbers them 1, 2, …; life 2
@@ -54,6 +55,8 @@ class Stage {
   int64_t recomputed() const { return recomputed_; }
   // Sums of the results of the tasks that are done.
   const TaskResult& sums() const { return sums_; }
+  // Of all attempts that have ended, as far as it was counted.
+  const std::optional<Duration>& cpu() const { return cpu_; }
 
   // Tasks that want an agent: any, or one on which they have not failed.
   const std::set<uint32_t>& pending() const { return pending_; }
@@ -101,6 +104,9 @@ class Stage {
   // Those that have waited long enough take any agent; without a time, all.
   void end_waits(std::optional<Time> now);
 
+  // An attempt has used so much, to the millisecond.
+  void add_cpu(uint32_t number, Duration cpu);
+
   // Maps that are done, by the agent that has their output.
   const std::map<AgentId, std::set<uint32_t>>& outputs() const { return outputs_; }
 
@@ -126,6 +132,7 @@ class Stage {
   int64_t failed_ = 0;
   int64_t recomputed_ = 0;
   TaskResult sums_;
+  std::optional<Duration> cpu_;
 };
 
 }  // namespace proffer::batch

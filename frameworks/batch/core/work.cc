@@ -13,11 +13,11 @@
 namespace proffer::batch {
 namespace {
 
-constexpr std::string_view kMapTag = "PBm2";
-constexpr std::string_view kReduceTag = "PBr2";
-constexpr std::string_view kEndTag = "PBe1";
+constexpr std::string_view kMapTag = "PBm3";
+constexpr std::string_view kReduceTag = "PBr3";
+constexpr std::string_view kEndTag = "PBe2";
 constexpr std::string_view kResultTag = "PBo1";
-constexpr std::string_view kFailureTag = "PBf1";
+constexpr std::string_view kFailureTag = "PBf2";
 // Of one task's result: sums over kMapsMax tasks stay within 63 bits.
 constexpr int64_t kResultMax = int64_t{1} << 46;
 constexpr int64_t kNumberMax = std::numeric_limits<uint32_t>::max();
@@ -25,6 +25,7 @@ constexpr int64_t kNumberMax = std::numeric_limits<uint32_t>::max();
 void write_common(ByteWriter& out, const WorkCommon& common) {
   out.bytes(common.job);
   out.bytes(common.command);
+  write_exit_codes(out, common.accepts);
   out.pairs(common.env);
   out.bytes(common.output);
   out.bytes(common.plan);
@@ -37,6 +38,7 @@ WorkCommon read_common(ByteReader& in) {
   WorkCommon common;
   common.job = in.bytes(kNameBytesMax);
   common.command = in.bytes(kStreamCommandBytesMax);
+  common.accepts = read_exit_codes(in);
   common.env = in.pairs(kJobEnvironmentBytesMax, kJobEnvironmentBytesMax);
   common.output = in.bytes(kPathBytesMax);
   common.plan = in.bytes(kPlanBytesMax);
@@ -74,6 +76,20 @@ uint64_t take_fixed(std::string_view& in) {
 
 }  // namespace
 
+void write_exit_codes(ByteWriter& out, const std::vector<int32_t>& codes) {
+  out.number(codes.size());
+  for (const int32_t code : codes) out.signed_number(code);
+}
+
+std::vector<int32_t> read_exit_codes(ByteReader& in) {
+  std::vector<int32_t> codes;
+  const size_t count = in.count(kAcceptedExitCodesMax);
+  for (size_t i = 0; in.ok() && i < count; ++i) {
+    codes.push_back(static_cast<int32_t>(in.amount(255)));
+  }
+  return codes;
+}
+
 std::string encode_work(const Work& work) {
   if (const auto* map = std::get_if<MapWork>(&work)) {
     ByteWriter out(kMapTag);
@@ -84,7 +100,8 @@ std::string encode_work(const Work& work) {
   if (const auto* end = std::get_if<EndWork>(&work)) {
     ByteWriter out(kEndTag);
     write_common(out, end->common);
-    out.number(end->commits ? 1 : 0);
+    out.number(static_cast<uint64_t>(end->kind));
+    out.bytes(end->place);
     out.number(end->parts);
     return std::move(out).take();
   }
@@ -114,7 +131,8 @@ Result<Work> decode_work(std::string_view bytes) {
     ByteReader in(bytes, kEndTag);
     EndWork end;
     end.common = read_common(in);
-    end.commits = in.number(1) == 1;
+    end.kind = static_cast<EndWork::Kind>(in.number(2));
+    end.place = in.bytes(kPathBytesMax);
     end.parts = in.number32(static_cast<uint32_t>(kMapsMax));
     if (!in.ended_well()) return corrupt("the last task");
     return Work(std::move(end));
@@ -201,6 +219,7 @@ Result<TaskResult> decode_result(std::string_view bytes) {
 
 std::string encode_failure(const TaskFailure& failure) {
   ByteWriter out(kFailureTag);
+  out.number(static_cast<uint64_t>(failure.blame));
   std::string_view tail = failure.stderr_tail;
   if (tail.size() > kStderrTailBytesMax) tail.remove_prefix(tail.size() - kStderrTailBytesMax);
   out.bytes(tail);
@@ -216,6 +235,7 @@ std::string encode_failure(const TaskFailure& failure) {
 Result<TaskFailure> decode_failure(std::string_view bytes) {
   ByteReader in(bytes, kFailureTag);
   TaskFailure failure;
+  failure.blame = static_cast<Blame>(in.number(2));
   failure.stderr_tail = in.bytes(kStderrTailBytesMax);
   const size_t count = in.count(kFetchFailedMax);
   for (size_t i = 0; in.ok() && i < count; ++i) {

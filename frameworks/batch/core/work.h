@@ -20,6 +20,9 @@
 
 namespace proffer::batch {
 
+class ByteReader;
+class ByteWriter;
+
 using JobId = Id<struct JobTag>;  // the job's name and a number, unique within its scheduler
 
 // --- names -------------------------------------------------------------------------------------
@@ -27,7 +30,7 @@ using JobId = Id<struct JobTag>;  // the job's name and a number, unique within 
 enum class TaskKind : uint8_t {
   kMap,
   kReduce,
-  kEnd,  // commits the job's output, or removes it
+  kEnd,  // commits the job's output, sets it aside, or removes it
 };
 std::string_view to_text(TaskKind kind);  // "map", "reduce", "end"
 
@@ -50,9 +53,10 @@ std::string part_name(uint32_t number);
 struct WorkCommon {
   std::string job = {};
   std::string command = {};
+  std::vector<int32_t> accepts = {};  // exit codes of the command that are as good as 0
   proto::Environment env = {};
-  std::string output = {};  // the job's output directory
-  std::string plan = {};    // the job's plan in it: plan.h
+  std::string output = {};  // the directory that the job's tasks write into: plan.h
+  std::string plan = {};    // the job's plan in it
   uint32_t maps = 0;        // of the job
   uint32_t number = 0;      // of the task
   uint32_t attempt = 0;
@@ -83,13 +87,22 @@ struct ReduceWork {
 
 // The last task of a job.
 struct EndWork {
+  enum class Kind : uint8_t {
+    kCommit,    // all parts are there; they are moved to `place`, and _SUCCESS is written
+    kSetAside,  // what is there is moved to `place`, for a retry
+    kRemove,
+  };
   WorkCommon common = {};
-  bool commits = false;  // all parts are there, and _SUCCESS is written; else the output is removed
+  Kind kind = Kind::kCommit;
+  std::string place = {};
   uint32_t parts = 0;
   bool operator==(const EndWork&) const = default;
 };
 
 using Work = std::variant<MapWork, ReduceWork, EndWork>;
+
+void write_exit_codes(ByteWriter& out, const std::vector<int32_t>& codes);
+std::vector<int32_t> read_exit_codes(ByteReader& in);
 
 std::string encode_work(const Work& work);
 Result<Work> decode_work(std::string_view bytes);
@@ -117,8 +130,16 @@ struct MapAttempt {
 // More than these need not be told at once: when they are back, the reduce tells the next.
 inline constexpr size_t kFetchFailedMax = 1'000;
 
+// What another attempt can mend.
+enum class Blame : uint8_t {
+  kAttempt,  // it may go better elsewhere, or later
+  kCommand,  // the command itself is wrong, unless it has done its work for another task
+  kInput,    // each attempt at this input fails
+};
+
 // Of a task that failed.
 struct TaskFailure {
+  Blame blame = Blame::kAttempt;
   std::string stderr_tail = {};               // at most kStderrTailBytesMax
   std::vector<MapAttempt> fetch_failed = {};  // a reduce could not get these: not its fault
   bool operator==(const TaskFailure&) const = default;

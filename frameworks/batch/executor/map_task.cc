@@ -174,6 +174,13 @@ Result<void> write_map_output(int from, uint32_t reducers, const TaskSetting& se
   return {};
 }
 
+// A line that is too long is so for each attempt at the same input.
+TaskTrouble trouble_of_lines(const Error& error) {
+  TaskTrouble trouble{.message = error.message()};
+  if (error.code() == ErrorCode::kResourceExhausted) trouble.blame = Blame::kInput;
+  return trouble;
+}
+
 }  // namespace
 
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
@@ -210,7 +217,7 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   to_sort->read.reset();
   from_sort->write.reset();
   Result<Child> mapper = Child::start({"/bin/sh", "-c", work.common.command},
-                                      command_environment(work.common, setting),
+                                      command_environment(work.common, setting, &*split),
                                       to_mapper->read.get(), from_mapper->write.get(), stderr_fd);
   if (!mapper) return trouble(mapper.error());
   to_mapper->read.reset();
@@ -225,12 +232,13 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   from_mapper->read.reset();
   to_sort->write.reset();
   const ExitStatus mapped = mapper->wait();
-  if (!mapped.ok() && passed) {
+  if (std::optional<TaskTrouble> wrong = trouble_of("the mapper", mapped, work.common);
+      wrong && passed) {
     sort->kill(SIGKILL);
-    return TaskTrouble{.message = text("the mapper ", to_text(mapped))};
+    return wrong;
   }
   feeder.join();
-  if (!passed) return trouble(passed.error());
+  if (!passed) return trouble_of_lines(passed.error());
   if (feeder.error()) return trouble(*feeder.error());
   result.records_in = feeder.records();
   result.bytes_in = feeder.bytes();
@@ -245,7 +253,7 @@ std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setti
   from_sort->read.reset();
   if (!written) sort->kill(SIGKILL);
   const ExitStatus sorted = sort->wait();
-  if (!written) return trouble(written.error());
+  if (!written) return trouble_of_lines(written.error());
   if (!sorted.ok()) return TaskTrouble{.message = text("sort ", to_text(sorted))};
   return std::nullopt;
 }

@@ -63,6 +63,10 @@ Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting) {
   const std::string directory = attempt_directory(common, setting);
   const std::string aside = text(directory, "/", name);
   const std::string place = text(common.output, "/", name);
+  // A job whose directory was set aside meanwhile may have left its place to another.
+  if (::access(plan_directory(common.output, common.plan).c_str(), F_OK) != 0) {
+    return system_error(text("looking for the job's plan in ", quoted(common.output)), errno);
+  }
   // A link does not replace: the first attempt that got here stays, also if its update was lost.
   if (::link(aside.c_str(), place.c_str()) != 0 && errno != EEXIST) {
     const bool no_links = errno == EPERM || errno == EOPNOTSUPP || errno == ENOSYS ||

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,6 +41,24 @@ bool exists(const std::string& path) {
   return ::stat(path.c_str(), &seen) == 0;
 }
 
+// A directory gets another name, unless something has that.
+Result<void> move_directory(const std::string& from, const std::string& to) {
+  int failed = ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
+  if (failed != 0 && errno == EINVAL) {  // The file system does not know the flag.
+    if (exists(to)) {
+      errno = EEXIST;
+    } else {
+      failed = ::rename(from.c_str(), to.c_str());
+    }
+  }
+  if (failed == 0) return {};
+  if (errno == EEXIST) {
+    return Error::already_exists(text(quoted(to), " exists"))
+        .with_hint("move it away, then retry the job");
+  }
+  return system_error(text("moving ", quoted(from), " to ", quoted(to)), errno);
+}
+
 }  // namespace
 
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {
@@ -66,14 +85,19 @@ Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {
 }
 
 Result<void> commit_output(const EndWork& work) {
-  const std::string& output = work.common.output;
+  const std::string& from = work.common.output;
+  const std::string& output = work.place;
   const std::string marker = output + "/_SUCCESS";
+  const bool is_aside = from != output && exists(plan_directory(from, work.common.plan));
   for (uint32_t i = 0; i < work.parts; ++i) {
-    const std::string part = text(output, "/", part_name(i));
+    const std::string part = text(is_aside ? from : output, "/", part_name(i));
     if (exists(part)) continue;
     return Error::failed_precondition(
                text("all tasks finished, but ", quoted(part), " is not there"))
         .with_hint("input and output must be the same directories on all agents");
+  }
+  if (is_aside) {
+    if (Result<void> ok = move_directory(from, output); !ok) return ok;
   }
   const int fd = ::open(marker.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) return system_error(text("making ", quoted(marker)), errno);
@@ -82,6 +106,12 @@ Result<void> commit_output(const EndWork& work) {
   std::error_code ignored;
   fs::remove_all(output + "/_temporary", ignored);
   return {};
+}
+
+Result<void> set_output_aside(const EndWork& work) {
+  const std::string& output = work.common.output;
+  if (output == work.place || !exists(plan_directory(output, work.common.plan))) return {};
+  return move_directory(output, work.place);
 }
 
 Result<void> remove_output(const EndWork& work) {

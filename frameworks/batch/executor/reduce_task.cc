@@ -93,7 +93,9 @@ std::optional<TaskTrouble> run_reduce(const ReduceWork& work, const TaskSetting&
   // A reducer may have read enough before the end: then sort ends by SIGPIPE, and that is fine.
   const ExitStatus sorted = merge->wait();
   if (!written) return trouble(written.error());
-  if (!reduced.ok()) return TaskTrouble{.message = text("the reducer ", to_text(reduced))};
+  if (std::optional<TaskTrouble> wrong = trouble_of("the reducer", reduced, work.common)) {
+    return wrong;
+  }
   if (!sorted.ok() && sorted.signal != SIGPIPE) {
     return TaskTrouble{.message = text("sort ", to_text(sorted))};
   }

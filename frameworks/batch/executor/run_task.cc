@@ -1,6 +1,8 @@
 // What the tasks of a job have in common: the sandbox, the environment, standard error, the end.
 // Read `run_task` first.
 
+#include <algorithm>
+
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -19,13 +21,50 @@ std::vector<std::string> to_list(const std::map<std::string, std::string>& envir
 
 }  // namespace
 
-std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting) {
+// By the names of Hadoop Streaming where it has them.
+std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting,
+                                             const Split* split) {
   std::map<std::string, std::string> environment = setting.environment;
   environment["LC_ALL"] = "C";
   environment["PROFFER_TASK_ID"] = setting.task;
+  environment["PROFFER_TASK_INDEX"] = std::to_string(common.number);
+  environment["mapreduce_task_partition"] = std::to_string(common.number);
+  if (split != nullptr && split->chunks.size() == 1) {
+    const Chunk& chunk = split->chunks.front();
+    environment["mapreduce_map_input_file"] = chunk.path;
+    environment["mapreduce_map_input_start"] = std::to_string(chunk.offset);
+    environment["mapreduce_map_input_length"] = std::to_string(chunk.length);
+  }
   for (const auto& [name, value] : common.env) environment[name] = value;
   for (const auto& [name, value] : setting.devices) environment[name] = value;
   return to_list(environment);
+}
+
+std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& status,
+                                      const WorkCommon& common) {
+  if (status.ok()) return std::nullopt;
+  TaskTrouble trouble{.message = text(what, " ", to_text(status))};
+  if (status.signal != 0) return trouble;
+  const std::vector<int32_t>& accepts = common.accepts;
+  if (std::find(accepts.begin(), accepts.end(), status.code) != accepts.end()) return std::nullopt;
+  switch (status.code) {
+    case 2:   // what shells, awk, grep and Python say of a command that they cannot read
+    case 64:  // EX_USAGE
+      trouble.blame = Blame::kCommand;
+      trouble.message += ", as commands do that are used wrongly";
+      break;
+    case 126:
+      trouble.blame = Blame::kCommand;
+      trouble.message += ": it cannot be executed";
+      break;
+    case 127:
+      trouble.blame = Blame::kCommand;
+      trouble.message += ": it was not found";
+      break;
+    default:
+      break;
+  }
+  return trouble;
 }
 
 std::vector<std::string> sort_environment(const TaskSetting& setting) {
@@ -57,7 +96,9 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
     return outcome;
   };
   if (const auto* end = std::get_if<EndWork>(&work)) {
-    const Result<void> done = end->commits ? commit_output(*end) : remove_output(*end);
+    const Result<void> done = end->kind == EndWork::Kind::kCommit     ? commit_output(*end)
+                              : end->kind == EndWork::Kind::kSetAside ? set_output_aside(*end)
+                                                                      : remove_output(*end);
     if (!done) return failed(done.error());
     outcome.result.emplace();
     return outcome;
@@ -80,6 +121,7 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
   if (trouble) {
     outcome.message = std::move(trouble->message);
     outcome.failure.fetch_failed = std::move(trouble->fetch_failed);
+    outcome.failure.blame = trouble->blame;
   } else {
     outcome.result = std::move(result);
   }

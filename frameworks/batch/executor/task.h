@@ -13,6 +13,7 @@
 #include "common/result.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/work.h"
+#include "frameworks/batch/executor/posix.h"
 #include "frameworks/batch/executor/sources.h"
 
 namespace proffer::batch {
@@ -40,15 +41,22 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting);
 
 // --- its parts ---------------------------------------------------------------------------------
 
-// What goes wrong in a task: an Error, or map outputs that cannot be had.
+// What goes wrong in a task: an Error, map outputs that cannot be had, or its command.
 struct TaskTrouble {
   std::string message = {};
   std::vector<MapAttempt> fetch_failed = {};
+  Blame blame = Blame::kAttempt;
 };
 inline TaskTrouble trouble(const Error& error) { return {.message = error.message()}; }
 
-// "NAME=value" for the user's command: the agent's, LC_ALL=C, the job's, its devices.
-std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting);
+// "NAME=value" for the user's command: the agent's, LC_ALL=C, what it works on (`split` of a map
+// task), the job's, its devices.
+std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting,
+                                             const Split* split = nullptr);
+// Of a command that has ended; nothing if its exit code is one with which its work is done.
+// `what` as in "the mapper".
+std::optional<TaskTrouble> trouble_of(std::string_view what, const ExitStatus& status,
+                                      const WorkCommon& common);
 // For sort: always under LC_ALL=C.
 std::vector<std::string> sort_environment(const TaskSetting& setting);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
@@ -63,11 +71,14 @@ Result<void> write_part(const WorkCommon& common, const TaskSetting& setting, in
 // Puts the part in place at once. Whoever commits a part first wins; a later attempt's is dropped.
 Result<void> commit_part(const WorkCommon& common, const TaskSetting& setting);
 
-// All parts are there: writes _SUCCESS and removes _temporary; does nothing if that is done.
-// Errors: kFailedPrecondition names a part that is not there.
+// All parts are there: moves them to where they belong, writes _SUCCESS and removes _temporary;
+// does nothing of that if it is done. Errors: kFailedPrecondition names a part that is not there,
+// kAlreadyExists: something else is where they belong.
 Result<void> commit_output(const EndWork& work);
-// Removes the output directory with all that is in it, if the job's plan is in it; else it is not,
-// or no longer, this job's. Errors: kUnavailable names what cannot be removed.
+// These two do nothing to a directory without the job's plan: it is not, or no longer, this job's.
+// Moves what is there to `place`. Errors: kAlreadyExists, kUnavailable.
+Result<void> set_output_aside(const EndWork& work);
+// Removes the directory with all that is in it. Errors: kUnavailable names what cannot be removed.
 Result<void> remove_output(const EndWork& work);
 
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,

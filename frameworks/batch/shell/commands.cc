@@ -16,64 +16,19 @@
 
 #include "common/text.h"
 #include "frameworks/batch/core/order.h"
+#include "frameworks/batch/shell/calls.h"
 #include "frameworks/batch/shell/output.h"
 #include "frameworks/batch/shell/progress.h"
 #include "frameworks/batch/shell/submit.h"
 #include "proto/json/batch_json.h"
-#include "proto/json/json.h"
-#include "sdk/request.h"
 
 namespace proffer::batch {
 namespace {
 
 // So long a master or a scheduler that is away is asked again to take a job.
 constexpr Duration kPatience = seconds(10);
-constexpr Duration kAnswerMax = seconds(10);
 constexpr auto kPause = std::chrono::milliseconds(200);
-constexpr int kRefusedCode = 1;
-constexpr int kUsageCode = 2;
-constexpr int kUnreachableCode = 3;
 constexpr int kSignalCode = 128;
-
-Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& call,
-                        const RoleName& role = {}, Duration patience = {}) {
-  Result<std::string> answer = sdk::request({.master = options.master,
-                                             .framework = options.framework,
-                                             .role = role,
-                                             .timeout = kAnswerMax + call.wait,
-                                             .patience = patience},
-                                            proto::batch_call_json(call));
-  const bool no_scheduler = !answer && answer.error().code() == ErrorCode::kNotFound &&
-                            answer.error().message().find("no framework") != std::string::npos;
-  if (!no_scheduler) return answer;
-  return std::move(answer).error().with_hint(
-      "start the scheduler with `proffer batch scheduler --session-file FILE` (proffer dev and the "
-      "installed package do), or name another with --framework");
-}
-
-Result<proto::BatchJob> ask_for_job(const CommandOptions& options, const proto::BatchCall& call,
-                                    const RoleName& role = {}, Duration patience = {}) {
-  const Result<std::string> answer = ask(options, call, role, patience);
-  if (!answer) return answer.error();
-  Result<proto::BatchJob> job = proto::parse_batch_job(*answer);
-  if (!job) return std::move(job).error().in("the scheduler's answer");
-  return job;
-}
-
-// What was asked got no answer, or this one.
-bool is_away(const Error& error) {
-  return error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kTimeout;
-}
-int print_answer(const Error& error, bool json) {
-  const int code = print_error(error, json);
-  return is_away(error) ? kUnreachableCode : code;
-}
-
-void print_line(const std::string& line) {
-  std::fwrite(line.data(), 1, line.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);
-}
 
 // The last word about a job that has ended; the exit code for it.
 int tell_end(const proto::BatchJob& job, bool json) {
@@ -109,10 +64,11 @@ Result<Prepared> prepare(const SubmitOptions& given) {
   }
   const Result<JobSpec> job = make_job(file, given.flags);
   if (!job) return job.error();
-  const Result<std::vector<InputFile>> input = find_input(job->inputs);
+  const Result<std::vector<InputFile>> input = find_input(job->inputs, job->allow_empty);
   if (!input) return input.error();
-  const Result<std::vector<Split>> splits = make_splits(*input, job->split_bytes);
+  Result<std::vector<Split>> splits = make_splits(*input, job->split_bytes, job->by_file);
   if (!splits) return splits.error();
+  if (splits->empty()) splits->emplace_back();  // That is allowed, and there is nothing to read.
   JobOrder order = make_order(*job, *splits, plan_name());
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
   Result<OutputDirectory> output = OutputDirectory::prepare(job->output);
@@ -262,16 +218,6 @@ std::string stage_text(const proto::BatchStage& stage) {
 
 }  // namespace
 
-int print_error(const Error& error, bool json) {
-  if (json) {
-    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
-  } else {
-    std::fprintf(stderr, "error: %s\n", error.message().c_str());
-    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
-  }
-  return error.code() == ErrorCode::kInvalidArgument ? kUsageCode : kRefusedCode;
-}
-
 int submit(const SubmitOptions& job, const CommandOptions& options) {
   return submit_and(job, options, [&](const proto::BatchJob& submitted) {
     print_line(options.json ? proto::batch_job_json(submitted) : submitted.job);
@@ -288,25 +234,15 @@ int run(const SubmitOptions& job, const CommandOptions& options) {
 }
 
 int list(bool with_ended, const CommandOptions& options) {
-  proto::BatchPage all;
-  do {
-    const Result<std::string> answer =
-        ask(options, {.verb = "list", .ended = with_ended, .after = all.next});
-    if (!answer) return print_answer(answer.error(), options.json);
-    Result<proto::BatchPage> page = proto::parse_batch_page(*answer);
-    if (!page) {
-      return print_error(std::move(page).error().in("the scheduler's answer"), options.json);
-    }
-    for (proto::BatchJob& job : page->jobs) all.jobs.push_back(std::move(job));
-    all.next = page->next;
-  } while (!all.next.empty());
+  const Result<std::vector<proto::BatchJob>> all = ask_for_list(options, with_ended);
+  if (!all) return print_answer(all.error(), options.json);
   if (options.json) {
-    print_line(proto::batch_page_json(all));
+    print_line(proto::batch_page_json({.jobs = *all}));
     return 0;
   }
   constexpr const char* kRow = "{:<20} {:<12} {:<20} {:<10} {:>13} {:>11}";
   print_line(fmt::format(kRow, "JOB", "OWNER", "ROLE", "PHASE", "MAPS", "REDUCES"));
-  for (const proto::BatchJob& job : all.jobs) {
+  for (const proto::BatchJob& job : *all) {
     print_line(fmt::format(kRow, job.job, job.owner, job.role.str(), to_text(job.phase),
                            stage_text(job.map), stage_text(job.reduce)));
   }
@@ -332,6 +268,7 @@ int show_status(const std::string& name, const CommandOptions& options) {
   row("note", job->note);
   row("error", job->error);
   row("hint", job->hint);
+  if (job->retry_until != Time()) row("retry", text("until ", local_time(job->retry_until)));
   return 0;
 }
 
@@ -351,8 +288,26 @@ int cancel(const std::string& name, const CommandOptions& options) {
   } else if (proto::has_ended(job->phase)) {
     print_line(text(job->job, " has ended already: ", to_text(job->phase)));
   } else {
-    print_line(text(job->job, " is ending: its tasks are killed and its output is removed"));
+    print_line(text(job->job, " is ending: its tasks are killed and its output is taken away"));
   }
+  return 0;
+}
+
+int retry(const std::string& name, const CommandOptions& options) {
+  const Result<proto::BatchJob> before = ask_for_job(options, {.verb = "status", .job = name});
+  if (!before) return print_answer(before.error(), options.json);
+  // Found out now, not when all is done.
+  if (before->retry_until != Time() && ::access(before->output.c_str(), F_OK) == 0) {
+    return print_error(
+        Error::already_exists(text("output ", quoted(before->output), " exists already"))
+            .with_hint("move it away: the job will put its result there"),
+        options.json);
+  }
+  const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "retry", .job = name});
+  if (!job) return print_answer(job.error(), options.json);
+  print_line(options.json
+                 ? proto::batch_job_json(*job)
+                 : text(job->job, " is queued again; see it with: proffer batch watch ", job->job));
   return 0;
 }
 

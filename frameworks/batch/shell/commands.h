@@ -34,6 +34,17 @@ int watch(const std::string& job, const CommandOptions& options);
 // The same without a word before its end.
 int wait(const std::string& job, const CommandOptions& options);
 int cancel(const std::string& job, const CommandOptions& options);
+int retry(const std::string& job, const CommandOptions& options);
+// The last `limit` jobs that have ended, the latest first.
+int history(int64_t limit, const CommandOptions& options);
+
+struct LogsOptions {
+  std::string task = {};    // as in map-3 or map-00003-2; empty: the attempt that failed last
+  bool use_stdout = false;  // else standard error
+  bool follow = false;
+};
+// What a task of the job wrote: `proffer logs`, in place of this process.
+int show_logs(const std::string& job, const LogsOptions& logs, const CommandOptions& options);
 
 // "error: …" and its hint on standard error; with `json` as one object. Returns the exit code.
 int print_error(const Error& error, bool json);

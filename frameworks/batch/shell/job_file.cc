@@ -21,7 +21,12 @@ Result<void> read_row(const std::string& key, const yaml::Node& node, JobText& j
   if (key == "output") return one(job.output);
   if (key == "reducers") return one(job.reducers);
   if (key == "split") return one(job.split);
+  if (key == "by_file") return one(job.by_file);
+  if (key == "allow_empty") return one(job.allow_empty);
+  if (key == "fail_if_impossible") return one(job.fail_if_impossible);
   if (key == "resources") return one(job.resources);
+  if (key == "map_accepts") return yaml::keep(yaml::texts_of(key, node), job.map_accepts);
+  if (key == "reduce_accepts") return yaml::keep(yaml::texts_of(key, node), job.reduce_accepts);
   if (key == "input") return yaml::keep(yaml::texts_of(key, node), job.inputs);
   if (key == "files") return yaml::keep(yaml::texts_of(key, node), job.files);
   if (key == "fetch") return yaml::keep(yaml::texts_of(key, node), job.fetch);
@@ -38,7 +43,8 @@ Result<JobText> parse_job_file(std::string_view whole) {
   JobText job;
   Result<void> read = yaml::read_table(
       "a job file", *document,
-      {"name", "role", "band", "priority", "map", "reduce", "input", "output", "reducers", "split",
+      {"name", "role", "band", "priority", "map", "map_accepts", "reduce", "reduce_accepts",
+       "input", "output", "reducers", "split", "by_file", "allow_empty", "fail_if_impossible",
        "resources", "files", "fetch", "env"},
       [&](const std::string& key, const yaml::Node& node) { return read_row(key, node, job); });
   if (!read) return std::move(read).error();

@@ -21,10 +21,15 @@ struct JobText {
   std::optional<std::string> priority = {};
   std::optional<std::string> map = {};
   std::optional<std::string> reduce = {};
+  std::vector<std::string> map_accepts = {};
+  std::vector<std::string> reduce_accepts = {};
   std::vector<std::string> inputs = {};
   std::optional<std::string> output = {};
   std::optional<std::string> reducers = {};
   std::optional<std::string> split = {};
+  std::optional<std::string> by_file = {};  // "true" or "false", as the next two
+  std::optional<std::string> allow_empty = {};
+  std::optional<std::string> fail_if_impossible = {};
   std::optional<std::string> resources = {};
   std::vector<std::string> files = {};  // paths; each is shipped under its last component
   std::vector<std::string> fetch = {};  // as proto::parse_fetched_file

@@ -31,13 +31,17 @@ Result<Asked> parse_request(const proto::FrameworkRequest& request) {
     asked.what = Cancel{job};
     return Asked(std::move(asked));
   }
+  if (call->verb == "retry") {
+    asked.what = Retry{job};
+    return Asked(std::move(asked));
+  }
   if (call->verb == "status") {
     asked.what =
         WatchJob{.job = job, .phase = proto::parse_batch_phase(call->phase), .wait = call->wait};
     return Asked(std::move(asked));
   }
-  return Error::invalid_argument(
-      text("unknown request ", quoted(call->verb), "; there are submit, list, status and cancel"));
+  return Error::invalid_argument(text("unknown request ", quoted(call->verb),
+                                      "; there are submit, list, status, cancel and retry"));
 }
 
 std::string show(const Jobs& jobs, const ListJobs& asked, const Caller& by, Time now) {

@@ -66,6 +66,25 @@ void make_absolute(JobText& job, const std::string& base) {
   if (job.output) job.output = absolute(*job.output, base);
 }
 
+Result<bool> parse_truth(std::string_view what, const std::string& given) {
+  if (given == "true" || given == "false") return given == "true";
+  return Error::invalid_argument(text(what, " must be true or false, not ", quoted(given)));
+}
+
+// In any order, once each.
+Result<std::vector<int32_t>> parse_exit_codes(std::string_view what,
+                                              const std::vector<std::string>& given) {
+  std::vector<int32_t> codes;
+  for (const std::string& one : given) {
+    const Result<int64_t> code = parse_whole(what, one, 1, 125);
+    if (!code) return code.error();
+    codes.push_back(static_cast<int32_t>(*code));
+  }
+  std::sort(codes.begin(), codes.end());
+  codes.erase(std::unique(codes.begin(), codes.end()), codes.end());
+  return codes;
+}
+
 // What `find -type f` lists under a path.
 class Walk {
  public:
@@ -205,6 +224,39 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
     if (!parsed) return parsed.error();
     job.split_bytes = *parsed;
   }
+  struct Truth {
+    std::string_view what;
+    std::optional<std::string> given;
+    bool* place;
+  };
+  const Truth truths[] = {
+      {"by_file", prefer(given.by_file, file.by_file), &job.by_file},
+      {"allow_empty", prefer(given.allow_empty, file.allow_empty), &job.allow_empty},
+      {"fail_if_impossible", prefer(given.fail_if_impossible, file.fail_if_impossible),
+       &job.fail_if_impossible},
+  };
+  for (const Truth& one : truths) {
+    if (!one.given) continue;
+    const Result<bool> parsed = parse_truth(one.what, *one.given);
+    if (!parsed) return parsed.error();
+    *one.place = *parsed;
+  }
+  struct Codes {
+    std::string_view what;
+    const std::vector<std::string>& given;
+    std::vector<int32_t>* place;
+  };
+  const Codes accepts[] = {
+      {"map_accepts", given.map_accepts.empty() ? file.map_accepts : given.map_accepts,
+       &job.map_accepts},
+      {"reduce_accepts", given.reduce_accepts.empty() ? file.reduce_accepts : given.reduce_accepts,
+       &job.reduce_accepts},
+  };
+  for (const Codes& one : accepts) {
+    Result<std::vector<int32_t>> parsed = parse_exit_codes(one.what, one.given);
+    if (!parsed) return std::move(parsed).error();
+    *one.place = *std::move(parsed);
+  }
   if (const auto resources = prefer(given.resources, file.resources)) {
     Result<ResourceVector> parsed = parse_shape(*resources);
     if (!parsed) return std::move(parsed).error().in("resources");
@@ -230,7 +282,8 @@ Result<JobSpec> make_job(const JobText& file, const JobText& flags) {
   return job;
 }
 
-Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs) {
+Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,
+                                          bool allow_empty) {
   Walk walk;
   for (const std::string& input : inputs) {
     if (Result<void> ok = walk.add(input); !ok) return std::move(ok).error();
@@ -239,9 +292,12 @@ Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs
   for (const InputFile& file : files) {
     if (file.size > 0) return files;
   }
+  if (allow_empty) return files;
   return Error::failed_precondition(
              text("nothing to read: the inputs have ", files.size(), " regular files, all empty"))
-      .with_hint("links inside directories are not followed; name what they point to");
+      .with_hint(
+          "links inside directories are not followed: name what they point to; with "
+          "--allow-empty the result is that of no lines");
 }
 
 }  // namespace proffer::batch

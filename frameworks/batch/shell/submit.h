@@ -30,7 +30,8 @@ inline constexpr size_t kInputFilesMax = 5'000'000;
 
 // All regular files of the inputs, directories walked recursively, sorted bytewise; links in them
 // are not followed. Errors: kNotFound, kUnavailable naming the path that cannot be read and why;
-// kFailedPrecondition if there is nothing to read; kResourceExhausted.
-Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs);
+// kFailedPrecondition if there is not a byte to read, unless that is allowed; kResourceExhausted.
+Result<std::vector<InputFile>> find_input(const std::vector<std::string>& inputs,
+                                          bool allow_empty = false);
 
 }  // namespace proffer::batch

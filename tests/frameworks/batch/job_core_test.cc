@@ -95,6 +95,75 @@ TEST(Job, TakesTheSameAgentAgainIfNoOtherComes) {
   EXPECT_EQ(s.deadline(), std::nullopt);
 }
 
+// No other agent and no other time would mend that.
+TEST(Job, FailsAtOnceIfItsCommandIsWrong) {
+  JobScenario s(3, 0);
+  s.agent("a", 2);
+  s.agent("b", 1);
+  s.subscribe();
+  s.offer_all();
+  s.fail("map-00000-1", "the mapper exited with 127", {.blame = Blame::kCommand});
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(s.error(), HasSubstr("exited with 127"));
+}
+
+TEST(Job, TriesAgainAfterAnErrorOfACommandThatHasDoneItsWorkElsewhere) {
+  JobScenario s(2, 0);
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  s.offer_all();
+  s.finish("map-00000-1");
+  s.fail("map-00001-1", "the mapper exited with 127", {.blame = Blame::kCommand});
+  s.offer_all();
+  EXPECT_EQ(s.agent_of("map-00001-2"), "a");
+  s.fail("map-00001-2", "a line of output is longer than 64 MiB", {.blame = Blame::kInput});
+  EXPECT_THAT(s.error(), HasSubstr("longer than 64 MiB"));
+}
+
+TEST(Job, ThatIsImpossibleFailsIfItSaysSoBeforeItHasBegun) {
+  const auto tell = [](JobScenario& s) {
+    proto::AskReport report;
+    report.rows.push_back(
+        {.ask = AskName("job-1.map"), .could_ever_fit = false, .why = "too little gpus"});
+    s.notify(report);
+  };
+  JobOrder order = JobScenario::order(2, 0);
+  order.fail_if_impossible = true;
+  JobScenario never(order);
+  never.subscribe();
+  tell(never);
+  EXPECT_EQ(never.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_THAT(never.error(), HasSubstr("too little gpus"));
+  // The agents of a job that runs may only be away.
+  JobScenario begun(order);
+  begun.agent("a", 1);
+  begun.subscribe();
+  begun.offer_all();
+  tell(begun);
+  EXPECT_FALSE(begun.over());
+}
+
+TEST(Job, AddsUpTheCpuOfItsAttemptsOverRestarts) {
+  JobScenario s(1, 1);
+  s.agent("a", 1);
+  s.attempts_use(milliseconds(1'250));
+  s.subscribe();
+  EXPECT_EQ(s.status().map.cpu, std::nullopt);
+  s.offer_all();
+  s.fail("map-00000-1", "no");
+  s.advance(seconds(2));
+  s.offer_all();
+  s.finish("map-00000-2");
+  s.restart();
+  s.subscribe();
+  EXPECT_EQ(s.status().map.cpu, milliseconds(2'500));
+  s.offer_all();
+  s.finish_all();
+  EXPECT_TRUE(s.succeeded());
+  EXPECT_EQ(s.status().reduce.cpu, milliseconds(1'250));
+}
+
 TEST(Job, TakesTheSameAgentAtOnceIfThereIsNoOther) {
   JobScenario s(1, 1);
   s.agent("a", 1);

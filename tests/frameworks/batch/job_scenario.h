@@ -140,6 +140,7 @@ class JobScenario {
     update.reason = reason;
     update.message = message;
     update.data = data;
+    if (proto::is_terminal(state)) update.usage = {.cpu_nanos = cpu_each_.nanos()};
     if (proto::is_terminal(state)) unacknowledged_[update.task] = update;
     notify(update);
   }
@@ -166,6 +167,10 @@ class JobScenario {
     }
     end_by_itself();
   }
+  // What each attempt will have used.
+  void attempts_use(Duration cpu) { cpu_each_ = cpu; }
+  // Its end comes before the kill.
+  void finishes_when_killed(const std::string& id) { finishing_.insert(id); }
   void cancel() { handle(Request{.relay = 2, .what = Cancel{id()}, .by = {.user = "ada"}}); }
   JobId id() const { return JobId("job-1"); }
 
@@ -198,6 +203,8 @@ class JobScenario {
   bool over() const { return proto::has_ended(status().phase); }
   bool succeeded() const { return status().phase == proto::BatchPhase::kFinished; }
   std::string error() const { return status().error; }
+  // What last tasks have done.
+  const std::vector<EndWork::Kind>& ends() const { return ends_; }
   const std::vector<Answer>& told() const { return told_; }
   const std::map<std::string, std::string>& store() const { return store_; }
   size_t unacknowledged() const { return unacknowledged_.size(); }
@@ -221,13 +228,20 @@ class JobScenario {
     is_ending_ = true;
     if (status().phase == proto::BatchPhase::kRemoving) {
       for (const auto& [id, task] : std::map(running_)) {
-        if (task.kill_asked) end(id, State::kKilled);
+        if (!task.kill_asked) continue;
+        if (finishing_.count(id) != 0) {
+          finish(id);
+        } else {
+          end(id, State::kKilled);
+        }
       }
     }
     while (asked("end") > 0) {
       offer(AgentId("anybody"), AskName("end"), 1);
       for (const std::string& id : running_ids()) {
-        if (id.starts_with("end")) finish(id);
+        if (!id.starts_with("end")) continue;
+        ends_.push_back(work_of<EndWork>(id).kind);
+        finish(id);
       }
     }
     is_ending_ = false;
@@ -326,6 +340,9 @@ class JobScenario {
   std::deque<proto::StoreResult> answers_;
   std::vector<Answer> told_;
   std::map<TaskId, proto::TaskStatus> unacknowledged_;
+  std::vector<EndWork::Kind> ends_;
+  std::set<std::string> finishing_;
+  Duration cpu_each_;
   bool is_submitted_ = false;
   bool is_ending_ = false;
   Time now_ = Time::from_nanos(1'000'000'000);

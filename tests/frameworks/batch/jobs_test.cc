@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/records.h"
 #include "tests/frameworks/batch/job_scenario.h"
 
@@ -105,6 +106,127 @@ TEST(Cancel, EndsTheTasksAndRemovesTheOutput) {
   EXPECT_EQ(s.told()[1].job->phase, proto::BatchPhase::kRemoving);
 }
 
+// --- retry -------------------------------------------------------------------------------------
+
+// Two maps and a reduce, of which the second map fails for good.
+class RetryOfAJob : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    s_.agent("a", 1);
+    s_.subscribe();
+    s_.offer_all();
+    s_.finish("map-00000-1");
+    fail_for_good("map-00001");
+    ASSERT_EQ(s_.status().phase, proto::BatchPhase::kFailed);
+  }
+  void fail_for_good(const std::string& task) {
+    for (int attempt = 0; attempt < 4; ++attempt) {
+      s_.advance(seconds(2));
+      s_.offer_all();
+      ASSERT_EQ(s_.running().size(), 1u);
+      const std::string id = s_.running().begin()->first;
+      ASSERT_TRUE(id.starts_with(task)) << id;
+      s_.fail(id, "no");
+    }
+  }
+  const Answer& retry() {
+    s_.handle(Request{.relay = 3, .what = Retry{s_.id()}, .by = {.user = "ada"}});
+    return s_.told().back();
+  }
+
+  JobScenario s_ = JobScenario(2, 1);
+};
+
+TEST_F(RetryOfAJob, DoesWhatIsMissingAndNothingElse) {
+  EXPECT_EQ(s_.status().failed_task, "job-1.map-00001-4");
+  EXPECT_EQ(s_.status().retry_until, s_.status().ended_at + kRetryFor);
+  EXPECT_EQ(s_.ends(), std::vector{EndWork::Kind::kSetAside});
+  ASSERT_TRUE(retry().job);
+  EXPECT_EQ(s_.status().phase, proto::BatchPhase::kMap);
+  EXPECT_EQ(s_.status().map.done, 1);
+  s_.offer_all();
+  EXPECT_THAT(s_.running_ids(), ElementsAre("map-00001-1001"));
+  const auto work = s_.work_of<MapWork>("map-00001-1001");
+  EXPECT_EQ(work.common.output, aside_directory("/out", s_.id(), "plan"));
+  s_.finish_all();
+  s_.offer_all();
+  EXPECT_THAT(s_.work_of<ReduceWork>("reduce-00000-1001").maps,
+              ElementsAre(MapOutput{0, 1}, MapOutput{0, 1'001}));
+  s_.finish_all();
+  EXPECT_TRUE(s_.succeeded());
+  EXPECT_EQ(s_.status().map.records_in, 20);
+  EXPECT_EQ(s_.ends().back(), EndWork::Kind::kCommit);
+  EXPECT_EQ(s_.store().size(), 2u);  // The job as it ended, and the scheduler itself.
+  ASSERT_FALSE(retry().job);
+  EXPECT_THAT(s_.told().back().job.error().message(), HasSubstr("has finished"));
+}
+
+TEST_F(RetryOfAJob, HasItsAttemptsAnewAndCanBeRetriedAgain) {
+  ASSERT_TRUE(retry().job);
+  fail_for_good("map-00001");
+  EXPECT_EQ(s_.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_EQ(s_.status().failed_task, "job-1.map-00001-1004");
+  ASSERT_TRUE(retry().job);
+  s_.restart();
+  s_.subscribe();
+  s_.offer_all();
+  EXPECT_EQ(s_.status().map.done, 1);
+  s_.finish_all();
+  s_.offer_all();
+  s_.finish_all();
+  EXPECT_TRUE(s_.succeeded());
+}
+
+TEST_F(RetryOfAJob, IsPossibleAfterARestartAndForADay) {
+  s_.restart();
+  s_.subscribe();
+  EXPECT_EQ(s_.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_EQ(s_.status().retry_until, s_.status().ended_at + kRetryFor);
+  EXPECT_TRUE(s_.asks().empty());
+  s_.advance(kRetryFor - seconds(1));
+  EXPECT_EQ(s_.ends().size(), 1u);
+  s_.advance(seconds(2));
+  EXPECT_EQ(s_.ends().back(), EndWork::Kind::kRemove);
+  EXPECT_EQ(s_.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_EQ(s_.status().retry_until, Time());
+  EXPECT_EQ(s_.store().size(), 2u);
+  ASSERT_FALSE(retry().job);
+  EXPECT_THAT(s_.told().back().job.error().message(), HasSubstr("kept any more"));
+}
+
+TEST_F(RetryOfAJob, IsGivenUpByCancellingWhatHasEnded) {
+  s_.cancel();
+  EXPECT_EQ(s_.ends().back(), EndWork::Kind::kRemove);
+  EXPECT_EQ(s_.status().phase, proto::BatchPhase::kFailed);
+  EXPECT_FALSE(retry().job);
+}
+
+TEST(RetryOfJobs, OfOneThatRunsOrIsUnknownIsRefused) {
+  JobScenario s(1, 0);
+  s.agent("a", 1);
+  s.subscribe();
+  s.offer_all();
+  for (const std::string job : {"job-1", "job-2"}) {
+    s.handle(Request{.relay = 3, .what = Retry{JobId(job)}, .by = {.user = "ada"}});
+    EXPECT_FALSE(s.told().back().job);
+  }
+  EXPECT_TRUE(s.runs("map-00000-1"));
+}
+
+TEST(RetryOfJobs, KeepsWhatFinishedWhileTheJobEnded) {
+  JobScenario s(2, 0);
+  s.agent("a", 2);
+  s.subscribe();
+  s.offer_all();
+  s.finishes_when_killed("map-00000-1");
+  s.cancel();
+  EXPECT_EQ(s.status().phase, proto::BatchPhase::kCancelled);
+  EXPECT_EQ(s.status().map.done, 1);
+  s.handle(Request{.relay = 3, .what = Retry{s.id()}, .by = {.user = "ada"}});
+  s.offer_all();
+  EXPECT_THAT(s.running_ids(), ElementsAre("map-00001-1001"));
+}
+
 // --- several users -----------------------------------------------------------------------------
 
 // A scheduler that serves users, with a store that takes everything.
@@ -133,7 +255,8 @@ class ManyJobs : public ::testing::Test {
       for (const Answer& answer : out.answers) answers_.push_back(answer);
     }
   }
-  Result<proto::BatchJob> ask(std::variant<Submit, Cancel, WatchJob> what, const Caller& by) {
+  Result<proto::BatchJob> ask(std::variant<Submit, Cancel, Retry, WatchJob> what,
+                              const Caller& by) {
     answers_.clear();
     handle(Request{.relay = ++relays_, .what = std::move(what), .by = by});
     EXPECT_EQ(answers_.size(), 1u);
@@ -182,6 +305,9 @@ TEST_F(ManyJobs, OfOthersShowNothingPrivateAndCannotBeEnded) {
   const auto refused = ask(Cancel{JobId(job)}, {.user = "eve"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code(), ErrorCode::kPermissionDenied);
+  const auto retry = ask(Retry{JobId(job)}, {.user = "eve"});
+  ASSERT_FALSE(retry);
+  EXPECT_EQ(retry.error().code(), ErrorCode::kPermissionDenied);
   EXPECT_TRUE(ask(Cancel{JobId(job)}, {.user = "root", .is_operator = true}));
 }
 
@@ -217,18 +343,29 @@ TEST(Records, ComeBackAsTheyWere) {
   order.order.env["A"] = "b\n";
   order.order.fetch.push_back({.uri = "https://host/x", .is_executable = true});
   order.submitted_at = Time::from_nanos(12);
+  order.order.map_accepts = {1, 125};
+  order.order.fail_if_impossible = true;
   EXPECT_TRUE(*decode_order_record(encode(order)) == order);
   BlockRecord block;
   block[3] = {.failures = 2};
-  block[200] = {.winner = 1'001, .agent = AgentId("a"), .result = {.bytes_in = 5}};
+  block[200] = {.winner = 1'001,
+                .cpu = milliseconds(1'500),
+                .agent = AgentId("a"),
+                .result = {.bytes_in = 5}};
   EXPECT_TRUE(*decode_block(encode(block)) == block);
   const StateRecord state{.started_at = Time::from_nanos(1),
-                          .outcome = Outcome{.phase = proto::BatchPhase::kFailed, .error = "e"}};
+                          .retries = 3,
+                          .outcome = Outcome{.phase = proto::BatchPhase::kFailed,
+                                             .error = "e",
+                                             .failed_task = "job-1.map-00000-4",
+                                             .is_kept = true}};
   EXPECT_TRUE(*decode_state(encode(state)) == state);
   EndedRecord ended;
   ended.job.job = "job-1";
   ended.job.phase = proto::BatchPhase::kCancelled;
   ended.job.map.bytes_out = 77;
+  ended.job.reduce.cpu = seconds(9);
+  ended.job.failed_task = "job-1.reduce-00000-4";
   EXPECT_TRUE(*decode_ended(encode(ended)) == ended);
 }
 
@@ -237,6 +374,7 @@ TEST(Records, OfAFullBlockKeepTheirBound) {
   for (uint32_t i = 0; i < kBlockTasks; ++i) {
     block[50'000 - kBlockTasks + i] = {.winner = 4'000'000'000,
                                        .failures = 100,
+                                       .cpu = hours(24),
                                        .agent = AgentId("agent"),
                                        .result = {.records_in = int64_t{1} << 40,
                                                   .bytes_in = int64_t{1} << 45,

@@ -37,6 +37,19 @@ TEST(MakeSplits, OfNothingAreNone) {
   EXPECT_TRUE(splits_of({{"/empty", 0}}, 10).empty());
 }
 
+TEST(MakeSplits, ByFileHaveOneFileEach) {
+  const Result<std::vector<Split>> splits =
+      make_splits({{"/a", 3}, {"/b", 0}, {"/c", 4}, {"/d", 12}}, 10, true);
+  ASSERT_TRUE(splits);
+  EXPECT_THAT(*splits, ElementsAre(Split{{Chunk{"/a", 0, 3}}}, Split{{Chunk{"/c", 0, 4}}},
+                                   Split{{Chunk{"/d", 0, 10}}}, Split{{Chunk{"/d", 10, 2}}}));
+  const std::vector<InputFile> many(kMapsMax + 1, InputFile{"/x", 1});
+  const Result<std::vector<Split>> refused = make_splits(many, 10, true);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().hint(), HasSubstr("leave out by_file"));
+  EXPECT_TRUE(make_splits(many, 10));
+}
+
 TEST(MakeSplits, EndsASplitThatWouldTakeTooLongToTell) {
   std::vector<InputFile> files;
   for (size_t i = 0; i < kChunksPerSplitMax + 1; ++i)

@@ -21,6 +21,7 @@ std::string random_text(Prng& random, uint64_t size_max) {
 WorkCommon random_common(Prng& random) {
   WorkCommon common{.job = "words-7",
                     .command = random_text(random, 40),
+                    .accepts = {1, static_cast<int32_t>(random.below(126))},
                     .output = random_text(random, 40),
                     .plan = "plan"};
   common.number = static_cast<uint32_t>(random.next());
@@ -39,7 +40,8 @@ Work random_work(Prng& random) {
   }
   if (random.chance(1, 4)) {
     return EndWork{.common = random_common(random),
-                   .commits = random.chance(1, 2),
+                   .kind = static_cast<EndWork::Kind>(random.below(3)),
+                   .place = random_text(random, 40),
                    .parts = static_cast<uint32_t>(random.below(50'001))};
   }
   ReduceWork reduce{.common = random_common(random)};

@@ -28,6 +28,9 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+constexpr auto kCommit = EndWork::Kind::kCommit;
+constexpr auto kSetAside = EndWork::Kind::kSetAside;
+constexpr auto kRemove = EndWork::Kind::kRemove;
 
 std::string contents(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
@@ -132,8 +135,12 @@ class BatchTask : public ::testing::Test {
   }
   TaskOutcome map(const MapWork& work) { return run(work, TaskKind::kMap, work.common); }
   TaskOutcome reduce(const ReduceWork& work) { return run(work, TaskKind::kReduce, work.common); }
-  TaskOutcome end(bool commits, uint32_t parts) {
-    const EndWork work{.common = common("", 0, 1), .commits = commits, .parts = parts};
+  TaskOutcome end(EndWork::Kind kind, uint32_t parts, const std::string& from = "out") {
+    EndWork work{.common = common("", 0, 1),
+                 .kind = kind,
+                 .place = (root_ / (kind == EndWork::Kind::kCommit ? "out" : "aside")).string(),
+                 .parts = parts};
+    work.common.output = (root_ / from).string();
     return run(work, TaskKind::kEnd, work.common);
   }
 
@@ -307,21 +314,109 @@ TEST_F(BatchTask, SaysSoWhenTheOutputIsNotThere) {
 
 TEST_F(BatchTask, CommitsTheOutputOnce) {
   ASSERT_TRUE(map(map_of("cat", "x\n", 0)).result);
-  EXPECT_THAT(end(true, 2).message, HasSubstr("part-00001"));
+  EXPECT_THAT(end(kCommit, 2).message, HasSubstr("part-00001"));
   EXPECT_FALSE(fs::exists(root_ / "out/_SUCCESS"));
-  ASSERT_TRUE(end(true, 1).result);
+  ASSERT_TRUE(end(kCommit, 1).result);
   EXPECT_TRUE(fs::exists(root_ / "out/_SUCCESS"));
   EXPECT_FALSE(fs::exists(root_ / "out/_temporary"));
-  EXPECT_TRUE(end(true, 1).result);  // A second attempt finds it done.
+  EXPECT_TRUE(end(kCommit, 1).result);  // A second attempt finds it done.
 }
 
 TEST_F(BatchTask, RemovesTheOutputOfItsOwnJobOnly) {
   ASSERT_TRUE(map(map_of("cat", "x\n", 0)).result);
-  ASSERT_TRUE(end(false, 1).result);
+  ASSERT_TRUE(end(kRemove, 1).result);
   EXPECT_FALSE(fs::exists(root_ / "out"));
   fs::create_directories(root_ / "out/of another");
-  EXPECT_TRUE(end(false, 1).result);
+  EXPECT_TRUE(end(kRemove, 1).result);
   EXPECT_TRUE(fs::exists(root_ / "out/of another"));
+}
+
+// What a failed job leaves gets out of the way, and comes back when a retry has done the rest.
+TEST_F(BatchTask, SetsTheOutputAsideAndCommitsItFromThere) {
+  ASSERT_TRUE(map(map_of("cat", "x\n", 0)).result);
+  ASSERT_TRUE(end(kSetAside, 1).result);
+  EXPECT_FALSE(fs::exists(root_ / "out"));
+  EXPECT_TRUE(fs::exists(root_ / "aside/part-00000"));
+  EXPECT_TRUE(end(kSetAside, 1).result);           // A second attempt finds it done.
+  EXPECT_TRUE(end(kSetAside, 1, "aside").result);  // So does the end of a retry that failed.
+  EXPECT_THAT(end(kCommit, 2, "aside").message, HasSubstr("part-00001"));
+  // Another job has taken the place.
+  fs::create_directories(root_ / "out/of another");
+  EXPECT_THAT(end(kCommit, 1, "aside").message, HasSubstr("exists"));
+  EXPECT_TRUE(fs::exists(root_ / "aside/part-00000"));
+  fs::remove_all(root_ / "out");
+  ASSERT_TRUE(end(kCommit, 1, "aside").result);
+  EXPECT_EQ(part(0), "x\n");
+  EXPECT_TRUE(fs::exists(root_ / "out/_SUCCESS"));
+  EXPECT_FALSE(fs::exists(root_ / "out/_temporary"));
+  EXPECT_FALSE(fs::exists(root_ / "aside"));
+  EXPECT_TRUE(end(kCommit, 1, "aside").result);
+}
+
+TEST_F(BatchTask, PutsNoPartIntoTheOutputOfAnotherJob) {
+  const MapWork work = map_of("cat; rm -r \"$OUT\"/_temporary/plan-p", "x\n", 0);
+  MapWork late = work;
+  late.common.env["OUT"] = (root_ / "out").string();
+  EXPECT_FALSE(map(late).result);
+  EXPECT_FALSE(fs::exists(root_ / "out/part-00000"));
+}
+
+TEST_F(BatchTask, IsDoneWithAnExitCodeThatItsJobAccepts) {
+  MapWork work = map_of("grep nothing", "x\n");
+  EXPECT_EQ(map(work).failure.blame, Blame::kAttempt);
+  work.common.accepts = {1};
+  const TaskOutcome accepted = map(work);
+  ASSERT_TRUE(accepted.result) << accepted.message;
+  EXPECT_EQ(accepted.result->records_out, 0);
+  ReduceWork reduces = reduce_of("cat; exit 9", 0, 1);
+  reduces.common.accepts = {8, 9};
+  EXPECT_TRUE(reduce(reduces).result);
+  work.common.command = "kill -TERM $$";
+  EXPECT_FALSE(map(work).result);
+}
+
+TEST_F(BatchTask, SaysWhetherItsCommandOrItsInputIsToBlame) {
+  struct Row {
+    std::string command;
+    Blame blame;
+    std::string says;
+  };
+  const Row rows[] = {
+      {"no-such-program-anywhere", Blame::kCommand, "127: it was not found"},
+      {"/dev/null", Blame::kCommand, "126: it cannot be executed"},
+      {"if", Blame::kCommand, "exited with 2"},
+      {"exit 64", Blame::kCommand, "exited with 64"},
+      {"exit 1", Blame::kAttempt, "exited with 1"},
+      {"kill -KILL $$", Blame::kAttempt, "signal 9"},
+      {"head -c 70000000 /dev/zero", Blame::kInput, "longer than 64 MiB"},
+  };
+  for (const Row& row : rows) {
+    const TaskOutcome outcome = map(map_of(row.command, "x\n"));
+    EXPECT_FALSE(outcome.result) << row.command;
+    EXPECT_EQ(outcome.failure.blame, row.blame) << row.command;
+    EXPECT_THAT(outcome.message, HasSubstr(row.says)) << row.command;
+  }
+}
+
+TEST_F(BatchTask, TellsItsCommandWhichPartOfWhichFileItReads) {
+  const std::string show =
+      "cat >/dev/null; echo \"$PROFFER_TASK_INDEX $mapreduce_task_partition "
+      "${mapreduce_map_input_file##*/} $mapreduce_map_input_start $mapreduce_map_input_length\"";
+  ASSERT_TRUE(map(map_of(show, "a\nb\n")).result);
+  EXPECT_EQ(contents(root_ / "job-1.map-00000-1/map.out"), "0 0 only 0 4\n");
+  const std::string path = (root_ / "in/only").string();
+  plan({{{Chunk{path, 0, 2}}}, {{Chunk{path, 2, 2}}}, {{Chunk{path, 0, 2}, Chunk{path, 2, 2}}}});
+  ASSERT_TRUE(map(MapWork{.common = common(show, 1, 1), .reducers = 1}).result);
+  EXPECT_EQ(contents(root_ / "job-1.map-00001-1/map.out"), "1 1 only 2 2\n");
+  // Of several files none is named.
+  ASSERT_TRUE(map(MapWork{.common = common(show, 2, 1), .reducers = 1}).result);
+  EXPECT_EQ(contents(root_ / "job-1.map-00002-1/map.out"), "2 2   \n");
+}
+
+TEST_F(BatchTask, ReadsNothingWithoutAnError) {
+  plan({Split()});
+  ASSERT_TRUE(map(MapWork{.common = common("wc -l", 0, 1), .reducers = 1}).result);
+  EXPECT_EQ(contents(root_ / "job-1.map-00000-1/map.out"), "0\n");
 }
 
 TEST_F(BatchTask, NoticesADamagedPlan) {

@@ -27,6 +27,11 @@ input: [/usr/include, /etc]
 output: out
 reducers: 4
 split: 8MiB
+map_accepts: [1, 3]
+reduce_accepts: 2
+by_file: true
+allow_empty: false
+fail_if_impossible: true
 resources: cpus:1;mem:256
 files:
   - map.awk
@@ -42,6 +47,11 @@ env: {COLOUR: yes, NUMBER: 010}
   EXPECT_EQ(job->output, "out");
   EXPECT_EQ(job->reducers, "4");
   EXPECT_EQ(job->split, "8MiB");
+  EXPECT_THAT(job->map_accepts, ElementsAre("1", "3"));
+  EXPECT_THAT(job->reduce_accepts, ElementsAre("2"));
+  EXPECT_EQ(job->by_file, "true");
+  EXPECT_EQ(job->allow_empty, "false");
+  EXPECT_EQ(job->fail_if_impossible, "true");
   EXPECT_EQ(job->resources, "cpus:1;mem:256");
   EXPECT_THAT(job->files, ElementsAre("map.awk", "reduce.awk"));
   // As they are written: neither true nor 8.

@@ -66,6 +66,7 @@ TEST_F(Submit, SaysWhatCannotBeRead) {
   const Result<std::vector<InputFile>> empty = find_input({at("in")});
   ASSERT_FALSE(empty);
   EXPECT_THAT(empty.error().message(), HasSubstr("nothing to read"));
+  EXPECT_TRUE(find_input({at("in")}, true));
 
   EXPECT_EQ(find_input({"/dev/null"}).error().code(), ErrorCode::kInvalidArgument);
 }
@@ -144,6 +145,15 @@ TEST_F(Submit, RefusesFlagsThatAreWrong) {
   flags = good;
   flags.resources = "cpus:-1";
   EXPECT_FALSE(make_job({}, flags));
+  flags = good;
+  flags.allow_empty = "perhaps";
+  EXPECT_THAT(make_job({}, flags).error().message(),
+              HasSubstr("allow_empty must be true or false, not 'perhaps'"));
+  flags = good;
+  flags.map_accepts = {"1", "0"};
+  EXPECT_THAT(make_job({}, flags).error().message(), HasSubstr("map_accepts"));
+  flags.map_accepts = {"3", "1", "3"};
+  EXPECT_THAT(make_job({}, flags)->map_accepts, ElementsAre(1, 3));
   flags = good;
   flags.role = "a//b";
   EXPECT_FALSE(make_job({}, flags));

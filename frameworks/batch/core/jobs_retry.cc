@@ -1,0 +1,138 @@
+// A job that failed or was cancelled, behind its end: for some time what it has done is kept, aside
+// (plan.h), and a retry does the rest (on_retry). Then, or when others need the room, it is removed
+// by a last task, and the job is only history. Such an end counts as a life of the scheduler, so
+// that the ids of tasks behind it are new.
+
+#include "common/check.h"
+#include "common/text.h"
+#include "frameworks/batch/core/jobs_state.h"
+#include "sdk/store.h"
+
+namespace proffer::batch {
+namespace {
+
+// What a job that can be retried takes of the store.
+struct StoreUse {
+  size_t bytes = 0;
+  size_t keys = 0;
+};
+
+StoreUse use_of(const KnownJob& known) {
+  StoreUse use{.bytes = encode(known.record).size() + encode(known.state).size() +
+                        encode(EndedRecord{*known.ended}).size(),
+               .keys = 3 + known.blocks.size()};
+  for (const auto& [name, bytes] : known.blocks) use.bytes += bytes.size();
+  return use;
+}
+
+}  // namespace
+
+void Jobs::State::on_retry(Step& step, uint64_t relay, const Retry& retry, const Caller& by) {
+  const auto refuse = [&](const Error& error) { answer(step, relay, error); };
+  const auto ended = ended_.find(retry.job);
+  KnownJob* known = find(retry.job);
+  if (ended == ended_.end() && (known == nullptr || !known->is_kept)) {
+    return refuse(unknown_job(retry.job));
+  }
+  const std::string& owner = known != nullptr ? known->record.owner : ended->second.owner;
+  if (Result<void> ok = may("retry", owner, retry.job, by); !ok) return refuse(ok.error());
+  const std::string name = text("job ", quoted(retry.job.str()));
+  if (known == nullptr && ended->second.phase == proto::BatchPhase::kFinished) {
+    return refuse(Error::failed_precondition(text(name, " has finished: nothing is missing"))
+                      .with_hint("to do it all again, submit it with another output"));
+  }
+  if (known == nullptr || (known->ended && (known->job || known->retry_until <= step.now))) {
+    return refuse(Error::failed_precondition(text("nothing of ", name, " is kept any more"))
+                      .with_hint(text("submit it again; a job can be retried for ",
+                                      to_text(options_.retry_for),
+                                      " after its end, unless others need the room")));
+  }
+  if (!known->ended) {
+    return refuse(Error::failed_precondition(text(name, " has not ended"))
+                      .with_hint(text("proffer batch wait ", retry.job.str(),
+                                      " returns when it has; only then it can be retried")));
+  }
+  if (Result<void> ok = has_room(known->record.order, owner); !ok) return refuse(ok.error());
+  known->retries.emplace_back(relay, by);
+  if (known->retries.size() > 1) return;
+  StateRecord again = known->state;
+  again.retries += 1;
+  again.outcome.reset();
+  continuations_[journal_.add({sdk::put(state_key(retry.job), encode(again)),
+                               sdk::erase(ended_key(retry.job))})] = Retried{retry.job};
+}
+
+void Jobs::State::on_retried(Step& step, const JobId& job, const std::optional<Error>& error) {
+  KnownJob& known = jobs_.at(job);
+  const std::vector<std::pair<uint64_t, Caller>> asked = std::exchange(known.retries, {});
+  if (!error) {
+    known.state.retries += 1;
+    known.state.outcome.reset();
+    known.ended.reset();
+    trace(step, TraceLevel::kLongLived, "job retried",
+          {{"job", job.str()}, {"by", asked.front().second.user}});
+  }
+  for (const auto& [relay, by] : asked) {
+    if (error) {
+      answer(step, relay, Error(*error).in("that it is retried cannot be kept"));
+    } else {
+      answer(step, relay, shown_to(by, picture(job, known, step.now)));
+    }
+  }
+}
+
+// Its end is kept, and so is all that it has done.
+void Jobs::State::make_retryable(Step& step, const Ended& ended, KnownJob& known) {
+  const auto keep = [&](TaskKind kind, int64_t tasks) {
+    for (uint32_t block = 0; int64_t{block} * kBlockTasks < tasks; ++block) {
+      const BlockRecord record = known.job->block(kind, block);
+      if (!record.empty()) known.blocks[{kind, block}] = encode(record);
+    }
+  };
+  keep(TaskKind::kMap, known.record.order.maps);
+  keep(TaskKind::kReduce, known.record.order.reducers);
+  known.job.reset();
+  known.is_restored = false;
+  known.life = ended.next_life;
+  known.ended = ended.picture;
+  known.retry_until = ended.picture.ended_at + options_.retry_for;
+  give_up_oldest(step.now);
+}
+
+void Jobs::State::give_up_oldest(Time now) {
+  std::multimap<Time, std::pair<KnownJob*, StoreUse>> by_end;
+  StoreUse all;
+  for (auto& [id, known] : jobs_) {
+    if (!known.is_retryable() || known.retry_until <= now) continue;
+    const StoreUse use = use_of(known);
+    all.bytes += use.bytes;
+    all.keys += use.keys;
+    by_end.emplace(known.ended->ended_at, std::pair(&known, use));
+  }
+  for (const auto& [ended_at, row] : by_end) {
+    if (all.bytes <= kRetryBytesMax && all.keys <= kRetryKeysMax) return;
+    const auto& [known, use] = row;
+    if (!known->retries.empty()) continue;
+    known->retry_until = now;
+    all.bytes -= use.bytes;
+    all.keys -= use.keys;
+  }
+}
+
+std::optional<Time> Jobs::State::next_removal(Time now) const {
+  std::optional<Time> next;
+  for (const auto& [id, known] : jobs_) {
+    if (!known.is_retryable() || known.retry_until <= now) continue;
+    if (!next || known.retry_until < *next) next = known.retry_until;
+  }
+  return next;
+}
+
+// Whether something that its tasks have done is not in the store yet.
+bool Jobs::State::has_unwritten(const JobId& job) const {
+  if (is_writing_progress_) return true;
+  const auto first = changed_.lower_bound({.job = job});
+  return first != changed_.end() && first->first.job == job;
+}
+
+}  // namespace proffer::batch

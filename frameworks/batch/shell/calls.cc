@@ -1,0 +1,95 @@
+#include "frameworks/batch/shell/calls.h"
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+
+#include "common/text.h"
+#include "proto/json/json.h"
+#include "sdk/request.h"
+
+namespace proffer::batch {
+Result<std::string> ask(const CommandOptions& options, const proto::BatchCall& call,
+                        const RoleName& role, Duration patience) {
+  Result<std::string> answer = sdk::request({.master = options.master,
+                                             .framework = options.framework,
+                                             .role = role,
+                                             .timeout = kAnswerMax + call.wait,
+                                             .patience = patience},
+                                            proto::batch_call_json(call));
+  if (answer) return answer;
+  const auto says = [&answer](std::string_view words) {
+    return answer.error().message().find(words) != std::string::npos;
+  };
+  if (answer.error().code() == ErrorCode::kNotFound && says("no framework")) {
+    return std::move(answer).error().with_hint(
+        "start the scheduler with `proffer batch scheduler --session-file FILE` (proffer dev and "
+        "the installed package do), or name another with --framework");
+  }
+  if (is_away(answer.error()) && !says("cannot reach a master")) {
+    return std::move(answer).error().with_hint(
+        "tasks of its jobs run on; start it again as before, with the same --session-file (proffer "
+        "dev has printed how, the installed package does it by itself), then try again");
+  }
+  return answer;
+}
+
+Result<proto::BatchJob> ask_for_job(const CommandOptions& options, const proto::BatchCall& call,
+                                    const RoleName& role, Duration patience) {
+  const Result<std::string> answer = ask(options, call, role, patience);
+  if (!answer) return answer.error();
+  Result<proto::BatchJob> job = proto::parse_batch_job(*answer);
+  if (!job) return std::move(job).error().in("the scheduler's answer");
+  return job;
+}
+
+Result<std::vector<proto::BatchJob>> ask_for_list(const CommandOptions& options, bool with_ended) {
+  std::vector<proto::BatchJob> all;
+  std::string after;
+  do {
+    const Result<std::string> answer =
+        ask(options, {.verb = "list", .ended = with_ended, .after = after});
+    if (!answer) return answer.error();
+    Result<proto::BatchPage> page = proto::parse_batch_page(*answer);
+    if (!page) return std::move(page).error().in("the scheduler's answer");
+    for (proto::BatchJob& job : page->jobs) all.push_back(std::move(job));
+    after = page->next;
+  } while (!after.empty());
+  return all;
+}
+
+bool is_away(const Error& error) {
+  return error.code() == ErrorCode::kUnavailable || error.code() == ErrorCode::kTimeout;
+}
+
+int print_error(const Error& error, bool json) {
+  if (json) {
+    std::fprintf(stderr, "%s\n", proto::error_json(error).c_str());
+  } else {
+    std::fprintf(stderr, "error: %s\n", error.message().c_str());
+    if (!error.hint().empty()) std::fprintf(stderr, "  hint: %s\n", error.hint().c_str());
+  }
+  return error.code() == ErrorCode::kInvalidArgument ? kUsageCode : kRefusedCode;
+}
+
+int print_answer(const Error& error, bool json) {
+  const int code = print_error(error, json);
+  return is_away(error) ? kUnreachableCode : code;
+}
+
+void print_line(const std::string& line) {
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  std::fputc('\n', stdout);
+  std::fflush(stdout);
+}
+
+std::string local_time(Time time) {
+  const std::time_t seconds = time.nanos() / 1'000'000'000;
+  std::tm parts = {};
+  std::array<char, 32> words = {};
+  if (::localtime_r(&seconds, &parts) == nullptr) return "?";
+  const size_t size = std::strftime(words.data(), words.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  return {words.data(), size};
+}
+
+}  // namespace proffer::batch

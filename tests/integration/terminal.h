@@ -1,0 +1,91 @@
+#pragma once
+
+// A program on a pseudo-terminal of its own, with a person who types.
+
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <string>
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/integration/processes.h"
+
+namespace proffer::test {
+
+class Terminal {
+ public:
+  Terminal(Words command, const std::map<std::string, std::string>& environment) {
+    std::vector<char*> argv;
+    for (std::string& word : command) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    pid_ = ::forkpty(&fd_, nullptr, nullptr, nullptr);
+    if (pid_ != 0) return;
+    for (const auto& [name, value] : environment) ::setenv(name.c_str(), value.c_str(), 1);
+    ::execv(argv.front(), argv.data());
+    ::_exit(127);
+  }
+  ~Terminal() {
+    if (pid_ > 0) {
+      ::kill(pid_, SIGKILL);
+      ::waitpid(pid_, nullptr, 0);
+    }
+    close();
+  }
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  void type(const std::string& keys) {
+    EXPECT_EQ(::write(fd_, keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+  }
+  // Waits until the screen has had this text behind what was waited for before.
+  bool shows(const std::string& text) {
+    const auto deadline = std::chrono::steady_clock::now() + kDeadline * slowdown();
+    for (;;) {
+      const size_t at = screen_.find(text, seen_);
+      if (at != std::string::npos) {
+        seen_ = at + text.size();
+        return true;
+      }
+      if (std::chrono::steady_clock::now() >= deadline || !read_some()) return false;
+    }
+  }
+  // The window is closed.
+  void close() {
+    if (fd_ >= 0) ::close(fd_);
+    fd_ = -1;
+  }
+  // The exit code; 128 and the number of a signal that ended it.
+  int wait() {
+    while (fd_ >= 0 && read_some()) {
+    }
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid_, &status, 0), pid_);
+    pid_ = -1;
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  }
+  const std::string& screen() const { return screen_; }
+
+ private:
+  // False: nobody writes there any more.
+  bool read_some() {
+    pollfd polled{.fd = fd_, .events = POLLIN, .revents = 0};
+    if (::poll(&polled, 1, 1'000) == 0) return true;
+    char buffer[4'096];
+    const ssize_t got = ::read(fd_, buffer, sizeof buffer);
+    if (got <= 0) return false;
+    screen_.append(buffer, static_cast<size_t>(got));
+    return true;
+  }
+
+  pid_t pid_ = -1;
+  int fd_ = -1;
+  std::string screen_;
+  size_t seen_ = 0;
+};
+
+}  // namespace proffer::test
