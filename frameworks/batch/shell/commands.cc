@@ -286,10 +286,9 @@ int cancel(const std::string& name, const CommandOptions& options) {
   if (options.json) {
     print_line(proto::batch_job_json(*job));
   } else if (proto::has_ended(job->phase)) {
-    print_line(text(job->job, " has ended already: ", to_text(job->phase),
-                    job->phase == proto::BatchPhase::kFinished
-                        ? ""
-                        : "; nothing is kept of what it had done"));
+    print_line(text(
+        job->job, " has ended already: ", to_text(job->phase),
+        job->phase == proto::BatchPhase::kFinished ? "" : "; nothing is kept of what it had done"));
   } else {
     print_line(text(job->job, " is ending: its tasks are killed and its output is taken away"));
   }
