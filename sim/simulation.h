@@ -140,7 +140,7 @@ class Simulation {
   std::map<TaskKey, int64_t> map_outputs_;
   bool healed_ = false;
   ResourceVector total_;              // of all machines
-  std::set<RoleName> roles_changed_;  // and not set back
+  std::set<RoleName> roles_changed_;  // by a fault
   std::map<RoleName, Time> unmet_;    // guarantees, since when
   bool keeps_guarantees_ = false;
   bool guests_fill_ = false;                // the machines, in `tenants`
