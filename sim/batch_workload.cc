@@ -96,8 +96,23 @@ std::optional<Time> BatchWorkload::next_deadline() const {
 void BatchWorkload::handle(const batch::JobsEvent& event, Time now, Commands& out) {
   batch::JobsOutbox outbox;
   jobs_->handle(event, now, outbox);
-  for (sdk::Command& command : outbox.commands) out.push_back(std::move(command));
+  for (sdk::Command& command : outbox.commands) {
+    if (const auto* files = std::get_if<proto::ReleaseFiles>(&command)) check_released(*files, now);
+    out.push_back(std::move(command));
+  }
   for (const batch::Answer& answer : outbox.answers) on_answer(answer);
+}
+
+// Only what nobody fetches any more.
+void BatchWorkload::check_released(const proto::ReleaseFiles& released, Time now) {
+  for (const std::string& begin : released.begins) {
+    released_.insert(begin);
+    for (const proto::BatchJob& job : jobs_->list(kSomebody, true, {}, 1'000, now)) {
+      if (job.job + "." != begin || proto::has_ended(job.phase)) continue;
+      found_.push_back({text("the files of job ", job.job, " are released, and the job is ",
+                             to_text(job.phase))});
+    }
+  }
 }
 
 void BatchWorkload::on_answer(const batch::Answer& answer) {
@@ -147,7 +162,7 @@ void BatchWorkload::go_on(Time now, Commands& out) {
   }
   const bool all_ended = std::all_of(wishes_.begin(), wishes_.end(),
                                      [](const Wish& wish) { return wish.ended.has_value(); });
-  if (!all_ended) return;
+  if (!all_ended || (stays_until_ && now < *stays_until_)) return;
   is_torn_down_ = true;
   out.push_back(proto::Teardown{});
 }

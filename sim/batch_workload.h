@@ -42,6 +42,14 @@ class BatchWorkload final : public Workload {
   std::vector<Violation> violations() const override;
   std::string progress() const override;
 
+  // Whether the files of this job's tasks were released, in any life of the scheduler.
+  bool has_released(const std::string& job) const { return released_.contains(job + "."); }
+  // Torn down once its jobs have ended, but not before this time. Until then it says again what an
+  // agent that was away, or a master that began anew, may have missed.
+  void stay_until(Time time) { stays_until_ = time; }
+  // What its jobs left behind is nobody's any more.
+  bool has_left_early() const { return !stays_until_ || (refused_ && !is_torn_down_); }
+
  private:
   // What somebody wants, and how far that is.
   struct Wish {
@@ -55,6 +63,7 @@ class BatchWorkload final : public Workload {
   };
 
   void handle(const batch::JobsEvent& event, Time now, Commands& out);
+  void check_released(const proto::ReleaseFiles& released, Time now);
   void on_answer(const batch::Answer& answer);
   void go_on(Time now, Commands& out);
   void look(Time now);
@@ -66,7 +75,9 @@ class BatchWorkload final : public Workload {
   uint64_t relays_ = 0;
   std::map<uint64_t, size_t> asked_;  // wishes that wait for an answer in this life, by relay
   std::set<size_t> waiting_;          // the same wishes
+  std::set<std::string> released_;    // beginnings of task ids
   std::optional<Time> look_at_;
+  std::optional<Time> stays_until_;
   bool refused_ = false;
   bool is_torn_down_ = false;
   std::vector<Violation> found_;

@@ -25,6 +25,8 @@ constexpr Duration kLivenessBound = minutes(40);
 // Where few machines are left of those for which there was work.
 constexpr Duration kChurnLivenessBound = hours(3);
 constexpr Duration kAbandonedFailover = seconds(20);
+// Of batch schedulers that stay: until agents that were away are back.
+constexpr Duration kStays = kReregistration + minutes(1);
 // Of guests that take all there is: an agent has eight CPUs at most, a task half a CPU or more,
 // most often.
 constexpr size_t kGuestsPerAgent = 8;
@@ -144,7 +146,12 @@ void Simulation::build() {
 
 void Simulation::add_masters(const master::MasterOptions& options) {
   constexpr size_t kMasters = 3;
-  const auto given_up = [this](const AgentId& agent) { journal_.given_up(agent); };
+  const auto given_up = [this](const AgentId& agent) {
+    journal_.given_up(agent);
+    for (auto& host : hosts_) {
+      if (host->name() == agent) host->given_up();
+    }
+  };
   if (options_.workload == "masters") {
     ensemble_ = std::make_unique<Ensemble>(world_);
     for (size_t i = 1; i <= kMasters; ++i) {
@@ -304,6 +311,11 @@ void Simulation::plan_faults() {
     world_.at(fault.at, [this, fault] { befall(fault); });
   }
   world_.at(plan_.healed_at, [this] { heal(); });
+  Prng stays = world_.chance("stays");
+  for (auto& scheduler : schedulers_) {
+    auto* jobs = dynamic_cast<BatchWorkload*>(&scheduler->workload());
+    if (jobs != nullptr && stays.chance(1, 2)) jobs->stay_until(plan_.healed_at + kStays);
+  }
 }
 
 // Only agents that were lost, or cannot be reached, make a map run again that has finished: where
@@ -350,6 +362,9 @@ TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine,
       if (agent->host().name() != entry->second.machine) {
         world_.violated("shuffle", {text(to_text(map), " is to be read at ", address)});
       }
+      const std::pair sandbox(map.first, ExecutorId(map.second.str()));
+      if (agent->host().was_removed(sandbox)) watch_removed(map);
+      if (!agent->host().sandboxes().contains(sandbox)) return std::nullopt;
       if (agent->is_up()) return map_outputs_.at(map);
     }
     return std::nullopt;
@@ -357,8 +372,39 @@ TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine,
   return batch_script(run, machine, shuffle, chance);
 }
 
+// A reduce of a job that has ended may still begin, and fetches in vain. No other may.
+void Simulation::watch_removed(const TaskKey& map) {
+  const std::optional<batch::TaskName> name = batch::parse_task_id(map.second);
+  for (const auto& scheduler : schedulers_) {
+    const auto* jobs = dynamic_cast<const BatchWorkload*>(&scheduler->workload());
+    if (jobs == nullptr || scheduler->framework() != map.first) continue;
+    if (name && jobs->has_released(name->job.str())) continue;
+    world_.violated("shuffle", {text(to_text(map), " is to be read, and was removed")});
+  }
+}
+
+// Jobs leave nothing behind once they have ended.
+std::vector<Violation> Simulation::sandboxes_left() const {
+  std::vector<Violation> found;
+  for (const auto& scheduler : schedulers_) {
+    const auto* jobs = dynamic_cast<const BatchWorkload*>(&scheduler->workload());
+    if (jobs == nullptr || jobs->has_left_early()) continue;
+    for (const auto& agent : agents_) {
+      if (!agent->is_up()) continue;
+      const Host& host = agent->host();
+      for (const auto& sandbox : host.sandboxes()) {
+        if (sandbox.first != scheduler->framework() || host.was_given_up(sandbox)) continue;
+        found.push_back({text(agent->name(), " still has the sandbox of ", sandbox.first.str(), "/",
+                              sandbox.second.str())});
+      }
+    }
+  }
+  return found;
+}
+
 std::vector<Violation> Simulation::unfinished() const {
   std::vector<Violation> found = sim::unfinished({master(), agents_, schedulers_, journal_});
+  for (Violation& one : sandboxes_left()) found.push_back(std::move(one));
   for (Violation& one : untidy()) found.push_back(std::move(one));
   return found;
 }

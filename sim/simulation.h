@@ -123,6 +123,8 @@ class Simulation {
   bool may_retire(const AgentNode& agent) const;
   void heal();
   void watch_maps(const TaskKey& started);
+  void watch_removed(const TaskKey& map);
+  std::vector<Violation> sandboxes_left() const;
   TaskScript script(const proto::RunTask& run, const AgentId& machine, Prng& chance);
   SimReport report();
 

@@ -359,6 +359,10 @@ class Master::State {
   void relay_to_agent(const Framework& framework, proto::FrameworkMessage&& message, Step& step);
   void relay_to_scheduler(const Agent& agent, proto::FrameworkMessage&& message, Step& step);
 
+  // releases.cc
+  void on_release_files(const Framework& framework, const proto::ReleaseFiles& message, Step& step);
+  void tell_releases(const Agent& agent, Step& step);
+
   // decide.cc
   void on_tick(Step& step);
   void decide(Step& step);

@@ -105,6 +105,7 @@ struct Envelope {
     agentTrouble @40 :AgentTrouble;            # Agent to master.
     reconciled @41 :Reconciled;                # Master to scheduler.
     notLeader @42 :NotLeader;                  # Master to anybody.
+    releaseFiles @43 :ReleaseFiles;            # Scheduler to master, and master to agent.
   }
 }
 
@@ -702,6 +703,15 @@ struct ExecutorPlace {
 # All executors and tasks of this framework end, with grace.
 struct ShutdownFramework {
   framework @0 :Text;  # name
+}
+
+# The framework needs the files of tasks and executors whose ids begin with one of these texts no
+# more, and will not launch further ones. Agents remove their sandboxes when all of them there have
+# ended and their ends are acknowledged, but for the output of tasks that have failed.
+struct ReleaseFiles {
+  framework @0 :Text;     # optional name; absent and ignored from a scheduler
+  begins @1 :List(Text);  # 1 to 64 names
+  agents @2 :List(Text);  # At most 1024 names: where they were launched; none: all agents.
 }
 
 # --- executor and agent ---------------------------------------------------------------------------

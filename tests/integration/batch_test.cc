@@ -1,6 +1,7 @@
 // Word counts on real clusters whose parts are killed in the middle. What is right is what the same
 // mapper and reducer give in a pipeline.
 
+#include <algorithm>
 #include <csignal>
 #include <filesystem>
 
@@ -80,6 +81,15 @@ class WordCount : public testing::Test {
     }
     return 0;
   }
+  // Files below the sandboxes of all agents.
+  static std::vector<std::string> left_on_agents(const Cluster& cluster) {
+    const Exit found = run({"find", cluster.dir(), "-path", "*/sandboxes/*", "-type", "f"});
+    std::vector<std::string> files;
+    for (const std::string_view file : split(found.out, '\n')) {
+      if (!file.empty()) files.emplace_back(file);
+    }
+    return files;
+  }
   std::string counted() const {
     return run({"bash", "-c", "cat out/part-* | LC_ALL=C sort"}, {}, home_.path()).out;
   }
@@ -98,6 +108,8 @@ TEST_F(WordCount, EqualsThePipelineToTheLastLine) {
   for (const char* part : {"part-00000", "part-00001", "part-00002"}) {
     EXPECT_TRUE(fs::exists(home_ / (std::string("out/") + part)));
   }
+  EXPECT_TRUE(eventually([&] { return left_on_agents(cluster).empty(); }))
+      << left_on_agents(cluster).front();
   const Exit again = cluster.proffer(job());  // The output is there already: refused, untouched.
   EXPECT_EQ(again.code, 1);
   EXPECT_NE(again.err.find("out"), std::string::npos) << again.err;
@@ -229,6 +241,23 @@ TEST_F(WordCount, AMapperThatAlwaysFailsEndsTheJobWithItsLastWords) {
   EXPECT_NE(failed.err.find("the disk is made of cheese"), std::string::npos) << failed.err;
   EXPECT_NE(failed.err.find("attempt 4"), std::string::npos) << failed.err;
   EXPECT_FALSE(fs::exists(home_ / "out"));
+
+  // Of what it left on the agents, only what the tasks that failed have said stays.
+  const auto is_output = [](const std::string& file) {
+    return file.ends_with("/stdout") || file.ends_with("/stderr") || file.ends_with(".failed");
+  };
+  EXPECT_TRUE(eventually([&] {
+    const std::vector<std::string> files = left_on_agents(cluster);
+    return std::all_of(files.begin(), files.end(), is_output);
+  }));
+  const std::string hint = "proffer logs --stderr ";
+  const size_t at = failed.err.find(hint);
+  ASSERT_NE(at, std::string::npos) << failed.err;
+  const std::string task = failed.err.substr(at + hint.size());
+  const Exit logs =
+      cluster.proffer({"logs", "--stderr", task.substr(0, task.find_first_of(" \n"))});
+  EXPECT_EQ(logs.code, 0) << logs.err;
+  EXPECT_NE(logs.out.find("the disk is made of cheese"), std::string::npos) << logs.out;
 }
 
 TEST_F(WordCount, RefusesBadJobsBeforeAnythingStarts) {

@@ -525,6 +525,12 @@ class MessageGenerator {
     if (flip()) m.becomes = {ExecutorId(name()), "/" + name()};
   }
   void make(ShutdownFramework& m) { m = {.framework = FrameworkId(name())}; }
+  void make(ReleaseFiles& m) {
+    m = {.framework = FrameworkId(maybe(name())),
+         .begins = several<std::string>(2, kReleasedNamesMax, [&] { return name(); }),
+         .agents = several<AgentId>(2, kReleasedAgentsMax, [&] { return AgentId(name()); })};
+    if (m.begins.empty()) m.begins.push_back(name());
+  }
   void make(ExecutorHello& m) {
     m = {.framework = FrameworkId(name()),
          .executor = ExecutorId(name()),

@@ -93,6 +93,7 @@ class Job::State {
 
   const std::optional<Outcome>& outcome() const { return outcome_; }
   bool is_over() const { return is_over_; }
+  const std::set<AgentId>& agents() const { return agents_; }
   void on_outcome_kept() { is_outcome_kept_ = true; }
 
   std::set<std::pair<TaskKind, uint32_t>> take_changed() {
@@ -240,6 +241,7 @@ class Job::State {
     if (message_bytes(spec) > room) return std::nullopt;
 
     tasks.launch(*number);
+    agents_.insert(agent);
     attempts_.emplace(
         spec.id, Attempt{.kind = kind, .number = *number, .attempt = *attempt, .agent = agent});
     std::optional<Time>& started = kind == TaskKind::kMap ? map_started_ : reduce_started_;
@@ -379,6 +381,7 @@ class Job::State {
     attempt.given_up =
         tasks.task(name.number).state != JobTask::State::kPending || is_late(attempt);
     if (!attempt.given_up) tasks.resume(name.number, status.task);
+    agents_.insert(status.agent);
     return attempts_.emplace(status.task, std::move(attempt)).first;
   }
 
@@ -588,6 +591,7 @@ class Job::State {
   Stage reduces_;
   Stage end_;
   Attempts attempts_;
+  std::set<AgentId> agents_;
   std::optional<Outcome> outcome_;
   bool is_outcome_kept_ = false;
   bool is_over_ = false;
@@ -624,6 +628,7 @@ size_t Job::message_bytes(const proto::TaskSpec& task) {
   }
   return bytes;
 }
+const std::set<AgentId>& Job::agents() const { return state_->agents(); }
 const std::optional<Outcome>& Job::outcome() const { return state_->outcome(); }
 bool Job::is_over() const { return state_->is_over(); }
 std::set<std::pair<TaskKind, uint32_t>> Job::take_changed() { return state_->take_changed(); }

@@ -85,6 +85,8 @@ class Job {
                                         Time now, JobOutbox& out);
   // Bytes of a message that this task takes.
   static size_t message_bytes(const proto::TaskSpec& task);
+  // Where its tasks were launched, as far as this life of the scheduler knows.
+  const std::set<AgentId>& agents() const;
   // How it is to end; to be kept before on_outcome_kept().
   const std::optional<Outcome>& outcome() const;
   // Its last task is done, in vain perhaps: the outcome says what became of it.

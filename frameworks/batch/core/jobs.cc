@@ -34,6 +34,8 @@ constexpr size_t kProgressBytesMax = kStoreRequestBytesMax - 2 * kBlockBytesMax;
 // Blocks that a job can have, and so entries that its end erases.
 constexpr size_t kBlocksMax = kMapsMax / kBlockTasks + kReducersMax / kBlockTasks + 2;
 constexpr size_t kForgottenAtOnce = 8;  // jobs that ended long ago
+// The files of jobs that ended so long ago are released again by each life of the scheduler.
+constexpr Duration kReleaseAgain = hours(1);
 static_assert(kBlocksMax + kForgottenAtOnce + 3 <= kStoreOperationsMax);
 
 sdk::StoreLoader new_loader() {
@@ -253,6 +255,12 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
               return;
             }
             loaded_ = true;
+            // The life before may have ended before it could say so.
+            for (const auto& [id, job] : ended_) {
+              if (job.ended_at + kReleaseAgain > step.now) {
+                release_files(step, id, {}, true);
+              }
+            }
             for (const auto& [task, status] : std::exchange(early_, {})) on_status(step, status);
           },
           [&](const Submitted& submitted) {
@@ -312,6 +320,8 @@ void Jobs::State::on_settled(Step& step, const Continuation& continuation,
                   {{"job", ended.job.str()},
                    {"owner", known.record.owner},
                    {"phase", std::string(proto::to_text(ended.picture.phase))}});
+            // Where an earlier life has launched its tasks is not kept.
+            release_files(step, ended.job, known.job->agents(), known.is_restored);
             jobs_.erase(ended.job);
             for (auto at = changed_.begin(); at != changed_.end();) {
               if (at->first.job != ended.job) {
@@ -501,6 +511,8 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
   KnownJob* known = name ? find(name->job) : nullptr;
   if (known == nullptr || known->is_end_asked) {
     // Of a job that has ended: nothing that it does is wanted.
+    if (has_ended && known == nullptr && name)
+      release_files(step, name->job, {status.agent}, false);
     if (!has_ended) {
       step.out.commands.push_back(
           proto::KillTask{.framework = {}, .task = status.task, .grace = {}});
@@ -524,6 +536,15 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
       changed_.find({.job = name->job, .kind = name->kind, .block = name->number / kBlockTasks});
   if (block == changed_.end()) return acknowledge();  // It has left no trace.
   block->second.push_back(status.task);
+}
+
+// The tasks of a job that has ended: agents keep nothing but the output of those that failed.
+void Jobs::State::release_files(Step& step, const JobId& job, const std::set<AgentId>& agents,
+                                bool on_all_agents) const {
+  if (agents.empty() && !on_all_agents) return;
+  proto::ReleaseFiles files{.framework = {}, .begins = {job.str() + "."}, .agents = {}};
+  if (!on_all_agents) files.agents.assign(agents.begin(), agents.end());
+  step.out.commands.push_back(std::move(files));
 }
 
 void Jobs::State::on_ask_report(const proto::AskReport& report) {

@@ -58,7 +58,10 @@ void Jobs::State::on_submit(Step& step, uint64_t relay, const Submit& submit, co
   }
   if (Result<void> ok = has_room(submit, by); !ok) return answer(step, relay, ok.error());
   self_.jobs += 1;
-  const JobId id(text(submit.order.name.substr(0, kNameInIdBytesMax), "-", self_.jobs));
+  // Without dots: no id of a job is the beginning of another one's task ids (release_files).
+  std::string name = submit.order.name.substr(0, kNameInIdBytesMax);
+  std::replace(name.begin(), name.end(), '.', '_');
+  const JobId id(text(name, "-", self_.jobs));
   OrderRecord record{
       .order = submit.order, .owner = by.user, .number = self_.jobs, .submitted_at = step.now};
   // Users share by roles of their own, unless they say otherwise.

@@ -199,6 +199,16 @@ class JobScenario {
   bool succeeded() const { return status().phase == proto::BatchPhase::kFinished; }
   std::string error() const { return status().error; }
   const std::vector<Answer>& told() const { return told_; }
+  // Since this was last asked: "job-1. a b", "job-1. everywhere".
+  std::vector<std::string> released() {
+    std::vector<std::string> lines;
+    for (const proto::ReleaseFiles& files : std::exchange(released_, {})) {
+      std::string line = files.begins.front();
+      for (const AgentId& agent : files.agents) line += " " + agent.str();
+      lines.push_back(files.agents.empty() ? line + " everywhere" : line);
+    }
+    return lines;
+  }
   const std::map<std::string, std::string>& store() const { return store_; }
   size_t unacknowledged() const { return unacknowledged_.size(); }
   Time now() const { return now_; }
@@ -292,6 +302,7 @@ class JobScenario {
       for (Ask& ask : asks_) ask.name = AskName(without_job(ask.name.str()));
     }
     if (const auto* request = std::get_if<proto::StoreRequest>(&command)) answer(*request);
+    if (const auto* files = std::get_if<proto::ReleaseFiles>(&command)) released_.push_back(*files);
     if (const auto* end = std::get_if<sdk::AcknowledgeEnd>(&command)) {
       unacknowledged_.erase(end->task);
     }
@@ -325,6 +336,7 @@ class JobScenario {
   std::map<std::string, std::string> store_;
   std::deque<proto::StoreResult> answers_;
   std::vector<Answer> told_;
+  std::vector<proto::ReleaseFiles> released_;
   std::map<TaskId, proto::TaskStatus> unacknowledged_;
   bool is_submitted_ = false;
   bool is_ending_ = false;
