@@ -8,7 +8,8 @@
 //   OUTPUT/_temporary/plan-<name>/index    an IndexEntry for each entry
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
 //
-// Entry i is the split of map task i; behind them comes one with the shipped files.
+// Entry i is the split of map task i, or the i-th list of an array's arguments (array.h); behind
+// them comes one with the shipped files.
 
 #include <map>
 #include <string>
