@@ -103,16 +103,22 @@ TEST_F(Arrays, WhatIsKilledInTheMiddleRepeatsOnlyWhatWasCutOff) {
       "echo $PROFFER_ARRAY_INDEX >> began; sleep 0.03; echo $PROFFER_ARRAY_INDEX";
   const auto running = cluster.start(with_output(verb("array", {"1-120", "--", "sh", "-c", line})));
   size_t kills = 0;
+  std::unique_ptr<Process> successor;
   for (const size_t after : {10u, 40u, 70u}) {
-    ASSERT_TRUE(eventually([&] { return lines_of("began") >= after; }));
-    for (const pid_t pid : processes_named(cluster, "proffer-batch-executor")) {
-      ::kill(pid, SIGKILL);
+    ASSERT_TRUE(eventually([&] { return lines_of("began") >= after; })) << after;
+    if (const auto executors = processes_named(cluster, "proffer-batch-executor");
+        !executors.empty()) {
+      ::kill(executors.front(), SIGKILL);
       ++kills;
-      break;
     }
     if (after != 40) continue;
-    for (const pid_t pid : processes_named(cluster, std::string("proffer-batch\0scheduler", 23)))
+    for (const pid_t pid : processes_named(cluster, std::string("proffer-batch\0scheduler", 23))) {
       ::kill(pid, SIGKILL);
+    }
+    ASSERT_TRUE(cluster.dev().line_with("\"batch\"").has_value());
+    successor = std::make_unique<Process>(Words{program("proffer"), "batch", "scheduler",
+                                                "--master", cluster.master(), "--session-file",
+                                                cluster.dir() + "/batch.session", "--serve-users"});
   }
   const Exit done = running->wait(Seconds(120));
   EXPECT_EQ(done.code, 0) << done.err;
