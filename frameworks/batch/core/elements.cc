@@ -112,15 +112,19 @@ std::optional<ElementsRecord> Elements::block(uint32_t block) const {
 
 // --- launches ----------------------------------------------------------------------------------
 
-// Half of an equal share of what is left, so that the last ranges end together, and no more than
-// the target takes.
+// Half of an equal share of what is left, so that the last ranges end together, within the bounds
+// of the time that it takes.
 uint32_t Elements::range_size() const {
   const auto shares = 2 * static_cast<int64_t>(ranges_.size() + 1);
   const int64_t guided = (pending_.size() + shares - 1) / shares;
-  const int64_t by_time =
-      element_micros_ == 0 ? int64_t{kRangeElementsFirst} : kRangeTarget.micros() / element_micros_;
+  const auto elements_in = [&](Duration time) {
+    return std::clamp<int64_t>(time.micros() / element_micros_, 1, kRangeElementsMax);
+  };
+  if (element_micros_ == 0) {
+    return static_cast<uint32_t>(std::clamp<int64_t>(guided, 1, kRangeElementsFirst));
+  }
   return static_cast<uint32_t>(
-      std::clamp<int64_t>(std::min(guided, by_time), 1, kRangeElementsMax));
+      std::clamp(guided, elements_in(kRangeLeast), elements_in(kRangeTarget)));
 }
 
 int64_t Elements::wanted() const {

@@ -26,10 +26,12 @@
 
 namespace proffer::batch {
 
-// What a range should take, so that others get their turn on its slot, and after how long its
-// executor begins no further element.
+// What a range should take, so that others get their turn on its slot; after how long its executor
+// begins no further element.
 inline constexpr Duration kRangeTarget = milliseconds(1'500);
 inline constexpr Duration kRangeTime = seconds(2);
+// A shorter range would cost more than what it saves at the end of the array.
+inline constexpr Duration kRangeLeast = milliseconds(200);
 // Elements in a range while nobody knows how long they take.
 inline constexpr uint32_t kRangeElementsFirst = 32;
 // The job has failed after so many times as many failed tasks, one after the other, as an element
