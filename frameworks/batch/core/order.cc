@@ -9,7 +9,7 @@ namespace proffer::batch {
 namespace {
 
 constexpr std::string_view kOrderTag = "PBj1";
-constexpr std::string_view kArrayOrderTag = "PBj2";
+constexpr std::string_view kArrayOrderTag = "PBw1";
 constexpr int64_t kCountMax = std::numeric_limits<int32_t>::max();
 
 // The job of the order, as far as an order knows it.

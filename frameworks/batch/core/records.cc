@@ -16,7 +16,7 @@ constexpr std::string_view kStateTag = "PBt1";
 constexpr std::string_view kBlockTag = "PBb1";
 constexpr std::string_view kElementsTag = "PBc1";
 constexpr std::string_view kEndedTag = "PBz1";
-constexpr std::string_view kEndedArrayTag = "PBz2";
+constexpr std::string_view kEndedArrayTag = "PBy1";
 constexpr int64_t kAnyAmount = std::numeric_limits<int64_t>::max();
 constexpr uint32_t kAnyNumber = std::numeric_limits<uint32_t>::max();
 
