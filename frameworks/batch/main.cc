@@ -197,6 +197,8 @@ class Verbs {
                       "Print the job's id, and leave the job to the scheduler");
     command->add_option("--output", flags.output,
                         "Directory to make for the results [NAME-xxxxxxxx, where you are]");
+    command->add_flag("--as-ended", job_.as_ended,
+                      "Print what elements write in the order of their ends, not in theirs");
     command->add_option("--at-once", flags.at_once, "At most so many elements run at a time");
     command->add_option("--retries", flags.retries, "Attempts of an element after its first [0]");
     command->add_option("--retry-on", flags.retry_on,

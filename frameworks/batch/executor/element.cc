@@ -91,12 +91,20 @@ void ElementGroup::signal(int signal) {
 // not the directory, is no fault of the command's.
 Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
   const SpawnSetting setting(start);
-  const std::vector<char*> arguments = pointers(start.command);
   const std::vector<char*> environment = pointers(start.environment);
   const std::string program = program_of(start.command.front(), start.path);
   pid_t pid = -1;
-  const int failed = ::posix_spawn(&pid, program.c_str(), setting.actions(), setting.attributes(),
-                                   arguments.data(), environment.data());
+  const auto try_to = [&](const std::string& path, const std::vector<std::string>& command) {
+    return ::posix_spawn(&pid, path.c_str(), setting.actions(), setting.attributes(),
+                         pointers(command).data(), environment.data());
+  };
+  int failed = try_to(program, start.command);
+  if (failed == ENOEXEC) {  // A script that does not say of what: as execvp does it.
+    std::vector<std::string> command = start.command;
+    command.front() = program;
+    command.insert(command.begin(), "/bin/sh");
+    failed = try_to("/bin/sh", command);
+  }
   if (failed == 0) return pid;
   if (!is_directory(start.directory)) {
     return Error::unavailable(text("the directory ", quoted(start.directory),
@@ -108,7 +116,6 @@ Result<pid_t> Element::spawn(const ElementStart& start, int& refused_code) {
       refused_code = kNoSuchCommandCode;
       break;
     case EACCES:
-    case ENOEXEC:
     case EISDIR:
     case ENOTDIR:
     case ELOOP:

@@ -322,7 +322,7 @@ int run_array(const SubmitOptions& job, const CommandOptions& options) {
   ::signal(SIGPIPE, SIG_IGN);
   catch_signals();
   return submit_and(job, options, [&](const proto::BatchJob& submitted, const JobOrder& order) {
-    ResultStream results(order.output, *order.array);
+    ResultStream results(order.output, *order.array, job.as_ended);
     return Watcher(options, results).run(submitted);
   });
 }

@@ -23,6 +23,7 @@ struct SubmitOptions {
   JobText flags = {};
   // For an array without an output: a directory of its own where the caller is.
   bool names_output = false;
+  bool as_ended = false;  // what elements of an array write is printed in the order of their ends
 };
 
 // Checks the job, makes its output directory with the plan in it, and hands it to the scheduler.

@@ -90,10 +90,11 @@ void ResultStream::pump() {
   while (const dirent* entry = ::readdir(directory.get())) {
     if (const std::optional<uint32_t> lane = parse_lane_index(entry->d_name)) read_lane(*lane);
   }
-  for (auto at = waiting_.find(next_); at != waiting_.end(); at = waiting_.find(next_)) {
+  for (auto at = waiting_.begin(); at != waiting_.end() && (as_ended_ || at->first == next_);
+       at = waiting_.erase(at)) {
     print(at->second);
-    waiting_.erase(at);
-    ++next_;
+    printed_.insert(at->first);
+    while (printed_.erase(next_) > 0) ++next_;
   }
 }
 
@@ -105,7 +106,7 @@ void ResultStream::read_lane(uint32_t lane) {
   while (::pread(file.fd, bytes, sizeof bytes, at) == static_cast<ssize_t>(sizeof bytes)) {
     at += static_cast<int64_t>(sizeof bytes);
     const Result<ElementEnd> end = decode_element_end({bytes, sizeof bytes});
-    if (!end || end->position >= array_.size() || end->position < next_) continue;
+    if (!end || end->position >= array_.size() || is_printed(end->position)) continue;
     if (!array_.accepts(end->code) &&
         array_.retries_after(end->code, static_cast<int32_t>(end->attempt))) {
       continue;
@@ -121,7 +122,7 @@ void ResultStream::finish() {
   const uint32_t size = array_.size();
   for (const ElementResult& result : *results) {
     while (position < size && index_at(array_.indices, position) != result.index) ++position;
-    if (position++ >= next_) print(result);
+    if (!is_printed(position++)) print(result);
   }
 }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,14 +25,16 @@ Result<std::vector<ElementResult>> read_results(const std::string& output);
 Result<void> copy_output(const std::string& output, const ElementResult& result, bool is_stderr,
                          int to);
 
-// Prints what elements wrote in the order of the elements, while they end: standard output to ours,
-// standard error to ours. An element that is to be tried again is not printed yet.
+// Prints what elements wrote while they end, in the order of the elements or of their ends:
+// standard output to ours, standard error to ours. An element that is to be tried again is not
+// printed yet.
 class ResultStream {
  public:
-  ResultStream(std::string output, ArrayOrder array)
-      : output_(std::move(output)), array_(std::move(array)) {}
+  ResultStream(std::string output, ArrayOrder array, bool as_ended)
+      : output_(std::move(output)), array_(std::move(array)), as_ended_(as_ended) {}
 
-  // What has ended by now, up to the first element that has not. Call it again.
+  // What has ended by now; in the order of the elements up to the first that has not. Call it
+  // again.
   void pump();
   // The job has ended: all that has not been printed.
   void finish();
@@ -39,12 +42,17 @@ class ResultStream {
  private:
   void read_lane(uint32_t lane);
   void print(const ElementResult& result);
+  bool is_printed(uint32_t position) const {
+    return position < next_ || printed_.contains(position);
+  }
 
   const std::string output_;
   const ArrayOrder array_;
+  const bool as_ended_;
   std::map<uint32_t, int64_t> read_;           // bytes of the index, by lane
   std::map<uint32_t, ElementResult> waiting_;  // by position
-  uint32_t next_ = 0;                          // position to print
+  uint32_t next_ = 0;                          // position to print; all before it are
+  std::set<uint32_t> printed_;                 // positions behind it
 };
 
 }  // namespace proffer::batch

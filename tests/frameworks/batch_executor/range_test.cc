@@ -197,6 +197,13 @@ TEST_F(Range, TellsExitCodesAsAShellDoes) {
   }
 }
 
+TEST_F(Range, AScriptThatDoesNotSayOfWhatIsOneOfTheShell) {
+  std::ofstream(root_ / "here/script") << "echo \"$1, $2\"\n";
+  fs::permissions(root_ / "here/script", fs::perms::owner_all);
+  EXPECT_THAT(run(work({"./script", "a b", "c"}, 0, 1)).failures, IsEmpty());
+  EXPECT_EQ(contents(output() + "/stdout-00000"), "a b, c\n");
+}
+
 TEST_F(Range, AnAcceptedExitCodeIsNoFailure) {
   RangeWork range = shell("echo why >&2; exit $PROFFER_ARRAY_INDEX", 0, 3);
   range.ok = {1, 3};
