@@ -26,7 +26,7 @@ int64_t split_bytes(const std::string& plan, uint32_t number) {
   return static_cast<int64_t>(hash.value() % 1'000 + 1) * kRecordBytes;
 }
 
-// The same for whoever asks: an attempt that is made twice ends the same way.
+// An attempt that is made twice ends the same way.
 int32_t exit_code(const std::string& plan, uint32_t position, uint32_t attempt) {
   batch::Fnv1a64 hash;
   hash.add(text(plan, " ", position, " ", attempt));
@@ -50,7 +50,7 @@ void make_array(batch::JobOrder& order, Prng& chance) {
   array.failed_max = size;
 }
 
-// Elements of which all attempts fail.
+// How many elements fail at each attempt.
 int64_t failing(const std::string& plan, const batch::ArrayOrder& array) {
   int64_t count = 0;
   for (uint32_t position = 0; position < array.size(); ++position) {

@@ -139,7 +139,7 @@ class Verbs {
     add_common(command);
   }
 
-  // What the job is, whatever it runs.
+  // Options of jobs of all kinds.
   void add_common(CLI::App* command) {
     JobText& flags = job_.flags;
     command->add_option("--name", flags.name, "Name of the job, which its id begins with [job]");
@@ -226,8 +226,8 @@ class Verbs {
                       "How elements ended: exit code, seconds, and where their output is");
   }
 
-  // What stands behind "--" is the command of an array; it is not parsed. Returns how many words
-  // are left.
+  // The words behind "--" are the command of an array and are not parsed. Returns how many words
+  // stand before.
   int take_command(int argc, char** argv) {
     const auto is = [&](int at, std::string_view word) { return argv[at] == word; };
     int at = 1;

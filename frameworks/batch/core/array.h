@@ -1,7 +1,7 @@
 #pragma once
 
-// An array: one command that runs once for each element. The elements are indices that somebody
-// chose ("1-100:2"), or arguments, of which the plan has a list (plan.h).
+// An array: one command that runs once for each element. The elements are indices ("1-100:2"), or
+// arguments, which lie in the plan (plan.h).
 
 #include <cstdint>
 #include <string>
@@ -68,7 +68,7 @@ bool has_replacement(const std::vector<std::string>& command);
 //   {//}  its directory: "a", or "." if it has none
 //   {/.}  without both: "b.tar"
 //   {#}   the index
-// What is put in is not looked at again.
+// Text that was put in is not searched again.
 std::vector<std::string> command_for(const std::vector<std::string>& command,
                                      std::string_view argument, uint32_t index);
 
@@ -98,7 +98,7 @@ struct ArrayOrder {
 // Errors: kInvalidArgument says which value is wrong, what is allowed and what to do.
 Result<void> check_array(const ArrayOrder& array);
 
-// What a reader gives is to be checked, or an error of the reader.
+// The readers check only bounds: an order is checked by check_order.
 void write(ByteWriter& out, const ArrayOrder& array);
 ArrayOrder read_array(ByteReader& in);
 void write(ByteWriter& out, const Indices& indices);

@@ -257,7 +257,7 @@ void Elements::on_status(const TaskName& name, const proto::TaskStatus& status, 
   }
 }
 
-// What it says of elements that have ended already, in another task, is not counted.
+// Elements that have ended already, in another task, are not counted again.
 void Elements::on_finished(const Range& range, const proto::TaskStatus& status) {
   const Result<RangeResult> result = decode_range_result(status.data);
   if (!result || result->ended > range.end - range.first) {
@@ -289,7 +289,7 @@ void Elements::on_finished(const Range& range, const proto::TaskStatus& status) 
     task_failures_.erase(position);
     note_change(position);
   }
-  // Nothing in it ends its executor.
+  // No element of it ends its executor.
   if (result->ended == range.end - range.first) suspects_.erase(range.first);
 }
 
@@ -319,8 +319,8 @@ void Elements::fail_for_good(uint32_t position, std::string_view how) {
   first_failure_ = text("element ", index_at(order_.indices, position), " ", how);
 }
 
-// The task failed, not an element that it told of: perhaps one ends its executor. The range is cut
-// into pieces that run alone, until it is found.
+// The task failed without a result: perhaps an element ends its executor. The range is cut into
+// pieces that run alone, until that element is found.
 void Elements::on_failed(const Range& range, const proto::TaskStatus& status) {
   ++failed_in_a_row_;
   last_failure_ =

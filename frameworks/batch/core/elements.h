@@ -6,7 +6,8 @@
 // Its executor ends it when its time is over; what it has not begun is pending again.
 //
 // A range that is cut off (its agent was lost, its executor killed) may have ended elements that
-// nobody was told of: the executors that run the rest look for them in the output directory.
+// the scheduler was not told of: executors that run the rest look for these in the output
+// directory.
 
 #include <cstdint>
 #include <map>
@@ -26,13 +27,13 @@
 
 namespace proffer::batch {
 
-// What a range should take, so that others get their turn on its slot; after how long its executor
-// begins no further element.
+// The time that a range should take, so that others get their turn on its slot; and the time after
+// which its executor begins no further element.
 inline constexpr Duration kRangeTarget = milliseconds(1'500);
 inline constexpr Duration kRangeTime = seconds(2);
-// A shorter range would cost more than what it saves at the end of the array.
+// A shorter range would cost more than it saves at the end of the array.
 inline constexpr Duration kRangeLeast = milliseconds(200);
-// Elements in a range while nobody knows how long they take.
+// Elements in a range as long as it is not known how long they take.
 inline constexpr uint32_t kRangeElementsFirst = 32;
 // The job has failed after so many times as many failed tasks, one after the other, as an element
 // may have.
@@ -88,9 +89,9 @@ class Elements {
   bool all_ended() const { return done_ + failed_ == size_; }
   int64_t done() const { return done_; }
   int64_t failed() const { return failed_; }
-  // Why the job is to end early, if it is.
+  // The reason to end the job early, if there is one.
   std::optional<Error> trouble() const;
-  // Why the job has failed although all elements have ended, if it has.
+  // All elements have ended: the reason why the job has failed, if it has.
   std::optional<Error> verdict() const;
   proto::BatchElements status() const;
 

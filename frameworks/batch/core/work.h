@@ -38,7 +38,7 @@ struct TaskName {
   TaskKind kind = TaskKind::kMap;
   uint32_t number = 0;  // of a range: how many this life of the scheduler has launched before
   uint32_t attempt = 0;
-  // Of a range: which positions of the array it may run. So whoever hears of the task knows them.
+  // Of a range: the positions of the array that it may run. Each update of the task tells them.
   uint32_t first = 0;
   uint32_t count = 0;
   bool operator==(const TaskName&) const = default;

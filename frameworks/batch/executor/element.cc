@@ -35,8 +35,8 @@ bool is_directory(const std::string& path) {
   return ::stat(path.c_str(), &seen) == 0 && S_ISDIR(seen.st_mode);
 }
 
-// As a shell does it: a name without a slash is looked for along the path. The first that can be
-// executed; else the name itself, of which the system says what is wrong.
+// A name without a slash is looked for along the path, as a shell does it: the first file that can
+// be executed. Without any, the name itself, so that the system's error is told.
 std::string program_of(const std::string& name, const std::string& path) {
   if (name.find('/') != std::string::npos) return name;
   for (const std::string_view directory : split(path, ':')) {
@@ -46,7 +46,7 @@ std::string program_of(const std::string& name, const std::string& path) {
   return name;
 }
 
-// What posix_spawn takes, released at its end.
+// The actions and attributes of posix_spawn, released at the end.
 class SpawnSetting {
  public:
   explicit SpawnSetting(const ElementStart& start) {
@@ -178,7 +178,7 @@ Result<int> Element::run(const ElementStart& start, Duration timeout) {
     group_.group_ = *pid;
   }
   const bool in_time = wait(*pid, timeout);
-  group_.signal(SIGKILL);  // What it left in the background.
+  group_.signal(SIGKILL);  // Its processes in the background.
   {
     const std::lock_guard lock(group_.mutex_);
     group_.group_ = -1;

@@ -29,7 +29,7 @@ Result<int64_t> size_of(const Fd& file) {
   return static_cast<int64_t>(seen.st_size);
 }
 
-// Another task has it. Where the file system has no locks, nobody can tell: the scheduler gives
+// Another task has it. If the file system has no locks, this is never true: the scheduler gives
 // each task a lane of its own, as far as it knows.
 bool is_taken(const Fd& index) {
   return ::flock(index.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -139,7 +139,7 @@ Result<void> read_ends(const std::string& output, const std::function<void(const
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return system_error("reading the index of the results", errno);
       const size_t whole = static_cast<size_t>(got) / kElementEndBytes * kElementEndBytes;
-      if (whole == 0) break;  // What is behind is half an entry of a task that was killed.
+      if (whole == 0) break;  // A killed task may have left half an entry.
       for (size_t i = 0; i < whole; i += kElementEndBytes) {
         const Result<ElementEnd> end =
             decode_element_end(std::string_view(buffer).substr(i, kElementEndBytes));

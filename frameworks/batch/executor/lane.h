@@ -17,8 +17,8 @@ namespace proffer::batch {
 // A lane that is ours alone until the process ends or it is closed.
 class Lane {
  public:
-  // The first lane from `first` on that no other task has, and that was left tidy: what a task that
-  // was killed has left behind may still write into its files. Errors: kUnavailable from the
+  // The first lane from `first` on that no other task has, and that was left tidy: processes that
+  // outlive a killed task may still write into its lane. Errors: kUnavailable from the
   // system.
   static Result<Lane> open(const std::string& output, uint32_t first);
 
@@ -26,8 +26,8 @@ class Lane {
   int err() const { return err_.get(); }
   // Before an element begins.
   Result<void> begin();
-  // It has ended: from now on its end is kept, whatever becomes of this process. `end` gets where
-  // its output is.
+  // The element has ended. From here on its end is kept, also if this process is killed. `end` gets
+  // the place of its output.
   Result<void> keep(ElementEnd& end);
   // The end of what the last element wrote to standard error, at most so many bytes.
   std::string stderr_tail(const ElementEnd& end, size_t bytes_max) const;

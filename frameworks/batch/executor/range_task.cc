@@ -109,7 +109,7 @@ std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& s
     const Clock::time_point element_began = Clock::now();
     const Result<int> code = element.run(start, work.timeout);
     if (!code) return trouble(code.error());
-    // What was stopped has not done its work, whatever its exit code says.
+    // An element that was stopped has not done its work, even if its exit code is 0.
     if (setting.stopped->load()) return TaskTrouble{.message = "the task was killed"};
     end.code = *code;
     end.micros = micros_since(element_began);

@@ -127,7 +127,7 @@ class JobScenario {
     result.http_address = text(task.agent.str(), ":5081");
     status(id, task.agent, State::kFinished, Reason::kNone, "", encode_result(result));
   }
-  // A range ended its first `ended` elements, of which these failed; each took so long.
+  // A range ended its first `ended` elements, these of them with a failure; each took so long.
   void finish_range(std::string id, uint32_t ended, std::vector<ElementFailure> failures = {},
                     Duration each = milliseconds(100)) {
     const Running task = take(id);
