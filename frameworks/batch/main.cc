@@ -81,8 +81,12 @@ class Verbs {
       app_.parse(argc, argv);
     } catch (const CLI::ParseError& e) {
       if (e.get_exit_code() == 0) return app_.exit(e);  // --help
-      return print_error(Error::invalid_argument(e.what()).with_hint("see: proffer batch --help"),
-                         options_.json);
+      return print_error(
+          Error::invalid_argument(e.what()).with_hint(
+              lacks_dashes_ ? "the command stands behind --: proffer batch map [OPTIONS] "
+                              "-- COMMAND {} ::: ARGUMENTS"
+                            : "see: proffer batch --help"),
+          options_.json);
     }
     if (Result<void> ok = read_env(env_, job_.flags); !ok) {
       return print_error(ok.error(), options_.json);
@@ -234,6 +238,7 @@ class Verbs {
     while (at < argc && !is(at, "--")) ++at;
     bool takes_command = false;
     for (int i = 1; i < at; ++i) takes_command |= is(i, "map") || is(i, "array");
+    lacks_dashes_ = takes_command && at == argc;
     if (at == argc || !takes_command) return argc;
     words_.assign(argv + at + 1, argv + argc);
     return at;
@@ -289,6 +294,7 @@ class Verbs {
   std::vector<std::string> words_;  // behind "--"
   std::string verb_;                // of an array
   bool is_array_ = false;
+  bool lacks_dashes_ = false;
   bool is_detached_ = false;
   bool ends_with_nul_ = false;
   ResultsOptions results_;

@@ -171,6 +171,7 @@ TEST_F(Arrays, BadOnesAreRefusedBeforeAnythingStarts) {
       {{"batch", "map", "--", "true", ":::", "a", ":::", "b"}, "::: can stand once"},
       {{"batch", "array", "5-1", "--", "true"}, "before it begins"},
       {{"batch", "array", "1-5"}, "no command"},
+      {{"batch", "map", "true", ":::", "a"}, "stands behind --"},
       {{"batch", "array", "1-5", "--ok", "300", "--", "true"}, "300"},
       {{"batch", "array", "1-5", "--max-failed", "200%", "--", "true"}, "200"},
       {{"batch", "array", "1-5", "--timeout", "soon", "--", "true"}, "soon"},
