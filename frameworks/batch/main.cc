@@ -71,7 +71,7 @@ class Verbs {
     of_job("status", "How a job stands", &show_status);
     of_job("watch", "Show the progress of a job until it ends", &watch);
     of_job("wait", "Return when a job has ended, with 0 if it has finished", &wait);
-    of_job("cancel", "End a job and remove its output", &cancel);
+    of_job("cancel", "End a job and remove its output; an array keeps it", &cancel);
     add_scheduler();
   }
 

@@ -258,7 +258,7 @@ TEST(Array, ACancelledOneKeepsItsOutput) {
 
 // Half a kilobyte for each is the most; it is a few bits.
 TEST(Array, TakesFewBytesOfTheStoreForEachElement) {
-  constexpr uint32_t kMany = 100'000;
+  constexpr uint32_t kMany = 20'000;
   JobScenario s(JobScenario::array(kMany));
   s.agent("a", 4);
   s.subscribe();
@@ -275,6 +275,29 @@ TEST(Array, TakesFewBytesOfTheStoreForEachElement) {
   EXPECT_TRUE(s.succeeded());
   EXPECT_EQ(s.status().array->done, kMany);
   EXPECT_LT(most, kMany);
+}
+
+TEST(Array, ARestartFindsWhatIsDoneInAllBlocks) {
+  constexpr uint32_t kMany = kBlockElements + 2'000;
+  JobScenario s(JobScenario::array(kMany));
+  s.agent("a", 3);
+  s.subscribe();
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 5; ++i) {
+      s.offer_all();
+      for (const std::string& id : s.running_ids()) {
+        const uint32_t count = s.work_of<RangeWork>(id).count();
+        s.finish_range(id, std::max(1u, count / 2), {}, microseconds(700));
+      }
+    }
+    s.offer_all();
+    const proto::BatchElements before = *s.status().array;
+    EXPECT_GT(before.done, round * 2'000);
+    s.restart();
+    s.subscribe();
+    EXPECT_EQ(s.status().array->done, before.done);
+    EXPECT_EQ(s.status().array->running, before.running);
+  }
 }
 
 TEST(Array, AtAnyStepOfARestartEachElementCountsOnce) {
