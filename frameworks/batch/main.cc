@@ -226,6 +226,9 @@ class Verbs {
     command->add_flag("--failed", results_.only_failed,
                       "Only elements with another exit code than 0");
     command->add_flag("--stderr", results_.of_stderr, "Standard error in place of standard output");
+    command->add_flag("-f,--follow", results_.follow, "Of an array that runs: until it has ended");
+    command->add_flag("--as-ended", results_.as_ended,
+                      "Of an array that runs: in the order in which elements end");
     command->add_flag("--table", results_.as_table,
                       "How elements ended: exit code, seconds, and where their output is");
   }

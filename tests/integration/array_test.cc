@@ -147,14 +147,18 @@ TEST_F(Arrays, AnAgentKilledInTheMiddleChangesNothing) {
 
 TEST_F(Arrays, CancelEndsItsCommandsAndKeepsWhatIsThere) {
   Cluster cluster({.agents = 1, .batch = true});
-  const Exit submitted = cluster.proffer(with_output(verb(
-      "array",
-      {"1-3", "--detach", "--name", "sweep", "--", "sh", "-c",
-       "echo $$ > pid-$PROFFER_ARRAY_INDEX; test $PROFFER_ARRAY_INDEX = 1 || exec sleep 300"})));
+  const Exit submitted = cluster.proffer(with_output(
+      verb("array", {"1-3", "--detach", "--name", "sweep", "--", "sh", "-c",
+                     "echo $$ > pid-$PROFFER_ARRAY_INDEX; test $PROFFER_ARRAY_INDEX = 1 && echo "
+                     "one; test $PROFFER_ARRAY_INDEX = 1 || exec sleep 300"})));
   ASSERT_EQ(submitted.out, "sweep-1\n") << submitted.err;
   ASSERT_TRUE(eventually([&] { return fs::exists(home_ / "pid-2") && lines_of("pid-2") == 1; }));
+  EXPECT_EQ(cluster.proffer({"batch", "results", "sweep-1"}).out, "one\n");
+  const auto follower = cluster.start({"batch", "results", "sweep-1", "--follow"});
+  EXPECT_TRUE(follower->line_with("one").has_value());
   EXPECT_EQ(cluster.proffer({"batch", "cancel", "sweep-1"}).code, 0);
   EXPECT_EQ(cluster.proffer({"batch", "wait", "sweep-1"}).code, 1);
+  EXPECT_EQ(follower->wait().code, 1);
   EXPECT_FALSE(is_alive(std::stoi(read_file(home_ / "pid-2"))));
   EXPECT_NE(cluster.proffer({"batch", "results", "sweep-1", "--table"}).out.find("\n1\t1\t0\t"),
             std::string::npos);

@@ -130,9 +130,11 @@ Result<Prepared> prepare(const SubmitOptions& given) {
   if (Result<void> ok = check_order(order); !ok) return std::move(ok).error();
   Result<OutputDirectory> output = OutputDirectory::prepare(job->output);
   if (!output) return std::move(output).error();
-  if (Result<void> ok = output->write_plan(order.plan, *splits, job->arguments, job->files); !ok) {
+  Result<void> written = output->write_plan(order.plan, *splits, job->arguments, job->files);
+  if (written && order.array) written = output->write_order(order);
+  if (!written) {
     output->abandon();
-    return std::move(ok).error();
+    return std::move(written).error();
   }
   return Prepared{.order = std::move(order), .output = *std::move(output)};
 }
@@ -327,6 +329,33 @@ int run_array(const SubmitOptions& job, const CommandOptions& options) {
   });
 }
 
+namespace {
+
+// Of an array that runs: the results that are there, or all of them while they come.
+int show_first_results(const ResultsOptions& what, const proto::BatchJob& job,
+                       const CommandOptions& options) {
+  if (what.index || what.only_failed || what.of_stderr || what.as_table) {
+    return print_error(
+        Error::failed_precondition(text("job ", job.job, " has not ended"))
+            .with_hint(text("wait for it with: proffer batch wait ", job.job,
+                            "; or see all that "
+                            "its elements write with: proffer batch results --follow ",
+                            job.job)),
+        options.json);
+  }
+  const Result<JobOrder> order = read_order(job.output);
+  if (!order) return print_error(order.error(), options.json);
+  ResultStream results(job.output, *order->array, what.as_ended);
+  if (!what.follow) {
+    results.pump();
+    return 0;
+  }
+  ::signal(SIGPIPE, SIG_IGN);
+  return Watcher(options, results).run(job);
+}
+
+}  // namespace
+
 int show_results(const ResultsOptions& what, const CommandOptions& options) {
   const Result<proto::BatchJob> job = ask_for_job(options, {.verb = "status", .job = what.job});
   if (!job) return print_answer(job.error(), options.json);
@@ -336,14 +365,11 @@ int show_results(const ResultsOptions& what, const CommandOptions& options) {
                        .with_hint("its result is in the output directory that "
                                   "`proffer batch status` names"));
   }
-  if (!proto::has_ended(job->phase)) {
-    return refused(Error::failed_precondition(text("job ", job->job, " has not ended"))
-                       .with_hint(text("wait for it with: proffer batch wait ", job->job)));
-  }
   if (job->output.empty()) {
     return refused(Error::permission_denied(
         text("only user ", quoted(job->owner), " and operators see the results of ", job->job)));
   }
+  if (!proto::has_ended(job->phase)) return show_first_results(what, *job, options);
   const Result<std::vector<ElementResult>> results = read_results(job->output);
   if (!results) return refused(results.error());
   if (what.as_table) print_line(results_header().substr(0, results_header().size() - 1));

@@ -42,8 +42,11 @@ struct ResultsOptions {
   bool only_failed = false;
   bool of_stderr = false;  // in place of standard output
   bool as_table = false;   // how elements ended, in place of what they wrote
+  // Of an array that runs:
+  bool follow = false;    // until it has ended; then the exit code is that of run()
+  bool as_ended = false;  // in the order of their ends
 };
-// What the elements of an array that has ended wrote, in their order.
+// What the elements of an array wrote, in their order. Of one that runs: as far as it is there.
 int show_results(const ResultsOptions& what, const CommandOptions& options);
 int list(bool with_ended, const CommandOptions& options);
 int show_status(const std::string& job, const CommandOptions& options);

@@ -136,6 +136,12 @@ Result<void> OutputDirectory::write_plan(const std::string& name, const std::vec
   return std::move(index_file).close();
 }
 
+Result<void> OutputDirectory::write_order(const JobOrder& order) {
+  PlanFile file(plan_directory(path_, order.plan) + "/order");
+  file.write(encode_order(order));
+  return std::move(file).close();
+}
+
 void OutputDirectory::abandon() {
   // A task may be writing while we remove: until nothing is left, or it cannot be helped.
   for (int round = 0; round < 10 && exists(path_); ++round) {

@@ -1,7 +1,9 @@
 #include "frameworks/batch/shell/results.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,6 +38,20 @@ Error cannot_read(const std::string& path, int error_number) {
 }
 
 }  // namespace
+
+Result<JobOrder> read_order(const std::string& output) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(output + "/_temporary", error)) {
+    if (!entry.path().filename().string().starts_with("plan-")) continue;
+    const Result<std::string> bytes = read_file(entry.path() / "order", kOrderBytesMax);
+    if (!bytes) return bytes.error();
+    Result<JobOrder> order = decode_order(*bytes);
+    if (order && !order->array) return Error::corruption("this is the order of another job");
+    return order;
+  }
+  return Error::not_found(text("no array writes into ", quoted(output)))
+      .with_hint("the output directory must be the same on all machines");
+}
 
 Result<std::vector<ElementResult>> read_results(const std::string& output) {
   const std::string path = results_path(output);

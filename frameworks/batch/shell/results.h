@@ -12,9 +12,13 @@
 
 #include "common/result.h"
 #include "frameworks/batch/core/array.h"
+#include "frameworks/batch/core/order.h"
 #include "frameworks/batch/core/results.h"
 
 namespace proffer::batch {
+
+// The order of an array that has not ended. Errors: kNotFound, and those of decode_order.
+Result<JobOrder> read_order(const std::string& output);
 
 // The results of a job that has ended, in the order of the elements. Errors: kNotFound if it has
 // none, kUnavailable from the system, kCorruption.
