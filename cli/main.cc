@@ -29,7 +29,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"dev", run_dev, "start a local cluster: a master and some agents"},
     {"run", run_run, "run a command on the cluster and stream its output"},
-    {"batch", nullptr, "run MapReduce jobs: proffer batch run JOB.yaml", true},
+    {"batch", nullptr, "run arrays of commands, and MapReduce jobs: proffer batch --help", true},
     {"service", run_service, "keep apps running: proffer service run APP.yaml", true},
     {"status", run_status, "the cluster in a few lines"},
     {"agents", run_agents, "the machines and what they have"},

@@ -1,8 +1,9 @@
 #pragma once
 
-// A few MapReduce jobs on the production batch scheduler, store and all, and what their simulated
-// mappers and reducers do. Each input byte and each partition must be counted once, whatever was
-// lost and computed again, and what was answered once stays so.
+// A few MapReduce jobs and arrays on the production batch scheduler, store and all, and what their
+// simulated mappers, reducers and elements do. Each input byte, each partition and each attempt of
+// an element must be counted once, whatever was lost and computed again, and what was answered once
+// stays so.
 
 #include <functional>
 #include <map>
@@ -90,8 +91,25 @@ struct Shuffle {
   std::function<std::optional<int64_t>(const std::string& address, const TaskKey& map)> read = {};
 };
 
+// How elements of an array ended, as it lies in the output directory.
+struct KeptElement {
+  uint32_t attempt = 0;
+  int32_t code = 0;
+};
+struct Results {
+  // Of the job with this plan; by position.
+  std::function<const std::multimap<uint32_t, KeptElement>&(const std::string& plan)> read = {};
+  // So long after its start a task keeps this, if it still runs then.
+  std::function<void(const TaskKey& task, const std::string& plan, Duration after,
+                     uint32_t position, KeptElement)>
+      keep = {};
+  // How many ranges of the same job run now, this one too; nothing if nobody can say so exactly.
+  std::function<std::optional<int64_t>(const TaskKey& task)> running = {};
+  std::function<void(const Violation&)> violated = {};
+};
+
 // What a task of a job does on `machine`.
 TaskScript batch_script(const proto::RunTask& run, const AgentId& machine, const Shuffle& shuffle,
-                        Prng& chance);
+                        const Results& results, Prng& chance);
 
 }  // namespace proffer::sim

@@ -318,16 +318,18 @@ void Simulation::plan_faults() {
   }
 }
 
-// Only agents that were lost, or cannot be reached, make a map run again that has finished: where
-// nothing but schedulers and masters end, none does.
-void Simulation::watch_maps(const TaskKey& started) {
+bool Simulation::only_deciders_fail() const {
   static const FaultKinds kDeciders = {FaultKind::kMasterCrash, FaultKind::kMasterCrashInStep,
                                        FaultKind::kSchedulerCrash,
                                        FaultKind::kSchedulerCrashInStep};
-  if (!std::includes(kDeciders.begin(), kDeciders.end(), options_.faults->begin(),
-                     options_.faults->end())) {
-    return;
-  }
+  return std::includes(kDeciders.begin(), kDeciders.end(), options_.faults->begin(),
+                       options_.faults->end());
+}
+
+// Only agents that were lost, or cannot be reached, make a map run again that has finished: where
+// nothing but schedulers and masters end, none does.
+void Simulation::watch_maps(const TaskKey& started) {
+  if (!only_deciders_fail()) return;
   const std::optional<batch::TaskName> name = batch::parse_task_id(started.second);
   if (!name || name->kind != batch::TaskKind::kMap) return;
   for (const auto& [key, entry] : journal_.entries()) {
@@ -369,7 +371,34 @@ TaskScript Simulation::script(const proto::RunTask& run, const AgentId& machine,
     }
     return std::nullopt;
   };
-  return batch_script(run, machine, shuffle, chance);
+  return batch_script(run, machine, shuffle, results_of_arrays(), chance);
+}
+
+Results Simulation::results_of_arrays() {
+  Results results;
+  results.read = [this](const std::string& plan) -> const std::multimap<uint32_t, KeptElement>& {
+    return kept_elements_[plan];
+  };
+  results.keep = [this](const TaskKey& task, const std::string& plan, Duration after,
+                        uint32_t position, KeptElement kept) {
+    world_.at(world_.now() + after, [this, task, plan, position, kept] {
+      const auto entry = journal_.entries().find(task);
+      if (entry == journal_.entries().end() || entry->second.ending != Ending::kRuns) return;
+      kept_elements_[plan].emplace(position, kept);
+    });
+  };
+  results.running = [this](const TaskKey& task) -> std::optional<int64_t> {
+    if (!only_deciders_fail()) return std::nullopt;
+    const std::optional<batch::TaskName> name = batch::parse_task_id(task.second);
+    return std::count_if(
+        journal_.entries().begin(), journal_.entries().end(), [&](const auto& row) {
+          const std::optional<batch::TaskName> other = batch::parse_task_id(row.first.second);
+          return row.first.first == task.first && row.second.ending == Ending::kRuns && other &&
+                 other->kind == batch::TaskKind::kRange && other->job == name->job;
+        });
+  };
+  results.violated = [this](const Violation& violation) { world_.violated("batch", violation); };
+  return results;
 }
 
 // A reduce of a job that has ended may still begin, and fetches in vain. No other may.

@@ -15,6 +15,7 @@
 
 #include "common/result.h"
 #include "sim/agent_node.h"
+#include "sim/batch_workload.h"
 #include "sim/churn_law.h"
 #include "sim/faults.h"
 #include "sim/host.h"
@@ -125,6 +126,9 @@ class Simulation {
   void watch_maps(const TaskKey& started);
   void watch_removed(const TaskKey& map);
   std::vector<Violation> sandboxes_left() const;
+  // No faults but the ends of schedulers and masters.
+  bool only_deciders_fail() const;
+  Results results_of_arrays();
   TaskScript script(const proto::RunTask& run, const AgentId& machine, Prng& chance);
   SimReport report();
 
@@ -140,6 +144,7 @@ class Simulation {
   std::vector<std::unique_ptr<AgentNode>> agents_;
   std::vector<std::unique_ptr<SchedulerNode>> schedulers_;
   std::map<TaskKey, int64_t> map_outputs_;
+  std::map<std::string, std::multimap<uint32_t, KeptElement>> kept_elements_;  // by plan
   bool healed_ = false;
   ResourceVector total_;              // of all machines
   std::set<RoleName> roles_changed_;  // by a fault

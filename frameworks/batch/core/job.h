@@ -1,9 +1,10 @@
 #pragma once
 
-// What somebody wants computed: a streaming MapReduce over files.
+// What somebody wants computed: a streaming MapReduce over files, or an array of commands.
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "common/offers.h"
 #include "common/resources.h"
 #include "common/result.h"
+#include "frameworks/batch/core/array.h"
 #include "proto/messages.h"
 
 namespace proffer::batch {
@@ -52,6 +54,9 @@ struct JobSpec {
   proto::Environment env = {};
   ResourceVector resources = ResourceVector::of(1'000, 256'000);  // of each task
   int32_t attempts = kAttempts;  // a task that fails so often ends the job
+  // In place of map, reduce and inputs; with the arguments of its elements, if it has any.
+  std::optional<ArrayOrder> array = {};
+  std::vector<std::string> arguments = {};
 
   bool operator==(const JobSpec&) const = default;
 };

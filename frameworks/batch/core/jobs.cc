@@ -33,6 +33,8 @@ constexpr size_t kBlockBytesMax = kBlockTasks * (3 * kNameBytesMax + kTaskRecord
 constexpr size_t kProgressBytesMax = kStoreRequestBytesMax - 2 * kBlockBytesMax;
 // Blocks that a job can have, and so entries that its end erases.
 constexpr size_t kBlocksMax = kMapsMax / kBlockTasks + kReducersMax / kBlockTasks + 2;
+static_assert(kElementsMax / kBlockElements + 1 <= kBlocksMax);
+static_assert(kBlockElements * (kBitsPerElement + 8 * kRetriedElementBytes) / 8 < kBlockBytesMax);
 constexpr size_t kForgottenAtOnce = 8;  // jobs that ended long ago
 // The files of jobs that ended so long ago are released again by each life of the scheduler.
 constexpr Duration kReleaseAgain = hours(1);
@@ -41,6 +43,7 @@ static_assert(kBlocksMax + kForgottenAtOnce + 3 <= kStoreOperationsMax);
 sdk::StoreLoader new_loader() {
   return sdk::StoreLoader({{std::string(kReducesPrefix), kBlockBytesMax},
                            {std::string(kMapsPrefix), kBlockBytesMax},
+                           {std::string(kElementsPrefix), kBlockBytesMax},
                            {std::string(kStatesPrefix), kSmallRecordBytesMax},
                            {std::string(kOrdersPrefix), kOrderBytesMax + 1'024},
                            {std::string(kEndedPrefix), kSmallRecordBytesMax},
@@ -53,14 +56,6 @@ uint64_t number_of(const JobId& job) {
   const auto number = parse_whole("number", dash == std::string::npos ? "" : id.substr(dash + 1), 0,
                                   std::numeric_limits<int64_t>::max());
   return number ? static_cast<uint64_t>(*number) : 0;
-}
-
-std::vector<uint32_t> blocks_of(int64_t tasks) {
-  std::vector<uint32_t> blocks;
-  for (int64_t first = 0; first < tasks; first += kBlockTasks) {
-    blocks.push_back(static_cast<uint32_t>(first / kBlockTasks));
-  }
-  return blocks;
 }
 
 }  // namespace
@@ -206,6 +201,17 @@ void Jobs::State::restore(Step& step, const sdk::StoreEntries& entries) {
     if (!record || known == nullptr) return;
     known->state = *std::move(record);
     begin(step, JobId(id), *known);
+  });
+  each(kElementsPrefix, [&](const std::string& rest, const std::string& value) {
+    const size_t slash = rest.rfind('/');
+    if (slash == std::string::npos) return;
+    const JobId id(rest.substr(0, slash));
+    const auto block = parse_whole("block", rest.substr(slash + 1), 0, kElementsMax);
+    const Result<ElementsRecord> record = decode_elements(value);
+    KnownJob* known = find(id);
+    if (!block || !record || known == nullptr) return;
+    begin(step, id, *known);
+    known->job->restore(static_cast<uint32_t>(*block), *record);
   });
   for (const TaskKind kind : {TaskKind::kMap, TaskKind::kReduce}) {
     each(kind == TaskKind::kMap ? kMapsPrefix : kReducesPrefix,
@@ -355,9 +361,9 @@ void Jobs::State::write_progress() {
       ++at;
       continue;
     }
-    const BlockRecord record = known->second.job->block(name.kind, name.block);
+    std::string record = known->second.job->block(name.kind, name.block);
     const std::string key = block_key(name.job, name.kind, name.block);
-    operations.push_back(record.empty() ? sdk::erase(key) : sdk::put(key, encode(record)));
+    operations.push_back(record.empty() ? sdk::erase(key) : sdk::put(key, std::move(record)));
     bytes += key.size() + operations.back().value.size();
     progress.blocks.insert(changed_.extract(at++));
   }
@@ -385,6 +391,11 @@ void Jobs::State::keep_decisions(Step& step) {
     ended.picture.ended_at = step.now;
     ended.picture.map.running = 0;
     ended.picture.reduce.running = 0;
+    if (ended.picture.array) {
+      ended.picture.array->running = 0;
+      ended.picture.array->tasks = 0;
+      ended.picture.array->eta.reset();
+    }
     ended.picture.map.eta.reset();
     ended.picture.reduce.eta.reset();
     ended.picture.note.clear();
@@ -394,11 +405,8 @@ void Jobs::State::keep_decisions(Step& step) {
     std::vector<proto::StoreOperation> operations = {
         sdk::put(ended_key(id), encode(EndedRecord{ended.picture})), sdk::erase(order_key(id)),
         sdk::erase(state_key(id))};
-    for (const uint32_t block : blocks_of(known.record.order.maps)) {
-      operations.push_back(sdk::erase(block_key(id, TaskKind::kMap, block)));
-    }
-    for (const uint32_t block : blocks_of(known.record.order.reducers)) {
-      operations.push_back(sdk::erase(block_key(id, TaskKind::kReduce, block)));
+    for (std::string& key : block_keys(id, known.record.order)) {
+      operations.push_back(sdk::erase(std::move(key)));
     }
     for (size_t i = 0; i < kForgottenAtOnce && !ended_.empty() &&
                        (ended_.size() >= kEndedMax || ended_bytes_ >= kEndedBytesMax);
@@ -533,7 +541,7 @@ void Jobs::State::on_status(Step& step, const proto::TaskStatus& status) {
     return;
   }
   const auto block =
-      changed_.find({.job = name->job, .kind = name->kind, .block = name->number / kBlockTasks});
+      changed_.find({.job = name->job, .kind = name->kind, .block = block_of(*name)});
   if (block == changed_.end()) return acknowledge();  // It has left no trace.
   block->second.push_back(status.task);
 }

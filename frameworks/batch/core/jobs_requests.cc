@@ -17,11 +17,17 @@ constexpr size_t kNameInIdBytesMax = 80;
 
 // What a job can come to take of the store.
 size_t bytes_of(const JobOrder& order) {
+  if (order.array) {
+    const size_t elements = order.array->size();
+    return encode_order(order).size() + elements * kBitsPerElement / 8 +
+           (order.array->retries > 0 ? elements * kRetriedElementBytes : 0) + 1'024;
+  }
   const size_t tasks = static_cast<size_t>(order.maps + order.reducers);
   return encode_order(order).size() + tasks * kTaskRecordBytes + 1'024;
 }
 
 size_t keys_of(const JobOrder& order) {
+  if (order.array) return 4 + order.array->size() / kBlockElements;
   return 4 + static_cast<size_t>((order.maps + order.reducers) / kBlockTasks);
 }
 
@@ -101,9 +107,12 @@ Result<void> Jobs::State::has_room(const Submit& submit, const Caller& by) const
   }
   if (bytes > kJobsBytesMax || keys > kJobsKeysMax) {
     return Error::resource_exhausted(
-               text("with this job of ", submit.order.maps + submit.order.reducers,
-                    " tasks, the state of all jobs would not fit into the scheduler's store"))
-        .with_hint(text(kHint, ", or use larger splits"));
+               text("with this job of ",
+                    submit.order.array ? text(submit.order.array->size(), " elements")
+                                       : text(submit.order.maps + submit.order.reducers, " tasks"),
+                    ", the state of all jobs would not fit into the scheduler's store"))
+        .with_hint(
+            text(kHint, submit.order.array ? ", or make it smaller" : ", or use larger splits"));
   }
   return {};
 }
@@ -172,13 +181,17 @@ proto::BatchJob Jobs::State::picture(const JobId& id, const KnownJob& known, Tim
   job.role = known.record.order.role;
   job.priority = known.record.order.priority;
   job.framework = framework_;
-  job.map.total = known.record.order.maps;
-  job.reduce.total = known.record.order.reducers;
+  if (known.record.order.array) {
+    job.array.emplace().total = known.record.order.array->size();
+  } else {
+    job.map.total = known.record.order.maps;
+    job.reduce.total = known.record.order.reducers;
+  }
   job.input_bytes = known.record.order.input_bytes;
   job.submitted_at = known.record.submitted_at;
   job.output = known.record.order.output;
   if (known.state.outcome) {
-    job.phase = proto::BatchPhase::kRemoving;
+    job.phase = job.array ? proto::BatchPhase::kCommitting : proto::BatchPhase::kRemoving;
     job.error = known.state.outcome->error;
   } else if (!may_run(known)) {
     job.note = "waits until the agents of a restarted master are back";

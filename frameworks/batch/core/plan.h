@@ -7,8 +7,10 @@
 //
 //   OUTPUT/_temporary/plan-<name>/index    an IndexEntry for each entry
 //   OUTPUT/_temporary/plan-<name>/entries  one after the other
+//   OUTPUT/_temporary/plan-<name>/order    of an array: its order, for `proffer batch results`
 //
-// Entry i is the split of map task i; behind them comes one with the shipped files.
+// Entry i is the split of map task i, or the i-th list of an array's arguments (array.h); behind
+// them comes one with the shipped files.
 
 #include <map>
 #include <string>

@@ -35,11 +35,6 @@ Result<std::string> read_at(const std::string& path, int64_t offset, size_t size
   return bytes;
 }
 
-bool exists(const std::string& path) {
-  struct stat seen = {};
-  return ::stat(path.c_str(), &seen) == 0;
-}
-
 }  // namespace
 
 Result<std::string> read_plan(const WorkCommon& common, uint32_t entry) {

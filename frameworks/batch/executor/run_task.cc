@@ -19,12 +19,18 @@ std::vector<std::string> to_list(const std::map<std::string, std::string>& envir
 
 }  // namespace
 
-std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting) {
+std::map<std::string, std::string> element_environment(const WorkCommon& common,
+                                                       const TaskSetting& setting) {
   std::map<std::string, std::string> environment = setting.environment;
-  environment["LC_ALL"] = "C";
   environment["PROFFER_TASK_ID"] = setting.task;
   for (const auto& [name, value] : common.env) environment[name] = value;
   for (const auto& [name, value] : setting.devices) environment[name] = value;
+  return environment;
+}
+
+std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting) {
+  std::map<std::string, std::string> environment = element_environment(common, setting);
+  if (!common.env.contains("LC_ALL")) environment["LC_ALL"] = "C";
   return to_list(environment);
 }
 
@@ -60,6 +66,22 @@ TaskOutcome run_task(const Work& work, const TaskSetting& setting) {
     const Result<void> done = end->commits ? commit_output(*end) : remove_output(*end);
     if (!done) return failed(done.error());
     outcome.result.emplace();
+    return outcome;
+  }
+  if (const auto* last = std::get_if<GatherWork>(&work)) {
+    TaskResult result;
+    if (Result<void> done = gather(*last, result); !done) return failed(done.error());
+    outcome.result = std::move(result);
+    return outcome;
+  }
+  if (const auto* range = std::get_if<RangeWork>(&work)) {
+    if (Result<void> ok = write_files(range->common, setting); !ok) return failed(ok.error());
+    RangeResult result;
+    if (std::optional<TaskTrouble> trouble = run_range(*range, setting, result)) {
+      outcome.message = std::move(trouble->message);
+    } else {
+      outcome.range = std::move(result);
+    }
     return outcome;
   }
   const auto* map = std::get_if<MapWork>(&work);

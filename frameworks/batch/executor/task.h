@@ -13,6 +13,7 @@
 #include "common/result.h"
 #include "frameworks/batch/core/plan.h"
 #include "frameworks/batch/core/work.h"
+#include "frameworks/batch/executor/element.h"
 #include "frameworks/batch/executor/sources.h"
 
 namespace proffer::batch {
@@ -27,10 +28,12 @@ struct TaskSetting {
   std::map<std::string, std::string> devices = {};      // of it: its GPUs, which no job may change
   int64_t sort_bytes = int64_t{64} << 20;               // of memory for sorting
   const std::atomic<bool>* stopped = nullptr;           // set before our children are signalled
+  ElementGroup* group = nullptr;                        // of a range: where its commands run
 };
 
 struct TaskOutcome {
   std::optional<TaskResult> result = {};  // it finished
+  std::optional<RangeResult> range = {};  // a range did
   std::string message = {};               // else why it failed, in one line
   TaskFailure failure = {};
 };
@@ -49,6 +52,9 @@ inline TaskTrouble trouble(const Error& error) { return {.message = error.messag
 
 // "NAME=value" for the user's command: the agent's, LC_ALL=C, the job's, its devices.
 std::vector<std::string> command_environment(const WorkCommon& common, const TaskSetting& setting);
+// The same for a command of an array: without LC_ALL.
+std::map<std::string, std::string> element_environment(const WorkCommon& common,
+                                                       const TaskSetting& setting);
 // For sort: always under LC_ALL=C.
 std::vector<std::string> sort_environment(const TaskSetting& setting);
 // An entry of the job's plan. Errors: kNotFound, kUnavailable, kCorruption.
@@ -69,6 +75,13 @@ Result<void> commit_output(const EndWork& work);
 // Removes the output directory with all that is in it, if the job's plan is in it; else it is not,
 // or no longer, this job's. Errors: kUnavailable names what cannot be removed.
 Result<void> remove_output(const EndWork& work);
+
+// An array's elements, one after the other, as many as there is time for.
+std::optional<TaskTrouble> run_range(const RangeWork& work, const TaskSetting& setting,
+                                     RangeResult& result);
+// Makes OUTPUT/index.tsv (core/results.h), and _SUCCESS if the work says so; removes _temporary. If
+// that is done, does nothing. Errors: kFailedPrecondition if results are missing.
+Result<void> gather(const GatherWork& work, TaskResult& result);
 
 std::optional<TaskTrouble> run_map(const MapWork& work, const TaskSetting& setting, int stderr_fd,
                                    TaskResult& result);

@@ -44,6 +44,19 @@ class JobScenario {
     return order;
   }
 
+  static JobOrder array(uint32_t elements) {
+    JobOrder order;
+    order.name = "job";
+    order.output = "/out";
+    order.plan = "plan";
+    order.resources = ResourceVector::of(1'000, 256'000);
+    ArrayOrder& array = order.array.emplace();
+    array.command = {"true", "{}"};
+    array.indices = {{.first = 1, .step = 1, .count = elements}};
+    array.directory = "/";
+    return order;
+  }
+
   JobScenario(int maps, int reducers) : JobScenario(order(maps, reducers)) {}
   explicit JobScenario(JobOrder order) : order_(std::move(order)) { restart(); }
 
@@ -114,6 +127,18 @@ class JobScenario {
     result.http_address = text(task.agent.str(), ":5081");
     status(id, task.agent, State::kFinished, Reason::kNone, "", encode_result(result));
   }
+  // A range ended its first `ended` elements, these of them with a failure; each took so long.
+  void finish_range(std::string id, uint32_t ended, std::vector<ElementFailure> failures = {},
+                    Duration each = milliseconds(100)) {
+    const Running task = take(id);
+    const RangeResult result{.ended = ended,
+                             .ran = ended,
+                             .micros = each.micros() * ended,
+                             .failures = std::move(failures),
+                             .stderr_tail = "oh"};
+    status(id, task.agent, State::kFinished, Reason::kNone, "", encode_range_result(result));
+  }
+  void finish_range(const std::string& id) { finish_range(id, work_of<RangeWork>(id).count()); }
   void fail(std::string id, const std::string& message, TaskFailure failure = {}) {
     const Running task = take(id);
     status(id, task.agent, State::kFailed, Reason::kNone, message, encode_failure(failure));
@@ -144,7 +169,10 @@ class JobScenario {
     notify(update);
   }
   void finish_all() {
-    while (!running_.empty()) finish(running_.begin()->first);
+    while (!running_.empty()) {
+      const std::string id = running_.begin()->first;
+      id.starts_with("range") ? finish_range(id) : finish(id);
+    }
   }
 
   // --- time and messages -----------------------------------------------------------------------
@@ -229,7 +257,8 @@ class JobScenario {
   void end_by_itself() {
     if (is_ending_) return;
     is_ending_ = true;
-    if (status().phase == proto::BatchPhase::kRemoving) {
+    if (status().phase == proto::BatchPhase::kRemoving ||
+        status().phase == proto::BatchPhase::kCommitting) {
       for (const auto& [id, task] : std::map(running_)) {
         if (task.kill_asked) end(id, State::kKilled);
       }
