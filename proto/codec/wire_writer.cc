@@ -440,6 +440,7 @@ void write(const KnownKey& record, wire::RegistryRow::Builder row) {
   out.setSinceNanos(record.since.nanos());
   if (!record.by.empty()) out.setBy(text_of(record.by));
   if (!record.runs_as.empty()) out.setRunsAs(text_of(record.runs_as));
+  if (!record.replaces.empty()) out.setReplaces(text_of(record.replaces));
   if (!record.token_until) return;
   out.setToken(true);
   out.setTokenUntilNanos(record.token_until->nanos());

@@ -783,6 +783,8 @@ struct KeyRecord {
   token @5 :Bool;            # A join token: it may be used once to register a key.
   tokenUntilNanos @6 :Int64; # time; only with token
   runsAs @7 :Text;           # Of an agent: the user that it runs as; at most 128 bytes.
+  # The key that ends when this one is first used: 40 characters of Z85; optional, never with token.
+  replaces @8 :Text;
 }
 
 # Which cluster this registry is of, and which of its masters have led. In "cluster", by "id".

@@ -499,6 +499,7 @@ void AgentShell::Impl::connect() {
   };
   access = std::make_unique<FileAccess>(loop, FileAccess::Options{.masters = options.masters,
                                                                   .keys = options.keys,
+                                                                  .keys_now = options.keys_now,
                                                                   .may_serve = may_serve,
                                                                   .seed = options.core.seed});
   dealer = std::make_unique<Dealer>(
@@ -506,6 +507,7 @@ void AgentShell::Impl::connect() {
       Dealer::Options{.endpoint = endpoints.front(),
                       .others = {endpoints.begin() + 1, endpoints.end()},
                       .keys = options.keys,
+                      .keys_now = options.keys_now,
                       .may_serve = may_serve,
                       .seed = options.core.seed,
                       .backoff = endpoints.size() > 1 ? kFailoverBackoff : BackoffLimits()},

@@ -612,15 +612,22 @@ class MessageGenerator {
   }
   void make(KnownKey& r) {
     constexpr std::string_view kLetters = "0aZ.-:+=^!/*?&<>()[]{}@%$#";
-    std::string key;
-    while (key.size() < kPublicKeyBytes) key += kLetters[prng_.below(kLetters.size())];
-    r = {.key = PublicKey(std::move(key)),
+    const auto key = [&] {
+      std::string text;
+      while (text.size() < kPublicKeyBytes) text += kLetters[prng_.below(kLetters.size())];
+      return PublicKey(std::move(text));
+    };
+    r = {.key = key(),
          .kind = enumerator<KeyKind>(static_cast<int>(kKeyKindCount)),
          .name = name(),
          .since = time(),
          .by = bytes(kNameBytesMax),
          .runs_as = bytes(kNameBytesMax)};
-    if (flip()) r.token_until = time();
+    if (flip()) {
+      r.token_until = time();
+    } else if (flip()) {
+      r.replaces = key();
+    }
   }
   void make(ClusterRecord& r) {
     r = {.cluster = ClusterId(secret())};
