@@ -287,6 +287,7 @@ class Job::State {
     spec.command.resize(std::min(spec.command.size(), kCommandShownBytes));
     if (message_bytes(spec) > room) return std::nullopt;
     elements_->launch(*draft, agent);
+    agents_.insert(agent);
     if (!map_started_) map_started_ = now;
     trace_launch(spec, agent, out);
     return spec;
@@ -441,6 +442,7 @@ class Job::State {
 
   void on_range_status(const TaskName& name, const TaskStatus& status, JobOutbox& out) {
     if (!elements_ || is_over_) return;
+    if (!status.agent.empty()) agents_.insert(status.agent);
     std::vector<TaskId> to_kill;
     elements_->on_status(name, status, outcome_.has_value(), to_kill);
     for (const TaskId& task : to_kill) kill(task, out);

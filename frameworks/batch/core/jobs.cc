@@ -10,6 +10,7 @@
 #include "common/check.h"
 #include "common/text.h"
 #include "frameworks/batch/core/jobs_state.h"
+#include "frameworks/batch/core/stage.h"
 #include "sdk/store.h"
 
 namespace proffer::batch {

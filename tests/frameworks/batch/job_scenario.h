@@ -257,8 +257,8 @@ class JobScenario {
   void end_by_itself() {
     if (is_ending_) return;
     is_ending_ = true;
-    if (status().phase == proto::BatchPhase::kRemoving ||
-        status().phase == proto::BatchPhase::kCommitting) {
+    const bool is_ending_array = status().array && status().phase == proto::BatchPhase::kCommitting;
+    if (status().phase == proto::BatchPhase::kRemoving || is_ending_array) {
       for (const auto& [id, task] : std::map(running_)) {
         if (task.kill_asked) end(id, State::kKilled);
       }

@@ -109,6 +109,18 @@ TEST(ReleasedFiles, AreThoseOfAJobThatHasEndedOnTheAgentsOfItsTasks) {
   EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody b"));  // anybody ran the last task
 }
 
+TEST(ReleasedFiles, OfAnArrayAreThoseOfItsRanges) {
+  JobScenario s(JobScenario::array(10));
+  s.agent("a", 1);
+  s.agent("b", 1);
+  s.subscribe();
+  while (!s.over()) {
+    s.offer_all();
+    s.finish_all();
+  }
+  EXPECT_THAT(s.released(), ElementsAre("job-1. a anybody b"));
+}
+
 TEST(ReleasedFiles, OfAJobThatWasCancelledAreThoseToo) {
   JobScenario s(2, 1);
   s.agent("a", 2);
