@@ -1,10 +1,8 @@
 #include "cli/master_client.h"
 
-#include <cstdlib>
 #include <optional>
 
 #include "common/text.h"
-#include "net/membership.h"
 #include "proto/json/json.h"
 #include "proto/json/keys_json.h"
 
@@ -17,11 +15,7 @@ std::string name_of(const proto::TaskRow& row) {
 
 }  // namespace
 
-Result<Masters> master_address(const std::string& flag) {
-  if (!flag.empty()) return find_masters(KeyKind::kUser, "--master", flag);
-  const char* variable = std::getenv("PROFFER_MASTER");
-  return find_masters(KeyKind::kUser, "$PROFFER_MASTER", variable == nullptr ? "" : variable);
-}
+Result<Masters> master_address(const std::string& flag) { return sdk::masters_at(flag); }
 
 Result<CallResult> call(const Masters& master, std::string_view method, std::string_view arguments,
                         Duration timeout) {

@@ -108,6 +108,7 @@ void BatchWorkload::begin(Time now) {
       batch::JobsOptions{.role = options_.role, .fetch_rounds = 1'000});
   asked_.clear();
   waiting_.clear();
+  is_torn_down_ = false;
   look_at_ = now + kLook;
 }
 

@@ -139,9 +139,16 @@ void SchedulerNode::carry_out(const sdk::DriverAction& action) {
     network_.reset(line_);
   } else if (const auto* identity = std::get_if<sdk::SaveIdentity>(&action)) {
     framework_ = identity->framework;
-  } else if (std::holds_alternative<sdk::Done>(action)) {
+  } else if (const auto* done = std::get_if<sdk::Done>(&action)) {
     // The message that was sent last still leaves.
     note({.what = "scheduler is done"});
+    if (done->is_given_up && workload_->survives_crash()) {
+      // Its framework would stay, with all that nobody acknowledges: somebody starts it again.
+      return later(seconds(1), [this] {
+        crash();
+        start();
+      });
+    }
     over_ = true;
     if (!framework_.empty()) journal_.torn_down(framework_);
     later(seconds(1), [this] { crash(); });

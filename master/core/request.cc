@@ -13,7 +13,8 @@ namespace {
 constexpr Duration kTimeoutMin = milliseconds(1);
 constexpr Duration kTimeoutMax = hours(1);
 constexpr std::string_view kAskAgain =
-    "ask again with the same id: what was done already is not done twice";
+    "its tasks run on; ask again, and if you give ids, with the same id: what was done already is "
+    "not done twice";
 
 Result<void> check_call(const FrameworkCall& call) {
   if (Result<void> checked = check_name("request id", call.id); !checked) return checked;

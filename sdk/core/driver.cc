@@ -189,7 +189,7 @@ class Driver::State {
     if (give_up_at_ && *give_up_at_ <= step.now) {
       trace(step, TraceLevel::kMisbehaved, "teardown given up: the master cannot be reached",
             {{"framework", framework_.str()}});
-      return finish(step);
+      return finish(step, true);
     }
     if (session_ != Session::kAway && heard_at_ + timeout_ <= step.now) {
       return reset(step, text("the master was silent for ", to_text(timeout_)));
@@ -222,14 +222,14 @@ class Driver::State {
     step.out.actions.push_back(SendToMaster{channel_.stamp(leader_, std::move(message))});
   }
 
-  void finish(Step& step) {
+  void finish(Step& step, bool is_given_up = false) {
     session_ = Session::kDone;
     offers_.clear();
     gangs_.clear();
     kills_.clear();
     store_.clear();
     give_up_at_.reset();
-    step.out.actions.push_back(Done{});
+    step.out.actions.push_back(Done{.is_given_up = is_given_up});
   }
 
   bool is_ending() const { return give_up_at_.has_value(); }

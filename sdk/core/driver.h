@@ -67,7 +67,9 @@ struct SaveIdentity {
   Secret secret = {};
 };
 // Teardown was answered (or nobody answered for ten seconds), or Refused: nothing further comes.
-struct Done {};
+struct Done {
+  bool is_given_up = false;  // nobody answered: the framework stays for its failover timeout
+};
 
 using DriverAction = std::variant<SendToMaster, ResetMaster, Notify, SaveIdentity, Done>;
 

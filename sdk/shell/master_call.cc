@@ -1,5 +1,6 @@
 #include "sdk/shell/master_call.h"
 
+#include <cstdlib>
 #include <memory>
 
 #include "common/text.h"
@@ -25,6 +26,12 @@ Error unreachable(const Masters& masters, std::string_view why) {
 }
 
 }  // namespace
+
+Result<Masters> masters_at(const std::string& master) {
+  if (!master.empty()) return find_masters(KeyKind::kUser, "--master", master);
+  const char* variable = std::getenv("PROFFER_MASTER");
+  return find_masters(KeyKind::kUser, "$PROFFER_MASTER", variable == nullptr ? "" : variable);
+}
 
 Result<MasterReply> call_master(const Masters& master, std::string_view method,
                                 std::string_view arguments, Duration timeout) {

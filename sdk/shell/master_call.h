@@ -19,6 +19,10 @@ struct MasterReply {
   std::string master = {};  // the one that answered: its socket, or HOST:PORT
 };
 
+// "--master" as it was given, or, if empty, $PROFFER_MASTER, the one joined, or the one of this
+// machine. Errors: kInvalidArgument.
+Result<Masters> masters_at(const std::string& master);
+
 // Asks once and waits for the answer. Errors: kUnavailable if the master does not answer in time,
 // with a hint; else the master's.
 Result<MasterReply> call_master(const Masters& masters, const std::optional<ClientKeys>& keys,

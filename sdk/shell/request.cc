@@ -1,11 +1,9 @@
 #include "sdk/request.h"
 
 #include <chrono>
-#include <cstdlib>
 #include <random>
 #include <thread>
 
-#include "net/membership.h"
 #include "proto/json/json.h"
 #include "sdk/shell/master_call.h"
 
@@ -22,12 +20,6 @@ std::string random_name() {
   std::string name;
   for (int i = 0; i < 32; ++i) name += kDigits[random() & 15];
   return name;
-}
-
-Result<Masters> masters_at(const std::string& master) {
-  if (!master.empty()) return find_masters(KeyKind::kUser, "--master", master);
-  const char* variable = std::getenv("PROFFER_MASTER");
-  return find_masters(KeyKind::kUser, "$PROFFER_MASTER", variable == nullptr ? "" : variable);
 }
 
 }  // namespace

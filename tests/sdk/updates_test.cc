@@ -89,6 +89,67 @@ TEST(Updates, OfATaskThatTheDriverNeverLaunchedAreHeard) {
   EXPECT_TRUE(w.driver.live_tasks().empty());
 }
 
+TEST(EndsOfAnAuthor, AreAcknowledgedWhenTheAuthorSaysSo) {
+  DriverOptions options = DriverWorld::options();
+  options.acknowledges_ends = true;
+  DriverWorld w(options);
+  w.subscribe();
+  w.launch("t1", 1);
+  w.forget();
+  w.hear_update(status_of("t1", TaskState::kRunning, 2));
+  EXPECT_EQ(w.sent<proto::Acknowledge>().size(), 1u);  // Progress is acknowledged as ever.
+  w.forget();
+  w.hear_update(status_of("t1", TaskState::kFinished, 3));
+  EXPECT_TRUE(w.sent<proto::Acknowledge>().empty());
+  // The agent tells it again; the author has heard it.
+  w.hear_update(status_of("t1", TaskState::kFinished, 3));
+  EXPECT_TRUE(w.sent<proto::Acknowledge>().empty());
+  EXPECT_EQ(w.told<proto::TaskStatus>().size(), 1u);
+  w.want(AcknowledgeEnd{TaskId("t1")});
+  const auto sent = w.sent<proto::Acknowledge>();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].task, TaskId("t1"));
+  EXPECT_EQ(sent[0].sequence, 3u);
+  // The answer was lost: from now on the driver does it.
+  w.hear_update(status_of("t1", TaskState::kFinished, 3));
+  EXPECT_EQ(w.sent<proto::Acknowledge>().size(), 1u);
+}
+
+TEST(EndsOfAnAuthor, ThatWereDealtWithWhileTheMasterWasAwayAreAcknowledgedInTheNextSession) {
+  DriverOptions options = DriverWorld::options();
+  options.acknowledges_ends = true;
+  DriverWorld w(options);
+  w.subscribe();
+  w.launch("t1", 1);
+  w.launch("t2", 2);
+  w.hear_update(status_of("t1", TaskState::kFinished, 2));
+  w.hear_update(status_of("t2", TaskState::kFailed, 2));
+  w.disconnect();
+  w.want(AcknowledgeEnd{TaskId("t1")});
+  w.forget();
+  w.subscribe(true);
+  w.hear_update(status_of("t1", TaskState::kFinished, 2));
+  w.hear_update(status_of("t2", TaskState::kFailed, 2));
+  const auto sent = w.sent<proto::Acknowledge>();
+  ASSERT_EQ(sent.size(), 1u);  // The other is not dealt with yet.
+  EXPECT_EQ(sent[0].task, TaskId("t1"));
+  EXPECT_TRUE(w.told<proto::TaskStatus>().empty());
+  w.want(AcknowledgeEnd{TaskId("unknown")});
+  w.want(AcknowledgeEnd{TaskId("t2")});
+  EXPECT_EQ(w.sent<proto::Acknowledge>().size(), 1u);
+}
+
+TEST(EndsOfAnAuthor, AreHeardByTheNextLifeOfTheScheduler) {
+  DriverOptions options = DriverWorld::options();
+  options.acknowledges_ends = true;
+  options.framework = FrameworkId("f-1");
+  DriverWorld w(options);
+  w.subscribe(true);
+  w.hear_update(status_of("t1", TaskState::kFinished, 2));
+  EXPECT_EQ(w.told<proto::TaskStatus>().size(), 1u);
+  EXPECT_TRUE(w.sent<proto::Acknowledge>().empty());
+}
+
 TEST(Updates, OfAnotherFrameworkAreIgnored) {
   DriverWorld w;
   w.subscribe();

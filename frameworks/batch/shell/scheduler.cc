@@ -3,6 +3,7 @@
 
 #include "frameworks/batch/shell/scheduler.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <utility>
@@ -17,12 +18,14 @@
 #include "frameworks/batch/core/jobs.h"
 #include "frameworks/batch/shell/commands.h"
 #include "frameworks/batch/shell/requests.h"
+#include "net/trace_log.h"
 #include "proto/json/batch_json.h"
 #include "sdk/scheduler.h"
 
 namespace proffer::batch {
 namespace {
 
+constexpr Duration kTimerMax = minutes(1);
 // The master relays fewer at a time.
 constexpr size_t kWaitingMax = 2 * kRelaysPerFrameworkMax;
 
@@ -55,24 +58,26 @@ class Daemon {
     JobsOutbox out;
     jobs_.handle(event, scheduler_.now(), out);
     for (sdk::Command& command : out.commands) scheduler_.command(std::move(command));
-    for (const TraceEvent& happened : out.trace) log(happened);
+    trace_.write(out.trace, scheduler_.now().nanos() / seconds(1).nanos());
     for (const Answer& answer : out.answers) on_answer(answer);
     arm();
     if (!jobs_.loaded() || waiting_.empty()) return;
     for (const proto::FrameworkRequest& request : std::exchange(waiting_, {})) on_request(request);
   }
 
-  // Called at the latest when the core wants it. A timer that fires early finds nothing to do.
+  // Called at the latest when the core wants it. A timer that fires early finds nothing to do; none
+  // is for long, since each that is overtaken by another stays until then.
   void arm() {
     const std::optional<Time> deadline = jobs_.next_deadline();
-    if (!deadline || (armed_ && *armed_ <= *deadline)) return;
-    armed_ = deadline;
+    if (!deadline) return;
     const Time now = scheduler_.now();
-    scheduler_.after((*deadline > now ? *deadline - now : Duration()) + milliseconds(1),
-                     [this, at = *deadline] {
-                       if (armed_ == at) armed_.reset();
-                       step(Tick{});
-                     });
+    const Time at = std::clamp(*deadline, now, now + kTimerMax);
+    if (armed_ && *armed_ <= at) return;
+    armed_ = at;
+    scheduler_.after(at - now + milliseconds(1), [this, at] {
+      if (armed_ == at) armed_.reset();
+      step(Tick{});
+    });
   }
 
   // Requests wait until the store is read. They are not refused for that: a caller that tries again
@@ -99,28 +104,9 @@ class Daemon {
     scheduler_.respond(answer.relay, answer.job.error());
   }
 
-  static void log(const TraceEvent& event) {
-    switch (event.level) {
-      case TraceLevel::kLongLived:
-        LOG(INFO) << to_text(event);
-        break;
-      case TraceLevel::kShortLived:
-        VLOG(1) << to_text(event);
-        break;
-      case TraceLevel::kMessage:
-        VLOG(2) << to_text(event);
-        break;
-      case TraceLevel::kMisbehaved:
-        LOG_EVERY_N(WARNING, 10) << to_text(event);
-        break;
-      case TraceLevel::kOperator:
-        LOG_EVERY_N(ERROR, 10) << to_text(event);
-        break;
-    }
-  }
-
   Jobs jobs_;
   sdk::Scheduler scheduler_;
+  TraceLog trace_;
   std::map<uint64_t, std::string> callers_;  // of changes under way, by relay
   std::vector<proto::FrameworkRequest> waiting_;
   std::optional<Time> armed_;

@@ -21,6 +21,7 @@
 #include "frameworks/service/shell/app_file.h"
 #include "frameworks/service/shell/requests.h"
 #include "frameworks/service/shell/story.h"
+#include "net/trace_log.h"
 #include "proto/json/json.h"
 #include "sdk/scheduler.h"
 
@@ -59,7 +60,7 @@ class Host {
   struct Handlers {
     std::function<void(const proto::FrameworkRequest&)> on_request;
     std::function<void(const Answer&)> on_answer;
-    std::function<void(const TraceEvent&)> on_trace;
+    std::function<void(const std::vector<TraceEvent>&)> on_trace;
     std::function<void()> on_step;  // after each
   };
   Host(sdk::SchedulerOptions options, bool has_store, Handlers handlers)
@@ -83,7 +84,7 @@ class Host {
     ServiceOutbox out;
     service_.handle(event, scheduler_.now(), out);
     for (sdk::Command& command : out.commands) scheduler_.command(std::move(command));
-    for (const TraceEvent& happened : out.trace) handlers_.on_trace(happened);
+    handlers_.on_trace(out.trace);
     for (const Answer& answer : out.answers) handlers_.on_answer(answer);
     handlers_.on_step();
     arm();
@@ -125,7 +126,10 @@ class Attached {
                                             "run it again"));
                    },
                .on_answer = [](const Answer&) {},
-               .on_trace = [this](const TraceEvent& event) { tell(event); },
+               .on_trace =
+                   [this](const std::vector<TraceEvent>& events) {
+                     for (const TraceEvent& event : events) tell(event);
+                   },
                .on_step = [this] { look(); }}) {}
 
   int run() {
@@ -217,7 +221,10 @@ class Daemon {
             std::move(options), true,
             {.on_request = [this](const proto::FrameworkRequest& request) { on_request(request); },
              .on_answer = [this](const Answer& answer) { on_answer(answer); },
-             .on_trace = log,
+             .on_trace =
+                 [this](const std::vector<TraceEvent>& events) {
+                   trace_.write(events, host_.scheduler().now().nanos() / seconds(1).nanos());
+                 },
              .on_step = [] {}}) {}
 
   int run() {
@@ -234,26 +241,6 @@ class Daemon {
   }
 
  private:
-  static void log(const TraceEvent& event) {
-    switch (event.level) {
-      case TraceLevel::kLongLived:
-        LOG(INFO) << to_text(event);
-        break;
-      case TraceLevel::kShortLived:
-        VLOG(1) << to_text(event);
-        break;
-      case TraceLevel::kMessage:
-        VLOG(2) << to_text(event);
-        break;
-      case TraceLevel::kMisbehaved:
-        LOG_EVERY_N(WARNING, 10) << to_text(event);
-        break;
-      case TraceLevel::kOperator:
-        LOG_EVERY_N(ERROR, 10) << to_text(event);
-        break;
-    }
-  }
-
   void on_request(const proto::FrameworkRequest& request) {
     Caller by{.user = request.principal, .is_operator = request.is_operator};
     Result<Asked> asked = parse_request(request.data);
@@ -284,6 +271,7 @@ class Daemon {
   }
 
   std::map<uint64_t, std::string> waiting_;  // apps, by the relay of a change under way
+  TraceLog trace_;
   Host host_;
 };
 
